@@ -1,0 +1,27 @@
+//! The nouns of foldback and the driver that joins them.
+//!
+//! The log is append-only and never altered; a strategy only ever *folds* it, a fold is data, and
+//! every fold can be unfolded. From the outside in:
+//!
+//! - [`Conversation`](conversation::Conversation) is the one driver. An agent loop and the replay
+//!   laboratory both append messages to it and call it at explicit [moments](moment::Moment).
+//! - It holds a [`History`](history::History) (log and entries in stored order), a
+//!   [`View`](view::View) over it (what the model would be sent now) and a compiled
+//!   [`Strategy`](strategy::Strategy).
+//! - A strategy is put together from five kinds of [stage](stage) by a [TOML file](config). Stages
+//!   propose; a [`Plan`](plan::Plan) is the proposal as data; [guards](guard) check it; committing it
+//!   makes it a fold.
+//! - Stages and presets are [registered at link time](registry) by the crates that own them. Nothing
+//!   here names a strategy.
+//!
+//! This crate does no I/O and never reads the wall clock: time and ids come from
+//! [`Services`](services::Services).
+
+pub mod frame;
+pub mod limits;
+pub mod log;
+pub mod view;
+
+pub use frame::{Frame, Segment, SegmentKind};
+pub use limits::Limits;
+pub use log::{Message, Origin, Part, PartKind, Role};

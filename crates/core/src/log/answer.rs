@@ -1,0 +1,83 @@
+//! What the provider said about one model call: usage, why it stopped, which model.
+
+use serde::{Deserialize, Serialize};
+
+/// Token counts of one call as three disjoint input classes and the output.
+///
+/// Providers disagree on whether `input` includes what was read from the cache (OpenAI, Gemini) or
+/// not (Anthropic, OpenCode). Importers normalise to disjoint classes, so that
+/// [`Usage::input_total`] is the size of the request in every format.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Usage {
+    /// Input tokens that were neither read from nor written to the prompt cache.
+    pub uncached: u64,
+    /// Input tokens read from the prompt cache.
+    pub cache_read: u64,
+    /// Input tokens written to the prompt cache.
+    pub cache_write: u64,
+    /// Generated tokens without the reasoning tokens, where the recorder separates them.
+    pub output: u64,
+    /// Reasoning tokens that the recorder lists apart from `output`.
+    pub reasoning: u64,
+    /// The provider's own total, where it was recorded.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub total: Option<u64>,
+}
+
+impl Usage {
+    /// The size of the request: all three input classes together.
+    pub fn input_total(&self) -> u64 {
+        self.uncached + self.cache_read + self.cache_write
+    }
+
+    /// Whether nothing was recorded at all (some recorders write zeros for aborted calls).
+    pub fn is_zero(&self) -> bool {
+        self.input_total() == 0 && self.output == 0 && self.reasoning == 0
+    }
+}
+
+/// Why the model stopped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Finish {
+    /// The model ended its answer.
+    Stop,
+    /// The model asked for tools to be run.
+    ToolCalls,
+    /// The output limit or the window was reached.
+    Length,
+    /// The provider filtered the content.
+    ContentFilter,
+    /// The call ended with an error or was aborted.
+    Error,
+    /// A reason that was recorded but has no counterpart here.
+    Other,
+}
+
+/// One model call, attached to the assistant message that answers it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Answer {
+    /// Recorded usage.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub usage: Option<Usage>,
+    /// Why the model stopped, where recorded.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub finish: Option<Finish>,
+    /// Model id as recorded.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+    /// Provider id as recorded.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub provider: Option<String>,
+    /// When the request was sent, in milliseconds since the Unix epoch.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub started: Option<i64>,
+    /// When the answer was complete, in milliseconds since the Unix epoch.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ended: Option<i64>,
+    /// Name of the error that ended the call, as recorded (`MessageAbortedError`, …).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
+}

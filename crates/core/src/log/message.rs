@@ -1,0 +1,203 @@
+//! A message: who speaks, in which parts, and where it was recorded.
+
+use super::{Answer, CountCache, Part, PartKind};
+use serde::{Deserialize, Serialize};
+
+/// Who speaks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Role {
+    /// Instructions of the harness.
+    System,
+    /// The user, or the harness in the user's name.
+    User,
+    /// The model.
+    Assistant,
+    /// A tool: exactly one result.
+    Tool,
+}
+
+impl Role {
+    /// Lower-case name, as providers spell it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::System => "system",
+            Self::User => "user",
+            Self::Assistant => "assistant",
+            Self::Tool => "tool",
+        }
+    }
+}
+
+/// Which of the messages that compaction writes this one is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum EntryKind {
+    /// Asks for a compaction; stands where it was asked for.
+    Marker,
+    /// The summary of what went before.
+    Summary,
+    /// Tells the model to go on after a compaction.
+    Continue,
+    /// A note that a compaction took place here.
+    Boundary,
+}
+
+/// Whether a message happened or was written by a compaction.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Origin {
+    /// It happened: it belongs to the log.
+    #[default]
+    Log,
+    /// A compaction wrote it: it belongs to one conversation.
+    Entry(EntryKind),
+}
+
+/// One message of a history.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Message {
+    /// Unique within the session; the recorder's own id where it has one.
+    pub id: String,
+    /// Who speaks.
+    pub role: Role,
+    /// What is said.
+    pub parts: Vec<Part>,
+    /// Id of the message that this one answers, where recorded.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parent: Option<String>,
+    /// When it was recorded, in milliseconds since the Unix epoch.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub at: Option<i64>,
+    /// The model call that this message answers; only on assistant messages.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub answer: Option<Answer>,
+    /// Whether it happened or a compaction wrote it.
+    #[serde(default, skip_serializing_if = "is_log")]
+    pub origin: Origin,
+    /// A user message that arrived while the recorder's loop was still running. It does not begin a
+    /// user turn: nothing that waits for the end of a turn ran before it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub mid_turn: bool,
+    /// Name of the agent that the message belongs to, for recorders with several.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent: Option<String>,
+    /// Explicit importance marker of recorders that have one (`high`, `medium`, `low`).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub importance: Option<String>,
+    /// Index of the stored record (line, array element) that this message came from. Messages that
+    /// share a record were one message in the recorder's own store.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub record: Option<u32>,
+    /// Token counts, one set per estimator; see [`CountCache`].
+    #[serde(skip)]
+    pub counts: CountCache,
+}
+
+fn is_log(origin: &Origin) -> bool {
+    *origin == Origin::Log
+}
+
+impl Message {
+    /// A message with an id, a role and parts; everything else absent.
+    pub fn new(id: impl Into<String>, role: Role, parts: Vec<Part>) -> Self {
+        Self {
+            id: id.into(),
+            role,
+            parts,
+            parent: None,
+            at: None,
+            answer: None,
+            origin: Origin::Log,
+            mid_turn: false,
+            agent: None,
+            importance: None,
+            record: None,
+            counts: CountCache::default(),
+        }
+    }
+
+    /// A user message of one text.
+    pub fn user(id: impl Into<String>, text: impl Into<String>) -> Self {
+        Self::new(id, Role::User, vec![Part::text(text)])
+    }
+
+    /// An assistant message; it answers a model call.
+    pub fn assistant(id: impl Into<String>, parts: Vec<Part>) -> Self {
+        Self {
+            answer: Some(Answer::default()),
+            ..Self::new(id, Role::Assistant, parts)
+        }
+    }
+
+    /// A tool message of one completed result.
+    pub fn tool(
+        id: impl Into<String>,
+        call_id: impl Into<String>,
+        tool: impl Into<String>,
+        text: impl Into<String>,
+    ) -> Self {
+        Self::new(id, Role::Tool, vec![Part::result(call_id, tool, text)])
+    }
+
+    /// Whether compaction wrote it.
+    pub fn is_entry(&self) -> bool {
+        self.origin != Origin::Log
+    }
+
+    /// Whether it is an entry of this kind.
+    pub fn is_entry_of(&self, kind: EntryKind) -> bool {
+        self.origin == Origin::Entry(kind)
+    }
+
+    /// Whether the model answered here: an assistant message of the log that a call produced.
+    pub fn is_answer(&self) -> bool {
+        self.role == Role::Assistant && self.answer.is_some() && !self.is_entry()
+    }
+
+    /// Whether a user turn begins here: a user message of the log that came while no loop was running.
+    pub fn begins_turn(&self) -> bool {
+        self.role == Role::User && !self.is_entry() && !self.mid_turn
+    }
+
+    /// Ids of the tool calls in this message, in order.
+    pub fn call_ids(&self) -> impl Iterator<Item = &str> {
+        self.parts
+            .iter()
+            .filter_map(|part| part.as_call().map(|call| call.call_id.as_str()))
+    }
+
+    /// All texts that the model is shown, joined by newlines; tool arguments included.
+    pub fn shown_text(&self) -> String {
+        let mut out = String::new();
+        for part in &self.parts {
+            let text = part.shown();
+            if !text.is_empty() {
+                if !out.is_empty() {
+                    out.push('\n');
+                }
+                out.push_str(&text);
+            }
+        }
+        out
+    }
+
+    /// The text parts alone, joined by newlines: what was said, without reasoning, calls and results.
+    pub fn said(&self) -> String {
+        let mut out = String::new();
+        for part in &self.parts {
+            if let PartKind::Text {
+                text,
+                ignored: false,
+                ..
+            } = &part.kind
+            {
+                if !out.is_empty() {
+                    out.push('\n');
+                }
+                out.push_str(text);
+            }
+        }
+        out
+    }
+}

@@ -1,0 +1,65 @@
+//! Why a file could not be read or written at all.
+
+use thiserror::Error;
+
+/// A file that holds no session that could be used.
+#[derive(Debug, Error)]
+pub enum ReadError {
+    /// Nothing in it.
+    #[error("the file is empty")]
+    Empty,
+    /// Not text.
+    #[error("not a text file: byte {offset} is not UTF-8; sessions are JSON or JSON lines")]
+    Binary {
+        /// Offset of the first bad byte.
+        offset: usize,
+    },
+    /// No importer recognises it.
+    #[error("no known format; say which with --from ({known})")]
+    UnknownFormat {
+        /// The ids of all formats.
+        known: String,
+    },
+    /// An id that no format has.
+    #[error("there is no format `{id}`{nearest}; known are {known}")]
+    NoSuchFormat {
+        /// What was asked for.
+        id: String,
+        /// A suggestion, or nothing.
+        nearest: String,
+        /// The ids of all formats.
+        known: String,
+    },
+    /// It is of the format but cannot be read.
+    #[error("{place}: {detail}")]
+    Malformed {
+        /// Line and column, or JSON pointer.
+        place: String,
+        /// What was wrong.
+        detail: String,
+    },
+    /// It is of the format and holds no messages.
+    #[error("no messages in it")]
+    NoMessages,
+}
+
+/// A session that a format cannot express.
+#[derive(Debug, Error)]
+pub enum WriteError {
+    /// The format does not hold this.
+    #[error("{format} cannot hold this session: {detail}")]
+    Unsupported {
+        /// Id of the format.
+        format: &'static str,
+        /// What it cannot hold.
+        detail: String,
+    },
+    /// The record of a message is not what it was when it was read.
+    #[error("record {record}: {detail}")]
+    Record {
+        /// Index of the record.
+        record: u32,
+        /// What was wrong.
+        detail: String,
+    },
+}

@@ -1,0 +1,31 @@
+//! Recorded agent sessions in and out.
+//!
+//! Every format is one module with two functions, `read` and `write`, and one row of [`FORMATS`].
+//! Reading gives [`Session`]s in the canonical form of `foldback-core`; writing takes a session
+//! together with what a strategy made of it and gives the text of a file in that format.
+//!
+//! Three rules hold for every importer. A damaged line or an unknown type is counted, reported as a
+//! [`Warning`](session::Warning) and skipped; the rest is used. Reading a file twice over gives the
+//! same session as reading it once, for line formats whose records have ids. What the recorder
+//! compacted away is restored wherever the file still holds it.
+
+mod anthropic;
+mod claude_code;
+mod codex;
+mod detect;
+mod error;
+mod foldback;
+mod mini_swe_agent;
+mod openai_chat;
+mod opencode;
+mod pydantic_ai;
+pub mod session;
+mod swe_agent;
+mod table;
+mod write;
+
+pub use detect::detect;
+pub use error::{ReadError, WriteError};
+pub use session::Session;
+pub use table::{FORMATS, Format, FormatId, format, read};
+pub use write::{Outcome, View};

@@ -1,0 +1,12 @@
+//! `pydantic-ai`: to be written.
+
+use crate::ReadError;
+use crate::table::Format;
+
+pub(crate) const FORMAT: Format = Format {
+    id: "pydantic-ai",
+    title: "",
+    detect: |_| 0,
+    read: |_| Err(ReadError::NoMessages),
+    write: None,
+};

@@ -1,0 +1,160 @@
+//! A recorded session, read from any format into the one canonical form.
+
+use crate::FormatId;
+use foldback_core::log::{EntryKind, Message, Origin};
+use foldback_core::view::PartPos;
+use foldback_core::{Frame, Limits};
+use serde::{Deserialize, Serialize};
+use std::ops::Range;
+use std::sync::Arc;
+
+/// Everything that one recording holds.
+#[derive(Clone, Debug)]
+pub struct Session {
+    /// The recorder's own id, else one derived from the content.
+    pub id: String,
+    /// The format that it was read from.
+    pub format: FormatId,
+    /// The model of most calls, where recorded.
+    pub model: Option<String>,
+    /// Limits that the recording itself states.
+    pub limits: Limits,
+    /// Leading system prompt, tool definitions and whatever else was sent around the history.
+    pub frame: Frame,
+    /// All messages in stored order. Those that the recorder's own compaction wrote are marked
+    /// [`Origin::Entry`]; those that it dropped from its view are here all the same, as long as the
+    /// recording still holds them.
+    pub messages: Vec<Arc<Message>>,
+    /// Parts that the recorder itself had cleared, with the time. The text in `messages` is the original.
+    pub cleared: Vec<Cleared>,
+    /// Compactions that the recorder made.
+    pub boundaries: Vec<Boundary>,
+    /// What could not be read or does not fit together; the rest was used.
+    pub warnings: Vec<Warning>,
+    /// The file's text and where its records lie in it.
+    pub source: Source,
+}
+
+/// A part that the recorder had cleared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Cleared {
+    /// The part; `item` is an index into [`Session::messages`].
+    pub at: PartPos,
+    /// When, in milliseconds since the Unix epoch; 0 where not recorded.
+    pub time: i64,
+}
+
+/// A compaction that the recorder made.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Boundary {
+    /// Index into [`Session::messages`] of the first message after it.
+    pub before: usize,
+    /// `auto`, `manual`, or the recorder's own word.
+    pub trigger: String,
+    /// What kind of compaction: `summary`, `clear`, `replace`.
+    pub kind: String,
+    /// Size of the context before, in tokens, where recorded.
+    pub tokens_before: Option<u64>,
+    /// Size of the context after, in tokens, where recorded.
+    pub tokens_after: Option<u64>,
+    /// Whether the recording still holds what was compacted away.
+    pub original_kept: bool,
+}
+
+/// Something that an importer could not use as it stood. Never fatal unless `--strict` asks for it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Warning {
+    /// Stable, machine-readable kind, e.g. `damaged-line`, `unknown-type`, `orphan-result`.
+    pub code: String,
+    /// Line (1-based) or JSON pointer.
+    pub place: String,
+    /// What was wrong and what was done about it.
+    pub detail: String,
+}
+
+/// How a file is divided into records.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Shape {
+    /// One JSON value a line; a record is a line.
+    Lines,
+    /// One JSON document; a record is an element of its message array.
+    Document,
+}
+
+/// The text of a file and where its records lie in it. A writer copies untouched records from here,
+/// byte for byte: parsing and writing JSON again changes almost every real line.
+#[derive(Clone, Debug)]
+pub struct Source {
+    /// The whole text.
+    pub text: Arc<str>,
+    /// How it is divided.
+    pub shape: Shape,
+    /// Byte range of each record in `text`, by record index.
+    pub records: Vec<Range<usize>>,
+}
+
+impl Source {
+    /// The raw text of a record.
+    pub fn record(&self, index: u32) -> Option<&str> {
+        self.records
+            .get(index as usize)
+            .and_then(|range| self.text.get(range.clone()))
+    }
+}
+
+impl Session {
+    /// A session without content, to be filled by an importer.
+    pub fn new(id: impl Into<String>, format: FormatId, source: Source) -> Self {
+        Self {
+            id: id.into(),
+            format,
+            model: None,
+            limits: Limits::default(),
+            frame: Frame::default(),
+            messages: Vec::new(),
+            cleared: Vec::new(),
+            boundaries: Vec::new(),
+            warnings: Vec::new(),
+            source,
+        }
+    }
+
+    /// The log: what happened, with the recorder's own compactions undone.
+    pub fn log(&self) -> impl Iterator<Item = &Arc<Message>> {
+        self.messages
+            .iter()
+            .filter(|message| message.origin == Origin::Log)
+    }
+
+    /// Number of recorded model calls.
+    pub fn calls(&self) -> usize {
+        self.log().filter(|message| message.is_answer()).count()
+    }
+
+    /// Number of user turns.
+    pub fn turns(&self) -> usize {
+        self.log().filter(|message| message.begins_turn()).count()
+    }
+
+    /// Number of tool calls.
+    pub fn tool_calls(&self) -> usize {
+        self.log().map(|message| message.call_ids().count()).sum()
+    }
+
+    /// Number of summaries that the recorder wrote.
+    pub fn recorded_summaries(&self) -> usize {
+        self.messages
+            .iter()
+            .filter(|m| m.is_entry_of(EntryKind::Summary))
+            .count()
+    }
+
+    /// Adds a warning.
+    pub fn warn(&mut self, code: &str, place: impl Into<String>, detail: impl Into<String>) {
+        self.warnings.push(Warning {
+            code: code.to_owned(),
+            place: place.into(),
+            detail: detail.into(),
+        });
+    }
+}

@@ -1,0 +1,77 @@
+//! The one table that lists the formats.
+
+use crate::write::{Outcome, View};
+use crate::{ReadError, Session, WriteError};
+
+/// Id of a format: a row of [`FORMATS`].
+pub type FormatId = &'static str;
+
+/// One format.
+#[derive(Debug)]
+pub struct Format {
+    /// Its id on the command line.
+    pub id: FormatId,
+    /// What it is, in a line.
+    pub title: &'static str,
+    /// How sure the importer is that a text is in its format, 0 (not) to 100 (certain). Looks at the
+    /// opening of the text only and never fails.
+    pub detect: fn(&str) -> u8,
+    /// Reads a text into its sessions, at least one.
+    pub read: fn(&str) -> Result<Vec<Session>, ReadError>,
+    /// Writes a session as a strategy left it; `None` where the format is only read. For a session
+    /// of the same format, records that nothing touched are copied byte for byte.
+    pub write: Option<fn(&View<'_>) -> Result<Outcome, WriteError>>,
+}
+
+/// Every format, in the order in which ties of detection are decided.
+pub const FORMATS: &[Format] = &[
+    crate::foldback::FORMAT,
+    crate::claude_code::FORMAT,
+    crate::codex::FORMAT,
+    crate::opencode::FORMAT,
+    crate::pydantic_ai::FORMAT,
+    crate::swe_agent::FORMAT,
+    crate::mini_swe_agent::FORMAT,
+    crate::openai_chat::FORMAT,
+    crate::anthropic::FORMAT,
+];
+
+/// The format with this id.
+pub fn format(id: &str) -> Result<&'static Format, ReadError> {
+    FORMATS
+        .iter()
+        .find(|format| format.id == id)
+        .ok_or_else(|| ReadError::NoSuchFormat {
+            id: id.to_owned(),
+            nearest: String::new(),
+            known: known(),
+        })
+}
+
+/// Reads the bytes of a file in the format `from`, or in the one that recognises it.
+pub fn read(bytes: &[u8], from: Option<&str>) -> Result<Vec<Session>, ReadError> {
+    if bytes.iter().all(u8::is_ascii_whitespace) {
+        return Err(ReadError::Empty);
+    }
+    let text = std::str::from_utf8(bytes).map_err(|error| ReadError::Binary {
+        offset: error.valid_up_to(),
+    })?;
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    let format = match from {
+        Some(id) => format(id)?,
+        None => crate::detect(text).ok_or_else(|| ReadError::UnknownFormat { known: known() })?,
+    };
+    let sessions = (format.read)(text)?;
+    if sessions.iter().all(|session| session.messages.is_empty()) {
+        return Err(ReadError::NoMessages);
+    }
+    Ok(sessions)
+}
+
+fn known() -> String {
+    FORMATS
+        .iter()
+        .map(|format| format.id)
+        .collect::<Vec<_>>()
+        .join(", ")
+}

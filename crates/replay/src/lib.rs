@@ -1,0 +1,1 @@
+//! Teacher-forced replay of recorded sessions, and the measurements made on it.

@@ -1,0 +1,1 @@
+//! Stages that no strategy owns: estimators, the extractive summarizer, generic policies.

@@ -1,0 +1,1 @@
+//! OpenCode's checkpoint flow, in three versions.

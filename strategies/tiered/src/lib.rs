@@ -1,0 +1,1 @@
+//! The tiered residual scheme of MXF.

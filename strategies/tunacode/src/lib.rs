@@ -1,0 +1,1 @@
+//! tunacode's placeholder mode.

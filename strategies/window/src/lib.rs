@@ -1,0 +1,1 @@
+//! The window compactor of Spec 09.

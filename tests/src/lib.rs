@@ -1,0 +1,1 @@
+//! Conformance, snapshots, properties and end-to-end runs of the workspace.
