@@ -19,9 +19,11 @@ mod mini_swe_agent;
 mod openai_chat;
 mod opencode;
 mod pydantic_ai;
+mod raw;
 pub mod session;
 mod swe_agent;
 mod table;
+mod time;
 mod write;
 
 pub use detect::detect;

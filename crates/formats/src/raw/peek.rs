@@ -1,0 +1,183 @@
+//! The opening of a text, for detection.
+
+/// How much of a text is looked at.
+const BYTES: usize = 128 * 1024;
+/// How deep below the top the looking goes.
+const DEPTH: usize = 5;
+/// How much of a string is kept.
+const SCALAR: usize = 64;
+
+/// What the opening of the first JSON value in a text holds: every path with its scalar. Elements of
+/// arrays all have the path segment `*`.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Peek {
+    found: Vec<(String, String)>,
+}
+
+impl Peek {
+    /// Whether anything stands at a path like `/messages/*/role`. The path of an array element is
+    /// found once the element holds something.
+    pub(crate) fn has(&self, path: &str) -> bool {
+        self.found.iter().any(|(found, _)| {
+            found
+                .strip_prefix(path)
+                .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+        })
+    }
+
+    /// Whether the scalar `value` (strings without quotes) stands at a path.
+    pub(crate) fn is(&self, path: &str, value: &str) -> bool {
+        self.values(path).any(|found| found == value)
+    }
+
+    /// The scalars at a path, in order.
+    pub(crate) fn values<'a>(&'a self, path: &'a str) -> impl Iterator<Item = &'a str> {
+        self.found
+            .iter()
+            .filter(move |(found, _)| found == path)
+            .map(|(_, value)| value.as_str())
+    }
+}
+
+/// Looks at the opening of `text`. Never fails: what is cut off or damaged ends the looking.
+pub(crate) fn peek(text: &str) -> Peek {
+    let mut walk = Walk {
+        bytes: &text.as_bytes()[..text.len().min(BYTES)],
+        pos: 0,
+        found: Vec::new(),
+    };
+    walk.value("", 0);
+    Peek { found: walk.found }
+}
+
+struct Walk<'a> {
+    bytes: &'a [u8],
+    pos: usize,
+    found: Vec<(String, String)>,
+}
+
+impl Walk<'_> {
+    /// Walks a value; `None` once the text ends or is not JSON.
+    fn value(&mut self, path: &str, depth: usize) -> Option<()> {
+        match self.next()? {
+            b'{' => self.members(path, depth),
+            b'[' => self.elements(path, depth),
+            b'"' => {
+                let text = self.string()?;
+                self.note(path, depth, text);
+                Some(())
+            }
+            _ => {
+                let start = self.pos;
+                while !matches!(
+                    self.bytes.get(self.pos)?,
+                    b',' | b'}' | b']' | b' ' | b'\n' | b'\r' | b'\t'
+                ) {
+                    self.pos += 1;
+                }
+                let text = String::from_utf8_lossy(&self.bytes[start..self.pos]).into_owned();
+                self.note(path, depth, text);
+                (self.pos > start).then_some(())
+            }
+        }
+    }
+
+    fn members(&mut self, path: &str, depth: usize) -> Option<()> {
+        self.pos += 1;
+        if depth > 0 {
+            self.note(path, depth, String::new());
+        }
+        if self.next()? == b'}' {
+            self.pos += 1;
+            return Some(());
+        }
+        loop {
+            (self.next()? == b'"').then_some(())?;
+            let key = self.string()?;
+            (self.next()? == b':').then_some(())?;
+            self.pos += 1;
+            self.value(&format!("{path}/{key}"), depth + 1)?;
+            match self.next()? {
+                b',' => self.pos += 1,
+                b'}' => {
+                    self.pos += 1;
+                    return Some(());
+                }
+                _ => return None,
+            }
+        }
+    }
+
+    fn elements(&mut self, path: &str, depth: usize) -> Option<()> {
+        self.pos += 1;
+        self.note(path, depth, String::new());
+        if self.next()? == b']' {
+            self.pos += 1;
+            return Some(());
+        }
+        loop {
+            self.value(&format!("{path}/*"), depth + 1)?;
+            match self.next()? {
+                b',' => self.pos += 1,
+                b']' => {
+                    self.pos += 1;
+                    return Some(());
+                }
+                _ => return None,
+            }
+        }
+    }
+
+    fn note(&mut self, path: &str, depth: usize, value: String) {
+        if depth <= DEPTH && !path.is_empty() {
+            self.found.push((path.to_owned(), value));
+        }
+    }
+
+    fn next(&mut self) -> Option<u8> {
+        while self.bytes.get(self.pos)?.is_ascii_whitespace() {
+            self.pos += 1;
+        }
+        self.bytes.get(self.pos).copied()
+    }
+
+    /// The string at the cursor, escapes left as they are.
+    fn string(&mut self) -> Option<String> {
+        let start = self.pos + 1;
+        self.pos = start;
+        loop {
+            match self.bytes.get(self.pos)? {
+                b'\\' => self.pos += 2,
+                b'"' => break,
+                _ => self.pos += 1,
+            }
+        }
+        let end = self.pos.min(start + SCALAR);
+        self.pos += 1;
+        Some(String::from_utf8_lossy(&self.bytes[start..end]).into_owned())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_opening_is_enough() {
+        let cut = r#"{"info": {"id": "ses_1", "n": 3}, "messages": [{"role": "user", "parts": []}, {"role": "assistant", "content": "cut o"#;
+        let peek = peek(cut);
+        assert!(peek.has("/info") && peek.has("/messages/*/parts"));
+        assert!(peek.is("/info/id", "ses_1") && peek.is("/info/n", "3"));
+        let roles: Vec<_> = peek.values("/messages/*/role").collect();
+        assert_eq!(roles, ["user", "assistant"]);
+        assert!(!peek.has("/messages/*/content"));
+        assert!(!peek.has("/inf"));
+    }
+
+    #[test]
+    fn anything_else_is_nothing() {
+        for text in ["", "plain text", "{", "[", "\"", "{\"a\"", "\u{0}"] {
+            assert!(!peek(text).has("/a"), "{text:?}");
+        }
+    }
+}

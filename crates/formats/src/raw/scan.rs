@@ -1,0 +1,363 @@
+//! Byte ranges of JSON values.
+
+use serde_json::Value;
+use std::borrow::Cow;
+use std::ops::Range;
+use thiserror::Error;
+
+/// JSON text that cannot be walked, or that lacks what a pointer names.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub(crate) enum RawError {
+    /// Not JSON at this byte.
+    #[error("byte {at}: expected {expected}")]
+    Syntax {
+        /// Offset into the text.
+        at: usize,
+        /// What should have been there.
+        expected: &'static str,
+    },
+    /// The pointer leads nowhere.
+    #[error("nothing at `{pointer}`")]
+    Missing {
+        /// The pointer.
+        pointer: String,
+    },
+}
+
+/// A member of an object or an element of an array.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Child {
+    /// Range of the key with its quotes; `None` in an array.
+    pub(crate) key: Option<Range<usize>>,
+    /// Range of the value.
+    pub(crate) value: Range<usize>,
+}
+
+impl Child {
+    /// Where the member begins: at its key, or at the value in an array.
+    pub(crate) fn start(&self) -> usize {
+        self.key.as_ref().map_or(self.value.start, |key| key.start)
+    }
+}
+
+/// Ranges of the lines that hold anything, without their line ends.
+pub(crate) fn lines(text: &str) -> Vec<Range<usize>> {
+    let mut out = Vec::new();
+    let mut start = 0;
+    for line in text.split_inclusive('\n') {
+        let content = line.trim_end_matches(['\n', '\r']);
+        if !content.trim().is_empty() {
+            out.push(start..start + content.len());
+        }
+        start += line.len();
+    }
+    out
+}
+
+/// Line and column (both 1-based, columns in bytes) of a byte offset.
+pub(crate) fn position(text: &str, offset: usize) -> (usize, usize) {
+    let before = &text.as_bytes()[..offset.min(text.len())];
+    let line = before.iter().filter(|byte| **byte == b'\n').count() + 1;
+    let column = before
+        .iter()
+        .rev()
+        .take_while(|byte| **byte != b'\n')
+        .count()
+        + 1;
+    (line, column)
+}
+
+/// Parses JSON as recorders write it: a string that a program cut in the middle of a surrogate pair
+/// is read with U+FFFD in place of the half, where a strict parser would give up the whole line.
+pub(crate) fn parse(text: &str) -> serde_json::Result<Value> {
+    match serde_json::from_str(text) {
+        Ok(value) => Ok(value),
+        Err(error) => match without_lone_surrogates(text) {
+            Cow::Owned(repaired) => serde_json::from_str(&repaired),
+            Cow::Borrowed(_) => Err(error),
+        },
+    }
+}
+
+/// Replaces escapes of half a surrogate pair by the escape of U+FFFD, which is as long.
+fn without_lone_surrogates(text: &str) -> Cow<'_, str> {
+    let bytes = text.as_bytes();
+    let unit = |at: usize| -> Option<u16> {
+        let escape = text.get(at..at + 6)?;
+        u16::from_str_radix(escape.strip_prefix("\\u")?, 16).ok()
+    };
+    let mut lone = Vec::new();
+    let mut at = 0;
+    while at < bytes.len() {
+        if bytes[at] != b'\\' {
+            at += 1;
+            continue;
+        }
+        match unit(at) {
+            Some(0xD800..=0xDBFF) => {
+                if matches!(unit(at + 6), Some(0xDC00..=0xDFFF)) {
+                    at += 12;
+                } else {
+                    lone.push(at);
+                    at += 6;
+                }
+            }
+            Some(0xDC00..=0xDFFF) => {
+                lone.push(at);
+                at += 6;
+            }
+            _ => at += 2,
+        }
+    }
+    if lone.is_empty() {
+        return Cow::Borrowed(text);
+    }
+    let mut out = String::with_capacity(text.len());
+    let mut from = 0;
+    for at in lone {
+        out.push_str(&text[from..at]);
+        out.push_str("\\ufffd");
+        from = at + 6;
+    }
+    out.push_str(&text[from..]);
+    Cow::Owned(out)
+}
+
+/// The range of the value that a JSON pointer names, inside `text`.
+pub(crate) fn locate(text: &str, pointer: &str) -> Result<Range<usize>, RawError> {
+    let missing = || RawError::Missing {
+        pointer: pointer.to_owned(),
+    };
+    let mut at = value(text, 0)?;
+    for token in tokens(pointer) {
+        let children = children(text, &at)?;
+        let index = child_index(text, &children, &token).ok_or_else(missing)?;
+        at = children[index].value.clone();
+    }
+    Ok(at)
+}
+
+/// The ranges of the elements of the array that a JSON pointer names.
+pub(crate) fn elements(text: &str, pointer: &str) -> Result<Vec<Range<usize>>, RawError> {
+    let at = locate(text, pointer)?;
+    if text.as_bytes().get(at.start) != Some(&b'[') {
+        return Err(RawError::Syntax {
+            at: at.start,
+            expected: "an array",
+        });
+    }
+    Ok(children(text, &at)?
+        .into_iter()
+        .map(|child| child.value)
+        .collect())
+}
+
+/// The unescaped reference tokens of a JSON pointer.
+pub(crate) fn tokens(pointer: &str) -> impl Iterator<Item = Cow<'_, str>> {
+    pointer.split('/').skip(1).map(|token| {
+        if token.contains('~') {
+            Cow::Owned(token.replace("~1", "/").replace("~0", "~"))
+        } else {
+            Cow::Borrowed(token)
+        }
+    })
+}
+
+/// Index of the child that a reference token names. Of equal keys the last counts, as in parsing.
+pub(crate) fn child_index(text: &str, children: &[Child], token: &str) -> Option<usize> {
+    match children.first()?.key {
+        Some(_) => children.iter().rposition(|child| {
+            child
+                .key
+                .as_ref()
+                .is_some_and(|key| key_is(&text[key.clone()], token))
+        }),
+        None => token
+            .parse::<usize>()
+            .ok()
+            .filter(|index| *index < children.len()),
+    }
+}
+
+fn key_is(quoted: &str, token: &str) -> bool {
+    if quoted.contains('\\') {
+        serde_json::from_str::<String>(quoted).is_ok_and(|key| key == token)
+    } else {
+        quoted.get(1..quoted.len() - 1) == Some(token)
+    }
+}
+
+/// The members or elements of the object or array at `at`; none for a scalar.
+pub(crate) fn children(text: &str, at: &Range<usize>) -> Result<Vec<Child>, RawError> {
+    let bytes = text.as_bytes();
+    let (object, close) = match bytes.get(at.start) {
+        Some(b'{') => (true, b'}'),
+        Some(b'[') => (false, b']'),
+        _ => return Ok(Vec::new()),
+    };
+    let mut out = Vec::new();
+    let mut pos = blank(bytes, at.start + 1);
+    if bytes.get(pos) == Some(&close) {
+        return Ok(out);
+    }
+    loop {
+        let key = if object {
+            let key = string(bytes, pos)?;
+            pos = blank(bytes, key.end);
+            if bytes.get(pos) != Some(&b':') {
+                return syntax(pos, "`:`");
+            }
+            pos += 1;
+            Some(key)
+        } else {
+            None
+        };
+        let value = value(text, pos)?;
+        pos = blank(bytes, value.end);
+        out.push(Child { key, value });
+        match bytes.get(pos) {
+            Some(b',') => pos = blank(bytes, pos + 1),
+            Some(byte) if *byte == close => return Ok(out),
+            _ => return syntax(pos, "`,` or the end of the object or array"),
+        }
+    }
+}
+
+/// The range of the value that begins at or after `from`. Brackets are matched, not checked in
+/// depth: what is walked here has been parsed before.
+pub(crate) fn value(text: &str, from: usize) -> Result<Range<usize>, RawError> {
+    let bytes = text.as_bytes();
+    let start = blank(bytes, from);
+    match bytes.get(start) {
+        Some(b'"') => string(bytes, start),
+        Some(b'{' | b'[') => {
+            let mut depth = 0usize;
+            let mut pos = start;
+            while let Some(byte) = bytes.get(pos) {
+                match byte {
+                    b'"' => {
+                        pos = string(bytes, pos)?.end;
+                        continue;
+                    }
+                    b'{' | b'[' => depth += 1,
+                    b'}' | b']' => {
+                        depth -= 1;
+                        if depth == 0 {
+                            return Ok(start..pos + 1);
+                        }
+                    }
+                    _ => {}
+                }
+                pos += 1;
+            }
+            syntax(pos, "the end of an object or array")
+        }
+        Some(_) => {
+            let end = bytes[start..]
+                .iter()
+                .position(|byte| matches!(byte, b',' | b'}' | b']' | b':') || is_blank(*byte))
+                .map_or(bytes.len(), |length| start + length);
+            if end == start {
+                return syntax(start, "a value");
+            }
+            Ok(start..end)
+        }
+        None => syntax(start, "a value"),
+    }
+}
+
+fn string(bytes: &[u8], start: usize) -> Result<Range<usize>, RawError> {
+    if bytes.get(start) != Some(&b'"') {
+        return syntax(start, "a string");
+    }
+    let mut pos = start + 1;
+    while let Some(byte) = bytes.get(pos) {
+        match byte {
+            b'\\' => pos += 2,
+            b'"' => return Ok(start..pos + 1),
+            _ => pos += 1,
+        }
+    }
+    syntax(bytes.len(), "the end of a string")
+}
+
+fn blank(bytes: &[u8], mut pos: usize) -> usize {
+    while bytes.get(pos).is_some_and(|byte| is_blank(*byte)) {
+        pos += 1;
+    }
+    pos
+}
+
+pub(crate) fn is_blank(byte: u8) -> bool {
+    matches!(byte, b' ' | b'\t' | b'\n' | b'\r')
+}
+
+fn syntax<T>(at: usize, expected: &'static str) -> Result<T, RawError> {
+    Err(RawError::Syntax { at, expected })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_are_found_by_pointer() {
+        let text = r#" {"a": [1, {"b/c": "x\"y", "~": null}, [] ], "a~": {"k": -1.5e3 }} "#;
+        let table = [
+            ("/a/0", "1"),
+            ("/a/1/b~1c", r#""x\"y""#),
+            ("/a/1/~0", "null"),
+            ("/a/2", "[]"),
+            ("/a~0/k", "-1.5e3"),
+            ("/a~0", r#"{"k": -1.5e3 }"#),
+        ];
+        for (pointer, expected) in table {
+            assert_eq!(&text[locate(text, pointer).unwrap()], expected, "{pointer}");
+        }
+        for pointer in ["/b", "/a/3", "/a/x", "/a/0/0"] {
+            assert!(locate(text, pointer).is_err(), "{pointer}");
+        }
+    }
+
+    #[test]
+    fn elements_of_a_nested_array() {
+        let text = r#"{"x":"]","m":[ {"a":"[,"} , 2,"three" ]}"#;
+        let found: Vec<_> = elements(text, "/m")
+            .unwrap()
+            .into_iter()
+            .map(|range| &text[range])
+            .collect();
+        assert_eq!(found, [r#"{"a":"[,"}"#, "2", r#""three""#]);
+        assert!(elements(text, "/x").is_err());
+        assert_eq!(elements("[]", "").unwrap(), []);
+        assert!(elements(r#"[1, {"a": "b"#, "").is_err());
+    }
+
+    #[test]
+    fn lines_leave_out_blanks_and_line_ends() {
+        let text = "{\"a\":1}\r\n\n  \n{\"b\":2}";
+        let found: Vec<_> = lines(text).into_iter().map(|range| &text[range]).collect();
+        assert_eq!(found, ["{\"a\":1}", "{\"b\":2}"]);
+    }
+
+    #[test]
+    fn half_a_surrogate_pair_does_not_cost_the_line() {
+        let table = [
+            (r#""a\ud83d""#, "a\u{fffd}"),
+            (r#""\ude00b""#, "\u{fffd}b"),
+            (r#""\ud83d\ude00""#, "😀"),
+            (r#""\\ud83d\ud83d""#, "\\ud83d\u{fffd}"),
+        ];
+        for (text, expected) in table {
+            assert_eq!(parse(text).unwrap(), Value::from(expected), "{text}");
+        }
+        assert!(parse(r#""\ud83d"#).is_err());
+    }
+
+    #[test]
+    fn offsets_become_lines_and_columns() {
+        assert_eq!(position("ab\ncd", 0), (1, 1));
+        assert_eq!(position("ab\ncd", 4), (2, 2));
+        assert_eq!(position("ab\n", 99), (2, 1));
+    }
+}
