@@ -17,10 +17,27 @@
 //! This crate does no I/O and never reads the wall clock: time and ids come from
 //! [`Services`](services::Services).
 
+pub mod config;
+pub mod conversation;
+pub mod counters;
+pub mod event;
 pub mod frame;
+pub mod guard;
+pub mod history;
 pub mod limits;
 pub mod log;
+pub mod meter;
+pub mod moment;
+pub mod outcome;
+pub mod plan;
+pub mod registry;
+pub mod services;
+pub mod stage;
+pub mod strategy;
 pub mod view;
+
+#[doc(no_inline)]
+pub use inventory;
 
 pub use frame::{Frame, Segment, SegmentKind};
 pub use limits::Limits;

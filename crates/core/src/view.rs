@@ -3,9 +3,12 @@
 //! A view is an overlay. It holds the order of what is shown and the edits laid over single parts,
 //! never a copy of a message.
 
+use crate::history::History;
 use crate::log::{Message, Part, PartKind};
+use crate::plan::{Layout, Slot};
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// A message of a history, by its place in stored order. Places never change: histories only grow.
@@ -118,4 +121,138 @@ pub struct Stored<'a> {
     pub shown: Shown<'a>,
     /// Whether the view shows it.
     pub visible: bool,
+}
+
+/// A place in a view: a message of the history, or one that a layout inserted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Place {
+    /// The message of the history at this position.
+    Item(Pos),
+    /// The inserted message with this index.
+    Insert(usize),
+}
+
+/// What the model would be sent now, as an overlay over a [`History`].
+#[derive(Clone, Debug, Default)]
+pub struct View {
+    places: Vec<Place>,
+    visible: Vec<bool>,
+    inserts: Vec<Arc<Message>>,
+    edits: BTreeMap<PartPos, PartEdit>,
+    layout: Layout,
+}
+
+impl View {
+    /// What is shown, in order.
+    pub fn places(&self) -> &[Place] {
+        &self.places
+    }
+
+    /// The layout behind the order.
+    pub fn layout(&self) -> &Layout {
+        &self.layout
+    }
+
+    /// All edits, by part. Parts that the view hides may have one.
+    pub fn edits(&self) -> &BTreeMap<PartPos, PartEdit> {
+        &self.edits
+    }
+
+    /// The edit over a part.
+    pub fn edit(&self, at: PartPos) -> Option<&PartEdit> {
+        self.edits.get(&at)
+    }
+
+    /// Whether the message at this position is shown.
+    pub fn is_visible(&self, pos: Pos) -> bool {
+        self.visible.get(pos).copied().unwrap_or(false)
+    }
+
+    /// Whether anything differs from the history as it was appended.
+    pub fn is_folded(&self) -> bool {
+        !self.edits.is_empty() || self.layout != Layout::default()
+    }
+
+    /// The message at a place.
+    pub fn message<'a>(&'a self, history: &'a History, place: Place) -> &'a Arc<Message> {
+        match place {
+            Place::Item(pos) => history.message(pos),
+            Place::Insert(index) => &self.inserts[index],
+        }
+    }
+
+    /// The message at a place with its edits.
+    pub fn show<'a>(&'a self, history: &'a History, place: Place) -> Shown<'a> {
+        match place {
+            Place::Item(pos) => self.show_item(history, pos),
+            Place::Insert(index) => Shown::plain(&self.inserts[index]),
+        }
+    }
+
+    /// The message at a position with its edits, whether it is shown or not.
+    pub fn show_item<'a>(&'a self, history: &'a History, pos: Pos) -> Shown<'a> {
+        let from = PartPos { item: pos, part: 0 };
+        let to = PartPos {
+            item: pos + 1,
+            part: 0,
+        };
+        Shown {
+            message: history.message(pos),
+            pos: Some(pos),
+            edits: self
+                .edits
+                .range(from..to)
+                .map(|(at, edit)| (at.part, edit))
+                .collect(),
+        }
+    }
+
+    pub(crate) fn inserts(&self) -> &[Arc<Message>] {
+        &self.inserts
+    }
+
+    pub(crate) fn append(&mut self, pos: Pos) {
+        self.places.push(Place::Item(pos));
+        self.visible.push(true);
+    }
+
+    pub(crate) fn set_edit(&mut self, at: PartPos, edit: Option<PartEdit>) -> Option<PartEdit> {
+        match edit {
+            Some(edit) => self.edits.insert(at, edit),
+            None => self.edits.remove(&at),
+        }
+    }
+
+    /// Puts a layout in force and returns the one before.
+    pub(crate) fn set_layout(&mut self, history: &History, layout: Layout) -> Layout {
+        self.places.clear();
+        self.visible.clear();
+        self.visible.resize(history.len(), false);
+        for slot in &layout.slots {
+            match slot {
+                Slot::Keep(range) => {
+                    for (pos, _) in history.range(range.clone()) {
+                        self.places.push(Place::Item(pos));
+                        self.visible[pos] = true;
+                    }
+                }
+                Slot::Insert(insert) => {
+                    let known = self
+                        .inserts
+                        .iter()
+                        .position(|message| message.id == insert.id);
+                    let index = known.unwrap_or_else(|| {
+                        self.inserts.push(Arc::new(insert.to_message()));
+                        self.inserts.len() - 1
+                    });
+                    self.places.push(Place::Insert(index));
+                }
+            }
+        }
+        for (pos, _) in history.range(layout.tail_from..history.len()) {
+            self.places.push(Place::Item(pos));
+            self.visible[pos] = true;
+        }
+        std::mem::replace(&mut self.layout, layout)
+    }
 }

@@ -1,0 +1,62 @@
+//! What is wrong with a strategy file: all of it at once, each with line and column.
+
+use std::fmt;
+
+/// One thing that is wrong.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ConfigError {
+    /// The file, or the name of the preset.
+    pub source: String,
+    /// Line, from 1; 0 where the error has no place.
+    pub line: usize,
+    /// Column, from 1, in characters.
+    pub column: usize,
+    /// Path of the value, e.g. `pruner[0].protect_tokens`.
+    pub path: String,
+    /// What is wrong, and the way out.
+    pub message: String,
+}
+
+impl fmt::Display for ConfigError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.source)?;
+        if self.line > 0 {
+            write!(f, ":{}:{}", self.line, self.column)?;
+        }
+        f.write_str(": ")?;
+        if !self.path.is_empty() {
+            write!(f, "`{}`: ", self.path)?;
+        }
+        f.write_str(&self.message)
+    }
+}
+
+/// Everything that is wrong, in the order of the file.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ConfigErrors(pub Vec<ConfigError>);
+
+impl fmt::Display for ConfigErrors {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (index, error) in self.0.iter().enumerate() {
+            if index > 0 {
+                f.write_str("\n")?;
+            }
+            error.fmt(f)?;
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for ConfigErrors {}
+
+/// `; did you mean ...?`, or nothing where no known name is near.
+pub(crate) fn nearest<'a>(wrong: &str, known: impl IntoIterator<Item = &'a str>) -> String {
+    known
+        .into_iter()
+        .map(|name| (strsim::damerau_levenshtein(wrong, name), name))
+        .filter(|(distance, name)| *distance <= (name.len().max(wrong.len()) / 3).max(1))
+        .min()
+        .map_or(String::new(), |(_, name)| {
+            format!("; did you mean `{name}`?")
+        })
+}

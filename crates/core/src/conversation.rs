@@ -1,0 +1,227 @@
+//! The one driver: holds a history, the folds over it and a strategy, and is called at the moments.
+//!
+//! An agent loop and the replay laboratory drive this same type, so what a researcher measures is
+//! what an agent runs.
+//!
+//! ```text
+//! append(message)            the log grows
+//! at(moment, signals)        the strategy may fold; every stage that ran gives a report
+//! sent()                     what the model would be sent
+//! undo()                     takes the last fold back
+//! ```
+
+mod driver;
+mod fold;
+
+pub use driver::{Report, Signals, StageRole};
+pub use fold::{CommitError, Fold, FoldId};
+
+use crate::counters::Counters;
+use crate::event::Event;
+use crate::frame::Frame;
+use crate::history::History;
+use crate::limits::Limits;
+use crate::log::{EntryKind, Message};
+use crate::meter::Meter;
+use crate::plan::Revision;
+use crate::services::Services;
+use crate::stage::Estimator;
+use crate::strategy::Strategy;
+use crate::view::{EditKind, PartEdit, PartPos, Pos, Shown, Stored, View};
+use std::sync::Arc;
+
+/// A conversation and the strategy that keeps it small.
+#[derive(Clone, Debug)]
+pub struct Conversation {
+    strategy: Arc<Strategy>,
+    services: Services,
+    limits: Limits,
+    model: Option<String>,
+    frame: Frame,
+    history: History,
+    view: View,
+    meters: Vec<Meter>,
+    folds: Vec<Fold>,
+    next_fold: FoldId,
+    revision: Revision,
+    counters: Counters,
+    /// Length of the log when the last automatic fold was committed.
+    folded_at: Option<usize>,
+}
+
+impl Conversation {
+    /// An empty conversation.
+    pub fn new(strategy: Arc<Strategy>, limits: Limits, frame: Frame, services: Services) -> Self {
+        let mut meters: Vec<Meter> = strategy
+            .estimators
+            .iter()
+            .map(|estimator| Meter::new(Arc::clone(estimator)))
+            .collect();
+        for meter in &mut meters {
+            meter.set_frame(&frame);
+        }
+        Self {
+            strategy,
+            services,
+            limits,
+            model: None,
+            frame,
+            history: History::default(),
+            view: View::default(),
+            meters,
+            folds: Vec::new(),
+            next_fold: 1,
+            revision: 0,
+            counters: Counters::default(),
+            folded_at: None,
+        }
+    }
+
+    /// Names the model, for policies that depend on it.
+    #[must_use]
+    pub fn with_model(mut self, model: Option<String>) -> Self {
+        self.model = model;
+        self
+    }
+
+    /// Adds a meter that counts along without taking part in any decision, and returns its index.
+    /// Must be called before the first message.
+    pub fn add_meter(&mut self, estimator: Arc<dyn Estimator>) -> usize {
+        let mut meter = Meter::new(estimator);
+        meter.set_frame(&self.frame);
+        for (_, message) in self.history.iter() {
+            meter.append(message);
+        }
+        self.meters.push(meter);
+        self.meters.len() - 1
+    }
+
+    /// Appends a message to the log (or an entry that was loaded with a stored history).
+    pub fn append(&mut self, message: impl Into<Arc<Message>>) -> Pos {
+        let message = message.into();
+        for meter in &mut self.meters {
+            meter.append(&message);
+        }
+        let pos = self.history.append(message);
+        self.view.append(pos);
+        self.revision += 1;
+        pos
+    }
+
+    /// Takes over a mark that the recorder had made on a part, as if a fold before the first had made it.
+    pub fn mark_cleared(&mut self, at: PartPos, placeholder: Arc<str>, time: i64) {
+        let edit = PartEdit {
+            kind: EditKind::Clear,
+            text: placeholder,
+            at: time,
+        };
+        for meter in &mut self.meters {
+            meter.edit(&self.history, &self.view, at, Some(&edit));
+        }
+        self.view.set_edit(at, Some(edit));
+        self.revision += 1;
+    }
+
+    /// Puts in force what a stored history says about its own folds, once it was appended whole.
+    pub fn restore(&mut self) {
+        let Some(filter) = self.strategy.filter.clone() else {
+            return;
+        };
+        let scene = self.scene(crate::moment::Moment::Manual, filter.estimator);
+        if let Some(layout) = filter.stage.restore(&scene) {
+            self.view.set_layout(&self.history, layout);
+            for meter in &mut self.meters {
+                meter.relayout(&self.view);
+            }
+            self.revision += 1;
+        }
+    }
+
+    /// The strategy.
+    pub fn strategy(&self) -> &Arc<Strategy> {
+        &self.strategy
+    }
+
+    /// The limits in force.
+    pub fn limits(&self) -> Limits {
+        self.limits
+    }
+
+    /// What is sent around the history.
+    pub fn frame(&self) -> &Frame {
+        &self.frame
+    }
+
+    /// Log and entries in stored order.
+    pub fn history(&self) -> &History {
+        &self.history
+    }
+
+    /// What the model would be sent, as an overlay.
+    pub fn view(&self) -> &View {
+        &self.view
+    }
+
+    /// Counts under the strategy's estimator (index 0), those of single stages, and those added.
+    pub fn meter(&self, index: usize) -> &Meter {
+        &self.meters[index]
+    }
+
+    /// Tokens of frame and view by the strategy's own estimator.
+    pub fn tokens(&self) -> u64 {
+        self.meters[0].frame_tokens() + self.meters[0].view_tokens()
+    }
+
+    /// What was done so far.
+    pub fn counters(&self) -> &Counters {
+        &self.counters
+    }
+
+    /// The folds in force, oldest first.
+    pub fn folds(&self) -> &[Fold] {
+        &self.folds
+    }
+
+    /// The state: every append and every commit moves it.
+    pub fn revision(&self) -> Revision {
+        self.revision
+    }
+
+    /// Clock, ids, hooks.
+    pub fn services(&self) -> &Services {
+        &self.services
+    }
+
+    /// What the model would be sent, message by message.
+    pub fn sent(&self) -> Vec<Shown<'_>> {
+        self.view
+            .places()
+            .iter()
+            .map(|place| self.view.show(&self.history, *place))
+            .collect()
+    }
+
+    /// The whole history with its edits, hidden messages included.
+    pub fn stored(&self) -> Vec<Stored<'_>> {
+        self.history
+            .iter()
+            .map(|(pos, _)| Stored {
+                shown: self.view.show_item(&self.history, pos),
+                visible: self.view.is_visible(pos),
+            })
+            .collect()
+    }
+
+    fn emit(&self, event: &Event) {
+        for observer in &self.services.observers {
+            observer.observe(event);
+        }
+    }
+
+    fn emit_entry(&self, kind: EntryKind, id: &str) {
+        self.emit(&Event::Entry {
+            kind,
+            id: id.to_owned(),
+        });
+    }
+}

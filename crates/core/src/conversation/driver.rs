@@ -1,0 +1,648 @@
+//! What happens at a moment: which stages run, in which order, and what becomes of their proposals.
+
+use super::{Conversation, FoldId};
+use crate::event::Event;
+use crate::moment::{Moment, Trigger};
+use crate::outcome::{Outcome, Why};
+use crate::plan::{Edit, Plan, Slot};
+use crate::services::BeforeCompaction;
+use crate::stage::{
+    Arrangement, Decision, Filter, OverflowPolicy, Pressure, Pruner, Pruning, Scene, Summarizer,
+    Summary, SummaryError, SummaryRequest, UsageReading, UsageSource,
+};
+use crate::strategy::{Bound, OnFailure};
+use crate::view::{Place, Pos};
+use serde::Serialize;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// What comes with a moment.
+#[derive(Clone, Debug, Default)]
+pub struct Signals {
+    /// Usage of the last answer.
+    pub usage: Option<UsageReading>,
+    /// Instructions that a person gave for the summary.
+    pub instructions: Option<String>,
+}
+
+/// Which kind of stage a report is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum StageRole {
+    /// A pruner.
+    Pruner,
+    /// A policy that did not ask for a fold.
+    Overflow,
+    /// Policy, filter and summarizer together: a fold.
+    Fold,
+}
+
+/// What one stage did at a moment, with its numbers and where they come from.
+#[derive(Clone, Debug, Serialize)]
+pub struct Report {
+    /// When.
+    pub moment: Moment,
+    /// Name of the stage.
+    pub stage: String,
+    /// Which kind of stage.
+    pub role: StageRole,
+    /// How it ended.
+    pub outcome: Outcome,
+    /// What the policy decided.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub decision: Option<Decision>,
+    /// Where the usage that it decided on came from.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub usage_source: Option<UsageSource>,
+    /// Tokens of the view before, by the strategy's estimator.
+    pub tokens_before: u64,
+    /// Tokens of the view after.
+    pub tokens_after: u64,
+    /// The fold that was committed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub fold: Option<FoldId>,
+}
+
+impl Conversation {
+    /// Runs whatever the strategy runs at this moment, and reports on every stage that ran.
+    ///
+    /// At [`Moment::Manual`] the policy is not asked: a person did. A strategy without a filter then
+    /// runs its pruners.
+    pub async fn at(&mut self, moment: Moment, signals: Signals) -> Vec<Report> {
+        let strategy = Arc::clone(&self.strategy);
+        let mut reports = Vec::new();
+        let manual = moment == Moment::Manual;
+        for pruner in &strategy.pruners {
+            if pruner.when.contains(&moment) || (manual && strategy.filter.is_none()) {
+                reports.push(self.prune(pruner, moment));
+            }
+        }
+        if manual {
+            if let Some(filter) = &strategy.filter {
+                self.fold(
+                    filter,
+                    moment,
+                    Trigger::Manual,
+                    None,
+                    &signals,
+                    &mut reports,
+                )
+                .await;
+            }
+            return reports;
+        }
+        let Some(policy) = &strategy.overflow else {
+            return reports;
+        };
+        if !policy.when.contains(&moment) {
+            return reports;
+        }
+        let decision = self.decide(policy, moment, &signals);
+        if decision.fold {
+            self.counters.overflow_detections += 1;
+        }
+        match &strategy.filter {
+            Some(filter) if decision.fold => {
+                if let Some(why) = self.nothing_appended() {
+                    let outcome = Outcome::Unchanged(why);
+                    reports.push(self.idle(
+                        moment,
+                        &policy.name,
+                        outcome,
+                        Some(decision),
+                        &signals,
+                    ));
+                } else {
+                    self.fold(
+                        filter,
+                        moment,
+                        Trigger::Auto,
+                        Some(decision),
+                        &signals,
+                        &mut reports,
+                    )
+                    .await;
+                }
+            }
+            _ => {
+                let outcome =
+                    Outcome::Unchanged(Why::new("below-threshold", decision.reason.clone()));
+                reports.push(self.idle(moment, &policy.name, outcome, Some(decision), &signals));
+            }
+        }
+        reports
+    }
+
+    /// The plans that a moment would commit now, without committing them.
+    pub async fn preview(&self, moment: Moment, signals: Signals) -> Vec<Arc<Plan>> {
+        let mut copy = self.clone();
+        copy.services.observers.clear();
+        let had = copy.folds.len();
+        copy.at(moment, signals).await;
+        copy.folds
+            .into_iter()
+            .skip(had)
+            .map(|fold| fold.plan)
+            .collect()
+    }
+
+    /// What the policy says at a moment.
+    pub fn decide(
+        &self,
+        policy: &Bound<dyn OverflowPolicy>,
+        moment: Moment,
+        signals: &Signals,
+    ) -> Decision {
+        let meter = &self.meters[policy.estimator];
+        policy.stage.decide(&Pressure {
+            moment,
+            view_tokens: meter.view_tokens(),
+            frame_tokens: meter.frame_tokens(),
+            usage: signals.usage,
+            limits: self.limits,
+            model: self.model.as_deref(),
+        })
+    }
+
+    pub(super) fn scene(&self, moment: Moment, estimator: usize) -> Scene<'_> {
+        Scene {
+            moment,
+            trigger: Trigger::Auto,
+            history: &self.history,
+            view: &self.view,
+            meter: &self.meters[estimator],
+            frame: &self.frame,
+            limits: self.limits,
+            model: self.model.as_deref(),
+            decision: None,
+            instructions: &[],
+            services: &self.services,
+        }
+    }
+
+    fn nothing_appended(&self) -> Option<Why> {
+        let unchanged = self.folded_at == Some(self.history.log_len());
+        (self.strategy.guards.repeat && unchanged).then(|| {
+            Why::new(
+                "nothing-appended",
+                "nothing was appended since the last automatic compaction",
+            )
+        })
+    }
+
+    fn prune(&mut self, pruner: &Bound<dyn Pruner>, moment: Moment) -> Report {
+        let proposal = pruner.stage.prune(&self.scene(moment, pruner.estimator));
+        let before = self.meters[0].view_tokens();
+        let (outcome, fold) = match proposal {
+            Pruning::Nothing(why) => (Outcome::Unchanged(why), None),
+            Pruning::Edits {
+                edits,
+                prunable,
+                reason,
+            } => {
+                let arrangement = Changes {
+                    edits,
+                    reasons: vec![reason],
+                    ..Changes::default()
+                };
+                let plan = self.plan(&pruner.name, moment, Trigger::Auto, arrangement);
+                let plan = Plan { prunable, ..plan };
+                let reclaimed = plan.reclaimed;
+                match self.check_and_commit(plan) {
+                    Err(why) => (Outcome::Failed(why), None),
+                    Ok(fold) => {
+                        self.counters.prune_operations += 1;
+                        self.counters.tokens_pruned += prunable;
+                        self.counters.tokens_reclaimed += reclaimed;
+                        self.counters.tokens_before_total += before;
+                        (Outcome::Changed, Some(fold))
+                    }
+                }
+            }
+        };
+        self.report(
+            moment,
+            &pruner.name,
+            StageRole::Pruner,
+            outcome,
+            before,
+            fold,
+        )
+    }
+
+    async fn fold(
+        &mut self,
+        filter: &Bound<dyn Filter>,
+        moment: Moment,
+        trigger: Trigger,
+        decision: Option<Decision>,
+        signals: &Signals,
+        reports: &mut Vec<Report>,
+    ) {
+        let strategy = Arc::clone(&self.strategy);
+        let tokens = self.meters[0].view_tokens();
+        let estimator = Arc::clone(strategy.estimator().id());
+        self.emit(&Event::Before {
+            moment,
+            trigger,
+            tokens,
+            estimator: Arc::clone(&estimator),
+        });
+        let instructions = self.instructions(moment, trigger, tokens, signals);
+        for pruner in strategy
+            .pruners
+            .iter()
+            .filter(|p| p.when.contains(&Moment::BeforeSummary))
+        {
+            let report = self.prune(pruner, Moment::BeforeSummary);
+            reports.push(report);
+        }
+        let before = self.meters[0].view_tokens();
+        let arranged = self
+            .arrange(filter, moment, trigger, decision.as_ref(), &instructions)
+            .await;
+        let (outcome, fold) = match arranged {
+            Err(Stop::Nothing(why)) => (Outcome::Unchanged(why), None),
+            Err(Stop::Failed(why)) => (Outcome::Failed(why), None),
+            Ok(changes) => {
+                let degraded = changes.degraded.clone();
+                let summaries = changes.summaries.len() as u64;
+                let mut plan = self.plan(&filter.name, moment, trigger, changes);
+                plan.decision = decision.clone();
+                let (before, after) = (plan.tokens_before, plan.tokens_after);
+                match self.check_and_commit(plan) {
+                    Err(why) => (Outcome::Failed(why), None),
+                    Ok(fold) => {
+                        self.counters.folds += 1;
+                        self.counters.summaries += summaries;
+                        self.counters.tokens_before_total += before;
+                        if trigger == Trigger::Auto {
+                            self.folded_at = Some(self.history.log_len());
+                        }
+                        let boundary = Event::Boundary {
+                            trigger,
+                            tokens_before: before,
+                            tokens_after: after,
+                            estimator,
+                        };
+                        self.emit(&boundary);
+                        for hook in &self.services.hooks {
+                            hook.after(&boundary);
+                        }
+                        (
+                            degraded.map_or(Outcome::Changed, Outcome::Degraded),
+                            Some(fold),
+                        )
+                    }
+                }
+            }
+        };
+        if matches!(outcome, Outcome::Failed(_)) {
+            self.counters.failures += 1;
+        }
+        let mut report = self.report(moment, &filter.name, StageRole::Fold, outcome, before, fold);
+        report.decision = decision;
+        report.usage_source = signals.usage.map(|usage| usage.source);
+        reports.push(report);
+    }
+
+    fn instructions(
+        &self,
+        moment: Moment,
+        trigger: Trigger,
+        tokens: u64,
+        signals: &Signals,
+    ) -> Vec<String> {
+        let context = BeforeCompaction {
+            moment,
+            trigger,
+            tokens,
+        };
+        // Every hook is called; of their instructions the first that is not empty counts.
+        let mut from_hooks = None;
+        for hook in &self.services.hooks {
+            if let Ok(Some(text)) = hook.before(&context) {
+                if from_hooks.is_none() && !text.trim().is_empty() {
+                    from_hooks = Some(text);
+                }
+            }
+        }
+        signals
+            .instructions
+            .iter()
+            .cloned()
+            .chain(from_hooks)
+            .collect()
+    }
+
+    async fn arrange(
+        &self,
+        filter: &Bound<dyn Filter>,
+        moment: Moment,
+        trigger: Trigger,
+        decision: Option<&Decision>,
+        instructions: &[String],
+    ) -> Result<Changes, Stop> {
+        let scene = Scene {
+            trigger,
+            decision,
+            instructions,
+            ..self.scene(moment, filter.estimator)
+        };
+        let proposal = filter.stage.propose(&scene).map_err(Stop::Nothing)?;
+        let mut summaries = Vec::with_capacity(proposal.requests.len());
+        let mut degraded = None;
+        for request in &proposal.requests {
+            let (summary, why) = self.summarize(request).await?;
+            degraded = degraded.or(why);
+            summaries.push(summary);
+        }
+        let by = summaries
+            .iter()
+            .flatten()
+            .map(|summary: &Summary| summary.by.clone())
+            .collect();
+        let Arrangement {
+            entries,
+            layout,
+            edits,
+            reasons,
+            tables,
+        } = filter
+            .stage
+            .arrange(&scene, &proposal, &summaries)
+            .map_err(Stop::Nothing)?;
+        let reasons = decision
+            .map(|decision| decision.reason.clone())
+            .into_iter()
+            .chain(proposal.reasons.iter().cloned())
+            .chain(reasons)
+            .collect();
+        Ok(Changes {
+            edits,
+            entries,
+            layout: Some(layout),
+            reasons,
+            tables,
+            summaries: by,
+            degraded,
+        })
+    }
+
+    /// A summary, or what the strategy does without one.
+    async fn summarize(
+        &self,
+        request: &SummaryRequest,
+    ) -> Result<(Option<Summary>, Option<Why>), Stop> {
+        if let Some(text) = &request.ready {
+            let tokens = request.estimator.text(text);
+            let by = "session-memory".to_owned();
+            return Ok((
+                Some(Summary {
+                    text: text.clone(),
+                    tokens,
+                    by,
+                    usage: None,
+                }),
+                None,
+            ));
+        }
+        let asked = match &self.strategy.summarizer {
+            Some(summarizer) => self.ask(summarizer, request).await,
+            None => Err(SummaryError::Unavailable(
+                "the strategy has no summarizer".to_owned(),
+            )),
+        };
+        let error = match asked {
+            Ok(summary) => return Ok((Some(summary), None)),
+            Err(error) => error,
+        };
+        let why = |what: &str| {
+            Why::new(
+                "summary-failed",
+                format!("{}: {error}; {what}", request.name),
+            )
+        };
+        match self.strategy.on_failure {
+            OnFailure::Keep => Err(Stop::Failed(why("nothing was changed"))),
+            OnFailure::Hide => Ok((
+                None,
+                Some(why("what it stood for is hidden without a summary")),
+            )),
+            OnFailure::Extractive => {
+                let Some(fallback) = &self.strategy.fallback else {
+                    return Err(Stop::Failed(why("no extractive summarizer is registered")));
+                };
+                match self.ask(fallback, request).await {
+                    Ok(summary) => Ok((
+                        Some(summary),
+                        Some(why("the extractive summarizer stood in")),
+                    )),
+                    Err(second) => Err(Stop::Failed(Why::new(
+                        "summary-failed",
+                        format!(
+                            "{}: {error}; the extractive summarizer: {second}",
+                            request.name
+                        ),
+                    ))),
+                }
+            }
+        }
+    }
+
+    async fn ask(
+        &self,
+        summarizer: &Arc<dyn Summarizer>,
+        request: &SummaryRequest,
+    ) -> Result<Summary, SummaryError> {
+        let summary = summarizer.summarize(request).await?;
+        if self.strategy.guards.summary {
+            if summary.text.trim().is_empty() {
+                return Err(SummaryError::Empty);
+            }
+            if summary.tokens > request.budget {
+                return Err(SummaryError::TooLong {
+                    tokens: summary.tokens,
+                    budget: request.budget,
+                });
+            }
+        }
+        Ok(summary)
+    }
+
+    fn check_and_commit(&mut self, plan: Plan) -> Result<FoldId, Why> {
+        self.strategy.guards.check(&self.history, &plan)?;
+        self.commit(plan)
+            .map_err(|error| Why::new("stale", error.to_string()))
+    }
+
+    /// Makes changes a plan: counts before and after under the strategy's own estimator.
+    fn plan(&self, stage: &str, moment: Moment, trigger: Trigger, changes: Changes) -> Plan {
+        let meter = &self.meters[0];
+        let Changes {
+            mut edits,
+            entries,
+            layout,
+            reasons,
+            tables,
+            summaries,
+            degraded,
+        } = changes;
+        for edit in &mut edits {
+            edit.before = meter.part_shown(&self.view, edit.at);
+            edit.after = self
+                .history
+                .message(edit.at.item)
+                .parts
+                .get(edit.at.part)
+                .map_or(0, |part| meter.estimator().part(part, &edit.text));
+        }
+        let tokens_before = meter.view_tokens();
+        let mut shown_delta: BTreeMap<Pos, (u64, u64)> = BTreeMap::new();
+        for edit in &edits {
+            let delta = shown_delta.entry(edit.at.item).or_default();
+            delta.0 += edit.before;
+            delta.1 += edit.after;
+        }
+        let tokens_of = |pos: Pos| {
+            let shown = if pos < self.history.len() {
+                meter.shown(Place::Item(pos))
+            } else {
+                entries
+                    .get(pos - self.history.len())
+                    .map_or(0, |entry| meter.measure(entry))
+            };
+            let (before, after) = shown_delta.get(&pos).copied().unwrap_or_default();
+            shown - before + after
+        };
+        let end = self.history.len() + entries.len();
+        let live = |pos: &Pos| !self.history.is_withdrawn(*pos);
+        let mut visible_after: Vec<Pos> = Vec::new();
+        let tokens_after = match &layout {
+            None => {
+                let removed: u64 = edits
+                    .iter()
+                    .filter(|edit| self.view.is_visible(edit.at.item))
+                    .map(|edit| edit.before)
+                    .sum();
+                let added: u64 = edits
+                    .iter()
+                    .filter(|edit| self.view.is_visible(edit.at.item))
+                    .map(|edit| edit.after)
+                    .sum();
+                let entered: u64 = entries.iter().map(|entry| meter.measure(entry)).sum();
+                tokens_before - removed + added + entered
+            }
+            Some(layout) => {
+                let mut inserted = 0;
+                for slot in &layout.slots {
+                    match slot {
+                        Slot::Keep(range) => visible_after.extend(range.clone().filter(live)),
+                        Slot::Insert(insert) => inserted += meter.measure(&insert.to_message()),
+                    }
+                }
+                visible_after.extend((layout.tail_from..end).filter(live));
+                inserted + visible_after.iter().map(|pos| tokens_of(*pos)).sum::<u64>()
+            }
+        };
+        let reclaimed = edits
+            .iter()
+            .filter(|edit| self.view.is_visible(edit.at.item))
+            .map(|edit| edit.before.saturating_sub(edit.after))
+            .sum();
+        Plan {
+            base: self.revision,
+            moment,
+            trigger,
+            stage: stage.to_owned(),
+            estimator: Arc::clone(meter.estimator().id()),
+            tokens_before,
+            tokens_after,
+            prunable: 0,
+            reclaimed,
+            reasons,
+            decision: None,
+            edits,
+            entries,
+            layout,
+            summaries,
+            tables,
+            degraded,
+        }
+    }
+
+    fn idle(
+        &self,
+        moment: Moment,
+        stage: &str,
+        outcome: Outcome,
+        decision: Option<Decision>,
+        signals: &Signals,
+    ) -> Report {
+        let tokens = self.meters[0].view_tokens();
+        Report {
+            moment,
+            stage: stage.to_owned(),
+            role: StageRole::Overflow,
+            outcome,
+            decision,
+            usage_source: signals.usage.map(|usage| usage.source),
+            tokens_before: tokens,
+            tokens_after: tokens,
+            fold: None,
+        }
+    }
+
+    fn report(
+        &self,
+        moment: Moment,
+        stage: &str,
+        role: StageRole,
+        outcome: Outcome,
+        tokens_before: u64,
+        fold: Option<FoldId>,
+    ) -> Report {
+        let tokens_after = self.meters[0].view_tokens();
+        let reclaimed = fold
+            .and_then(|_| self.folds.last())
+            .map_or(0, |fold| fold.plan.reclaimed);
+        self.emit(&Event::After {
+            moment,
+            stage: stage.to_owned(),
+            outcome: outcome.clone(),
+            tokens_before,
+            tokens_after,
+            reclaimed,
+            estimator: Arc::clone(self.strategy.estimator().id()),
+        });
+        Report {
+            moment,
+            stage: stage.to_owned(),
+            role,
+            outcome,
+            decision: None,
+            usage_source: None,
+            tokens_before,
+            tokens_after,
+            fold,
+        }
+    }
+}
+
+/// What a proposal changes, before it is counted.
+#[derive(Default)]
+struct Changes {
+    edits: Vec<Edit>,
+    entries: Vec<crate::log::Message>,
+    layout: Option<crate::plan::Layout>,
+    reasons: Vec<String>,
+    tables: BTreeMap<String, serde_json::Value>,
+    summaries: Vec<String>,
+    degraded: Option<Why>,
+}
+
+/// Why a fold ended without a plan.
+enum Stop {
+    Nothing(Why),
+    Failed(Why),
+}

@@ -1,0 +1,112 @@
+//! Committing a plan, and taking it back.
+
+use super::Conversation;
+use crate::log::Origin;
+use crate::plan::{Layout, Plan};
+use crate::view::{PartEdit, PartPos, Pos};
+use std::sync::Arc;
+use thiserror::Error;
+
+/// Number of a fold, counted from one over the life of a conversation.
+pub type FoldId = u64;
+
+/// A committed plan, with what is needed to take it back.
+#[derive(Clone, Debug)]
+pub struct Fold {
+    /// Its number.
+    pub id: FoldId,
+    /// What was committed.
+    pub plan: Arc<Plan>,
+    before_edits: Vec<(PartPos, Option<PartEdit>)>,
+    before_layout: Option<Layout>,
+    entries: Vec<Pos>,
+}
+
+/// Why a plan was not committed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+pub enum CommitError {
+    /// The conversation has moved on since the plan was made.
+    #[error("the plan was made on revision {plan}, the conversation is at {now}; plan again")]
+    Stale {
+        /// Revision of the plan.
+        plan: u64,
+        /// Revision of the conversation.
+        now: u64,
+    },
+}
+
+impl Conversation {
+    /// Commits a plan. Only a plan made on the current state is taken.
+    pub fn commit(&mut self, plan: Plan) -> Result<FoldId, CommitError> {
+        if plan.base != self.revision {
+            return Err(CommitError::Stale {
+                plan: plan.base,
+                now: self.revision,
+            });
+        }
+        let now = self.services.clock.now();
+        let mut before_edits = Vec::with_capacity(plan.edits.len());
+        for edit in &plan.edits {
+            let next = PartEdit {
+                kind: edit.kind,
+                text: Arc::clone(&edit.text),
+                at: now,
+            };
+            for meter in &mut self.meters {
+                meter.edit(&self.history, &self.view, edit.at, Some(&next));
+            }
+            before_edits.push((edit.at, self.view.set_edit(edit.at, Some(next))));
+        }
+        let entries: Vec<Pos> = plan
+            .entries
+            .iter()
+            .map(|entry| self.append(entry.clone()))
+            .collect();
+        let before_layout = plan.layout.clone().map(|layout| {
+            let before = self.view.set_layout(&self.history, layout);
+            for meter in &mut self.meters {
+                meter.relayout(&self.view);
+            }
+            before
+        });
+        for entry in &plan.entries {
+            if let Origin::Entry(kind) = entry.origin {
+                self.emit_entry(kind, &entry.id);
+            }
+        }
+        let id = self.next_fold;
+        self.next_fold += 1;
+        self.revision += 1;
+        self.folds.push(Fold {
+            id,
+            plan: Arc::new(plan),
+            before_edits,
+            before_layout,
+            entries,
+        });
+        Ok(id)
+    }
+
+    /// Takes the last fold back and returns its number. Messages that were appended since stay.
+    pub fn undo(&mut self) -> Option<FoldId> {
+        let fold = self.folds.pop()?;
+        for pos in &fold.entries {
+            self.history.withdraw(*pos);
+        }
+        for (at, edit) in fold.before_edits.into_iter().rev() {
+            for meter in &mut self.meters {
+                meter.edit(&self.history, &self.view, at, edit.as_ref());
+            }
+            self.view.set_edit(at, edit);
+        }
+        let layout = fold
+            .before_layout
+            .unwrap_or_else(|| self.view.layout().clone());
+        self.view.set_layout(&self.history, layout);
+        for meter in &mut self.meters {
+            meter.relayout(&self.view);
+        }
+        self.revision += 1;
+        Some(fold.id)
+    }
+}

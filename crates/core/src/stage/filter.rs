@@ -1,0 +1,59 @@
+//! What stands where?
+
+use super::{Scene, Summary, SummaryRequest};
+use crate::log::Message;
+use crate::outcome::Why;
+use crate::plan::{Edit, Layout};
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::fmt;
+
+/// What a filter wants to do, before any summary exists.
+#[derive(Clone, Debug, Default)]
+pub struct Proposal {
+    /// The summaries it needs, in order. May be empty.
+    pub requests: Vec<SummaryRequest>,
+    /// The arithmetic in words.
+    pub reasons: Vec<String>,
+}
+
+/// What a filter wants the view to be, with the summaries at hand.
+#[derive(Clone, Debug)]
+pub struct Arrangement {
+    /// Messages that go into the history, in order, right behind what is there now: the first one gets
+    /// the position [`History::len`](crate::history::History::len). The layout may keep them.
+    pub entries: Vec<Message>,
+    /// What stands where from now on.
+    pub layout: Layout,
+    /// Edits inside messages that the filter needs to reach its budget.
+    pub edits: Vec<Edit>,
+    /// The arithmetic in words.
+    pub reasons: Vec<String>,
+    /// Tables worth keeping with the plan, by name (a budget, the scores).
+    pub tables: BTreeMap<String, Value>,
+}
+
+/// Split points, checkpoints, kept tails in another order, residuals, tiers, prompt assembly.
+///
+/// A filter is asked twice: first which summaries it needs, then, with them, for the layout. Between
+/// the two nothing changes, so the second answer may work everything out again.
+pub trait Filter: Send + Sync + fmt::Debug {
+    /// The layout of a stored history that was folded before it was loaded, for systems whose stored
+    /// messages say so themselves (OpenCode's checkpoints). `None` where everything is shown.
+    fn restore(&self, scene: &Scene<'_>) -> Option<Layout> {
+        let _ = scene;
+        None
+    }
+
+    /// Which summaries are needed, or why there is nothing to fold.
+    fn propose(&self, scene: &Scene<'_>) -> Result<Proposal, Why>;
+
+    /// The layout. `summaries` has one element per request, in order; an element is `None` where the
+    /// summary failed and the strategy goes on without it.
+    fn arrange(
+        &self,
+        scene: &Scene<'_>,
+        proposal: &Proposal,
+        summaries: &[Option<Summary>],
+    ) -> Result<Arrangement, Why>;
+}

@@ -1,0 +1,26 @@
+//! The five kinds of stage that a strategy is put together from.
+//!
+//! | stage | answers |
+//! |---|---|
+//! | [`Estimator`] | how many tokens is this? |
+//! | [`OverflowPolicy`] | fold now, and how far down? |
+//! | [`Pruner`] | which parts lose their content? |
+//! | [`Filter`] | what stands where? |
+//! | [`Summarizer`] | what stands for a group? |
+//!
+//! A stage looks at a [`Scene`] and proposes; it never changes anything itself. The
+//! [conversation](crate::conversation) turns proposals into plans, checks them and commits them.
+
+mod estimator;
+mod filter;
+mod overflow;
+mod pruner;
+mod scene;
+mod summarizer;
+
+pub use estimator::Estimator;
+pub use filter::{Arrangement, Filter, Proposal};
+pub use overflow::{Decision, OverflowPolicy, Pressure, UsageReading, UsageSource};
+pub use pruner::{Pruner, Pruning};
+pub use scene::Scene;
+pub use summarizer::{Summarizer, Summary, SummaryError, SummaryRequest};

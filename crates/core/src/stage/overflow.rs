@@ -1,0 +1,92 @@
+//! Fold now, and how far down?
+
+use crate::limits::Limits;
+use crate::log::Usage;
+use crate::moment::Moment;
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+/// Where a usage figure comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum UsageSource {
+    /// The provider reported it for exactly this view.
+    Provider,
+    /// The recording holds it, and the view is what the recorder sent.
+    Recorded,
+    /// Calibrated estimate of the view: it is no longer what the recorder sent.
+    Synthesised,
+}
+
+/// Usage of the last answer and where it comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct UsageReading {
+    /// The figures.
+    pub usage: Usage,
+    /// Their source.
+    pub source: UsageSource,
+}
+
+/// What a policy decides on.
+#[derive(Clone, Copy, Debug)]
+pub struct Pressure<'a> {
+    /// When it is asked.
+    pub moment: Moment,
+    /// Tokens of the view by the policy's estimator.
+    pub view_tokens: u64,
+    /// Tokens of the frame by the policy's estimator.
+    pub frame_tokens: u64,
+    /// Usage of the last answer, where known.
+    pub usage: Option<UsageReading>,
+    /// Limits of the model.
+    pub limits: Limits,
+    /// Id of the model, where known.
+    pub model: Option<&'a str>,
+}
+
+/// What a policy decided, with the arithmetic behind it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Decision {
+    /// Fold now?
+    pub fold: bool,
+    /// The count that was compared.
+    pub count: u64,
+    /// What it was compared with: the trigger.
+    pub trigger: u64,
+    /// What the fold should bring the view down to, where the policy has a target.
+    pub target: Option<u64>,
+    /// What the fold must not go below, where the policy has a floor.
+    pub floor: Option<u64>,
+    /// The comparison in words, e.g. `80000 > 68000 (context 100000 - output 32000)`.
+    pub reason: String,
+}
+
+impl Decision {
+    /// A decision not to fold, for a reason that is no comparison.
+    pub fn off(reason: impl Into<String>) -> Self {
+        Self {
+            fold: false,
+            count: 0,
+            trigger: 0,
+            target: None,
+            floor: None,
+            reason: reason.into(),
+        }
+    }
+}
+
+/// Decides whether to fold. One policy decides at every moment, so "off" means off everywhere.
+pub trait OverflowPolicy: Send + Sync + fmt::Debug {
+    /// The moments at which the policy wants to be asked, unless the configuration names others.
+    fn moments(&self) -> &'static [Moment];
+
+    /// Fold now?
+    fn decide(&self, pressure: &Pressure<'_>) -> Decision;
+
+    /// A reason why these limits could never work with this policy (a usable window of zero or less),
+    /// so that such a configuration is refused before it runs.
+    fn refuses(&self, limits: Limits) -> Option<String> {
+        let _ = limits;
+        None
+    }
+}

@@ -1,0 +1,113 @@
+//! What a stage may look at.
+
+use super::{Decision, Estimator};
+use crate::frame::Frame;
+use crate::history::History;
+use crate::limits::Limits;
+use crate::log::Message;
+use crate::meter::Meter;
+use crate::moment::{Moment, Trigger};
+use crate::plan::Edit;
+use crate::services::Services;
+use crate::view::{EditKind, PartPos, Place, Pos, Shown, View};
+use std::borrow::Cow;
+use std::sync::Arc;
+
+/// A conversation at one moment, as a stage sees it: everything up to now and nothing after.
+#[derive(Clone, Copy, Debug)]
+pub struct Scene<'a> {
+    /// When.
+    pub moment: Moment,
+    /// Who asked.
+    pub trigger: Trigger,
+    /// Log and entries in stored order.
+    pub history: &'a History,
+    /// What the model would be sent now.
+    pub view: &'a View,
+    /// Token counts under the stage's estimator (its own, where the configuration gives it one).
+    pub meter: &'a Meter,
+    /// What is sent around the history.
+    pub frame: &'a Frame,
+    /// Limits of the model.
+    pub limits: Limits,
+    /// Id of the model, where known.
+    pub model: Option<&'a str>,
+    /// What the policy decided, for stages that run because of it.
+    pub decision: Option<&'a Decision>,
+    /// Instructions for the summary, from a person or a hook.
+    pub instructions: &'a [String],
+    /// Clock, ids and readers.
+    pub services: &'a Services,
+}
+
+impl<'a> Scene<'a> {
+    /// Now, by the injected clock, in milliseconds since the Unix epoch.
+    pub fn now(&self) -> i64 {
+        self.services.clock.now()
+    }
+
+    /// The stage's estimator.
+    pub fn estimator(&self) -> &'a Arc<dyn Estimator> {
+        self.meter.estimator()
+    }
+
+    /// The messages of the view, in order, with their edits.
+    pub fn shown(&self) -> impl DoubleEndedIterator<Item = Shown<'a>> + use<'a> {
+        let (history, view) = (self.history, self.view);
+        view.places()
+            .iter()
+            .map(move |place| view.show(history, *place))
+    }
+
+    /// The places of the view, in order.
+    pub fn places(&self) -> &'a [Place] {
+        self.view.places()
+    }
+
+    /// The message at a place.
+    pub fn message(&self, place: Place) -> &'a Arc<Message> {
+        self.view.message(self.history, place)
+    }
+
+    /// Tokens of the message at a place as it is shown now.
+    pub fn tokens(&self, place: Place) -> u64 {
+        self.meter.shown(place)
+    }
+
+    /// Tokens of the view.
+    pub fn view_tokens(&self) -> u64 {
+        self.meter.view_tokens()
+    }
+
+    /// Tokens of the frame.
+    pub fn frame_tokens(&self) -> u64 {
+        self.meter.frame_tokens()
+    }
+
+    /// An edit of one part, with tokens before and after under the stage's estimator.
+    pub fn edit(
+        &self,
+        item: Pos,
+        part: usize,
+        kind: EditKind,
+        text: Arc<str>,
+        reason: impl Into<Cow<'static, str>>,
+    ) -> Edit {
+        let at = PartPos { item, part };
+        let before = self.meter.part_shown(self.view, at);
+        let after = self
+            .history
+            .message(item)
+            .parts
+            .get(part)
+            .map_or(0, |original| self.meter.estimator().part(original, &text));
+        Edit {
+            at,
+            kind,
+            text,
+            reason: reason.into(),
+            before,
+            after,
+        }
+    }
+}

@@ -1,0 +1,79 @@
+//! What stands for a group?
+
+use super::Estimator;
+use crate::log::{Message, Usage};
+use async_trait::async_trait;
+use std::fmt;
+use std::sync::Arc;
+use thiserror::Error;
+
+/// A summary that a filter needs.
+#[derive(Clone, Debug)]
+pub struct SummaryRequest {
+    /// Names the summary within its fold, e.g. `checkpoint`, `tier-2`.
+    pub name: String,
+    /// Names the kind of summary, e.g. `opencode.checkpoint`; a summarizer may word its request by it.
+    pub style: String,
+    /// What is to be summarised, in order: the originals, or what the view showed, edits for this
+    /// request alone (cut outputs, stripped media) already made.
+    pub messages: Vec<Arc<Message>>,
+    /// The summary that stood for the beginning of it before, where there is one.
+    pub previous: Option<String>,
+    /// Instructions of a person or a hook, in order.
+    pub instructions: Vec<String>,
+    /// Largest acceptable size in tokens by `estimator`; a longer summary is refused.
+    pub budget: u64,
+    /// What `budget` is counted in.
+    pub estimator: Arc<dyn Estimator>,
+    /// A text that is used in place of a summary, so that none is asked for.
+    pub ready: Option<String>,
+}
+
+/// A summary.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Summary {
+    /// The text.
+    pub text: String,
+    /// Its size by the request's estimator.
+    pub tokens: u64,
+    /// Id of the summarizer, or what stood in for it.
+    pub by: String,
+    /// What the request for it cost, where a model was called.
+    pub usage: Option<Usage>,
+}
+
+/// Why there is no summary.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum SummaryError {
+    /// Nothing, or only white space, came back.
+    #[error("the summary is empty")]
+    Empty,
+    /// It is longer than its budget.
+    #[error("the summary has {tokens} tokens, over its budget of {budget}")]
+    TooLong {
+        /// Its size.
+        tokens: u64,
+        /// The budget.
+        budget: u64,
+    },
+    /// There is nothing to summarise with.
+    #[error("{0}")]
+    Unavailable(String),
+    /// The summarizer failed.
+    #[error("{0}")]
+    Failed(String),
+}
+
+/// Writes summaries.
+///
+/// Dropping the future cancels the request; an implementation must not leave anything behind that a
+/// second attempt would trip over.
+#[async_trait]
+pub trait Summarizer: Send + Sync + fmt::Debug {
+    /// Names the summarizer and everything that its text depends on, e.g. `extractive`.
+    fn id(&self) -> &str;
+
+    /// Text that stands for `request.messages`.
+    async fn summarize(&self, request: &SummaryRequest) -> Result<Summary, SummaryError>;
+}

@@ -1,0 +1,130 @@
+//! A compiled strategy: stages bound and ready to run.
+
+use crate::guard::Guards;
+use crate::limits::Limits;
+use crate::moment::Moment;
+use crate::stage::{Estimator, Filter, OverflowPolicy, Pruner, Summarizer};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::sync::Arc;
+
+/// A stage in its place: its name, when it runs, and which estimator counts for it.
+#[derive(Debug)]
+pub struct Bound<S: ?Sized> {
+    /// Name of the stage.
+    pub name: String,
+    /// The stage.
+    pub stage: Arc<S>,
+    /// When it runs. Empty for stages that run because another one did.
+    pub when: Vec<Moment>,
+    /// Index into [`Strategy::estimators`].
+    pub estimator: usize,
+}
+
+impl<S: ?Sized> Clone for Bound<S> {
+    fn clone(&self) -> Self {
+        Self {
+            name: self.name.clone(),
+            stage: Arc::clone(&self.stage),
+            when: self.when.clone(),
+            estimator: self.estimator,
+        }
+    }
+}
+
+/// What happens when a summary can't be had.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum OnFailure {
+    /// Nothing changes and the outcome is `failed`.
+    #[default]
+    Keep,
+    /// What was to be summarised is hidden without a summary; the outcome is `degraded`.
+    Hide,
+    /// The extractive summarizer stands in; the outcome is `degraded`.
+    Extractive,
+}
+
+/// Whether a strategy is something to use or something to compare with.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Kind {
+    /// Something to use.
+    #[default]
+    Strategy,
+    /// Something to compare with.
+    Control,
+}
+
+/// A way in which a preset differs from the system that it reproduces.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Deviation {
+    /// What the original does.
+    pub original: String,
+    /// What foldback does.
+    pub foldback: String,
+}
+
+/// A compiled strategy.
+#[derive(Clone, Debug)]
+pub struct Strategy {
+    /// Name of the preset or of the file.
+    pub name: String,
+    /// What it does, in a sentence.
+    pub description: String,
+    /// Which system and version it reproduces; empty for a strategy of one's own.
+    pub reproduces: String,
+    /// To use or to compare with.
+    pub kind: Kind,
+    /// The strategy's estimator, then those that single stages name for themselves.
+    pub estimators: Vec<Arc<dyn Estimator>>,
+    /// The policy.
+    pub overflow: Option<Bound<dyn OverflowPolicy>>,
+    /// The pruners, in order.
+    pub pruners: Vec<Bound<dyn Pruner>>,
+    /// The filter.
+    pub filter: Option<Bound<dyn Filter>>,
+    /// The summarizer.
+    pub summarizer: Option<Arc<dyn Summarizer>>,
+    /// What stands in for the summarizer when it fails.
+    pub fallback: Option<Arc<dyn Summarizer>>,
+    /// What happens when a summary can't be had.
+    pub on_failure: OnFailure,
+    /// Limits that a user's file sets; they go before what a session or a model table says.
+    pub user_limits: Limits,
+    /// Limits that the preset falls back on.
+    pub preset_limits: Limits,
+    /// Model whose limits apply, where the configuration names one.
+    pub model: Option<String>,
+    /// Which guards are on.
+    pub guards: Guards,
+    /// How it differs from what it reproduces.
+    pub deviations: Vec<Deviation>,
+}
+
+impl Strategy {
+    /// The strategy's own estimator.
+    pub fn estimator(&self) -> &Arc<dyn Estimator> {
+        &self.estimators[0]
+    }
+
+    /// The name that reports use: with the summarizer that stood in, e.g. `opencode+extractive`, so
+    /// that no number made with a stand-in goes by the original's bare name.
+    pub fn label(&self) -> String {
+        match (&self.filter, &self.summarizer) {
+            (Some(_), Some(summarizer)) => format!("{}+{}", self.name, summarizer.id()),
+            _ => self.name.clone(),
+        }
+    }
+
+    /// The limits in force: the command line's, else the user's file's, else the session's, else the
+    /// model table's, else the preset's, each value by itself.
+    pub fn limits(&self, command_line: Limits, session: Limits, table: Limits) -> Limits {
+        command_line
+            .or(self.user_limits)
+            .or(session)
+            .or(table)
+            .or(self.preset_limits)
+    }
+}
