@@ -1,12 +1,47 @@
-//! `claude-code`: to be written.
+//! `claude-code`: the JSON lines that Claude Code keeps in `~/.claude/projects`.
+//!
+//! The lines are the client's journal, not a conversation: one answer is spread over several lines,
+//! lines form a tree, the tool output is stored twice, and most lines are for the screen only. The
+//! importer makes four passes: [`line`] parses and drops what was stored twice, [`thread`] divides
+//! the tree into sessions, [`import`] turns the lines of one thread into messages, and the pairing of
+//! calls with results closes it. The page `docs/claude-code.md` lists what is mapped to what.
 
-use crate::ReadError;
+mod attachment;
+mod block;
+mod generate;
+mod import;
+mod line;
+mod thread;
+mod write;
+
 use crate::table::Format;
 
 pub(crate) const FORMAT: Format = Format {
-    id: "claude-code",
-    title: "",
-    detect: |_| 0,
-    read: |_| Err(ReadError::NoMessages),
-    write: None,
+    id: ID,
+    title: "Claude Code session (JSON lines of ~/.claude/projects)",
+    detect,
+    read: import::read,
+    write: Some(write::write),
 };
+
+const ID: &str = "claude-code";
+
+/// Several of the first lines are looked at: the very first may be a title or a snapshot.
+fn detect(text: &str) -> u8 {
+    let mut score = 0;
+    for line in text.lines().take(20) {
+        if !line.starts_with('{') {
+            continue;
+        }
+        let has = |field: &str| line.contains(field);
+        if has("\"parentUuid\"") && has("\"sessionId\"") {
+            return 100;
+        }
+        if has("\"type\":\"file-history-snapshot\"")
+            || (has("\"type\":\"summary\"") && has("\"leafUuid\""))
+        {
+            score = 60;
+        }
+    }
+    score
+}

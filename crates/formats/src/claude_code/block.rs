@@ -1,0 +1,98 @@
+//! Content blocks of one line, in the Messages API's shape.
+
+use foldback_core::log::{Media, Part, PartKind, ResultStatus, ToolResult};
+use serde_json::Value;
+
+/// Where the strings of a line lie.
+pub(super) const CONTENT: &str = "/message/content";
+
+/// A block of a user or assistant line that is not a tool result.
+pub(super) fn part(block: &Value, index: usize) -> Part {
+    let at = |field: &str| format!("{CONTENT}/{index}{field}");
+    let text = |field: &str| block[field].as_str().unwrap_or_default().to_owned();
+    match block["type"].as_str().unwrap_or_default() {
+        "text" => Part::text(text("text")).at(at("/text")),
+        "thinking" => Part::new(PartKind::Reasoning {
+            text: text("thinking"),
+            opaque: block["signature"].as_str().map(str::to_owned),
+        })
+        .at(at("/thinking")),
+        "redacted_thinking" => Part::new(PartKind::Reasoning {
+            text: String::new(),
+            opaque: block["data"].as_str().map(str::to_owned),
+        })
+        .at(at("")),
+        "tool_use" => {
+            let input = &block["input"];
+            let arguments = match input {
+                Value::Null => "{}".to_owned(),
+                // Partial JSON of a call whose arguments never became whole.
+                Value::String(partial) => partial.clone(),
+                whole => whole.to_string(),
+            };
+            Part::call(text("id"), text("name"), arguments).at(at("/input"))
+        }
+        "image" | "document" => Part::new(PartKind::File(media(block))).at(at("")),
+        name => Part::new(PartKind::Unknown {
+            name: name.to_owned(),
+            raw: block.clone(),
+        })
+        .at(at("")),
+    }
+}
+
+/// A `tool_result` block. Its content is a string or a list of blocks; texts are joined by newlines.
+pub(super) fn result(block: &Value, index: usize) -> Part {
+    let mut text = String::new();
+    let mut media_found = Vec::new();
+    let mut push = |line: &str| {
+        if !text.is_empty() {
+            text.push('\n');
+        }
+        text.push_str(line);
+    };
+    match &block["content"] {
+        Value::String(whole) => push(whole),
+        Value::Array(blocks) => {
+            for inner in blocks {
+                match inner["type"].as_str() {
+                    Some("text") => push(inner["text"].as_str().unwrap_or_default()),
+                    Some("image" | "document") => media_found.push(media(inner)),
+                    _ => push(&inner.to_string()),
+                }
+            }
+        }
+        Value::Null => {}
+        other => push(&other.to_string()),
+    }
+    let status = if block["is_error"] == Value::Bool(true) {
+        ResultStatus::Error
+    } else {
+        ResultStatus::Completed
+    };
+    Part::new(PartKind::Result(ToolResult {
+        call_id: block["tool_use_id"].as_str().unwrap_or_default().to_owned(),
+        status,
+        text,
+        media: media_found,
+        ..ToolResult::default()
+    }))
+    .at(format!("{CONTENT}/{index}/content"))
+}
+
+/// An image or a document; the base64 text stays as it was recorded.
+fn media(block: &Value) -> Media {
+    let source = &block["source"];
+    Media {
+        mime: source["media_type"]
+            .as_str()
+            .unwrap_or("application/octet-stream")
+            .to_owned(),
+        name: block["title"].as_str().map(str::to_owned),
+        url: ["data", "url", "file_id"]
+            .iter()
+            .find_map(|field| source[*field].as_str())
+            .unwrap_or_default()
+            .to_owned(),
+    }
+}

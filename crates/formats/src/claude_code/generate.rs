@@ -1,0 +1,202 @@
+//! Lines that are written anew: for sessions of other formats, and for what a strategy put in.
+
+use super::write::Ids;
+use crate::raw::json_string;
+use crate::time::format_rfc3339;
+use foldback_core::log::{Media, Message, Part, PartKind, ResultStatus, Role};
+use serde_json::{Value, json};
+
+/// What every line says about its session.
+pub(super) struct Envelope<'a> {
+    pub session_id: &'a str,
+    pub model: &'a str,
+}
+
+/// Where a new line hangs and when it was written.
+pub(super) struct Spot {
+    pub parent: Option<String>,
+    /// RFC 3339, as the lines around it have it.
+    pub timestamp: String,
+}
+
+/// The time of a message; without one the epoch, since no clock is read.
+pub(super) fn timestamp(message: &Message) -> String {
+    format_rfc3339(message.at.unwrap_or(0))
+}
+
+impl Envelope<'_> {
+    fn line(&self, kind: &str, uuid: &str, spot: &Spot) -> Value {
+        json!({
+            "parentUuid": spot.parent,
+            "isSidechain": false,
+            "userType": "external",
+            "cwd": "",
+            "sessionId": self.session_id,
+            "version": "",
+            "gitBranch": "",
+            "type": kind,
+            "uuid": uuid,
+            "timestamp": spot.timestamp,
+        })
+    }
+
+    /// The line that tells that a compaction took place; it begins a chain of its own.
+    pub(super) fn boundary(&self, uuid: &str, timestamp: &str) -> Value {
+        let spot = Spot {
+            parent: None,
+            timestamp: timestamp.to_owned(),
+        };
+        let mut line = self.line("system", uuid, &spot);
+        line["subtype"] = json!("compact_boundary");
+        line["content"] = json!("Conversation compacted");
+        line["isMeta"] = json!(false);
+        line["level"] = json!("info");
+        line["compactMetadata"] = json!({ "trigger": "auto" });
+        line
+    }
+
+    /// A user line of one text that somebody other than the user wrote.
+    pub(super) fn inserted(&self, uuid: &str, spot: &Spot, text: &str, summary: bool) -> Value {
+        let mut line = self.line("user", uuid, spot);
+        line["message"] = json!({ "role": "user", "content": text });
+        if summary {
+            line["isVisibleInTranscriptOnly"] = json!(true);
+            line["isCompactSummary"] = json!(true);
+        } else {
+            line["isMeta"] = json!(true);
+        }
+        line
+    }
+
+    /// The line of a message from another format; what has no place goes to `losses`.
+    pub(super) fn message(
+        &self,
+        ids: &Ids,
+        message: &Message,
+        spot: &Spot,
+        losses: &mut Vec<String>,
+    ) -> Value {
+        let uuid = ids.of(&message.id);
+        let mut line = match message.role {
+            Role::Assistant => {
+                let mut line = self.line("assistant", &uuid, spot);
+                line["message"] = self.answer(ids, message, losses);
+                return line;
+            }
+            Role::User | Role::System | Role::Tool => self.line("user", &uuid, spot),
+        };
+        let meta = message.role == Role::System
+            || message
+                .parts
+                .iter()
+                .any(|part| matches!(part.kind, PartKind::Text { synthetic: true, .. }));
+        if meta {
+            line["isMeta"] = json!(true);
+        }
+        let content = match message.parts.as_slice() {
+            [
+                Part {
+                    kind: PartKind::Text { text, .. },
+                    ..
+                },
+            ] => json!(text),
+            parts => Value::Array(blocks(parts, losses)),
+        };
+        line["message"] = json!({ "role": "user", "content": content });
+        line
+    }
+
+    fn answer(&self, ids: &Ids, message: &Message, losses: &mut Vec<String>) -> Value {
+        let answer = message.answer.clone().unwrap_or_default();
+        let usage = answer.usage.unwrap_or_default();
+        let has_calls = message.call_ids().next().is_some();
+        json!({
+            "model": answer.model.as_deref().unwrap_or(self.model),
+            "id": format!("msg_{}", ids.of(&message.id).replace('-', "")),
+            "type": "message",
+            "role": "assistant",
+            "content": blocks(&message.parts, losses),
+            "stop_reason": if has_calls { "tool_use" } else { "end_turn" },
+            "stop_sequence": null,
+            "usage": {
+                "input_tokens": usage.uncached,
+                "cache_creation_input_tokens": usage.cache_write,
+                "cache_read_input_tokens": usage.cache_read,
+                "output_tokens": usage.output + usage.reasoning,
+            },
+        })
+    }
+}
+
+fn blocks(parts: &[Part], losses: &mut Vec<String>) -> Vec<Value> {
+    let mut out = Vec::new();
+    for part in parts {
+        match &part.kind {
+            PartKind::Text { text, .. } => out.push(json!({ "type": "text", "text": text })),
+            PartKind::Reasoning { text, opaque } => out.push(json!({
+                "type": "thinking",
+                "thinking": text,
+                "signature": opaque.as_deref().unwrap_or(""),
+            })),
+            PartKind::Call(call) => {
+                let input = match call.arguments_value() {
+                    Value::Object(object) => Value::Object(object),
+                    other => json!({ "input": other }),
+                };
+                out.push(json!({
+                    "type": "tool_use", "id": call.call_id, "name": call.tool, "input": input,
+                }));
+            }
+            PartKind::Result(result) => {
+                let mut content = vec![json!({ "type": "text", "text": result.text })];
+                content.extend(result.media.iter().map(image));
+                let content = match result.media.is_empty() {
+                    true => json!(result.text),
+                    false => Value::Array(content),
+                };
+                let mut block = json!({
+                    "tool_use_id": result.call_id, "type": "tool_result", "content": content,
+                });
+                if result.status != ResultStatus::Completed {
+                    block["is_error"] = json!(true);
+                }
+                out.push(block);
+            }
+            PartKind::File(media) => out.push(image(media)),
+            PartKind::Marker(marker) => out.push(json!({ "type": "text", "text": marker.text })),
+            PartKind::Unknown { name, .. } => {
+                losses.push(format!("a part of the unknown kind `{name}` was left out"));
+            }
+        }
+    }
+    out
+}
+
+fn image(media: &Media) -> Value {
+    let kind = if media.mime.starts_with("image/") {
+        "image"
+    } else {
+        "document"
+    };
+    let source = match media.url.split_once(";base64,") {
+        Some((_, data)) => json!({ "type": "base64", "media_type": media.mime, "data": data }),
+        None if media.url.contains("://") => json!({ "type": "url", "url": media.url }),
+        None => json!({ "type": "base64", "media_type": media.mime, "data": media.url }),
+    };
+    json!({ "type": kind, "source": source })
+}
+
+/// The JSON text that stands for an edited part.
+pub(super) fn edited(part: &Part, text: &str) -> Option<String> {
+    match &part.kind {
+        PartKind::Text { .. } | PartKind::Reasoning { .. } | PartKind::Result(_) => {
+            Some(json_string(text))
+        }
+        // The provider takes an object alone.
+        PartKind::Call(_) => Some(match serde_json::from_str::<Value>(text) {
+            Ok(Value::Object(_)) => text.to_owned(),
+            _ => json!({ "input": text }).to_string(),
+        }),
+        PartKind::File(_) | PartKind::Marker(_) | PartKind::Unknown { .. } => None,
+    }
+}

@@ -1,0 +1,505 @@
+//! The lines of one thread as messages.
+
+use super::attachment::{self, Attachment};
+use super::block;
+use super::line::{self, Line};
+use super::thread::{self, Thread};
+use crate::session::{Boundary, Cleared};
+use crate::{ReadError, Session, jsonl, pairing};
+use foldback_core::log::{
+    Answer, EntryKind, Finish, Message, Origin, Part, PartKind, Role, Usage,
+};
+use foldback_core::view::PartPos;
+use serde_json::Value;
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::sync::Arc;
+
+/// Model name under which the client writes its own error messages.
+const SYNTHETIC_MODEL: &str = "<synthetic>";
+
+/// Reads a file: the main conversation, then those of subagents, if it holds any.
+pub(super) fn read(text: &str) -> Result<Vec<Session>, ReadError> {
+    let source = jsonl::source(text);
+    let line::Lines {
+        lines,
+        mut warnings,
+    } = line::parse(&source);
+    // The last id: a resumed session begins with lines of the one that it resumes.
+    let id = lines
+        .iter()
+        .rev()
+        .find_map(|line| line.is_talk().then(|| line.session_id.clone()).flatten())
+        .unwrap_or_else(|| "claude-code".to_owned());
+    let mut sessions: Vec<Session> = thread::split(&lines)
+        .into_iter()
+        .map(|thread| {
+            let id = match &thread.key {
+                None => id.clone(),
+                Some(key) => format!("{id}/{key}"),
+            };
+            Import::new(Session::new(id, super::ID, source.clone()), &lines, &thread).run()
+        })
+        .filter(|session| !session.messages.is_empty())
+        .collect();
+    match sessions.first_mut() {
+        Some(first) => {
+            warnings.append(&mut first.warnings);
+            first.warnings = warnings;
+            Ok(sessions)
+        }
+        None => Err(ReadError::NoMessages),
+    }
+}
+
+/// What the recorder's loop was doing.
+#[derive(Clone, Copy)]
+enum Loop {
+    /// Nothing was asked, or the user stopped it.
+    Idle,
+    /// A prompt was sent and not yet answered.
+    Asked,
+    /// The answer at this index is the last thing the model said.
+    Answered(usize),
+}
+
+struct Import<'a> {
+    session: Session,
+    lines: &'a [Line],
+    thread: &'a Thread,
+    messages: Vec<Message>,
+    /// Answers by (message id, request id).
+    answers: HashMap<(&'a str, &'a str), usize>,
+    /// Blocks of the answer that lines are being added to, to notice one that was stored twice.
+    blocks: Vec<(usize, &'a Value)>,
+    calls: HashSet<&'a str>,
+    results: HashSet<&'a str>,
+    /// Ids of calls that are answered anywhere in the thread.
+    answered: HashSet<&'a str>,
+    state: Loop,
+    /// A boundary was read and its summary was not yet.
+    awaits_summary: bool,
+    /// Between a boundary and the next prompt or answer: what is recorded there comes with the
+    /// compaction (files attached anew, the `/compact` command itself).
+    after_boundary: bool,
+    unknown: BTreeMap<String, (u32, u32)>,
+}
+
+impl<'a> Import<'a> {
+    fn new(session: Session, lines: &'a [Line], thread: &'a Thread) -> Self {
+        let answered = thread
+            .lines
+            .iter()
+            .filter_map(|&index| lines[index].content()?.as_array())
+            .flatten()
+            .filter_map(|block| block.get("tool_use_id")?.as_str())
+            .collect();
+        Self {
+            session,
+            lines,
+            thread,
+            messages: Vec::new(),
+            answers: HashMap::new(),
+            blocks: Vec::new(),
+            calls: HashSet::new(),
+            results: HashSet::new(),
+            answered,
+            state: Loop::Idle,
+            awaits_summary: false,
+            after_boundary: false,
+            unknown: BTreeMap::new(),
+        }
+    }
+
+    fn run(mut self) -> Session {
+        let lines = self.lines;
+        for &index in &self.thread.lines {
+            let line = &lines[index];
+            match line.kind.as_str() {
+                "user" => self.user(line),
+                "assistant" => self.assistant(line),
+                "attachment" => self.attachment(line),
+                _ if line.is_system("compact_boundary") => self.boundary(line),
+                _ if line.is_system("microcompact_boundary") => self.microcompact(line),
+                _ => {}
+            }
+        }
+        self.finish()
+    }
+
+    fn finish(mut self) -> Session {
+        for (kind, (first, count)) in std::mem::take(&mut self.unknown) {
+            self.session.warn(
+                "unknown-type",
+                jsonl::place(&self.session.source, first),
+                format!("{count} attachment(s) of the unknown type `{kind}`, skipped; first here"),
+            );
+        }
+        if let Some(&first) = self.thread.abandoned.first() {
+            let talk = |&&index: &&usize| self.lines[index].is_talk();
+            let count = self.thread.abandoned.iter().filter(talk).count();
+            self.session.warn(
+                "abandoned-branch",
+                jsonl::place(&self.session.source, self.lines[first].record),
+                format!("{count} message line(s) of a branch that the user gave up, skipped"),
+            );
+        }
+        for message in &mut self.messages {
+            close_answer(message);
+        }
+        self.session.model = main_model(&self.messages);
+        self.session.messages = self.messages.into_iter().map(Arc::new).collect();
+        pairing::join(&mut self.session);
+        self.session
+    }
+
+    fn push(&mut self, line: &Line, id: String, role: Role, parts: Vec<Part>) -> &mut Message {
+        let at = self.messages.len();
+        self.messages.push(Message {
+            parent: line.parent_uuid.clone(),
+            at: line.at(),
+            agent: line.agent_id.clone(),
+            record: Some(line.record),
+            ..Message::new(id, role, parts)
+        });
+        &mut self.messages[at]
+    }
+
+    fn user(&mut self, line: &'a Line) {
+        if line.is_compact_summary == Some(true) {
+            return self.summary(line);
+        }
+        let mut said = Vec::new();
+        match line.content() {
+            Some(Value::String(text)) => said.push(Part::text(text).at(block::CONTENT)),
+            Some(Value::Array(blocks)) => {
+                let mut results = 0;
+                for (index, raw) in blocks.iter().enumerate() {
+                    if raw["type"] != "tool_result" {
+                        said.push(block::part(raw, index));
+                        continue;
+                    }
+                    let call = raw["tool_use_id"].as_str().unwrap_or_default();
+                    if !self.results.insert(call) {
+                        self.session.warn(
+                            "duplicate-result",
+                            jsonl::place(&self.session.source, line.record),
+                            format!("a second result of `{call}`, skipped"),
+                        );
+                        continue;
+                    }
+                    results += 1;
+                    let id = match results {
+                        1 => line.id(),
+                        n => format!("{}#{n}", line.id()),
+                    };
+                    self.push(line, id, Role::Tool, vec![block::result(raw, index)]);
+                }
+                if results > 0 && !said.is_empty() {
+                    let message = self.push(line, format!("{}#said", line.id()), Role::User, said);
+                    message.mid_turn = true;
+                    return;
+                }
+            }
+            _ => {}
+        }
+        if said.is_empty() {
+            return;
+        }
+        self.prompt(line, said);
+    }
+
+    /// A user message that is no tool result: a prompt, or something the client put in between.
+    fn prompt(&mut self, line: &'a Line, mut said: Vec<Part>) {
+        let opening = line.opening();
+        let local = line::is_local_command(opening);
+        let interruption = line::is_interruption(opening);
+        if is_synthetic(line, opening) {
+            for part in &mut said {
+                if let PartKind::Text { synthetic, .. } = &mut part.kind {
+                    *synthetic = true;
+                }
+            }
+        }
+        let mid_turn = local || interruption || self.is_running();
+        let origin = if local && self.after_boundary {
+            Origin::Entry(EntryKind::Boundary)
+        } else {
+            Origin::Log
+        };
+        let message = self.push(line, line.id(), Role::User, said);
+        message.mid_turn = mid_turn;
+        message.origin = origin;
+        if interruption {
+            self.state = Loop::Idle;
+        } else if !local {
+            self.after_boundary = false;
+            if !mid_turn {
+                self.state = Loop::Asked;
+            }
+        }
+    }
+
+    /// Whether the loop still runs: it has been asked and not yet answered, or its last answer asked
+    /// for tools. An answer whose calls never got a result ended with the process that ran it.
+    fn is_running(&self) -> bool {
+        match self.state {
+            Loop::Idle => false,
+            Loop::Asked => true,
+            Loop::Answered(index) => {
+                let mut calls = self.messages[index].call_ids().peekable();
+                calls.peek().is_some() && calls.all(|call| self.answered.contains(call))
+            }
+        }
+    }
+
+    fn assistant(&mut self, line: &'a Line) {
+        let Some(message) = &line.message else { return };
+        let model = message["model"].as_str();
+        if model == Some(SYNTHETIC_MODEL) || line.is_api_error_message == Some(true) {
+            self.state = Loop::Idle;
+            return;
+        }
+        let key = (
+            message["id"].as_str().unwrap_or_default(),
+            line.request_id.as_deref().unwrap_or_default(),
+        );
+        let known = (!key.0.is_empty())
+            .then(|| self.answers.get(&key).copied())
+            .flatten();
+        let index = known.unwrap_or_else(|| {
+            let index = self.messages.len();
+            let message = self.push(line, line.id(), Role::Assistant, Vec::new());
+            message.answer = Some(Answer {
+                model: model.map(str::to_owned),
+                ..Answer::default()
+            });
+            index
+        });
+        self.answers.insert(key, index);
+        self.state = Loop::Answered(index);
+        self.after_boundary = false;
+        self.blocks(line, index);
+        let answer = self.messages[index].answer.get_or_insert_default();
+        answer.ended = answer.ended.max(line.at());
+        if let Some(finish) = message["stop_reason"].as_str().map(finish) {
+            answer.finish = Some(finish);
+        }
+        // The same usage is repeated on every line of an answer and grows while it streams.
+        if let Some(usage) = usage(&message["usage"])
+            && answer.usage.is_none_or(|best| usage.output >= best.output)
+        {
+            answer.usage = Some(usage);
+        }
+    }
+
+    fn blocks(&mut self, line: &'a Line, index: usize) {
+        let Some(Value::Array(blocks)) = line.content() else {
+            if let Some(Value::String(text)) = line.content() {
+                let mut part = Part::text(text).at(block::CONTENT);
+                part.source_record = self.source_record(line, index);
+                self.messages[index].parts.push(part);
+            }
+            return;
+        };
+        for (place, raw) in blocks.iter().enumerate() {
+            let again = match raw["type"].as_str() {
+                Some("tool_use") => !self.calls.insert(raw["id"].as_str().unwrap_or_default()),
+                _ => self.blocks.contains(&(index, raw)),
+            };
+            if again {
+                continue;
+            }
+            self.blocks.push((index, raw));
+            let mut part = block::part(raw, place);
+            part.source_record = self.source_record(line, index);
+            self.messages[index].parts.push(part);
+        }
+        // Only the lines of one answer are compared; keeping all would make the search quadratic.
+        self.blocks.retain(|(of, _)| *of == index);
+    }
+
+    fn source_record(&self, line: &Line, index: usize) -> Option<u32> {
+        (self.messages[index].record != Some(line.record)).then_some(line.record)
+    }
+
+    fn attachment(&mut self, line: &'a Line) {
+        let Some(raw) = &line.attachment else { return };
+        match attachment::read(raw) {
+            Attachment::Nothing => {}
+            Attachment::Unknown(kind) => {
+                self.unknown.entry(kind).or_insert((line.record, 0)).1 += 1;
+            }
+            Attachment::Text {
+                text,
+                pointer,
+                human,
+            } => {
+                let part = if human {
+                    Part::text(text)
+                } else {
+                    Part::synthetic(text)
+                };
+                let entry = self.after_boundary && !human;
+                let message = self.push(line, line.id(), Role::User, vec![part.at(pointer)]);
+                message.mid_turn = true;
+                if entry {
+                    message.origin = Origin::Entry(EntryKind::Boundary);
+                }
+            }
+        }
+    }
+
+    fn boundary(&mut self, line: &Line) {
+        let metadata = line.compact_metadata.as_ref().unwrap_or(&Value::Null);
+        let original_kept = self.holds_log();
+        self.session.boundaries.push(Boundary {
+            before: self.messages.len(),
+            trigger: metadata["trigger"].as_str().unwrap_or("unknown").to_owned(),
+            kind: "summary".to_owned(),
+            tokens_before: metadata["preTokens"].as_u64(),
+            tokens_after: metadata["postTokens"].as_u64(),
+            original_kept,
+        });
+        self.awaits_summary = true;
+        self.after_boundary = original_kept;
+    }
+
+    fn holds_log(&self) -> bool {
+        self.messages.iter().any(|message| !message.is_entry())
+    }
+
+    /// The summary that the client wrote. Where what it stands for is not in the file, it is the head
+    /// of the log.
+    fn summary(&mut self, line: &'a Line) {
+        if !self.awaits_summary {
+            // Early versions write no boundary line.
+            self.boundary(&Line::default());
+        }
+        self.awaits_summary = false;
+        let kept = self.session.boundaries.last().is_some_and(|b| b.original_kept);
+        let parts = match line.content() {
+            Some(Value::String(text)) => vec![Part::synthetic(text).at(block::CONTENT)],
+            Some(Value::Array(blocks)) => blocks
+                .iter()
+                .enumerate()
+                .map(|(index, raw)| {
+                    let mut part = block::part(raw, index);
+                    if let PartKind::Text { synthetic, .. } = &mut part.kind {
+                        *synthetic = true;
+                    }
+                    part
+                })
+                .collect(),
+            _ => return,
+        };
+        let message = self.push(line, line.id(), Role::User, parts);
+        if kept {
+            message.origin = Origin::Entry(EntryKind::Summary);
+            message.mid_turn = true;
+        }
+    }
+
+    /// Results that the client cleared in place. The file keeps their text.
+    fn microcompact(&mut self, line: &Line) {
+        let metadata = line.microcompact_metadata.as_ref().unwrap_or(&Value::Null);
+        let before = metadata["preTokens"].as_u64();
+        let saved = metadata["tokensSaved"].as_u64();
+        self.session.boundaries.push(Boundary {
+            before: self.messages.len(),
+            trigger: metadata["trigger"].as_str().unwrap_or("unknown").to_owned(),
+            kind: "clear".to_owned(),
+            tokens_before: before,
+            tokens_after: before.zip(saved).map(|(b, s)| b.saturating_sub(s)),
+            original_kept: true,
+        });
+        let ids: HashSet<&str> = metadata["compactedToolIds"]
+            .as_array()
+            .into_iter()
+            .flatten()
+            .filter_map(Value::as_str)
+            .collect();
+        let time = line.at().unwrap_or(0);
+        for (item, message) in self.messages.iter().enumerate() {
+            for (part, of) in message.parts.iter().enumerate() {
+                if of.as_result().is_some_and(|r| ids.contains(r.call_id.as_str())) {
+                    let at = PartPos { item, part };
+                    self.session.cleared.push(Cleared { at, time });
+                }
+            }
+        }
+    }
+}
+
+/// Text that the client wrote in the user's name.
+fn is_synthetic(line: &Line, opening: &str) -> bool {
+    let by_machine = line
+        .origin
+        .as_ref()
+        .and_then(|origin| origin["kind"].as_str())
+        .is_some_and(|kind| kind != "human");
+    let notice = ["<system-reminder>", "<task-notification>", "Caveat: "]
+        .iter()
+        .any(|prefix| opening.starts_with(prefix));
+    line.is_meta == Some(true)
+        || by_machine
+        || notice
+        || line::is_local_command(opening)
+        || line::is_interruption(opening)
+}
+
+/// Versions that write no stop reason leave it to the content.
+fn close_answer(message: &mut Message) {
+    let has_calls = message.call_ids().next().is_some();
+    if let Some(answer) = &mut message.answer
+        && answer.finish.is_none()
+    {
+        answer.finish = Some(if has_calls {
+            Finish::ToolCalls
+        } else {
+            Finish::Stop
+        });
+    }
+}
+
+fn finish(reason: &str) -> Finish {
+    match reason {
+        "end_turn" | "stop_sequence" => Finish::Stop,
+        "tool_use" => Finish::ToolCalls,
+        "max_tokens" | "model_context_window_exceeded" => Finish::Length,
+        "refusal" => Finish::ContentFilter,
+        _ => Finish::Other,
+    }
+}
+
+/// The provider's three input classes are disjoint already.
+fn usage(raw: &Value) -> Option<Usage> {
+    raw.is_object().then(|| {
+        let count = |field: &str| raw[field].as_u64().unwrap_or(0);
+        Usage {
+            uncached: count("input_tokens"),
+            cache_read: count("cache_read_input_tokens"),
+            cache_write: count("cache_creation_input_tokens"),
+            output: count("output_tokens"),
+            ..Usage::default()
+        }
+    })
+}
+
+/// The model of most answers; the earlier one of two with the same number.
+fn main_model(messages: &[Message]) -> Option<String> {
+    let mut counts: Vec<(&str, usize)> = Vec::new();
+    let models = messages
+        .iter()
+        .filter_map(|message| message.answer.as_ref()?.model.as_deref());
+    for model in models {
+        match counts.iter_mut().find(|(name, _)| *name == model) {
+            Some((_, count)) => *count += 1,
+            None => counts.push((model, 1)),
+        }
+    }
+    let most = counts.iter().map(|(_, count)| *count).max()?;
+    counts
+        .iter()
+        .find(|(_, count)| *count == most)
+        .map(|(name, _)| (*name).to_owned())
+}

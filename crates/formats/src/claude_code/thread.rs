@@ -1,0 +1,151 @@
+//! Which lines belong to one conversation.
+//!
+//! A file holds one main conversation and, in versions before subagents had files of their own, the
+//! conversations of subagents in between (`isSidechain`). Each has a context of its own, so each is a
+//! session of its own. Within the main one the order of the file is the order of events; the tree
+//! only serves to find branches that the user gave up by going back to an earlier prompt.
+
+use super::line::Line;
+use std::collections::HashMap;
+
+/// The lines of one conversation, as indices.
+pub(super) struct Thread {
+    /// `None` for the main conversation, else what tells the subagent's apart.
+    pub key: Option<String>,
+    pub lines: Vec<usize>,
+    /// Lines that were left out because the user went back to before them.
+    pub abandoned: Vec<usize>,
+}
+
+/// The main conversation first, then the subagents' in the order in which they begin.
+pub(super) fn split(lines: &[Line]) -> Vec<Thread> {
+    let by_uuid: HashMap<&str, usize> = lines
+        .iter()
+        .enumerate()
+        .filter_map(|(index, line)| Some((line.uuid.as_deref()?, index)))
+        .collect();
+    let mut threads: Vec<Thread> = vec![Thread {
+        key: None,
+        lines: Vec::new(),
+        abandoned: Vec::new(),
+    }];
+    let mut keys: HashMap<String, usize> = HashMap::new();
+    for (index, line) in lines.iter().enumerate() {
+        let thread = if line.is_sidechain == Some(true) {
+            let key = sidechain_key(lines, &by_uuid, index);
+            *keys.entry(key.clone()).or_insert_with(|| {
+                threads.push(Thread {
+                    key: Some(key),
+                    lines: Vec::new(),
+                    abandoned: Vec::new(),
+                });
+                threads.len() - 1
+            })
+        } else {
+            0
+        };
+        threads[thread].lines.push(index);
+    }
+    for thread in &mut threads {
+        let gone = abandoned(lines, &by_uuid, &thread.lines);
+        thread.abandoned = thread
+            .lines
+            .iter()
+            .copied()
+            .filter(|index| gone.contains(index))
+            .collect();
+        thread.lines.retain(|index| !gone.contains(index));
+    }
+    threads
+}
+
+/// The agent's id, or the id of the line that the sidechain begins with.
+fn sidechain_key(lines: &[Line], by_uuid: &HashMap<&str, usize>, start: usize) -> String {
+    if let Some(agent) = &lines[start].agent_id {
+        return agent.clone();
+    }
+    let mut at = start;
+    // Bounded, since a damaged file may hold a cycle.
+    for _ in 0..lines.len() {
+        let parent = lines[at].parent_uuid.as_deref();
+        match parent.and_then(|parent| by_uuid.get(parent)) {
+            Some(&next) if lines[next].is_sidechain == Some(true) => at = next,
+            _ => break,
+        }
+    }
+    lines[at].id()
+}
+
+/// Lines of branches that were given up: the branch and the chain that leads to the newest line part
+/// at one and the same line, and both go on with a prompt. Forks of any other kind (parallel results,
+/// progress, hooks) belong to the conversation.
+fn abandoned(
+    lines: &[Line],
+    by_uuid: &HashMap<&str, usize>,
+    members: &[usize],
+) -> std::collections::HashSet<usize> {
+    let mut gone = std::collections::HashSet::new();
+    let Some(&leaf) = members.iter().rev().find(|&&index| lines[index].is_talk()) else {
+        return gone;
+    };
+    let parent_of = |index: usize| {
+        lines[index]
+            .parent()
+            .and_then(|parent| by_uuid.get(parent))
+            .copied()
+    };
+    // The chain from the newest line back to the root, with its order.
+    let mut chain = Vec::new();
+    let mut place: HashMap<usize, usize> = HashMap::new();
+    let mut at = Some(leaf);
+    while let Some(index) = at {
+        if place.insert(index, chain.len()).is_some() {
+            break;
+        }
+        chain.push(index);
+        at = parent_of(index);
+    }
+    let next_talk = |from: usize| {
+        chain[..from]
+            .iter()
+            .rev()
+            .copied()
+            .find(|&index| lines[index].is_talk())
+    };
+    // Each line off the chain belongs to the branch whose first line hangs on the chain.
+    let mut root_of: HashMap<usize, Option<usize>> = HashMap::new();
+    let mut verdict: HashMap<usize, bool> = HashMap::new();
+    for &index in members {
+        if place.contains_key(&index) {
+            continue;
+        }
+        let mut path = vec![index];
+        let root = loop {
+            let here = path[path.len() - 1];
+            if let Some(known) = root_of.get(&here) {
+                break *known;
+            }
+            match parent_of(here) {
+                Some(parent) if place.contains_key(&parent) => break Some(here),
+                Some(parent) if path.len() <= lines.len() => path.push(parent),
+                _ => break None,
+            }
+        };
+        for step in path {
+            root_of.insert(step, root);
+        }
+        let Some(root) = root else { continue };
+        // The first talk of a branch settles it; lines before it (hooks, progress) do no harm.
+        if !verdict.contains_key(&root) && lines[index].is_talk() {
+            let fork = parent_of(root).and_then(|parent| place.get(&parent));
+            let continues = fork.and_then(|&fork| next_talk(fork));
+            let rewound = lines[index].is_prompt()
+                && continues.is_some_and(|next| lines[next].is_prompt());
+            verdict.insert(root, rewound);
+        }
+        if verdict.get(&root) == Some(&true) {
+            gone.insert(index);
+        }
+    }
+    gone
+}

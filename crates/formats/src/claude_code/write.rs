@@ -1,0 +1,255 @@
+//! A session as Claude Code would find it: the recorder's own lines where nothing changed.
+
+use super::generate::{self, Envelope, Spot};
+use super::line::{self, Line};
+use crate::jsonl::uuid;
+use crate::overlay::{Overlay, Rules, Step};
+use crate::raw::{Change, Item, json_string, rebuild};
+use crate::{Outcome, View, WriteError};
+use foldback_core::log::{EntryKind, Message};
+use foldback_core::view::Shown;
+use std::collections::{HashMap, HashSet};
+
+const RULES: Rules = Rules {
+    edited: generate::edited,
+    element,
+};
+
+/// The block that a part was read from: the first four segments of `/message/content/0/text`.
+fn element(pointer: &str) -> Option<&str> {
+    let index = pointer.strip_prefix(super::block::CONTENT)?.strip_prefix('/')?;
+    let rest = index.find('/').map_or(0, |at| index.len() - at);
+    Some(&pointer[..pointer.len() - rest])
+}
+
+/// Ids of new lines: the same each time, and none twice.
+pub(super) struct Ids {
+    session: String,
+}
+
+impl Ids {
+    pub(super) fn of(&self, message: &str) -> String {
+        uuid(&format!("claude-code/{}/{message}", self.session))
+    }
+}
+
+/// Writes the view: patched where the session came from this format, else anew.
+pub(super) fn write(view: &View<'_>) -> Result<Outcome, WriteError> {
+    let session_id = view.session.id.split('/').next().unwrap_or_default();
+    let ids = Ids {
+        session: session_id.to_owned(),
+    };
+    let envelope = Envelope {
+        session_id,
+        model: view.session.model.as_deref().unwrap_or("unknown"),
+    };
+    if view.session.format == super::ID {
+        Patch::new(view, ids, envelope).write()
+    } else {
+        Ok(anew(view, &ids, &envelope))
+    }
+}
+
+fn anew(view: &View<'_>, ids: &Ids, envelope: &Envelope<'_>) -> Outcome {
+    let mut outcome = Outcome::default();
+    if !view.frame.segments.is_empty() {
+        outcome.losses.push(
+            "the system prompt and the tool definitions: Claude Code does not record them".to_owned(),
+        );
+    }
+    let mut parent = None;
+    for (index, shown) in view.sent.iter().enumerate() {
+        let message = shown.to_message();
+        let timestamp = generate::timestamp(&message);
+        let mut push = |line: serde_json::Value, id: String| {
+            outcome.text.push_str(&line.to_string());
+            outcome.text.push('\n');
+            parent = Some(id);
+        };
+        let line_id = ids.of(&message.id);
+        if index == 0 && message.is_entry_of(EntryKind::Summary) {
+            let id = ids.of("boundary");
+            push(envelope.boundary(&id, &timestamp), id.clone());
+            let spot = Spot {
+                parent: Some(id),
+                timestamp,
+            };
+            let line = envelope.inserted(&line_id, &spot, &message.shown_text(), true);
+            push(line, line_id);
+            continue;
+        }
+        let spot = Spot {
+            parent: parent.clone(),
+            timestamp,
+        };
+        let line = envelope.message(ids, &message, &spot, &mut outcome.losses);
+        outcome.text.push_str(&line.to_string());
+        outcome.text.push('\n');
+        parent = Some(line_id);
+    }
+    outcome
+}
+
+struct Patch<'a> {
+    view: &'a View<'a>,
+    ids: Ids,
+    envelope: Envelope<'a>,
+    overlay: Overlay<'a>,
+    /// Lines by record.
+    lines: HashMap<u32, Line>,
+    by_uuid: HashMap<String, u32>,
+}
+
+impl<'a> Patch<'a> {
+    fn new(view: &'a View<'a>, ids: Ids, envelope: Envelope<'a>) -> Self {
+        let source = &view.session.source;
+        let (lines, copies) = line::with_copies(source);
+        let mut overlay = Overlay::new(view, &RULES, &copies);
+        let by_uuid: HashMap<String, u32> = lines
+            .iter()
+            .filter_map(|line| Some((line.uuid.clone()?, line.record)))
+            .collect();
+        let lines: HashMap<u32, Line> = lines.into_iter().map(|line| (line.record, line)).collect();
+        // The boundary of a summary that is not shown would cut off what is.
+        let boundaries: Vec<u32> = overlay
+            .dropped
+            .iter()
+            .filter_map(|record| lines.get(record))
+            .filter(|line| line.is_compact_summary == Some(true))
+            .filter_map(|line| by_uuid.get(line.parent_uuid.as_deref()?).copied())
+            .filter(|record| lines[record].is_system("compact_boundary"))
+            .collect();
+        overlay.dropped.extend(boundaries);
+        let gone: HashSet<u32> = overlay.dropped.iter().copied().collect();
+        overlay
+            .steps
+            .retain(|step| !matches!(step, Step::Record(record) if gone.contains(record)));
+        Self {
+            view,
+            ids,
+            envelope,
+            overlay,
+            lines,
+            by_uuid,
+        }
+    }
+
+    fn write(mut self) -> Result<Outcome, WriteError> {
+        let steps = std::mem::take(&mut self.overlay.steps);
+        let mut items = Vec::with_capacity(steps.len());
+        // The id of the last new line, for the recorder's line that comes after it.
+        let mut hook: Option<String> = None;
+        for (index, step) in steps.iter().enumerate() {
+            match step {
+                Step::Record(record) => {
+                    self.relink(*record, &mut hook);
+                    items.push(self.overlay.item(self.view.session, *record)?);
+                }
+                Step::New(shown) => {
+                    let next = steps[index + 1..].iter().find_map(|step| match step {
+                        Step::Record(record) => self.lines.get(record).filter(|l| l.is_talk()),
+                        Step::New(_) => None,
+                    });
+                    self.insert(shown, next, &mut hook, &mut items);
+                }
+            }
+        }
+        let mut losses = self.overlay.losses;
+        if !self.overlay.dropped.is_empty() {
+            losses.push(format!(
+                "{} line(s) of messages that are no longer sent were taken out; lines that hung on \
+                 one of them now hang on the line before it",
+                self.overlay.dropped.len()
+            ));
+        }
+        Ok(Outcome {
+            text: rebuild(&self.view.session.source, &items),
+            losses,
+        })
+    }
+
+    /// Hangs a line whose parent is gone, or that follows something new, on what stands before it.
+    fn relink(&mut self, record: u32, hook: &mut Option<String>) {
+        let Some(line) = self.lines.get(&record) else {
+            return;
+        };
+        let parent = match hook.take_if(|_| line.is_talk()) {
+            Some(new) => Some(new),
+            None => match self.gone(line.parent_uuid.as_deref()) {
+                true => self.ancestor(line),
+                false => return,
+            },
+        };
+        let json = parent.map_or("null".to_owned(), |parent| json_string(&parent));
+        self.overlay
+            .changes
+            .entry(record)
+            .or_default()
+            .push(("/parentUuid".to_owned(), Change::Set(json)));
+    }
+
+    fn gone(&self, uuid: Option<&str>) -> bool {
+        uuid.and_then(|uuid| self.by_uuid.get(uuid))
+            .is_some_and(|record| self.overlay.dropped.contains(record))
+    }
+
+    /// The nearest line up the tree that stays.
+    fn ancestor(&self, line: &Line) -> Option<String> {
+        let mut at = line;
+        for _ in 0..self.lines.len() {
+            let parent = at.parent()?;
+            if !self.gone(Some(parent)) {
+                return Some(parent.to_owned());
+            }
+            at = self.lines.get(self.by_uuid.get(parent)?)?;
+        }
+        None
+    }
+
+    fn insert(
+        &self,
+        shown: &Shown<'_>,
+        next: Option<&Line>,
+        hook: &mut Option<String>,
+        items: &mut Vec<Item>,
+    ) {
+        let message: Message = shown.to_message();
+        let timestamp = next
+            .and_then(|line| line.timestamp.clone())
+            .unwrap_or_else(|| generate::timestamp(&message));
+        let uuid = self.ids.of(&message.id);
+        let heads = self.is_head(shown) && message.is_entry_of(EntryKind::Summary);
+        let parent = if heads {
+            let id = self.ids.of(&format!("{}/boundary", message.id));
+            items.push(Item::New(self.envelope.boundary(&id, &timestamp)));
+            Some(id)
+        } else {
+            hook.take().or_else(|| match next {
+                Some(line) if self.gone(line.parent_uuid.as_deref()) => self.ancestor(line),
+                Some(line) => line.parent_uuid.clone(),
+                None => self.last_shown(),
+            })
+        };
+        let spot = Spot { parent, timestamp };
+        let text = message.shown_text();
+        items.push(Item::New(
+            self.envelope.inserted(&uuid, &spot, &text, heads),
+        ));
+        *hook = Some(uuid);
+    }
+
+    fn is_head(&self, shown: &Shown<'_>) -> bool {
+        self.view
+            .sent
+            .first()
+            .is_some_and(|first| std::ptr::eq(first.message, shown.message))
+    }
+
+    /// The id of the last line of the last message that is shown and was in the file.
+    fn last_shown(&self) -> Option<String> {
+        let message = self.view.sent.iter().rev().find(|s| s.message.record.is_some())?;
+        let last = message.message.parts.last();
+        let record = last.and_then(|part| part.source_record).or(message.message.record)?;
+        self.lines.get(&record)?.uuid.clone()
+    }
+}

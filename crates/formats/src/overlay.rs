@@ -1,0 +1,222 @@
+//! What a strategy made of a session, as changes to the records that it was read from.
+//!
+//! Writers of record formats share this: which records stay, which values in them change, and where
+//! something new stands. Only the shape of what is new is the format's own.
+
+use crate::raw::{self, Change, Item};
+use crate::write::View;
+use crate::{Session, WriteError};
+use foldback_core::log::{Message, Part};
+use foldback_core::view::Shown;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::Arc;
+
+/// What a format says about its records.
+pub(crate) struct Rules {
+    /// JSON text that stands for an edited part at its pointer; `None` where the part has none.
+    pub edited: fn(&Part, &str) -> Option<String>,
+    /// The element of a record that holds a part, from the part's pointer. It is taken out when the
+    /// record's other messages stay.
+    pub element: fn(&str) -> Option<&str>,
+}
+
+/// One step of the file to be written.
+pub(crate) enum Step<'a> {
+    /// A record of the source, with the changes of [`Overlay::changes`].
+    Record(u32),
+    /// A message that the source does not hold.
+    New(&'a Shown<'a>),
+}
+
+/// The changes, in the order of the file to be written.
+pub(crate) struct Overlay<'a> {
+    pub steps: Vec<Step<'a>>,
+    /// Changes inside records that stay.
+    pub changes: BTreeMap<u32, Vec<(String, Change)>>,
+    /// Records that do not stay.
+    pub dropped: BTreeSet<u32>,
+    pub losses: Vec<String>,
+}
+
+impl<'a> Overlay<'a> {
+    /// Compares the view with the session. `copies` maps a record to the earlier one that it repeats:
+    /// a copy goes when its original goes or changes.
+    pub(crate) fn new(view: &'a View<'_>, rules: &Rules, copies: &BTreeMap<u32, u32>) -> Self {
+        let session = view.session;
+        let places: HashMap<*const Message, usize> = session
+            .messages
+            .iter()
+            .enumerate()
+            .map(|(index, message)| (Arc::as_ptr(message), index))
+            .collect();
+        let place = |shown: &Shown<'_>| places.get(&Arc::as_ptr(shown.message)).copied();
+        let mut overlay = Self {
+            steps: Vec::new(),
+            changes: BTreeMap::new(),
+            dropped: BTreeSet::new(),
+            losses: Vec::new(),
+        };
+        let visible: BTreeSet<usize> = view.sent.iter().filter_map(place).collect();
+        overlay.drop_hidden(session, &visible, rules);
+        for shown in &view.sent {
+            if place(shown).is_some() {
+                overlay.edit(shown, rules);
+            }
+        }
+        for (copy, original) in copies {
+            if overlay.dropped.contains(original) || overlay.changes.contains_key(original) {
+                overlay.dropped.insert(*copy);
+            }
+        }
+        overlay.order(view, &place);
+        overlay
+    }
+
+    fn drop_hidden(&mut self, session: &Session, visible: &BTreeSet<usize>, rules: &Rules) {
+        let mut owners: BTreeMap<u32, (bool, Vec<&Part>)> = BTreeMap::new();
+        for (index, message) in session.messages.iter().enumerate() {
+            let shown = visible.contains(&index);
+            for record in records_of(message) {
+                owners.entry(record).or_default().0 |= shown;
+            }
+            if !shown {
+                for part in &message.parts {
+                    if let Some(record) = part.source_record.or(message.record) {
+                        owners.entry(record).or_default().1.push(part);
+                    }
+                }
+            }
+        }
+        for (record, (stays, hidden)) in owners {
+            if !stays {
+                self.dropped.insert(record);
+                continue;
+            }
+            // From the back, so that the pointers in front stay right.
+            for part in hidden.iter().rev() {
+                match part.pointer.as_deref().and_then(rules.element) {
+                    Some(element) => self
+                        .changes
+                        .entry(record)
+                        .or_default()
+                        .push((element.to_owned(), Change::Remove)),
+                    None => self.losses.push(format!(
+                        "record {record}: a hidden part shares it with a shown one and stays"
+                    )),
+                }
+            }
+        }
+    }
+
+    fn edit(&mut self, shown: &Shown<'_>, rules: &Rules) {
+        for (index, edit) in &shown.edits {
+            let Some(part) = shown.message.parts.get(*index) else {
+                continue;
+            };
+            let record = part.source_record.or(shown.message.record);
+            let change = part.pointer.clone().zip((rules.edited)(part, &edit.text));
+            match record.zip(change) {
+                // In front of the removals: both name places in the record as it was.
+                Some((record, (pointer, new))) => self
+                    .changes
+                    .entry(record)
+                    .or_default()
+                    .insert(0, (pointer, Change::Set(new))),
+                None => self.losses.push(format!(
+                    "message {}: the edited {} part has no place in the file; left as it was",
+                    shown.message.id,
+                    part.kind_name()
+                )),
+            }
+        }
+    }
+
+    /// The file's own order with what is new in between. Where the view itself is in another order,
+    /// its order, and each record takes along the ones behind it that no message was read from.
+    fn order(&mut self, view: &'a View<'_>, place: &dyn Fn(&Shown<'_>) -> Option<usize>) {
+        let records = (0u32..).take(view.session.source.records.len());
+        let kept = |record: &u32| !self.dropped.contains(record);
+        let mut inserts: BTreeMap<Option<u32>, Vec<&'a Shown<'a>>> = BTreeMap::new();
+        let mut waiting = Vec::new();
+        let mut sequence = Vec::new();
+        for shown in &view.sent {
+            let record = place(shown).and(shown.message.record);
+            match record {
+                Some(record) => {
+                    inserts.entry(Some(record)).or_default().append(&mut waiting);
+                    sequence.push((record, records_of(shown.message)));
+                }
+                None => waiting.push(shown),
+            }
+        }
+        inserts.entry(None).or_default().append(&mut waiting);
+        let ordered = sequence.is_sorted_by_key(|(first, _)| *first);
+        let chunks: Vec<Vec<u32>> = if ordered {
+            records.filter(kept).map(|record| vec![record]).collect()
+        } else {
+            chunks(records.filter(kept), &sequence)
+        };
+        for chunk in chunks {
+            for record in chunk {
+                for shown in inserts.remove(&Some(record)).unwrap_or_default() {
+                    self.steps.push(Step::New(shown));
+                }
+                self.steps.push(Step::Record(record));
+            }
+        }
+        for shown in inserts.remove(&None).unwrap_or_default() {
+            self.steps.push(Step::New(shown));
+        }
+    }
+
+    /// The item of a record: copied, or patched.
+    pub(crate) fn item(&self, session: &Session, record: u32) -> Result<Item, WriteError> {
+        let Some(changes) = self.changes.get(&record) else {
+            return Ok(Item::Keep(record));
+        };
+        let text = session.source.record(record).unwrap_or_default();
+        raw::patch(text, changes)
+            .map(|text| Item::Changed(record, text))
+            .map_err(|error| WriteError::Record {
+                record,
+                detail: error.to_string(),
+            })
+    }
+}
+
+/// Every record that a message was read from, its own first.
+fn records_of(message: &Message) -> Vec<u32> {
+    let mut records: Vec<u32> = message.record.into_iter().collect();
+    for record in message.parts.iter().filter_map(|part| part.source_record) {
+        if !records.contains(&record) {
+            records.push(record);
+        }
+    }
+    records
+}
+
+/// The records in the order of `sequence`; those that belong to no message follow the one before them.
+fn chunks(records: impl Iterator<Item = u32>, sequence: &[(u32, Vec<u32>)]) -> Vec<Vec<u32>> {
+    let owned: BTreeSet<u32> = sequence.iter().flat_map(|(_, all)| all).copied().collect();
+    let mut head = Vec::new();
+    let mut behind: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
+    let mut current = None;
+    for record in records {
+        if owned.contains(&record) {
+            current = Some(record);
+            behind.insert(record, vec![record]);
+        } else {
+            match current.and_then(|current| behind.get_mut(&current)) {
+                Some(chunk) => chunk.push(record),
+                None => head.push(record),
+            }
+        }
+    }
+    let mut out = vec![head];
+    for (_, all) in sequence {
+        for record in all {
+            out.extend(behind.remove(record));
+        }
+    }
+    out
+}
