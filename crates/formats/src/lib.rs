@@ -9,6 +9,7 @@
 //! same session as reading it once, for line formats whose records have ids. What the recorder
 //! compacted away is restored wherever the file still holds it.
 
+mod answers;
 mod anthropic;
 mod claude_code;
 mod codex;

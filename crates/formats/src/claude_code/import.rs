@@ -4,8 +4,9 @@ use super::attachment::{self, Attachment};
 use super::block;
 use super::line::{self, Line};
 use super::thread::{self, Thread};
+use crate::ids::Calls;
 use crate::session::{Boundary, Cleared};
-use crate::{ReadError, Session, jsonl, pairing};
+use crate::{ReadError, Session, answers, jsonl, pairing};
 use foldback_core::log::{
     Answer, EntryKind, Finish, Message, Origin, Part, PartKind, Role, Usage,
 };
@@ -69,10 +70,11 @@ struct Import<'a> {
     messages: Vec<Message>,
     /// Answers by (message id, request id).
     answers: HashMap<(&'a str, &'a str), usize>,
-    /// Blocks of the answer that lines are being added to, to notice one that was stored twice.
-    blocks: Vec<(usize, &'a Value)>,
-    calls: HashSet<&'a str>,
-    results: HashSet<&'a str>,
+    /// Blocks of each answer, to notice one that was stored twice.
+    blocks: HashMap<usize, Vec<&'a Value>>,
+    calls: Calls,
+    /// How many calls and how many results were recorded under an id.
+    counts: HashMap<&'a str, (usize, usize)>,
     /// Ids of calls that are answered anywhere in the thread.
     answered: HashSet<&'a str>,
     state: Loop,
@@ -99,9 +101,9 @@ impl<'a> Import<'a> {
             thread,
             messages: Vec::new(),
             answers: HashMap::new(),
-            blocks: Vec::new(),
-            calls: HashSet::new(),
-            results: HashSet::new(),
+            blocks: HashMap::new(),
+            calls: Calls::default(),
+            counts: HashMap::new(),
             answered,
             state: Loop::Idle,
             awaits_summary: false,
@@ -143,10 +145,8 @@ impl<'a> Import<'a> {
                 format!("{count} message line(s) of a branch that the user gave up, skipped"),
             );
         }
-        for message in &mut self.messages {
-            close_answer(message);
-        }
-        self.session.model = main_model(&self.messages);
+        answers::infer_finish(&mut self.messages);
+        self.session.model = answers::main_model(&self.messages);
         self.session.messages = self.messages.into_iter().map(Arc::new).collect();
         pairing::join(&mut self.session);
         self.session
@@ -179,7 +179,9 @@ impl<'a> Import<'a> {
                         continue;
                     }
                     let call = raw["tool_use_id"].as_str().unwrap_or_default();
-                    if !self.results.insert(call) {
+                    let (called, answered) = self.counts.entry(call).or_default();
+                    *answered += 1;
+                    if *answered > (*called).max(1) {
                         self.session.warn(
                             "duplicate-result",
                             jsonl::place(&self.session.source, line.record),
@@ -192,7 +194,11 @@ impl<'a> Import<'a> {
                         1 => line.id(),
                         n => format!("{}#{n}", line.id()),
                     };
-                    self.push(line, id, Role::Tool, vec![block::result(raw, index)]);
+                    let mut part = block::result(raw, index);
+                    if let PartKind::Result(result) = &mut part.kind {
+                        result.call_id = self.calls.result(call);
+                    }
+                    self.push(line, id, Role::Tool, vec![part]);
                 }
                 if results > 0 && !said.is_empty() {
                     let message = self.push(line, format!("{}#said", line.id()), Role::User, said);
@@ -302,20 +308,20 @@ impl<'a> Import<'a> {
             return;
         };
         for (place, raw) in blocks.iter().enumerate() {
-            let again = match raw["type"].as_str() {
-                Some("tool_use") => !self.calls.insert(raw["id"].as_str().unwrap_or_default()),
-                _ => self.blocks.contains(&(index, raw)),
-            };
-            if again {
+            let known = self.blocks.entry(index).or_default();
+            if known.contains(&raw) {
                 continue;
             }
-            self.blocks.push((index, raw));
+            known.push(raw);
             let mut part = block::part(raw, place);
             part.source_record = self.source_record(line, index);
+            if let PartKind::Call(call) = &mut part.kind {
+                let recorded = raw["id"].as_str().unwrap_or_default();
+                self.counts.entry(recorded).or_default().0 += 1;
+                call.call_id = self.calls.call(recorded);
+            }
             self.messages[index].parts.push(part);
         }
-        // Only the lines of one answer are compared; keeping all would make the search quadratic.
-        self.blocks.retain(|(of, _)| *of == index);
     }
 
     fn source_record(&self, line: &Line, index: usize) -> Option<u32> {
@@ -447,20 +453,6 @@ fn is_synthetic(line: &Line, opening: &str) -> bool {
         || line::is_interruption(opening)
 }
 
-/// Versions that write no stop reason leave it to the content.
-fn close_answer(message: &mut Message) {
-    let has_calls = message.call_ids().next().is_some();
-    if let Some(answer) = &mut message.answer
-        && answer.finish.is_none()
-    {
-        answer.finish = Some(if has_calls {
-            Finish::ToolCalls
-        } else {
-            Finish::Stop
-        });
-    }
-}
-
 fn finish(reason: &str) -> Finish {
     match reason {
         "end_turn" | "stop_sequence" => Finish::Stop,
@@ -483,23 +475,4 @@ fn usage(raw: &Value) -> Option<Usage> {
             ..Usage::default()
         }
     })
-}
-
-/// The model of most answers; the earlier one of two with the same number.
-fn main_model(messages: &[Message]) -> Option<String> {
-    let mut counts: Vec<(&str, usize)> = Vec::new();
-    let models = messages
-        .iter()
-        .filter_map(|message| message.answer.as_ref()?.model.as_deref());
-    for model in models {
-        match counts.iter_mut().find(|(name, _)| *name == model) {
-            Some((_, count)) => *count += 1,
-            None => counts.push((model, 1)),
-        }
-    }
-    let most = counts.iter().map(|(_, count)| *count).max()?;
-    counts
-        .iter()
-        .find(|(_, count)| *count == most)
-        .map(|(name, _)| (*name).to_owned())
 }
