@@ -34,6 +34,7 @@ pub mod registry;
 pub mod services;
 pub mod stage;
 pub mod strategy;
+pub mod validity;
 pub mod view;
 
 #[doc(no_inline)]
