@@ -36,5 +36,5 @@ mod write;
 pub use detect::detect;
 pub use error::{ReadError, WriteError};
 pub use session::Session;
-pub use table::{FORMATS, Format, FormatId, format, read};
+pub use table::{FORMATS, Format, FormatId, Writer, format, read};
 pub use write::{Outcome, View};

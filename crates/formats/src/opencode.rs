@@ -1,12 +1,54 @@
-//! `opencode`: to be written.
+//! `opencode`: what `opencode export` prints, one JSON document `{info, messages: [{info, parts}]}`.
+//!
+//! OpenCode keeps a tool call and its result in one part, several model calls in one message, and the
+//! output of a cleared tool result in full under `state.time.compacted`. Reading takes these apart
+//! ([`read`]); writing sets and removes that mark and appends compaction entries the way OpenCode
+//! stores them ([`write`]); sessions of other formats are put into its shape ([`generate`]).
+//! `docs/opencode.md` has the mapping.
 
-use crate::ReadError;
+mod generate;
+mod parts;
+mod read;
+mod write;
+
+use crate::raw::peek;
 use crate::table::Format;
+
+/// Role of a summary, and name of the agent that writes it.
+const COMPACTION: &str = "compaction";
+/// What a compaction part is rendered as.
+const MARKER_TEXT: &str = "What did we do so far?";
+/// What a subtask part is rendered as.
+const SUBTASK_TEXT: &str = "The following tool was executed by the user";
+/// What a tool part that never finished is rendered as.
+const INTERRUPTED: &str = "[Tool execution was interrupted]";
+/// How the synthetic message begins that lets the model go on after a compaction.
+const CONTINUE_TEXT: &str = "Continue if you have next steps";
 
 pub(crate) const FORMAT: Format = Format {
     id: "opencode",
-    title: "",
-    detect: |_| 0,
-    read: |_| Err(ReadError::NoMessages),
-    write: None,
+    title: "OpenCode: the JSON document that `opencode export` prints",
+    detect,
+    read: read::read,
+    write: Some(write::write),
 };
+
+fn detect(text: &str) -> u8 {
+    let opening = peek(text);
+    let session = [
+        "/info/slug",
+        "/info/projectID",
+        "/info/version",
+        "/info/time",
+    ]
+    .iter()
+    .filter(|path| opening.has(path))
+    .count();
+    if opening.has("/messages/*/info/role") && opening.has("/messages/*/parts") {
+        95
+    } else if opening.values("/info/id").any(|id| id.starts_with("ses")) && session > 0 {
+        90
+    } else {
+        0
+    }
+}

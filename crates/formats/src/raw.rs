@@ -12,6 +12,6 @@ mod peek;
 mod scan;
 
 pub(crate) use document::{Item, rebuild};
-pub(crate) use edit::{Change, json_string, patch, pretty_like};
-pub(crate) use peek::{Peek, peek};
-pub(crate) use scan::{RawError, elements, lines, locate, parse, position};
+pub(crate) use edit::{Change, json_string, patch};
+pub(crate) use peek::peek;
+pub(crate) use scan::{elements, lines, locate, parse, position};

@@ -2,11 +2,15 @@
 
 use crate::FormatId;
 use foldback_core::log::{EntryKind, Message, Origin};
-use foldback_core::view::PartPos;
+use foldback_core::view::{EditKind, PartEdit, PartPos};
 use foldback_core::{Frame, Limits};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
 use std::ops::Range;
 use std::sync::Arc;
+
+/// What OpenCode, and tunacode after it, show in place of a cleared tool result.
+pub(crate) const CLEARED: &str = "[Old tool result content cleared]";
 
 /// Everything that one recording holds.
 #[derive(Clone, Debug)]
@@ -33,6 +37,18 @@ pub struct Session {
     pub warnings: Vec<Warning>,
     /// The file's text and where its records lie in it.
     pub source: Source,
+    /// Messages and tool calls as the format itself counts them, where that is not the number of
+    /// records with a message and of call parts.
+    pub recorded: Option<Recorded>,
+}
+
+/// Messages and tool calls as a format itself counts them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Recorded {
+    /// Stored messages.
+    pub messages: usize,
+    /// Tool calls.
+    pub tool_calls: usize,
 }
 
 /// A part that the recorder had cleared.
@@ -116,6 +132,7 @@ impl Session {
             boundaries: Vec::new(),
             warnings: Vec::new(),
             source,
+            recorded: None,
         }
     }
 
@@ -141,12 +158,44 @@ impl Session {
         self.log().map(|message| message.call_ids().count()).sum()
     }
 
+    /// Number of messages as the format itself counts them: its stored records that hold a message.
+    pub fn recorded_messages(&self) -> usize {
+        self.recorded.map_or_else(
+            || {
+                let records: BTreeSet<Option<u32>> =
+                    self.messages.iter().map(|message| message.record).collect();
+                if records.contains(&None) { self.messages.len() } else { records.len() }
+            },
+            |recorded| recorded.messages,
+        )
+    }
+
+    /// Number of tool calls as the format itself counts them.
+    pub fn recorded_tool_calls(&self) -> usize {
+        self.recorded.map_or_else(|| self.tool_calls(), |recorded| recorded.tool_calls)
+    }
+
     /// Number of summaries that the recorder wrote.
     pub fn recorded_summaries(&self) -> usize {
         self.messages
             .iter()
             .filter(|m| m.is_entry_of(EntryKind::Summary))
             .count()
+    }
+
+    /// What the recorder had cleared, as edits with the text that stands in for it in most systems.
+    pub fn recorded_edits(&self) -> Vec<(PartPos, PartEdit)> {
+        self.cleared
+            .iter()
+            .map(|cleared| {
+                let edit = PartEdit {
+                    kind: EditKind::Clear,
+                    text: CLEARED.into(),
+                    at: cleared.time,
+                };
+                (cleared.at, edit)
+            })
+            .collect()
     }
 
     /// Adds a warning.

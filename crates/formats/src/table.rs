@@ -6,6 +6,9 @@ use crate::{ReadError, Session, WriteError};
 /// Id of a format: a row of [`FORMATS`].
 pub type FormatId = &'static str;
 
+/// Writes a session as a strategy left it.
+pub type Writer = fn(&View<'_>) -> Result<Outcome, WriteError>;
+
 /// One format.
 #[derive(Debug)]
 pub struct Format {
@@ -20,7 +23,7 @@ pub struct Format {
     pub read: fn(&str) -> Result<Vec<Session>, ReadError>,
     /// Writes a session as a strategy left it; `None` where the format is only read. For a session
     /// of the same format, records that nothing touched are copied byte for byte.
-    pub write: Option<fn(&View<'_>) -> Result<Outcome, WriteError>>,
+    pub write: Option<Writer>,
 }
 
 /// Every format, in the order in which ties of detection are decided.
@@ -43,8 +46,20 @@ pub fn format(id: &str) -> Result<&'static Format, ReadError> {
         .find(|format| format.id == id)
         .ok_or_else(|| ReadError::NoSuchFormat {
             id: id.to_owned(),
-            nearest: String::new(),
+            nearest: nearest(id),
             known: known(),
+        })
+}
+
+/// A suggestion for a mistyped id, or nothing where no id is near.
+fn nearest(id: &str) -> String {
+    FORMATS
+        .iter()
+        .map(|format| (strsim::levenshtein(id, format.id), format.id))
+        .min()
+        .filter(|(distance, known)| *distance * 2 <= known.len())
+        .map_or(String::new(), |(_, known)| {
+            format!(" (did you mean `{known}`?)")
         })
 }
 
@@ -74,4 +89,29 @@ fn known() -> String {
         .map(|format| format.id)
         .collect::<Vec<_>>()
         .join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_mistyped_id_is_answered_with_the_nearest() {
+        let table = [
+            (
+                "open-code",
+                "there is no format `open-code` (did you mean `opencode`?); known are ",
+            ),
+            (
+                "anthropc",
+                "there is no format `anthropc` (did you mean `anthropic`?); known are ",
+            ),
+            ("xml", "there is no format `xml`; known are foldback, "),
+        ];
+        for (id, expected) in table {
+            let error = format(id).unwrap_err().to_string();
+            assert!(error.starts_with(expected), "{error}");
+        }
+        assert_eq!(format("opencode").unwrap().id, "opencode");
+    }
 }

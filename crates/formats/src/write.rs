@@ -2,7 +2,7 @@
 
 use crate::Session;
 use foldback_core::Frame;
-use foldback_core::view::{Shown, Stored};
+use foldback_core::view::{PartEdit, PartPos, Shown, Stored};
 
 /// A session together with what a strategy made of it.
 #[derive(Clone, Debug)]
@@ -16,6 +16,40 @@ pub struct View<'a> {
     /// The whole history in stored order with its edits: log and entries, hidden ones included. A
     /// message that was read from the session is the session's own `Arc`, with its record and pointers.
     pub stored: Vec<Stored<'a>>,
+}
+
+impl<'a> View<'a> {
+    /// The session as its recorder left it: every message in stored order, nothing hidden, `edits`
+    /// (see [`Session::recorded_edits`]) laid over. Written in the session's own format it is the
+    /// file that was read.
+    pub fn recorded(session: &'a Session, edits: &'a [(PartPos, PartEdit)]) -> Self {
+        let sent: Vec<Shown<'a>> = session
+            .messages
+            .iter()
+            .enumerate()
+            .map(|(item, message)| Shown {
+                message,
+                pos: Some(item),
+                edits: edits
+                    .iter()
+                    .filter(|(at, _)| at.item == item)
+                    .map(|(at, edit)| (at.part, edit))
+                    .collect(),
+            })
+            .collect();
+        Self {
+            session,
+            frame: &session.frame,
+            stored: sent
+                .iter()
+                .map(|shown| Stored {
+                    shown: shown.clone(),
+                    visible: true,
+                })
+                .collect(),
+            sent,
+        }
+    }
 }
 
 /// What writing gave.

@@ -189,7 +189,8 @@ mod tests {
 
     #[test]
     fn patches_change_what_they_name_and_nothing_else() {
-        let table: &[(&str, Vec<(String, Change)>, &str)] = &[
+        type Row<'a> = (&'a str, Vec<(String, Change)>, &'a str);
+        let table: &[Row<'_>] = &[
             (r#"{"a" : 1.50}"#, vec![], r#"{"a" : 1.50}"#),
             (
                 r#"{"a":1, "b":"\u00e9"}"#,

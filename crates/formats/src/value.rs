@@ -1,0 +1,88 @@
+//! Reading out of parsed JSON without assuming anything about it.
+
+use crate::{ReadError, raw};
+use serde_json::Value;
+
+/// Parses a whole document.
+///
+/// # Errors
+///
+/// [`ReadError::Malformed`] with line and column; a text that just ends says so.
+pub(crate) fn document(text: &str) -> Result<Value, ReadError> {
+    raw::parse(text).map_err(|error| ReadError::Malformed {
+        place: format!("line {}, column {}", error.line(), error.column()),
+        detail: if error.is_eof() {
+            "the JSON document ends in the middle; the file is truncated or still being written"
+                .to_owned()
+        } else {
+            format!("not JSON: {error}")
+        },
+    })
+}
+
+/// A document that is not shaped as its format wants it.
+pub(crate) fn malformed(place: &str, detail: impl Into<String>) -> ReadError {
+    ReadError::Malformed {
+        place: place.to_owned(),
+        detail: detail.into(),
+    }
+}
+
+/// The string member `key`.
+pub(crate) fn text<'a>(value: &'a Value, key: &str) -> Option<&'a str> {
+    value.get(key)?.as_str()
+}
+
+/// The string member `key`, owned.
+pub(crate) fn string(value: &Value, key: &str) -> Option<String> {
+    text(value, key).map(str::to_owned)
+}
+
+/// Whether the member `key` is `true`.
+pub(crate) fn flag(value: &Value, key: &str) -> bool {
+    value.get(key).and_then(Value::as_bool).unwrap_or(false)
+}
+
+/// A count at a JSON pointer; 0 where there is none. Some recorders write counts as floats.
+pub(crate) fn count(value: &Value, pointer: &str) -> u64 {
+    value
+        .pointer(pointer)
+        .and_then(|found| {
+            found
+                .as_u64()
+                .or_else(|| found.as_f64().map(|float| float.max(0.0) as u64))
+        })
+        .unwrap_or(0)
+}
+
+/// A time in milliseconds at a JSON pointer.
+pub(crate) fn millis(value: &Value, pointer: &str) -> Option<i64> {
+    let found = value.pointer(pointer)?;
+    found
+        .as_i64()
+        .or_else(|| found.as_f64().map(|float| float as i64))
+}
+
+/// What a value shows as text: a string as it is, anything else as compact JSON.
+pub(crate) fn shown(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
+    }
+}
+
+/// The model named most often, the earliest of those that tie.
+pub(crate) fn most_common<'a>(names: impl Iterator<Item = &'a str>) -> Option<String> {
+    let mut counts: Vec<(&str, usize)> = Vec::new();
+    for name in names {
+        match counts.iter_mut().find(|(known, _)| *known == name) {
+            Some((_, count)) => *count += 1,
+            None => counts.push((name, 1)),
+        }
+    }
+    let most = counts.iter().map(|(_, count)| *count).max()?;
+    counts
+        .into_iter()
+        .find(|(_, count)| *count == most)
+        .map(|(name, _)| name.to_owned())
+}
