@@ -95,7 +95,8 @@ impl Meter {
     }
 
     pub(crate) fn set_frame(&mut self, frame: &Frame) {
-        self.frame = frame.tokens(|text| self.estimator.text(text));
+        self.frame =
+            self.estimator.per_request() + frame.tokens(|text| self.estimator.text(text));
     }
 
     pub(crate) fn append(&mut self, message: &Message) {

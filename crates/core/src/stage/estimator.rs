@@ -31,6 +31,12 @@ pub trait Estimator: Send + Sync + fmt::Debug {
         0
     }
 
+    /// Tokens that every request costs besides its messages and its frame, for estimators that know of
+    /// something that no recording holds. Counted with the frame.
+    fn per_request(&self) -> u64 {
+        0
+    }
+
     /// All counts of a message as it was recorded.
     fn count(&self, message: &Message) -> Counts {
         Counts {

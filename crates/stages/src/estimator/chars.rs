@@ -1,0 +1,253 @@
+//! `chars`: characters divided by a number.
+//!
+//! The systems differ in what a character is, how they round, what a message costs besides its
+//! content, and what of it they look at. Each of them is one configuration:
+//!
+//! | system | configuration |
+//! |---|---|
+//! | OpenCode (all versions) | `utf16`, `half-up` |
+//! | BRUTUS | `bytes`, `ceil` |
+//! | tunacode 0.1.40 | `code-points`, `floor` |
+//! | window compactor | `bytes`, `floor`, `per_message = 4`, `calls = "none"`, `reasoning = false` |
+//! | its loop's second estimator | the same with `structured = false` |
+//! | MXF `TokenEstimator` | `utf16`, `ceil`, `minimum = 1`, `whitespace_discount = 0.5`, `bracket_surcharge = 0.2`, `per_message = 4`, `calls = "json"`, `metadata_per_token = 6` |
+//! | MXF's older engine | `utf16`, `ceil` |
+//!
+//! MXF's estimator caches under the model's name and the first 100 characters of a text, so two long
+//! texts with one opening share a count, and it stores the count before raising it to the minimum, so
+//! that a second look may find zero or less. Neither is reproduced: the same text always has the same
+//! count here.
+
+use super::scope::{Calls, Scope, metadata};
+use super::unit::{Unit, is_js_whitespace};
+use foldback_core::log::{Message, Part};
+use foldback_core::registry::{Invalid, StageConfig};
+use foldback_core::stage::Estimator;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::sync::Arc;
+
+/// What happens to the remainder of the division.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Rounding {
+    /// It is dropped.
+    Floor,
+    /// It counts as one.
+    Ceil,
+    /// From one half on it counts as one (JavaScript's `Math.round`).
+    #[default]
+    HalfUp,
+}
+
+impl Rounding {
+    fn as_str(self) -> &'static str {
+        match self {
+            Self::Floor => "floor",
+            Self::Ceil => "ceil",
+            Self::HalfUp => "half-up",
+        }
+    }
+
+    fn divide(self, n: u64, by: u64) -> u64 {
+        match self {
+            Self::Floor => n / by,
+            Self::Ceil => n.div_ceil(by),
+            Self::HalfUp => n / by + u64::from(n % by >= by.div_ceil(2)),
+        }
+    }
+}
+
+/// Configuration of [`Chars`]. The default is OpenCode's estimator.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct CharsConfig {
+    /// What a character is.
+    pub unit: Unit,
+    /// Characters per token.
+    pub per_token: u64,
+    /// What happens to the remainder.
+    pub rounding: Rounding,
+    /// Least tokens of a text that is not empty.
+    pub minimum: u64,
+    /// Tokens taken off per white space character (JavaScript's `\s`), the sum rounded down.
+    pub whitespace_discount: f64,
+    /// Tokens added per character of `{ } ( ) ; = > < [ ]`, the sum rounded down.
+    pub bracket_surcharge: f64,
+    /// Tokens that every message costs besides its content.
+    pub per_message: u64,
+    /// Tokens that every file or image costs.
+    pub per_file: u64,
+    /// How much of a tool call counts.
+    pub calls: Calls,
+    /// Whether reasoning counts.
+    pub reasoning: bool,
+    /// Whether content that is not a string counts: structured tool results, parts of unknown kind.
+    pub structured: bool,
+    /// Characters of a message's metadata (importance and agent, as JSON) per token, rounded up; 0: it does not count.
+    pub metadata_per_token: u64,
+}
+
+impl Default for CharsConfig {
+    fn default() -> Self {
+        let Scope {
+            per_message,
+            per_file,
+            calls,
+            reasoning,
+            structured,
+        } = Scope::default();
+        Self {
+            unit: Unit::Utf16,
+            per_token: 4,
+            rounding: Rounding::HalfUp,
+            minimum: 0,
+            whitespace_discount: 0.0,
+            bracket_surcharge: 0.0,
+            per_message,
+            per_file,
+            calls,
+            reasoning,
+            structured,
+            metadata_per_token: 0,
+        }
+    }
+}
+
+impl CharsConfig {
+    fn scope(&self) -> Scope {
+        Scope {
+            per_message: self.per_message,
+            per_file: self.per_file,
+            calls: self.calls,
+            reasoning: self.reasoning,
+            structured: self.structured,
+        }
+    }
+
+    fn describe(&self) -> String {
+        let mut out = format!(
+            "chars({})/{} {}",
+            self.unit.as_str(),
+            self.per_token,
+            self.rounding.as_str()
+        );
+        if self.minimum > 0 {
+            out += &format!(" min {}", self.minimum);
+        }
+        if self.whitespace_discount != 0.0 {
+            out += &format!(" -{}/space", self.whitespace_discount);
+        }
+        if self.bracket_surcharge != 0.0 {
+            out += &format!(" +{}/bracket", self.bracket_surcharge);
+        }
+        if self.metadata_per_token > 0 {
+            out += &format!(" metadata/{}", self.metadata_per_token);
+        }
+        out + &self.scope().describe()
+    }
+
+    /// Checks the values and makes the estimator.
+    ///
+    /// # Errors
+    ///
+    /// `per_token` of zero; a discount or surcharge that is negative or not a number.
+    pub fn estimator(self) -> Result<Chars, Invalid> {
+        if self.per_token == 0 {
+            return Err(Invalid::new("per_token", "must be 1 or more"));
+        }
+        for (name, value) in [
+            ("whitespace_discount", self.whitespace_discount),
+            ("bracket_surcharge", self.bracket_surcharge),
+        ] {
+            if !(value.is_finite() && value >= 0.0) {
+                return Err(Invalid::new(name, "must be 0 or more"));
+            }
+        }
+        Ok(Chars::of(self))
+    }
+}
+
+impl StageConfig<dyn Estimator> for CharsConfig {
+    fn build(self) -> Result<Arc<dyn Estimator>, Invalid> {
+        Ok(Arc::new(self.estimator()?))
+    }
+}
+
+/// Characters divided by a number.
+#[derive(Clone, Debug)]
+pub struct Chars {
+    config: CharsConfig,
+    id: Arc<str>,
+}
+
+/// Characters of `unit` divided by four, the remainder by `rounding`, everything that is sent counted.
+pub fn chars(unit: Unit, rounding: Rounding) -> Chars {
+    Chars::of(CharsConfig {
+        unit,
+        rounding,
+        ..CharsConfig::default()
+    })
+}
+
+impl Chars {
+    fn of(config: CharsConfig) -> Self {
+        let id = config.describe().into();
+        Self { config, id }
+    }
+
+    fn adjusted(&self, text: &str, base: u64) -> u64 {
+        let config = &self.config;
+        let (mut spaces, mut brackets) = (0_u64, 0_u64);
+        for c in text.chars() {
+            spaces += u64::from(is_js_whitespace(c));
+            brackets += u64::from(matches!(
+                c,
+                '{' | '}' | '(' | ')' | ';' | '=' | '>' | '<' | '[' | ']'
+            ));
+        }
+        // Doubles multiplied and rounded down, as the original does; counts are far below 2^53.
+        let rounded = |count: u64, each: f64| (count as f64 * each).floor() as u64;
+        (base + rounded(brackets, config.bracket_surcharge))
+            .saturating_sub(rounded(spaces, config.whitespace_discount))
+    }
+}
+
+impl Estimator for Chars {
+    fn id(&self) -> &Arc<str> {
+        &self.id
+    }
+
+    fn text(&self, text: &str) -> u64 {
+        if text.is_empty() {
+            return 0;
+        }
+        let config = &self.config;
+        let base = config
+            .rounding
+            .divide(config.unit.len(text), config.per_token);
+        let plain = config.whitespace_discount == 0.0 && config.bracket_surcharge == 0.0;
+        let tokens = if plain {
+            base
+        } else {
+            self.adjusted(text, base)
+        };
+        tokens.max(config.minimum)
+    }
+
+    fn part(&self, part: &Part, shown: &str) -> u64 {
+        self.config
+            .scope()
+            .part(part, shown, |text| self.text(text))
+    }
+
+    fn overhead(&self, message: &Message) -> u64 {
+        let metadata = match self.config.metadata_per_token {
+            0 => 0,
+            per_token => {
+                metadata(message).map_or(0, |json| self.config.unit.len(&json).div_ceil(per_token))
+            }
+        };
+        self.config.per_message + metadata
+    }
+}

@@ -1,0 +1,96 @@
+//! What a character is.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// What a character is. The languages disagree: `len` of Go and Rust counts bytes, `length` of
+/// JavaScript UTF-16 code units, `len` of Python code points.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Unit {
+    /// Bytes of UTF-8 (Go, Rust).
+    Bytes,
+    /// UTF-16 code units (JavaScript, Java).
+    #[default]
+    Utf16,
+    /// Unicode code points (Python).
+    CodePoints,
+}
+
+impl Unit {
+    /// The name that configuration and ids use.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Bytes => "bytes",
+            Self::Utf16 => "utf16",
+            Self::CodePoints => "code-points",
+        }
+    }
+
+    /// Length of a text in this unit.
+    pub fn len(self, text: &str) -> u64 {
+        let of = |counts: fn(u8) -> usize| text.bytes().map(counts).sum::<usize>();
+        let length = match self {
+            Self::Bytes => text.len(),
+            // In UTF-8 every code point has one byte that is no continuation byte, and exactly those
+            // outside the basic plane, which are two units in UTF-16, begin with 0xF0 or above.
+            Self::Utf16 => of(|byte| usize::from(byte & 0xC0 != 0x80) + usize::from(byte >= 0xF0)),
+            Self::CodePoints => of(|byte| usize::from(byte & 0xC0 != 0x80)),
+        };
+        length as u64
+    }
+}
+
+/// Whether JavaScript's `\s` matches: Unicode white space with U+FEFF and without U+0085, the other
+/// way round from [`char::is_whitespace`].
+pub fn is_js_whitespace(c: char) -> bool {
+    c == '\u{FEFF}' || (c != '\u{85}' && c.is_whitespace())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lengths_agree_with_the_standard_library() {
+        for text in [
+            "",
+            "a",
+            "é",
+            "漢字",
+            "😀",
+            "a\u{10FFFF}b",
+            "\u{FFFF}\u{7FF}\u{800}",
+        ] {
+            assert_eq!(Unit::Bytes.len(text), text.len() as u64, "{text:?}");
+            assert_eq!(
+                Unit::Utf16.len(text),
+                text.encode_utf16().count() as u64,
+                "{text:?}"
+            );
+            assert_eq!(
+                Unit::CodePoints.len(text),
+                text.chars().count() as u64,
+                "{text:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn whitespace_is_what_javascript_calls_so() {
+        let cases = [
+            (' ', true),
+            ('\u{FEFF}', true),
+            ('\u{85}', false),
+            ('\u{A0}', true),
+            ('\u{2028}', true),
+            ('\u{3000}', true),
+            ('\u{200B}', false),
+            ('\u{180E}', false),
+            ('x', false),
+        ];
+        for (c, expected) in cases {
+            assert_eq!(is_js_whitespace(c), expected, "{c:?}");
+        }
+    }
+}

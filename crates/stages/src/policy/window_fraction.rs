@@ -1,0 +1,296 @@
+//! `window-fraction`: folds when the next request would take more than a share of the usable window.
+//!
+//! What is compared is the whole next request, frame and view; what it is compared with leaves room
+//! for the answer. Both are what users of existing systems ask for most: thresholds that know the
+//! system prompt and the tools, and that scale with the model.
+
+use foldback_core::limits::Limits;
+use foldback_core::moment::Moment;
+use foldback_core::registry::{Invalid, StageConfig};
+use foldback_core::stage::{Decision, OverflowPolicy, Pressure};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::sync::Arc;
+
+/// Configuration of [`WindowFraction`].
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct WindowFractionConfig {
+    /// Share of the usable window above which it folds (0 to 1).
+    pub trigger: f64,
+    /// Share of the usable window that a fold brings the request down to (0 to `trigger`).
+    pub target: f64,
+    /// Share of the usable window that a fold must not go below (0 to `target`).
+    pub floor: f64,
+    /// Whether the output limit is taken off the window first. A limit of the input alone already leaves it out.
+    pub reserve_output: bool,
+}
+
+impl Default for WindowFractionConfig {
+    fn default() -> Self {
+        Self {
+            trigger: 0.8,
+            target: 0.5,
+            floor: 0.0,
+            reserve_output: true,
+        }
+    }
+}
+
+impl StageConfig<dyn OverflowPolicy> for WindowFractionConfig {
+    fn build(self) -> Result<Arc<dyn OverflowPolicy>, Invalid> {
+        if !(self.trigger > 0.0 && self.trigger <= 1.0) {
+            return Err(Invalid::new(
+                "trigger",
+                "must be a share of the window above 0 and up to 1, e.g. 0.8",
+            ));
+        }
+        if !(self.target >= 0.0 && self.target <= self.trigger) {
+            return Err(Invalid::new(
+                "target",
+                format!("must lie between 0 and `trigger` ({})", self.trigger),
+            ));
+        }
+        if !(self.floor >= 0.0 && self.floor <= self.target) {
+            return Err(Invalid::new(
+                "floor",
+                format!("must lie between 0 and `target` ({})", self.target),
+            ));
+        }
+        Ok(Arc::new(WindowFraction { config: self }))
+    }
+}
+
+/// Folds when the next request would take more than a share of the usable window.
+#[derive(Clone, Debug)]
+pub struct WindowFraction {
+    config: WindowFractionConfig,
+}
+
+impl WindowFraction {
+    /// The usable window and how it comes about; `None` where the window is not known.
+    fn usable(&self, limits: Limits) -> Option<(u64, String)> {
+        if limits.input > 0 {
+            return Some((limits.input, format!("input limit {}", limits.input)));
+        }
+        if limits.context == 0 {
+            return None;
+        }
+        if !self.config.reserve_output {
+            return Some((limits.context, format!("context {}", limits.context)));
+        }
+        Some((
+            limits.context.saturating_sub(limits.output),
+            format!("context {} - output {}", limits.context, limits.output),
+        ))
+    }
+}
+
+/// A share of a window in tokens, rounded down. Windows are far below 2^53, where doubles are exact.
+fn share(window: u64, fraction: f64) -> u64 {
+    (window as f64 * fraction).floor() as u64
+}
+
+impl OverflowPolicy for WindowFraction {
+    fn moments(&self) -> &'static [Moment] {
+        &[Moment::CallStart]
+    }
+
+    fn decide(&self, pressure: &Pressure<'_>) -> Decision {
+        let Some((usable, arithmetic)) = self.usable(pressure.limits) else {
+            return Decision::off("the window of the model is not known");
+        };
+        let WindowFractionConfig {
+            trigger: share_of_trigger,
+            target,
+            floor,
+            ..
+        } = self.config;
+        let count = pressure.frame_tokens + pressure.view_tokens;
+        let trigger = share(usable, share_of_trigger);
+        let fold = usable > 0 && count > trigger;
+        let sign = if count > trigger { ">" } else { "<=" };
+        Decision {
+            fold,
+            count,
+            trigger,
+            target: Some(share(usable, target)),
+            floor: (floor > 0.0).then(|| share(usable, floor)),
+            reason: format!("{count} {sign} {trigger} ({share_of_trigger} of {arithmetic})"),
+        }
+    }
+
+    fn refuses(&self, limits: Limits) -> Option<String> {
+        let (usable, arithmetic) = self.usable(limits)?;
+        (share(usable, self.config.trigger) == 0).then(|| {
+            format!(
+                "the usable window is {usable} tokens ({arithmetic}): every request would overflow; \
+                 raise the context, lower the output, or set `reserve_output = false`"
+            )
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn decide(config: WindowFractionConfig, limits: Limits, frame: u64, view: u64) -> Decision {
+        config.build().unwrap().decide(&Pressure {
+            moment: Moment::CallStart,
+            view_tokens: view,
+            frame_tokens: frame,
+            usage: None,
+            limits,
+            model: None,
+        })
+    }
+
+    #[test]
+    fn decisions_as_a_table() {
+        let default = WindowFractionConfig::default;
+        let whole = || WindowFractionConfig {
+            reserve_output: false,
+            ..default()
+        };
+        // name, configuration, limits, frame, view, fold, trigger, target
+        let cases = [
+            (
+                "at the trigger",
+                default(),
+                Limits::new(100_000, 20_000),
+                0,
+                64_000,
+                false,
+                64_000,
+                40_000,
+            ),
+            (
+                "above it",
+                default(),
+                Limits::new(100_000, 20_000),
+                0,
+                64_001,
+                true,
+                64_000,
+                40_000,
+            ),
+            (
+                "the frame counts",
+                default(),
+                Limits::new(100_000, 20_000),
+                4_001,
+                60_000,
+                true,
+                64_000,
+                40_000,
+            ),
+            (
+                "output not reserved",
+                whole(),
+                Limits::new(100_000, 20_000),
+                0,
+                64_001,
+                false,
+                80_000,
+                50_000,
+            ),
+            (
+                "the input limit goes first",
+                default(),
+                Limits::new(100_000, 20_000).with_input(50_000),
+                0,
+                40_001,
+                true,
+                40_000,
+                25_000,
+            ),
+        ];
+        for (name, config, limits, frame, view, fold, trigger, target) in cases {
+            let decision = decide(config, limits, frame, view);
+            assert_eq!(
+                (
+                    decision.fold,
+                    decision.trigger,
+                    decision.target,
+                    decision.floor
+                ),
+                (fold, trigger, Some(target), None),
+                "{name}: {}",
+                decision.reason
+            );
+        }
+    }
+
+    #[test]
+    fn an_unknown_window_never_folds() {
+        let decision = decide(
+            WindowFractionConfig::default(),
+            Limits::default(),
+            0,
+            1 << 40,
+        );
+        assert!(!decision.fold);
+    }
+
+    #[test]
+    fn limits_that_leave_nothing_are_refused() {
+        let policy = WindowFractionConfig::default().build().unwrap();
+        let cases = [
+            (Limits::new(32_000, 32_000), true),
+            (Limits::new(8_000, 32_000), true),
+            (Limits::new(33_000, 32_000), false),
+            (Limits::new(8_000, 32_000).with_input(8_000), false),
+            (Limits::default(), false),
+        ];
+        for (limits, refused) in cases {
+            assert_eq!(policy.refuses(limits).is_some(), refused, "{limits:?}");
+        }
+    }
+
+    #[test]
+    fn shares_out_of_order_are_refused() {
+        let default = WindowFractionConfig::default;
+        let cases = [
+            (
+                WindowFractionConfig {
+                    trigger: 0.0,
+                    ..default()
+                },
+                "trigger",
+            ),
+            (
+                WindowFractionConfig {
+                    trigger: 1.1,
+                    ..default()
+                },
+                "trigger",
+            ),
+            (
+                WindowFractionConfig {
+                    trigger: f64::NAN,
+                    ..default()
+                },
+                "trigger",
+            ),
+            (
+                WindowFractionConfig {
+                    target: 0.9,
+                    ..default()
+                },
+                "target",
+            ),
+            (
+                WindowFractionConfig {
+                    floor: 0.6,
+                    ..default()
+                },
+                "floor",
+            ),
+        ];
+        for (config, path) in cases {
+            let refused = config.clone().build().err().map(|invalid| invalid.path);
+            assert_eq!(refused.as_deref(), Some(path), "{config:?}");
+        }
+    }
+}
