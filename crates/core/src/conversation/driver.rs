@@ -353,7 +353,7 @@ impl Conversation {
         let mut summaries = Vec::with_capacity(proposal.requests.len());
         let mut degraded = None;
         for request in &proposal.requests {
-            let (summary, why) = self.summarize(request).await?;
+            let (summary, why) = self.summarize(filter, request).await?;
             degraded = degraded.or(why);
             summaries.push(summary);
         }
@@ -392,6 +392,7 @@ impl Conversation {
     /// A summary, or what the strategy does without one.
     async fn summarize(
         &self,
+        filter: &Bound<dyn Filter>,
         request: &SummaryRequest,
     ) -> Result<(Option<Summary>, Option<Why>), Stop> {
         if let Some(text) = &request.ready {
@@ -408,7 +409,16 @@ impl Conversation {
             ));
         }
         let asked = match &self.strategy.summarizer {
-            Some(summarizer) => self.ask(summarizer, request).await,
+            Some(summarizer) => {
+                if let Some(summary) = filter.stage.recall(request, summarizer.id()) {
+                    return Ok((Some(summary), None));
+                }
+                let asked = self.ask(summarizer, request).await;
+                if let Ok(summary) = &asked {
+                    filter.stage.remember(request, summarizer.id(), summary);
+                }
+                asked
+            }
             None => Err(SummaryError::Unavailable(
                 "the strategy has no summarizer".to_owned(),
             )),

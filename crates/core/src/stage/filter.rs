@@ -56,4 +56,18 @@ pub trait Filter: Send + Sync + fmt::Debug {
         proposal: &Proposal,
         summaries: &[Option<Summary>],
     ) -> Result<Arrangement, Why>;
+
+    /// A summary that this filter kept from an earlier request that was the same in everything that a
+    /// summary depends on; `summarizer` is the id of the one that would be asked. It is taken as if it
+    /// had just been written, so what comes out does not tell whether it was kept.
+    fn recall(&self, request: &SummaryRequest, summarizer: &str) -> Option<Summary> {
+        let _ = (request, summarizer);
+        None
+    }
+
+    /// Is told of every summary that the strategy's own summarizer wrote and that was accepted, for
+    /// filters that [recall](Filter::recall) them.
+    fn remember(&self, request: &SummaryRequest, summarizer: &str, summary: &Summary) {
+        let _ = (request, summarizer, summary);
+    }
 }
