@@ -11,6 +11,7 @@
 
 mod answers;
 mod anthropic;
+mod chat;
 mod claude_code;
 mod codex;
 mod detect;

@@ -1,12 +1,48 @@
-//! `mini-swe-agent`: to be written.
+//! `mini-swe-agent`: the `.traj.json` files of mini-swe-agent, v1 and v2.
+//!
+//! The messages are those of a chat API with an `extra` member that holds the raw response. In v2
+//! tools are called; in v1 the model writes one command in a fenced block and the harness answers in
+//! the user's name, which is read as call and result. A file is a document, or only its list of
+//! messages. The page `docs/mini-swe-agent.md` lists what is mapped to what.
 
-use crate::ReadError;
+mod message;
+mod read;
+mod write;
+
+use crate::raw::peek;
 use crate::table::Format;
 
 pub(crate) const FORMAT: Format = Format {
-    id: "mini-swe-agent",
-    title: "",
-    detect: |_| 0,
-    read: |_| Err(ReadError::NoMessages),
-    write: None,
+    id: ID,
+    title: "mini-swe-agent trajectory (.traj.json)",
+    detect,
+    read: read::read,
+    write: Some(write::write),
 };
+
+const ID: &str = "mini-swe-agent";
+
+fn detect(text: &str) -> u8 {
+    let opening = peek(text);
+    let named = opening
+        .values("/trajectory_format")
+        .any(|format| format.starts_with("mini-swe-agent"));
+    if named || opening.has("/info/mini_version") {
+        return 100;
+    }
+    let extra = |list: &str| {
+        opening.has(&format!("{list}/*/role"))
+            && ["response", "actions", "cost"]
+                .iter()
+                .any(|member| opening.has(&format!("{list}/*/extra/{member}")))
+    };
+    if opening.has("/info/model_stats") && opening.has("/messages/*/role") {
+        95
+    } else if extra("/messages") {
+        80
+    } else if extra("") {
+        75
+    } else {
+        0
+    }
+}

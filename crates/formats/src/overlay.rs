@@ -1,15 +1,18 @@
 //! What a strategy made of a session, as changes to the records that it was read from.
 //!
-//! Writers of record formats share this: which records stay, which values in them change, and where
-//! something new stands. Only the shape of what is new is the format's own.
+//! The line formats share this: which lines stay, which values in them change, and where something
+//! new stands. Unlike in documents ([`crate::rewrite`]) a message may come from several lines that
+//! others stand between, and most lines belong to no message. Only the shape of what is new is the
+//! format's own.
 
 use crate::raw::{self, Change, Item};
+use crate::rewrite::Own;
+use crate::session::Cleared;
 use crate::write::View;
 use crate::{Session, WriteError};
 use foldback_core::log::{Message, Part};
-use foldback_core::view::Shown;
-use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::sync::Arc;
+use foldback_core::view::{EditKind, PartPos, Shown};
+use std::collections::{BTreeMap, BTreeSet};
 
 /// What a format says about its records.
 pub(crate) struct Rules {
@@ -43,13 +46,8 @@ impl<'a> Overlay<'a> {
     /// a copy goes when its original goes or changes.
     pub(crate) fn new(view: &'a View<'_>, rules: &Rules, copies: &BTreeMap<u32, u32>) -> Self {
         let session = view.session;
-        let places: HashMap<*const Message, usize> = session
-            .messages
-            .iter()
-            .enumerate()
-            .map(|(index, message)| (Arc::as_ptr(message), index))
-            .collect();
-        let place = |shown: &Shown<'_>| places.get(&Arc::as_ptr(shown.message)).copied();
+        let own = Own::new(session);
+        let place = |shown: &Shown<'_>| own.index_of(shown.message);
         let mut overlay = Self {
             steps: Vec::new(),
             changes: BTreeMap::new(),
@@ -59,8 +57,8 @@ impl<'a> Overlay<'a> {
         let visible: BTreeSet<usize> = view.sent.iter().filter_map(place).collect();
         overlay.drop_hidden(session, &visible, rules);
         for shown in &view.sent {
-            if place(shown).is_some() {
-                overlay.edit(shown, rules);
+            if let Some(item) = place(shown) {
+                overlay.edit(session, item, shown, rules);
             }
         }
         for (copy, original) in copies {
@@ -108,11 +106,18 @@ impl<'a> Overlay<'a> {
         }
     }
 
-    fn edit(&mut self, shown: &Shown<'_>, rules: &Rules) {
+    fn edit(&mut self, session: &Session, item: usize, shown: &Shown<'_>, rules: &Rules) {
         for (index, edit) in &shown.edits {
             let Some(part) = shown.message.parts.get(*index) else {
                 continue;
             };
+            let at = PartPos { item, part: *index };
+            // The recorder's own clearing stands in the file already, as a note beside the text.
+            if edit.kind == EditKind::Clear
+                && session.cleared.contains(&Cleared { at, time: edit.at })
+            {
+                continue;
+            }
             let record = part.source_record.or(shown.message.record);
             let change = part.pointer.clone().zip((rules.edited)(part, &edit.text));
             match record.zip(change) {
@@ -143,7 +148,10 @@ impl<'a> Overlay<'a> {
             let record = place(shown).and(shown.message.record);
             match record {
                 Some(record) => {
-                    inserts.entry(Some(record)).or_default().append(&mut waiting);
+                    inserts
+                        .entry(Some(record))
+                        .or_default()
+                        .append(&mut waiting);
                     sequence.push((record, records_of(shown.message)));
                 }
                 None => waiting.push(shown),

@@ -1,12 +1,34 @@
-//! `swe-agent`: to be written.
+//! `swe-agent`: the `.traj` files of SWE-agent, 0.x and 1.x.
+//!
+//! A trajectory holds the run several times over: `history` is what was said, `trajectory` the steps
+//! with action and observation, and in 1.x each step repeats the whole prompt, masked by whatever
+//! history processor ran. Messages come from `history`, which is complete; where a file lacks it, from
+//! the steps. The page `docs/swe-agent.md` says how text actions become calls.
 
-use crate::ReadError;
+mod history;
+mod read;
+mod write;
+
+use crate::raw::peek;
 use crate::table::Format;
 
 pub(crate) const FORMAT: Format = Format {
-    id: "swe-agent",
-    title: "",
-    detect: |_| 0,
-    read: |_| Err(ReadError::NoMessages),
-    write: None,
+    id: ID,
+    title: "SWE-agent trajectory (.traj)",
+    detect,
+    read: read::read,
+    write: Some(write::write),
 };
+
+const ID: &str = "swe-agent";
+
+fn detect(text: &str) -> u8 {
+    let opening = peek(text);
+    let steps = opening.has("/trajectory/*/action") && opening.has("/trajectory/*/observation");
+    let history = opening.has("/history/*/role") && opening.has("/history/*/agent");
+    match (steps, history) {
+        (true, true) => 100,
+        (true, false) | (false, true) => 90,
+        (false, false) => 0,
+    }
+}

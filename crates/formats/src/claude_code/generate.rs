@@ -86,10 +86,15 @@ impl Envelope<'_> {
             Role::User | Role::System | Role::Tool => self.line("user", &uuid, spot),
         };
         let meta = message.role == Role::System
-            || message
-                .parts
-                .iter()
-                .any(|part| matches!(part.kind, PartKind::Text { synthetic: true, .. }));
+            || message.parts.iter().any(|part| {
+                matches!(
+                    part.kind,
+                    PartKind::Text {
+                        synthetic: true,
+                        ..
+                    }
+                )
+            });
         if meta {
             line["isMeta"] = json!(true);
         }

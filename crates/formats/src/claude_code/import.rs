@@ -7,9 +7,7 @@ use super::thread::{self, Thread};
 use crate::ids::Calls;
 use crate::session::{Boundary, Cleared};
 use crate::{ReadError, Session, answers, jsonl, pairing};
-use foldback_core::log::{
-    Answer, EntryKind, Finish, Message, Origin, Part, PartKind, Role, Usage,
-};
+use foldback_core::log::{Answer, EntryKind, Finish, Message, Origin, Part, PartKind, Role, Usage};
 use foldback_core::view::PartPos;
 use serde_json::Value;
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -382,7 +380,11 @@ impl<'a> Import<'a> {
             self.boundary(&Line::default());
         }
         self.awaits_summary = false;
-        let kept = self.session.boundaries.last().is_some_and(|b| b.original_kept);
+        let kept = self
+            .session
+            .boundaries
+            .last()
+            .is_some_and(|b| b.original_kept);
         let parts = match line.content() {
             Some(Value::String(text)) => vec![Part::synthetic(text).at(block::CONTENT)],
             Some(Value::Array(blocks)) => blocks
@@ -427,7 +429,10 @@ impl<'a> Import<'a> {
         let time = line.at().unwrap_or(0);
         for (item, message) in self.messages.iter().enumerate() {
             for (part, of) in message.parts.iter().enumerate() {
-                if of.as_result().is_some_and(|r| ids.contains(r.call_id.as_str())) {
+                if of
+                    .as_result()
+                    .is_some_and(|r| ids.contains(r.call_id.as_str()))
+                {
                     let at = PartPos { item, part };
                     self.session.cleared.push(Cleared { at, time });
                 }

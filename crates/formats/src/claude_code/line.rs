@@ -112,7 +112,9 @@ impl Line {
     }
 
     pub(super) fn at(&self) -> Option<i64> {
-        self.timestamp.as_deref().and_then(crate::time::parse_rfc3339)
+        self.timestamp
+            .as_deref()
+            .and_then(crate::time::parse_rfc3339)
     }
 
     /// The first text of the content: what tells prompts from notices.

@@ -139,8 +139,8 @@ fn abandoned(
         if !verdict.contains_key(&root) && lines[index].is_talk() {
             let fork = parent_of(root).and_then(|parent| place.get(&parent));
             let continues = fork.and_then(|&fork| next_talk(fork));
-            let rewound = lines[index].is_prompt()
-                && continues.is_some_and(|next| lines[next].is_prompt());
+            let rewound =
+                lines[index].is_prompt() && continues.is_some_and(|next| lines[next].is_prompt());
             verdict.insert(root, rewound);
         }
         if verdict.get(&root) == Some(&true) {

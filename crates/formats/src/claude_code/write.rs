@@ -17,7 +17,9 @@ const RULES: Rules = Rules {
 
 /// The block that a part was read from: the first four segments of `/message/content/0/text`.
 fn element(pointer: &str) -> Option<&str> {
-    let index = pointer.strip_prefix(super::block::CONTENT)?.strip_prefix('/')?;
+    let index = pointer
+        .strip_prefix(super::block::CONTENT)?
+        .strip_prefix('/')?;
     let rest = index.find('/').map_or(0, |at| index.len() - at);
     Some(&pointer[..pointer.len() - rest])
 }
@@ -54,7 +56,8 @@ fn anew(view: &View<'_>, ids: &Ids, envelope: &Envelope<'_>) -> Outcome {
     let mut outcome = Outcome::default();
     if !view.frame.segments.is_empty() {
         outcome.losses.push(
-            "the system prompt and the tool definitions: Claude Code does not record them".to_owned(),
+            "the system prompt and the tool definitions: Claude Code does not record them"
+                .to_owned(),
         );
     }
     let mut parent = None;
@@ -247,9 +250,16 @@ impl<'a> Patch<'a> {
 
     /// The id of the last line of the last message that is shown and was in the file.
     fn last_shown(&self) -> Option<String> {
-        let message = self.view.sent.iter().rev().find(|s| s.message.record.is_some())?;
+        let message = self
+            .view
+            .sent
+            .iter()
+            .rev()
+            .find(|s| s.message.record.is_some())?;
         let last = message.message.parts.last();
-        let record = last.and_then(|part| part.source_record).or(message.message.record)?;
+        let record = last
+            .and_then(|part| part.source_record)
+            .or(message.message.record)?;
         self.lines.get(&record)?.uuid.clone()
     }
 }

@@ -4,9 +4,7 @@ use super::item::{self, Item};
 use crate::ids::{Calls, Ids};
 use crate::session::{Boundary, Source};
 use crate::{ReadError, Session, answers, jsonl, pairing, raw};
-use foldback_core::log::{
-    Answer, EntryKind, Finish, Message, Origin, Part, PartKind, Role, Usage,
-};
+use foldback_core::log::{Answer, EntryKind, Finish, Message, Origin, Part, PartKind, Role, Usage};
 use foldback_core::{Limits, SegmentKind};
 use serde_json::Value;
 use std::collections::{BTreeMap, HashSet};
@@ -126,10 +124,7 @@ impl Import {
 
     fn note_unknown(&mut self, kind: &str) {
         let first = self.record;
-        self.unknown
-            .entry(kind.to_owned())
-            .or_insert((first, 0))
-            .1 += 1;
+        self.unknown.entry(kind.to_owned()).or_insert((first, 0)).1 += 1;
     }
 
     /// The first header names the session; a fork repeats that of its parent.

@@ -50,7 +50,12 @@ pub(super) fn read(item: &Value, at: &str) -> Item {
     match kind {
         "message" => message(item, at),
         "reasoning" => Item::Answer(vec![reasoning(item, at)]),
-        "function_call" => call(item, at, item["name"].as_str().unwrap_or_default(), "arguments"),
+        "function_call" => call(
+            item,
+            at,
+            item["name"].as_str().unwrap_or_default(),
+            "arguments",
+        ),
         "custom_tool_call" => call(item, at, item["name"].as_str().unwrap_or_default(), "input"),
         "tool_search_call" => call(item, at, "tool_search", "arguments"),
         "local_shell_call" => call(item, at, "local_shell", "action"),
@@ -76,9 +81,15 @@ pub(super) fn is_harness(text: &str) -> bool {
 
 /// Whether nothing in a user message comes from a person.
 pub(super) fn is_injected(parts: &[Part]) -> bool {
-    parts
-        .iter()
-        .all(|part| matches!(part.kind, PartKind::Text { synthetic: true, .. }))
+    parts.iter().all(|part| {
+        matches!(
+            part.kind,
+            PartKind::Text {
+                synthetic: true,
+                ..
+            }
+        )
+    })
 }
 
 fn message(item: &Value, at: &str) -> Item {
@@ -112,7 +123,11 @@ fn message(item: &Value, at: &str) -> Item {
 fn content(block: &Value, at: &str) -> Part {
     match block["type"].as_str().unwrap_or_default() {
         "input_text" | "output_text" | "text" | "refusal" => {
-            let field = if block["text"].is_string() { "text" } else { "refusal" };
+            let field = if block["text"].is_string() {
+                "text"
+            } else {
+                "refusal"
+            };
             Part::text(block[field].as_str().unwrap_or_default()).at(format!("{at}/{field}"))
         }
         "input_image" | "input_file" => Part::new(PartKind::File(media(block))).at(at),

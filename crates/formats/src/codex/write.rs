@@ -103,7 +103,10 @@ fn is_opaque_compaction(session: &Session, record: u32) -> bool {
         return false;
     };
     // The type stands in the first bytes; parsing every line for it would double the work.
-    let opening = text.char_indices().nth(120).map_or(text, |(at, _)| &text[..at]);
+    let opening = text
+        .char_indices()
+        .nth(120)
+        .map_or(text, |(at, _)| &text[..at]);
     opening.contains("\"compacted\"")
         && serde_json::from_str::<Value>(text).is_ok_and(|line| line["type"] == "compacted")
         && !session

@@ -1,0 +1,65 @@
+//! The `content` of a chat message, as the two SWE-agents store it.
+
+use crate::value;
+use foldback_core::log::{Media, Part, PartKind};
+use serde_json::Value;
+
+/// A content, which is a text or a list of texts and images.
+#[derive(Default)]
+pub(crate) struct Content {
+    /// All texts as one: their borders only carry cache marks.
+    pub text: String,
+    /// Pointer to the text, or to the whole content where there are several.
+    pub pointer: String,
+    /// Images.
+    pub files: Vec<Media>,
+}
+
+/// Reads the `content` member of a message.
+pub(crate) fn content(raw: &Value) -> Content {
+    let Value::Array(blocks) = raw else {
+        return Content {
+            text: raw.as_str().unwrap_or_default().to_owned(),
+            pointer: "/content".to_owned(),
+            files: Vec::new(),
+        };
+    };
+    let mut files = Vec::new();
+    let mut texts: Vec<(&str, usize)> = Vec::new();
+    for (index, block) in blocks.iter().enumerate() {
+        if let Some(text) = value::text(block, "text") {
+            texts.push((text, index));
+        } else if let Some(url) = block.pointer("/image_url/url").and_then(Value::as_str) {
+            let mime = url
+                .strip_prefix("data:")
+                .and_then(|rest| rest.split(';').next());
+            files.push(Media {
+                mime: mime.unwrap_or("image/*").to_owned(),
+                url: url.to_owned(),
+                ..Media::default()
+            });
+        }
+    }
+    let pointer = match texts.as_slice() {
+        [(_, index)] => format!("/content/{index}/text"),
+        _ => "/content".to_owned(),
+    };
+    let joined: Vec<&str> = texts.iter().map(|(text, _)| *text).collect();
+    Content {
+        text: joined.join("\n"),
+        pointer,
+        files,
+    }
+}
+
+/// The parts of a content.
+pub(crate) fn parts(raw: &Value) -> Vec<Part> {
+    let content = content(raw);
+    let mut parts = Vec::new();
+    if !content.text.is_empty() {
+        parts.push(Part::text(content.text).at(content.pointer));
+    }
+    let files = content.files.into_iter();
+    parts.extend(files.map(|file| Part::new(PartKind::File(file))));
+    parts
+}

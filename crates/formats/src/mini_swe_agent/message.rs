@@ -1,0 +1,157 @@
+//! One stored message.
+
+use crate::{chat, value};
+use foldback_core::log::{Answer, Finish, Part, PartKind, ToolCall, Usage};
+use serde_json::{Value, json};
+
+/// Fence of the command in v1; later versions mark their own.
+const FENCES: &[&str] = &["```bash\n", "```mswea_bash_command\n"];
+
+/// The parts of an assistant message; `record` names a call that was written as text.
+pub(super) fn answer_parts(message: &Value, record: u32) -> Vec<Part> {
+    let mut parts = Vec::new();
+    if let Some(text) = value::text(message, "reasoning_content").filter(|text| !text.is_empty()) {
+        let reasoning = PartKind::Reasoning {
+            text: text.to_owned(),
+            opaque: None,
+        };
+        parts.push(Part::new(reasoning).at("/reasoning_content"));
+    }
+    let chat::Content { text, pointer, .. } = chat::content(&message["content"]);
+    let calls = message["tool_calls"]
+        .as_array()
+        .filter(|calls| !calls.is_empty());
+    if let Some(calls) = calls {
+        if !text.is_empty() {
+            parts.push(Part::text(text).at(pointer));
+        }
+        parts.extend(calls.iter().enumerate().map(|(index, raw)| {
+            let function = &raw["function"];
+            Part::call(
+                value::text(raw, "id").unwrap_or_default(),
+                value::text(function, "name").unwrap_or_default(),
+                value::shown(&function["arguments"]),
+            )
+            .at(format!("/tool_calls/{index}/function/arguments"))
+        }));
+        return parts;
+    }
+    match fenced(&text) {
+        Some((around, command)) => {
+            if !around.is_empty() {
+                parts.push(Part::text(around).at(pointer.clone()));
+            }
+            let call = ToolCall {
+                call_id: format!("action-{record}"),
+                tool: "bash".to_owned(),
+                arguments: json!({ "command": command }).to_string(),
+            };
+            parts.push(Part::new(PartKind::Call(call)).at(pointer));
+        }
+        None if text.is_empty() => {}
+        None => parts.push(Part::text(text).at(pointer)),
+    }
+    parts
+}
+
+/// The text around the one command of an answer, and the command. An answer with no block, or with
+/// several, ran nothing: the harness refuses both.
+pub(super) fn fenced(text: &str) -> Option<(String, &str)> {
+    let mut blocks = FENCES
+        .iter()
+        .flat_map(|fence| text.match_indices(fence))
+        .collect::<Vec<_>>();
+    blocks.sort_unstable();
+    let [(start, fence)] = blocks.as_slice() else {
+        return None;
+    };
+    let body = &text[start + fence.len()..];
+    let end = body.find("\n```")?;
+    let around = format!("{}{}", &text[..*start], &body[end + "\n```".len()..]);
+    Some((around.trim().to_owned(), &body[..end]))
+}
+
+/// When a message was stored, in milliseconds; recorded as seconds with a fraction.
+pub(super) fn at(message: &Value) -> Option<i64> {
+    let seconds = message.pointer("/extra/timestamp")?.as_f64()?;
+    Some((seconds * 1000.0) as i64)
+}
+
+/// What the raw response says about the call.
+pub(super) fn answer(message: &Value, model: Option<&str>) -> Answer {
+    let response = &message["extra"]["response"];
+    let finish = response
+        .pointer("/choices/0/finish_reason")
+        .and_then(Value::as_str);
+    Answer {
+        usage: usage(&response["usage"]),
+        finish: finish.map(|reason| match reason {
+            "stop" => Finish::Stop,
+            "tool_calls" | "function_call" => Finish::ToolCalls,
+            "length" => Finish::Length,
+            "content_filter" => Finish::ContentFilter,
+            _ => Finish::Other,
+        }),
+        model: value::text(response, "model").or(model).map(str::to_owned),
+        ended: at(message),
+        ..Answer::default()
+    }
+}
+
+/// Input includes what was read from and written to the cache; each provider that the recorder's
+/// client library speaks to names those in its own way.
+fn usage(raw: &Value) -> Option<Usage> {
+    if !raw.is_object() {
+        return None;
+    }
+    let first = |pointers: &[&str]| {
+        pointers
+            .iter()
+            .map(|pointer| value::count(raw, pointer))
+            .find(|count| *count > 0)
+            .unwrap_or(0)
+    };
+    let cache_read = first(&[
+        "/prompt_tokens_details/cached_tokens",
+        "/cache_read_input_tokens",
+        "/prompt_cache_hit_tokens",
+    ]);
+    let cache_write = first(&[
+        "/cache_creation_input_tokens",
+        "/prompt_tokens_details/cache_creation_tokens",
+    ]);
+    let reasoning = value::count(raw, "/completion_tokens_details/reasoning_tokens");
+    Some(Usage {
+        uncached: value::count(raw, "/prompt_tokens").saturating_sub(cache_read + cache_write),
+        cache_read,
+        cache_write,
+        output: value::count(raw, "/completion_tokens").saturating_sub(reasoning),
+        reasoning,
+        total: raw["total_tokens"].as_u64(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::fenced;
+
+    #[test]
+    fn one_command_is_a_call() {
+        let table: &[(&str, Option<(&str, &str)>)] = &[
+            ("Look.\n\n```bash\nls -F\n```", Some(("Look.", "ls -F"))),
+            ("```bash\na\nb\n```\nDone.", Some(("Done.", "a\nb"))),
+            ("```mswea_bash_command\nls\n```", Some(("", "ls"))),
+            ("no command", None),
+            ("```bash\na\n```\n```bash\nb\n```", None),
+            ("```python\na\n```", None),
+            ("```bash\nnever closed", None),
+        ];
+        for (text, expected) in table {
+            let found = fenced(text);
+            let found = found
+                .as_ref()
+                .map(|(around, command)| (around.as_str(), *command));
+            assert_eq!(found, *expected, "{text:?}");
+        }
+    }
+}

@@ -1,0 +1,171 @@
+//! From the canonical form back into a trajectory.
+
+use super::message;
+use crate::raw::{Change, json_string};
+use crate::rewrite::{Dialect, rewrite};
+use crate::{Outcome, Session, View, WriteError, chat, value};
+use foldback_core::SegmentKind;
+use foldback_core::log::{Message, Part, PartKind, Role};
+use foldback_core::view::{PartEdit, PartPos, Shown};
+use serde_json::{Value, json};
+
+/// Writes the view: patched where the session came from this format, else a plain document.
+pub(super) fn write(view: &View<'_>) -> Result<Outcome, WriteError> {
+    let session = view.session;
+    if session.format != super::ID || session.source.records.is_empty() {
+        return Ok(anew(view));
+    }
+    let text = rewrite(session, &view.sent, &mut Trajectory { session })?;
+    let mut losses = Vec::new();
+    if text != *session.source.text {
+        losses
+            .push("`extra` is left as it was: it still holds raw outputs and responses".to_owned());
+    }
+    Ok(Outcome { text, losses })
+}
+
+struct Trajectory<'a> {
+    session: &'a Session,
+}
+
+impl Dialect for Trajectory<'_> {
+    fn changes(&self, at: PartPos, part: &Part, edit: Option<&PartEdit>) -> Vec<(String, Change)> {
+        let (Some(edit), Some(pointer)) = (edit, &part.pointer) else {
+            return Vec::new();
+        };
+        let text = match &part.kind {
+            PartKind::File(_) | PartKind::Marker(_) | PartKind::Unknown { .. } => {
+                return Vec::new();
+            }
+            // Text and command share one string in v1.
+            PartKind::Text { .. } | PartKind::Call(_) => self
+                .shared(at, part, &edit.text)
+                .unwrap_or_else(|| edit.text.to_string()),
+            PartKind::Result(_) | PartKind::Reasoning { .. } => edit.text.to_string(),
+        };
+        vec![(pointer.clone(), Change::Set(json_string(&text)))]
+    }
+
+    fn generate(&mut self, messages: &[Message], _: Option<u32>) -> Vec<Value> {
+        messages.iter().map(stored).collect()
+    }
+}
+
+impl Trajectory<'_> {
+    /// The content of an answer in text with the text or the command replaced by `new`.
+    fn shared(&self, at: PartPos, part: &Part, new: &str) -> Option<String> {
+        let owner = self.session.messages.get(at.item)?;
+        let raw: Value = serde_json::from_str(self.session.source.record(owner.record?)?).ok()?;
+        let chat::Content {
+            text: whole,
+            pointer,
+            ..
+        } = chat::content(&raw["content"]);
+        if owner.role != Role::Assistant || part.pointer.as_deref() != Some(pointer.as_str()) {
+            return None;
+        }
+        let (around, command) = message::fenced(&whole)?;
+        let command = command.to_owned();
+        Some(match &part.kind {
+            PartKind::Call(_) => {
+                let parsed: Option<Value> = serde_json::from_str(new).ok();
+                let replaced = parsed.and_then(|arguments| value::string(&arguments, "command"));
+                whole.replacen(&command, replaced.as_deref().unwrap_or(new), 1)
+            }
+            _ if around.is_empty() => return None,
+            _ => format!("{new}\n\n```bash\n{command}\n```"),
+        })
+    }
+}
+
+/// A stored message of the shape of v2.
+fn stored(message: &Message) -> Value {
+    match message.role {
+        Role::System => json!({ "role": "system", "content": message.said() }),
+        Role::User => json!({ "role": "user", "content": message.shown_text() }),
+        Role::Tool => {
+            let result = message.parts.iter().find_map(Part::as_result);
+            json!({
+                "role": "tool",
+                "content": result.map_or("", |result| &result.text),
+                "tool_call_id": result.map_or("", |result| &result.call_id),
+            })
+        }
+        Role::Assistant => {
+            let calls: Vec<Value> = message
+                .parts
+                .iter()
+                .filter_map(Part::as_call)
+                .map(|call| {
+                    json!({
+                        "id": call.call_id,
+                        "type": "function",
+                        "function": { "name": call.tool, "arguments": call.arguments },
+                    })
+                })
+                .collect();
+            let mut stored = json!({ "role": "assistant", "content": message.said() });
+            if !calls.is_empty() {
+                stored["tool_calls"] = Value::Array(calls);
+            }
+            let answer = message.answer.clone().unwrap_or_default();
+            let mut response = json!({ "model": answer.model });
+            if let Some(usage) = answer.usage {
+                response["usage"] = json!({
+                    "prompt_tokens": usage.input_total(),
+                    "completion_tokens": usage.output + usage.reasoning,
+                    "total_tokens": usage.input_total() + usage.output + usage.reasoning,
+                    "prompt_tokens_details": { "cached_tokens": usage.cache_read },
+                    "completion_tokens_details": { "reasoning_tokens": usage.reasoning },
+                    "cache_creation_input_tokens": usage.cache_write,
+                });
+            }
+            stored["extra"] = json!({ "response": response });
+            if let Some(at) = message.at {
+                stored["extra"]["timestamp"] = json!(at as f64 / 1000.0);
+            }
+            stored
+        }
+    }
+}
+
+fn anew(view: &View<'_>) -> Outcome {
+    let mut losses = Vec::new();
+    let mut messages: Vec<Value> = Vec::new();
+    for segment in &view.frame.segments {
+        match segment.kind {
+            SegmentKind::System => {
+                messages.push(json!({ "role": "system", "content": segment.text }));
+            }
+            kind => losses.push(format!("the segment {kind:?} around the history")),
+        }
+    }
+    let sent: Vec<Message> = view.sent.iter().map(Shown::to_message).collect();
+    let left_out = |part: &Part| {
+        matches!(
+            part.kind,
+            PartKind::Reasoning { .. } | PartKind::File(_) | PartKind::Unknown { .. }
+        )
+    };
+    let count = sent
+        .iter()
+        .flat_map(|message| &message.parts)
+        .filter(|part| left_out(part))
+        .count();
+    if count > 0 {
+        losses.push(format!(
+            "{count} part(s) of reasoning, files or unknown kinds"
+        ));
+    }
+    messages.extend(sent.iter().map(stored));
+    let document = json!({
+        "info": { "config": { "model": { "model_name": view.session.model } } },
+        "messages": messages,
+        "trajectory_format": "mini-swe-agent-1.1",
+        "instance_id": view.session.id,
+    });
+    Outcome {
+        text: format!("{document:#}\n"),
+        losses,
+    }
+}

@@ -1,0 +1,201 @@
+//! A trajectory as messages.
+
+use super::history;
+use crate::ids::{Calls, Ids};
+use crate::session::{Shape, Source};
+use crate::{ReadError, Session, answers, chat, jsonl, pairing, raw, value};
+use foldback_core::SegmentKind;
+use foldback_core::log::{Answer, Message, Part, PartKind, Role, ToolResult};
+use serde_json::Value;
+use std::sync::Arc;
+
+/// Reads a trajectory. It holds one session.
+pub(super) fn read(text: &str) -> Result<Vec<Session>, ReadError> {
+    let document = value::document(text)?;
+    let from_history = document["history"].is_array();
+    let source = Source {
+        text: Arc::from(text),
+        shape: Shape::Document,
+        // Steps hold two messages each and are written anew.
+        records: match from_history {
+            true => raw::elements(text, "/history")
+                .map_err(|error| value::malformed("/history", error.to_string()))?,
+            false => Vec::new(),
+        },
+    };
+    let config = config(&document);
+    let id = value::text(&config["agent"], "name").map_or_else(|| jsonl::uuid(text), str::to_owned);
+    let model = value::string(&config["agent"]["model"], "name");
+    let mut import = Import {
+        session: Session::new(id, super::ID, source),
+        messages: Vec::new(),
+        ids: Ids::default(),
+        calls: Calls::default(),
+        model,
+        open: None,
+        has_task: false,
+    };
+    if from_history {
+        let entries = document["history"].as_array().into_iter().flatten();
+        for (record, entry) in (0u32..).zip(entries) {
+            import.entry(entry, record);
+        }
+    } else if let Some(steps) = document["trajectory"].as_array() {
+        for (index, step) in (0u32..).zip(steps) {
+            import.step(step, index);
+        }
+    } else {
+        return Err(value::malformed(
+            "/history",
+            "neither `history` nor `trajectory` is a list",
+        ));
+    }
+    let session = import.finish();
+    match session.messages.is_empty() {
+        true => Err(ReadError::NoMessages),
+        false => Ok(vec![session]),
+    }
+}
+
+/// The configuration of the run: an object, or JSON in a string.
+fn config(document: &Value) -> Value {
+    match &document["replay_config"] {
+        Value::String(text) => serde_json::from_str(text).unwrap_or(Value::Null),
+        other => other.clone(),
+    }
+}
+
+struct Import {
+    session: Session,
+    messages: Vec<Message>,
+    ids: Ids,
+    calls: Calls,
+    model: Option<String>,
+    /// Call of a text action that waits for its observation.
+    open: Option<String>,
+    has_task: bool,
+}
+
+impl Import {
+    fn push(&mut self, role: Role, parts: Vec<Part>, record: Option<u32>) -> &mut Message {
+        let wanted = match record {
+            Some(record) => format!("history-{record}"),
+            None => format!("step-{}", self.messages.len()),
+        };
+        let index = self.messages.len();
+        self.messages.push(Message {
+            record,
+            ..Message::new(self.ids.unique(&wanted), role, parts)
+        });
+        &mut self.messages[index]
+    }
+
+    fn entry(&mut self, entry: &Value, record: u32) {
+        // A demonstration is an example of another task, replayed in front of this one.
+        if value::flag(entry, "is_demo") {
+            return;
+        }
+        let agent = value::string(entry, "agent");
+        match value::text(entry, "role").unwrap_or_default() {
+            "system" if self.messages.is_empty() => {
+                let text = chat::content(&entry["content"]).text;
+                self.session.frame.push_text(SegmentKind::System, text);
+                return;
+            }
+            "system" => {
+                let parts = chat::parts(&entry["content"]);
+                self.push(Role::System, parts, Some(record));
+            }
+            "assistant" => {
+                let parts = history::answer(entry, record);
+                self.answer(parts, Some(record));
+            }
+            "tool" => {
+                let id = entry["tool_call_ids"][0].as_str().unwrap_or_default();
+                let id = self.calls.result(id);
+                self.result(id, &entry["content"], Some(record));
+            }
+            "user" => match self.open.take() {
+                Some(call) => self.result(call, &entry["content"], Some(record)),
+                None => self.user(&entry["content"], record),
+            },
+            role => {
+                self.session.warn(
+                    "unknown-type",
+                    format!("/history/{record}"),
+                    format!("an entry of the unknown role `{role}`, skipped"),
+                );
+                return;
+            }
+        }
+        if let Some(message) = self.messages.last_mut() {
+            message.agent = agent;
+        }
+    }
+
+    /// The task is the one turn of a run; what comes later in the user's name is the harness asking
+    /// again for an answer that it could not use.
+    fn user(&mut self, content: &Value, record: u32) {
+        let mut parts = chat::parts(content);
+        let first = !std::mem::replace(&mut self.has_task, true);
+        if !first {
+            for part in &mut parts {
+                if let PartKind::Text { synthetic, .. } = &mut part.kind {
+                    *synthetic = true;
+                }
+            }
+        }
+        self.push(Role::User, parts, Some(record)).mid_turn = !first;
+    }
+
+    fn answer(&mut self, mut parts: Vec<Part>, record: Option<u32>) {
+        for part in &mut parts {
+            if let PartKind::Call(call) = &mut part.kind {
+                call.call_id = self.calls.call(&call.call_id);
+                let in_text = part.pointer.as_deref() == Some("/action");
+                self.open = in_text.then(|| call.call_id.clone());
+            }
+        }
+        let answer = Answer {
+            model: self.model.clone(),
+            ..Answer::default()
+        };
+        self.push(Role::Assistant, parts, record).answer = Some(answer);
+    }
+
+    fn result(&mut self, call_id: String, content: &Value, record: Option<u32>) {
+        let content = chat::content(content);
+        let part = Part::new(PartKind::Result(ToolResult {
+            call_id,
+            text: content.text,
+            media: content.files,
+            ..ToolResult::default()
+        }));
+        self.push(Role::Tool, vec![part.at(content.pointer)], record);
+    }
+
+    fn step(&mut self, step: &Value, index: u32) {
+        let thought = value::text(step, "thought").unwrap_or_default();
+        let mut parts = Vec::new();
+        if !thought.is_empty() {
+            parts.push(Part::text(thought));
+        }
+        match value::text(step, "action").filter(|action| !action.trim().is_empty()) {
+            Some(action) => parts.push(history::text_action(action, index)),
+            None => parts.extend(value::text(step, "response").map(Part::text)),
+        }
+        let has_call = parts.iter().any(|part| part.as_call().is_some());
+        self.answer(parts, None);
+        if has_call {
+            self.result(history::call_id(index), &step["observation"], None);
+        }
+    }
+
+    fn finish(mut self) -> Session {
+        answers::infer_finish(&mut self.messages);
+        self.session.model = answers::main_model(&self.messages);
+        self.session.messages = self.messages.into_iter().map(Arc::new).collect();
+        pairing::join(&mut self.session);
+        self.session
+    }
+}

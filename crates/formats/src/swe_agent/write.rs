@@ -1,0 +1,176 @@
+//! From the canonical form back into a trajectory.
+
+use crate::raw::{Change, json_string};
+use crate::rewrite::{Dialect, rewrite};
+use crate::{Outcome, Session, View, WriteError, value};
+use foldback_core::SegmentKind;
+use foldback_core::log::{Message, Part, PartKind, Role};
+use foldback_core::view::{PartEdit, PartPos, Shown};
+use serde_json::{Value, json};
+
+/// Writes the view: patched where the session came from this format, else a plain document.
+pub(super) fn write(view: &View<'_>) -> Result<Outcome, WriteError> {
+    let session = view.session;
+    let mut losses = Vec::new();
+    if session.format != super::ID || session.source.records.is_empty() {
+        return Ok(anew(view));
+    }
+    let mut dialect = Trajectory { session };
+    let text = rewrite(session, &view.sent, &mut dialect)?;
+    if text != *session.source.text {
+        losses.push(
+            "`trajectory` is left as it was: its steps still hold the original actions and \
+             observations"
+                .to_owned(),
+        );
+    }
+    Ok(Outcome { text, losses })
+}
+
+struct Trajectory<'a> {
+    session: &'a Session,
+}
+
+impl Dialect for Trajectory<'_> {
+    fn changes(&self, at: PartPos, part: &Part, edit: Option<&PartEdit>) -> Vec<(String, Change)> {
+        let (Some(edit), Some(pointer)) = (edit, &part.pointer) else {
+            return Vec::new();
+        };
+        let set = |pointer: &str, text: &str| (pointer.to_owned(), Change::Set(json_string(text)));
+        match (&part.kind, pointer.as_str()) {
+            (PartKind::File(_) | PartKind::Marker(_) | PartKind::Unknown { .. }, _) => Vec::new(),
+            // Text actions stand twice in an entry: apart, and in the content as the model wrote it.
+            (_, "/thought" | "/action") => {
+                let new = match edited_action(&edit.text) {
+                    Some(action) if pointer == "/action" => action,
+                    _ => edit.text.to_string(),
+                };
+                let mut changes = vec![set(pointer, &new)];
+                changes.extend(
+                    self.content_with(at, pointer, &new)
+                        .map(|content| set("/content", &content)),
+                );
+                changes
+            }
+            _ => vec![set(pointer, &edit.text)],
+        }
+    }
+
+    fn generate(&mut self, messages: &[Message], _: Option<u32>) -> Vec<Value> {
+        messages.iter().map(entry).collect()
+    }
+}
+
+impl Trajectory<'_> {
+    /// The content of an entry with the text at `pointer` replaced.
+    fn content_with(&self, at: PartPos, pointer: &str, new: &str) -> Option<String> {
+        let record = self.session.messages.get(at.item)?.record?;
+        let entry: Value = serde_json::from_str(self.session.source.record(record)?).ok()?;
+        let old = entry.pointer(pointer)?.as_str()?;
+        let content = value::text(&entry, "content")?;
+        let start = match pointer {
+            "/thought" => content.find(old)?,
+            _ => content.rfind(old)?,
+        };
+        Some(format!(
+            "{}{new}{}",
+            &content[..start],
+            &content[start + old.len()..]
+        ))
+    }
+}
+
+/// The action in the arguments of a call that was made from one.
+fn edited_action(arguments: &str) -> Option<String> {
+    let parsed: Value = serde_json::from_str(arguments).ok()?;
+    value::string(&parsed, "action")
+}
+
+/// An entry of `history` for a message.
+fn entry(message: &Message) -> Value {
+    let agent = message.agent.as_deref().unwrap_or("main");
+    let said = message.said();
+    match message.role {
+        Role::System => json!({ "role": "system", "content": said, "agent": agent }),
+        Role::User => json!({
+            "role": "user",
+            "content": message.shown_text(),
+            "agent": agent,
+            "message_type": "observation",
+        }),
+        Role::Tool => {
+            let result = message.parts.iter().find_map(Part::as_result);
+            json!({
+                "role": "tool",
+                "content": result.map_or("", |result| &result.text),
+                "agent": agent,
+                "message_type": "observation",
+                "tool_call_ids": [result.map_or("", |result| &result.call_id)],
+            })
+        }
+        Role::Assistant => {
+            let calls: Vec<Value> = message
+                .parts
+                .iter()
+                .filter_map(Part::as_call)
+                .map(|call| {
+                    json!({
+                        "function": { "name": call.tool, "arguments": call.arguments },
+                        "id": call.call_id,
+                        "type": "function",
+                    })
+                })
+                .collect();
+            let action = message.parts.iter().find_map(Part::as_call);
+            let mut entry = json!({
+                "role": "assistant",
+                "content": said,
+                "thought": said,
+                "action": action.map_or("", |call| &call.arguments),
+                "agent": agent,
+                "message_type": "action",
+            });
+            if !calls.is_empty() {
+                entry["tool_calls"] = Value::Array(calls);
+            }
+            entry
+        }
+    }
+}
+
+fn anew(view: &View<'_>) -> Outcome {
+    let mut losses = vec!["times and usage of single calls: the format has none".to_owned()];
+    let mut history: Vec<Value> = Vec::new();
+    for segment in &view.frame.segments {
+        match segment.kind {
+            SegmentKind::System => history.push(json!({
+                "role": "system", "content": segment.text, "agent": "main",
+                "message_type": "system_prompt",
+            })),
+            kind => losses.push(format!("the segment {kind:?} around the history")),
+        }
+    }
+    let sent: Vec<Message> = view.sent.iter().map(Shown::to_message).collect();
+    let reasoning = |part: &Part| matches!(part.kind, PartKind::Reasoning { .. });
+    if sent
+        .iter()
+        .any(|message| message.parts.iter().any(reasoning))
+    {
+        losses.push("reasoning".to_owned());
+    }
+    history.extend(sent.iter().map(entry));
+    let document = json!({
+        "environment": "main",
+        "trajectory": [],
+        "history": history,
+        "info": {},
+        "replay_config": { "agent": {
+            "name": view.session.id,
+            "model": { "name": view.session.model },
+        } },
+    });
+    Outcome {
+        text: format!("{document:#}\n"),
+        losses,
+    }
+}
