@@ -1,1 +1,37 @@
-//! The foldback command.
+//! The `foldback` command as a library: a binary with further strategy crates names them and calls
+//! [`run`].
+//!
+//! ```no_run
+//! // use my_strategy as _;
+//! fn main() -> std::process::ExitCode {
+//!     foldback_cli::run()
+//! }
+//! ```
+
+mod args;
+mod command;
+mod error;
+mod input;
+mod output;
+mod strategies;
+
+use clap::Parser;
+use std::process::ExitCode;
+
+/// Runs the command on the process's arguments. Exit code 0 when it did what was asked, 2 when the
+/// input or the request could not be used.
+pub fn run() -> ExitCode {
+    let args = args::Args::parse();
+    match command::run(args.command) {
+        Ok(()) => ExitCode::SUCCESS,
+        // Whoever reads the output has gone away (`foldback … | head`): nothing is left to say.
+        Err(error::Error::Output(error)) if error.kind() == std::io::ErrorKind::BrokenPipe => {
+            ExitCode::SUCCESS
+        }
+        Err(error) => {
+            use owo_colors::OwoColorize as _;
+            anstream::eprintln!("{} {error}", "error:".red().bold());
+            ExitCode::from(2)
+        }
+    }
+}

@@ -1,1 +1,74 @@
-//! Context compaction for LLM agents: the core, the built-in stages and all strategies.
+//! Context compaction for LLM agents: what an agent builder adds.
+//!
+//! ```
+//! use foldback::{Conversation, Frame, Limits, Message, Moment, Services, Signals};
+//! use std::sync::Arc;
+//!
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let registry = foldback::registry()?;
+//! let strategy = foldback::preset(&registry, "tunacode-local")?;
+//! let limits = Limits::new(10_000, 1_000);
+//! let mut conversation =
+//!     Conversation::new(Arc::new(strategy), limits, Frame::default(), Services::default());
+//!
+//! conversation.at(Moment::TurnStart, Signals::default()).await;
+//! conversation.append(Message::user("m1", "Why does the build fail?"));
+//! conversation.at(Moment::CallStart, Signals::default()).await;
+//! for message in conversation.sent() {
+//!     println!("{}: {}", message.message.role.as_str(), message.message.shown_text());
+//! }
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! The names of the stages and the presets are found in the registry of the crates that are linked
+//! in. This crate names every strategy crate behind a feature, so that `use foldback as _;` is enough.
+
+pub use foldback_core as core;
+pub use foldback_core::config::{self, Compiled, ConfigErrors, Document, Options};
+pub use foldback_core::conversation::{Conversation, Report, Signals};
+pub use foldback_core::moment::{Moment, Trigger};
+pub use foldback_core::outcome::{Outcome, Why};
+pub use foldback_core::plan::Plan;
+pub use foldback_core::registry::{Registration, Registry, RegistryError};
+pub use foldback_core::services::Services;
+pub use foldback_core::strategy::Strategy;
+pub use foldback_core::{Frame, Limits, Message, Part, PartKind, Role, SegmentKind};
+pub use foldback_stages as stages;
+
+#[cfg(feature = "opencode")]
+pub use foldback_opencode as opencode;
+#[cfg(feature = "tiered")]
+pub use foldback_tiered as tiered;
+#[cfg(feature = "tunacode")]
+pub use foldback_tunacode as tunacode;
+#[cfg(feature = "window")]
+pub use foldback_window as window;
+
+/// What the crates that this one names register, without the link-time registry: for static
+/// libraries, whose constructors do not run.
+pub fn registrations() -> Vec<&'static Registration> {
+    vec![
+        &foldback_stages::REGISTRATION,
+        #[cfg(feature = "opencode")]
+        &foldback_opencode::REGISTRATION,
+        #[cfg(feature = "tunacode")]
+        &foldback_tunacode::REGISTRATION,
+        #[cfg(feature = "window")]
+        &foldback_window::REGISTRATION,
+        #[cfg(feature = "tiered")]
+        &foldback_tiered::REGISTRATION,
+    ]
+}
+
+/// Everything that is linked into this binary: the crates named here and those of third parties.
+pub fn registry() -> Result<Registry, RegistryError> {
+    let linked = core::inventory::iter::<Registration>().collect::<Vec<_>>();
+    Registry::of(registrations().into_iter().chain(linked))
+}
+
+/// Compiles a preset by its name or one of its aliases. Reads no environment and no files.
+pub fn preset(registry: &Registry, name: &str) -> Result<Strategy, ConfigErrors> {
+    config::compile_preset(registry, name, Options::default()).map(|compiled| compiled.strategy)
+}

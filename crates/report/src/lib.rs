@@ -1,1 +1,10 @@
-//! Reports: terminal tables and JSON.
+//! What people and programs read: terminal tables, JSON, rows, renderings of a view.
+//!
+//! Everything here takes results and gives text; nothing is computed anew and nothing is printed.
+
+pub mod inspect;
+pub mod json;
+pub mod number;
+pub mod plan;
+pub mod render;
+pub mod table;

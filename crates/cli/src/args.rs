@@ -1,0 +1,159 @@
+//! What the command takes.
+
+use clap::{Args as ClapArgs, Parser, Subcommand};
+use std::path::PathBuf;
+
+/// Context compaction for LLM agents: compare strategies on recorded sessions, or compact one.
+#[derive(Debug, Parser)]
+#[command(name = "foldback", version, about, max_term_width = 100)]
+pub(crate) struct Args {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Replay recorded sessions under every preset and say what each would have sent.
+    Compare(Compare),
+    /// Compact one session and write it in its own format.
+    Compact(Compact),
+    /// Say what is in a session file.
+    Inspect(Inspect),
+    /// List the presets, or show one with all its values and where each comes from.
+    Presets(Presets),
+    /// List the stages, or show one with all its fields.
+    Stages(Stages),
+    /// Check a strategy file: all errors at once, each with its line.
+    Check(Check),
+}
+
+/// Which model, and how much it takes.
+#[derive(Clone, Debug, Default, ClapArgs)]
+pub(crate) struct ModelArgs {
+    /// Window in tokens, for every session and preset.
+    #[arg(long, value_name = "N")]
+    pub(crate) window: Option<u64>,
+    /// Output limit in tokens.
+    #[arg(long, value_name = "N")]
+    pub(crate) output_limit: Option<u64>,
+    /// Model whose limits apply instead of the recorded one.
+    #[arg(long, value_name = "MODEL")]
+    pub(crate) model: Option<String>,
+    /// Table of models instead of the embedded one (TOML).
+    #[arg(long, value_name = "FILE")]
+    pub(crate) models: Option<PathBuf>,
+    /// Estimator that reports, the same for every preset.
+    #[arg(long, value_name = "ESTIMATOR", default_value = "o200k")]
+    pub(crate) measure: String,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Compare {
+    /// Session files or folders of them, in any mix of formats.
+    #[arg(value_name = "PATH")]
+    pub(crate) paths: Vec<PathBuf>,
+    /// Presets by name, or TOML files; all presets when not given.
+    #[arg(long, value_name = "A,B,FILE.toml", value_delimiter = ',')]
+    pub(crate) preset: Vec<String>,
+    /// Window in tokens, for every session and preset.
+    #[arg(long, value_name = "N")]
+    pub(crate) window: Option<u64>,
+    /// Output limit in tokens.
+    #[arg(long, value_name = "N")]
+    pub(crate) output: Option<u64>,
+    /// Model whose limits apply instead of the recorded one.
+    #[arg(long, value_name = "MODEL")]
+    pub(crate) model: Option<String>,
+    /// Table of models instead of the embedded one (TOML).
+    #[arg(long, value_name = "FILE")]
+    pub(crate) models: Option<PathBuf>,
+    /// Estimator that reports, the same for every preset.
+    #[arg(long, value_name = "ESTIMATOR", default_value = "o200k")]
+    pub(crate) measure: String,
+    /// Also look where Claude Code and Codex keep this user's sessions.
+    #[arg(long)]
+    pub(crate) discover: bool,
+    /// Treat warnings of the importers as errors.
+    #[arg(long)]
+    pub(crate) strict: bool,
+    /// Write the comparison as JSON (`-` is standard output).
+    #[arg(long, value_name = "FILE")]
+    pub(crate) json: Option<PathBuf>,
+    /// Write one JSON line per session, preset and call.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) rows: Option<PathBuf>,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Compact {
+    /// The session file (`-` is standard input).
+    pub(crate) file: PathBuf,
+    /// Preset by name, or a TOML file.
+    #[arg(long, value_name = "PRESET")]
+    pub(crate) preset: String,
+    /// Format of the file, where it is not recognised.
+    #[arg(long, value_name = "FORMAT")]
+    pub(crate) from: Option<String>,
+    /// Format to write; the file's own when not given.
+    #[arg(long, value_name = "FORMAT")]
+    pub(crate) to: Option<String>,
+    /// Where to write; standard output when not given.
+    #[arg(short, long, value_name = "OUT")]
+    pub(crate) output: Option<PathBuf>,
+    /// Print the edits and their reasons instead of the session.
+    #[arg(long)]
+    pub(crate) plan: bool,
+    /// Print the plan as JSON.
+    #[arg(long, requires = "plan")]
+    pub(crate) json: bool,
+    /// Print a numbered rendering of the view instead of the session.
+    #[arg(long, conflicts_with = "plan")]
+    pub(crate) render: bool,
+    /// Compact as if a person had asked for it, whatever the thresholds say.
+    #[arg(long, conflicts_with = "live")]
+    pub(crate) manual: bool,
+    /// Drive the session from its first message, moment by moment, as an agent would have.
+    #[arg(long)]
+    pub(crate) live: bool,
+    /// Which session, for files that hold several.
+    #[arg(long, value_name = "ID")]
+    pub(crate) session: Option<String>,
+    /// Treat warnings of the importer as errors.
+    #[arg(long)]
+    pub(crate) strict: bool,
+    #[command(flatten)]
+    pub(crate) model: ModelArgs,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Inspect {
+    /// The session file (`-` is standard input).
+    pub(crate) file: PathBuf,
+    /// Format of the file, where it is not recognised.
+    #[arg(long, value_name = "FORMAT")]
+    pub(crate) from: Option<String>,
+    /// Estimator that counts.
+    #[arg(long, value_name = "ESTIMATOR", default_value = "o200k")]
+    pub(crate) measure: String,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Presets {
+    /// Name of a preset, or a TOML file.
+    pub(crate) name: Option<String>,
+    /// Print the preset's TOML file.
+    #[arg(long, requires = "name")]
+    pub(crate) toml: bool,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Stages {
+    /// Name of a stage.
+    pub(crate) name: Option<String>,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Check {
+    /// The strategy file.
+    pub(crate) file: PathBuf,
+}

@@ -1,0 +1,89 @@
+//! `foldback compact`
+
+use crate::args::Compact;
+use crate::error::Error;
+use crate::{input, output, strategies};
+use foldback_core::Limits;
+use foldback_formats::View;
+use foldback_replay::live::{Ask, live, stored};
+use foldback_report::{plan, render};
+use std::sync::Arc;
+
+pub(crate) fn run(args: &Compact) -> Result<(), Error> {
+    let registry = foldback::registry()?;
+    let strategy = Arc::new(strategies::compile(&registry, &args.preset)?.strategy);
+    let limits = Limits {
+        context: args.model.window.unwrap_or(0),
+        input: 0,
+        output: args.model.output_limit.unwrap_or(0),
+    };
+    let setup = strategies::setup(
+        &registry,
+        limits,
+        args.model.model.clone(),
+        args.model.models.as_ref(),
+        &args.model.measure,
+    )?;
+    let session = input::session(&args.file, args.from.as_deref(), args.session.as_deref())?;
+    input::strict(&args.file.display().to_string(), &session, args.strict)?;
+    // Asked for before any work is done: a format that can't be written.
+    let format = foldback_formats::format(args.to.as_deref().unwrap_or(session.format)).map_err(
+        |error| Error::Read {
+            path: "--to".to_owned(),
+            error,
+        },
+    )?;
+    let mut options = setup.options(&session, &strategy);
+    options.validate = false;
+    let (conversation, reports) = if args.live {
+        live(&session, &strategy, &options)
+    } else {
+        let ask = if args.manual {
+            Ask::Manual
+        } else {
+            Ask::NextTurn
+        };
+        stored(&session, &strategy, &options, ask)
+    };
+    if args.plan {
+        let text = if args.json {
+            let plans: Vec<_> = conversation.folds().iter().map(|fold| &fold.plan).collect();
+            format!("{}\n", serde_json::to_string_pretty(&plans)?)
+        } else {
+            let reports: Vec<_> = reports
+                .into_iter()
+                .filter(|report| !args.live || report.outcome.changed())
+                .collect();
+            plan::reports(&reports) + &plan::plans(&conversation)
+        };
+        return output::write(args.output.as_deref(), &text);
+    }
+    if args.render {
+        let title = format!("{} · {}", strategy.label(), session.id);
+        return output::write(args.output.as_deref(), &render::view(&title, &conversation));
+    }
+    let Some(write) = format.write else {
+        return Err(Error::Usage(format!(
+            "the format {} is only read; choose another with --to",
+            format.id
+        )));
+    };
+    let view = View {
+        session: &session,
+        frame: &session.frame,
+        sent: conversation.sent(),
+        stored: conversation.stored(),
+    };
+    let outcome = write(&view)?;
+    for loss in &outcome.losses {
+        anstream::eprintln!("note: {} does not hold {loss}", format.id);
+    }
+    // What happened goes beside the session, not into it.
+    for report in reports
+        .iter()
+        .filter(|report| !args.live || report.outcome.changed())
+    {
+        anstream::eprint!("{}", plan::reports(std::slice::from_ref(report)));
+    }
+    output::write(args.output.as_deref(), &outcome.text)
+}

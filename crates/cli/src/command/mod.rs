@@ -1,0 +1,23 @@
+//! One module per command.
+
+mod check;
+mod compact;
+mod compare;
+mod inspect;
+mod presets;
+mod stages;
+
+use crate::args::Command;
+use crate::error::Error;
+
+/// Runs a command.
+pub(crate) fn run(command: Command) -> Result<(), Error> {
+    match command {
+        Command::Compare(args) => compare::run(&args),
+        Command::Compact(args) => compact::run(&args),
+        Command::Inspect(args) => inspect::run(&args),
+        Command::Presets(args) => presets::run(&args),
+        Command::Stages(args) => stages::run(&args),
+        Command::Check(args) => check::run(&args),
+    }
+}

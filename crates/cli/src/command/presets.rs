@@ -1,0 +1,135 @@
+//! `foldback presets`
+
+use crate::args::Presets;
+use crate::error::Error;
+use crate::{input, output, strategies};
+use foldback::Compiled;
+use foldback_core::config::{Node, NodeKind};
+use foldback_core::registry::{Registry, StageKind};
+use std::fmt::Write as _;
+use std::path::Path;
+
+pub(crate) fn run(args: &Presets) -> Result<(), Error> {
+    let registry = foldback::registry()?;
+    let Some(name) = &args.name else {
+        return output::print(&list(&registry)?);
+    };
+    if args.toml {
+        let text = match registry.preset(name) {
+            Some(preset) => preset.item.toml.to_owned(),
+            None if name.ends_with(".toml") => input::text(Path::new(name))?,
+            None => {
+                let compiled = strategies::compile(&registry, name)?;
+                registry
+                    .preset(&compiled.strategy.name)
+                    .map_or(String::new(), |preset| preset.item.toml.to_owned())
+            }
+        };
+        return output::print(&text);
+    }
+    let compiled = strategies::compile(&registry, name)?;
+    output::print(&show(&registry, &compiled))
+}
+
+fn list(registry: &Registry) -> Result<String, Error> {
+    let mut out = String::new();
+    for preset in registry.presets() {
+        let compiled = strategies::compile(registry, preset.item.name)?;
+        let aliases = match compiled.header.aliases.as_slice() {
+            [] => String::new(),
+            aliases => format!(" (also {})", aliases.join(", ")),
+        };
+        let _ = writeln!(out, "{}{aliases}", preset.item.name);
+        let _ = writeln!(out, "    {}", compiled.strategy.description);
+        if !compiled.strategy.reproduces.is_empty() {
+            let _ = writeln!(out, "    reproduces {}", compiled.strategy.reproduces);
+        }
+    }
+    out.push_str("\n`foldback presets NAME` shows all values of one and where each comes from.\n");
+    Ok(out)
+}
+
+/// A preset with every value, the defaults included, and where each comes from.
+fn show(registry: &Registry, compiled: &Compiled) -> String {
+    let mut out = String::new();
+    let strategy = &compiled.strategy;
+    let _ = writeln!(out, "{}\n{}", strategy.name, strategy.description);
+    if !strategy.reproduces.is_empty() {
+        let _ = writeln!(out, "reproduces {}", strategy.reproduces);
+    }
+    let off = strategy.guards.off();
+    if !off.is_empty() {
+        let _ = writeln!(out, "runs without the guards {}", off.join(", "));
+    }
+    for key in ["window", "guards"] {
+        if let Some(node) = compiled.root.get(key) {
+            let _ = writeln!(out, "\n[{key}]");
+            for (name, value) in node.entries() {
+                line(
+                    &mut out,
+                    name,
+                    &value.to_value().to_string(),
+                    &origin(value),
+                );
+            }
+        }
+    }
+    for kind in StageKind::ALL {
+        match compiled.root.get(kind.section()) {
+            Some(Node {
+                kind: NodeKind::List(elements),
+                ..
+            }) => {
+                for element in elements {
+                    section(&mut out, registry, kind, &format!("[[{kind}]]"), element);
+                }
+            }
+            Some(node) => section(&mut out, registry, kind, &format!("[{kind}]"), node),
+            None => {}
+        }
+    }
+    if !strategy.deviations.is_empty() {
+        out.push_str("\nDeviations\n");
+        for deviation in &strategy.deviations {
+            let _ = writeln!(
+                out,
+                "  original: {}\n  foldback: {}\n",
+                deviation.original, deviation.foldback
+            );
+        }
+    }
+    if !compiled.header.env.is_empty() {
+        out.push_str("\nEnvironment\n");
+        for flag in &compiled.header.env {
+            let _ = writeln!(out, "  {} sets {}", flag.name, flag.sets);
+        }
+    }
+    out
+}
+
+fn section(out: &mut String, registry: &Registry, kind: StageKind, title: &str, node: &Node) {
+    let _ = writeln!(out, "\n{title}");
+    for (name, value) in node.entries() {
+        line(out, name, &value.to_value().to_string(), &origin(value));
+    }
+    let stage = node
+        .get("use")
+        .and_then(Node::as_str)
+        .and_then(|name| registry.stage(kind, name));
+    for field in stage.iter().flat_map(|stage| stage.item.fields()) {
+        if let (None, Some(default)) = (node.get(&field.name), &field.default) {
+            line(out, &field.name, &default.to_string(), "default");
+        }
+    }
+}
+
+fn line(out: &mut String, name: &str, value: &str, origin: &str) {
+    let _ = writeln!(out, "{:<44} # {origin}", format!("{name} = {value}"));
+}
+
+fn origin(node: &Node) -> String {
+    match node.place.line {
+        0 => node.place.source.to_string(),
+        line => format!("{}:{line}", node.place.source),
+    }
+}

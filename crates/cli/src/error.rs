@@ -1,0 +1,45 @@
+//! What the command says when it can't do what was asked.
+
+use foldback::{ConfigErrors, RegistryError};
+use foldback_formats::{ReadError, WriteError};
+use std::path::PathBuf;
+use thiserror::Error;
+
+/// Everything that ends the command with exit code 2.
+#[derive(Debug, Error)]
+pub(crate) enum Error {
+    #[error("{path}: {error}")]
+    Read { path: String, error: ReadError },
+    #[error("{path}: {error}")]
+    File {
+        path: PathBuf,
+        error: std::io::Error,
+    },
+    #[error("no session to compare:\n{0}")]
+    NothingImported(String),
+    #[error("{path} holds {} sessions; pick one with --session: {}", .ids.len(), .ids.join(", "))]
+    ManySessions { path: String, ids: Vec<String> },
+    #[error("{path} has no session `{id}`; it has {}", .ids.join(", "))]
+    NoSuchSession {
+        path: String,
+        id: String,
+        ids: Vec<String>,
+    },
+    #[error("{0}")]
+    Config(#[from] ConfigErrors),
+    #[error("{0}")]
+    Registry(#[from] RegistryError),
+    #[error("{0}")]
+    Write(#[from] WriteError),
+    #[error("{path}: {error}")]
+    Models {
+        path: String,
+        error: foldback_replay::ModelTableError,
+    },
+    #[error("{0}")]
+    Usage(String),
+    #[error("can't write the output: {0}")]
+    Output(std::io::Error),
+    #[error("can't write JSON: {0}")]
+    Json(#[from] serde_json::Error),
+}

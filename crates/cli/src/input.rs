@@ -1,0 +1,218 @@
+//! Finding session files and reading them.
+
+use crate::error::Error;
+use foldback_formats::Session;
+use foldback_replay::Corpus;
+use foldback_replay::compare::{Loaded, Skipped};
+use std::collections::BTreeMap;
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
+
+/// Endings of files in a folder that may hold a session. A file that is named is read whatever it is
+/// called.
+const ENDINGS: [&str; 4] = ["json", "jsonl", "traj", "ndjson"];
+
+/// Reads the bytes of a file; `-` is standard input.
+pub(crate) fn bytes(path: &Path) -> Result<Vec<u8>, Error> {
+    let fail = |error| Error::File {
+        path: path.to_owned(),
+        error,
+    };
+    if path == Path::new("-") {
+        let mut bytes = Vec::new();
+        std::io::stdin()
+            .lock()
+            .read_to_end(&mut bytes)
+            .map_err(fail)?;
+        return Ok(bytes);
+    }
+    if path.is_dir() {
+        return Err(Error::Usage(format!(
+            "{} is a folder; name a session file",
+            path.display()
+        )));
+    }
+    std::fs::read(path).map_err(fail)
+}
+
+/// The text of a file.
+pub(crate) fn text(path: &Path) -> Result<String, Error> {
+    String::from_utf8(bytes(path)?)
+        .map_err(|_| Error::Usage(format!("{}: not a text file", path.display())))
+}
+
+/// All sessions of one file.
+pub(crate) fn sessions(path: &Path, from: Option<&str>) -> Result<Vec<Session>, Error> {
+    foldback_formats::read(&bytes(path)?, from).map_err(|error| Error::Read {
+        path: path.display().to_string(),
+        error,
+    })
+}
+
+/// One session of a file: the only one, or the one with this id.
+pub(crate) fn session(path: &Path, from: Option<&str>, id: Option<&str>) -> Result<Session, Error> {
+    let mut sessions = sessions(path, from)?;
+    let ids = || {
+        sessions
+            .iter()
+            .map(|session| session.id.clone())
+            .collect::<Vec<_>>()
+    };
+    let path = || path.display().to_string();
+    let index = match id {
+        Some(id) => sessions
+            .iter()
+            .position(|session| session.id == id)
+            .ok_or_else(|| Error::NoSuchSession {
+                path: path(),
+                id: id.to_owned(),
+                ids: ids(),
+            })?,
+        None if sessions.len() > 1 => {
+            return Err(Error::ManySessions {
+                path: path(),
+                ids: ids(),
+            });
+        }
+        None => 0,
+    };
+    Ok(sessions.swap_remove(index))
+}
+
+/// Fails on the first warning, where `strict` asks for it.
+pub(crate) fn strict(path: &str, session: &Session, strict: bool) -> Result<(), Error> {
+    match session.warnings.first() {
+        Some(warning) if strict => Err(Error::Usage(format!(
+            "{path}: {}: {} ({}); without --strict it would be counted and the rest used",
+            warning.place, warning.detail, warning.code
+        ))),
+        _ => Ok(()),
+    }
+}
+
+/// Everything that the paths hold. A path that does not exist is an error; a file that can't be used
+/// is skipped with its reason.
+pub(crate) fn corpus(paths: &[PathBuf], discover: bool, be_strict: bool) -> Result<Corpus, Error> {
+    let mut files = Vec::new();
+    for path in paths {
+        if path.is_dir() {
+            walk(path, &mut files)?;
+        } else if path.exists() {
+            files.push(path.clone());
+        } else {
+            let error = std::io::Error::new(std::io::ErrorKind::NotFound, "no such file or folder");
+            return Err(Error::File {
+                path: path.clone(),
+                error,
+            });
+        }
+    }
+    if discover {
+        for folder in usual_places() {
+            if folder.is_dir() {
+                walk(&folder, &mut files)?;
+            }
+        }
+    }
+    let mut corpus = Corpus {
+        files: files.len(),
+        ..Corpus::default()
+    };
+    let mut seen: BTreeMap<[u8; 32], PathBuf> = BTreeMap::new();
+    for path in files {
+        let name = path.display().to_string();
+        let mut skip = |reason: String| {
+            corpus.skipped.push(Skipped {
+                path: name.clone(),
+                reason,
+            });
+        };
+        let bytes = match std::fs::read(&path) {
+            Ok(bytes) => bytes,
+            Err(error) => {
+                skip(error.to_string());
+                continue;
+            }
+        };
+        if let Some(first) = seen.insert(*blake3::hash(&bytes).as_bytes(), path.clone()) {
+            skip(format!("the same bytes as {}", first.display()));
+            continue;
+        }
+        match foldback_formats::read(&bytes, None) {
+            Err(error) => skip(error.to_string()),
+            Ok(sessions) => {
+                let many = sessions.len() > 1;
+                for session in sessions {
+                    let path = if many {
+                        format!("{name}#{}", session.id)
+                    } else {
+                        name.clone()
+                    };
+                    strict(&path, &session, be_strict)?;
+                    if session.log().next().is_some() {
+                        corpus.sessions.push(Loaded { path, session });
+                    }
+                }
+            }
+        }
+    }
+    if corpus.sessions.is_empty() {
+        let reasons: Vec<String> = corpus
+            .skipped
+            .iter()
+            .map(|skipped| format!("  {}: {}", skipped.path, skipped.reason))
+            .collect();
+        let reasons = if reasons.is_empty() {
+            "  no file ends in .json, .jsonl, .ndjson or .traj; name session files or folders, or use --discover"
+                .to_owned()
+        } else {
+            reasons.join("\n")
+        };
+        return Err(Error::NothingImported(reasons));
+    }
+    Ok(corpus)
+}
+
+/// Files of a folder and the folders below it, by name.
+fn walk(folder: &Path, files: &mut Vec<PathBuf>) -> Result<(), Error> {
+    let fail = |error| Error::File {
+        path: folder.to_owned(),
+        error,
+    };
+    let mut entries: Vec<PathBuf> = std::fs::read_dir(folder)
+        .map_err(fail)?
+        .map(|entry| entry.map(|entry| entry.path()))
+        .collect::<Result<_, _>>()
+        .map_err(fail)?;
+    entries.sort();
+    for path in entries {
+        if path.is_dir() {
+            walk(&path, files)?;
+        } else if path
+            .extension()
+            .and_then(|ending| ending.to_str())
+            .is_some_and(|ending| ENDINGS.contains(&ending))
+        {
+            files.push(path);
+        }
+    }
+    Ok(())
+}
+
+/// Where Claude Code and Codex keep a user's sessions.
+fn usual_places() -> Vec<PathBuf> {
+    let home = std::env::var_os("HOME")
+        .or_else(|| std::env::var_os("USERPROFILE"))
+        .map(PathBuf::from);
+    let claude = std::env::var_os("CLAUDE_CONFIG_DIR")
+        .map(PathBuf::from)
+        .or_else(|| home.as_ref().map(|home| home.join(".claude")));
+    let codex = std::env::var_os("CODEX_HOME")
+        .map(PathBuf::from)
+        .or_else(|| home.as_ref().map(|home| home.join(".codex")));
+    claude
+        .map(|folder| folder.join("projects"))
+        .into_iter()
+        .chain(codex.map(|folder| folder.join("sessions")))
+        .collect()
+}

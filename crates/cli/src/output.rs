@@ -1,0 +1,47 @@
+//! Writing what was asked for: to standard output, or whole to a file or not at all.
+
+use crate::error::Error;
+use std::io::Write as _;
+use std::path::Path;
+
+/// Prints to standard output.
+pub(crate) fn print(text: &str) -> Result<(), Error> {
+    let mut out = anstream::stdout().lock();
+    out.write_all(text.as_bytes())
+        .and_then(|()| out.flush())
+        .map_err(Error::Output)
+}
+
+/// Writes a file by way of a temporary one beside it, so that nothing is ever written half. `-` and
+/// nothing are standard output.
+pub(crate) fn write(path: Option<&Path>, text: &str) -> Result<(), Error> {
+    let Some(path) = path.filter(|path| *path != Path::new("-")) else {
+        return print(text);
+    };
+    let fail = |error: std::io::Error| Error::File {
+        path: path.to_owned(),
+        error,
+    };
+    let folder = path
+        .parent()
+        .filter(|folder| !folder.as_os_str().is_empty());
+    let mut file =
+        tempfile::NamedTempFile::new_in(folder.unwrap_or(Path::new("."))).map_err(fail)?;
+    file.write_all(text.as_bytes()).map_err(fail)?;
+    // A temporary file is private; what a user asked for is as readable as any other file of theirs.
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt as _;
+        let mode = std::fs::metadata(path).map_or(0o644, |old| old.permissions().mode() & 0o777);
+        file.as_file()
+            .set_permissions(std::fs::Permissions::from_mode(mode))
+            .map_err(fail)?;
+    }
+    file.persist(path).map_err(|error| fail(error.error))?;
+    Ok(())
+}
+
+/// Columns of the terminal; 100 where there is none.
+pub(crate) fn width() -> u16 {
+    terminal_size::terminal_size().map_or(100, |(width, _)| width.0.clamp(80, 140))
+}

@@ -1,0 +1,346 @@
+//! Drives a conversation through a recorded session and measures every request.
+
+use crate::cache::PrefixCache;
+use crate::calibrate::calibrate;
+use crate::measure::{CallRow, Dropped, Fired, SessionMetrics};
+use crate::step::{Step, steps};
+use foldback_core::conversation::{Conversation, Report, Signals, StageRole};
+use foldback_core::log::{Message, Usage};
+use foldback_core::moment::Moment;
+use foldback_core::services::{FixedClock, Services};
+use foldback_core::stage::{Estimator, UsageReading, UsageSource};
+use foldback_core::strategy::Strategy;
+use foldback_core::validity::{Dialect, Violation, caused_by_strategy, validate};
+use foldback_core::view::Shown;
+use foldback_core::{Frame, Limits, SegmentKind};
+use foldback_formats::Session;
+use foldback_stages::estimator::Calibration;
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+/// What a replay needs besides session and strategy.
+#[derive(Clone, Debug)]
+pub struct ReplayOptions {
+    /// Limits in force.
+    pub limits: Limits,
+    /// Model in force.
+    pub model: Option<String>,
+    /// The estimator that reports, the same for every strategy.
+    pub measure: Arc<dyn Estimator>,
+    /// Whether to check every dialect's rules.
+    pub validate: bool,
+}
+
+/// What a replay gave.
+#[derive(Clone, Debug)]
+pub struct Replay {
+    /// One row per recorded call.
+    pub rows: Vec<CallRow>,
+    /// Totals.
+    pub metrics: SessionMetrics,
+    /// Every report of every stage, in order, with the number of the call that came next.
+    pub reports: Vec<(usize, Report)>,
+    /// The conversation as the last message left it.
+    pub conversation: Conversation,
+}
+
+/// Makes the conversation that replays a session: its frame filled up with what the recorder sent
+/// but did not write down, its clock standing at the first recorded time.
+pub fn conversation_for(
+    session: &Session,
+    strategy: Arc<Strategy>,
+    limits: Limits,
+    model: Option<String>,
+    measure: &dyn Estimator,
+) -> (Conversation, Arc<FixedClock>) {
+    let start = session
+        .messages
+        .iter()
+        .find_map(|message| message.at)
+        .unwrap_or(0);
+    let clock = Arc::new(FixedClock::at(start));
+    let services = Services::with_clock(Arc::clone(&clock) as _);
+    let frame = frame_for(session, measure);
+    (
+        Conversation::new(strategy, limits, frame, services).with_model(model),
+        clock,
+    )
+}
+
+/// The recorded frame, and behind it what usage says was sent besides.
+pub fn frame_for(session: &Session, measure: &dyn Estimator) -> Frame {
+    let mut frame = session.frame.clone();
+    let overhead = calibrate(session, measure).overhead;
+    if overhead > 0 {
+        frame.push_tokens(SegmentKind::Unrecorded, overhead);
+    }
+    frame
+}
+
+/// Replays a session under a strategy.
+pub fn replay(session: &Session, strategy: &Arc<Strategy>, options: &ReplayOptions) -> Replay {
+    let runtime = tokio::runtime::Builder::new_current_thread().build();
+    let mut driver = Driver::new(session, strategy, options);
+    match runtime {
+        Ok(runtime) => runtime.block_on(driver.run(session)),
+        // Without drivers of its own a current-thread runtime has nothing that can fail to start.
+        Err(error) => unreachable!("tokio runtime: {error}"),
+    }
+    driver.finish()
+}
+
+struct Driver<'s> {
+    options: &'s ReplayOptions,
+    session: &'s Session,
+    conversation: Conversation,
+    clock: Arc<FixedClock>,
+    meter: usize,
+    /// Calibration of the strategy's own estimator, for usage after a fold.
+    own: Calibration,
+    cache: PrefixCache,
+    rows: Vec<CallRow>,
+    reports: Vec<(usize, Report)>,
+    dropped: Dropped,
+    visible: Vec<bool>,
+    fired: Vec<Fired>,
+    /// The latest request by the strategy's own estimator: the view and as much of the frame as was
+    /// recorded; the rest of the frame is in the calibration's overhead.
+    request_tokens: u64,
+    recorded_frame: u64,
+    faithful_until: usize,
+    violations: BTreeSet<(Dialect, String)>,
+    inherited: BTreeSet<(Dialect, String)>,
+    recheck: u8,
+    turn: usize,
+}
+
+impl<'s> Driver<'s> {
+    fn new(session: &'s Session, strategy: &Arc<Strategy>, options: &'s ReplayOptions) -> Self {
+        let (mut conversation, clock) = conversation_for(
+            session,
+            Arc::clone(strategy),
+            options.limits,
+            options.model.clone(),
+            &*options.measure,
+        );
+        let meter = conversation.add_meter(Arc::clone(&options.measure));
+        // Number of log messages up to which the recorder sent its whole log.
+        let faithful_until = session
+            .boundaries
+            .iter()
+            .map(|boundary| boundary.before)
+            .min()
+            .map_or(usize::MAX, |before| {
+                session
+                    .messages
+                    .iter()
+                    .take(before)
+                    .filter(|message| !message.is_entry())
+                    .count()
+            });
+        Self {
+            options,
+            session,
+            conversation,
+            clock,
+            meter,
+            own: calibrate(session, &**strategy.estimator()),
+            cache: PrefixCache::default(),
+            rows: Vec::new(),
+            reports: Vec::new(),
+            dropped: Dropped::default(),
+            visible: Vec::new(),
+            fired: Vec::new(),
+            request_tokens: 0,
+            recorded_frame: session.frame.tokens(|text| strategy.estimator().text(text)),
+            faithful_until,
+            violations: BTreeSet::new(),
+            inherited: BTreeSet::new(),
+            recheck: 0,
+            turn: 0,
+        }
+    }
+
+    async fn run(&mut self, session: &Session) {
+        for step in steps(session) {
+            match step {
+                Step::Append(message) => self.append(message),
+                Step::At(moment) => {
+                    if moment == Moment::TurnStart {
+                        self.turn += 1;
+                    }
+                    self.at(moment, Signals::default()).await;
+                }
+                Step::Call { answer, .. } => self.call(answer).await,
+                Step::StepEnd { answer } => {
+                    let usage = Some(self.usage(answer));
+                    self.at(
+                        Moment::StepEnd,
+                        Signals {
+                            usage,
+                            instructions: None,
+                        },
+                    )
+                    .await;
+                }
+            }
+        }
+        self.check(true);
+    }
+
+    fn append(&mut self, message: &Arc<Message>) {
+        if let Some(time) = message.at {
+            self.clock.set(time);
+        }
+        self.conversation.append(Arc::clone(message));
+        self.visible.push(true);
+    }
+
+    async fn at(&mut self, moment: Moment, signals: Signals) {
+        let before = self.conversation.folds().len();
+        let reports = self.conversation.at(moment, signals).await;
+        let call = self.rows.len();
+        for report in &reports {
+            if report.fold.is_some() {
+                self.fired.push(Fired {
+                    call,
+                    moment: report.moment,
+                    stage: report.stage.clone(),
+                    role: report.role,
+                });
+            }
+        }
+        self.reports
+            .extend(reports.into_iter().map(|report| (call, report)));
+        if self.conversation.folds().len() != before {
+            self.dropped
+                .after_folds(&self.conversation, before, self.meter, &mut self.visible);
+            self.recheck = 2;
+        }
+    }
+
+    async fn call(&mut self, answer: &Arc<Message>) {
+        if let Some(started) = answer.answer.as_ref().and_then(|answer| answer.started) {
+            self.clock.set(started);
+        }
+        let ceiling = self.options.limits.request_ceiling();
+        let refused = ceiling.is_some_and(|ceiling| self.measured() > ceiling);
+        if refused {
+            self.at(Moment::ProviderOverflow, Signals::default()).await;
+        }
+        if self.recheck > 0 {
+            self.recheck -= 1;
+            self.check(false);
+        }
+        let input = self.measured();
+        let cache = self.cache.send(&self.conversation, self.meter);
+        let decision_tokens = self.conversation.tokens();
+        self.request_tokens = self.recorded_frame + self.conversation.meter(0).view_tokens();
+        let recorded = answer.answer.as_ref().and_then(|answer| answer.usage);
+        let call = self.rows.len();
+        self.rows.push(CallRow {
+            call,
+            turn: self.turn,
+            messages: self.conversation.view().places().len(),
+            input_tokens: input,
+            decision_tokens,
+            recorded_input: recorded
+                .map(|usage| usage.input_total())
+                .filter(|total| *total > 0),
+            cache_read: cache.read,
+            churn: cache.churn,
+            ceiling,
+            overflow: refused,
+            excess: ceiling.map_or(0, |ceiling| input.saturating_sub(ceiling)),
+            fired: std::mem::take(&mut self.fired),
+            recorder_compacted: self.conversation.history().log_len() >= self.faithful_until,
+        });
+    }
+
+    fn measured(&self) -> u64 {
+        let meter = self.conversation.meter(self.meter);
+        meter.frame_tokens() + meter.view_tokens()
+    }
+
+    /// The usage that the strategy decides on: the recorded one while its view is what the recorder
+    /// sent, else a calibrated estimate of the view, with the recorded output.
+    fn usage(&self, answer: &Message) -> UsageReading {
+        let recorded = answer.answer.as_ref().and_then(|answer| answer.usage);
+        let behind_boundary = self.conversation.history().log_len() > self.faithful_until;
+        let folded = self.conversation.view().is_folded();
+        if let (Some(usage), false, false) = (recorded, folded, behind_boundary)
+            && !usage.is_zero()
+        {
+            return UsageReading {
+                usage,
+                source: UsageSource::Recorded,
+            };
+        }
+        let output = recorded.map_or_else(
+            || {
+                let counts = self.options.measure.count(answer);
+                counts.total()
+            },
+            |usage| usage.output + usage.reasoning,
+        );
+        let usage = Usage {
+            uncached: self.own.request(self.request_tokens),
+            output,
+            ..Usage::default()
+        };
+        UsageReading {
+            usage,
+            source: UsageSource::Synthesised,
+        }
+    }
+
+    /// Checks the view against the providers' rules. The recording may break some by itself; only
+    /// what the un-compacted history does not break counts against the strategy.
+    fn check(&mut self, last: bool) {
+        if !self.options.validate {
+            return;
+        }
+        let history = self.conversation.history();
+        for dialect in Dialect::ALL {
+            let own = validate(self.conversation.sent(), dialect);
+            if own.is_empty() && !last {
+                continue;
+            }
+            let log = history.iter().filter(|(_, message)| !message.is_entry());
+            let original = validate(log.map(|(_, message)| Shown::plain(message)), dialect);
+            for violation in caused_by_strategy(&own, &original) {
+                self.violations.insert((dialect, key(&violation)));
+            }
+            for violation in &original {
+                self.inherited.insert((dialect, key(violation)));
+            }
+        }
+    }
+
+    fn finish(self) -> Replay {
+        let count = |set: &BTreeSet<(Dialect, String)>| set.len() as u64;
+        let metrics = SessionMetrics::of(
+            &self.rows,
+            &self.conversation,
+            &self.dropped,
+            count(&self.violations),
+            count(&self.inherited),
+        );
+        let _ = self.session;
+        Replay {
+            rows: self.rows,
+            metrics,
+            reports: self.reports,
+            conversation: self.conversation,
+        }
+    }
+}
+
+fn key(violation: &Violation) -> String {
+    format!("{violation:?}")
+}
+
+/// Whether a report is about something that changed the view by moving messages out of it.
+pub fn is_fold(report: &Report) -> bool {
+    report.role == StageRole::Fold && report.outcome.changed()
+}

@@ -1,0 +1,125 @@
+//! One session through one strategy, for its own sake: the state that an agent would have been left
+//! with, or what the strategy makes of a stored history.
+
+use crate::drive::{ReplayOptions, conversation_for, replay};
+use foldback_core::conversation::{Conversation, Report, Signals};
+use foldback_core::log::Message;
+use foldback_core::moment::Moment;
+use foldback_core::stage::{UsageReading, UsageSource};
+use foldback_core::strategy::Strategy;
+use foldback_formats::Session;
+use std::sync::Arc;
+
+/// Drives the session from its first message, moment by moment, as an agent would have, the
+/// recorder's own compactions undone.
+pub fn live(
+    session: &Session,
+    strategy: &Arc<Strategy>,
+    options: &ReplayOptions,
+) -> (Conversation, Vec<Report>) {
+    let replay = replay(session, strategy, options);
+    (
+        replay.conversation,
+        replay
+            .reports
+            .into_iter()
+            .map(|(_, report)| report)
+            .collect(),
+    )
+}
+
+/// What is done to a stored history.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ask {
+    /// What the strategy does by itself between two turns: the turn ends, the next one starts, its
+    /// first call starts.
+    NextTurn,
+    /// What it does when a person asks for it.
+    Manual,
+}
+
+/// Takes the session as a stored history, the recorder's own marks and entries in force, and lets
+/// the strategy act on it once.
+pub fn stored(
+    session: &Session,
+    strategy: &Arc<Strategy>,
+    options: &ReplayOptions,
+    ask: Ask,
+) -> (Conversation, Vec<Report>) {
+    let (mut conversation, clock) = conversation_for(
+        session,
+        Arc::clone(strategy),
+        options.limits,
+        options.model.clone(),
+        &*options.measure,
+    );
+    for message in &session.messages {
+        conversation.append(Arc::clone(message));
+    }
+    for (at, edit) in session.recorded_edits() {
+        conversation.mark_cleared(at, edit.text, edit.at);
+    }
+    conversation.restore();
+    // The strategy acts after everything that was recorded.
+    let last = |message: &Arc<Message>| {
+        message
+            .answer
+            .as_ref()
+            .and_then(|answer| answer.ended)
+            .max(message.at)
+    };
+    if let Some(time) = session.messages.iter().filter_map(last).max() {
+        clock.set(time);
+    }
+    let moments: &[Moment] = match ask {
+        Ask::NextTurn => &[Moment::TurnEnd, Moment::TurnStart, Moment::CallStart],
+        Ask::Manual => &[Moment::Manual],
+    };
+    let usage = last_usage(session);
+    let run = async {
+        let mut reports = Vec::new();
+        for moment in moments {
+            // A program that looks at the last answer's usage before a call has it at hand.
+            let usage = usage.filter(|_| *moment == Moment::CallStart);
+            reports.extend(
+                conversation
+                    .at(
+                        *moment,
+                        Signals {
+                            usage,
+                            instructions: None,
+                        },
+                    )
+                    .await,
+            );
+        }
+        reports
+    };
+    let reports = match tokio::runtime::Builder::new_current_thread().build() {
+        Ok(runtime) => runtime.block_on(run),
+        // Without drivers of its own a current-thread runtime has nothing that can fail to start.
+        Err(error) => unreachable!("tokio runtime: {error}"),
+    };
+    (conversation, reports)
+}
+
+/// Usage of the last finished answer, unless a summary was written after it.
+fn last_usage(session: &Session) -> Option<UsageReading> {
+    let last = session
+        .messages
+        .iter()
+        .rev()
+        .find(|message| message.answer.is_some())?;
+    if last.is_entry() {
+        return None;
+    }
+    let usage = last
+        .answer
+        .as_ref()?
+        .usage
+        .filter(|usage| !usage.is_zero())?;
+    Some(UsageReading {
+        usage,
+        source: UsageSource::Recorded,
+    })
+}

@@ -1,0 +1,206 @@
+//! The measurements: one row per call, and the totals of a session.
+
+use foldback_core::conversation::{Conversation, StageRole};
+use foldback_core::counters::Counters;
+use foldback_core::log::{Message, PartKind, Role};
+use foldback_core::moment::Moment;
+use foldback_core::view::{PartPos, Place};
+use serde::Serialize;
+
+/// A stage that changed the view.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Fired {
+    /// Number of the call that came next.
+    pub call: usize,
+    /// When.
+    pub moment: Moment,
+    /// Name of the stage.
+    pub stage: String,
+    /// Pruner or fold.
+    pub role: StageRole,
+}
+
+/// One request that a strategy would have sent. Token counts are by the measuring estimator unless
+/// said otherwise.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct CallRow {
+    /// Number of the call, from 0.
+    pub call: usize,
+    /// Number of the user turn, from 1.
+    pub turn: usize,
+    /// Messages in the view.
+    pub messages: usize,
+    /// Size of the request: frame and view.
+    pub input_tokens: u64,
+    /// The same by the strategy's own estimator.
+    pub decision_tokens: u64,
+    /// Size of the request that the recorder sent, by its provider's count.
+    pub recorded_input: Option<u64>,
+    /// Tokens that the simulated prompt cache held.
+    pub cache_read: u64,
+    /// Tokens that were cached and had to be written again.
+    pub churn: u64,
+    /// Largest request that the provider would take.
+    pub ceiling: Option<u64>,
+    /// The provider would have refused the request as it stood before the strategy could react to
+    /// the refusal.
+    pub overflow: bool,
+    /// By how much the request that was finally sent is over the ceiling.
+    pub excess: u64,
+    /// What changed the view since the call before.
+    pub fired: Vec<Fired>,
+    /// The recorder had compacted its own context before this call.
+    pub recorder_compacted: bool,
+}
+
+/// Tokens that left the view, by kind, by the measuring estimator.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Dropped {
+    /// Content of tool results.
+    pub tool_result: u64,
+    /// Names and arguments of tool calls.
+    pub tool_call: u64,
+    /// What the model said.
+    pub assistant_text: u64,
+    /// What the model thought.
+    pub reasoning: u64,
+    /// What the user said. Anything here is a red flag.
+    pub user_text: u64,
+    /// Everything else.
+    pub other: u64,
+}
+
+impl Dropped {
+    fn add(&mut self, message: &Message, part: usize, tokens: u64) {
+        let Some(part) = message.parts.get(part) else {
+            return;
+        };
+        let slot = match (&part.kind, message.role) {
+            (PartKind::Result(_), _) => &mut self.tool_result,
+            (PartKind::Call(_), _) => &mut self.tool_call,
+            (PartKind::Reasoning { .. }, _) => &mut self.reasoning,
+            (PartKind::Text { .. }, Role::Assistant) => &mut self.assistant_text,
+            (PartKind::Text { .. }, Role::User) => &mut self.user_text,
+            _ => &mut self.other,
+        };
+        *slot += tokens;
+    }
+
+    /// Counts what the folds from index `from` on took out of the view. `visible` is what was shown
+    /// before them; it is brought up to date.
+    pub(crate) fn after_folds(
+        &mut self,
+        conversation: &Conversation,
+        from: usize,
+        meter: usize,
+        visible: &mut Vec<bool>,
+    ) {
+        let (history, view) = (conversation.history(), conversation.view());
+        let counts = conversation.meter(meter);
+        let mut relaid = false;
+        for fold in conversation.folds().iter().skip(from) {
+            relaid |= fold.plan.layout.is_some();
+            for edit in &fold.plan.edits {
+                if visible.get(edit.at.item).copied().unwrap_or(false) {
+                    let lost = counts
+                        .part(edit.at)
+                        .saturating_sub(counts.part_shown(view, edit.at));
+                    self.add(history.message(edit.at.item), edit.at.part, lost);
+                }
+            }
+        }
+        visible.resize(history.len(), true);
+        if !relaid {
+            return;
+        }
+        for (pos, shown) in visible.iter_mut().enumerate() {
+            let now = view.is_visible(pos);
+            let message = history.message(pos);
+            if *shown && !now && !message.is_entry() {
+                for part in 0..message.parts.len() {
+                    let at = PartPos { item: pos, part };
+                    self.add(message, part, counts.part_shown(view, at));
+                }
+            }
+            *shown = now;
+        }
+    }
+}
+
+/// Totals of one session under one strategy. Token counts are by the measuring estimator.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct SessionMetrics {
+    /// Recorded calls.
+    pub calls: u64,
+    /// Sum over all requests.
+    pub input_tokens: u64,
+    /// The largest request.
+    pub peak_tokens: u64,
+    /// Sum of what the simulated prompt cache held.
+    pub cache_read_tokens: u64,
+    /// Sum of what was cached and had to be written again.
+    pub churn_tokens: u64,
+    /// Requests that the provider would have refused.
+    pub overflow_calls: u64,
+    /// The largest excess over the ceiling.
+    pub max_excess: u64,
+    /// How often something changed the view: folds and prunings.
+    pub compactions: u64,
+    /// Compactions within three calls of the one before.
+    pub thrash: u64,
+    /// Violations of provider rules that the strategy caused.
+    pub strategy_violations: u64,
+    /// Violations that the recording already had.
+    pub inherited_violations: u64,
+    /// What left the view.
+    pub dropped: Dropped,
+    /// The conversation's own counters.
+    pub counters: Counters,
+    /// Size of the view at the end.
+    pub final_tokens: u64,
+}
+
+impl SessionMetrics {
+    pub(crate) fn of(
+        rows: &[CallRow],
+        conversation: &Conversation,
+        dropped: &Dropped,
+        strategy_violations: u64,
+        inherited_violations: u64,
+    ) -> Self {
+        // A firing that came together with another one (a pruning right before its summary) is one.
+        let firing: Vec<usize> = rows
+            .iter()
+            .filter(|row| !row.fired.is_empty())
+            .map(|row| row.call)
+            .collect();
+        let thrash = firing
+            .windows(2)
+            .filter(|pair| pair[1] - pair[0] <= 3)
+            .count() as u64;
+        let counters = *conversation.counters();
+        let sum = |of: fn(&CallRow) -> u64| rows.iter().map(of).sum();
+        let final_tokens = conversation
+            .view()
+            .places()
+            .iter()
+            .map(|place: &Place| conversation.meter(0).shown(*place))
+            .sum();
+        Self {
+            calls: rows.len() as u64,
+            input_tokens: sum(|row| row.input_tokens),
+            peak_tokens: rows.iter().map(|row| row.input_tokens).max().unwrap_or(0),
+            cache_read_tokens: sum(|row| row.cache_read),
+            churn_tokens: sum(|row| row.churn),
+            overflow_calls: rows.iter().filter(|row| row.overflow).count() as u64,
+            max_excess: rows.iter().map(|row| row.excess).max().unwrap_or(0),
+            compactions: counters.folds + counters.prune_operations,
+            thrash,
+            strategy_violations,
+            inherited_violations,
+            dropped: *dropped,
+            counters,
+            final_tokens,
+        }
+    }
+}

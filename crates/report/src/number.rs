@@ -1,0 +1,63 @@
+//! Numbers as people read them.
+
+/// Digits in groups of three: `1_234_567` is `1,234,567`.
+pub fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let mut out = String::with_capacity(digits.len() + digits.len() / 3);
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index) % 3 == 0 {
+            out.push(',');
+        }
+        out.push(digit);
+    }
+    out
+}
+
+/// Four significant characters at most: `812`, `4.1k`, `183k`, `2.4M`.
+pub fn short(number: u64) -> String {
+    let scaled = |unit: u64, suffix: &str| {
+        let tenths = (number * 10 + unit / 2) / unit;
+        if tenths >= 100 {
+            format!("{}{suffix}", (number + unit / 2) / unit)
+        } else {
+            format!("{}.{}{suffix}", tenths / 10, tenths % 10)
+        }
+    };
+    match number {
+        0..1_000 => number.to_string(),
+        1_000..999_500 => scaled(1_000, "k"),
+        999_500..999_500_000 => scaled(1_000_000, "M"),
+        _ => scaled(1_000_000_000, "G"),
+    }
+}
+
+/// A ratio as percent with one decimal: `0.4567` is `45.7 %`.
+pub fn percent(ratio: f64) -> String {
+    format!("{:.1} %", ratio * 100.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_as_people_read_them() {
+        let cases = [
+            (0, "0", "0"),
+            (999, "999", "999"),
+            (1_000, "1,000", "1.0k"),
+            (9_949, "9,949", "9.9k"),
+            (9_950, "9,950", "10k"),
+            (182_600, "182,600", "183k"),
+            (999_499, "999,499", "999k"),
+            (999_500, "999,500", "1.0M"),
+            (2_449_999, "2,449,999", "2.4M"),
+            (1_500_000_000, "1,500,000,000", "1.5G"),
+        ];
+        for (number, long, brief) in cases {
+            assert_eq!(grouped(number), long);
+            assert_eq!(short(number), brief, "{number}");
+        }
+        assert_eq!(percent(0.4567), "45.7 %");
+    }
+}

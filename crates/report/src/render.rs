@@ -1,0 +1,139 @@
+//! A view as numbered lines: made for review and for snapshots.
+//!
+//! One line per part, titled sections, long texts cut in the middle with their length, so that a
+//! reviewer can read a whole context in a minute and a change shows up as a changed line.
+
+use foldback_core::conversation::Conversation;
+use foldback_core::log::{EntryKind, Origin, PartKind};
+use foldback_core::view::{EditKind, Shown};
+use std::fmt::Write as _;
+
+/// Longest text shown whole; of longer ones the beginning and the end are.
+const SHOWN: usize = 120;
+
+/// The view of a conversation, with a title.
+pub fn view(title: &str, conversation: &Conversation) -> String {
+    let mut out = String::new();
+    let _ = writeln!(out, "# {title}");
+    let meter = conversation.meter(0);
+    let _ = writeln!(
+        out,
+        "{} messages in the view, {} in the history; {} tokens ({})",
+        conversation.view().places().len(),
+        conversation.history().len(),
+        meter.view_tokens(),
+        meter.estimator().id(),
+    );
+    let frame = conversation.frame();
+    if !frame.segments.is_empty() {
+        out.push_str("\n## Frame\n");
+        for segment in &frame.segments {
+            let size = segment.tokens.map_or_else(
+                || format!("{} characters", segment.text.chars().count()),
+                |tokens| format!("{tokens} tokens by usage"),
+            );
+            let kind = serde_json::to_value(segment.kind).unwrap_or_default();
+            let _ = writeln!(out, "{}: {size}", kind.as_str().unwrap_or("segment"));
+        }
+    }
+    out.push_str("\n## View\n");
+    for (index, shown) in conversation.sent().iter().enumerate() {
+        message(&mut out, index + 1, shown);
+    }
+    let hidden: Vec<Shown<'_>> = conversation
+        .stored()
+        .into_iter()
+        .filter(|stored| !stored.visible)
+        .map(|stored| stored.shown)
+        .collect();
+    if !hidden.is_empty() {
+        let _ = writeln!(out, "\n## Hidden\n{}", ranges(&hidden));
+    }
+    out
+}
+
+fn message(out: &mut String, number: usize, shown: &Shown<'_>) {
+    let message = shown.message;
+    let origin = match message.origin {
+        Origin::Log => String::new(),
+        Origin::Entry(kind) => format!(" [{}]", entry_name(kind)),
+    };
+    let _ = writeln!(
+        out,
+        "{number:03} {}{origin} {}",
+        message.role.as_str(),
+        message.id
+    );
+    for (index, part) in message.parts.iter().enumerate() {
+        let mark = match shown.edit(index).map(|edit| edit.kind) {
+            None => "",
+            Some(EditKind::Clear) => " (cleared)",
+            Some(EditKind::Truncate) => " (cut)",
+        };
+        let head = match &part.kind {
+            PartKind::Call(call) => format!("call {} {}", call.tool, call.call_id),
+            PartKind::Result(result) => format!("result {} {}", result.tool, result.call_id),
+            PartKind::Text { ignored: true, .. } => "text, never sent".to_owned(),
+            PartKind::Text {
+                synthetic: true, ..
+            } => "synthetic text".to_owned(),
+            PartKind::File(media) => format!("file {}", media.mime),
+            _ => part.kind_name().to_owned(),
+        };
+        let text = shown.text_of(index);
+        let _ = writeln!(out, "    {head}{mark}: {}", brief(&text));
+    }
+}
+
+fn entry_name(kind: EntryKind) -> &'static str {
+    match kind {
+        EntryKind::Marker => "marker",
+        EntryKind::Summary => "summary",
+        EntryKind::Continue => "continue",
+        EntryKind::Boundary => "boundary",
+    }
+}
+
+/// A text on one line: line breaks as `⏎`, the middle of a long one left out.
+pub fn brief(text: &str) -> String {
+    let flat: Vec<char> = text
+        .chars()
+        .map(|c| match c {
+            '\n' => '⏎',
+            c if c.is_control() => '·',
+            c => c,
+        })
+        .collect();
+    if flat.len() <= SHOWN {
+        return flat.into_iter().collect();
+    }
+    let head: String = flat[..SHOWN * 2 / 3].iter().collect();
+    let tail: String = flat[flat.len() - SHOWN / 3..].iter().collect();
+    format!("{head} … {tail} ({} characters)", flat.len())
+}
+
+/// Positions of messages as ranges: `0-12, 15, 17-20 (18 messages)`.
+fn ranges(hidden: &[Shown<'_>]) -> String {
+    let mut runs: Vec<(usize, usize)> = Vec::new();
+    for pos in hidden.iter().filter_map(|shown| shown.pos) {
+        match runs.last_mut() {
+            Some((_, end)) if *end + 1 == pos => *end = pos,
+            _ => runs.push((pos, pos)),
+        }
+    }
+    let runs: Vec<String> = runs
+        .iter()
+        .map(|(from, to)| {
+            if from == to {
+                from.to_string()
+            } else {
+                format!("{from}-{to}")
+            }
+        })
+        .collect();
+    format!(
+        "messages {} of the history ({} messages)",
+        runs.join(", "),
+        hidden.len()
+    )
+}
