@@ -1,12 +1,40 @@
-//! `pydantic-ai`: to be written.
+//! `pydantic-ai`: what `ModelMessagesTypeAdapter.dump_json` prints, a list of requests and responses
+//! made of parts. tunacode's sessions hold the same list, with plain dictionaries between its messages.
+//!
+//! A request may hold a system prompt, several tool returns and a user prompt; reading gives each tool
+//! return a message of its own ([`read`]). The file is what is sent, so writing puts the text of an edit
+//! in place of the content and leaves out what is hidden ([`write`]); sessions of other formats become
+//! lists that the Python package loads ([`generate`]). `docs/pydantic-ai.md` has the mapping.
 
-use crate::ReadError;
+mod generate;
+mod read;
+mod write;
+
+use crate::raw::peek;
 use crate::table::Format;
 
 pub(crate) const FORMAT: Format = Format {
     id: "pydantic-ai",
-    title: "",
-    detect: |_| 0,
-    read: |_| Err(ReadError::NoMessages),
-    write: None,
+    title: "pydantic-ai: message history JSON (ModelMessagesTypeAdapter), and tunacode's sessions",
+    detect,
+    read: read::read,
+    write: Some(write::write),
 };
+
+fn detect(text: &str) -> u8 {
+    let opening = peek(text);
+    let lists = ["", "/messages"];
+    let has_messages = lists.iter().any(|list| {
+        let kind = format!("{list}/*/kind");
+        let known = opening.is(&kind, "request") || opening.is(&kind, "response");
+        let part_kind = opening.has(&format!("{list}/*/parts/*/part_kind"));
+        part_kind || known && opening.has(&format!("{list}/*/parts"))
+    });
+    if has_messages {
+        95
+    } else if opening.has("/session_id") && opening.has("/react_scratchpad") {
+        85
+    } else {
+        0
+    }
+}

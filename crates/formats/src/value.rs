@@ -86,3 +86,11 @@ pub(crate) fn most_common<'a>(names: impl Iterator<Item = &'a str>) -> Option<St
         .find(|(_, count)| *count == most)
         .map(|(name, _)| name.to_owned())
 }
+
+/// An id made from the content of a file that names none: FNV-1a of its bytes.
+pub(crate) fn content_id(text: &str) -> String {
+    let hash = text.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+    });
+    format!("session-{hash:016x}")
+}
