@@ -1,0 +1,210 @@
+//! The stage `tunacode.placeholder`.
+
+use crate::repr::repr;
+use crate::walk::{Thresholds, Walk, walk};
+use foldback_core::log::{Message, Part, ResultStatus, ToolResult};
+use foldback_core::moment::Moment;
+use foldback_core::outcome::Why;
+use foldback_core::registry::{Invalid, StageConfig};
+use foldback_core::stage::{Pruner, Pruning, Scene};
+use foldback_core::view::{EditKind, PartPos};
+use foldback_core::{PartKind, Role};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::sync::Arc;
+
+/// What stands in the place of a cleared tool return, unless configured otherwise.
+pub const DEFAULT_PLACEHOLDER: &str = "[Old tool result content cleared]";
+
+/// Configuration of [`Placeholder`]. The default is tunacode's standard mode.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct PlaceholderConfig {
+    /// Tokens of tool returns, counted from the newest, that stay; the return that exceeds them goes.
+    pub protect_tokens: u64,
+    /// Tokens that the older returns must come to for anything to be cleared.
+    pub minimum_tokens: u64,
+    /// User turns that the whole history must have. It protects no turn.
+    pub min_user_turns: u64,
+    /// What stands in the place of a cleared return.
+    pub placeholder: String,
+}
+
+impl Default for PlaceholderConfig {
+    fn default() -> Self {
+        Self {
+            protect_tokens: 40_000,
+            minimum_tokens: 20_000,
+            min_user_turns: 2,
+            placeholder: DEFAULT_PLACEHOLDER.to_owned(),
+        }
+    }
+}
+
+impl StageConfig<dyn Pruner> for PlaceholderConfig {
+    fn build(self) -> Result<Arc<dyn Pruner>, Invalid> {
+        Ok(Arc::new(Placeholder::new(self)))
+    }
+}
+
+/// Replaces tool returns older than a protected amount by a placeholder.
+///
+/// No tool and no turn is protected: a single newest return above `protect_tokens` goes. A return that
+/// already shows the placeholder counts with the placeholder's size and is left as it is, so a second
+/// run changes nothing.
+#[derive(Clone, Debug)]
+pub struct Placeholder {
+    thresholds: Thresholds,
+    min_user_turns: u64,
+    placeholder: Arc<str>,
+}
+
+/// A tool return on the walk.
+struct Return {
+    at: PartPos,
+    tokens: u64,
+    cleared: bool,
+}
+
+impl Placeholder {
+    /// The stage with these settings.
+    pub fn new(config: PlaceholderConfig) -> Self {
+        Self {
+            thresholds: Thresholds {
+                protect: config.protect_tokens,
+                minimum: config.minimum_tokens,
+            },
+            min_user_turns: config.min_user_turns,
+            placeholder: config.placeholder.into(),
+        }
+    }
+
+    /// Tool returns of the history, newest first.
+    fn returns<'a>(&'a self, scene: &'a Scene<'_>) -> impl Iterator<Item = (Return, u64)> + 'a {
+        scene.history.iter().rev().flat_map(move |(item, message)| {
+            let parts = message.parts.iter().enumerate().rev();
+            parts.filter_map(move |(part, content)| {
+                let found = self.measure(scene, PartPos { item, part }, return_of(content)?);
+                let tokens = found.tokens;
+                Some((found, tokens))
+            })
+        })
+    }
+
+    /// A return with the size that the original sees: of what stands in the store now, and of the
+    /// `repr` of content that is not a string.
+    fn measure(&self, scene: &Scene<'_>, at: PartPos, result: &ToolResult) -> Return {
+        let shown = scene.view.edit(at).map(|edit| &edit.text);
+        let cleared = match shown {
+            Some(text) => *text == self.placeholder,
+            None => result.structured.is_none() && *result.text == *self.placeholder,
+        };
+        let tokens = match (&result.structured, shown) {
+            (Some(value), None) => scene.estimator().text(&repr(value)),
+            _ => scene.meter.part_shown(scene.view, at),
+        };
+        Return {
+            at,
+            tokens,
+            cleared,
+        }
+    }
+
+    fn clear(&self, scene: &Scene<'_>, returns: &[Return], prunable: u64) -> Pruning {
+        let standing = scene.estimator().text(&self.placeholder);
+        let going = || returns.iter().filter(|found| !found.cleared);
+        let edits: Vec<_> = going()
+            .map(|found| {
+                scene.edit(
+                    found.at.item,
+                    found.at.part,
+                    EditKind::Clear,
+                    Arc::clone(&self.placeholder),
+                    "older than the protected tool returns",
+                )
+            })
+            .collect();
+        let Thresholds { protect, minimum } = self.thresholds;
+        if edits.is_empty() {
+            return Pruning::Nothing(Why::new(
+                "already-cleared",
+                format!("all tool returns beyond the newest {protect} tokens were cleared before"),
+            ));
+        }
+        let reclaimed: u64 = going()
+            .map(|found| found.tokens.saturating_sub(standing))
+            .sum();
+        Pruning::Edits {
+            edits,
+            prunable: going().map(|found| found.tokens).sum(),
+            reason: format!(
+                "History pruned (reclaimed_tokens={reclaimed}): beyond the newest {protect} tokens of \
+                 tool returns, {prunable} >= {minimum}"
+            ),
+        }
+    }
+}
+
+impl Pruner for Placeholder {
+    fn moment(&self) -> Moment {
+        Moment::TurnStart
+    }
+
+    fn prune(&self, scene: &Scene<'_>) -> Pruning {
+        let needed = self.min_user_turns;
+        let messages = scene.history.iter().map(|(_, message)| &**message);
+        let turns = count_user_turns(messages, needed);
+        if turns < needed {
+            return Pruning::Nothing(Why::new(
+                "too-few-turns",
+                format!("{turns} user turns in the history, {needed} needed"),
+            ));
+        }
+        let Thresholds { protect, minimum } = self.thresholds;
+        match walk(self.returns(scene), self.thresholds) {
+            Walk::NoReturns => Pruning::Nothing(Why::new(
+                "no-tool-returns",
+                "the history has no tool returns",
+            )),
+            Walk::Protected { sum } => Pruning::Nothing(Why::new(
+                "below-threshold",
+                format!("{sum} tokens of tool returns, {protect} are protected"),
+            )),
+            Walk::BelowMinimum { prunable } => Pruning::Nothing(Why::new(
+                "below-minimum",
+                format!("{prunable} tokens could be cleared, {minimum} needed"),
+            )),
+            Walk::Prune { returns, prunable } => self.clear(scene, &returns, prunable),
+        }
+    }
+}
+
+/// The tool return in a part: a result that a tool gave. A refusal that asks the model to try again is
+/// a part of another kind in pydantic-ai, and a tool that has not finished has given nothing.
+pub fn return_of(part: &Part) -> Option<&ToolResult> {
+    match &part.kind {
+        PartKind::Result(result) => match result.status {
+            ResultStatus::Completed | ResultStatus::Error => Some(result),
+            ResultStatus::Retry | ResultStatus::Pending | ResultStatus::Running => None,
+        },
+        _ => None,
+    }
+}
+
+/// User turns of a history, counted up to `enough`. Messages that were one in the recorder's store
+/// count once.
+pub fn count_user_turns<'a>(messages: impl IntoIterator<Item = &'a Message>, enough: u64) -> u64 {
+    let mut turns = 0;
+    let mut counted = None;
+    for message in messages {
+        if turns >= enough {
+            break;
+        }
+        let same = message.record.is_some() && message.record == counted;
+        if message.role == Role::User && !message.is_entry() && !same {
+            turns += 1;
+            counted = message.record;
+        }
+    }
+    turns
+}

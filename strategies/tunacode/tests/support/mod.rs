@@ -1,0 +1,99 @@
+//! Conversations under a tunacode preset, and the stage run on them beneath the guards.
+
+use foldback_core::config::{Document, Options, compile, compile_preset};
+use foldback_core::conversation::Conversation;
+use foldback_core::log::Message;
+use foldback_core::moment::{Moment, Trigger};
+use foldback_core::registry::Registry;
+use foldback_core::stage::{Pruning, Scene};
+use foldback_core::strategy::Strategy;
+use foldback_core::{Frame, Limits};
+use std::sync::Arc;
+
+/// The registry with what the presets need.
+pub(crate) fn registry() -> Registry {
+    Registry::of([
+        &foldback_stages::REGISTRATION,
+        &foldback_tunacode::REGISTRATION,
+    ])
+    .expect("no two stages have one name")
+}
+
+/// A shipped preset.
+pub(crate) fn preset(name: &str) -> Strategy {
+    compile_preset(&registry(), name, Options::default())
+        .expect("a shipped preset compiles")
+        .strategy
+}
+
+/// A file of a user.
+pub(crate) fn user_file(toml: &str) -> Strategy {
+    let document = Document::parse("test.toml", toml).expect("valid TOML");
+    compile(&registry(), document, Options::default())
+        .expect("the file compiles")
+        .strategy
+}
+
+/// A conversation with these messages.
+pub(crate) fn conversation(
+    strategy: Strategy,
+    messages: impl IntoIterator<Item = Message>,
+) -> Conversation {
+    let mut conversation = Conversation::new(
+        Arc::new(strategy),
+        Limits::default(),
+        Frame::default(),
+        Default::default(),
+    );
+    for message in messages {
+        conversation.append(message);
+    }
+    conversation
+}
+
+/// What the strategy's first pruner proposes, beneath the guards.
+pub(crate) fn prune(conversation: &Conversation) -> Pruning {
+    let strategy = conversation.strategy();
+    let scene = Scene {
+        moment: Moment::TurnStart,
+        trigger: Trigger::Auto,
+        history: conversation.history(),
+        view: conversation.view(),
+        meter: conversation.meter(0),
+        frame: conversation.frame(),
+        limits: conversation.limits(),
+        model: None,
+        decision: None,
+        instructions: &[],
+        services: conversation.services(),
+    };
+    strategy.pruners[0].stage.prune(&scene)
+}
+
+/// Positions that a proposal clears, oldest first; empty for none.
+pub(crate) fn cleared(pruning: &Pruning) -> Vec<usize> {
+    let mut positions: Vec<usize> = match pruning {
+        Pruning::Edits { edits, .. } => edits.iter().map(|edit| edit.at.item).collect(),
+        Pruning::Nothing(_) => Vec::new(),
+    };
+    positions.sort_unstable();
+    positions
+}
+
+/// The number in `reclaimed_tokens=N` of a proposal's reason; 0 where nothing is proposed.
+pub(crate) fn reclaimed(pruning: &Pruning) -> u64 {
+    match pruning {
+        Pruning::Nothing(_) => 0,
+        Pruning::Edits { reason, .. } => reason
+            .strip_prefix("History pruned (reclaimed_tokens=")
+            .and_then(|rest| rest.split_once(')'))
+            .and_then(|(number, _)| number.parse().ok())
+            .expect("the reason is the original's log line"),
+    }
+}
+
+/// A tool return of so many tokens.
+pub(crate) fn tool_return(id: &str, tokens: u64) -> Message {
+    let text = "x".repeat(usize::try_from(tokens * 4).expect("fits"));
+    Message::tool(id, format!("call-{id}"), "read_file", text)
+}
