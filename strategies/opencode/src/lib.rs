@@ -1,1 +1,71 @@
-//! OpenCode's checkpoint flow, in three versions.
+//! OpenCode's compaction, in three versions.
+//!
+//! OpenCode keeps every message it ever stored. What the model sees is worked out anew for each
+//! request from marks on the stored messages: a timestamp on a tool part clears its output, and a
+//! user message with a compaction part, once a summary answers it, hides everything before it. The
+//! stages here are those marks, as plans:
+//!
+//! | stage | what it does |
+//! |---|---|
+//! | `opencode.overflow` | compares the usage of the last answer with the usable window ([`overflow`]) |
+//! | `opencode.prune` | clears old tool outputs when the loop has ended ([`prune`]) |
+//! | `opencode.checkpoint` | marker, summary and continue message, and the view that follows ([`checkpoint`]) |
+//!
+//! | preset | reproduces |
+//! |---|---|
+//! | `opencode` | v1.1.28 of January 2026, which the first write-ups describe |
+//! | `opencode-1.17` | v1.17.10 of June 2026: kept tail, anchored summary, `>=`, prune off |
+//! | `brutus` | the design of a Go port: bytes rounded up, prune before the summary |
+//!
+//! The algorithms are plain functions over plain inputs ([`window`], [`prune::walk`],
+//! [`boundary::filter_compacted`], [`tail::start`], [`render`]); the stages only fetch what
+//! they need. The README of this crate is the page of the presets.
+
+pub mod boundary;
+pub mod checkpoint;
+pub mod overflow;
+pub mod prune;
+pub mod render;
+pub mod request;
+pub mod stored;
+pub mod tail;
+pub mod usage;
+pub mod window;
+
+use foldback_core::registry::{PresetDescriptor, Registration, StageDescriptor};
+
+/// The stages and presets of this crate.
+pub const REGISTRATION: Registration = Registration {
+    package: env!("CARGO_PKG_NAME"),
+    version: env!("CARGO_PKG_VERSION"),
+    stages: &[
+        StageDescriptor::overflow::<overflow::OverflowConfig>(
+            "opencode.overflow",
+            "Folds when the usage of the last answer exceeds the usable window",
+        ),
+        StageDescriptor::pruner::<prune::PruneConfig>(
+            "opencode.prune",
+            "Clears old tool outputs beyond a protected amount, if enough comes together",
+        ),
+        StageDescriptor::filter::<checkpoint::CheckpointConfig>(
+            "opencode.checkpoint",
+            "Marker, summary and continue message; hides what stood before, but for a kept tail",
+        ),
+    ],
+    presets: &[
+        PresetDescriptor {
+            name: "opencode",
+            toml: include_str!("../../../configs/opencode.toml"),
+        },
+        PresetDescriptor {
+            name: "opencode-1.17",
+            toml: include_str!("../../../configs/opencode-1.17.toml"),
+        },
+        PresetDescriptor {
+            name: "brutus",
+            toml: include_str!("../../../configs/brutus.toml"),
+        },
+    ],
+};
+
+foldback_core::inventory::submit! { REGISTRATION }

@@ -1,0 +1,438 @@
+//! `opencode.checkpoint`: a marker, the summary that answers it, and a message to go on.
+//!
+//! All three become messages of the history. What the model sees afterwards is not decided here but
+//! read off the stored messages by [`filter_compacted`], the same function that restores the view of a
+//! history that was folded before it was loaded.
+//!
+//! The original stores the marker, then an empty summary, then calls the model; a crash or an error
+//! leaves them behind. Here they are written together once the summary is there, and a failure leaves
+//! nothing. A stored history may still hold such stubs, and the view filter reads them as each version
+//! did.
+
+mod entries;
+
+use crate::boundary::{Completes, Seen, filter_compacted};
+use crate::render::{Rendering, Version, to_model_messages};
+use crate::request::Cuts;
+use crate::stored::{self, StoredMessage};
+use crate::tail;
+use crate::window::{OUTPUT_TOKEN_MAX, WindowRule};
+use entries::NewEntries;
+use foldback_core::Role;
+use foldback_core::log::Message;
+use foldback_core::moment::Moment;
+use foldback_core::outcome::Why;
+use foldback_core::plan::Layout;
+use foldback_core::registry::{Invalid, StageConfig};
+use foldback_core::stage::{Arrangement, Filter, Proposal, Scene, Summary, SummaryRequest};
+use foldback_core::view::{Place, Pos};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// Whether the model is told to go on after a compaction.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Continue {
+    /// Never.
+    Never,
+    /// After every compaction that nobody asked for, even if the model had ended its answer.
+    #[default]
+    Auto,
+    /// After such a compaction, if the model was in the middle of something.
+    Unfinished,
+}
+
+/// Configuration of [`Checkpoint`]. The default is January 2026.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct CheckpointConfig {
+    /// Which summaries make a checkpoint of the marker that they answer.
+    pub completes: Completes,
+    /// Whether the request leaves out earlier checkpoints and gives the last summary apart from the messages.
+    pub anchored: bool,
+    /// Whether the request replaces files by their description and leaves out the media of tool results.
+    pub strip_media: bool,
+    /// Longest tool output in the request, in UTF-16 units; 0: whole.
+    pub tool_output_max: usize,
+    /// Turns that may be kept word for word; 0: none.
+    pub tail_turns: usize,
+    /// Tokens that the kept turns may have; unset: a quarter of the usable window, within the two limits below.
+    pub preserve_recent_tokens: Option<u64>,
+    /// Least tokens that the kept turns may have, where that is worked out.
+    pub tail_minimum: u64,
+    /// Most tokens that the kept turns may have, where that is worked out.
+    pub tail_maximum: u64,
+    /// Cap of the model's output limit, for the usable window.
+    pub output_token_max: u64,
+    /// Reserve below the input limit in tokens, for the usable window; unset: 20,000, or the output limit where that is smaller.
+    pub reserved: Option<u64>,
+    /// Whether the last prompt is put behind the summary again when the provider refused the request.
+    pub replay_on_overflow: bool,
+    /// Whether the model is told to go on.
+    #[serde(rename = "continue")]
+    pub continues: Continue,
+    /// What it is told.
+    pub continue_text: String,
+    /// What the marker shows.
+    pub marker_text: String,
+    /// Largest acceptable summary in tokens.
+    pub summary_budget: u64,
+}
+
+impl Default for CheckpointConfig {
+    fn default() -> Self {
+        Self {
+            completes: Completes::Finished,
+            anchored: false,
+            strip_media: false,
+            tool_output_max: 0,
+            tail_turns: 0,
+            preserve_recent_tokens: None,
+            tail_minimum: 2_000,
+            tail_maximum: 8_000,
+            output_token_max: OUTPUT_TOKEN_MAX,
+            reserved: None,
+            replay_on_overflow: false,
+            continues: Continue::Auto,
+            continue_text: "Continue if you have next steps".to_owned(),
+            marker_text: "What did we do so far?".to_owned(),
+            summary_budget: 4_096,
+        }
+    }
+}
+
+impl StageConfig<dyn Filter> for CheckpointConfig {
+    fn build(self) -> Result<Arc<dyn Filter>, Invalid> {
+        if self.summary_budget == 0 {
+            return Err(Invalid::new(
+                "summary_budget",
+                "must be at least 1: no summary would fit",
+            ));
+        }
+        if self.tail_minimum > self.tail_maximum {
+            return Err(Invalid::new(
+                "tail_minimum",
+                format!("is above tail_maximum ({})", self.tail_maximum),
+            ));
+        }
+        if self.output_token_max == 0 {
+            return Err(Invalid::new("output_token_max", "must be at least 1"));
+        }
+        if self.tail_turns > 0 && self.completes != Completes::Succeeded {
+            return Err(Invalid::new(
+                "tail_turns",
+                "keeps a tail, which only `completes = \"succeeded\"` puts into the view",
+            ));
+        }
+        if self.tail_turns > 0 && !self.anchored {
+            return Err(Invalid::new(
+                "tail_turns",
+                "keeps a tail, which only `anchored = true` leaves out of the request",
+            ));
+        }
+        Ok(Arc::new(Checkpoint(self)))
+    }
+}
+
+/// The filter.
+#[derive(Clone, Debug)]
+pub struct Checkpoint(CheckpointConfig);
+
+/// What becomes of the messages of the view.
+struct Selection {
+    /// What the summary stands for, in order.
+    head: Vec<StoredMessage>,
+    /// The first message of the kept tail.
+    tail_start: Option<Pos>,
+    /// The prompt that is put behind the summary again.
+    replay: Option<Pos>,
+    /// The last summary, where it is given apart.
+    previous: Option<String>,
+}
+
+impl Filter for Checkpoint {
+    fn restore(&self, scene: &Scene<'_>) -> Option<Layout> {
+        let stored = stored::stored_messages(scene.history);
+        let seen = stored::seen_all(scene.history, &stored);
+        let order = filter_compacted(&seen, self.0.completes);
+        if order.len() == stored.len() && order.is_sorted() {
+            return None;
+        }
+        Some(layout(&stored, &order, scene.history.len()))
+    }
+
+    fn propose(&self, scene: &Scene<'_>) -> Result<Proposal, Why> {
+        let selection = self.select(scene);
+        let cuts = Cuts {
+            strip_media: self.0.strip_media,
+            max_output: (self.0.tool_output_max > 0).then_some(self.0.tool_output_max),
+        };
+        let messages: Vec<Arc<Message>> = selection
+            .head
+            .iter()
+            .flat_map(|unit| &unit.items)
+            .map(|pos| {
+                let shown = scene.view.show_item(scene.history, *pos);
+                Arc::new(cuts.apply(shown.to_message()))
+            })
+            .collect();
+        if messages.iter().all(|message| message.is_entry()) {
+            return Err(Why::new(
+                "nothing-to-fold",
+                "the view holds nothing besides what compaction wrote",
+            ));
+        }
+        let entries = NewEntries::of(&self.0, scene, selection.tail_start, selection.replay);
+        let (style, marker) = if self.0.anchored {
+            ("opencode.anchored", None)
+        } else {
+            // January showed the summarizer the marker as well.
+            let marker = entries.marker("request-marker".to_owned());
+            ("opencode.checkpoint", Some(Arc::new(marker)))
+        };
+        let mut reasons = vec![format!("{} messages are summarised", messages.len())];
+        if let Some(start) = selection.tail_start {
+            reasons.push(format!(
+                "kept from message {} on, within {} tokens",
+                scene.history.message(start).id,
+                self.tail_budget(scene)
+            ));
+        }
+        if let Some(replay) = selection.replay {
+            reasons.push(format!(
+                "prompt {} is put behind the summary again",
+                scene.history.message(replay).id
+            ));
+        }
+        Ok(Proposal {
+            requests: vec![SummaryRequest {
+                name: "checkpoint".to_owned(),
+                style: style.to_owned(),
+                messages: messages.into_iter().chain(marker).collect(),
+                previous: selection.previous,
+                instructions: scene.instructions.to_vec(),
+                budget: self.0.summary_budget,
+                estimator: Arc::clone(scene.estimator()),
+                ready: None,
+            }],
+            reasons,
+        })
+    }
+
+    fn arrange(
+        &self,
+        scene: &Scene<'_>,
+        _proposal: &Proposal,
+        summaries: &[Option<Summary>],
+    ) -> Result<Arrangement, Why> {
+        let selection = self.select(scene);
+        let summary = summaries.first().and_then(Option::as_ref);
+        let entries =
+            NewEntries::of(&self.0, scene, selection.tail_start, selection.replay).write(summary);
+
+        let mut stored = stored::stored_messages(scene.history);
+        let mut seen = stored::seen_all(scene.history, &stored);
+        for (offset, entry) in entries.iter().enumerate() {
+            seen.push(stored::seen(&[entry]));
+            stored.push(StoredMessage {
+                role: entry.role,
+                items: vec![scene.history.len() + offset],
+            });
+        }
+        let order = filter_compacted(&seen, self.0.completes);
+        let layout = layout(&stored, &order, scene.history.len() + entries.len());
+        Ok(Arrangement {
+            entries,
+            layout,
+            edits: Vec::new(),
+            reasons: Vec::new(),
+            tables: BTreeMap::new(),
+        })
+    }
+}
+
+impl Checkpoint {
+    fn select(&self, scene: &Scene<'_>) -> Selection {
+        let all = stored::stored_messages(scene.history);
+        let seen = stored::seen_all(scene.history, &all);
+        let view = conversation_units(scene, &all);
+        if !self.0.anchored {
+            return Selection {
+                head: view.iter().map(|unit| all[*unit].clone()).collect(),
+                tail_start: None,
+                replay: None,
+                previous: None,
+            };
+        }
+        let shown: Vec<Seen<'_>> = view.iter().map(|unit| seen[*unit]).collect();
+        let checkpoints = self.0.completes.checkpoints(&shown);
+        let previous = checkpoints
+            .iter()
+            .rev()
+            .find(|index| shown[**index].summary)
+            .map(|index| said(scene, &all[view[*index]]))
+            .filter(|text| !text.is_empty());
+        let mut rest: Vec<usize> = view
+            .iter()
+            .enumerate()
+            .filter(|(index, _)| !checkpoints.contains(index))
+            .map(|(_, unit)| *unit)
+            .collect();
+        let is_prompt = |unit: &usize| seen[*unit].user && !seen[*unit].marker;
+        let mut replay = None;
+        if self.0.replay_on_overflow && scene.moment == Moment::ProviderOverflow {
+            let last = rest.iter().rposition(is_prompt);
+            // Without an earlier prompt there would be nothing to summarise.
+            if let Some(at) = last.filter(|at| rest[..*at].iter().any(is_prompt)) {
+                replay = Some(all[rest[at]].first());
+                rest.truncate(at);
+            }
+        }
+        let begins: Vec<bool> = rest.iter().map(is_prompt).collect();
+        let mut units: Vec<StoredMessage> = rest.iter().map(|unit| all[*unit].clone()).collect();
+        let start = self.tail(scene, &units, &begins);
+        let tail_start = start.map(|start| units[start].first());
+        units.truncate(start.unwrap_or(units.len()));
+        Selection {
+            head: units,
+            tail_start,
+            replay,
+            previous,
+        }
+    }
+
+    /// Where the kept tail starts, as an index into `units`.
+    fn tail(
+        &self,
+        scene: &Scene<'_>,
+        units: &[StoredMessage],
+        begins_turn: &[bool],
+    ) -> Option<usize> {
+        let turns = tail::turns(begins_turn);
+        let mut rendered: Vec<Option<String>> = vec![None; units.len()];
+        tail::start(
+            &turns,
+            self.0.tail_turns,
+            self.tail_budget(scene),
+            |range| {
+                let mut json = String::from("[");
+                for index in range {
+                    let unit =
+                        rendered[index].get_or_insert_with(|| rendered_json(scene, &units[index]));
+                    if !unit.is_empty() {
+                        if json.len() > 1 {
+                            json.push(',');
+                        }
+                        json.push_str(unit);
+                    }
+                }
+                json.push(']');
+                scene.estimator().text(&json)
+            },
+        )
+    }
+
+    fn tail_budget(&self, scene: &Scene<'_>) -> u64 {
+        self.0.preserve_recent_tokens.unwrap_or_else(|| {
+            let window = WindowRule {
+                output_token_max: self.0.output_token_max,
+                input_headroom: true,
+                reserved: self.0.reserved,
+            };
+            let usable = u64::try_from(window.usable(scene.limits)).unwrap_or(0);
+            tail::budget(usable, self.0.tail_minimum, self.0.tail_maximum)
+        })
+    }
+}
+
+/// The stored messages that the view shows, in its order, without instructions of the harness: those
+/// are never summarised.
+fn conversation_units(scene: &Scene<'_>, all: &[StoredMessage]) -> Vec<usize> {
+    let mut unit_of: Vec<Option<usize>> = vec![None; scene.history.len()];
+    for (index, unit) in all.iter().enumerate() {
+        for pos in unit.items.iter().filter(|_| unit.role != Role::System) {
+            unit_of[*pos] = Some(index);
+        }
+    }
+    let mut met = vec![false; all.len()];
+    let mut units = Vec::new();
+    for place in scene.places() {
+        let unit = match place {
+            Place::Item(pos) => unit_of[*pos],
+            Place::Insert(_) => None,
+        };
+        if let Some(unit) = unit.filter(|unit| !std::mem::replace(&mut met[*unit], true)) {
+            units.push(unit);
+        }
+    }
+    units
+}
+
+/// What a stored message says, as text.
+fn said(scene: &Scene<'_>, unit: &StoredMessage) -> String {
+    let texts: Vec<String> = unit
+        .items
+        .iter()
+        .map(|pos| scene.history.message(*pos).said())
+        .filter(|text| !text.trim().is_empty())
+        .collect();
+    texts.join("\n")
+}
+
+/// The rendered messages of a stored message as JSON, separated by commas; empty where it renders to
+/// nothing.
+fn rendered_json(scene: &Scene<'_>, unit: &StoredMessage) -> String {
+    let rendering = Rendering {
+        version: Version::V1_17,
+        ..Rendering::default()
+    };
+    let messages = to_model_messages(
+        scene.history,
+        scene.view,
+        std::slice::from_ref(unit),
+        rendering,
+    );
+    let json: Vec<String> = messages
+        .iter()
+        .filter_map(|message| serde_json::to_string(message).ok())
+        .collect();
+    json.join(",")
+}
+
+/// The layout that shows these stored messages in this order. Instructions of the harness stay in
+/// front even where the messages around them are hidden: OpenCode keeps them apart from the messages.
+/// `len` is the number of messages in the history once everything is in it.
+fn layout(stored: &[StoredMessage], order: &[usize], len: usize) -> Layout {
+    let is_hidden_system =
+        |index: &usize| stored[*index].role == Role::System && !order.contains(index);
+    let mut positions: Vec<Pos> = (0..stored.len())
+        .filter(is_hidden_system)
+        .flat_map(|index| stored[index].items.iter().copied())
+        .collect();
+    // Within a run that is in stored order the messages stay as they are, even where a late result
+    // stands behind the next stored message.
+    for run in order.chunk_by(|a, b| a < b) {
+        let mut items: Vec<Pos> = run
+            .iter()
+            .flat_map(|index| stored[*index].items.iter().copied())
+            .collect();
+        items.sort_unstable();
+        positions.extend(items);
+    }
+    let mut live: Vec<Pos> = stored
+        .iter()
+        .flat_map(|unit| unit.items.iter().copied())
+        .collect();
+    live.sort_unstable();
+    let in_tail = positions
+        .iter()
+        .rev()
+        .zip(live.iter().rev())
+        .take_while(|(shown, live)| shown == live)
+        .count();
+    let (front, tail) = positions.split_at(positions.len() - in_tail);
+    let tail_from = tail.first().copied().unwrap_or(len);
+    Layout::of_positions(front.iter().copied(), tail_from)
+}

@@ -1,0 +1,235 @@
+//! `opencode.overflow`: has the last answer filled the usable window?
+//!
+//! OpenCode looks at the usage that came with an answer, never at an estimate. It looks twice: when a
+//! step of the loop has finished, and before a request goes out, in case the history was stored by an
+//! earlier run. From 1.2.15 on a request that the provider refused for its length folds as well, and
+//! since 1.16 `auto = false` holds for that too.
+
+use crate::window::{OUTPUT_TOKEN_MAX, WindowRule};
+use foldback_core::Limits;
+use foldback_core::log::Usage;
+use foldback_core::moment::Moment;
+use foldback_core::registry::{Invalid, StageConfig};
+use foldback_core::stage::{Decision, OverflowPolicy, Pressure};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::sync::Arc;
+
+/// How the count is compared with the usable window.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub enum Comparison {
+    /// Folds above the usable window (until January 2026).
+    #[default]
+    #[serde(rename = ">")]
+    Above,
+    /// Folds at the usable window already (from February 2026 on).
+    #[serde(rename = ">=")]
+    AtLeast,
+}
+
+impl Comparison {
+    fn holds(self, count: i128, usable: i128) -> bool {
+        match self {
+            Self::Above => count > usable,
+            Self::AtLeast => count >= usable,
+        }
+    }
+
+    fn as_str(self, holds: bool) -> &'static str {
+        match (self, holds) {
+            (Self::Above, true) => ">",
+            (Self::Above, false) => "<=",
+            (Self::AtLeast, true) => ">=",
+            (Self::AtLeast, false) => "<",
+        }
+    }
+}
+
+/// A class of tokens in the usage of an answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum TokenClass {
+    /// Input without what the cache held or took in.
+    Input,
+    /// Input read from the cache.
+    CacheRead,
+    /// Input written to the cache.
+    CacheWrite,
+    /// Generated tokens without reasoning.
+    Output,
+    /// Reasoning.
+    Reasoning,
+}
+
+impl TokenClass {
+    fn of(self, usage: &Usage) -> u64 {
+        match self {
+            Self::Input => usage.uncached,
+            Self::CacheRead => usage.cache_read,
+            Self::CacheWrite => usage.cache_write,
+            Self::Output => usage.output,
+            Self::Reasoning => usage.reasoning,
+        }
+    }
+}
+
+/// Configuration of [`Overflow`]. The default is January 2026.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct OverflowConfig {
+    /// Whether to fold at all; off means off at every moment.
+    pub auto: bool,
+    /// How the count is compared with the usable window.
+    pub comparison: Comparison,
+    /// Whether the provider's own total counts where it gave one, instead of `counts`.
+    pub provider_total: bool,
+    /// Which classes of usage make up the count.
+    pub counts: Vec<TokenClass>,
+    /// Cap of the model's output limit, and its value where none is known.
+    pub output_token_max: u64,
+    /// Whether a reserve is taken off the input limit of models that have one.
+    pub input_headroom: bool,
+    /// That reserve in tokens; unset: 20,000, or the output limit where that is smaller.
+    pub reserved: Option<u64>,
+    /// Whether a request that the provider refused for its length folds too.
+    pub provider_overflow: bool,
+}
+
+impl Default for OverflowConfig {
+    fn default() -> Self {
+        Self {
+            auto: true,
+            comparison: Comparison::Above,
+            provider_total: false,
+            // The log keeps reasoning apart from output; January's own output contained it.
+            counts: vec![
+                TokenClass::Input,
+                TokenClass::CacheRead,
+                TokenClass::Output,
+                TokenClass::Reasoning,
+            ],
+            output_token_max: OUTPUT_TOKEN_MAX,
+            input_headroom: false,
+            reserved: None,
+            provider_overflow: false,
+        }
+    }
+}
+
+impl StageConfig<dyn OverflowPolicy> for OverflowConfig {
+    fn build(self) -> Result<Arc<dyn OverflowPolicy>, Invalid> {
+        Ok(Arc::new(self.checked()?))
+    }
+}
+
+impl OverflowConfig {
+    /// Checks the values and makes the policy.
+    pub fn checked(self) -> Result<Overflow, Invalid> {
+        if self.output_token_max == 0 {
+            return Err(Invalid::new(
+                "output_token_max",
+                "must be at least 1: it stands for the output limit of models that give none",
+            ));
+        }
+        if self.counts.is_empty() {
+            return Err(Invalid::new(
+                "counts",
+                "names no class of tokens, so nothing would ever be counted; name at least `input`",
+            ));
+        }
+        if self.reserved.is_some() && !self.input_headroom {
+            return Err(Invalid::new(
+                "reserved",
+                "has no effect without `input_headroom = true`",
+            ));
+        }
+        Ok(Overflow(self))
+    }
+}
+
+/// The policy.
+#[derive(Clone, Debug)]
+pub struct Overflow(OverflowConfig);
+
+impl Overflow {
+    fn window(&self) -> WindowRule {
+        WindowRule {
+            output_token_max: self.0.output_token_max,
+            input_headroom: self.0.input_headroom,
+            reserved: self.0.reserved,
+        }
+    }
+
+    /// The tokens that count.
+    pub fn count(&self, usage: &Usage) -> u64 {
+        usage
+            .total
+            .filter(|total| self.0.provider_total && *total > 0)
+            .unwrap_or_else(|| self.0.counts.iter().map(|class| class.of(usage)).sum())
+    }
+
+    /// Whether an answer with this usage has filled the window of a model with these limits.
+    pub fn on_usage(&self, usage: &Usage, limits: Limits) -> Decision {
+        if !self.0.auto {
+            return Decision::off("automatic compaction is off");
+        }
+        if limits.context == 0 {
+            return Decision::off("the model's window is not known");
+        }
+        let count = self.count(usage);
+        let usable = self.window().usable(limits);
+        let fold = self
+            .0
+            .comparison
+            .holds(i128::from(count), i128::from(usable));
+        Decision {
+            fold,
+            count,
+            trigger: u64::try_from(usable).unwrap_or(0),
+            target: None,
+            floor: None,
+            reason: format!(
+                "{count} {} {usable} ({})",
+                self.0.comparison.as_str(fold),
+                self.window().describe(limits)
+            ),
+        }
+    }
+}
+
+impl OverflowPolicy for Overflow {
+    fn moments(&self) -> &'static [Moment] {
+        if self.0.provider_overflow {
+            &[Moment::CallStart, Moment::StepEnd, Moment::ProviderOverflow]
+        } else {
+            &[Moment::CallStart, Moment::StepEnd]
+        }
+    }
+
+    fn decide(&self, pressure: &Pressure<'_>) -> Decision {
+        if !self.0.auto {
+            return Decision::off("automatic compaction is off");
+        }
+        if pressure.moment == Moment::ProviderOverflow {
+            return Decision {
+                fold: true,
+                ..Decision::off("the provider refused the request for its length")
+            };
+        }
+        match pressure.usage {
+            Some(reading) => self.on_usage(&reading.usage, pressure.limits),
+            None => Decision::off("no usage of a last answer is known"),
+        }
+    }
+
+    fn refuses(&self, limits: Limits) -> Option<String> {
+        let usable = self.window().usable(limits);
+        (self.0.auto && limits.context > 0 && usable <= 0).then(|| {
+            format!(
+                "leaves a usable window of {usable} tokens ({}), so every answer would overflow; \
+                 give a larger window or a smaller output limit",
+                self.window().describe(limits)
+            )
+        })
+    }
+}

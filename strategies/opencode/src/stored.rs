@@ -1,0 +1,118 @@
+//! The history in OpenCode's units.
+//!
+//! OpenCode stores a call and its result in one part, and everything a model did for one request (in
+//! older sessions for several) in one message. The log has a message per answer and one per result;
+//! here they are put together again, so that a boundary never falls inside of one.
+
+use crate::boundary::Seen;
+use foldback_core::Role;
+use foldback_core::history::History;
+use foldback_core::log::{EntryKind, Marker, Message, PartKind};
+use foldback_core::view::Pos;
+
+/// A message as OpenCode would store it: positions in the history, ascending, the first one names it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StoredMessage {
+    /// Who speaks; never a tool.
+    pub role: Role,
+    /// Its messages in the history.
+    pub items: Vec<Pos>,
+}
+
+impl StoredMessage {
+    /// The position that names it.
+    pub fn first(&self) -> Pos {
+        self.items.first().copied().unwrap_or(0)
+    }
+}
+
+/// All stored messages, in stored order.
+pub fn stored_messages(history: &History) -> Vec<StoredMessage> {
+    let mut stored: Vec<StoredMessage> = Vec::new();
+    let mut unit_of: Vec<Option<usize>> = vec![None; history.len()];
+    for (pos, message) in history.iter() {
+        let unit = match message.role {
+            Role::Tool => {
+                let first = history.group(history.group_of(pos)).items.first();
+                // A result whose call is not there stays with what it followed.
+                first
+                    .and_then(|first| unit_of[*first])
+                    .or(stored.len().checked_sub(1))
+            }
+            Role::Assistant => stored
+                .len()
+                .checked_sub(1)
+                .filter(|last| continues(history.message(stored[*last].first()), message)),
+            Role::User | Role::System => None,
+        };
+        let unit = unit.unwrap_or_else(|| {
+            let role = match message.role {
+                Role::Tool => Role::Assistant,
+                role => role,
+            };
+            stored.push(StoredMessage {
+                role,
+                items: Vec::new(),
+            });
+            stored.len() - 1
+        });
+        stored[unit].items.push(pos);
+        unit_of[pos] = Some(unit);
+    }
+    stored
+}
+
+/// Whether an answer is a further step of the stored message before it.
+fn continues(first: &Message, message: &Message) -> bool {
+    first.role == Role::Assistant
+        && first.origin == message.origin
+        && first.record.is_some()
+        && first.record == message.record
+}
+
+/// What the view filter needs to know of a stored message, given its messages in order.
+pub fn seen<'a>(messages: &[&'a Message]) -> Seen<'a> {
+    let Some(first) = messages.first() else {
+        return Seen::default();
+    };
+    let answers = || {
+        messages
+            .iter()
+            .filter_map(|message| message.answer.as_ref())
+    };
+    let marker = marker_of(first);
+    let user = first.role == Role::User;
+    Seen {
+        id: &first.id,
+        user,
+        summary: first.is_entry_of(EntryKind::Summary),
+        parent: first.parent.as_deref(),
+        finished: !user && answers().any(|answer| answer.finish.is_some()),
+        failed: answers().any(|answer| answer.error.is_some()),
+        marker: marker.is_some(),
+        tail_start: marker.and_then(|marker| marker.tail_start.as_deref()),
+    }
+}
+
+/// The marker in a message.
+pub fn marker_of(message: &Message) -> Option<&Marker> {
+    message.parts.iter().find_map(|part| match &part.kind {
+        PartKind::Marker(marker) => Some(marker),
+        _ => None,
+    })
+}
+
+/// What the view filter needs to know of each stored message.
+pub fn seen_all<'a>(history: &'a History, stored: &[StoredMessage]) -> Vec<Seen<'a>> {
+    stored
+        .iter()
+        .map(|unit| {
+            let messages: Vec<&Message> = unit
+                .items
+                .iter()
+                .map(|pos| &**history.message(*pos))
+                .collect();
+            seen(&messages)
+        })
+        .collect()
+}
