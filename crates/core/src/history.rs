@@ -35,6 +35,9 @@ pub struct History {
     /// The group that a call id was last seen in. Recordings do repeat ids; the latest call wins.
     open_calls: HashMap<String, GroupId>,
     by_id: HashMap<String, Pos>,
+    /// By position, the last message of any group that begins there or before: a cut is clean where
+    /// nothing before it reaches across.
+    reach: Vec<Pos>,
     log_len: usize,
 }
 
@@ -54,6 +57,12 @@ impl History {
             self.groups.push(Group { items: Vec::new() });
             self.groups.len() - 1
         });
+        let first = self.groups[group].items.first().copied().unwrap_or(pos);
+        for reach in self.reach.iter_mut().skip(first) {
+            *reach = (*reach).max(pos);
+        }
+        self.reach
+            .push(self.reach.last().map_or(pos, |reach| pos.max(*reach)));
         self.groups[group].items.push(pos);
         for call_id in message.call_ids() {
             self.open_calls.insert(call_id.to_owned(), group);
@@ -142,15 +151,11 @@ impl History {
         &self.groups
     }
 
-    /// Whether a cut before `pos` would leave a call on one side and its result on the other.
+    /// Whether a cut before `pos` would leave a call on one side and a result of it on the other.
     pub fn splits_group(&self, pos: Pos) -> bool {
-        // A group opens with its call, so only a message that is not first in its group can be cut off.
-        self.items.get(pos).is_some_and(|item| {
-            self.groups[item.group]
-                .items
-                .first()
-                .is_some_and(|first| *first < pos)
-        })
+        pos.checked_sub(1)
+            .and_then(|before| self.reach.get(before))
+            .is_some_and(|reach| *reach >= pos)
     }
 
     pub(crate) fn withdraw(&mut self, pos: Pos) {

@@ -95,8 +95,7 @@ impl Meter {
     }
 
     pub(crate) fn set_frame(&mut self, frame: &Frame) {
-        self.frame =
-            self.estimator.per_request() + frame.tokens(|text| self.estimator.text(text));
+        self.frame = self.estimator.per_request() + frame.tokens(|text| self.estimator.text(text));
     }
 
     pub(crate) fn append(&mut self, message: &Message) {

@@ -1,0 +1,359 @@
+//! Strategy files: what is accepted, what is refused, and where each error points.
+
+use foldback_core::Limits;
+use foldback_core::config::{Compiled, ConfigErrors, Document, Options, compile, compile_preset};
+use foldback_core::log::Message;
+use foldback_core::moment::Moment;
+use foldback_core::outcome::Why;
+use foldback_core::registry::{
+    Invalid, PresetDescriptor, Registration, Registry, RegistryError, StageConfig, StageDescriptor,
+};
+use foldback_core::stage::{Decision, Estimator, OverflowPolicy, Pressure, Pruner, Pruning, Scene};
+use schemars::JsonSchema;
+use serde::Deserialize;
+use std::sync::Arc;
+
+/// Counts characters.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+struct Letters {
+    /// Divisor.
+    per_token: u64,
+}
+
+impl Default for Letters {
+    fn default() -> Self {
+        Self { per_token: 4 }
+    }
+}
+
+#[derive(Debug)]
+struct LettersEstimator(Arc<str>, u64);
+
+impl Estimator for LettersEstimator {
+    fn id(&self) -> &Arc<str> {
+        &self.0
+    }
+
+    fn text(&self, text: &str) -> u64 {
+        text.len() as u64 / self.1
+    }
+
+    fn overhead(&self, _: &Message) -> u64 {
+        0
+    }
+}
+
+impl StageConfig<dyn Estimator> for Letters {
+    fn build(self) -> Result<Arc<dyn Estimator>, Invalid> {
+        if self.per_token == 0 {
+            return Err(Invalid::new("per_token", "must be at least 1"));
+        }
+        Ok(Arc::new(LettersEstimator("letters".into(), self.per_token)))
+    }
+}
+
+/// Clears nothing.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+struct Idle {
+    /// Tokens that are protected.
+    protect_tokens: u64,
+    /// Text that stands for what was cleared.
+    placeholder: String,
+}
+
+impl Pruner for Idle {
+    fn moment(&self) -> Moment {
+        Moment::TurnStart
+    }
+
+    fn prune(&self, _: &Scene<'_>) -> Pruning {
+        Pruning::Nothing(Why::new("idle", self.placeholder.clone()))
+    }
+}
+
+impl StageConfig<dyn Pruner> for Idle {
+    fn build(self) -> Result<Arc<dyn Pruner>, Invalid> {
+        Ok(Arc::new(self))
+    }
+}
+
+/// Folds over a share of the window.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+struct Over {
+    /// Switched on.
+    auto: bool,
+    /// Tokens kept free.
+    reserve: u64,
+}
+
+impl OverflowPolicy for Over {
+    fn moments(&self) -> &'static [Moment] {
+        &[Moment::CallStart]
+    }
+
+    fn decide(&self, _: &Pressure<'_>) -> Decision {
+        Decision::off("never")
+    }
+
+    fn refuses(&self, limits: Limits) -> Option<String> {
+        (limits.context <= self.reserve).then(|| "nothing could ever fit".to_owned())
+    }
+}
+
+impl StageConfig<dyn OverflowPolicy> for Over {
+    fn build(self) -> Result<Arc<dyn OverflowPolicy>, Invalid> {
+        Ok(Arc::new(self))
+    }
+}
+
+const BASE: &str = r#"name = "base"
+description = "what others change"
+aliases = ["basis"]
+
+[window]
+context = 10_000
+
+[estimator]
+use = "letters"
+per_token = 4
+
+[[pruner]]
+use = "idle"
+protect_tokens = 2_000
+placeholder = "[cleared]"
+
+[overflow]
+use = "over"
+auto = true
+"#;
+
+const REGISTRATION: Registration = Registration {
+    package: "test",
+    version: "0",
+    stages: &[
+        StageDescriptor::estimator::<Letters>("letters", "Counts characters"),
+        StageDescriptor::pruner::<Idle>("idle", "Clears nothing"),
+        StageDescriptor::overflow::<Over>("over", "Folds over a share of the window"),
+    ],
+    presets: &[PresetDescriptor {
+        name: "base",
+        toml: BASE,
+    }],
+};
+
+fn registry() -> Registry {
+    Registry::of([&REGISTRATION]).unwrap()
+}
+
+fn check(text: &str) -> Result<Compiled, ConfigErrors> {
+    compile(
+        &registry(),
+        Document::parse("mine.toml", text)?,
+        Options::default(),
+    )
+}
+
+#[test]
+fn errors_point_at_their_place_and_come_all_at_once() {
+    // What is written, and what each error must hold, in order.
+    let cases: &[(&str, &str, &[&str])] = &[
+        (
+            "a misspelt field and a wrong type",
+            "name = \"x\"\n[estimator]\nuse = \"letters\"\nper_tokn = 3\n[[pruner]]\nuse = \"idle\"\nprotect_tokens = \"many\"\n",
+            &[
+                "mine.toml:4:1: `estimator.per_tokn`: is not known here; did you mean `per_token`?",
+                "mine.toml:7:18: `pruner[0].protect_tokens`: invalid type: string \"many\", expected u64",
+            ],
+        ),
+        (
+            "an unknown stage",
+            "name = \"x\"\n[estimator]\nuse = \"leters\"\n",
+            &[
+                "mine.toml:3:7: `estimator.use`: no estimator stage is called `leters`; did you mean `letters`?",
+            ],
+        ),
+        (
+            "a value that the stage refuses",
+            "name = \"x\"\n[estimator]\nuse = \"letters\"\nper_token = 0\n",
+            &["mine.toml:4:13: `estimator.per_token`: must be at least 1"],
+        ),
+        (
+            "an unknown section",
+            "name = \"x\"\n[estimator]\nuse = \"letters\"\n[overfow]\nuse = \"over\"\n",
+            &["mine.toml:4:2: `overfow`: is not known here; did you mean `overflow`?"],
+        ),
+        (
+            "no name and no estimator",
+            "description = \"x\"\n",
+            &["`estimator`: is missing", "`name`: is missing"],
+        ),
+        (
+            "a moment that does not exist",
+            "extends = \"base\"\n[[pruner]]\nuse = \"idle\"\nwhen = \"turn-strat\"\n",
+            &["mine.toml:4:8: `pruner[0].when`: is no moment; did you mean `turn-start`?"],
+        ),
+        (
+            "a window in which nothing fits",
+            "extends = \"base\"\n[window]\ncontext = 500\n[overflow]\nreserve = 500\n",
+            &["mine.toml:2:1: `window`: nothing could ever fit"],
+        ),
+        ("broken TOML", "name = \n", &["mine.toml:1:"]),
+        (
+            "extending what does not exist",
+            "extends = \"bsae\"\n",
+            &["mine.toml:1:11: `extends`: `bsae`: no preset has this name; did you mean `base`?"],
+        ),
+    ];
+    for (what, text, expected) in cases {
+        let errors = check(text).expect_err(what);
+        let shown: Vec<String> = errors.0.iter().map(ToString::to_string).collect();
+        assert_eq!(shown.len(), expected.len(), "{what}: {shown:#?}");
+        for (error, expected) in shown.iter().zip(*expected) {
+            assert!(
+                error.contains(expected),
+                "{what}:\n  {error}\nlacks\n  {expected}"
+            );
+        }
+    }
+}
+
+#[test]
+fn a_file_that_extends_says_only_what_changes() {
+    let compiled = check(
+        "name = \"mine\"\nextends = \"base\"\n[[pruner]]\nuse = \"idle\"\nprotect_tokens = 4_000\n",
+    )
+    .unwrap();
+    let pruner = &compiled.root.get("pruner").unwrap().elements()[0];
+    let place = |key: &str| {
+        let node = pruner.get(key).unwrap();
+        (
+            node.to_value(),
+            node.place.source.to_string(),
+            node.place.line,
+        )
+    };
+    assert_eq!(
+        place("protect_tokens"),
+        (4_000.into(), "mine.toml".to_owned(), 5)
+    );
+    assert_eq!(
+        place("placeholder"),
+        ("[cleared]".into(), "base".to_owned(), 15)
+    );
+    assert_eq!(compiled.strategy.preset_limits, Limits::new(10_000, 0));
+    assert_eq!(compiled.strategy.user_limits, Limits::default());
+    assert_eq!(compiled.strategy.name, "mine");
+    assert!(
+        compiled.header.aliases.is_empty(),
+        "aliases are not inherited"
+    );
+}
+
+#[test]
+fn a_section_whose_use_changes_inherits_nothing() {
+    let compiled = check("extends = \"base\"\n[overflow]\nuse = \"none\"\n").unwrap();
+    assert!(compiled.strategy.overflow.is_none());
+    let compiled =
+        check("extends = \"base\"\n[[pruner]]\nuse = \"idle\"\nenabled = false\n").unwrap();
+    assert!(compiled.strategy.pruners.is_empty());
+}
+
+#[test]
+fn presets_are_found_by_name_and_alias() {
+    for name in ["base", "basis"] {
+        let compiled = compile_preset(&registry(), name, Options::default()).unwrap();
+        assert_eq!(compiled.strategy.name, "base");
+    }
+    let error = compile_preset(&registry(), "bass", Options::default())
+        .unwrap_err()
+        .to_string();
+    assert!(error.contains("did you mean `base`?"), "{error}");
+}
+
+#[test]
+fn environment_variables_are_read_only_when_asked() {
+    let text = "name = \"x\"\nextends = \"base\"\n\
+                [[env]]\nname = \"NO_AUTO\"\nsets = \"overflow.auto\"\nto = false\n\
+                [[env]]\nname = \"PROTECT\"\nsets = \"pruner.idle.protect_tokens\"\n";
+    let env = |name: &str| match name {
+        "NO_AUTO" => Some("1".to_owned()),
+        "PROTECT" => Some("77".to_owned()),
+        _ => None,
+    };
+    let options = Options {
+        env: Some(&env),
+        ..Options::default()
+    };
+    let document = Document::parse("mine.toml", text).unwrap();
+    let with = compile(&registry(), document.clone(), options).unwrap();
+    let value = |compiled: &Compiled, path: &str| compiled.root.at(path).unwrap().to_value();
+    assert_eq!(value(&with, "overflow.auto"), false);
+    assert_eq!(value(&with, "pruner[0].protect_tokens"), 77);
+    assert_eq!(with.env.len(), 2);
+    let without = compile(&registry(), document, Options::default()).unwrap();
+    assert_eq!(value(&without, "overflow.auto"), true);
+}
+
+#[test]
+fn a_circle_of_files_is_refused() {
+    let read = |name: &str| match name {
+        "a.toml" => Ok("extends = \"b.toml\"\n".to_owned()),
+        _ => Ok("extends = \"a.toml\"\n".to_owned()),
+    };
+    let options = Options {
+        read_file: Some(&read),
+        ..Options::default()
+    };
+    let document = Document::parse("a.toml", "extends = \"b.toml\"\n").unwrap();
+    let error = compile(&registry(), document, options)
+        .unwrap_err()
+        .to_string();
+    assert!(
+        error.contains("comes back to itself: a.toml -> b.toml -> a.toml"),
+        "{error}"
+    );
+}
+
+#[test]
+fn the_registry_refuses_what_is_ambiguous_or_empty() {
+    let other = Registration {
+        package: "other",
+        presets: &[],
+        ..REGISTRATION
+    };
+    let error = Registry::of([&REGISTRATION, &other]).unwrap_err();
+    assert!(matches!(&error, RegistryError::Conflict { .. }), "{error}");
+    assert!(error.to_string().contains("registered by both"), "{error}");
+    assert_eq!(Registry::of([]).unwrap_err(), RegistryError::Empty);
+    assert!(
+        Registry::of([&REGISTRATION, &REGISTRATION]).is_ok(),
+        "the same one twice is no conflict"
+    );
+}
+
+#[test]
+fn fields_come_from_the_struct() {
+    let registry = registry();
+    let stage = registry
+        .stage(foldback_core::registry::StageKind::Pruner, "idle")
+        .unwrap();
+    let fields = stage.item.fields();
+    let names: Vec<(&str, &str, &str)> = fields
+        .iter()
+        .map(|f| (f.name.as_str(), f.takes.as_str(), f.doc.as_str()))
+        .collect();
+    assert_eq!(
+        names,
+        [
+            ("protect_tokens", "integer", "Tokens that are protected."),
+            (
+                "placeholder",
+                "string",
+                "Text that stands for what was cleared."
+            ),
+        ]
+    );
+}

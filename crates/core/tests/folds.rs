@@ -1,0 +1,260 @@
+//! Folds over random histories: running totals stay right, undo gives back what was, the log never
+//! changes, and a stale plan is refused.
+
+use foldback_core::conversation::{CommitError, Conversation};
+use foldback_core::guard::Guards;
+use foldback_core::log::{EntryKind, Message, Part, Role};
+use foldback_core::moment::{Moment, Trigger};
+use foldback_core::plan::{Edit, Insert, Layout, Plan, Slot};
+use foldback_core::services::Services;
+use foldback_core::stage::Estimator;
+use foldback_core::strategy::{Kind, OnFailure, Strategy};
+use foldback_core::view::{EditKind, PartPos};
+use foldback_core::{Frame, Limits};
+use proptest::prelude::*;
+use proptest::strategy::Strategy as Strategy_;
+use std::sync::Arc;
+
+#[derive(Debug)]
+struct Letters(Arc<str>);
+
+impl Estimator for Letters {
+    fn id(&self) -> &Arc<str> {
+        &self.0
+    }
+
+    fn text(&self, text: &str) -> u64 {
+        text.chars().count() as u64
+    }
+
+    fn overhead(&self, _: &Message) -> u64 {
+        4
+    }
+}
+
+fn strategy() -> Arc<Strategy> {
+    Arc::new(Strategy {
+        name: "bare".to_owned(),
+        description: String::new(),
+        reproduces: String::new(),
+        kind: Kind::Strategy,
+        estimators: vec![Arc::new(Letters("letters".into()))],
+        overflow: None,
+        pruners: Vec::new(),
+        filter: None,
+        summarizer: None,
+        fallback: None,
+        on_failure: OnFailure::Keep,
+        user_limits: Limits::default(),
+        preset_limits: Limits::default(),
+        model: None,
+        guards: Guards::default(),
+        deviations: Vec::new(),
+    })
+}
+
+fn conversation() -> Conversation {
+    Conversation::new(
+        strategy(),
+        Limits::default(),
+        Frame::default(),
+        Services::default(),
+    )
+}
+
+/// What a test does to a conversation.
+#[derive(Clone, Debug)]
+enum Act {
+    Say(String),
+    Run(String, String),
+    Clear(usize),
+    Drop(usize),
+    Enter(String),
+    Undo,
+}
+
+fn act() -> impl Strategy_<Value = Act> {
+    let text = "[a-zé漢]{0,12}";
+    prop_oneof![
+        3 => text.prop_map(Act::Say),
+        4 => (text, text).prop_map(|(call, result)| Act::Run(call, result)),
+        3 => (0usize..40).prop_map(Act::Clear),
+        1 => (0usize..40).prop_map(Act::Drop),
+        1 => text.prop_map(Act::Enter),
+        2 => Just(Act::Undo),
+    ]
+}
+
+fn plan(conversation: &Conversation) -> Plan {
+    Plan {
+        base: conversation.revision(),
+        moment: Moment::Manual,
+        trigger: Trigger::Manual,
+        stage: "test".to_owned(),
+        estimator: "letters".into(),
+        tokens_before: 0,
+        tokens_after: 0,
+        prunable: 0,
+        reclaimed: 0,
+        reasons: Vec::new(),
+        decision: None,
+        edits: Vec::new(),
+        entries: Vec::new(),
+        layout: None,
+        summaries: Vec::new(),
+        tables: Default::default(),
+        degraded: None,
+    }
+}
+
+fn perform(conversation: &mut Conversation, number: usize, act: &Act) {
+    match act {
+        Act::Say(text) => {
+            conversation.append(Message::user(format!("u{number}"), text.clone()));
+        }
+        Act::Run(call, result) => {
+            let id = format!("c{number}");
+            let parts = vec![Part::call(id.clone(), "run", call.clone())];
+            conversation.append(Message::assistant(format!("a{number}"), parts));
+            conversation.append(Message::tool(
+                format!("t{number}"),
+                id,
+                "run",
+                result.clone(),
+            ));
+        }
+        Act::Clear(at) if *at < conversation.history().len() => {
+            let edit = Edit {
+                at: PartPos { item: *at, part: 0 },
+                kind: EditKind::Clear,
+                text: "[gone]".into(),
+                reason: "test".into(),
+                before: 0,
+                after: 0,
+            };
+            let plan = Plan {
+                edits: vec![edit],
+                ..plan(conversation)
+            };
+            conversation.commit(plan).unwrap();
+        }
+        Act::Drop(at) if *at < conversation.history().len() => {
+            let insert = Insert {
+                id: format!("i{number}"),
+                role: Role::User,
+                text: "what went before".to_owned(),
+                origin: EntryKind::Summary,
+            };
+            let layout = Layout {
+                slots: vec![Slot::Insert(insert)],
+                tail_from: *at,
+            };
+            let plan = Plan {
+                layout: Some(layout),
+                ..plan(conversation)
+            };
+            conversation.commit(plan).unwrap();
+        }
+        Act::Enter(text) => {
+            let entry = Message {
+                origin: foldback_core::Origin::Entry(EntryKind::Continue),
+                ..Message::user(format!("e{number}"), text.clone())
+            };
+            let plan = Plan {
+                entries: vec![entry],
+                ..plan(conversation)
+            };
+            conversation.commit(plan).unwrap();
+        }
+        Act::Undo => {
+            conversation.undo();
+        }
+        Act::Clear(_) | Act::Drop(_) => {}
+    }
+}
+
+/// What is shown, recounted from nothing.
+fn recount(conversation: &Conversation) -> u64 {
+    conversation
+        .sent()
+        .iter()
+        .map(|shown| {
+            let parts = shown.message.parts.iter().enumerate();
+            4 + parts
+                .map(|(index, part)| {
+                    let name = part.as_call().map_or(0, |call| call.tool.chars().count());
+                    (name + shown.text_of(index).chars().count()) as u64
+                })
+                .sum::<u64>()
+        })
+        .sum()
+}
+
+fn shown(conversation: &Conversation) -> Vec<String> {
+    conversation
+        .sent()
+        .iter()
+        .map(|shown| format!("{}:{:?}", shown.message.id, shown.to_message().shown_text()))
+        .collect()
+}
+
+proptest! {
+    #[test]
+    fn running_totals_are_what_a_recount_gives(acts in prop::collection::vec(act(), 0..60)) {
+        let mut conversation = conversation();
+        for (number, act) in acts.iter().enumerate() {
+            perform(&mut conversation, number, act);
+            prop_assert_eq!(conversation.meter(0).view_tokens(), recount(&conversation), "after {:?}", act);
+        }
+    }
+
+    #[test]
+    fn undoing_everything_shows_the_log(acts in prop::collection::vec(act(), 0..60)) {
+        let mut conversation = conversation();
+        let mut log = Vec::new();
+        for (number, act) in acts.iter().enumerate() {
+            let had = conversation.history().len();
+            perform(&mut conversation, number, act);
+            for (_, message) in conversation.history().range(had..conversation.history().len()) {
+                if !message.is_entry() {
+                    log.push(format!("{}:{:?}", message.id, message.shown_text()));
+                }
+            }
+        }
+        while conversation.undo().is_some() {}
+        prop_assert_eq!(shown(&conversation), log);
+        prop_assert!(!conversation.view().is_folded());
+    }
+}
+
+#[test]
+fn a_plan_on_another_state_is_refused() {
+    let mut conversation = conversation();
+    conversation.append(Message::user("u1", "hello"));
+    let stale = plan(&conversation);
+    conversation.append(Message::user("u2", "again"));
+    assert_eq!(
+        conversation.commit(stale),
+        Err(CommitError::Stale { plan: 1, now: 2 })
+    );
+}
+
+#[test]
+fn a_group_is_a_call_with_its_results() {
+    let mut conversation = conversation();
+    let calls = vec![Part::call("c1", "a", "{}"), Part::call("c2", "b", "{}")];
+    conversation.append(Message::user("u", "go"));
+    conversation.append(Message::assistant("a", calls));
+    conversation.append(Message::tool("t1", "c1", "a", "one"));
+    conversation.append(Message::user("interrupts", "wait"));
+    conversation.append(Message::tool("t2", "c2", "b", "two"));
+    let history = conversation.history();
+    let groups: Vec<Vec<usize>> = history
+        .groups()
+        .iter()
+        .map(|group| group.items.clone())
+        .collect();
+    assert_eq!(groups, [vec![0], vec![1, 2, 4], vec![3]]);
+    let splits: Vec<bool> = (0..6).map(|pos| history.splits_group(pos)).collect();
+    assert_eq!(splits, [false, false, true, true, true, false]);
+}
