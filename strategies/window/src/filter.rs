@@ -1,0 +1,339 @@
+//! `window.split`: a summary stands for everything before the last two fifths of the window.
+//!
+//! The units are the messages of the view, so the summary of an earlier fold is the first message and
+//! goes into the next summary.
+
+use crate::budget::{Share, context_limit};
+use crate::request;
+use crate::split::{Unit, move_as_documented, move_off_groups, split_point};
+use foldback_core::log::{EntryKind, Message, Origin, PartKind, Role};
+use foldback_core::outcome::Why;
+use foldback_core::plan::{Insert, Layout, Slot, push_kept};
+use foldback_core::registry::{Invalid, StageConfig};
+use foldback_core::stage::{Arrangement, Filter, Proposal, Scene, Summary, SummaryRequest};
+use foldback_core::view::{Place, Pos};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+
+/// How a split moves off a tool call and its results.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Groups {
+    /// Back until no group has messages on both sides.
+    #[default]
+    Whole,
+    /// As the original: one message too far where it lands on a call, which orphans results in chains.
+    Documented,
+}
+
+/// Configuration of [`Split`].
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct SplitConfig {
+    /// Share of the whole window that the kept messages may take (above 0, at most 1); what stands around them is not counted.
+    pub preserve: f64,
+    /// How a split moves off a tool call and its results.
+    pub groups: Groups,
+    /// First line of the message that holds the summary; an empty line follows.
+    pub prefix: String,
+    /// Whether the summarizer gets an earlier summary as such and whole, instead of as one more message.
+    pub previous_apart: bool,
+    /// Size in bytes to which each message is cut for the summarizer.
+    pub message_bytes: usize,
+    /// Whether the summarizer gets the tool calls, their long arguments cut like messages.
+    pub show_calls: bool,
+    /// Largest acceptable summary in tokens.
+    pub summary_tokens: u64,
+    /// Age in seconds below which the agent's notes on its session are used in place of a summary; 0: never.
+    pub memory_seconds: u32,
+    /// Text that leads the view where there is no summary and what is kept does not start with a user message; empty: none.
+    pub hidden_note: String,
+    /// Beta headers of the requests, as in `window.utilisation`.
+    pub betas: Vec<String>,
+}
+
+impl Default for SplitConfig {
+    fn default() -> Self {
+        Self {
+            preserve: 0.40,
+            groups: Groups::default(),
+            prefix: "[Previous conversation summary]".to_owned(),
+            previous_apart: true,
+            message_bytes: 2_000,
+            show_calls: true,
+            summary_tokens: 4_096,
+            memory_seconds: 300,
+            hidden_note: "[Earlier messages were left out, and there is no summary of them]"
+                .to_owned(),
+            betas: Vec::new(),
+        }
+    }
+}
+
+impl StageConfig<dyn Filter> for SplitConfig {
+    fn build(self) -> Result<Arc<dyn Filter>, Invalid> {
+        Ok(Arc::new(Split::new(self)?))
+    }
+}
+
+/// A summary stands for everything before the last messages.
+#[derive(Clone, Debug)]
+pub struct Split {
+    preserve: Share,
+    config: SplitConfig,
+}
+
+/// A split, with the numbers behind it.
+struct Cut {
+    at: usize,
+    reason: String,
+}
+
+impl Split {
+    /// Checks the values.
+    ///
+    /// # Errors
+    ///
+    /// A share outside 0 to 1; an empty prefix; no room for a summary.
+    pub fn new(config: SplitConfig) -> Result<Self, Invalid> {
+        let preserve = Share::parse("preserve", config.preserve)?;
+        if config.prefix.trim().is_empty() {
+            return Err(Invalid::new(
+                "prefix",
+                "must not be empty: it tells a summary from what a user wrote",
+            ));
+        }
+        for (field, value) in [
+            ("summary_tokens", config.summary_tokens),
+            ("message_bytes", config.message_bytes as u64),
+        ] {
+            if value == 0 {
+                return Err(Invalid::new(field, "must be 1 or more"));
+            }
+        }
+        Ok(Self { preserve, config })
+    }
+
+    /// Tokens that the kept messages may take: a share of the whole window.
+    fn budget(&self, scene: &Scene<'_>) -> (u64, u64) {
+        let set = (scene.limits.context > 0).then_some(scene.limits.context);
+        let limit = context_limit(scene.model, &self.config.betas, set);
+        (self.preserve.of(limit), limit)
+    }
+
+    fn cut(&self, scene: &Scene<'_>) -> Result<Cut, Why> {
+        let places = scene.places();
+        if places.len() <= 1 {
+            return Err(Why::new(
+                "too-short",
+                format!("{} messages: nothing to fold", places.len()),
+            ));
+        }
+        let (budget, limit) = self.budget(scene);
+        let tokens: Vec<u64> = places.iter().map(|place| scene.tokens(*place)).collect();
+        let natural = split_point(&tokens, budget);
+        if natural == 0 {
+            return Err(Why::new(
+                "all-fits",
+                format!(
+                    "all {} messages ({} tokens) are within the {budget} that are kept",
+                    places.len(),
+                    tokens.iter().sum::<u64>()
+                ),
+            ));
+        }
+        let units = units(scene);
+        let at = match self.config.groups {
+            Groups::Whole => move_off_groups(&units, natural),
+            Groups::Documented => move_as_documented(&units, natural),
+        };
+        if at == 0 || at >= places.len() {
+            return Err(Why::new(
+                "no-split",
+                "one tool call with its results reaches over the whole view",
+            ));
+        }
+        let kept: u64 = tokens[at..].iter().sum();
+        Ok(Cut {
+            at,
+            reason: format!(
+                "keeps the last {} of {} messages: {kept} tokens for a budget of {budget} ({} of {limit})",
+                places.len() - at,
+                places.len(),
+                self.preserve.fraction()
+            ),
+        })
+    }
+
+    /// The agent's notes on its session, while they are fresh.
+    fn notes(&self, scene: &Scene<'_>) -> Option<String> {
+        let (text, written) = scene.services.memory.as_ref()?.read()?;
+        let age = scene.now().saturating_sub(written);
+        let fresh = age < i64::from(self.config.memory_seconds) * 1_000;
+        (fresh && !text.trim().is_empty()).then_some(text)
+    }
+
+    /// The text of an earlier summary, without its prefix.
+    fn earlier<'m>(&self, message: &'m Message) -> Option<&'m str> {
+        if !message.is_entry_of(EntryKind::Summary) {
+            return None;
+        }
+        let text = match &message.parts.first()?.kind {
+            PartKind::Text { text, .. } => text,
+            _ => return None,
+        };
+        Some(
+            text.strip_prefix(&self.config.prefix)
+                .unwrap_or(text)
+                .trim_start(),
+        )
+    }
+
+    /// What leads the view: the summary, or a note that there is none.
+    fn lead(&self, scene: &Scene<'_>, summary: Option<&Summary>, first: Role) -> Option<Insert> {
+        let SplitConfig {
+            prefix,
+            hidden_note,
+            ..
+        } = &self.config;
+        let (kind, origin, text) = match summary {
+            Some(summary) => (
+                "summary",
+                EntryKind::Summary,
+                format!("{prefix}\n\n{}", summary.text),
+            ),
+            None if first != Role::User && !hidden_note.is_empty() => {
+                ("boundary", EntryKind::Boundary, hidden_note.clone())
+            }
+            None => return None,
+        };
+        Some(Insert {
+            id: scene.services.ids.next(kind),
+            role: Role::User,
+            text,
+            origin,
+        })
+    }
+}
+
+impl Filter for Split {
+    fn propose(&self, scene: &Scene<'_>) -> Result<Proposal, Why> {
+        let Cut { at, reason } = self.cut(scene)?;
+        let mut previous = None;
+        let mut messages = Vec::with_capacity(at);
+        for shown in scene.shown().take(at) {
+            let earlier = self.earlier(shown.message);
+            if self.config.previous_apart && messages.is_empty() && earlier.is_some() {
+                previous = earlier.map(str::to_owned);
+                continue;
+            }
+            messages.push(Arc::new(request::cut(
+                shown.to_message(),
+                self.config.message_bytes,
+                self.config.show_calls,
+            )));
+        }
+        let request = SummaryRequest {
+            name: "summary".to_owned(),
+            style: "window.compact".to_owned(),
+            messages,
+            previous,
+            instructions: scene.instructions.to_vec(),
+            budget: self.config.summary_tokens,
+            estimator: Arc::clone(scene.estimator()),
+            ready: self.notes(scene),
+        };
+        Ok(Proposal {
+            requests: vec![request],
+            reasons: vec![reason],
+        })
+    }
+
+    fn arrange(
+        &self,
+        scene: &Scene<'_>,
+        _: &Proposal,
+        summaries: &[Option<Summary>],
+    ) -> Result<Arrangement, Why> {
+        let Cut { at, .. } = self.cut(scene)?;
+        let kept = &scene.places()[at..];
+        let first = kept
+            .first()
+            .map_or(Role::User, |place| scene.message(*place).role);
+        let summary = summaries.iter().flatten().next();
+        let mut slots: Vec<Slot> = self
+            .lead(scene, summary, first)
+            .map(Slot::Insert)
+            .into_iter()
+            .collect();
+        for place in kept {
+            match *place {
+                Place::Item(pos) => push_kept(&mut slots, pos),
+                Place::Insert(_) => slots.push(Slot::Insert(again(scene.message(*place)))),
+            }
+        }
+        Ok(Arrangement {
+            entries: Vec::new(),
+            layout: open_ended(slots, scene.history.len()),
+            edits: Vec::new(),
+            reasons: Vec::new(),
+            tables: BTreeMap::new(),
+        })
+    }
+}
+
+/// The messages of the view, as far as a split looks at them.
+fn units(scene: &Scene<'_>) -> Vec<Unit> {
+    let history = scene.history;
+    let places = scene.places();
+    let index: HashMap<Pos, usize> = places
+        .iter()
+        .enumerate()
+        .filter_map(|(index, place)| match place {
+            Place::Item(pos) => Some((*pos, index)),
+            Place::Insert(_) => None,
+        })
+        .collect();
+    let unit = |(at, place): (usize, &Place)| {
+        let message = scene.message(*place);
+        let first = match place {
+            Place::Item(pos) => history.group(history.group_of(*pos)).items.first(),
+            Place::Insert(_) => None,
+        };
+        Unit {
+            result: message.role == Role::Tool,
+            calls: message.role == Role::Assistant && message.call_ids().next().is_some(),
+            group: first.and_then(|pos| index.get(pos)).map_or(at, |i| *i),
+        }
+    };
+    places.iter().enumerate().map(unit).collect()
+}
+
+/// An inserted message that stays.
+fn again(message: &Message) -> Insert {
+    let origin = match message.origin {
+        Origin::Entry(kind) => kind,
+        Origin::Log => EntryKind::Boundary,
+    };
+    Insert {
+        id: message.id.clone(),
+        role: message.role,
+        text: message.said(),
+        origin,
+    }
+}
+
+/// A layout whose last range goes on with whatever is appended.
+fn open_ended(mut slots: Vec<Slot>, end: Pos) -> Layout {
+    let tail_from = match slots.last() {
+        Some(Slot::Keep(range)) if range.end == end => {
+            let start = range.start;
+            slots.pop();
+            start
+        }
+        _ => end,
+    };
+    Layout { slots, tail_from }
+}

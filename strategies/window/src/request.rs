@@ -1,0 +1,75 @@
+//! What the summarizer gets to read: the messages to be folded, each cut to a size. The cuts are for
+//! the request alone and are never committed.
+
+use foldback_core::log::{Message, PartKind};
+use serde_json::Value;
+
+/// What ends a text that was cut.
+const ELLIPSIS: &str = "...";
+
+/// Cuts the texts of a message, one after the other, to `limit` bytes in all; what goes over is
+/// left out, and `...` says so. Parts without text stay, calls only if `calls` says so.
+pub fn cut(mut message: Message, limit: usize, calls: bool) -> Message {
+    let mut left = Some(limit);
+    message.parts.retain_mut(|part| match &mut part.kind {
+        PartKind::Text { text, .. } => keep(text, &mut left),
+        PartKind::Result(result) => {
+            let whole = result.text.len();
+            keep(&mut result.text, &mut left);
+            if result.text.len() != whole {
+                result.structured = None;
+            }
+            true
+        }
+        PartKind::Call(call) => {
+            call.arguments = cut_arguments(&call.arguments, limit);
+            calls
+        }
+        // Only content is summarised; the original has no place for the rest.
+        PartKind::Reasoning { .. } => false,
+        PartKind::File(_) | PartKind::Marker(_) | PartKind::Unknown { .. } => true,
+    });
+    message
+}
+
+/// Cuts a text to what is `left`, which is `None` behind a text that was cut. Whether anything stays.
+fn keep(text: &mut String, left: &mut Option<usize>) -> bool {
+    let Some(bytes) = *left else {
+        text.clear();
+        return false;
+    };
+    *left = bytes.checked_sub(text.len());
+    if left.is_none() {
+        *text = shorten(text, bytes);
+    }
+    true
+}
+
+fn shorten(text: &str, bytes: usize) -> String {
+    format!("{}{ELLIPSIS}", &text[..text.floor_char_boundary(bytes)])
+}
+
+/// Cuts the strings inside arguments, so that they stay JSON and paths in them stay whole.
+fn cut_arguments(arguments: &str, limit: usize) -> String {
+    if arguments.len() <= limit {
+        return arguments.to_owned();
+    }
+    match serde_json::from_str::<Value>(arguments) {
+        Ok(mut value) => {
+            cut_strings(&mut value, limit);
+            value.to_string()
+        }
+        Err(_) => shorten(arguments, limit),
+    }
+}
+
+fn cut_strings(value: &mut Value, limit: usize) {
+    match value {
+        Value::String(text) if text.len() > limit => *text = shorten(text, limit),
+        Value::Array(items) => items.iter_mut().for_each(|item| cut_strings(item, limit)),
+        Value::Object(fields) => fields
+            .iter_mut()
+            .for_each(|(_, field)| cut_strings(field, limit)),
+        _ => {}
+    }
+}

@@ -1,0 +1,284 @@
+//! Rows, and conversations to run them on.
+
+use async_trait::async_trait;
+use foldback_core::config::{Document, Options, compile};
+use foldback_core::conversation::{Conversation, Report, Signals};
+use foldback_core::event::Event;
+use foldback_core::frame::Frame;
+use foldback_core::limits::Limits;
+use foldback_core::log::{Message, Part};
+use foldback_core::moment::Moment;
+use foldback_core::registry::Registry;
+use foldback_core::services::{
+    BeforeCompaction, FixedClock, Hook, Observer, Services, SessionMemory,
+};
+use foldback_core::stage::{Summarizer, Summary, SummaryError, SummaryRequest};
+use foldback_core::strategy::Strategy;
+use std::fmt::Debug;
+use std::sync::{Arc, Mutex};
+
+pub(crate) const WINDOW: &str = include_str!("../../../../configs/window.toml");
+pub(crate) const FAITHFUL: &str = include_str!("../../../../configs/window-faithful.toml");
+pub(crate) const PRESETS: [&str; 2] = [WINDOW, FAITHFUL];
+
+/// One row: what is given, and what is expected.
+pub(crate) struct Row<G, E> {
+    pub(crate) id: &'static str,
+    /// `upstream` (the original's own test), `reference` (read from its code), `ours`.
+    pub(crate) origin: &'static str,
+    pub(crate) name: &'static str,
+    pub(crate) given: G,
+    pub(crate) expect: E,
+}
+
+pub(crate) fn row<G, E>(
+    id: &'static str,
+    origin: &'static str,
+    name: &'static str,
+    given: G,
+    expect: E,
+) -> Row<G, E> {
+    Row {
+        id,
+        origin,
+        name,
+        given,
+        expect,
+    }
+}
+
+/// Runs all rows and names every one that fails.
+pub(crate) fn check<G, E: PartialEq + Debug>(rows: &[Row<G, E>], run: impl Fn(&G) -> E) {
+    let failed: Vec<String> = rows
+        .iter()
+        .filter_map(|row| {
+            let got = run(&row.given);
+            let Row {
+                id, origin, name, ..
+            } = row;
+            (got != row.expect).then(|| {
+                format!(
+                    "{id} ({origin}) {name}: {got:?} instead of {:?}",
+                    row.expect
+                )
+            })
+        })
+        .collect();
+    assert!(failed.is_empty(), "\n{}", failed.join("\n"));
+}
+
+pub(crate) fn bytes(n: usize) -> String {
+    "x".repeat(n)
+}
+
+/// A preset without its summarizer, some of its lines replaced.
+pub(crate) fn strategy(preset: &str, changes: &[(&str, &str)]) -> Strategy {
+    let mut toml = preset.replace("use = \"extractive\"", "use = \"none\"");
+    for (from, to) in changes {
+        assert!(toml.contains(from), "the preset has no line `{from}`");
+        toml = toml.replace(from, to);
+    }
+    let registry = Registry::of([
+        &foldback_stages::REGISTRATION,
+        &foldback_window::REGISTRATION,
+    ])
+    .unwrap();
+    let document = Document::parse("test.toml", &toml).unwrap();
+    compile(&registry, document, Options::default())
+        .unwrap()
+        .strategy
+}
+
+/// Answers with a text or fails, and keeps what it was asked.
+#[derive(Debug, Default)]
+pub(crate) struct Fake {
+    pub(crate) answer: Option<String>,
+    pub(crate) asked: Mutex<Vec<SummaryRequest>>,
+}
+
+impl Fake {
+    pub(crate) fn saying(text: &str) -> Arc<Self> {
+        Arc::new(Self {
+            answer: Some(text.to_owned()),
+            ..Self::default()
+        })
+    }
+
+    pub(crate) fn failing() -> Arc<Self> {
+        Arc::new(Self::default())
+    }
+
+    pub(crate) fn count(&self) -> usize {
+        self.asked.lock().unwrap().len()
+    }
+}
+
+#[async_trait]
+impl Summarizer for Fake {
+    fn id(&self) -> &str {
+        "fake"
+    }
+
+    async fn summarize(&self, request: &SummaryRequest) -> Result<Summary, SummaryError> {
+        self.asked.lock().unwrap().push(request.clone());
+        let text = self
+            .answer
+            .clone()
+            .ok_or_else(|| SummaryError::Failed("the client failed".to_owned()))?;
+        Ok(Summary {
+            tokens: request.estimator.text(&text),
+            text,
+            by: "fake".to_owned(),
+            usage: None,
+        })
+    }
+}
+
+/// Writes down what it is told, in order, and gives instructions.
+#[derive(Debug, Default)]
+pub(crate) struct Witness {
+    pub(crate) instructions: Option<String>,
+    pub(crate) log: Mutex<Vec<String>>,
+}
+
+impl Witness {
+    fn note(&self, what: String) {
+        self.log.lock().unwrap().push(what);
+    }
+}
+
+impl Hook for Witness {
+    fn before(&self, context: &BeforeCompaction) -> Result<Option<String>, String> {
+        self.note(format!("before {}", context.trigger.as_str()));
+        Ok(self.instructions.clone())
+    }
+
+    fn after(&self, _: &Event) {
+        self.note("after".to_owned());
+    }
+}
+
+impl Observer for Witness {
+    fn observe(&self, event: &Event) {
+        if let Event::Boundary {
+            trigger,
+            tokens_before,
+            ..
+        } = event
+        {
+            self.note(format!("boundary {} {tokens_before}", trigger.as_str()));
+        }
+    }
+}
+
+/// Notes of a fixed age.
+#[derive(Debug)]
+pub(crate) struct Notes(pub(crate) Option<(&'static str, i64)>);
+
+impl SessionMemory for Notes {
+    fn read(&self) -> Option<(String, i64)> {
+        self.0.map(|(text, written)| (text.to_owned(), written))
+    }
+}
+
+/// When every conversation of these tests takes place, in milliseconds.
+pub(crate) const NOW: i64 = 1_770_000_000_000;
+
+/// A conversation that can be asked for what it sends.
+pub(crate) struct Talk {
+    pub(crate) conversation: Conversation,
+    pub(crate) witness: Arc<Witness>,
+}
+
+impl Talk {
+    /// A conversation in a window of `context` tokens.
+    pub(crate) fn new(
+        mut strategy: Strategy,
+        context: u64,
+        summarizer: Option<Arc<Fake>>,
+        instructions: Option<&str>,
+        notes: Notes,
+    ) -> Self {
+        strategy.summarizer = summarizer.map(|fake| fake as Arc<dyn Summarizer>);
+        let witness = Arc::new(Witness {
+            instructions: instructions.map(str::to_owned),
+            ..Witness::default()
+        });
+        let mut services = Services::with_clock(Arc::new(FixedClock::at(NOW)));
+        services.hooks.push(Arc::clone(&witness) as Arc<dyn Hook>);
+        services
+            .observers
+            .push(Arc::clone(&witness) as Arc<dyn Observer>);
+        services.memory = Some(Arc::new(notes));
+        let limits = Limits::new(context, 0);
+        let conversation =
+            Conversation::new(Arc::new(strategy), limits, Frame::default(), services);
+        Self {
+            conversation,
+            witness,
+        }
+    }
+
+    /// The same with nothing injected but a summarizer.
+    pub(crate) fn plain(strategy: Strategy, context: u64, summarizer: Option<Arc<Fake>>) -> Self {
+        Self::new(strategy, context, summarizer, None, Notes(None))
+    }
+
+    pub(crate) fn append(&mut self, messages: impl IntoIterator<Item = Message>) {
+        for message in messages {
+            self.conversation.append(message);
+        }
+    }
+
+    pub(crate) fn at(&mut self, moment: Moment) -> Vec<Report> {
+        tokio::runtime::Builder::new_current_thread()
+            .build()
+            .unwrap()
+            .block_on(self.conversation.at(moment, Signals::default()))
+    }
+
+    /// What the model would be sent: `role: text`, one per message.
+    pub(crate) fn sent(&self) -> Vec<String> {
+        self.conversation
+            .sent()
+            .iter()
+            .map(|shown| {
+                let message = shown.to_message();
+                format!("{}: {}", message.role.as_str(), message.shown_text())
+            })
+            .collect()
+    }
+}
+
+/// User and assistant in turn, `count` messages of `size` bytes each.
+pub(crate) fn chat(count: usize, size: usize) -> Vec<Message> {
+    (0..count)
+        .map(|n| {
+            let (id, text) = (format!("m{n}"), bytes(size));
+            if n % 2 == 0 {
+                Message::user(id, text)
+            } else {
+                Message::assistant(id, vec![Part::text(text)])
+            }
+        })
+        .collect()
+}
+
+/// A user, then calls with their results, each of `result` bytes, then a final answer.
+pub(crate) fn chain(calls: usize, result: usize, answer: usize) -> Vec<Message> {
+    let mut messages = vec![Message::user("u", "please")];
+    for n in 0..calls {
+        messages.extend(step(n, &bytes(result)));
+    }
+    messages.push(Message::assistant("z", vec![Part::text(bytes(answer))]));
+    messages
+}
+
+/// A call and its result.
+pub(crate) fn step(n: usize, output: &str) -> [Message; 2] {
+    let call = format!("c{n}");
+    [
+        Message::assistant(format!("a{n}"), vec![Part::call(&call, "bash", "{}")]),
+        Message::tool(format!("t{n}"), call, "bash", output),
+    ]
+}

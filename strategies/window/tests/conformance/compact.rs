@@ -1,0 +1,417 @@
+//! The whole compaction, with a summarizer that says what it is told to.
+
+use crate::common::{
+    FAITHFUL, Fake, NOW, Notes, PRESETS, Talk, WINDOW, bytes, chat, check, row, step, strategy,
+};
+use foldback_core::log::{Message, Part};
+use foldback_core::moment::Moment;
+use foldback_core::outcome::Outcome;
+use foldback_core::strategy::Strategy;
+use foldback_window::request::cut;
+use std::sync::Arc;
+
+/// A preset whose reserve leaves room in a window of 1,000.
+fn small(preset: &str) -> Strategy {
+    strategy(preset, &[("max_output = 16_384", "max_output = 100")])
+}
+
+/// Ten messages of 99 tokens: 1,090 of 1,000 with the reserve; four of them within 400.
+fn ten() -> Vec<Message> {
+    chat(10, 380)
+}
+
+fn outcome(talk: &mut Talk, moment: Moment) -> &'static str {
+    let reports = talk.at(moment);
+    reports
+        .last()
+        .map_or("nothing", |report| report.outcome.name())
+}
+
+const PREFIX: &str = "user: [Previous conversation summary]";
+
+#[test]
+fn a_summary_for_what_is_old() {
+    for preset in PRESETS {
+        let fake = Fake::saying("They said hello.");
+        let mut talk = Talk::plain(small(preset), 1_000, Some(Arc::clone(&fake)));
+        talk.append(ten());
+        assert_eq!(outcome(&mut talk, Moment::CallStart), "changed");
+        let sent = talk.sent();
+        let rows = [
+            row(
+                "S9-17",
+                "upstream",
+                "messages",
+                sent.len().to_string(),
+                "5".to_owned(),
+            ),
+            row(
+                "S9-17",
+                "upstream",
+                "the summary comes first",
+                sent[0].clone(),
+                format!("{PREFIX}\n\nThey said hello."),
+            ),
+            row(
+                "S9-17",
+                "upstream",
+                "asked",
+                fake.count().to_string(),
+                "1".to_owned(),
+            ),
+            row(
+                "S9-17",
+                "upstream",
+                "hooks and boundary",
+                talk.witness.log.lock().unwrap().join(", "),
+                "before auto, boundary auto 990, after".to_owned(),
+            ),
+        ];
+        check(&rows, Clone::clone);
+    }
+}
+
+#[test]
+fn without_a_summary() {
+    let kept: Vec<String> = ten()[6..]
+        .iter()
+        .map(|message| format!("{}: {}", message.role.as_str(), bytes(380)))
+        .collect();
+    for preset in PRESETS {
+        let rows = [
+            row(
+                "S9-18",
+                "upstream",
+                "client error",
+                Some(Fake::failing()),
+                kept.clone(),
+            ),
+            row("S9-19", "upstream", "no client", None, kept.clone()),
+        ];
+        check(&rows, |summarizer| {
+            let mut talk = Talk::plain(small(preset), 1_000, summarizer.clone());
+            talk.append(ten());
+            let reports = talk.at(Moment::CallStart);
+            assert!(
+                matches!(reports[0].outcome, Outcome::Degraded(_)),
+                "{reports:?}"
+            );
+            talk.sent()
+        });
+    }
+    // Where the kept part starts with the model, the mended preset says so in the user's name.
+    let rows = [
+        row(
+            "S9-18",
+            "ours",
+            "a note",
+            WINDOW,
+            "user: [Earlier messages were left out, and there is no summary of them]".to_owned(),
+        ),
+        row(
+            "S9-18",
+            "reference",
+            "no note",
+            FAITHFUL,
+            format!("assistant: {}", bytes(440)),
+        ),
+    ];
+    check(&rows, |preset| {
+        let mut talk = Talk::plain(small(preset), 1_000, None);
+        talk.append(chat(10, 440));
+        talk.at(Moment::CallStart);
+        talk.sent()[0].clone()
+    });
+}
+
+#[test]
+fn too_little_to_fold() {
+    for preset in PRESETS {
+        let one = || chat(1, 4_000);
+        let two = || chat(2, 400);
+        let rows = [
+            row(
+                "S9-19",
+                "upstream",
+                "one message",
+                (one(), 1_000),
+                ("unchanged", 1),
+            ),
+            row(
+                "S9-19",
+                "ours",
+                "no message",
+                (vec![], 1_000),
+                ("unchanged", 0),
+            ),
+            row(
+                "S9-19",
+                "reference",
+                "all within the budget",
+                (two(), 1_000),
+                ("unchanged", 2),
+            ),
+            row(
+                "S9-19",
+                "ours",
+                "two, one of them within",
+                (two(), 260),
+                ("changed", 2),
+            ),
+        ];
+        check(&rows, |(messages, context)| {
+            let mut talk = Talk::plain(small(preset), *context, Some(Fake::saying("Hello.")));
+            talk.append(messages.clone());
+            (outcome(&mut talk, Moment::Manual), talk.sent().len())
+        });
+    }
+}
+
+#[test]
+fn instructions() {
+    for preset in PRESETS {
+        let fake = Fake::saying("Done.");
+        let hook = Some("Keep the file names.");
+        let mut talk = Talk::new(
+            small(preset),
+            1_000,
+            Some(Arc::clone(&fake)),
+            hook,
+            Notes(None),
+        );
+        talk.append(ten());
+        talk.at(Moment::CallStart);
+        let asked = fake.asked.lock().unwrap()[0].instructions.clone();
+        let rows = [row(
+            "S9-20",
+            "upstream",
+            "from a hook",
+            asked,
+            vec!["Keep the file names.".to_owned()],
+        )];
+        check(&rows, Clone::clone);
+    }
+}
+
+#[test]
+fn session_memory() {
+    let minutes = |n: i64| NOW - n * 60_000;
+    let notes = Some("Noted.");
+    for preset in PRESETS {
+        let up = "upstream";
+        let rows = [
+            row(
+                "S9-22",
+                up,
+                "fresh",
+                notes.map(|text| (text, minutes(1))),
+                ("Noted.", 0),
+            ),
+            row(
+                "S9-22",
+                "ours",
+                "four minutes and a bit",
+                notes.map(|t| (t, minutes(5) + 1)),
+                ("Noted.", 0),
+            ),
+            row(
+                "S9-22",
+                "ours",
+                "five minutes",
+                notes.map(|t| (t, minutes(5))),
+                ("Asked.", 1),
+            ),
+            row(
+                "S9-22",
+                up,
+                "stale",
+                notes.map(|text| (text, minutes(10))),
+                ("Asked.", 1),
+            ),
+            row("S9-22", up, "missing", None, ("Asked.", 1)),
+            row("S9-22", up, "empty", Some(("", minutes(1))), ("Asked.", 1)),
+        ];
+        check(&rows, |notes| {
+            let fake = Fake::saying("Asked.");
+            let notes = Notes(*notes);
+            let mut talk = Talk::new(small(preset), 1_000, Some(Arc::clone(&fake)), None, notes);
+            talk.append(ten());
+            talk.at(Moment::CallStart);
+            let used = ["Noted.", "Asked."]
+                .into_iter()
+                .find(|text| talk.sent()[0] == format!("{PREFIX}\n\n{text}"));
+            (used.unwrap_or("neither"), fake.count())
+        });
+    }
+}
+
+#[test]
+fn what_the_summarizer_reads() {
+    let long = |n: usize| Message::user("u", bytes(n));
+    let dots = |n: usize| format!("{}...", bytes(n));
+    let two = Message::new(
+        "u",
+        foldback_core::Role::User,
+        vec![Part::text(bytes(1_500)), Part::text(bytes(1_500))],
+    );
+    let rows = [
+        row("S9-23", "upstream", "short", long(5), bytes(5)),
+        row("S9-23", "ours", "exactly 2,000", long(2_000), bytes(2_000)),
+        row("S9-23", "upstream", "long", long(3_000), dots(2_000)),
+        row(
+            "S9-23",
+            "ours",
+            "two texts",
+            two,
+            format!("{}\n{}", bytes(1_500), dots(500)),
+        ),
+        row(
+            "S9-23",
+            "ours",
+            "a result",
+            step(0, &bytes(3_000))[1].clone(),
+            dots(2_000),
+        ),
+    ];
+    check(&rows, |message| {
+        cut(message.clone(), 2_000, true).shown_text()
+    });
+
+    // Long arguments stay JSON; the original shows none.
+    let arguments = format!(r#"{{"path":"src/a.rs","content":"{}"}}"#, bytes(3_000));
+    let call = Message::assistant(
+        "a",
+        vec![Part::text("Writing."), Part::call("c", "write", arguments)],
+    );
+    let shown = format!(
+        "Writing.\n{{\"path\":\"src/a.rs\",\"content\":\"{}\"}}",
+        dots(2_000)
+    );
+    let rows = [
+        row("S9-23", "ours", "calls", true, shown),
+        row(
+            "S9-23",
+            "reference",
+            "no calls",
+            false,
+            "Writing.".to_owned(),
+        ),
+    ];
+    check(&rows, |calls| cut(call.clone(), 2_000, *calls).shown_text());
+}
+
+/// The second fold reads the first one's summary: as such and whole, or as one more message.
+#[test]
+fn an_earlier_summary() {
+    let rows = [
+        row(
+            "S9-17",
+            "ours",
+            "apart",
+            WINDOW,
+            (Some("They said hello.".to_owned()), 6),
+        ),
+        row("S9-17", "reference", "a message", FAITHFUL, (None, 7)),
+    ];
+    check(&rows, |preset| {
+        let fake = Fake::saying("They said hello.");
+        let mut talk = Talk::plain(small(preset), 1_000, Some(Arc::clone(&fake)));
+        talk.append(ten());
+        talk.at(Moment::CallStart);
+        talk.append(chat(6, 380));
+        talk.at(Moment::CallStart);
+        assert_eq!(talk.sent().len(), 5, "one summary, four messages");
+        let asked = fake.asked.lock().unwrap();
+        (asked[1].previous.clone(), asked[1].messages.len())
+    });
+}
+
+#[test]
+fn when_it_is_asked() {
+    // 10 messages are 1,090 with the reserve, 8 are 892, 6 are 694: of 1,000.
+    let rows = [
+        row(
+            "S9-24",
+            "upstream",
+            "before the request",
+            (WINDOW, 8, Moment::CallStart),
+            "changed",
+        ),
+        row(
+            "S9-24",
+            "ours",
+            "and not below 80 %",
+            (WINDOW, 6, Moment::CallStart),
+            "unchanged",
+        ),
+        row(
+            "S9-24",
+            "upstream",
+            "on max_tokens, yes",
+            (WINDOW, 10, Moment::LengthStop),
+            "changed",
+        ),
+        row(
+            "S9-24",
+            "upstream",
+            "on max_tokens, no",
+            (WINDOW, 6, Moment::LengthStop),
+            "unchanged",
+        ),
+        row(
+            "S9-24",
+            "ours",
+            "on max_tokens below 95 %",
+            (WINDOW, 8, Moment::LengthStop),
+            "unchanged",
+        ),
+        row(
+            "S9-24",
+            "reference",
+            "where the code asks for 80 %",
+            (FAITHFUL, 8, Moment::LengthStop),
+            "changed",
+        ),
+        row(
+            "S9-24",
+            "reference",
+            "nowhere else",
+            (WINDOW, 10, Moment::StepEnd),
+            "nothing",
+        ),
+        row(
+            "S9-24",
+            "ours",
+            "a person may at any size",
+            (WINDOW, 6, Moment::Manual),
+            "changed",
+        ),
+    ];
+    check(&rows, |(preset, count, moment)| {
+        let mut talk = Talk::plain(small(preset), 1_000, Some(Fake::saying("Hello.")));
+        talk.append(chat(*count, 380));
+        outcome(&mut talk, *moment)
+    });
+}
+
+#[test]
+fn two_tool_rounds() {
+    for preset in PRESETS {
+        let fake = Fake::saying("Hello.");
+        let mut talk = Talk::plain(small(preset), 1_000, Some(Arc::clone(&fake)));
+        talk.append([Message::user("u", bytes(2_000))]);
+        for n in 0..2 {
+            talk.append(step(n, &bytes(2_400)));
+            talk.at(Moment::ToolResult);
+            talk.at(Moment::CallStart);
+        }
+        let rows = [row(
+            "S9-24",
+            "upstream",
+            "at least twice",
+            fake.count() >= 2,
+            true,
+        )];
+        check(&rows, |twice| *twice);
+    }
+}
