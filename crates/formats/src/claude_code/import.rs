@@ -5,7 +5,7 @@ use super::block;
 use super::line::{self, Line};
 use super::thread::{self, Thread};
 use crate::ids::Calls;
-use crate::session::{Boundary, Cleared};
+use crate::session::{Boundary, Cleared, Recorded};
 use crate::{ReadError, Session, answers, jsonl, pairing};
 use foldback_core::log::{Answer, EntryKind, Finish, Message, Origin, Part, PartKind, Role, Usage};
 use foldback_core::view::PartPos;
@@ -143,11 +143,30 @@ impl<'a> Import<'a> {
                 format!("{count} message line(s) of a branch that the user gave up, skipped"),
             );
         }
+        self.session.recorded = Some(self.recorded());
         answers::infer_finish(&mut self.messages);
         self.session.model = answers::main_model(&self.messages);
         self.session.messages = self.messages.into_iter().map(Arc::new).collect();
         pairing::join(&mut self.session);
         self.session
+    }
+
+    /// People count lines: of users and of answers, and the calls in them.
+    fn recorded(&self) -> Recorded {
+        let all = self.thread.lines.iter().chain(&self.thread.abandoned);
+        let talk: Vec<&Line> = all
+            .map(|&index| &self.lines[index])
+            .filter(|line| line.is_talk())
+            .collect();
+        let blocks = talk
+            .iter()
+            .filter(|line| line.is_assistant())
+            .filter_map(|line| line.content()?.as_array())
+            .flatten();
+        Recorded {
+            messages: talk.len(),
+            tool_calls: blocks.filter(|block| block["type"] == "tool_use").count(),
+        }
     }
 
     fn push(&mut self, line: &Line, id: String, role: Role, parts: Vec<Part>) -> &mut Message {

@@ -124,7 +124,10 @@ pub(super) fn token_count(usage: &Usage, total: &Usage, window: u64) -> Value {
 /// The JSON text that stands for an edited part.
 pub(super) fn edited(part: &Part, text: &str) -> Option<String> {
     match &part.kind {
-        PartKind::Text { .. } | PartKind::Reasoning { .. } => Some(json_string(text)),
+        PartKind::Text { .. } => Some(json_string(text)),
+        PartKind::Reasoning { .. } => {
+            Some(json!([{ "type": "summary_text", "text": text }]).to_string())
+        }
         // A structured output (found tools) has no place for a text.
         PartKind::Result(result) => result.structured.is_none().then(|| json_string(text)),
         PartKind::Call(call) => match call.tool.as_str() {

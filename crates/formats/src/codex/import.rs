@@ -2,7 +2,7 @@
 
 use super::item::{self, Item};
 use crate::ids::{Calls, Ids};
-use crate::session::{Boundary, Source};
+use crate::session::{Boundary, Recorded, Source};
 use crate::{ReadError, Session, answers, jsonl, pairing, raw};
 use foldback_core::log::{Answer, EntryKind, Finish, Message, Origin, Part, PartKind, Role, Usage};
 use foldback_core::{Limits, SegmentKind};
@@ -59,6 +59,8 @@ struct Import {
     injected: HashSet<String>,
     after_boundary: bool,
     stray_usage: u32,
+    /// Response items, and calls among them.
+    recorded: Recorded,
     unknown: BTreeMap<String, (u32, u32)>,
 }
 
@@ -90,6 +92,10 @@ impl Import {
             injected: HashSet::new(),
             after_boundary: false,
             stray_usage: 0,
+            recorded: Recorded {
+                messages: 0,
+                tool_calls: 0,
+            },
             unknown: BTreeMap::new(),
         }
     }
@@ -108,7 +114,10 @@ impl Import {
                     self.model = Some(model.to_owned());
                 }
             }
-            "response_item" => self.item(payload, "/payload"),
+            "response_item" => {
+                self.count(payload);
+                self.item(payload, "/payload");
+            }
             "event_msg" => self.event(payload),
             "compacted" => self.compacted(payload),
             kind if SCREEN_ONLY.contains(&kind) => {}
@@ -116,10 +125,17 @@ impl Import {
             "" if line["id"].is_string() => self.meta(line),
             "" if line["record_type"].is_string() => {}
             _ if payload.is_null() && !matches!(item::read(line, ""), Item::Unknown(_)) => {
+                self.count(line);
                 self.item(line, "");
             }
             kind => self.note_unknown(kind),
         }
+    }
+
+    fn count(&mut self, item: &Value) {
+        self.recorded.messages += 1;
+        let kind = item["type"].as_str().unwrap_or_default();
+        self.recorded.tool_calls += usize::from(kind.ends_with("_call"));
     }
 
     fn note_unknown(&mut self, kind: &str) {
@@ -420,6 +436,7 @@ impl Import {
     fn finish(mut self) -> Session {
         answers::infer_finish(&mut self.messages);
         let mut session = self.session;
+        session.recorded = Some(self.recorded);
         for (kind, (first, count)) in self.unknown {
             session.warn(
                 "unknown-type",

@@ -141,23 +141,16 @@ fn content(block: &Value, at: &str) -> Part {
 
 /// The readable part of a reasoning item is its summary, and the whole text for open models.
 fn reasoning(item: &Value, at: &str) -> Part {
-    let mut texts = Vec::new();
-    for field in ["summary", "content"] {
-        for (index, block) in item[field].as_array().into_iter().flatten().enumerate() {
-            if let Some(text) = block["text"].as_str() {
-                texts.push((text, format!("{at}/{field}/{index}/text")));
-            }
-        }
-    }
-    let joined: Vec<&str> = texts.iter().map(|(text, _)| *text).collect();
-    let part = Part::new(PartKind::Reasoning {
-        text: joined.join("\n"),
+    let texts: Vec<&str> = ["summary", "content"]
+        .iter()
+        .flat_map(|field| item[*field].as_array().into_iter().flatten())
+        .filter_map(|block| block["text"].as_str())
+        .collect();
+    Part::new(PartKind::Reasoning {
+        text: texts.join("\n"),
         opaque: item["encrypted_content"].as_str().map(str::to_owned),
-    });
-    match texts.as_slice() {
-        [(_, pointer)] => part.at(pointer),
-        _ => part,
-    }
+    })
+    .at(format!("{at}/summary"))
 }
 
 fn call(item: &Value, at: &str, tool: &str, field: &str) -> Item {

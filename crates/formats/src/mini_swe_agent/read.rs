@@ -2,7 +2,7 @@
 
 use super::message;
 use crate::ids::{Calls, Ids};
-use crate::session::{Shape, Source};
+use crate::session::{Recorded, Shape, Source};
 use crate::{ReadError, Session, answers, chat, jsonl, pairing, raw, value};
 use foldback_core::SegmentKind;
 use foldback_core::log::{Message, Part, PartKind, Role, ToolResult};
@@ -39,7 +39,11 @@ pub(super) fn read(text: &str) -> Result<Vec<Session>, ReadError> {
     for (record, message) in (0u32..).zip(stored) {
         import.message(message, record);
     }
-    let session = import.finish();
+    let mut session = import.finish();
+    session.recorded = Some(Recorded {
+        messages: stored.len(),
+        tool_calls: session.tool_calls(),
+    });
     match session.messages.is_empty() {
         true => Err(ReadError::NoMessages),
         false => Ok(vec![session]),

@@ -2,7 +2,7 @@
 
 use super::history;
 use crate::ids::{Calls, Ids};
-use crate::session::{Shape, Source};
+use crate::session::{Recorded, Shape, Source};
 use crate::{ReadError, Session, answers, chat, jsonl, pairing, raw, value};
 use foldback_core::SegmentKind;
 use foldback_core::log::{Answer, Message, Part, PartKind, Role, ToolResult};
@@ -49,6 +49,16 @@ pub(super) fn read(text: &str) -> Result<Vec<Session>, ReadError> {
             "/history",
             "neither `history` nor `trajectory` is a list",
         ));
+    }
+    // People count entries, demonstrations included, and steps.
+    if let (Some(history), Some(steps)) = (
+        document["history"].as_array(),
+        document["trajectory"].as_array(),
+    ) {
+        import.session.recorded = Some(Recorded {
+            messages: history.len(),
+            tool_calls: steps.len(),
+        });
     }
     let session = import.finish();
     match session.messages.is_empty() {
@@ -175,15 +185,22 @@ impl Import {
     }
 
     fn step(&mut self, step: &Value, index: u32) {
-        let thought = value::text(step, "thought").unwrap_or_default();
-        let mut parts = Vec::new();
-        if !thought.is_empty() {
-            parts.push(Part::text(thought));
-        }
-        match value::text(step, "action").filter(|action| !action.trim().is_empty()) {
-            Some(action) => parts.push(history::text_action(action, index)),
-            None => parts.extend(value::text(step, "response").map(Part::text)),
-        }
+        let said = |field: &str| {
+            value::text(step, field)
+                .filter(|text| !text.is_empty())
+                .map(Part::text)
+        };
+        let action = value::text(step, "action").filter(|action| !action.trim().is_empty());
+        let parts: Vec<Part> = match action {
+            Some(action) => said("thought")
+                .into_iter()
+                .chain([history::text_action(action, index)])
+                .collect(),
+            None => said("response")
+                .or_else(|| said("thought"))
+                .into_iter()
+                .collect(),
+        };
         let has_call = parts.iter().any(|part| part.as_call().is_some());
         self.answer(parts, None);
         if has_call {

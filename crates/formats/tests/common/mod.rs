@@ -119,10 +119,11 @@ pub fn check(session: &Session) {
         for call in message.call_ids() {
             assert!(calls.insert(call), "two calls `{call}`");
         }
-        let record = message.record.expect("a record");
-        let raw = session.source.record(record).expect("a raw record");
-        let value: serde_json::Value = serde_json::from_str(raw).expect("JSON");
+        let own = message.record.expect("a record");
         for part in &message.parts {
+            let record = part.source_record.unwrap_or(own);
+            let raw = session.source.record(record).expect("a raw record");
+            let value: serde_json::Value = serde_json::from_str(raw).expect("JSON");
             let pointer = part.pointer.as_deref().expect("a pointer");
             if let Some(found) = value.pointer(pointer).and_then(|value| value.as_str())
                 && part.as_call().is_none()
