@@ -191,8 +191,8 @@ pub fn return_of(part: &Part) -> Option<&ToolResult> {
     }
 }
 
-/// User turns of a history, counted up to `enough`. Messages that were one in the recorder's store
-/// count once.
+/// User turns of a history, counted up to `enough`: messages of the store that hold a user's prompt,
+/// wherever in the loop it came. Messages that were one in the recorder's store count once.
 pub fn count_user_turns<'a>(messages: impl IntoIterator<Item = &'a Message>, enough: u64) -> u64 {
     let mut turns = 0;
     let mut counted = None;
@@ -201,10 +201,28 @@ pub fn count_user_turns<'a>(messages: impl IntoIterator<Item = &'a Message>, eno
             break;
         }
         let same = message.record.is_some() && message.record == counted;
-        if message.role == Role::User && !message.is_entry() && !same {
+        if is_prompt(message) && !same {
             turns += 1;
             counted = message.record;
         }
     }
     turns
+}
+
+/// Whether a user prompts here. What a harness wrote in the user's name while the loop was running
+/// (pydantic-ai's retry prompts without a tool) is a part of another kind.
+fn is_prompt(message: &Message) -> bool {
+    let by_hand = |part: &Part| {
+        matches!(
+            part.kind,
+            PartKind::File(_)
+                | PartKind::Text {
+                    synthetic: false,
+                    ..
+                }
+        )
+    };
+    message.role == Role::User
+        && !message.is_entry()
+        && (!message.mid_turn || message.parts.iter().any(by_hand))
 }

@@ -1,8 +1,7 @@
 //! The rows of the conformance suite for tunacode 0.1.40, by id. They run at stage level, beneath the
 //! guards.
 
-mod support;
-
+use crate::support::{cleared, conversation, preset, prune, reclaimed, tool_return, user_file};
 use foldback_core::conversation::{Conversation, Signals};
 use foldback_core::log::{Message, Part, PartKind, ResultStatus, Role, ToolResult};
 use foldback_core::moment::Moment;
@@ -11,7 +10,6 @@ use foldback_tunacode::{DEFAULT_PLACEHOLDER, PlaceholderConfig, count_user_turns
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::sync::Arc;
-use support::{cleared, conversation, preset, prune, reclaimed, tool_return, user_file};
 
 /// Rows that have no counterpart here, each with the reason.
 const EXCEPTIONS: &[(&str, &str)] = &[
