@@ -1,5 +1,5 @@
 //! Claude Code sessions: what is read from them, and what is written back.
-#![allow(missing_docs)]
+#![allow(missing_docs, clippy::unwrap_used)]
 
 mod common;
 
@@ -416,6 +416,25 @@ fn sessions_of_other_formats_become_plain_files() {
     assert_eq!(usage(&again)[..3], usage(&codex)[..3]);
     let unknown = |loss: &String| loss.contains("web_search_call");
     assert!(written.losses.iter().any(unknown), "{:?}", written.losses);
+}
+
+/// A file that ends anywhere is read or refused, and never makes the importer panic.
+#[test]
+fn files_cut_off_anywhere() {
+    for name in FIXTURES {
+        let text = fixture(ID, name);
+        let mut end = text.len();
+        while let Some(cut) = text.get(..end) {
+            if let Ok(sessions) = foldback_formats::read(cut.as_bytes(), Some(ID)) {
+                let messages = |session: &Session| !session.messages.is_empty();
+                assert!(sessions.iter().any(messages), "{name} at {end}");
+            }
+            end = (0..end.saturating_sub(37))
+                .rev()
+                .find(|at| text.is_char_boundary(*at))
+                .unwrap_or(usize::MAX);
+        }
+    }
 }
 
 struct Real {

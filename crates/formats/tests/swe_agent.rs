@@ -1,5 +1,5 @@
 //! SWE-agent trajectories: what is read from them, and what is written back.
-#![allow(missing_docs)]
+#![allow(missing_docs, clippy::unwrap_used)]
 
 mod common;
 
@@ -201,6 +201,25 @@ fn sessions_of_other_formats_become_plain_files() {
             .collect()
     };
     assert_eq!(said(&again), said(&claude));
+}
+
+/// A file that ends anywhere is read or refused, and never makes the importer panic.
+#[test]
+fn files_cut_off_anywhere() {
+    for name in FIXTURES {
+        let text = fixture(ID, name);
+        let mut end = text.len();
+        while let Some(cut) = text.get(..end) {
+            if let Ok(sessions) = foldback_formats::read(cut.as_bytes(), Some(ID)) {
+                let messages = |session: &Session| !session.messages.is_empty();
+                assert!(sessions.iter().any(messages), "{name} at {end}");
+            }
+            end = (0..end.saturating_sub(37))
+                .rev()
+                .find(|at| text.is_char_boundary(*at))
+                .unwrap_or(usize::MAX);
+        }
+    }
 }
 
 struct Real {

@@ -1,5 +1,5 @@
 //! What the tests of all formats share.
-#![allow(dead_code, missing_docs)]
+#![allow(dead_code, missing_docs, unreachable_pub, clippy::unwrap_used)]
 
 use foldback_core::Message;
 use foldback_core::log::{Answer, Usage};
