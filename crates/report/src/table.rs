@@ -187,11 +187,18 @@ fn footer(out: &mut String, comparison: &Comparison, layout: Layout) {
         corpus.imported,
         corpus.skipped.len()
     );
+    let mut reasons: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
     for skipped in &corpus.skipped {
+        reasons
+            .entry(&skipped.reason)
+            .or_default()
+            .push(&skipped.path);
+    }
+    for (reason, paths) in reasons {
         wrap(
             out,
             "    ",
-            &format!("{}: {}", skipped.path, skipped.reason),
+            &format!("{}: {reason}", paths.join(", ")),
             layout.width,
         );
     }

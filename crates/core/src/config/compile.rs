@@ -454,11 +454,12 @@ impl<'a> Binder<'a, '_> {
                 .stages()
                 .filter(|stage| stage.item.kind() == kind)
                 .map(|stage| stage.item.name)
+                .chain(["none"])
                 .collect();
             let hint = nearest(name, known.iter().copied());
             let at = node.get("use").unwrap_or(node);
             let message = format!(
-                "no {kind} stage is called `{name}`{hint} (known: {}, none); a stage of another crate \
+                "no {kind} stage is called `{name}`{hint} (known: {}); a stage of another crate \
                  must be linked: name the crate in the binary",
                 known.join(", ")
             );
