@@ -1,1 +1,61 @@
-//! The tiered residual scheme of MXF.
+//! The tiered residual scheme of MXF, as its document describes it.
+//!
+//! The document is the specification: none of what it describes was ever written. It contradicts
+//! itself in fifteen places; the preset `tiered` follows one reading of each, the preset
+//! `tiered-doc-exact` follows the letter. The crate's README lists both.
+//!
+//! | module | question |
+//! |---|---|
+//! | [`score`], [`mentions`] | how important is a message? |
+//! | [`residual`] | which messages bypass compression? |
+//! | [`tiers`] | which are shown raw, which are summarised how hard? |
+//! | [`budget`] | how many tokens does each part of the prompt get? |
+//! | [`truncate`] | what if no summary can be had? |
+//! | [`cache`] | was this summarised before? |
+//! | [`reference`] | what did a summary stand for? |
+//! | [`segments`], [`assembly`] | what stands around the conversation? |
+//! | [`filter`] | all of it as one stage, `tiered.residual` |
+
+pub mod assembly;
+pub mod budget;
+pub mod cache;
+pub mod config;
+mod cut;
+pub mod filter;
+pub mod mentions;
+mod pattern;
+pub mod reference;
+mod render;
+pub mod residual;
+pub mod score;
+pub mod segments;
+pub mod share;
+pub mod tiers;
+pub mod truncate;
+
+pub use config::TieredConfig;
+pub use filter::TieredResidual;
+
+use foldback_core::registry::{PresetDescriptor, Registration, StageDescriptor};
+
+/// The stages and presets of this crate.
+pub const REGISTRATION: Registration = Registration {
+    package: env!("CARGO_PKG_NAME"),
+    version: env!("CARGO_PKG_VERSION"),
+    stages: &[StageDescriptor::filter::<TieredConfig>(
+        filter::NAME,
+        "Important messages stay, older ones are summarised in tiers, the harder the older",
+    )],
+    presets: &[
+        PresetDescriptor {
+            name: "tiered",
+            toml: include_str!("../../../configs/tiered.toml"),
+        },
+        PresetDescriptor {
+            name: "tiered-doc-exact",
+            toml: include_str!("../../../configs/tiered-doc-exact.toml"),
+        },
+    ],
+};
+
+foldback_core::inventory::submit! { REGISTRATION }

@@ -1,0 +1,162 @@
+//! Who refers to whom?
+//!
+//! The document counts references and does not say what one is. Here a later message refers to an
+//! earlier one if it names it as its parent, holds the result of one of its calls, or has its id (or
+//! the id of one of its calls) in its text. A message counts once, however often it refers.
+//!
+//! Ids are found in one pass over the texts: only words of ASCII letters, digits, `_` and `-` are
+//! looked up, with at least six characters of which one is a digit. Ids of another shape are known by
+//! parent and result alone.
+
+use foldback_core::log::{Message, PartKind};
+use std::collections::HashMap;
+
+const SHORTEST_ID: usize = 6;
+
+/// How many later messages refer to each message, in the order given (oldest first).
+pub fn count<'a>(messages: impl IntoIterator<Item = &'a Message>) -> Vec<u32> {
+    let mut index = Index::default();
+    let mut counts: Vec<u32> = Vec::new();
+    let mut found: Vec<usize> = Vec::new();
+    for message in messages {
+        found.clear();
+        found.extend(message.parent.as_deref().and_then(|id| index.get(id)));
+        for part in &message.parts {
+            match &part.kind {
+                PartKind::Text { text, .. } => index.find_in(text, &mut found),
+                PartKind::Call(call) => index.find_in(&call.arguments, &mut found),
+                PartKind::Result(result) => {
+                    found.extend(index.get(&result.call_id));
+                    index.find_in(&result.text, &mut found);
+                }
+                _ => {}
+            }
+        }
+        found.sort_unstable();
+        found.dedup();
+        for target in &found {
+            counts[*target] += 1;
+        }
+        let place = counts.len();
+        counts.push(0);
+        index.add(&message.id, place);
+        for call_id in message.call_ids() {
+            index.add(call_id, place);
+        }
+    }
+    counts
+}
+
+/// Where an id stands; the latest message where ids repeat.
+#[derive(Default)]
+struct Index<'a> {
+    places: HashMap<&'a str, usize>,
+    /// Which lengths ids have, as a bit set, so that most words need no lookup.
+    lengths: u128,
+}
+
+impl<'a> Index<'a> {
+    fn add(&mut self, id: &'a str, place: usize) {
+        self.places.insert(id, place);
+        self.lengths |= 1 << id.len().min(127);
+    }
+
+    fn get(&self, id: &str) -> Option<usize> {
+        self.places.get(id).copied()
+    }
+
+    fn find_in(&self, text: &str, found: &mut Vec<usize>) {
+        let is_word = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-';
+        let bytes = text.as_bytes();
+        let mut start = 0;
+        let mut digit = false;
+        for (at, byte) in bytes.iter().copied().chain(std::iter::once(b' ')).enumerate() {
+            if is_word(byte) {
+                digit |= byte.is_ascii_digit();
+                continue;
+            }
+            let length = at - start;
+            if digit && length >= SHORTEST_ID && self.lengths >> length.min(127) & 1 == 1 {
+                found.extend(text.get(start..at).and_then(|word| self.get(word)));
+            }
+            start = at + 1;
+            digit = false;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use foldback_core::{Part, Role};
+
+    #[test]
+    fn references_as_a_table() {
+        let asked = || Message::user("msg-123", "look");
+        let replying = |id: &str, parent: &str| Message {
+            parent: Some(parent.to_owned()),
+            ..Message::user(id, "yes")
+        };
+        let calling = || {
+            Message::new(
+                "msg-200",
+                Role::Assistant,
+                vec![
+                    Part::call("call_1a", "read", "{}"),
+                    Part::call("call_1b", "read", "{}"),
+                ],
+            )
+        };
+        let cases: [(&str, Vec<Message>, Vec<u32>); 8] = [
+            ("nobody", vec![asked(), Message::user("b", "no")], vec![0, 0]),
+            (
+                "by parent",
+                vec![asked(), replying("b", "msg-123")],
+                vec![1, 0],
+            ),
+            (
+                "by id, twice in one message",
+                vec![asked(), Message::user("b", "see msg-123, I say msg-123.")],
+                vec![1, 0],
+            ),
+            (
+                "an id inside a longer word",
+                vec![asked(), Message::user("b", "see msg-1234")],
+                vec![0, 0],
+            ),
+            (
+                "an id too plain to be looked for",
+                vec![Message::user("7", "a"), Message::user("b", "7 apples")],
+                vec![0, 0],
+            ),
+            (
+                "earlier messages do not refer",
+                vec![Message::user("b", "see msg-123"), asked()],
+                vec![0, 0],
+            ),
+            (
+                "by results",
+                vec![
+                    calling(),
+                    Message::tool("r1", "call_1a", "read", "x"),
+                    Message::tool("r2", "call_1b", "read", "y"),
+                ],
+                vec![2, 0, 0],
+            ),
+            (
+                "parent and result are one message",
+                vec![
+                    calling(),
+                    Message {
+                        parent: Some("msg-200".to_owned()),
+                        ..Message::tool("r1", "call_1a", "read", "x")
+                    },
+                ],
+                vec![1, 0],
+            ),
+        ];
+        for (name, messages, expect) in cases {
+            assert_eq!(count(&messages), expect, "{name}");
+        }
+    }
+}

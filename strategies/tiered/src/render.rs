@@ -1,0 +1,118 @@
+//! The texts of a fold: the one message that the summaries stand in, what a tier's messages look like
+//! when nobody can be asked for a summary, and tool results that have to be cut.
+
+use crate::truncate;
+use foldback_core::log::{Message, PartKind};
+use foldback_core::stage::Scene;
+use foldback_core::view::{EditKind, PartPos, Pos};
+use std::fmt::Write as _;
+use std::sync::Arc;
+
+use foldback_core::plan::Edit;
+
+/// What stands for one tier.
+#[derive(Clone, Debug)]
+pub(crate) struct Section {
+    /// The tier, 1 to 3.
+    pub(crate) tier: usize,
+    /// Messages that it stands for.
+    pub(crate) messages: usize,
+    /// The summary.
+    pub(crate) text: String,
+    /// Under which id the originals are stored, where they are.
+    pub(crate) reference: Option<String>,
+}
+
+/// One user message for all summaries, oldest first.
+pub(crate) fn summary_message(sections: &[Section]) -> String {
+    let mut out = String::from(
+        "[Summary of the earlier conversation, oldest part first. The messages below are complete.]",
+    );
+    for section in sections {
+        let title = match section.tier {
+            3 => "Long ago",
+            2 => "Earlier",
+            _ => "Recently",
+        };
+        let plural = if section.messages == 1 { "" } else { "s" };
+        // Writing to a string can't fail.
+        let _ = write!(out, "\n\n## {title} ({} message{plural}", section.messages);
+        if let Some(reference) = &section.reference {
+            let _ = write!(out, ", {reference}");
+        }
+        let _ = write!(out, ")\n\n{}", section.text.trim());
+    }
+    out
+}
+
+/// The messages of a tier as a text, for cutting to sentences.
+pub(crate) fn transcript(messages: &[Arc<Message>]) -> String {
+    let mut out = String::new();
+    for message in messages {
+        for part in &message.parts {
+            let text = match &part.kind {
+                PartKind::Text { .. } | PartKind::Result(_) | PartKind::Marker(_) => part.shown(),
+                PartKind::Call(call) => format!("{} {}", call.tool, call.arguments).into(),
+                _ => continue,
+            };
+            let text = text.trim();
+            if !text.is_empty() {
+                let _ = writeln!(out, "{}: {text}", message.role.as_str());
+            }
+        }
+    }
+    out
+}
+
+/// Cuts the oldest tool results of these messages, each to no less than `floor` tokens, until `excess`
+/// tokens are gone. Returns the edits and what is left of the excess.
+pub(crate) fn cut_results(
+    scene: &Scene<'_>,
+    positions: &[Pos],
+    mut excess: u64,
+    floor: u64,
+) -> (Vec<Edit>, u64) {
+    let mut edits = Vec::new();
+    for pos in positions {
+        for (index, part) in scene.history.message(*pos).parts.iter().enumerate() {
+            if excess == 0 {
+                return (edits, 0);
+            }
+            let at = PartPos {
+                item: *pos,
+                part: index,
+            };
+            let cleared = scene
+                .view
+                .edit(at)
+                .is_some_and(|edit| edit.kind == EditKind::Clear);
+            let shown = scene.meter.part_shown(scene.view, at);
+            let Some(result) = part.as_result() else {
+                continue;
+            };
+            if cleared || shown <= floor || !result.status.is_settled() {
+                continue;
+            }
+            let goal = shown.saturating_sub(excess).max(floor);
+            let text = truncate::to_tokens(
+                &result.text,
+                scene.meter.part(at),
+                goal,
+                |text| scene.estimator().part(part, text),
+                truncate::middle,
+            );
+            let edit = scene.edit(
+                *pos,
+                index,
+                EditKind::Truncate,
+                text.into(),
+                "tier 0 is above its budget",
+            );
+            if edit.after < edit.before {
+                excess = excess.saturating_sub(edit.before - edit.after);
+                edits.push(edit);
+            }
+        }
+    }
+    (edits, excess)
+}
