@@ -1,12 +1,60 @@
-//! `anthropic`: to be written.
+//! `anthropic`: messages as Anthropic's Messages API takes them. A request body
+//! `{system, messages, tools}`, a bare list of messages with content blocks, or one of them a line.
+//!
+//! Tool results are blocks of user messages here; reading gives each a message of its own with the same
+//! record. The file is what is sent: writing puts the text of an edit in place of the content and
+//! leaves out what is hidden. `docs/anthropic.md` has the mapping.
 
-use crate::ReadError;
+mod generate;
+mod read;
+mod write;
+
+use crate::raw::peek;
 use crate::table::Format;
 
 pub(crate) const FORMAT: Format = Format {
     id: "anthropic",
-    title: "",
-    detect: |_| 0,
-    read: |_| Err(ReadError::NoMessages),
-    write: None,
+    title: "Anthropic Messages API: request bodies and message lists, also one a line",
+    detect,
+    read: read::read,
+    write: Some(write::write),
 };
+
+/// Types of content blocks that only this format has.
+const OWN_BLOCKS: &[&str] = &["tool_use", "tool_result", "thinking", "redacted_thinking"];
+
+/// Whether a block belongs to a tool that runs at the provider: call and result stay in the answer.
+fn is_server_block(kind: &str) -> bool {
+    kind == "server_tool_use" || kind.ends_with("_tool_result")
+}
+
+fn detect(text: &str) -> u8 {
+    let opening = peek(text);
+    ["", "/messages", "/*/messages"]
+        .iter()
+        .map(|list| {
+            let content = format!("{list}/*/content");
+            let roles = format!("{list}/*/role");
+            let mut roles = opening.values(&roles).peekable();
+            if roles.peek().is_none() || !opening.has(&content) {
+                return 0;
+            }
+            let types = format!("{content}/*/type");
+            if opening
+                .values(&types)
+                .any(|kind| OWN_BLOCKS.contains(&kind))
+            {
+                return 80;
+            }
+            let two_roles = roles.all(|role| role == "user" || role == "assistant");
+            match two_roles {
+                true if opening.has("/system") || opening.has("/anthropic_version") => 75,
+                true if opening.has(&types) => 45,
+                true if opening.has("/max_tokens") => 42,
+                true => 20,
+                false => 0,
+            }
+        })
+        .max()
+        .unwrap_or(0)
+}

@@ -1,12 +1,130 @@
-//! `foldback`: to be written.
+//! `foldback`: the project's own lines, which lose nothing.
+//!
+//! A header, then one JSON object a line: the records of the file that the session was read from, its
+//! messages, what was cleared, compactions, warnings. A session that goes out and comes back is the
+//! same session, down to the bytes of the file that it was first read from, so it can still be written
+//! in its recorder's own format. `docs/foldback.md` lists the lines.
 
-use crate::ReadError;
+mod read;
+mod write;
+
+use crate::raw::peek;
+use crate::session::{Boundary, Shape, Warning};
 use crate::table::Format;
+use foldback_core::{Frame, Limits, Message};
+use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
 
 pub(crate) const FORMAT: Format = Format {
     id: "foldback",
-    title: "",
-    detect: |_| 0,
-    read: |_| Err(ReadError::NoMessages),
-    write: None,
+    title: "foldback: lossless lines, one record or message each",
+    detect,
+    read: read::read,
+    write: Some(write::write),
 };
+
+fn detect(text: &str) -> u8 {
+    let opening = peek(text);
+    if opening.has("/foldback") && opening.has("/format") {
+        100
+    } else {
+        0
+    }
+}
+
+/// Version of the lines written here; larger ones are refused.
+const VERSION: u64 = 1;
+
+/// The first line of a session.
+#[derive(Debug, Serialize, Deserialize)]
+struct Header<'a> {
+    /// The version of the lines.
+    foldback: u64,
+    id: Cow<'a, str>,
+    /// The format that the session was first read from.
+    format: Cow<'a, str>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    model: Option<Cow<'a, str>>,
+    #[serde(default)]
+    limits: Limits,
+    #[serde(default)]
+    frame: Cow<'a, Frame>,
+    /// Absent for a session that was not read from a file.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    source: Option<SourceLine<'a>>,
+}
+
+/// How the source file was divided. Its text is the `lead` and `raw` of all records in order, then the
+/// `tail`.
+#[derive(Debug, Serialize, Deserialize)]
+struct SourceLine<'a> {
+    shape: ShapeName,
+    records: usize,
+    tail: Cow<'a, str>,
+}
+
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum ShapeName {
+    Lines,
+    Document,
+}
+
+impl From<Shape> for ShapeName {
+    fn from(shape: Shape) -> Self {
+        match shape {
+            Shape::Lines => Self::Lines,
+            Shape::Document => Self::Document,
+        }
+    }
+}
+
+impl From<ShapeName> for Shape {
+    fn from(name: ShapeName) -> Self {
+        match name {
+            ShapeName::Lines => Self::Lines,
+            ShapeName::Document => Self::Document,
+        }
+    }
+}
+
+/// Every other line: an object with one member, which says what it is.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum Line<'a> {
+    /// A record of the source file, with the text between it and the record before.
+    Record {
+        index: u32,
+        lead: Cow<'a, str>,
+        raw: Cow<'a, str>,
+    },
+    /// A message of the history, in stored order.
+    Message(Cow<'a, Message>),
+    /// A part whose content is cleared; the message still holds it.
+    Cleared {
+        message: Cow<'a, str>,
+        part: usize,
+        time: i64,
+    },
+    /// A part that is shown cut; the message holds all of it. Reading gives it back uncut.
+    Truncated {
+        message: Cow<'a, str>,
+        part: usize,
+        time: i64,
+        text: Cow<'a, str>,
+    },
+    /// A compaction that the recorder made.
+    Boundary(Cow<'a, Boundary>),
+    /// What an importer could not use.
+    Warning(Cow<'a, Warning>),
+    /// What was sent, where that is not the whole history in order. Reading leaves it aside.
+    View(Vec<Sent<'a>>),
+}
+
+/// One message of a view: of the history, by id, or inserted.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum Sent<'a> {
+    Message(Cow<'a, str>),
+    Insert(Cow<'a, Message>),
+}

@@ -12,6 +12,7 @@
 mod answers;
 mod anthropic;
 mod chat;
+mod bodies;
 mod claude_code;
 mod codex;
 mod detect;

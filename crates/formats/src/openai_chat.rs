@@ -1,12 +1,44 @@
-//! `openai-chat`: to be written.
+//! `openai-chat`: messages as OpenAI's Chat Completions API takes them, which most other providers and
+//! training sets have taken over. A bare list, a request body `{messages, tools}`, or one of them a line.
+//!
+//! Every message is one record. The file is what is sent: writing puts the text of an edit in place of
+//! the content and leaves out what is hidden. `docs/openai-chat.md` has the mapping.
 
-use crate::ReadError;
+mod generate;
+mod read;
+mod write;
+
+use crate::raw::peek;
 use crate::table::Format;
 
 pub(crate) const FORMAT: Format = Format {
     id: "openai-chat",
-    title: "",
-    detect: |_| 0,
-    read: |_| Err(ReadError::NoMessages),
-    write: None,
+    title: "OpenAI Chat Completions: message lists and request bodies, also one a line",
+    detect,
+    read: read::read,
+    write: Some(write::write),
 };
+
+/// Roles that only this format's messages have.
+const OWN_ROLES: &[&str] = &["system", "developer", "tool", "function"];
+
+fn detect(text: &str) -> u8 {
+    let opening = peek(text);
+    ["", "/messages", "/*/messages"]
+        .iter()
+        .map(|list| {
+            let roles = format!("{list}/*/role");
+            let own_role = opening.values(&roles).any(|role| OWN_ROLES.contains(&role));
+            let own_key = opening.has(&format!("{list}/*/tool_calls"))
+                || opening.has(&format!("{list}/*/function_call"));
+            if !opening.has(&roles) || !opening.has(&format!("{list}/*/content")) {
+                0
+            } else if own_role || own_key {
+                70
+            } else {
+                40
+            }
+        })
+        .max()
+        .unwrap_or(0)
+}

@@ -152,7 +152,7 @@ impl Reader {
                 _ => ResultStatus::Completed,
             },
             text: value::shown(content),
-            structured: (!content.is_string()).then(|| content.clone()),
+            structured: (!content.is_string() && !content.is_null()).then(|| content.clone()),
             media: media_in(content),
             tool,
         }

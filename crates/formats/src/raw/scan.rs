@@ -40,18 +40,22 @@ impl Child {
     }
 }
 
-/// Ranges of the lines that hold anything, without their line ends.
-pub(crate) fn lines(text: &str) -> Vec<Range<usize>> {
-    let mut out = Vec::new();
+/// The lines that hold anything: number (1-based) and range without the line end.
+pub(crate) fn numbered_lines(text: &str) -> impl Iterator<Item = (usize, Range<usize>)> {
     let mut start = 0;
-    for line in text.split_inclusive('\n') {
-        let content = line.trim_end_matches(['\n', '\r']);
-        if !content.trim().is_empty() {
-            out.push(start..start + content.len());
-        }
-        start += line.len();
-    }
-    out
+    text.split_inclusive('\n')
+        .enumerate()
+        .filter_map(move |(index, line)| {
+            let content = line.trim_end_matches(['\n', '\r']);
+            let range = start..start + content.len();
+            start += line.len();
+            (!content.trim().is_empty()).then_some((index + 1, range))
+        })
+}
+
+/// The ranges of [`numbered_lines`].
+pub(crate) fn lines(text: &str) -> Vec<Range<usize>> {
+    numbered_lines(text).map(|(_, range)| range).collect()
 }
 
 /// Line and column (both 1-based, columns in bytes) of a byte offset.
@@ -336,8 +340,10 @@ mod tests {
     #[test]
     fn lines_leave_out_blanks_and_line_ends() {
         let text = "{\"a\":1}\r\n\n  \n{\"b\":2}";
-        let found: Vec<_> = lines(text).into_iter().map(|range| &text[range]).collect();
-        assert_eq!(found, ["{\"a\":1}", "{\"b\":2}"]);
+        let found: Vec<_> = numbered_lines(text)
+            .map(|(number, range)| (number, &text[range]))
+            .collect();
+        assert_eq!(found, [(1, "{\"a\":1}"), (4, "{\"b\":2}")]);
     }
 
     #[test]

@@ -1,0 +1,208 @@
+//! From lines back to sessions.
+
+use super::{FORMAT, Header, Line, VERSION};
+use crate::session::{Boundary, Cleared, Shape, Source, Warning};
+use crate::table::FORMATS;
+use crate::{ReadError, Session, raw, value};
+use foldback_core::view::PartPos;
+use std::borrow::Cow;
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+
+pub(super) fn read(text: &str) -> Result<Vec<Session>, ReadError> {
+    let mut builders: Vec<Builder> = Vec::new();
+    let mut current = None;
+    let mut early: Vec<Warning> = Vec::new();
+    for (line, range) in raw::numbered_lines(text) {
+        let place = format!("line {line}");
+        let json = &text[range];
+        let builder = current.and_then(|index: usize| builders.get_mut(index));
+        let error = match (serde_json::from_str::<Line<'_>>(json), builder) {
+            (Ok(line), Some(builder)) => {
+                builder.line(line, &place);
+                continue;
+            }
+            (Ok(_), None) => "it stands before any header".to_owned(),
+            (Err(error), _) => error.to_string(),
+        };
+        // No kind of line is called `foldback`, so a header always arrives here.
+        if let Ok(header) = serde_json::from_str::<Header<'_>>(json) {
+            if header.foldback > VERSION {
+                let version = header.foldback;
+                return Err(value::malformed(
+                    &place,
+                    format!("version {version} of these lines; this program reads up to {VERSION}"),
+                ));
+            }
+            let known = builders
+                .iter()
+                .position(|builder| builder.session.id == header.id);
+            current = Some(known.unwrap_or(builders.len()));
+            if known.is_none() {
+                builders.push(Builder::new(header, &place));
+            }
+            continue;
+        }
+        let warnings = match current.and_then(|index| builders.get_mut(index)) {
+            Some(builder) => &mut builder.session.warnings,
+            None => &mut early,
+        };
+        warnings.push(Warning {
+            code: "damaged-line".to_owned(),
+            place,
+            detail: format!("{error}; left out"),
+        });
+    }
+    let mut sessions: Vec<Session> = builders.into_iter().map(Builder::finish).collect();
+    match sessions.first_mut() {
+        Some(first) => first.warnings.extend(early),
+        None => {
+            return Err(value::malformed(
+                "line 1",
+                "a header {\"foldback\": 1, …} is needed here",
+            ));
+        }
+    }
+    Ok(sessions)
+}
+
+struct Builder {
+    session: Session,
+    /// Shape of the source, number of its records, text behind the last.
+    source: Option<(Shape, usize, String)>,
+    /// Lead and text of the records.
+    records: BTreeMap<u32, (String, String)>,
+    /// Index of each message by id.
+    messages: HashMap<String, usize>,
+    boundaries: Vec<Boundary>,
+}
+
+impl Builder {
+    fn new(header: Header<'_>, place: &str) -> Self {
+        let format = FORMATS.iter().find(|format| format.id == header.format);
+        let empty = Source {
+            text: "".into(),
+            shape: Shape::Document,
+            records: Vec::new(),
+        };
+        let format_id = format.map_or(FORMAT.id, |format| format.id);
+        let mut session = Session::new(header.id, format_id, empty);
+        session.model = header.model.map(Cow::into_owned);
+        session.limits = header.limits;
+        session.frame = header.frame.into_owned();
+        if format.is_none() {
+            session.warn(
+                "unknown-format",
+                place,
+                format!(
+                    "there is no format `{}` here; its records are not used",
+                    header.format
+                ),
+            );
+        }
+        Self {
+            session,
+            source: header.source.filter(|_| format.is_some()).map(|source| {
+                (
+                    source.shape.into(),
+                    source.records,
+                    source.tail.into_owned(),
+                )
+            }),
+            records: BTreeMap::new(),
+            messages: HashMap::new(),
+            boundaries: Vec::new(),
+        }
+    }
+
+    /// Takes a line in; one that was seen before changes nothing.
+    fn line(&mut self, line: Line<'_>, place: &str) {
+        match line {
+            Line::Record { index, lead, raw } => {
+                self.records
+                    .entry(index)
+                    .or_insert_with(|| (lead.into_owned(), raw.into_owned()));
+            }
+            Line::Message(message) => {
+                if !self.messages.contains_key(&message.id) {
+                    self.messages
+                        .insert(message.id.clone(), self.session.messages.len());
+                    self.session.messages.push(Arc::new(message.into_owned()));
+                }
+            }
+            Line::Cleared {
+                message,
+                part,
+                time,
+            } => {
+                let Some(item) = self.messages.get(&*message).copied() else {
+                    self.session.warn(
+                        "damaged-line",
+                        place,
+                        format!("there is no message `{message}` before it; left out"),
+                    );
+                    return;
+                };
+                let cleared = Cleared {
+                    at: PartPos { item, part },
+                    time,
+                };
+                if !self.session.cleared.contains(&cleared) {
+                    self.session.cleared.push(cleared);
+                }
+            }
+            Line::Boundary(boundary) => {
+                if !self.boundaries.contains(&boundary) {
+                    self.boundaries.push(boundary.into_owned());
+                }
+            }
+            Line::Warning(warning) => {
+                if !self.session.warnings.contains(&warning) {
+                    self.session.warnings.push(warning.into_owned());
+                }
+            }
+            Line::Truncated { .. } | Line::View(_) => {}
+        }
+    }
+
+    fn finish(mut self) -> Session {
+        let messages = self.session.messages.len();
+        self.session.boundaries = self.boundaries;
+        for boundary in &mut self.session.boundaries {
+            boundary.before = boundary.before.min(messages);
+        }
+        match &self.source {
+            Some((shape, count, tail)) if self.records.len() == *count => {
+                self.session.source = source(*shape, &self.records, tail);
+            }
+            Some((_, count, _)) => {
+                let found = self.records.len();
+                self.session.format = FORMAT.id;
+                self.session.warn(
+                    "damaged-source",
+                    "header",
+                    format!("{found} of {count} records of the original file are here; it cannot be restored"),
+                );
+            }
+            None => self.session.format = FORMAT.id,
+        }
+        self.session
+    }
+}
+
+/// The text of the original file, with its records.
+fn source(shape: Shape, records: &BTreeMap<u32, (String, String)>, tail: &str) -> Source {
+    let mut text = String::new();
+    let mut ranges = Vec::with_capacity(records.len());
+    for (lead, raw) in records.values() {
+        text.push_str(lead);
+        ranges.push(text.len()..text.len() + raw.len());
+        text.push_str(raw);
+    }
+    text.push_str(tail);
+    Source {
+        text: text.into(),
+        shape,
+        records: ranges,
+    }
+}

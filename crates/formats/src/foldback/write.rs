@@ -1,0 +1,133 @@
+//! A session and what a strategy made of it, as lines.
+
+use super::{Header, Line, Sent, SourceLine, VERSION};
+use crate::WriteError;
+use crate::session::Boundary;
+use crate::write::{Outcome, View};
+use foldback_core::view::EditKind;
+use serde::Serialize;
+use std::borrow::Cow;
+
+pub(super) fn write(view: &View<'_>) -> Result<Outcome, WriteError> {
+    let session = view.session;
+    let source = &session.source;
+    let mut out = Lines::default();
+    let end = source.records.last().map_or(0, |last| last.end);
+    out.push(&Header {
+        foldback: VERSION,
+        id: Cow::Borrowed(&session.id),
+        format: Cow::Borrowed(session.format),
+        model: session.model.as_deref().map(Cow::Borrowed),
+        limits: session.limits,
+        frame: Cow::Borrowed(view.frame),
+        source: (!source.text.is_empty()).then(|| SourceLine {
+            shape: source.shape.into(),
+            records: source.records.len(),
+            tail: Cow::Borrowed(source.text.get(end..).unwrap_or("")),
+        }),
+    })?;
+    let mut from = 0;
+    for (index, range) in source.records.iter().enumerate() {
+        out.push(&Line::Record {
+            index: index as u32,
+            lead: Cow::Borrowed(source.text.get(from..range.start).unwrap_or("")),
+            raw: Cow::Borrowed(source.text.get(range.clone()).unwrap_or("")),
+        })?;
+        from = range.end;
+    }
+    for item in &view.stored {
+        out.push(&Line::Message(Cow::Borrowed(item.shown.message)))?;
+    }
+    let mut losses = Vec::new();
+    for item in &view.stored {
+        let message = Cow::Borrowed(&*item.shown.message.id);
+        for (part, edit) in &item.shown.edits {
+            match edit.kind {
+                EditKind::Clear => out.push(&Line::Cleared {
+                    message: message.clone(),
+                    part: *part,
+                    time: edit.at,
+                })?,
+                EditKind::Truncate => {
+                    losses.push(format!(
+                        "the cut in message {message}: written, but reading gives the whole text"
+                    ));
+                    out.push(&Line::Truncated {
+                        message: message.clone(),
+                        part: *part,
+                        time: edit.at,
+                        text: Cow::Borrowed(&edit.text),
+                    })?;
+                }
+            }
+        }
+    }
+    for boundary in &session.boundaries {
+        out.push(&Line::Boundary(Cow::Owned(moved(view, boundary))))?;
+    }
+    for warning in &session.warnings {
+        out.push(&Line::Warning(Cow::Borrowed(warning)))?;
+    }
+    if !shows_all(view) {
+        losses.push("the view: written, but reading gives the whole history".to_owned());
+        out.push(&Line::View(
+            view.sent
+                .iter()
+                .map(|shown| match shown.pos {
+                    Some(_) => Sent::Message(Cow::Borrowed(&*shown.message.id)),
+                    None => Sent::Insert(Cow::Borrowed(&**shown.message)),
+                })
+                .collect(),
+        ))?;
+    }
+    Ok(Outcome {
+        text: out.text,
+        losses,
+    })
+}
+
+#[derive(Default)]
+struct Lines {
+    text: String,
+}
+
+impl Lines {
+    fn push(&mut self, line: &impl Serialize) -> Result<(), WriteError> {
+        let json = serde_json::to_string(line).map_err(|error| WriteError::Unsupported {
+            format: super::FORMAT.id,
+            detail: error.to_string(),
+        })?;
+        self.text.push_str(&json);
+        self.text.push('\n');
+        Ok(())
+    }
+}
+
+/// Whether the view is the whole history in order.
+fn shows_all(view: &View<'_>) -> bool {
+    view.sent.len() == view.stored.len()
+        && view
+            .sent
+            .iter()
+            .enumerate()
+            .all(|(index, shown)| shown.pos == Some(index))
+}
+
+/// A boundary with its place among the messages that are written: a strategy may have left out entries
+/// of the recorder, or added its own.
+fn moved(view: &View<'_>, boundary: &Boundary) -> Boundary {
+    let next = view.session.messages.get(boundary.before..);
+    let before = next
+        .into_iter()
+        .flatten()
+        .find_map(|message| {
+            view.stored
+                .iter()
+                .position(|item| item.shown.message.id == message.id)
+        })
+        .unwrap_or(view.stored.len());
+    Boundary {
+        before,
+        ..boundary.clone()
+    }
+}

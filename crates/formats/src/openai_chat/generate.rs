@@ -1,0 +1,115 @@
+//! Chat messages made from canonical ones.
+
+use crate::bodies::{ToolShape, text_of, tools};
+use foldback_core::log::{Media, Message, Part, PartKind, Role};
+use foldback_core::{Frame, SegmentKind};
+use serde_json::{Map, Value, json};
+
+/// A request body: messages, one a line, and tools where the session has them.
+pub(super) fn document(frame: &Frame, sent: &[Message], losses: &mut Vec<String>) -> String {
+    let mut list: Vec<Value> = frame
+        .segments
+        .iter()
+        .filter(|segment| segment.kind == SegmentKind::System && !segment.text.is_empty())
+        .map(|segment| json!({"role": "system", "content": segment.text}))
+        .collect();
+    list.extend(records(sent, losses));
+    let lines: Vec<String> = list.iter().map(Value::to_string).collect();
+    let mut out = format!("{{\"messages\":[\n{}\n]", lines.join(",\n"));
+    if let Some(recorded) = frame.text_of(SegmentKind::Tools) {
+        match tools(recorded, ToolShape::OpenAi) {
+            Some(tools) => out.push_str(&format!(",\n\"tools\":{tools}")),
+            None => losses.push("the tool definitions: they are in no known shape".to_owned()),
+        }
+    }
+    out.push_str("}\n");
+    out
+}
+
+/// One chat message for every canonical one.
+pub(super) fn records(messages: &[Message], losses: &mut Vec<String>) -> Vec<Value> {
+    let mut files = 0;
+    let out = messages
+        .iter()
+        .map(|message| match message.role {
+            Role::System => json!({"role": "system", "content": message.shown_text()}),
+            Role::User => json!({"role": "user", "content": user_content(message)}),
+            Role::Assistant => assistant(message),
+            Role::Tool => {
+                let result = message.parts.iter().find_map(Part::as_result);
+                files += result.map_or(0, |result| result.media.len());
+                json!({
+                    "role": "tool",
+                    "tool_call_id": result.map_or("", |result| &*result.call_id),
+                    "content": message.shown_text(),
+                })
+            }
+        })
+        .collect();
+    if files > 0 {
+        losses.push(format!(
+            "{files} files that came with tool results: a tool message holds text only"
+        ));
+    }
+    out
+}
+
+fn user_content(message: &Message) -> Value {
+    if let [part] = message.parts.as_slice()
+        && !matches!(part.kind, PartKind::File(_))
+    {
+        return Value::from(text_of(part));
+    }
+    message
+        .parts
+        .iter()
+        .map(|part| match &part.kind {
+            PartKind::File(media) => file(media),
+            _ => json!({"type": "text", "text": text_of(part)}),
+        })
+        .collect()
+}
+
+fn file(media: &Media) -> Value {
+    let url = if media.url.contains(':') {
+        media.url.clone()
+    } else {
+        format!("data:{};base64,{}", media.mime, media.url)
+    };
+    if media.mime.starts_with("image/") {
+        json!({"type": "image_url", "image_url": {"url": url}})
+    } else {
+        let name = media.name.as_deref().unwrap_or("file");
+        json!({"type": "file", "file": {"filename": name, "file_data": url}})
+    }
+}
+
+fn assistant(message: &Message) -> Value {
+    let (mut said, mut reasoning, mut calls) = (Vec::new(), Vec::new(), Vec::new());
+    for part in &message.parts {
+        match &part.kind {
+            PartKind::Call(call) => calls.push(json!({
+                "id": call.call_id,
+                "type": "function",
+                "function": {"name": call.tool, "arguments": call.arguments},
+            })),
+            PartKind::Reasoning { text, .. } => reasoning.push(text.as_str()),
+            _ => said.push(text_of(part)),
+        }
+    }
+    let mut out = Map::new();
+    out.insert("role".to_owned(), "assistant".into());
+    let content = match (said.is_empty(), calls.is_empty()) {
+        (true, false) => Value::Null,
+        _ => said.join("\n").into(),
+    };
+    out.insert("content".to_owned(), content);
+    let reasoning = reasoning.join("\n");
+    if !reasoning.is_empty() {
+        out.insert("reasoning_content".to_owned(), reasoning.into());
+    }
+    if !calls.is_empty() {
+        out.insert("tool_calls".to_owned(), calls.into());
+    }
+    Value::Object(out)
+}
