@@ -268,11 +268,13 @@ impl Checkpoint {
         }
         let shown: Vec<Seen<'_>> = view.iter().map(|unit| seen[*unit]).collect();
         let checkpoints = self.0.completes.checkpoints(&shown);
+        // The newest by stored order: an older checkpoint may stand further back, in a kept tail.
         let previous = checkpoints
             .iter()
-            .rev()
-            .find(|index| shown[**index].summary)
-            .map(|index| said(scene, &all[view[*index]]))
+            .map(|index| view[*index])
+            .filter(|unit| seen[*unit].summary)
+            .max()
+            .map(|unit| said(scene, &all[unit]))
             .filter(|text| !text.is_empty());
         let mut rest: Vec<usize> = view
             .iter()

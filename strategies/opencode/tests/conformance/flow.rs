@@ -1,0 +1,653 @@
+//! The checkpoint flow, end to end through a conversation: overflow, summary, view, continue.
+
+use crate::support::*;
+use foldback_core::conversation::Conversation;
+use foldback_core::log::{EntryKind, Finish, Media, Message, Part, PartKind};
+use foldback_core::moment::Moment;
+use foldback_core::outcome::Outcome;
+use foldback_core::stage::{Summarizer, SummaryError};
+use foldback_core::{Limits, Role};
+use std::sync::Arc;
+
+const LIMITS: Limits = Limits {
+    context: 200_000,
+    input: 0,
+    output: 32_000,
+};
+
+fn with(preset: &str, changes: &str, summarizer: &Arc<Scripted>) -> Conversation {
+    let mut strategy = strategy(preset, changes);
+    strategy.summarizer = Some(Arc::clone(summarizer) as Arc<dyn Summarizer>);
+    conversation(strategy, LIMITS)
+}
+
+fn prompt(id: &str, text: &str) -> Message {
+    Message {
+        agent: Some("build".to_owned()),
+        ..Message::user(id, text)
+    }
+}
+
+/// Long enough that a summary makes the view smaller.
+fn long(text: &str) -> String {
+    format!("{text} {}", "and so on ".repeat(200))
+}
+
+fn fill(conversation: &mut Conversation) {
+    conversation.append(prompt("u1", &long("fix the parser")));
+    for message in tools("a1", &[("read", &"x".repeat(240_000))]) {
+        conversation.append(message);
+    }
+    conversation.append(prompt("u2", "and the lexer"));
+    for message in tools("a2", &[("bash", "ok")]) {
+        conversation.append(message);
+    }
+}
+
+fn message(conversation: &Conversation, kind: EntryKind) -> Arc<Message> {
+    let mut all = conversation.history().iter().rev();
+    let found = all.find(|(_, message)| message.is_entry_of(kind));
+    Arc::clone(found.unwrap_or_else(|| panic!("no {kind:?} entry")).1)
+}
+
+fn has(conversation: &Conversation, kind: EntryKind) -> bool {
+    let mut all = conversation.history().iter();
+    all.any(|(_, message)| message.is_entry_of(kind))
+}
+
+#[test]
+fn br_5_overflow_compaction_summary_filter_continue() {
+    let summarizer = Scripted::new([Ok("parser fixed, lexer next")]);
+    let mut conversation = with("brutus", "", &summarizer);
+    fill(&mut conversation);
+    let below = at(
+        &mut conversation,
+        Moment::StepEnd,
+        Some(usage(150_000, 18_000, 0)),
+    );
+    assert!(
+        !below.iter().any(|r| r.outcome.changed()),
+        "168000 is not above 168000"
+    );
+    let reports = at(
+        &mut conversation,
+        Moment::StepEnd,
+        Some(usage(150_000, 18_001, 0)),
+    );
+    let changed: Vec<&str> = reports
+        .iter()
+        .filter(|r| r.outcome.changed())
+        .map(|r| &*r.stage)
+        .collect();
+    assert_eq!(
+        changed,
+        ["opencode.prune", "opencode.checkpoint"],
+        "prune, then summary"
+    );
+    assert_eq!(cleared(&conversation), ["a1-call-0"]);
+    assert!(
+        summarizer
+            .shown(0)
+            .contains(&"[Old tool result content cleared]".to_owned()),
+        "the summarizer sees the cleared output"
+    );
+    assert_eq!(
+        sent_texts(&conversation),
+        [
+            "What did we do so far?",
+            "parser fixed, lexer next",
+            "Continue if you have next steps"
+        ]
+    );
+    conversation.append(answer("a3", "done"));
+    assert_eq!(
+        sent_ids(&conversation).len(),
+        4,
+        "the loop goes on behind the continue message"
+    );
+    let counters = conversation.counters();
+    assert_eq!(
+        (
+            counters.overflow_detections,
+            counters.prune_operations,
+            counters.tokens_pruned,
+            counters.summaries
+        ),
+        (1, 1, 60_000, 1)
+    );
+    assert!(counters.mean_tokens_before().is_some());
+}
+
+#[test]
+fn br_an_error_of_the_agent_saves_nothing() {
+    let summarizer = Scripted::new([Err(SummaryError::Failed("503".into()))]);
+    let mut conversation = with("brutus", "", &summarizer);
+    fill(&mut conversation);
+    let before = conversation.history().len();
+    let reports = at(
+        &mut conversation,
+        Moment::StepEnd,
+        Some(usage(190_000, 0, 0)),
+    );
+    assert!(matches!(
+        reports.last().unwrap().outcome,
+        Outcome::Failed(_)
+    ));
+    assert_eq!(
+        conversation.history().len(),
+        before,
+        "no marker, no summary, no continue message"
+    );
+    assert_eq!(
+        cleared(&conversation),
+        ["a1-call-0"],
+        "the marks of the prune were persisted before"
+    );
+}
+
+#[test]
+fn january_checkpoint() {
+    let summarizer = Scripted::new([Ok("all of it")]);
+    let mut conversation = with("opencode", "", &summarizer);
+    fill(&mut conversation);
+    at(
+        &mut conversation,
+        Moment::StepEnd,
+        Some(usage(168_001, 0, 0)),
+    );
+
+    let marker = message(&conversation, EntryKind::Marker);
+    let summary = message(&conversation, EntryKind::Summary);
+    let goes_on = message(&conversation, EntryKind::Continue);
+    assert_eq!(
+        sent_ids(&conversation),
+        [&*marker.id, &*summary.id, &*goes_on.id]
+    );
+    assert_eq!(summary.parent.as_deref(), Some(&*marker.id));
+    assert_eq!(summary.agent.as_deref(), Some("compaction"));
+    assert_eq!(summary.answer.as_ref().unwrap().finish, Some(Finish::Stop));
+    for entry in [&marker, &goes_on] {
+        assert_eq!(entry.role, Role::User);
+        assert_eq!(
+            entry.agent.as_deref(),
+            Some("build"),
+            "agent of the last user message"
+        );
+        let model = entry.answer.as_ref().unwrap();
+        assert_eq!(model.model.as_deref(), Some("big"));
+        assert_eq!(model.provider.as_deref(), Some("maker"));
+    }
+    let [
+        Part {
+            kind: PartKind::Marker(part),
+            ..
+        },
+    ] = &*marker.parts
+    else {
+        panic!("one compaction part");
+    };
+    assert!(part.auto && !part.overflow);
+    assert!(matches!(
+        &goes_on.parts[0].kind,
+        PartKind::Text {
+            synthetic: true,
+            ..
+        }
+    ));
+
+    let shown = summarizer.shown(0);
+    assert_eq!(shown.len(), 7, "the whole view and the marker");
+    assert_eq!(
+        shown[2].len(),
+        240_000,
+        "nothing is cut, nothing cleared before the summary"
+    );
+    assert_eq!(shown.last().unwrap(), "What did we do so far?");
+    assert_eq!(summarizer.request(0).previous, None);
+}
+
+#[test]
+fn finish_stop_above_the_limit_compacts_before_the_next_request() {
+    // A stored history whose last answer was above the limit.
+    let summarizer = Scripted::new([Ok("short")]);
+    let mut conversation = with("opencode", "", &summarizer);
+    conversation.append(prompt("u1", &long("go")));
+    conversation.append(answer("a1", &long("done")));
+    at(&mut conversation, Moment::TurnEnd, None);
+    assert!(!has(&conversation, EntryKind::Summary));
+    conversation.append(prompt("u2", "more"));
+    at(
+        &mut conversation,
+        Moment::CallStart,
+        Some(usage(170_000, 0, 0)),
+    );
+    assert_eq!(
+        sent_texts(&conversation)[..2],
+        ["What did we do so far?", "short"]
+    );
+}
+
+#[test]
+fn a_manual_compaction_does_not_go_on() {
+    for (preset, auto) in [
+        ("opencode", false),
+        ("opencode-1.17", false),
+        ("brutus", false),
+    ] {
+        let summarizer = Scripted::new([Ok("short")]);
+        let mut conversation = with(preset, "", &summarizer);
+        fill(&mut conversation);
+        at(&mut conversation, Moment::Manual, None);
+        assert!(has(&conversation, EntryKind::Summary), "{preset}");
+        assert!(!has(&conversation, EntryKind::Continue), "{preset}");
+        let marker = message(&conversation, EntryKind::Marker);
+        let PartKind::Marker(part) = &marker.parts[0].kind else {
+            panic!("{preset}: no marker part");
+        };
+        assert_eq!(part.auto, auto, "{preset}");
+    }
+}
+
+#[test]
+fn going_on_is_a_decision_of_its_own() {
+    let ended = || vec![answer("a9", "all done")];
+    let calls = || tools("a9", &[("bash", "ok")]);
+    for (policy, last, goes_on) in [
+        ("auto", ended(), true),
+        ("auto", calls(), true),
+        ("never", calls(), false),
+        ("unfinished", ended(), false),
+        ("unfinished", calls(), true),
+        (
+            "unfinished",
+            vec![assistant("a9", vec![Part::text("cut")], Finish::Length)],
+            true,
+        ),
+        ("unfinished", vec![prompt("u9", "more")], true),
+    ] {
+        let summarizer = Scripted::new([Ok("short")]);
+        let mut conversation = with(
+            "opencode",
+            &format!("[filter]\ncontinue = \"{policy}\""),
+            &summarizer,
+        );
+        fill(&mut conversation);
+        let case = format!("{policy} after {}", last[0].shown_text());
+        for message in last {
+            conversation.append(message);
+        }
+        at(
+            &mut conversation,
+            Moment::StepEnd,
+            Some(usage(190_000, 0, 0)),
+        );
+        assert_eq!(has(&conversation, EntryKind::Continue), goes_on, "{case}");
+    }
+}
+
+#[test]
+fn empty_summaries_and_failures_leave_nothing() {
+    for (case, text) in [
+        ("empty", Ok("")),
+        ("white space", Ok(" \n")),
+        ("failed", Err(SummaryError::Failed("503".into()))),
+    ] {
+        let summarizer = Scripted::new([text]);
+        let mut conversation = with("opencode", "", &summarizer);
+        fill(&mut conversation);
+        let (sent, len) = (sent_ids(&conversation), conversation.history().len());
+        let reports = at(
+            &mut conversation,
+            Moment::StepEnd,
+            Some(usage(190_000, 0, 0)),
+        );
+        assert!(
+            matches!(reports.last().unwrap().outcome, Outcome::Failed(_)),
+            "{case}"
+        );
+        assert_eq!(
+            (sent_ids(&conversation), conversation.history().len()),
+            (sent, len),
+            "{case}"
+        );
+    }
+}
+
+#[test]
+fn auto_off_is_off_at_every_moment() {
+    for preset in ["opencode", "opencode-1.17", "brutus"] {
+        let summarizer = Scripted::new([]);
+        let mut conversation = with(preset, "[overflow]\nauto = false", &summarizer);
+        fill(&mut conversation);
+        for moment in Moment::ALL {
+            if moment != Moment::Manual {
+                at(&mut conversation, moment, Some(usage(199_000, 0, 0)));
+            }
+        }
+        assert!(!has(&conversation, EntryKind::Marker), "{preset}: OC17-L1");
+    }
+}
+
+#[test]
+fn oc17_c1_one_marker_with_both_flags() {
+    let summarizer = Scripted::new([Ok("short")]);
+    let mut conversation = with("opencode-1.17", "", &summarizer);
+    fill(&mut conversation);
+    at(&mut conversation, Moment::ProviderOverflow, None);
+    let markers = conversation
+        .history()
+        .iter()
+        .filter(|(_, m)| m.is_entry_of(EntryKind::Marker));
+    assert_eq!(markers.count(), 1);
+    let marker = message(&conversation, EntryKind::Marker);
+    let [
+        Part {
+            kind: PartKind::Marker(part),
+            ..
+        },
+    ] = &*marker.parts
+    else {
+        panic!("exactly one compaction part");
+    };
+    assert!(part.auto && part.overflow);
+}
+
+/// Tail selection of 1.17: what is given, where the tail starts. Rows OC17-S5 to S9 in so far as they
+/// need no model.
+#[test]
+fn kept_tail() {
+    let x = |n: usize| "x".repeat(n);
+    let image = || {
+        let media = Media {
+            mime: "image/png".to_owned(),
+            name: Some("big.png".to_owned()),
+            url: x(4_000),
+        };
+        Message {
+            parts: vec![Part::text("look"), Part::new(PartKind::File(media))],
+            ..prompt("u3", "")
+        }
+    };
+    let older = || vec![prompt("u1", &long("first")), answer("a1", "ok")];
+    let row = |id, budget, turns, given: Vec<Message>, tail| (id, budget, turns, given, tail);
+    let join = |mut a: Vec<Message>, b: Vec<Message>| {
+        a.extend(b);
+        a
+    };
+    for (id, budget, turns, given, tail) in [
+        row(
+            "OC17-S5",
+            10_000,
+            2,
+            join(
+                older(),
+                vec![
+                    prompt("u2", "two"),
+                    answer("a2", "ok"),
+                    prompt("u3", "three"),
+                ],
+            ),
+            Some("u2"),
+        ),
+        row(
+            "OC17-S6",
+            100,
+            2,
+            vec![
+                prompt("u1", "first"),
+                prompt("u2", &x(2_000)),
+                prompt("u3", "tiny"),
+            ],
+            Some("u3"),
+        ),
+        row(
+            "OC17-S7",
+            20,
+            1,
+            vec![prompt("u1", "first"), prompt("u2", &x(2_000))],
+            None,
+        ),
+        row("OC17-S8", 100, 1, join(older(), vec![image()]), None),
+        row(
+            "OC17-S9",
+            100,
+            1,
+            vec![
+                prompt("u1", &x(2_000)),
+                answer("a1", &x(2_000)),
+                answer("a2", "short"),
+            ],
+            Some("a2"),
+        ),
+    ] {
+        let summarizer = Scripted::new([Ok("short")]);
+        let changes = format!(
+            "[filter]\ntail_turns = {turns}\npreserve_recent_tokens = {budget}\n[guards]\nno-growth = false"
+        );
+        let mut conversation = with("opencode-1.17", &changes, &summarizer);
+        for message in given {
+            conversation.append(message);
+        }
+        at(&mut conversation, Moment::Manual, None);
+        let marker = message(&conversation, EntryKind::Marker);
+        let PartKind::Marker(part) = &marker.parts[0].kind else {
+            panic!("{id}");
+        };
+        assert_eq!(part.tail_start.as_deref(), tail, "{id}");
+        let sent = sent_ids(&conversation);
+        assert_eq!(
+            sent.get(2).map(String::as_str),
+            tail,
+            "{id}: the tail stands behind the summary"
+        );
+        let request = summarizer.shown(0).join("\n");
+        assert!(
+            !request.contains("What did we do so far?"),
+            "{id}: OC17-S17"
+        );
+        match id {
+            "OC17-S7" => assert!(request.contains(&x(2_000)), "{id}"),
+            "OC17-S8" => assert!(
+                request.contains("look\n[Attached image/png: big.png]"),
+                "{id}: {request}"
+            ),
+            "OC17-S9" => assert!(
+                request.contains(&x(2_000)) && !request.contains("short"),
+                "{id}"
+            ),
+            _ => {}
+        }
+    }
+}
+
+#[test]
+fn oc17_s18_s19_two_compactions_in_a_row() {
+    let summarizer = Scripted::new([Ok("summary one"), Ok("summary two")]);
+    let mut conversation = with("opencode-1.17", "", &summarizer);
+    for turn in 1..=3 {
+        conversation.append(prompt(&format!("u{turn}"), &long(&format!("turn {turn}"))));
+        conversation.append(answer(&format!("a{turn}"), "ok"));
+    }
+    at(&mut conversation, Moment::Manual, None);
+    let marker = message(&conversation, EntryKind::Marker).id.clone();
+    let summary = message(&conversation, EntryKind::Summary).id.clone();
+    assert_eq!(
+        sent_ids(&conversation),
+        [&*marker, &*summary, "u2", "a2", "u3", "a3"]
+    );
+    conversation.append(prompt("u4", &long("turn 4")));
+    conversation.append(answer("a4", "ok"));
+    at(&mut conversation, Moment::Manual, None);
+    let request = summarizer.request(1);
+    assert_eq!(request.previous.as_deref(), Some("summary one"), "OC17-S18");
+    assert!(
+        !summarizer.shown(1).join("\n").contains("summary one"),
+        "OC17-S18: exactly once"
+    );
+    // The tail begins before the older checkpoint, which therefore stays in it, as in the original.
+    assert_eq!(
+        sent_ids(&conversation)[2..],
+        ["u3", "a3", &*marker, &*summary, "u4", "a4"],
+        "OC17-S19"
+    );
+    let third = Scripted::new([Ok("summary three")]);
+    let mut strategy = conversation.strategy().as_ref().clone();
+    strategy.summarizer = Some(Arc::clone(&third) as Arc<dyn Summarizer>);
+    let mut loaded = crate::support::conversation(strategy, LIMITS);
+    for (_, message) in conversation.history().iter() {
+        loaded.append(Arc::clone(message));
+    }
+    loaded.restore();
+    loaded.append(prompt("u5", "turn 5"));
+    at(&mut loaded, Moment::Manual, None);
+    let previous = third.request(0).previous;
+    assert_eq!(
+        previous.as_deref(),
+        Some("summary two"),
+        "the newest, not the last in the view"
+    );
+}
+
+#[test]
+fn oc17_s20_an_older_summary_does_not_eat_the_budget() {
+    let first = "s".repeat(6_400);
+    let summarizer = Scripted::new([Ok(&*first), Ok("two")]);
+    let changes = "[filter]\npreserve_recent_tokens = 500";
+    let mut conversation = with("opencode-1.17", changes, &summarizer);
+    conversation.append(prompt("u1", &"x".repeat(9_000)));
+    conversation.append(answer("a1", &"x".repeat(9_000)));
+    conversation.append(prompt("u2", "small"));
+    at(&mut conversation, Moment::Manual, None);
+    conversation.append(prompt("u3", "small too"));
+    at(&mut conversation, Moment::Manual, None);
+    // Everything but the older checkpoint fits, so there is nothing to summarise besides it.
+    let request = summarizer.request(1);
+    assert_eq!(request.messages.len(), 2, "{:?}", summarizer.shown(1));
+
+    let summarizer = Scripted::new([Ok(&*first), Ok("two")]);
+    let mut conversation = with("opencode-1.17", changes, &summarizer);
+    conversation.append(prompt("u1", &"x".repeat(9_000)));
+    conversation.append(prompt("u2", "before it"));
+    conversation.append(answer("a2", &"x".repeat(900)));
+    conversation.append(prompt("u3", "small"));
+    at(&mut conversation, Moment::Manual, None);
+    conversation.append(prompt("u4", "small too"));
+    at(&mut conversation, Moment::Manual, None);
+    let marker = message(&conversation, EntryKind::Marker);
+    let PartKind::Marker(part) = &marker.parts[0].kind else {
+        panic!("no marker part");
+    };
+    assert_eq!(
+        part.tail_start.as_deref(),
+        Some("u3"),
+        "OC17-S20: the turn before the old summary"
+    );
+}
+
+#[test]
+fn oc17_s11_s12_the_prompt_is_repeated_without_its_media() {
+    let image = Media {
+        mime: "image/png".to_owned(),
+        name: Some("cat.png".to_owned()),
+        url: "data:,x".to_owned(),
+    };
+    let with_image = |id| Message {
+        parts: vec![
+            Part::text("image"),
+            Part::new(PartKind::File(image.clone())),
+        ],
+        ..prompt(id, "")
+    };
+    let summarizer = Scripted::new([Ok("short")]);
+    let mut conversation = with("opencode-1.17", "", &summarizer);
+    conversation.append(prompt("u1", &long("root")));
+    conversation.append(with_image("u2"));
+    at(&mut conversation, Moment::ProviderOverflow, None);
+    let last = message(&conversation, EntryKind::Continue);
+    assert_eq!(
+        last.shown_text(),
+        "image\n[Attached image/png: cat.png]",
+        "OC17-S11"
+    );
+    assert!(
+        last.parts
+            .iter()
+            .all(|part| !matches!(part.kind, PartKind::File(_))),
+        "OC17-S11"
+    );
+    assert_eq!(
+        summarizer.shown(0).len(),
+        1,
+        "OC17-S11: the request ends before the prompt"
+    );
+    assert_eq!(
+        sent_ids(&conversation).len(),
+        3,
+        "OC17-S11: the original is hidden"
+    );
+
+    let summarizer = Scripted::new([Ok("short")]);
+    let mut conversation = with("opencode-1.17", "[guards]\nno-growth = false", &summarizer);
+    conversation.append(with_image("u1"));
+    at(&mut conversation, Moment::ProviderOverflow, None);
+    let last = message(&conversation, EntryKind::Continue).shown_text();
+    assert!(
+        last.contains("larger than the provider accepts"),
+        "OC17-S12: {last}"
+    );
+    assert!(
+        last.contains("Continue if you have next steps, or stop"),
+        "OC17-S12: {last}"
+    );
+}
+
+#[test]
+fn a_stored_checkpoint_is_restored() {
+    let summarizer = Scripted::new([Ok("short")]);
+    let mut first = with("opencode-1.17", "", &summarizer);
+    for turn in 1..=3 {
+        first.append(prompt(&format!("u{turn}"), &long(&format!("turn {turn}"))));
+        first.append(answer(&format!("a{turn}"), "ok"));
+    }
+    at(&mut first, Moment::Manual, None);
+    let mut again = with("opencode-1.17", "", &summarizer);
+    for (_, message) in first.history().iter() {
+        again.append(Arc::clone(message));
+    }
+    assert_ne!(sent_ids(&again), sent_ids(&first));
+    again.restore();
+    assert_eq!(sent_ids(&again), sent_ids(&first));
+}
+
+#[test]
+fn instructions_of_the_harness_stay_in_front() {
+    let summarizer = Scripted::new([Ok("short")]);
+    let mut conversation = with("opencode", "", &summarizer);
+    conversation.append(Message::new(
+        "sys",
+        Role::System,
+        vec![Part::text("be brief")],
+    ));
+    fill(&mut conversation);
+    at(&mut conversation, Moment::Manual, None);
+    assert_eq!(
+        sent_texts(&conversation),
+        ["be brief", "What did we do so far?", "short"]
+    );
+    assert!(!summarizer.shown(0).contains(&"be brief".to_owned()));
+}
+
+#[test]
+fn undo_brings_everything_back() {
+    let summarizer = Scripted::new([Ok("short")]);
+    let mut conversation = with("opencode", "", &summarizer);
+    fill(&mut conversation);
+    let before = sent_ids(&conversation);
+    at(&mut conversation, Moment::Manual, None);
+    conversation.undo();
+    assert_eq!(sent_ids(&conversation), before);
+}
+
+pub fn ids() -> Vec<&'static str> {
+    vec!["BR-5", "OC17-C1", "OC17-L1"]
+}

@@ -1,0 +1,15 @@
+//! The conformance rows of OpenCode and BRUTUS, as tables: id, where it comes from, what is given, what
+//! is expected. `coverage` holds the list of all rows and the exceptions, each with its reason.
+
+mod boundary;
+mod coverage;
+mod flow;
+mod overflow;
+mod presets;
+mod properties;
+mod prune;
+mod recorded;
+mod rendering;
+mod support;
+mod tail;
+mod usage;
