@@ -9,7 +9,7 @@ mod read;
 mod write;
 
 use crate::raw::peek;
-use crate::session::{Boundary, Shape, Warning};
+use crate::session::{Boundary, Recorded, Shape, Warning};
 use crate::table::Format;
 use foldback_core::{Frame, Limits, Message};
 use serde::{Deserialize, Serialize};
@@ -49,6 +49,9 @@ struct Header<'a> {
     limits: Limits,
     #[serde(default)]
     frame: Cow<'a, Frame>,
+    /// Messages and calls as the first format counts them, where that differs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    recorded: Option<Recorded>,
     /// Absent for a session that was not read from a file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     source: Option<SourceLine<'a>>,
@@ -91,6 +94,7 @@ impl From<ShapeName> for Shape {
 /// Every other line: an object with one member, which says what it is.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
+#[expect(clippy::large_enum_variant, reason = "made and used up one at a time")]
 enum Line<'a> {
     /// A record of the source file, with the text between it and the record before.
     Record {
@@ -124,6 +128,7 @@ enum Line<'a> {
 /// One message of a view: of the history, by id, or inserted.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
+#[expect(clippy::large_enum_variant, reason = "made and used up one at a time")]
 enum Sent<'a> {
     Message(Cow<'a, str>),
     Insert(Cow<'a, Message>),

@@ -1,5 +1,5 @@
 //! The project's own lines: nothing is lost, and every format comes back out of them.
-#![allow(missing_docs)]
+#![allow(missing_docs, clippy::unwrap_used)]
 
 mod common;
 
@@ -55,6 +55,7 @@ fn round_trip(original: &Session) -> Session {
         (&original.model, original.limits)
     );
     assert_eq!(again.frame, original.frame);
+    assert_eq!(again.recorded, original.recorded);
     assert_eq!(again.boundaries, original.boundaries);
     assert_eq!(again.warnings, original.warnings);
     assert_eq!(again.source.text, original.source.text);

@@ -1,5 +1,5 @@
 //! pydantic-ai histories: what is read from them, and what is written back.
-#![allow(missing_docs)]
+#![allow(missing_docs, clippy::unwrap_used)]
 
 mod common;
 

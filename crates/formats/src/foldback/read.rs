@@ -89,6 +89,7 @@ impl Builder {
         let mut session = Session::new(header.id, format_id, empty);
         session.model = header.model.map(Cow::into_owned);
         session.limits = header.limits;
+        session.recorded = header.recorded;
         session.frame = header.frame.into_owned();
         if format.is_none() {
             session.warn(

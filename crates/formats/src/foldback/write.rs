@@ -20,6 +20,7 @@ pub(super) fn write(view: &View<'_>) -> Result<Outcome, WriteError> {
         model: session.model.as_deref().map(Cow::Borrowed),
         limits: session.limits,
         frame: Cow::Borrowed(view.frame),
+        recorded: session.recorded,
         source: (!source.text.is_empty()).then(|| SourceLine {
             shape: source.shape.into(),
             records: source.records.len(),

@@ -109,11 +109,11 @@ impl Reader {
                 "retry-prompt" => {
                     let text = part.get("content").map(value::shown).unwrap_or_default();
                     let text = Part::synthetic(text).at(format!("{pointer}/content"));
-                    self.from_harness(record, part, text);
+                    self.loop_message(record, part, text);
                 }
                 _ => {
                     let part = self.unknown(record, part, pointer, false);
-                    self.from_harness(record, &Value::Null, part);
+                    self.loop_message(record, &Value::Null, part);
                 }
             }
         }
@@ -133,7 +133,7 @@ impl Reader {
     }
 
     /// A user message that the agent loop wrote while it was running.
-    fn from_harness(&mut self, record: u32, part: &Value, content: Part) {
+    fn loop_message(&mut self, record: u32, part: &Value, content: Part) {
         let mut message = self.message(record, Role::User, vec![content]);
         message.at = timestamp(part);
         message.mid_turn = true;

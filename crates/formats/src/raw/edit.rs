@@ -10,8 +10,6 @@ pub(crate) enum Change {
     /// Puts this JSON text in place of the value. An object member that is not there yet is added
     /// after the others; `-` appends to an array.
     Set(String),
-    /// Puts this JSON text into an array in front of the element that the pointer names.
-    Insert(String),
     /// Takes the member or element out, with its comma.
     Remove,
 }
@@ -40,7 +38,7 @@ fn apply(text: &str, pointer: &str, change: &Change) -> Result<String, RawError>
     let Some((last, parents)) = path.split_last() else {
         return match change {
             Change::Set(new) => Ok(splice(text, at, new)),
-            Change::Insert(_) | Change::Remove => Err(missing()),
+            Change::Remove => Err(missing()),
         };
     };
     for token in parents {
@@ -54,14 +52,9 @@ fn apply(text: &str, pointer: &str, change: &Change) -> Result<String, RawError>
         (Change::Set(new), Some(index)) => {
             Ok(splice(text, container.children[index].value.clone(), new))
         }
-        (Change::Set(new), None) if container.is_object() => {
-            Ok(container.insert(container.children.len(), Some(last), new))
-        }
-        (Change::Set(new) | Change::Insert(new), None) if container.is_array() && last == "-" => {
-            Ok(container.insert(container.children.len(), None, new))
-        }
-        (Change::Insert(new), Some(index)) if container.is_array() => {
-            Ok(container.insert(index, None, new))
+        (Change::Set(new), None) if container.is_object() => Ok(container.append(Some(last), new)),
+        (Change::Set(new), None) if container.is_array() && last == "-" => {
+            Ok(container.append(None, new))
         }
         (Change::Remove, Some(index)) => Ok(container.remove(index)),
         _ => Err(missing()),
@@ -104,38 +97,23 @@ impl<'a> Container<'a> {
             .unwrap_or(":")
     }
 
-    fn insert(&self, index: usize, key: Option<&str>, new: &str) -> String {
+    fn append(&self, key: Option<&str>, new: &str) -> String {
         let member = match key {
             Some(key) => format!("{}{}{new}", json_string(key), self.colon()),
             None => new.to_owned(),
         };
-        match (self.children.get(index), self.children.last()) {
-            (Some(next), _) => {
-                let start = next.start();
-                // The first child's blanks stand in front of the new one already.
-                let between = match index {
-                    0 => self.lead(),
-                    _ => &self.text[self.children[index - 1].value.end..start].trim_start()[1..],
-                };
-                splice(self.text, start..start, &format!("{member},{between}"))
-            }
-            (None, Some(last)) => {
-                let end = last.value.end;
-                let lead = match self.children.len() {
-                    // On one line a separator is shorter than the padding of the brackets.
-                    1 => self.lead(),
-                    _ => {
-                        let before = &self.children[self.children.len() - 2];
-                        self.text[before.value.end..last.start()]
-                            .trim_start()
-                            .strip_prefix(',')
-                            .unwrap_or("")
-                    }
-                };
-                splice(self.text, end..end, &format!(",{lead}{member}"))
-            }
-            (None, None) => splice(self.text, self.at.start + 1..self.at.end - 1, &member),
-        }
+        let Some((last, others)) = self.children.split_last() else {
+            return splice(self.text, self.at.start + 1..self.at.end - 1, &member);
+        };
+        let lead = match others.last() {
+            Some(before) => self.text[before.value.end..last.start()]
+                .trim_start()
+                .strip_prefix(',')
+                .unwrap_or(""),
+            None => self.lead(),
+        };
+        let end = last.value.end;
+        splice(self.text, end..end, &format!(",{lead}{member}"))
     }
 
     fn remove(&self, index: usize) -> String {
@@ -179,9 +157,6 @@ mod tests {
 
     fn set(pointer: &str, new: &str) -> (String, Change) {
         (pointer.to_owned(), Change::Set(new.to_owned()))
-    }
-    fn insert(pointer: &str, new: &str) -> (String, Change) {
-        (pointer.to_owned(), Change::Insert(new.to_owned()))
     }
     fn remove(pointer: &str) -> (String, Change) {
         (pointer.to_owned(), Change::Remove)
@@ -228,15 +203,9 @@ mod tests {
             (r#"{"a":1}"#, vec![remove("/a")], "{}"),
             ("[1, 2, 3]", vec![remove("/1")], "[1, 3]"),
             ("[1, 2, 3]", vec![remove("/2")], "[1, 2]"),
-            ("[1, 2]", vec![insert("/0", "0")], "[0,1, 2]"),
-            ("[1, 2]", vec![insert("/1", "9")], "[1, 9, 2]"),
-            (
-                "[\n 1,\n 2\n]",
-                vec![insert("/0", "0")],
-                "[\n 0,\n 1,\n 2\n]",
-            ),
-            ("[1, 2]", vec![insert("/-", "3")], "[1, 2, 3]"),
-            ("[]", vec![set("/-", "1"), insert("/0", "0")], "[0,1]"),
+            ("[\n 1,\n 2\n]", vec![set("/-", "3")], "[\n 1,\n 2,\n 3\n]"),
+            ("[1, 2]", vec![set("/-", "3")], "[1, 2, 3]"),
+            ("[]", vec![set("/-", "1"), set("/-", "2")], "[1,2]"),
             ("3", vec![set("", "4")], "4"),
         ];
         for (raw, changes, expected) in table {
@@ -246,12 +215,7 @@ mod tests {
 
     #[test]
     fn a_pointer_that_leads_nowhere_is_an_error() {
-        for change in [
-            set("/b/c", "1"),
-            remove("/b"),
-            insert("/a", "1"),
-            remove(""),
-        ] {
+        for change in [set("/b/c", "1"), remove("/b"), set("/a/-", "1"), remove("")] {
             assert_eq!(
                 patch(r#"{"a":1}"#, std::slice::from_ref(&change)),
                 Err(RawError::Missing {

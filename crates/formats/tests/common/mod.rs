@@ -2,7 +2,7 @@
 #![allow(dead_code, missing_docs, unreachable_pub, clippy::unwrap_used)]
 
 use foldback_core::Message;
-use foldback_core::log::{Answer, Usage};
+use foldback_core::log::Usage;
 use foldback_core::view::{EditKind, PartEdit, PartPos, Shown, Stored};
 use foldback_formats::{FormatId, Outcome, Session, View, format, read};
 use std::collections::BTreeSet;
@@ -205,14 +205,6 @@ pub fn hide(view: &mut View<'_>, which: impl Fn(usize, &Message) -> bool) {
         .filter(|item| item.visible)
         .map(|item| item.shown.clone())
         .collect();
-}
-
-/// A session that holds one of everything, as no importer would find it in one file.
-pub fn answered(id: &str, parts: Vec<foldback_core::Part>) -> Message {
-    Message {
-        answer: Some(Answer::default()),
-        ..Message::assistant(id, parts)
-    }
 }
 
 /// Asserts that a text is found to be of a format.
