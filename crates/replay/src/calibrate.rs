@@ -29,9 +29,77 @@ pub fn observations(session: &Session, estimator: &dyn Estimator) -> Vec<Observa
     pairs
 }
 
-/// The calibration of an estimator on a session; the identity where nothing usable was recorded.
+/// The calibration of an estimator on a whole session; the identity where nothing usable was
+/// recorded. For reports: a strategy must not decide on it, since it knows the session's future.
 pub fn calibrate(session: &Session, estimator: &dyn Estimator) -> Calibration {
     fit(&observations(session, estimator)).unwrap_or_default()
+}
+
+/// What the first request weighed beyond its estimate: system prompt and tools that were sent and not
+/// written down. Nothing later than the first call enters.
+pub fn unrecorded(session: &Session, estimator: &dyn Estimator) -> u64 {
+    let id = estimator.id();
+    let mut sum = session.frame.tokens(|text| estimator.text(text));
+    for (message, faithful) in with_faith(session) {
+        if let (true, true, Some(usage)) = (message.is_answer(), faithful, usage_of(message))
+            && usage.input_total() > 0
+        {
+            return usage.input_total().saturating_sub(sum);
+        }
+        sum += message
+            .counts
+            .get_or_count(id, || estimator.count(message))
+            .total();
+    }
+    0
+}
+
+/// A calibration that grows with the replay: it knows the calls up to now and no more.
+#[derive(Clone, Debug, Default)]
+pub struct Running {
+    /// Estimate of the un-compacted log up to now, frame included.
+    log: u64,
+    calls: Vec<Observation>,
+    fitted: Option<Calibration>,
+}
+
+impl Running {
+    /// A calibration for a session whose recorded frame weighs so much.
+    pub fn new(frame: u64) -> Self {
+        Self {
+            log: frame,
+            ..Self::default()
+        }
+    }
+
+    /// A message of the log was appended.
+    pub fn append(&mut self, message: &Message, estimator: &dyn Estimator) {
+        let counts = message
+            .counts
+            .get_or_count(estimator.id(), || estimator.count(message));
+        self.log += counts.total();
+    }
+
+    /// A call's usage became known; `estimate` is what [`Running::log`] was when it was sent.
+    pub fn call(&mut self, estimate: u64, usage: u64) {
+        if usage > 0 {
+            self.calls.push(Observation::new(estimate, usage));
+            self.fitted = None;
+        }
+    }
+
+    /// Estimate of the un-compacted log up to now.
+    pub fn log(&self) -> u64 {
+        self.log
+    }
+
+    /// The calibration on what is known now.
+    pub fn fit(&mut self) -> Calibration {
+        let calls = &self.calls;
+        *self
+            .fitted
+            .get_or_insert_with(|| fit(calls).unwrap_or_default())
+    }
 }
 
 /// The log's messages, and whether what the recorder sent at that point was the whole log.

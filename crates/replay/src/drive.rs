@@ -1,7 +1,7 @@
 //! Drives a conversation through a recorded session and measures every request.
 
 use crate::cache::PrefixCache;
-use crate::calibrate::calibrate;
+use crate::calibrate::{Running, unrecorded};
 use crate::measure::{CallRow, Dropped, Fired, SessionMetrics};
 use crate::step::{Step, steps};
 use foldback_core::conversation::{Conversation, Report, Signals, StageRole};
@@ -14,7 +14,6 @@ use foldback_core::validity::{Dialect, Violation, caused_by_strategy, validate};
 use foldback_core::view::Shown;
 use foldback_core::{Frame, Limits, SegmentKind};
 use foldback_formats::Session;
-use foldback_stages::estimator::Calibration;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -70,7 +69,7 @@ pub fn conversation_for(
 /// The recorded frame, and behind it what usage says was sent besides.
 pub fn frame_for(session: &Session, measure: &dyn Estimator) -> Frame {
     let mut frame = session.frame.clone();
-    let overhead = calibrate(session, measure).overhead;
+    let overhead = unrecorded(session, measure);
     if overhead > 0 {
         frame.push_tokens(SegmentKind::Unrecorded, overhead);
     }
@@ -96,7 +95,9 @@ struct Driver<'s> {
     clock: Arc<FixedClock>,
     meter: usize,
     /// Calibration of the strategy's own estimator, for usage after a fold.
-    own: Calibration,
+    own: Running,
+    /// The un-compacted log by that estimator when the latest request was sent.
+    log_tokens: u64,
     cache: PrefixCache,
     rows: Vec<CallRow>,
     reports: Vec<(usize, Report)>,
@@ -124,6 +125,7 @@ impl<'s> Driver<'s> {
             &*options.measure,
         );
         let meter = conversation.add_meter(Arc::clone(&options.measure));
+        let recorded_frame = session.frame.tokens(|text| strategy.estimator().text(text));
         // Number of log messages up to which the recorder sent its whole log.
         let faithful_until = session
             .boundaries
@@ -144,7 +146,8 @@ impl<'s> Driver<'s> {
             conversation,
             clock,
             meter,
-            own: calibrate(session, &**strategy.estimator()),
+            own: Running::new(recorded_frame),
+            log_tokens: 0,
             cache: PrefixCache::default(),
             rows: Vec::new(),
             reports: Vec::new(),
@@ -152,7 +155,7 @@ impl<'s> Driver<'s> {
             visible: Vec::new(),
             fired: Vec::new(),
             request_tokens: 0,
-            recorded_frame: session.frame.tokens(|text| strategy.estimator().text(text)),
+            recorded_frame,
             faithful_until,
             violations: BTreeSet::new(),
             inherited: BTreeSet::new(),
@@ -192,6 +195,8 @@ impl<'s> Driver<'s> {
         if let Some(time) = message.at {
             self.clock.set(time);
         }
+        let estimator = Arc::clone(self.conversation.strategy().estimator());
+        self.own.append(message, &*estimator);
         self.conversation.append(Arc::clone(message));
         self.visible.push(true);
     }
@@ -235,6 +240,7 @@ impl<'s> Driver<'s> {
         let input = self.measured();
         let cache = self.cache.send(&self.conversation, self.meter);
         let decision_tokens = self.conversation.tokens();
+        self.log_tokens = self.own.log();
         self.request_tokens = self.recorded_frame + self.conversation.meter(0).view_tokens();
         let recorded = answer.answer.as_ref().and_then(|answer| answer.usage);
         let call = self.rows.len();
@@ -264,9 +270,12 @@ impl<'s> Driver<'s> {
 
     /// The usage that the strategy decides on: the recorded one while its view is what the recorder
     /// sent, else a calibrated estimate of the view, with the recorded output.
-    fn usage(&self, answer: &Message) -> UsageReading {
+    fn usage(&mut self, answer: &Message) -> UsageReading {
         let recorded = answer.answer.as_ref().and_then(|answer| answer.usage);
         let behind_boundary = self.conversation.history().log_len() > self.faithful_until;
+        if let (Some(usage), false) = (recorded, behind_boundary) {
+            self.own.call(self.log_tokens, usage.input_total());
+        }
         let folded = self.conversation.view().is_folded();
         if let (Some(usage), false, false) = (recorded, folded, behind_boundary)
             && !usage.is_zero()
@@ -284,7 +293,7 @@ impl<'s> Driver<'s> {
             |usage| usage.output + usage.reasoning,
         );
         let usage = Usage {
-            uncached: self.own.request(self.request_tokens),
+            uncached: self.own.fit().request(self.request_tokens),
             output,
             ..Usage::default()
         };

@@ -1,0 +1,104 @@
+//! The house itself: what is registered, and what the core must not know.
+
+use std::path::Path;
+
+#[test]
+fn what_is_registered() {
+    let registry = foldback::registry().unwrap();
+    let stages: Vec<String> = registry
+        .stages()
+        .map(|stage| {
+            format!(
+                "{} {} ({})",
+                stage.item.kind(),
+                stage.item.name,
+                stage.package
+            )
+        })
+        .collect();
+    let presets: Vec<String> = registry
+        .presets()
+        .map(|preset| format!("preset {} ({})", preset.item.name, preset.package))
+        .collect();
+    insta::assert_snapshot!([stages, presets].concat().join("\n"));
+}
+
+#[test]
+fn every_stage_documents_every_field() {
+    for stage in foldback::registry().unwrap().stages() {
+        for field in stage.item.fields() {
+            assert!(
+                !field.doc.is_empty(),
+                "{} of {} has no doc line",
+                field.name,
+                stage.item.name
+            );
+        }
+    }
+}
+
+#[test]
+fn every_preset_says_what_it_is() {
+    for strategy in foldback_tests::presets() {
+        assert!(!strategy.description.is_empty(), "{}", strategy.name);
+        if !strategy.reproduces.is_empty() {
+            assert!(
+                !strategy.deviations.is_empty(),
+                "{} lists no deviations",
+                strategy.name
+            );
+        }
+    }
+}
+
+/// The strategies, and the words that only they know.
+const NAMES: [&str; 8] = [
+    "opencode", "tunacode", "brutus", "mxf", "spec09", "spec 09", "tiered", "claude",
+];
+
+#[test]
+fn the_core_names_no_strategy_in_its_code() {
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("../crates/core/src");
+    let mut found = Vec::new();
+    visit(&source, &mut |path, text| {
+        // Comments may say where a thing comes from; code may not know it.
+        for (number, line) in text.lines().enumerate() {
+            let code = line.split("//").next().unwrap_or_default().to_lowercase();
+            if NAMES.iter().any(|name| code.contains(name)) && !path.ends_with("tests.rs") {
+                found.push(format!("{}:{}: {line}", path.display(), number + 1));
+            }
+        }
+    });
+    assert!(found.is_empty(), "{found:#?}");
+}
+
+#[test]
+fn strategies_do_not_know_each_other() {
+    let strategies = Path::new(env!("CARGO_MANIFEST_DIR")).join("../strategies");
+    let names = ["opencode", "tunacode", "window", "tiered"];
+    for name in names {
+        let manifest = std::fs::read_to_string(strategies.join(name).join("Cargo.toml")).unwrap();
+        let (dependencies, _) = manifest
+            .split_once("[dev-dependencies]")
+            .unwrap_or((&manifest, ""));
+        for other in names.iter().filter(|other| **other != name) {
+            let other = format!("foldback-{other}");
+            assert!(!dependencies.contains(&other), "{name} depends on {other}");
+        }
+    }
+}
+
+fn visit(folder: &Path, see: &mut dyn FnMut(&Path, &str)) {
+    let mut entries: Vec<_> = std::fs::read_dir(folder)
+        .unwrap()
+        .map(|e| e.unwrap().path())
+        .collect();
+    entries.sort();
+    for path in entries {
+        if path.is_dir() {
+            visit(&path, see);
+        } else if path.extension().is_some_and(|ending| ending == "rs") {
+            see(&path, &std::fs::read_to_string(&path).unwrap());
+        }
+    }
+}

@@ -1,0 +1,117 @@
+//! What each preset makes of a small session: the view it leaves, and the plans behind it.
+
+use foldback_core::conversation::Conversation;
+use foldback_replay::replay;
+use foldback_tests::{Script, file, options, presets};
+
+/// Three turns on one small program; the window makes every preset act.
+fn small() -> Script {
+    let mut script = Script::default();
+    script.user("The parser drops the last line of a file. Mend it in src/parse.rs and keep parse_line() as it is.");
+    script.call(
+        "I will look at the parser first.",
+        &[
+            (
+                "read",
+                "{\"path\":\"src/parse.rs\"}",
+                &file("src/parse.rs", 9_000),
+            ),
+            (
+                "search",
+                "{\"pattern\":\"parse_line\"}",
+                &file("hits", 6_000),
+            ),
+        ],
+    );
+    script.call(
+        "",
+        &[(
+            "bash",
+            "{\"command\":\"cargo test\"}",
+            &format!("error: test last_line failed\n{}", file("log", 60_000)),
+        )],
+    );
+    script.call(
+        "We decided to read with read_until instead of lines().",
+        &[("edit", "{\"path\":\"src/parse.rs\"}", "ok")],
+    );
+    script.call(
+        "",
+        &[(
+            "bash",
+            "{\"command\":\"cargo test\"}",
+            &file("log", 150_000),
+        )],
+    );
+    script.call("All tests pass. The last line is kept.", &[]);
+    script.user("Now the same for src/lexer.rs.");
+    script.call(
+        "",
+        &[(
+            "read",
+            "{\"path\":\"src/lexer.rs\"}",
+            &file("src/lexer.rs", 30_000),
+        )],
+    );
+    script.call("", &[("edit", "{\"path\":\"src/lexer.rs\"}", "ok")]);
+    script.call(
+        "",
+        &[(
+            "bash",
+            "{\"command\":\"cargo test\"}",
+            &file("log", 120_000),
+        )],
+    );
+    script.call("Done: the lexer keeps its last line as well.", &[]);
+    script.user("Write a test for both.");
+    script.call(
+        "",
+        &[("write", "{\"path\":\"tests/last_line.rs\"}", "created")],
+    );
+    script.call("The test is in tests/last_line.rs.", &[]);
+    script.user("Thanks. Commit it.");
+    script.call(
+        "",
+        &[(
+            "bash",
+            "{\"command\":\"git commit -am 'Keep the last line'\"}",
+            "1 file changed",
+        )],
+    );
+    script.call("Committed.", &[]);
+    script
+}
+
+fn each(of: impl Fn(&str, &Conversation)) {
+    let session = small().session();
+    for strategy in presets() {
+        let done = replay(&session, &strategy, &options(110_000, 8_000));
+        if strategy.kind == foldback_core::strategy::Kind::Strategy {
+            assert!(
+                done.metrics.compactions > 0,
+                "{} did nothing",
+                strategy.name
+            );
+        }
+        of(&strategy.name, &done.conversation);
+    }
+}
+
+#[test]
+fn render() {
+    each(|name, conversation| {
+        let text = foldback_report::render::view(name, conversation);
+        insta::assert_snapshot!(format!("render-{name}"), text);
+    });
+}
+
+#[test]
+fn plan() {
+    each(|name, conversation| {
+        let plans: Vec<_> = conversation.folds().iter().map(|fold| &fold.plan).collect();
+        insta::assert_snapshot!(
+            format!("plan-{name}"),
+            serde_json::to_string_pretty(&plans).unwrap()
+        );
+    });
+}
