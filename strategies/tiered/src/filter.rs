@@ -40,11 +40,7 @@ pub struct TieredResidual {
 impl TieredResidual {
     /// A filter with a cache and a store of its own. Use [`TieredConfig::filter`], which checks the
     /// configuration.
-    pub(crate) fn new(
-        config: TieredConfig,
-        cache: NonZeroUsize,
-        references: NonZeroUsize,
-    ) -> Self {
+    pub(crate) fn new(config: TieredConfig, cache: NonZeroUsize, references: NonZeroUsize) -> Self {
         Self {
             cache: Arc::new(SummaryCache::new(cache)),
             references: Arc::new(ContextReferences::new(

@@ -70,7 +70,12 @@ impl<'a> Index<'a> {
         let bytes = text.as_bytes();
         let mut start = 0;
         let mut digit = false;
-        for (at, byte) in bytes.iter().copied().chain(std::iter::once(b' ')).enumerate() {
+        for (at, byte) in bytes
+            .iter()
+            .copied()
+            .chain(std::iter::once(b' '))
+            .enumerate()
+        {
             if is_word(byte) {
                 digit |= byte.is_ascii_digit();
                 continue;
@@ -108,7 +113,11 @@ mod tests {
             )
         };
         let cases: [(&str, Vec<Message>, Vec<u32>); 8] = [
-            ("nobody", vec![asked(), Message::user("b", "no")], vec![0, 0]),
+            (
+                "nobody",
+                vec![asked(), Message::user("b", "no")],
+                vec![0, 0],
+            ),
             (
                 "by parent",
                 vec![asked(), replying("b", "msg-123")],

@@ -220,9 +220,9 @@ impl Evidence {
     /// The score.
     pub fn score(&self, weights: &Weights) -> Score {
         let factors = self.factors();
-        let points = factors.iter().fold(0u32, |sum, factor| {
-            sum.saturating_add(weights.of(*factor))
-        });
+        let points = factors
+            .iter()
+            .fold(0u32, |sum, factor| sum.saturating_add(weights.of(*factor)));
         Score { points, factors }
     }
 }

@@ -1,0 +1,558 @@
+//! The rows MX-1 to MX-13, and the arithmetic that they are about.
+//!
+//! Each row holds what is given and what is expected; the functions are those that the filter uses.
+
+use foldback_core::log::ResultStatus;
+use foldback_core::{Message, Part, PartKind, Role};
+use foldback_tiered::budget::{Fixed, Shares, allocate, allocate_exact, residual_ceiling};
+use foldback_tiered::reference::id_of;
+use foldback_tiered::score::{Evidence, Factor, Score, Weights};
+use foldback_tiered::{residual, share::Share, tiers};
+use std::collections::BTreeSet;
+
+const MINUTE: i64 = 60_000;
+const THRESHOLD: u32 = 60;
+
+fn said(text: &str) -> Message {
+    Message::user("m", text)
+}
+
+fn answered(status: ResultStatus, text: &str) -> Message {
+    let mut message = Message::tool("m", "call", "read", text);
+    if let PartKind::Result(result) = &mut message.parts[0].kind {
+        result.status = status;
+    }
+    message
+}
+
+fn marked(importance: &str, message: Message) -> Message {
+    Message {
+        importance: Some(importance.to_owned()),
+        ..message
+    }
+}
+
+fn score(message: &Message, references: u32, age: i64) -> Score {
+    let evidence = Evidence {
+        references,
+        age: Some(age),
+        ..Evidence::of(message)
+    };
+    evidence.score(&Weights::default())
+}
+
+#[test]
+fn mx_1_to_5_scores() {
+    use Factor::*;
+    // id, message, references, age in minutes, score, factors, residual
+    let rows: [(&str, Message, u32, i64, u32, &[Factor], bool); 6] = [
+        (
+            "MX-1",
+            marked(
+                "high",
+                said("We decided to implement authentication using OAuth 2.0 with PKCE flow."),
+            ),
+            0,
+            0,
+            105,
+            &[DecisionLanguage, ExplicitHighImportance, VeryRecent],
+            true,
+        ),
+        ("MX-2", said("Hello, how are you?"), 0, 120, 0, &[], false),
+        (
+            "MX-3",
+            answered(ResultStatus::Completed, "ok"),
+            2,
+            30,
+            55,
+            &[ToolSuccess, Referenced, Recent],
+            false,
+        ),
+        (
+            "MX-3 medium",
+            marked("medium", answered(ResultStatus::Completed, "ok")),
+            2,
+            30,
+            75,
+            &[ToolSuccess, ExplicitMediumImportance, Referenced, Recent],
+            true,
+        ),
+        (
+            "MX-4",
+            answered(ResultStatus::Error, "the task was not found"),
+            0,
+            120,
+            60,
+            &[ToolError, TaskRelated],
+            true,
+        ),
+        (
+            "MX-5",
+            said("We decided against it."),
+            0,
+            30,
+            55,
+            &[DecisionLanguage, Recent],
+            false,
+        ),
+    ];
+    for (id, message, references, minutes, points, factors, residual) in rows {
+        let score = score(&message, references, minutes * MINUTE);
+        assert_eq!(score.points, points, "{id}: {:?}", score.factors);
+        assert_eq!(score.factors, factors, "{id}");
+        assert_eq!(score.is_residual(THRESHOLD), residual, "{id}");
+        assert_eq!(score.display(), points.min(100), "{id}");
+    }
+}
+
+#[test]
+fn factors_one_by_one() {
+    use Factor::*;
+    let completed = |text| answered(ResultStatus::Completed, text);
+    // what is told apart, message, references, age in milliseconds, factors
+    let rows: [(&str, Message, u32, i64, &[Factor]); 27] = [
+        ("decided", said("decided"), 0, i64::MAX, &[DecisionLanguage]),
+        (
+            "upper case",
+            said("AGREED!"),
+            0,
+            i64::MAX,
+            &[DecisionLanguage],
+        ),
+        (
+            "concluded",
+            said("concluded"),
+            0,
+            i64::MAX,
+            &[DecisionLanguage],
+        ),
+        (
+            "will do",
+            said("I will do it"),
+            0,
+            i64::MAX,
+            &[DecisionLanguage],
+        ),
+        (
+            "won't do",
+            said("I won't do it"),
+            0,
+            i64::MAX,
+            &[DecisionLanguage],
+        ),
+        (
+            "determined",
+            said("determined"),
+            0,
+            i64::MAX,
+            &[DecisionLanguage],
+        ),
+        (
+            "resolved",
+            said("resolved"),
+            0,
+            i64::MAX,
+            &[DecisionLanguage],
+        ),
+        (
+            "not a whole word",
+            said("undecided, disagreed"),
+            0,
+            i64::MAX,
+            &[],
+        ),
+        ("will alone", said("I will"), 0, i64::MAX, &[]),
+        (
+            "retry",
+            answered(ResultStatus::Retry, "again"),
+            0,
+            i64::MAX,
+            &[ToolError],
+        ),
+        (
+            "pending",
+            answered(ResultStatus::Pending, ""),
+            0,
+            i64::MAX,
+            &[],
+        ),
+        (
+            "error and tool",
+            said("Error in the tool"),
+            0,
+            i64::MAX,
+            &[ToolError],
+        ),
+        (
+            "error and failed",
+            said("it FAILED with an ERROR"),
+            0,
+            i64::MAX,
+            &[ToolError],
+        ),
+        ("error alone", said("an error"), 0, i64::MAX, &[]),
+        (
+            "failed alone",
+            said("it failed, says the tool"),
+            0,
+            i64::MAX,
+            &[],
+        ),
+        (
+            "a success that reads like an error",
+            completed("tool error"),
+            0,
+            i64::MAX,
+            &[ToolError],
+        ),
+        ("success", completed("fine"), 0, i64::MAX, &[ToolSuccess]),
+        (
+            "high",
+            marked("HIGH", said("x")),
+            0,
+            i64::MAX,
+            &[ExplicitHighImportance],
+        ),
+        ("low", marked("low", said("x")), 0, i64::MAX, &[]),
+        ("one reference", said("x"), 1, i64::MAX, &[]),
+        ("two references", said("x"), 2, i64::MAX, &[Referenced]),
+        (
+            "just below five minutes",
+            said("x"),
+            0,
+            5 * MINUTE - 1,
+            &[VeryRecent],
+        ),
+        ("five minutes", said("x"), 0, 5 * MINUTE, &[Recent]),
+        (
+            "just below an hour",
+            said("x"),
+            0,
+            60 * MINUTE - 1,
+            &[Recent],
+        ),
+        ("an hour", said("x"), 0, 60 * MINUTE, &[]),
+        (
+            "objective",
+            said("our Objective"),
+            0,
+            i64::MAX,
+            &[TaskRelated],
+        ),
+        (
+            "calls and reasoning are not looked at",
+            Message::assistant(
+                "m",
+                vec![
+                    Part::call("c", "plan", "{\"task\":\"decided\"}"),
+                    Part::new(PartKind::Reasoning {
+                        text: "decided".to_owned(),
+                        opaque: None,
+                    }),
+                ],
+            ),
+            0,
+            i64::MAX,
+            &[],
+        ),
+    ];
+    for (name, message, references, age, factors) in rows {
+        assert_eq!(score(&message, references, age).factors, factors, "{name}");
+    }
+    let ageless = Evidence::of(&said("x")).score(&Weights::default());
+    assert_eq!(ageless, Score::default(), "a message without a time");
+}
+
+#[test]
+fn weights_as_documented() {
+    use Factor::*;
+    let alone = |evidence: Evidence| evidence.score(&Weights::default());
+    let rows = [
+        (
+            DecisionLanguage,
+            50,
+            Evidence {
+                decision: true,
+                ..Evidence::default()
+            },
+        ),
+        (
+            ToolError,
+            40,
+            Evidence {
+                tool_error: true,
+                ..Evidence::default()
+            },
+        ),
+        (
+            ToolSuccess,
+            30,
+            Evidence {
+                tool_success: true,
+                ..Evidence::default()
+            },
+        ),
+        (
+            Referenced,
+            20,
+            Evidence {
+                references: 2,
+                ..Evidence::default()
+            },
+        ),
+        (
+            VeryRecent,
+            15,
+            Evidence {
+                age: Some(0),
+                ..Evidence::default()
+            },
+        ),
+        (
+            Recent,
+            5,
+            Evidence {
+                age: Some(10 * MINUTE),
+                ..Evidence::default()
+            },
+        ),
+        (
+            TaskRelated,
+            20,
+            Evidence {
+                task: true,
+                ..Evidence::default()
+            },
+        ),
+    ];
+    for (factor, points, evidence) in rows {
+        let score = alone(evidence);
+        assert_eq!((score.points, score.factors), (points, vec![factor]));
+    }
+}
+
+#[test]
+fn mx_7_caps() {
+    for (n, cap) in [(0, 0), (1, 1), (5, 1), (6, 2), (10, 2), (11, 3)] {
+        assert_eq!(residual::cap(n, 0.20), cap, "MX-7: {n} messages");
+        let all = vec![THRESHOLD; n];
+        let exact = residual::extract_exact(&all, THRESHOLD, 0.20);
+        assert_eq!(exact.len(), cap, "MX-7 to the letter: {n} messages");
+    }
+}
+
+#[test]
+fn mx_8_tiers() {
+    let rows = [
+        (5, [5, 0, 0, 0]),
+        (10, [10, 0, 0, 0]),
+        (11, [10, 1, 0, 0]),
+        (25, [10, 15, 0, 0]),
+        (26, [10, 15, 1, 0]),
+        (50, [10, 15, 25, 0]),
+        (51, [10, 15, 25, 1]),
+        (60, [10, 15, 25, 10]),
+        (1_000, [10, 15, 25, 950]),
+    ];
+    let edges = [10, 25, 50];
+    for (n, expect) in rows {
+        let singles: Vec<usize> = (0..n).collect();
+        let assigned = tiers::assign(&singles, edges);
+        let counts = [0, 1, 2, 3].map(|tier| assigned.iter().filter(|t| **t == tier).count());
+        assert_eq!(counts, expect, "MX-8: {n}");
+        assert!(
+            assigned.is_sorted_by(|a, b| a >= b),
+            "MX-8: {n}: the oldest in the highest tier"
+        );
+        let exact = tiers::slices_exact(n, edges).map(|range| range.len());
+        assert_eq!(exact, expect, "MX-8 to the letter: {n}");
+    }
+}
+
+/// 500 + 200 + 150 + 100 + 50 + 50 = 1,050.
+fn documented() -> Fixed {
+    Fixed {
+        system_prompt: 500,
+        agent_identity: 200,
+        task_prompt: 150,
+        actions: 100,
+        system_llm: 50,
+        unlisted: 0,
+        current_message: 50,
+    }
+}
+
+fn only(current_message: u64) -> Fixed {
+    Fixed {
+        current_message,
+        ..Fixed::default()
+    }
+}
+
+#[test]
+fn mx_9_to_12_budgets() {
+    // id, total, fixed, residuals wanted, conversation, residuals, tiers, remaining
+    let rows = [
+        (
+            "MX-9",
+            4_000,
+            documented(),
+            400,
+            2_850,
+            400,
+            [1_715, 490, 171, 73],
+            101,
+        ),
+        (
+            "MX-10",
+            8_000,
+            only(50),
+            0,
+            7_850,
+            0,
+            [5_495, 1_570, 549, 235],
+            101,
+        ),
+        (
+            "MX-11",
+            8_000,
+            documented(),
+            2_000,
+            6_850,
+            1_600,
+            [3_675, 1_050, 367, 157],
+            101,
+        ),
+        ("MX-12", 1_000, only(1_200), 400, 0, 0, [0, 0, 0, 0], 0),
+    ];
+    let shares = Shares::default();
+    for (id, total, fixed, wanted, conversation, residuals, tiers, remaining) in rows {
+        let budget = allocate(total, fixed, wanted, &shares);
+        assert_eq!(budget.conversation, conversation, "{id}");
+        assert_eq!(budget.allocated.residuals, residuals, "{id}");
+        assert_eq!(budget.allocated.tiers, tiers, "{id}");
+        assert_eq!(budget.remaining, remaining, "{id}");
+    }
+    let used = allocate(4_000, documented(), 400, &shares).utilization_percent;
+    assert!((used - 97.475).abs() < 1e-9, "MX-9: {used} %");
+}
+
+#[test]
+fn mx_9_to_12_budgets_to_the_letter() {
+    // id, total, fixed, residuals wanted, residuals, tiers
+    let rows = [
+        (
+            "MX-9",
+            4_000,
+            documented(),
+            400,
+            400.0,
+            [1_715.0, 490.0, 171.0, 73.0],
+        ),
+        (
+            "MX-10",
+            8_000,
+            only(50),
+            0,
+            0.0,
+            [5_495.0, 1_570.0, 549.0, 235.0],
+        ),
+        // 5,250 * 0.7 is just below 3,675 as a double.
+        (
+            "MX-11",
+            8_000,
+            documented(),
+            2_000,
+            1_600.0,
+            [3_674.0, 1_050.0, 367.0, 157.0],
+        ),
+        (
+            "MX-12",
+            1_000,
+            only(1_200),
+            400,
+            200.0,
+            [-140.0, -40.0, -15.0, -6.0],
+        ),
+    ];
+    for (id, total, fixed, wanted, residuals, tiers) in rows {
+        let budget = allocate_exact(total, fixed, wanted, &Shares::default());
+        assert_eq!(budget.allocated.residuals, residuals, "{id}");
+        assert_eq!(budget.allocated.tiers, tiers, "{id}");
+    }
+    let budget = allocate_exact(4_000, documented(), 400, &Shares::default());
+    assert_eq!((budget.conversation, budget.remaining), (2_850.0, 101.0));
+}
+
+#[test]
+fn seventy_values_below_3000_where_doubles_differ() {
+    let by_double = |n: u64, percent: u32| (n as f64 * (f64::from(percent) / 100.0)).floor() as u64;
+    let mut differ = BTreeSet::new();
+    for n in 0..3_000 {
+        for percent in Shares::default().tiers {
+            let integer = Share::percent(percent).floor_of(n);
+            assert_eq!(integer, n * u64::from(percent) / 100, "{percent} % of {n}");
+            if integer != by_double(n, percent) {
+                differ.insert(n);
+            }
+        }
+    }
+    assert_eq!(differ.len(), 70);
+    assert_eq!(differ.first(), Some(&90));
+    assert_eq!(
+        (Share::percent(70).floor_of(90), by_double(90, 70)),
+        (63, 62)
+    );
+}
+
+#[test]
+fn what_summaries_leave_over_goes_to_tier_0() {
+    let budget = allocate(4_000, documented(), 400, &Shares::default());
+    // what tiers 1 to 3 use, allocations afterwards
+    let rows = [
+        ([490, 171, 73], [1_715, 490, 171, 73]),
+        ([0, 0, 0], [1_715 + 734, 0, 0, 0]),
+        ([90, 171, 3], [1_715 + 470, 90, 171, 3]),
+        ([900, 171, 73], [1_715, 490, 171, 73]),
+    ];
+    for (used, expect) in rows {
+        let after = budget.redistributed(used);
+        assert_eq!(after.allocated.tiers, expect, "{used:?}");
+        assert_eq!(after.remaining, budget.remaining, "{used:?}");
+    }
+}
+
+#[test]
+fn residuals_get_at_most_a_share_of_the_total_and_what_the_conversation_has() {
+    let shares = Shares::default();
+    // total, fixed, most
+    let rows = [
+        (4_000, documented(), 800),
+        (1_300, documented(), 150),
+        (1_000, documented(), 0),
+    ];
+    for (total, fixed, most) in rows {
+        assert_eq!(residual_ceiling(total, &fixed, &shares), most, "{total}");
+    }
+}
+
+#[test]
+fn mx_13_reference_ids() {
+    let rows = [
+        ("[]", "ctx_4f53cda1"),
+        (r#"[{"id":"m1","content":"hello"}]"#, "ctx_738d3c62"),
+    ];
+    for (json, id) in rows {
+        assert_eq!(id_of(json), id, "MX-13: {json}");
+        assert_eq!(id_of(json), id_of(json), "MX-13: {json}");
+    }
+    let long = id_of(&"x".repeat(10_000));
+    let digits = long.strip_prefix("ctx_").unwrap();
+    assert!(digits.len() == 8 && digits.chars().all(|c| c.is_ascii_hexdigit()));
+}
+
+#[test]
+fn a_message_that_is_no_tool_result_has_no_outcome() {
+    let message = Message::new("m", Role::User, vec![Part::text("fine")]);
+    assert_eq!(Evidence::of(&message), Evidence::default());
+}

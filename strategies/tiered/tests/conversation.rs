@@ -1,0 +1,513 @@
+//! The filter as agents and replays meet it: through a conversation, moment by moment.
+
+mod common;
+
+use common::{Answer, Diary, Fake, conversation, filler, sent, step, strategy, torn, with_frame};
+use foldback_core::conversation::{Conversation, Report, Signals};
+use foldback_core::event::Event;
+use foldback_core::log::ResultStatus;
+use foldback_core::moment::Moment;
+use foldback_core::outcome::Outcome;
+use foldback_core::plan::Plan;
+use foldback_core::{Frame, Message, PartKind, Role, SegmentKind};
+use foldback_tiered::TieredConfig;
+use foldback_tiered::reference::id_of;
+use std::sync::Arc;
+
+async fn at(conversation: &mut Conversation, moment: Moment) -> Report {
+    let mut reports = conversation.at(moment, Signals::default()).await;
+    assert_eq!(reports.len(), 1);
+    reports.remove(0)
+}
+
+fn last_plan(conversation: &Conversation) -> &Plan {
+    &conversation.folds().last().expect("a fold").plan
+}
+
+fn summary(conversation: &Conversation) -> String {
+    conversation
+        .sent()
+        .iter()
+        .find(|shown| shown.message.is_entry())
+        .map_or(String::new(), |shown| shown.message.said())
+}
+
+fn important(id: &str) -> Message {
+    Message {
+        importance: Some("high".to_owned()),
+        ..Message::user(id, "We decided.")
+    }
+}
+
+/// Sixty messages of 100 tokens, m0 to m59, around a system message in front.
+fn sixty(strategy: &Arc<foldback_core::strategy::Strategy>) -> Conversation {
+    let mut conversation = conversation(strategy, 7_000);
+    conversation.append(Message::new("sys", Role::System, filler("", 10).parts));
+    for n in 0..60 {
+        conversation.append(filler(&format!("m{n}"), 100));
+    }
+    conversation
+}
+
+#[tokio::test]
+async fn summaries_stand_in_one_message_oldest_first_and_the_last_ten_stay() {
+    let fake = Fake::default();
+    let mut conversation = sixty(&strategy("tiered", "", &fake));
+    let report = at(&mut conversation, Moment::CallStart).await;
+    assert_eq!(report.outcome, Outcome::Changed, "{report:?}");
+    let expect: Vec<String> = ["sys", "<user summary>"]
+        .into_iter()
+        .map(str::to_owned)
+        .chain((50..60).map(|n| format!("m{n}")))
+        .collect();
+    assert_eq!(sent(&conversation), expect);
+    let text = summary(&conversation);
+    let places: Vec<usize> = [
+        "## Long ago (10 messages)\n\nsum of 10",
+        "## Earlier (25 messages)\n\nsum of 25",
+        "## Recently (15 messages)\n\nsum of 15",
+    ]
+    .into_iter()
+    .map(|section| {
+        text.find(section)
+            .unwrap_or_else(|| panic!("{section} in {text}"))
+    })
+    .collect();
+    assert!(places.is_sorted(), "{text}");
+    let asked = fake.asked();
+    let names: Vec<&str> = asked.iter().map(|(name, _, _)| name.as_str()).collect();
+    assert_eq!(names, ["tier-3", "tier-2", "tier-1"]);
+    assert_eq!(asked[0].1, "m0");
+    assert_eq!(asked[2].2, "m49");
+}
+
+#[tokio::test]
+async fn below_the_threshold_nothing_happens() {
+    let fake = Fake::default();
+    let mut conversation = conversation(&strategy("tiered", "", &fake), 100_000);
+    for n in 0..60 {
+        conversation.append(filler(&format!("m{n}"), 100));
+    }
+    let report = at(&mut conversation, Moment::CallStart).await;
+    assert!(
+        matches!(report.outcome, Outcome::Unchanged(_)),
+        "{report:?}"
+    );
+    assert!(fake.asked().is_empty());
+}
+
+#[tokio::test]
+async fn residuals_stay_in_original_order_with_their_groups() {
+    let fake = Fake::default();
+    let mut conversation = conversation(&strategy("tiered", "", &fake), 7_000);
+    conversation.append(important("r0"));
+    for n in 0..30 {
+        conversation.append(filler(&format!("a{n}"), 100));
+    }
+    let [call, mut result] = step("s", 20);
+    if let PartKind::Result(result) = &mut result.parts[0].kind {
+        result.status = ResultStatus::Error;
+        result.text = "no such task".to_owned();
+    }
+    conversation.append(call);
+    conversation.append(result);
+    for n in 0..30 {
+        conversation.append(filler(&format!("b{n}"), 100));
+    }
+    at(&mut conversation, Moment::CallStart).await;
+    let expect: Vec<String> = ["<user summary>", "r0", "s-call", "s-result"]
+        .into_iter()
+        .map(str::to_owned)
+        .chain((20..30).map(|n| format!("b{n}")))
+        .collect();
+    assert_eq!(sent(&conversation), expect);
+    assert!(torn(&conversation).is_empty());
+    let rows = &last_plan(&conversation).tables["residuals"];
+    assert_eq!(rows[0]["message"], "r0", "{rows}");
+    assert_eq!(rows[0]["score"], 90, "{rows}");
+    assert_eq!(
+        rows[0]["factors"],
+        serde_json::json!(["decision_language", "explicit_high_importance"])
+    );
+}
+
+#[tokio::test]
+async fn mx_6_without_the_flag_there_are_no_residuals() {
+    for flag in ["false", "\"yes\"", "1"] {
+        let filter = format!("residuals = {flag}");
+        let mut conversation = conversation(&strategy("tiered", &filter, &Fake::default()), 7_000);
+        conversation.append(important("r0"));
+        for n in 0..60 {
+            conversation.append(filler(&format!("m{n}"), 100));
+        }
+        at(&mut conversation, Moment::CallStart).await;
+        assert_eq!(sent(&conversation).len(), 11, "MX-6: {flag}");
+    }
+}
+
+#[tokio::test]
+async fn each_fold_is_cut_from_the_originals_and_replaces_the_one_before() {
+    let fake = Fake::default();
+    let mut conversation = sixty(&strategy("tiered", "", &fake));
+    at(&mut conversation, Moment::CallStart).await;
+    for n in 60..120 {
+        conversation.append(filler(&format!("m{n}"), 100));
+    }
+    at(&mut conversation, Moment::CallStart).await;
+    assert_eq!(conversation.folds().len(), 2);
+    let asked = fake.asked();
+    assert_eq!(asked.len(), 6);
+    assert_eq!((asked[3].1.as_str(), asked[3].2.as_str()), ("m0", "m69"));
+    let sent = sent(&conversation);
+    assert_eq!(sent[..3], ["sys", "<user summary>", "m110"]);
+    conversation.undo();
+    conversation.undo();
+    assert_eq!(conversation.sent().len(), 121);
+}
+
+#[tokio::test]
+async fn the_same_content_is_summarised_once() {
+    let fake = Fake::default();
+    let filter = Arc::new(TieredConfig::default().filter().unwrap());
+    let mut strategy = (*strategy("tiered", "", &fake)).clone();
+    strategy.filter.as_mut().unwrap().stage = filter.clone();
+    let mut conversation = sixty(&Arc::new(strategy));
+    let preview = conversation
+        .preview(Moment::CallStart, Signals::default())
+        .await;
+    assert_eq!(fake.asked().len(), 3);
+    at(&mut conversation, Moment::CallStart).await;
+    assert_eq!(fake.asked().len(), 3, "the second fold asks for nothing");
+    let statistics = filter.cache_statistics();
+    assert_eq!((statistics.hits, statistics.misses), (3, 3));
+    assert_eq!(statistics.hit_rate(), Some(0.5));
+    // What comes out does not tell whether a summary was kept.
+    let committed = last_plan(&conversation);
+    assert_eq!(preview[0].summaries, committed.summaries);
+    assert_eq!(preview[0].tables, committed.tables);
+    assert_eq!(preview[0].tokens_after, committed.tokens_after);
+}
+
+#[tokio::test]
+async fn a_cache_tells_apart_what_a_summary_depends_on() {
+    let fake = Fake::default();
+    let filter = TieredConfig::default().filter().unwrap();
+    let cache = Arc::new(foldback_tiered::cache::SummaryCache::new(
+        std::num::NonZeroUsize::new(99).unwrap(),
+    ));
+    let filter = Arc::new(filter.with_cache(Arc::clone(&cache)));
+    let mut base = (*strategy("tiered", "", &fake)).clone();
+    base.filter.as_mut().unwrap().stage = filter;
+    let base = Arc::new(base);
+    // what differs, the last message, instructions, how many requests are not in the cache
+    let rows = [
+        ("nothing yet", "m59", None, 3),
+        ("nothing", "m59", None, 0),
+        ("tier 0 alone", "other", None, 0),
+        ("the instructions", "m59", Some("keep the paths"), 3),
+    ];
+    for (name, last, instructions, misses) in rows {
+        let mut conversation = conversation(&base, 7_000);
+        for n in 0..59 {
+            conversation.append(filler(&format!("m{n}"), 100));
+        }
+        conversation.append(filler(last, 100));
+        let before = cache.statistics().misses;
+        let signals = Signals {
+            instructions: instructions.map(str::to_owned),
+            ..Signals::default()
+        };
+        conversation.at(Moment::CallStart, signals).await;
+        assert_eq!(cache.statistics().misses - before, misses, "{name}");
+    }
+}
+
+#[tokio::test]
+async fn observers_are_told_tokens_and_ratio() {
+    let diary = Arc::new(Diary::default());
+    let strategy = strategy("tiered", "", &Fake::default());
+    let mut services = foldback_core::services::Services::default();
+    services.observers.push(diary.clone());
+    let mut conversation = Conversation::new(
+        strategy,
+        foldback_core::Limits::new(7_000, 0),
+        Frame::default(),
+        services,
+    );
+    for n in 0..60 {
+        conversation.append(filler(&format!("m{n}"), 100));
+    }
+    let before = conversation.tokens();
+    at(&mut conversation, Moment::CallStart).await;
+    let after = conversation.tokens();
+    let events = diary.0.lock().unwrap();
+    let boundary = events
+        .iter()
+        .find(|event| matches!(event, Event::Boundary { .. }))
+        .unwrap();
+    let Event::Boundary {
+        tokens_before,
+        tokens_after,
+        ..
+    } = boundary
+    else {
+        unreachable!()
+    };
+    assert_eq!((*tokens_before, *tokens_after), (before, after));
+    let ratio = boundary.ratio().unwrap();
+    assert!((ratio - after as f64 / before as f64).abs() < 1e-12);
+    assert!(ratio < 0.2, "{ratio}");
+}
+
+#[tokio::test]
+async fn a_tier_without_a_summary_is_cut_to_sentences() {
+    for answer in [Answer::Fails, Answer::TooLong, Answer::Empty] {
+        let fake = Fake::that(answer);
+        let mut conversation = conversation(&strategy("tiered", "", &fake), 7_000);
+        for n in 0..60 {
+            let text = format!(
+                "Step {n} passed. We must keep file{n}.rs here. {}",
+                "y".repeat(400)
+            );
+            conversation.append(Message::user(format!("m{n}"), text));
+        }
+        let report = at(&mut conversation, Moment::CallStart).await;
+        assert!(
+            matches!(report.outcome, Outcome::Degraded(_)),
+            "{answer:?}: {report:?}"
+        );
+        let plan = last_plan(&conversation);
+        for tier in [1, 2, 3] {
+            let said = format!("tier {tier} has no summary");
+            assert!(
+                plan.reasons.iter().any(|reason| reason.starts_with(&said)),
+                "{answer:?}: {:?}",
+                plan.reasons
+            );
+        }
+        let text = summary(&conversation);
+        assert!(
+            text.contains("We must keep file40.rs here."),
+            "{answer:?}: {text}"
+        );
+        let rows = plan.tables["tiers"].as_array().unwrap();
+        for (row, budgeted) in rows.iter().zip(fake.asked.lock().unwrap().iter()) {
+            assert_eq!(row["by"], "sentences");
+            assert!(
+                row["tokens_after"].as_u64().unwrap() <= budgeted.budget,
+                "{answer:?}: {row}"
+            );
+        }
+    }
+}
+
+#[tokio::test]
+async fn summaries_are_asked_for_within_budget_and_ratio() {
+    let fake = Fake::default();
+    let mut frame = Frame::default();
+    frame.push_tokens(SegmentKind::System, 500);
+    frame.push_tokens(SegmentKind::Tools, 250);
+    let strategy = strategy("tiered", "budget_tokens = 4_000", &fake);
+    let mut conversation = with_frame(&strategy, 7_000, frame);
+    for n in 0..60 {
+        conversation.append(filler(&format!("m{n}"), 100));
+    }
+    at(&mut conversation, Moment::CallStart).await;
+    let budgets: Vec<u64> = fake
+        .asked
+        .lock()
+        .unwrap()
+        .iter()
+        .map(|r| r.budget)
+        .collect();
+    // 4,000 - 500 - 250 - 50 - 100 = 3,100; tier 3 gets 3 % of it and is raised to the least useful
+    // size, tier 2 gets 7 %, tier 1 20 %: all below what the ratios would allow.
+    assert_eq!(budgets, [93, 217, 620]);
+    let table = &last_plan(&conversation).tables["budget"];
+    assert_eq!(table["total"], 4_000);
+    assert_eq!(table["allocated"]["fixed"]["unlisted"], 250);
+    let tiers: Vec<u64> = table["allocated"]["tiers"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|tokens| tokens.as_u64().unwrap())
+        .collect();
+    // The fake's summaries are short: what they leave over is tier 0's.
+    assert_eq!(tiers.iter().sum::<u64>(), 2_170 + 620 + 217 + 93);
+    assert!(tiers[0] > 3_000, "{tiers:?}");
+    assert_eq!(table["remaining"], 100);
+    assert_eq!(table["utilization_percent"], 97.5);
+}
+
+#[tokio::test]
+async fn the_ratios_bound_summaries_where_no_budget_does() {
+    let fake = Fake::default();
+    let mut conversation = sixty(&strategy("tiered", "budget = false", &fake));
+    at(&mut conversation, Moment::CallStart).await;
+    let budgets: Vec<u64> = fake
+        .asked
+        .lock()
+        .unwrap()
+        .iter()
+        .map(|r| r.budget)
+        .collect();
+    // 104 tokens a message: 15 % of 10, 40 % of 25, 70 % of 15.
+    assert_eq!(budgets, [156, 1_040, 1_092]);
+    assert!(!last_plan(&conversation).tables.contains_key("budget"));
+}
+
+#[tokio::test]
+async fn a_tier_0_above_its_budget_has_its_oldest_tool_results_cut() {
+    let fake = Fake::default();
+    let strategy = strategy("tiered", "residuals = false\nbudget_tokens = 3_000", &fake);
+    let mut conversation = conversation(&strategy, 5_000);
+    for n in 0..5 {
+        for message in step(&n.to_string(), 1_000) {
+            conversation.append(message);
+        }
+    }
+    let ids = sent(&conversation);
+    let report = at(&mut conversation, Moment::CallStart).await;
+    assert_eq!(report.outcome, Outcome::Changed, "{report:?}");
+    assert_eq!(sent(&conversation), ids, "no message is dropped");
+    assert!(fake.asked().is_empty(), "nothing to summarise");
+    let plan = last_plan(&conversation);
+    let cut: Vec<usize> = plan.edits.iter().map(|edit| edit.at.item).collect();
+    // Ten messages of about 5,060 tokens have to fit 3,000 - 150: three results of 1,000 lose 800, or
+    // what is still missing.
+    assert_eq!(cut, [1, 3, 5]);
+    assert!(
+        plan.edits.iter().all(|edit| edit.after >= 190),
+        "{:?}",
+        plan.edits
+    );
+    assert!(plan.tokens_after <= 2_850, "{}", plan.tokens_after);
+    let shown = conversation.sent();
+    assert!(shown[1].text_of(0).contains("characters cut"));
+    assert!(
+        !shown[9].text_of(0).contains("characters cut"),
+        "the newest stays"
+    );
+}
+
+#[tokio::test]
+async fn a_fold_that_changes_nothing_says_so() {
+    let fake = Fake::default();
+    let mut conversation = sixty(&strategy("tiered", "", &fake));
+    at(&mut conversation, Moment::Manual).await;
+    let before = sent(&conversation);
+    let report = at(&mut conversation, Moment::Manual).await;
+    let Outcome::Unchanged(why) = &report.outcome else {
+        panic!("{report:?}")
+    };
+    assert_eq!(why.code, "nothing-to-fold");
+    assert_eq!(sent(&conversation), before);
+    assert_eq!(conversation.folds().len(), 1);
+
+    let mut empty = common::conversation(conversation.strategy(), 7_000);
+    let report = at(&mut empty, Moment::Manual).await;
+    assert!(
+        matches!(report.outcome, Outcome::Unchanged(_)),
+        "{report:?}"
+    );
+}
+
+#[tokio::test]
+async fn switched_off_means_off() {
+    let mut conversation = sixty(&strategy("tiered", "tiered = false", &Fake::default()));
+    for moment in [Moment::CallStart, Moment::Manual] {
+        let report = at(&mut conversation, moment).await;
+        let Outcome::Unchanged(why) = report.outcome else {
+            panic!("{moment}: {:?}", report.outcome)
+        };
+        assert_eq!(why.code, "off", "{moment}");
+    }
+    assert_eq!(conversation.sent().len(), 61);
+}
+
+#[tokio::test]
+async fn references_lead_back_to_the_originals() {
+    let fake = Fake::default();
+    let config = TieredConfig {
+        references: true,
+        ..TieredConfig::default()
+    };
+    let filter = Arc::new(config.filter().unwrap());
+    let mut strategy = (*strategy("tiered", "", &fake)).clone();
+    strategy.filter.as_mut().unwrap().stage = filter.clone();
+    let mut conversation = sixty(&Arc::new(strategy));
+    at(&mut conversation, Moment::CallStart).await;
+    let rows = last_plan(&conversation).tables["references"].clone();
+    let rows = rows.as_array().unwrap();
+    assert_eq!(rows.len(), 3);
+    for (row, (first, count)) in rows.iter().zip([("m0", 10), ("m10", 25), ("m35", 15)]) {
+        let id = row["id"].as_str().unwrap();
+        assert!(summary(&conversation).contains(id), "{id}");
+        let stored = filter.references().lookup(id).unwrap();
+        assert_eq!(stored.at, 1_000_000);
+        assert_eq!(stored.id, id_of(&stored.json));
+        assert_eq!(row["size"], stored.size);
+        let messages: Vec<Message> = serde_json::from_str(&stored.json).unwrap();
+        assert_eq!((messages[0].id.as_str(), messages.len()), (first, count));
+    }
+}
+
+#[tokio::test]
+async fn the_document_to_the_letter_loses_what_the_cap_sends_away_and_sorts_by_score() {
+    let fake = Fake::default();
+    let filter = "residual_max_percent = 0.03";
+    let run = |preset: &'static str| {
+        let strategy = strategy(preset, filter, &fake);
+        async move {
+            let mut conversation = conversation(&strategy, 7_000);
+            for (n, text) in ["We decided.", "We decided on the task.", "We agreed."]
+                .into_iter()
+                .enumerate()
+            {
+                let message = Message {
+                    importance: Some("high".to_owned()),
+                    ..Message::user(format!("r{n}"), text)
+                };
+                conversation.append(message);
+            }
+            for n in 0..60 {
+                conversation.append(filler(&format!("m{n}"), 100));
+            }
+            at(&mut conversation, Moment::CallStart).await;
+            let kept: Vec<String> = sent(&conversation)
+                .into_iter()
+                .filter(|id| id.starts_with('r'))
+                .collect();
+            let summarised: u64 = last_plan(&conversation).tables["tiers"]
+                .as_array()
+                .unwrap()
+                .iter()
+                .map(|row| row["messages"].as_u64().unwrap())
+                .sum();
+            (kept, summarised)
+        }
+    };
+    // ceil(63 * 0.03) = 2 of the scores 90, 110, 90.
+    assert_eq!(
+        run("tiered-doc-exact").await,
+        (vec!["r1".into(), "r0".into()], 50)
+    );
+    assert_eq!(run("tiered").await, (vec!["r1".into(), "r2".into()], 51));
+}
+
+#[tokio::test]
+async fn the_document_to_the_letter_tears_groups_and_the_preset_does_not() {
+    for (preset, whole) in [("tiered", true), ("tiered-doc-exact", false)] {
+        let mut conversation = conversation(&strategy(preset, "", &Fake::default()), 9_000);
+        for n in 0..40 {
+            for message in step(&n.to_string(), 180) {
+                conversation.append(message);
+            }
+        }
+        // One more message shifts the edge between a call and its result.
+        conversation.append(filler("last", 100));
+        let report = at(&mut conversation, Moment::CallStart).await;
+        assert!(report.outcome.changed(), "{preset}: {report:?}");
+        assert_eq!(torn(&conversation).is_empty(), whole, "{preset}");
+    }
+}

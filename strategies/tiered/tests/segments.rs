@@ -1,0 +1,243 @@
+//! Progressive disclosure of prompt segments: the document's example and the rows of the original's
+//! own suite (its singleton aside).
+
+use foldback_core::registry::StageConfig;
+use foldback_core::stage::Estimator;
+use foldback_stages::estimator::{CharsConfig, Rounding};
+use foldback_tiered::TieredConfig;
+use foldback_tiered::segments::{
+    Category, DEFAULT_BUDGET, PromptSegment, PromptSegmentRegistry, Situation,
+};
+use std::sync::Arc;
+
+fn estimator() -> Arc<dyn Estimator> {
+    let config = CharsConfig {
+        rounding: Rounding::Ceil,
+        ..CharsConfig::default()
+    };
+    config.build().unwrap()
+}
+
+fn defaults() -> PromptSegmentRegistry {
+    PromptSegmentRegistry::new(estimator())
+}
+
+fn of(segments: impl IntoIterator<Item = PromptSegment>) -> PromptSegmentRegistry {
+    let mut registry = PromptSegmentRegistry::empty(estimator());
+    for segment in segments {
+        registry.register(segment);
+    }
+    registry
+}
+
+fn sized(id: &str, priority: i32, tokens: u64) -> PromptSegment {
+    PromptSegment::new(id, Category::Optional, priority, id).sized(tokens)
+}
+
+fn documented() -> Situation {
+    Situation {
+        has_control_loop_tools: true,
+        is_multi_agent_channel: true,
+        has_error_occurred: false,
+        is_mxp_enabled: true,
+        condensed_mode: false,
+        channel_agent_count: 5,
+    }
+}
+
+#[test]
+fn the_documents_example() {
+    let prompt = defaults().build(&documented(), 2_500);
+    let expect = [
+        "core-framework",
+        "orpar-cycle",
+        "collaboration-patterns",
+        "tool-guidelines-full",
+        "mxp-protocol",
+    ];
+    assert_eq!(prompt.included, expect);
+    assert!(prompt.too_large.is_empty());
+    assert_eq!(prompt.text.split("\n\n").count(), expect.len());
+}
+
+#[test]
+fn what_each_flag_brings() {
+    let plain = Situation::default();
+    // name, situation, segments besides the core
+    let rows: [(&str, Situation, &[&str]); 6] = [
+        ("none", plain, &["tool-guidelines-full"]),
+        (
+            "control loop",
+            Situation {
+                has_control_loop_tools: true,
+                ..plain
+            },
+            &["orpar-cycle", "tool-guidelines-full"],
+        ),
+        (
+            "several agents",
+            Situation {
+                is_multi_agent_channel: true,
+                ..plain
+            },
+            &["collaboration-patterns", "tool-guidelines-full"],
+        ),
+        (
+            "an error",
+            Situation {
+                has_error_occurred: true,
+                ..plain
+            },
+            &["tool-guidelines-full", "error-handling"],
+        ),
+        (
+            "the protocol",
+            Situation {
+                is_mxp_enabled: true,
+                ..plain
+            },
+            &["tool-guidelines-full", "mxp-protocol"],
+        ),
+        (
+            "condensed",
+            Situation {
+                condensed_mode: true,
+                ..plain
+            },
+            &["tool-guidelines-condensed"],
+        ),
+    ];
+    for (name, situation, expect) in rows {
+        let included = defaults().build(&situation, DEFAULT_BUDGET).included;
+        assert_eq!(included[0], "core-framework", "{name}");
+        assert_eq!(included[1..], *expect, "{name}");
+    }
+}
+
+#[test]
+fn default_priorities_and_categories() {
+    let rows = [
+        ("core-framework", 10, Category::Core),
+        ("orpar-cycle", 8, Category::Orpar),
+        ("collaboration-patterns", 7, Category::Collaboration),
+        ("tool-guidelines-full", 6, Category::Tools),
+        ("tool-guidelines-condensed", 6, Category::Tools),
+        ("error-handling", 5, Category::ErrorHandling),
+        ("mxp-protocol", 4, Category::Mxp),
+    ];
+    let registry = defaults();
+    assert_eq!(registry.segments().len(), rows.len());
+    for (id, priority, category) in rows {
+        let segment = registry.get(id).unwrap();
+        assert_eq!(
+            (segment.priority, segment.category),
+            (priority, category),
+            "{id}"
+        );
+        assert!(segment.tokens > 0, "{id} is counted when it is registered");
+    }
+}
+
+#[test]
+fn budgets_as_a_table() {
+    // name, sizes by falling priority, budget, how many fit
+    let rows: [(&str, &[u64], u64, &[usize]); 7] = [
+        ("two of three", &[10, 10, 10], 25, &[0, 1]),
+        ("the first two", &[50, 30, 50], 100, &[0, 1]),
+        ("all", &[5, 10, 20], 100, &[0, 1, 2]),
+        ("just all", &[5, 10, 20], 35, &[0, 1, 2]),
+        ("a large one is passed over", &[10, 50, 10], 25, &[0, 2]),
+        ("no budget", &[5, 10, 20], 0, &[]),
+        ("a huge budget", &[5, 10, 20], u64::MAX / 2, &[0, 1, 2]),
+    ];
+    for (name, sizes, budget, expect) in rows {
+        let segments = sizes
+            .iter()
+            .enumerate()
+            .map(|(index, size)| sized(&index.to_string(), -(index as i32), *size));
+        let prompt = of(segments).build(&Situation::default(), budget);
+        let expect: Vec<String> = expect.iter().map(usize::to_string).collect();
+        assert_eq!(prompt.included, expect, "{name}");
+        assert_eq!(
+            prompt.included.len() + prompt.too_large.len(),
+            sizes.len(),
+            "{name}"
+        );
+        assert!(prompt.tokens <= budget, "{name}");
+    }
+}
+
+#[test]
+fn conditions() {
+    let registry = of([
+        sized("holds", 1, 1).when(|_| true),
+        sized("does not hold", 1, 1).when(|_| false),
+        sized("fails", 1, 1).when_checked(|_| Err("no such tool".to_owned())),
+        sized("counts agents", 1, 1).when(|situation| situation.channel_agent_count > 4),
+    ]);
+    let included = registry.build(&documented(), 99).included;
+    assert_eq!(included, ["holds", "counts agents"]);
+}
+
+#[test]
+fn order_is_by_category_and_equals_keep_theirs() {
+    let at = |id: &str, category, priority| PromptSegment::new(id, category, priority, id);
+    let prompt = of([
+        at("optional", Category::Optional, 9),
+        at("error", Category::ErrorHandling, 9),
+        at("mxp", Category::Mxp, 9),
+        at("tools b", Category::Tools, 5),
+        at("tools a", Category::Tools, 6),
+        at("tools c", Category::Tools, 5),
+        at("collaboration", Category::Collaboration, 1),
+        at("orpar", Category::Orpar, 1),
+        at("core", Category::Core, 0),
+    ])
+    .build(&Situation::default(), 99);
+    let expect = [
+        "core",
+        "orpar",
+        "collaboration",
+        "tools a",
+        "tools b",
+        "tools c",
+        "mxp",
+        "error",
+        "optional",
+    ];
+    assert_eq!(prompt.included, expect);
+    assert_eq!(prompt.text, expect.join("\n\n"));
+}
+
+#[test]
+fn registering_clearing_and_resetting() {
+    let mut registry = defaults();
+    let count = registry.segments().len();
+    registry.register(PromptSegment::new(
+        "core-framework",
+        Category::Core,
+        10,
+        "abcdefgh",
+    ));
+    assert_eq!(registry.segments().len(), count, "the same id overwrites");
+    let core = registry.get("core-framework").unwrap();
+    assert_eq!((core.text.as_str(), core.tokens), ("abcdefgh", 2));
+    registry.register(sized("own", 1, 7));
+    assert_eq!(
+        registry.get("own").unwrap().tokens,
+        7,
+        "a given size is kept"
+    );
+    registry.clear();
+    assert!(registry.build(&documented(), 2_500).included.is_empty());
+    registry.reset();
+    assert_eq!(registry.segments().len(), count);
+    assert_ne!(registry.get("core-framework").unwrap().text, "abcdefgh");
+    assert!(registry.get("own").is_none());
+}
+
+#[test]
+fn the_configured_budget_is_the_documents() {
+    assert_eq!(TieredConfig::default().system_prompt_tokens, DEFAULT_BUDGET);
+    assert_eq!(DEFAULT_BUDGET, 2_500);
+}
