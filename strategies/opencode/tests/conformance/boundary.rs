@@ -166,7 +166,7 @@ fn checkpoints_are_markers_with_their_summaries() {
     assert_eq!(of(JAN), [1, 2, 4, 5]);
 }
 
-pub fn ids() -> Vec<&'static str> {
+pub(crate) fn ids() -> Vec<&'static str> {
     ROWS.iter()
         .map(|row| row.0)
         .chain(["OC17-F12", "OC17-F13"])

@@ -648,6 +648,6 @@ fn undo_brings_everything_back() {
     assert_eq!(sent_ids(&conversation), before);
 }
 
-pub fn ids() -> Vec<&'static str> {
+pub(crate) fn ids() -> Vec<&'static str> {
     vec!["BR-5", "OC17-C1", "OC17-L1"]
 }

@@ -369,7 +369,7 @@ fn estimator() {
     }
 }
 
-pub fn ids() -> Vec<&'static str> {
+pub(crate) fn ids() -> Vec<&'static str> {
     let overflow = rows().into_iter().map(|row| row.id);
     overflow
         .chain([

@@ -249,6 +249,6 @@ fn before_a_summary_the_marker_counts_as_a_turn() {
     assert_eq!(cleared(&before_summary), ["m1-call-0"], "{reports:?}");
 }
 
-pub fn ids() -> Vec<&'static str> {
+pub(crate) fn ids() -> Vec<&'static str> {
     rows().into_iter().map(|row| row.id).collect()
 }

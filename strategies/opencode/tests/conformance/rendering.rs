@@ -525,6 +525,6 @@ fn rendering() {
     }
 }
 
-pub fn ids() -> Vec<&'static str> {
+pub(crate) fn ids() -> Vec<&'static str> {
     rows().into_iter().map(|row| row.id).collect()
 }

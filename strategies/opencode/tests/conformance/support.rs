@@ -13,7 +13,7 @@ use foldback_core::strategy::Strategy;
 use foldback_core::{Frame, Limits, PartKind};
 use std::sync::{Arc, Mutex};
 
-pub fn registry() -> Registry {
+pub(crate) fn registry() -> Registry {
     Registry::of([
         &foldback_stages::REGISTRATION,
         &foldback_opencode::REGISTRATION,
@@ -22,7 +22,7 @@ pub fn registry() -> Registry {
 }
 
 /// A preset with changes, without a summarizer.
-pub fn strategy(preset: &str, changes: &str) -> Strategy {
+pub(crate) fn strategy(preset: &str, changes: &str) -> Strategy {
     let toml = format!(
         "name = \"test\"\nextends = \"{preset}\"\n{changes}\n[summarizer]\nuse = \"none\"\n"
     );
@@ -34,13 +34,13 @@ pub fn strategy(preset: &str, changes: &str) -> Strategy {
 
 /// Answers every request with the next text of a list, and keeps the requests.
 #[derive(Debug)]
-pub struct Scripted {
+pub(crate) struct Scripted {
     texts: Mutex<Vec<Result<String, SummaryError>>>,
-    pub requests: Mutex<Vec<SummaryRequest>>,
+    pub(crate) requests: Mutex<Vec<SummaryRequest>>,
 }
 
 impl Scripted {
-    pub fn new<const N: usize>(texts: [Result<&str, SummaryError>; N]) -> Arc<Self> {
+    pub(crate) fn new<const N: usize>(texts: [Result<&str, SummaryError>; N]) -> Arc<Self> {
         let texts = texts.into_iter().map(|text| text.map(str::to_owned));
         Arc::new(Self {
             texts: Mutex::new(texts.rev().collect()),
@@ -48,12 +48,12 @@ impl Scripted {
         })
     }
 
-    pub fn request(&self, index: usize) -> SummaryRequest {
+    pub(crate) fn request(&self, index: usize) -> SummaryRequest {
         self.requests.lock().unwrap()[index].clone()
     }
 
     /// The texts that a request shows, in order.
-    pub fn shown(&self, index: usize) -> Vec<String> {
+    pub(crate) fn shown(&self, index: usize) -> Vec<String> {
         let request = self.request(index);
         request.messages.iter().map(|m| m.shown_text()).collect()
     }
@@ -78,7 +78,7 @@ impl Summarizer for Scripted {
     }
 }
 
-pub fn conversation(strategy: Strategy, limits: Limits) -> Conversation {
+pub(crate) fn conversation(strategy: Strategy, limits: Limits) -> Conversation {
     Conversation::new(
         Arc::new(strategy),
         limits,
@@ -87,7 +87,11 @@ pub fn conversation(strategy: Strategy, limits: Limits) -> Conversation {
     )
 }
 
-pub fn at(conversation: &mut Conversation, moment: Moment, usage: Option<Usage>) -> Vec<Report> {
+pub(crate) fn at(
+    conversation: &mut Conversation,
+    moment: Moment,
+    usage: Option<Usage>,
+) -> Vec<Report> {
     let usage = usage.map(|usage| UsageReading {
         usage,
         source: UsageSource::Provider,
@@ -102,7 +106,7 @@ pub fn at(conversation: &mut Conversation, moment: Moment, usage: Option<Usage>)
         .block_on(conversation.at(moment, signals))
 }
 
-pub fn usage(input: u64, output: u64, cache_read: u64) -> Usage {
+pub(crate) fn usage(input: u64, output: u64, cache_read: u64) -> Usage {
     Usage {
         uncached: input,
         output,
@@ -112,11 +116,11 @@ pub fn usage(input: u64, output: u64, cache_read: u64) -> Usage {
 }
 
 /// An answer of one text that ended its turn.
-pub fn answer(id: &str, text: &str) -> Message {
+pub(crate) fn answer(id: &str, text: &str) -> Message {
     assistant(id, vec![Part::text(text)], Finish::Stop)
 }
 
-pub fn assistant(id: &str, parts: Vec<Part>, finish: Finish) -> Message {
+pub(crate) fn assistant(id: &str, parts: Vec<Part>, finish: Finish) -> Message {
     Message {
         answer: Some(Answer {
             finish: Some(finish),
@@ -129,7 +133,7 @@ pub fn assistant(id: &str, parts: Vec<Part>, finish: Finish) -> Message {
 }
 
 /// An answer that calls tools, and their results: (tool, output).
-pub fn tools(id: &str, calls: &[(&str, &str)]) -> Vec<Message> {
+pub(crate) fn tools(id: &str, calls: &[(&str, &str)]) -> Vec<Message> {
     let call_id = |index| format!("{id}-call-{index}");
     let parts = calls
         .iter()
@@ -145,13 +149,13 @@ pub fn tools(id: &str, calls: &[(&str, &str)]) -> Vec<Message> {
 }
 
 /// Ids of what the model would be sent, in order.
-pub fn sent_ids(conversation: &Conversation) -> Vec<String> {
+pub(crate) fn sent_ids(conversation: &Conversation) -> Vec<String> {
     let sent = conversation.sent();
     sent.iter().map(|shown| shown.message.id.clone()).collect()
 }
 
 /// What the model would be sent, one text per message.
-pub fn sent_texts(conversation: &Conversation) -> Vec<String> {
+pub(crate) fn sent_texts(conversation: &Conversation) -> Vec<String> {
     let sent = conversation.sent();
     sent.iter()
         .map(|shown| shown.to_message().shown_text())
@@ -159,7 +163,7 @@ pub fn sent_texts(conversation: &Conversation) -> Vec<String> {
 }
 
 /// Call ids of the results that are cleared.
-pub fn cleared(conversation: &Conversation) -> Vec<String> {
+pub(crate) fn cleared(conversation: &Conversation) -> Vec<String> {
     let stored = conversation.stored();
     stored
         .iter()

@@ -123,7 +123,7 @@ fn the_log_keeps_the_classes_apart() {
     assert_eq!(usage.input_total(), 1_000);
 }
 
-pub fn ids() -> Vec<&'static str> {
+pub(crate) fn ids() -> Vec<&'static str> {
     rows()
         .into_iter()
         .map(|row| row.id)
