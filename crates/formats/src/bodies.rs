@@ -209,12 +209,8 @@ pub(crate) fn text_of(part: &Part) -> String {
     match &part.kind {
         PartKind::Unknown { raw, .. } => value::shown(raw),
         PartKind::File(media) => {
-            let name = media.name.as_deref().unwrap_or(&media.url);
-            format!(
-                "[{}: {}]",
-                media.mime,
-                name.chars().take(200).collect::<String>()
-            )
+            let name = media.name.as_deref().unwrap_or_default();
+            format!("[{}: {name}]", media.mime)
         }
         _ => part.shown().into_owned(),
     }

@@ -2,10 +2,11 @@
 //!
 //! OpenCode keeps a tool call and its result in one part, several model calls in one message, and the
 //! output of a cleared tool result in full under `state.time.compacted`. Reading takes these apart
-//! ([`read`]); writing sets and removes that mark and appends compaction entries the way OpenCode
-//! stores them ([`write`]); sessions of other formats are put into its shape ([`generate`]).
+//! (`read`); writing sets and removes that mark and appends compaction entries the way OpenCode
+//! stores them (`write`); sessions of other formats are put into its shape (`generate`).
 //! `docs/opencode.md` has the mapping.
 
+mod context;
 mod generate;
 mod parts;
 mod read;

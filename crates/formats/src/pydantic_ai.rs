@@ -2,9 +2,9 @@
 //! made of parts. tunacode's sessions hold the same list, with plain dictionaries between its messages.
 //!
 //! A request may hold a system prompt, several tool returns and a user prompt; reading gives each tool
-//! return a message of its own ([`read`]). The file is what is sent, so writing puts the text of an edit
-//! in place of the content and leaves out what is hidden ([`write`]); sessions of other formats become
-//! lists that the Python package loads ([`generate`]). `docs/pydantic-ai.md` has the mapping.
+//! return a message of its own (`read`). The file is what is sent, so writing puts the text of an edit
+//! in place of the content and leaves out what is hidden (`write`); sessions of other formats become
+//! lists that the Python package loads (`generate`). `docs/pydantic-ai.md` has the mapping.
 
 mod generate;
 mod read;

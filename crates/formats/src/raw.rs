@@ -3,8 +3,8 @@
 //!
 //! Parsing a recorded line and writing it again changes almost every real one: escapes, number
 //! spelling, spaces. A writer therefore copies what it did not touch and patches what it did.
-//! [`scan`] finds byte ranges, [`edit`] changes values at JSON pointers (RFC 6901), [`document`] puts
-//! a document together again from its records, and [`peek`] looks at an opening for detection.
+//! `scan` finds byte ranges, `edit` changes values at JSON pointers (RFC 6901), `document` puts
+//! a document together again from its records, and `peek` looks at an opening for detection.
 
 mod document;
 mod edit;

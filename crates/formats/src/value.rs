@@ -94,3 +94,73 @@ pub(crate) fn content_id(text: &str) -> String {
     });
     format!("session-{hash:016x}")
 }
+
+/// The data of a `data:` URL in base64, or the text itself where it is base64 already; `None` for
+/// anything else, and for data that was cut or redacted and would not decode.
+pub(crate) fn base64_data(url: &str) -> Option<&str> {
+    let data = match url.strip_prefix("data:") {
+        Some(rest) => rest.split_once(";base64,")?.1,
+        None => url,
+    };
+    is_base64(data).then_some(data)
+}
+
+/// Whether a strict decoder takes a text: one alphabet, full groups of four, no stray bits at the end.
+fn is_base64(data: &str) -> bool {
+    let symbols = data.trim_end_matches('=');
+    let padding = data.len() - symbols.len();
+    let index = |byte: u8| match byte {
+        b'A'..=b'Z' => Some(byte - b'A'),
+        b'a'..=b'z' => Some(byte - b'a' + 26),
+        b'0'..=b'9' => Some(byte - b'0' + 52),
+        b'+' => Some(62),
+        b'/' => Some(63),
+        _ => None,
+    };
+    let stray = match padding {
+        0 => 0,
+        1 => 0b11,
+        2 => 0b1111,
+        _ => return false,
+    };
+    data.len().is_multiple_of(4)
+        && symbols.bytes().all(|byte| index(byte).is_some())
+        && symbols
+            .bytes()
+            .last()
+            .is_some_and(|last| index(last).is_some_and(|last| last & stray == 0))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_data_that_decodes_is_data() {
+        let table = [
+            ("AA==", Some("AA==")),
+            ("AAA=", Some("AAA=")),
+            ("AAAA", Some("AAAA")),
+            ("data:image/png;base64,+/9a", Some("+/9a")),
+            ("data:text/plain,AAAA", None),
+            ("https://example.org/a.png", None),
+            ("AB==", None),
+            ("AAA", None),
+            ("A===", None),
+            ("REDACTED/9=", None),
+            ("", None),
+        ];
+        for (text, expected) in table {
+            assert_eq!(base64_data(text), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn the_model_named_most_often_wins() {
+        assert_eq!(
+            most_common(["a", "b", "b", "a", "c"].into_iter()).as_deref(),
+            Some("a")
+        );
+        assert_eq!(most_common(std::iter::empty()), None);
+    }
+}

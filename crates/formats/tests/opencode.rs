@@ -358,6 +358,7 @@ fn marks_without_an_edit_are_taken_out() {
 fn entries() -> Vec<Arc<Message>> {
     let marker = Part::new(PartKind::Marker(Marker {
         auto: true,
+        tail_start: Some("prt_002_3".into()),
         ..Marker::default()
     }));
     let mut marker = Message::new("entry-1", Role::User, vec![marker]);
@@ -383,9 +384,11 @@ fn entries_of_a_strategy_are_stored_as_opencode_stores_them() {
     let new = entries();
     let mut view = View::recorded(&session, &[]);
     append(&mut view, &new);
-    hide(&mut view, |index, _| index < 5);
+    hide(&mut view, |index, _| index < 2);
     let outcome = write(&view, ID);
     assert_eq!(outcome.losses, [""; 0]);
+    // The tail begins with a result: OpenCode knows it as the message that it is a part of.
+    assert!(outcome.text.contains("\"tail_start_id\": \"msg_002\""));
     let again = self::session(&outcome.text, ID);
     assert_eq!(again.source.records.len(), 7);
     assert_eq!(again.boundaries.len(), 1);

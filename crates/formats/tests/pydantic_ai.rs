@@ -15,7 +15,12 @@ use serde_json::{Value, json};
 use std::sync::Arc;
 
 const ID: &str = "pydantic-ai";
-const FIXTURES: [&str; 3] = ["plain.json", "parallel.json", "tunacode.json"];
+const FIXTURES: [&str; 4] = [
+    "plain.json",
+    "parallel.json",
+    "compaction.json",
+    "tunacode.json",
+];
 
 fn read(name: &str) -> Session {
     session(&fixture(ID, name), ID)
@@ -45,6 +50,7 @@ fn counts_of_the_fixtures() {
                 "call-without-result",
             ],
         ),
+        ("compaction.json", [4, 4, 2, 2, 0, 0, 1], vec![]),
         ("tunacode.json", [7, 7, 2, 2, 0, 0, 0], vec![]),
     ];
     for (name, expected, codes) in table {

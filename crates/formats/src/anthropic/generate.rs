@@ -2,6 +2,7 @@
 
 use super::is_server_block;
 use crate::bodies::{ToolShape, text_of, tools};
+use crate::value;
 use foldback_core::log::{Media, Message, Part, PartKind, ResultStatus, Role, ToolResult};
 use foldback_core::{Frame, SegmentKind};
 use serde_json::{Map, Value, json};
@@ -157,21 +158,19 @@ fn result(result: &ToolResult) -> Value {
     Value::Object(out)
 }
 
+/// A file as a block. What is neither data that decodes nor a URL becomes a line of text.
 fn file(media: &Media) -> Value {
+    let source = if let Some(data) = value::base64_data(&media.url) {
+        json!({"type": "base64", "media_type": media.mime, "data": data})
+    } else if media.url.contains("://") {
+        json!({"type": "url", "url": media.url})
+    } else {
+        return json!({"type": "text", "text": text_of(&Part::new(PartKind::File(media.clone())))});
+    };
     let kind = if media.mime.starts_with("image/") {
         "image"
     } else {
         "document"
-    };
-    let inline = media
-        .url
-        .strip_prefix("data:")
-        .and_then(|rest| rest.split_once(";base64,"))
-        .map_or(media.url.as_str(), |(_, data)| data);
-    let source = if media.url.contains("://") {
-        json!({"type": "url", "url": media.url})
-    } else {
-        json!({"type": "base64", "media_type": media.mime, "data": inline})
     };
     let mut out = json!({"type": kind, "source": source});
     if let (Some(name), "document") = (&media.name, kind) {

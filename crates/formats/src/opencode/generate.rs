@@ -1,138 +1,16 @@
 //! OpenCode messages made from canonical ones: compaction entries for an export, and whole exports of
 //! sessions that were recorded elsewhere.
 
+use super::context::Context;
 use super::parts::finish_name;
-use super::{COMPACTION, FORMAT, INTERRUPTED};
-use crate::{Session, raw, value};
+use super::{COMPACTION, INTERRUPTED};
+use crate::{Session, value};
 use foldback_core::log::{
     Answer, EntryKind, Media, Message, Part, PartKind, ResultStatus, Role, ToolCall, ToolResult,
     Usage,
 };
 use foldback_core::{Frame, SegmentKind};
 use serde_json::{Map, Value, json};
-use std::collections::HashMap;
-
-/// What a new message takes over from those before it.
-pub(super) struct Context {
-    session: String,
-    agent: String,
-    provider: String,
-    model: String,
-    /// `{cwd, root}` of the assistant messages.
-    path: Value,
-    /// Id and time of the message before.
-    before: String,
-    time: i64,
-    /// Id of the last user message.
-    user: String,
-    /// How many ids were derived from `before`.
-    derived: usize,
-    /// Ids of canonical messages with the ids that they were written with.
-    written: HashMap<String, String>,
-}
-
-impl Context {
-    pub(super) fn new(session: &Session) -> Self {
-        let mut context = Self {
-            session: prefixed("ses_", &session.id),
-            agent: "build".to_owned(),
-            provider: "unknown".to_owned(),
-            model: session
-                .model
-                .clone()
-                .unwrap_or_else(|| "unknown".to_owned()),
-            path: json!({"cwd": "/", "root": "/"}),
-            before: "msg_0".to_owned(),
-            time: 0,
-            user: "msg_0".to_owned(),
-            derived: 0,
-            written: HashMap::new(),
-        };
-        if session.format == FORMAT.id {
-            context.session.clone_from(&session.id);
-            for message in &session.messages {
-                let recorded = message.id.clone();
-                context.written.insert(recorded.clone(), recorded);
-            }
-        }
-        context
-    }
-
-    /// Takes over agent, model and place from the records up to `after`.
-    pub(super) fn follow(&mut self, session: &Session, after: Option<u32>) {
-        let infos = (0..=after.unwrap_or(0))
-            .rev()
-            .filter_map(|record| raw::parse(session.source.record(record)?).ok())
-            .filter_map(|mut message| message.get_mut("info").map(Value::take));
-        let (mut user, mut assistant) = (false, false);
-        for (distance, info) in infos.enumerate() {
-            if distance == 0 && after.is_some() {
-                self.after(value::text(&info, "id").unwrap_or("msg_0"));
-                self.time = value::millis(&info, "/time/created").unwrap_or(self.time);
-            }
-            match value::text(&info, "role") {
-                Some("user") if !user => {
-                    user = true;
-                    self.user = value::string(&info, "id").unwrap_or_default();
-                    let model = info.get("model").unwrap_or(&Value::Null);
-                    set(&mut self.agent, value::text(&info, "agent"));
-                    set(&mut self.provider, value::text(model, "providerID"));
-                    set(&mut self.model, value::text(model, "modelID"));
-                }
-                Some("assistant") if !assistant => {
-                    assistant = true;
-                    if let Some(path) = info.get("path") {
-                        self.path = path.clone();
-                    }
-                }
-                _ => {}
-            }
-            if user && assistant {
-                break;
-            }
-        }
-    }
-
-    fn after(&mut self, id: &str) {
-        if self.before != id {
-            self.before = id.to_owned();
-            self.derived = 0;
-        }
-    }
-
-    /// An id that OpenCode, which orders messages by id, sorts behind the message before.
-    fn id(&mut self, message: &Message) -> String {
-        let id = if message.id.starts_with("msg_") && !self.written.contains_key(&message.id) {
-            message.id.clone()
-        } else {
-            self.derived += 1;
-            format!("{}_{:06}", self.before, self.derived)
-        };
-        self.written.insert(message.id.clone(), id.clone());
-        id
-    }
-
-    fn parent(&self, message: &Message) -> String {
-        match &message.parent {
-            Some(parent) => self.written.get(parent).unwrap_or(parent).clone(),
-            None => self.user.clone(),
-        }
-    }
-}
-
-fn set(field: &mut String, found: Option<&str>) {
-    if let Some(found) = found {
-        found.clone_into(field);
-    }
-}
-
-fn prefixed(prefix: &str, id: &str) -> String {
-    if id.starts_with(prefix) {
-        id.to_owned()
-    } else {
-        format!("{prefix}{id}")
-    }
-}
 
 /// A whole export.
 pub(super) fn document(
@@ -237,7 +115,7 @@ fn user(message: &Message, id: &str, context: &Context) -> Value {
     let mut parts = Parts::new(id, context);
     let from_harness = message.role == Role::System || message.is_entry();
     for part in &message.parts {
-        parts.push(content(part, from_harness));
+        parts.push(content(part, from_harness, context));
     }
     json!({"info": info, "parts": parts.out})
 }
@@ -269,7 +147,7 @@ fn assistant(
                 let result = place.map(|place| results.remove(place));
                 parts.push(tool(call, result, context.time));
             }
-            _ => parts.push(content(part, false)),
+            _ => parts.push(content(part, false, context)),
         }
     }
     for result in results {
@@ -391,7 +269,7 @@ impl<'a> Parts<'a> {
     }
 }
 
-fn content(part: &Part, from_harness: bool) -> Value {
+fn content(part: &Part, from_harness: bool, context: &Context) -> Value {
     match &part.kind {
         PartKind::Text {
             text,
@@ -421,7 +299,7 @@ fn content(part: &Part, from_harness: bool) -> Value {
                 out["overflow"] = true.into();
             }
             if let Some(start) = &marker.tail_start {
-                out["tail_start_id"] = start.as_str().into();
+                out["tail_start_id"] = context.written(start).into();
             }
             out
         }

@@ -5,7 +5,8 @@
 //! texts, messages hidden without a compaction) is written as the messages that were sent.
 
 use super::FORMAT;
-use super::generate::{Context, document, messages};
+use super::context::Context;
+use super::generate::{document, messages};
 use crate::raw::{Change, json_string, locate};
 use crate::rewrite::{Dialect, rewrite};
 use crate::session::CLEARED;

@@ -1,5 +1,6 @@
 //! pydantic-ai messages made from canonical ones.
 
+use crate::bodies::text_of;
 use crate::time::format_rfc3339;
 use crate::value;
 use foldback_core::log::{
@@ -131,26 +132,21 @@ fn user_content(message: &Message) -> Value {
     }
 }
 
+/// A file as pydantic-ai has it. What is neither data that decodes nor a URL becomes a line of text.
 fn file(media: &Media) -> Value {
-    let inline = media
-        .url
-        .strip_prefix("data:")
-        .and_then(|rest| rest.split_once(";base64,"))
-        .map(|(_, data)| data);
-    let has_scheme = media.url.contains("://");
-    match (inline, has_scheme) {
-        (Some(data), _) => json!({"data": data, "media_type": media.mime, "kind": "binary"}),
-        (None, false) => json!({"data": media.url, "media_type": media.mime, "kind": "binary"}),
-        (None, true) => {
-            let kind = match media.mime.split('/').next() {
-                Some("image") => "image-url",
-                Some("audio") => "audio-url",
-                Some("video") => "video-url",
-                _ => "document-url",
-            };
-            json!({"url": media.url, "media_type": media.mime, "kind": kind})
-        }
+    if let Some(data) = value::base64_data(&media.url) {
+        return json!({"data": data, "media_type": media.mime, "kind": "binary"});
     }
+    if !media.url.contains("://") {
+        return Value::from(text_of(&Part::new(PartKind::File(media.clone()))));
+    }
+    let kind = match media.mime.split('/').next() {
+        Some("image") => "image-url",
+        Some("audio") => "audio-url",
+        Some("video") => "video-url",
+        _ => "document-url",
+    };
+    json!({"url": media.url, "media_type": media.mime, "kind": kind})
 }
 
 fn tool(result: &ToolResult, at: Option<i64>) -> Value {
@@ -214,7 +210,10 @@ fn answer_part(part: &Part) -> Value {
             "tool_call_id": call.call_id,
             "part_kind": "tool-call",
         }),
-        PartKind::File(media) => json!({"content": file(media), "part_kind": "file"}),
+        PartKind::File(media) if value::base64_data(&media.url).is_some() => {
+            json!({"content": file(media), "part_kind": "file"})
+        }
+        PartKind::File(_) => json!({"content": text_of(part), "part_kind": "text"}),
         // A part that this format named itself goes back as it came.
         PartKind::Unknown { raw, .. } if raw.get("part_kind").is_some() => raw.clone(),
         _ => json!({"content": part.shown(), "part_kind": "text"}),
