@@ -70,4 +70,10 @@ pub trait Filter: Send + Sync + fmt::Debug {
     fn remember(&self, request: &SummaryRequest, summarizer: &str, summary: &Summary) {
         let _ = (request, summarizer, summary);
     }
+
+    /// What the filter can tell of its own work over its life, by name (the hit rate of a cache). It
+    /// depends on everything that the filter was used for, so it is no part of any plan.
+    fn statistics(&self) -> BTreeMap<String, Value> {
+        BTreeMap::new()
+    }
 }
