@@ -21,19 +21,29 @@ fn budgets() {
 #[test]
 fn turns_begin_with_user_messages() {
     assert_eq!(turns(&[true, false, true, true]), [0..2, 2..3, 3..4]);
+    let after_none = turns(&[false, true, false]);
+    assert_eq!(after_none.len(), 1);
     assert_eq!(
-        turns(&[false, true, false]),
-        [1..3],
+        after_none[0],
+        1..3,
         "what stands before the first belongs to none"
     );
     assert!(turns(&[]).is_empty());
 }
 
-/// Turns are written with the size of each of their messages.
+/// Case, turns as the sizes of their messages, turns that may be kept, budget, start of the tail.
+type Row = (
+    &'static str,
+    &'static [&'static [u64]],
+    usize,
+    u64,
+    Option<usize>,
+);
+
 #[test]
 fn starts() {
     #[rustfmt::skip]
-    let rows: &[(&str, &[&[u64]], usize, u64, Option<usize>)] = &[
+    let rows: &[Row] = &[
         ("the last two fit", &[&[5, 5], &[5, 5], &[5, 5]], 2, 100, Some(2)),
         ("no turn wanted", &[&[5, 5], &[5]], 0, 100, None),
         ("everything would be kept", &[&[5], &[5]], 2, 100, None),
