@@ -20,11 +20,13 @@
 //! is not checked: whether tool definitions exist, whether a signature is genuine.
 
 mod checker;
+mod monitor;
 mod pairing;
 #[cfg(test)]
 mod tests;
 
 pub use checker::Checker;
+pub use monitor::{Findings, Monitor};
 
 use crate::view::Shown;
 use serde::{Deserialize, Serialize};

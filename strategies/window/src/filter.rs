@@ -276,7 +276,10 @@ impl Filter for Split {
         }
         Ok(Arrangement {
             entries: Vec::new(),
-            layout: open_ended(slots, scene.history.len()),
+            layout: Layout {
+                slots,
+                tail_from: scene.history.len(),
+            },
             edits: Vec::new(),
             reasons: Vec::new(),
             tables: BTreeMap::new(),
@@ -323,17 +326,4 @@ fn again(message: &Message) -> Insert {
         text: message.said(),
         origin,
     }
-}
-
-/// A layout whose last range goes on with whatever is appended.
-fn open_ended(mut slots: Vec<Slot>, end: Pos) -> Layout {
-    let tail_from = match slots.last() {
-        Some(Slot::Keep(range)) if range.end == end => {
-            let start = range.start;
-            slots.pop();
-            start
-        }
-        _ => end,
-    };
-    Layout { slots, tail_from }
 }

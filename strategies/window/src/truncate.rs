@@ -74,9 +74,9 @@ pub struct Truncate {
 }
 
 impl Truncate {
-    /// Whether this stage made an edit.
+    /// Whether this stage made an edit, told from marks of a recorder and cuts of other stages.
     fn made(&self, edit: &PartEdit) -> bool {
-        edit.kind == EditKind::Truncate && edit.text.ends_with(&self.config.marker)
+        edit.text.ends_with(&self.config.marker)
     }
 
     /// Parts of old results that are to be cut, newest first.

@@ -4,17 +4,17 @@
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 use foldback_core::config::{Document, Options, compile};
-use foldback_core::conversation::{Conversation, Signals};
+use foldback_core::conversation::{Conversation, Report, Signals};
 use foldback_core::frame::Frame;
 use foldback_core::limits::Limits;
-use foldback_core::log::{Message, Part};
+use foldback_core::log::{Message, Part, Role};
 use foldback_core::moment::Moment;
 use foldback_core::outcome::Outcome;
 use foldback_core::registry::Registry;
 use foldback_core::services::Services;
 use foldback_core::strategy::OnFailure;
 use foldback_core::strategy::Strategy as Compaction;
-use foldback_core::validity::{Dialect, caused_by_strategy, validate};
+use foldback_core::validity::{Dialect, Monitor, Violation, caused_by_strategy, validate};
 use foldback_core::view::Shown;
 use proptest::prelude::*;
 use std::sync::Arc;
@@ -48,12 +48,15 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
     prop::collection::vec(step, 1..60)
 }
 
-/// The preset without its summarizer, so that the worst case is met: what is folded leaves no trace.
-fn window(with: &str) -> Compaction {
-    let toml = include_str!("../../../configs/window.toml")
+const WINDOW: &str = include_str!("../../../configs/window.toml");
+const FAITHFUL: &str = include_str!("../../../configs/window-faithful.toml");
+
+/// A preset without its summarizer, so that the worst case is met: what is folded leaves no trace.
+fn preset(toml: &str, on_failure: &str) -> Compaction {
+    let toml = toml
         .replace("use = \"extractive\"", "use = \"none\"")
         .replace("max_output = 16_384", "max_output = 100")
-        .replace("on_failure = \"hide\"", with);
+        .replace("on_failure = \"hide\"", on_failure);
     let registry = Registry::of([
         &foldback_stages::REGISTRATION,
         &foldback_window::REGISTRATION,
@@ -99,74 +102,131 @@ fn messages(step: &Step, n: usize) -> Vec<Message> {
     }
 }
 
-/// Runs the steps as an agent's loop would and checks after every moment.
-fn drive(
-    strategy: Compaction,
-    steps: &[Step],
-    context: u64,
-) -> Result<Conversation, TestCaseError> {
+/// What the log breaks by itself, in every dialect.
+fn from_scratch(talk: &Conversation) -> Vec<String> {
+    let log = || {
+        talk.history()
+            .iter()
+            .map(|(_, message)| Shown::plain(message))
+    };
+    sorted(
+        Dialect::ALL
+            .into_iter()
+            .flat_map(|dialect| validate(log(), dialect))
+            .collect(),
+    )
+}
+
+fn sorted(violations: Vec<Violation>) -> Vec<String> {
+    let mut lines: Vec<String> = violations.iter().map(ToString::to_string).collect();
+    lines.sort();
+    lines
+}
+
+fn start(strategy: Compaction, context: u64) -> Conversation {
     let mut talk = Conversation::new(
         Arc::new(strategy),
         Limits::new(context, 0),
         Frame::default(),
         Services::default(),
     );
+    talk.append(Message::user("u", "please"));
+    talk
+}
+
+/// Runs one step as an agent's loop would.
+fn run(talk: &mut Conversation, step: &Step, n: usize) -> Vec<Report> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .build()
         .unwrap();
-    talk.append(Message::user("u", "please"));
-    for (n, step) in steps.iter().enumerate() {
-        let mut moments = vec![];
-        match step {
-            Step::LengthStop => moments.push(Moment::LengthStop),
-            Step::Manual => moments.push(Moment::Manual),
-            _ => {
-                for message in messages(step, n) {
-                    let tool = message.role == foldback_core::Role::Tool;
-                    talk.append(message);
-                    if tool {
-                        runtime.block_on(talk.at(Moment::ToolResult, Signals::default()));
-                    }
+    let at =
+        |talk: &mut Conversation, moment| runtime.block_on(talk.at(moment, Signals::default()));
+    match step {
+        Step::LengthStop => at(talk, Moment::LengthStop),
+        Step::Manual => at(talk, Moment::Manual),
+        _ => {
+            let mut reports = Vec::new();
+            for message in messages(step, n) {
+                let tool = message.role == Role::Tool;
+                talk.append(message);
+                if tool {
+                    reports.extend(at(talk, Moment::ToolResult));
                 }
-                moments.push(Moment::CallStart);
             }
+            reports.extend(at(talk, Moment::CallStart));
+            reports
         }
-        for moment in moments {
-            for report in runtime.block_on(talk.at(moment, Signals::default())) {
-                prop_assert!(
-                    report.tokens_after <= report.tokens_before,
-                    "grew: {report:?}"
-                );
-                let refused =
-                    matches!(&report.outcome, Outcome::Failed(why) if why.code == "pair-broken");
-                prop_assert!(!refused, "a guard had to step in: {report:?}");
-            }
+    }
+}
+
+/// Runs the steps of `window` and checks after each.
+fn drive(
+    strategy: Compaction,
+    steps: &[Step],
+    context: u64,
+) -> Result<Conversation, TestCaseError> {
+    let mut talk = start(strategy, context);
+    let mut monitor = Monitor::default();
+    for (n, step) in steps.iter().enumerate() {
+        for report in run(&mut talk, step, n) {
+            let grew = report.tokens_after > report.tokens_before;
+            prop_assert!(!grew, "{report:?}");
+            let refused =
+                matches!(&report.outcome, Outcome::Failed(why) if why.code == "pair-broken");
+            prop_assert!(!refused, "a guard had to step in: {report:?}");
         }
-        for dialect in Dialect::ALL {
-            let inherited = validate(
-                talk.history()
-                    .iter()
-                    .map(|(_, message)| Shown::plain(message)),
-                dialect,
-            );
-            let caused = caused_by_strategy(&validate(talk.sent(), dialect), &inherited);
-            prop_assert!(caused.is_empty(), "after step {n}: {caused:?}");
-        }
+        let found = monitor.check(&talk);
+        prop_assert!(
+            found.caused.is_empty(),
+            "after step {n}: {:?}",
+            found.caused
+        );
+        prop_assert_eq!(
+            sorted(found.inherited),
+            from_scratch(&talk),
+            "after step {}",
+            n
+        );
     }
     Ok(talk)
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 96, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 48, ..ProptestConfig::default() })]
 
     #[test]
     fn no_pair_is_ever_torn(steps in steps(), context in 300u64..6_000) {
-        drive(window("on_failure = \"hide\""), &steps, context)?;
+        drive(preset(WINDOW, "on_failure = \"hide\""), &steps, context)?;
+    }
+
+    /// A monitor that follows a run says of the torn requests of `window-faithful`, and after every
+    /// fold that is taken back, what a check of the whole request says.
+    #[test]
+    fn a_monitor_sees_what_a_whole_check_sees(steps in steps(), context in 300u64..3_000) {
+        let mut talk = start(preset(FAITHFUL, "on_failure = \"hide\""), context);
+        let mut monitor = Monitor::default();
+        let agree = |monitor: &mut Monitor, talk: &Conversation| {
+            let caused = |dialect| {
+                let log = talk.history().iter().map(|(_, message)| Shown::plain(message));
+                caused_by_strategy(&validate(talk.sent(), dialect), &validate(log, dialect))
+            };
+            let whole = Dialect::ALL.into_iter().flat_map(caused).collect();
+            (sorted(monitor.check(talk).caused), sorted(whole))
+        };
+        for (n, step) in steps.iter().enumerate() {
+            run(&mut talk, step, n);
+            let (followed, whole) = agree(&mut monitor, &talk);
+            prop_assert_eq!(followed, whole);
+        }
+        while talk.undo().is_some() {
+            let (followed, whole) = agree(&mut monitor, &talk);
+            prop_assert_eq!(followed, whole);
+        }
     }
 
     #[test]
     fn every_fold_can_be_taken_back(steps in steps(), context in 300u64..6_000) {
-        let mut talk = drive(window("on_failure = \"hide\""), &steps, context)?;
+        let mut talk = drive(preset(WINDOW, "on_failure = \"hide\""), &steps, context)?;
         while talk.undo().is_some() {}
         prop_assert!(!talk.view().is_folded());
         let sent: Vec<String> = talk.sent().iter().map(|shown| shown.to_message().shown_text()).collect();
@@ -176,7 +236,7 @@ proptest! {
 
     #[test]
     fn a_failed_summary_changes_nothing_where_the_strategy_keeps(steps in steps()) {
-        let strategy = window("on_failure = \"keep\"");
+        let strategy = preset(WINDOW, "on_failure = \"keep\"");
         prop_assert_eq!(strategy.on_failure, OnFailure::Keep);
         let talk = drive(strategy, &steps, 1_000)?;
         prop_assert_eq!(talk.counters().folds, 0);

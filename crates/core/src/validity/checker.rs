@@ -61,7 +61,8 @@ impl Checker {
         self.check_content(shown);
     }
 
-    /// Looks again at a message that was fed before and was edited since.
+    /// Looks again at a message that was fed before and was edited since. An edit that decides whether
+    /// the message is sent at all (a text that becomes empty, or no longer is) needs a new checker.
     pub fn recheck(&mut self, shown: &Shown<'_>) {
         self.content
             .retain(|violation| violation.message != shown.message.id);

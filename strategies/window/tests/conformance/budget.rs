@@ -7,6 +7,7 @@ use foldback_core::registry::StageConfig;
 use foldback_core::stage::{OverflowPolicy, Pressure};
 use foldback_window::budget::{BETA_1M, TokenBudget, context_limit};
 use foldback_window::filter::SplitConfig;
+use foldback_window::truncate::TruncateConfig;
 use foldback_window::utilisation::{LengthStop, Utilisation, UtilisationConfig};
 
 const SONNET: &str = "claude-sonnet-4-5-20250929";
@@ -329,6 +330,42 @@ fn defaults() {
         row("S9-21", "upstream", "threshold", overflow.threshold, 0.80),
         row("S9-21", "upstream", "critical", overflow.critical, 0.95),
         row("S9-21", "upstream", "preserve", split.preserve, 0.40),
+    ];
+    check(&rows, |value| *value);
+    let truncate = TruncateConfig::default();
+    let reference = "reference";
+    let rows = [
+        row("S9-21", reference, "reserve", overflow.max_output, 16_384),
+        row(
+            "S9-21",
+            reference,
+            "recent",
+            truncate.preserve_recent.unsigned_abs(),
+            10,
+        ),
+        row(
+            "S9-21",
+            reference,
+            "long",
+            truncate.over_bytes as u64,
+            1_000,
+        ),
+        row("S9-21", reference, "kept", truncate.keep_bytes as u64, 200),
+        row(
+            "S9-21",
+            reference,
+            "message",
+            split.message_bytes as u64,
+            2_000,
+        ),
+        row("S9-21", reference, "summary", split.summary_tokens, 4_096),
+        row(
+            "S9-21",
+            reference,
+            "memory",
+            u64::from(split.memory_seconds),
+            300,
+        ),
     ];
     check(&rows, |value| *value);
     // The presets say what they do; a default that moves must not move them unseen.

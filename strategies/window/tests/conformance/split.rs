@@ -14,20 +14,20 @@ fn tokens(bytes: &[u64]) -> Vec<u64> {
     bytes.iter().map(|n| n / 4 + 4).collect()
 }
 
-/// `u`ser, `a`ssistant, `c`all, `r`esult; a result belongs to the last call before it.
+/// `u`ser, `a`ssistant, `c`all, `r`esult; a result belongs to the last call before it, if there is one.
 fn units(roles: &str) -> Vec<Unit> {
-    let mut call = 0;
+    let mut call = None;
     roles
         .chars()
         .enumerate()
         .map(|(index, role)| {
             if role == 'c' {
-                call = index;
+                call = Some(index);
             }
             Unit {
                 result: role == 'r',
                 calls: role == 'c',
-                group: if role == 'r' { call } else { index },
+                group: call.filter(|_| role == 'r').unwrap_or(index),
             }
         })
         .collect()
