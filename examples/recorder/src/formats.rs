@@ -40,10 +40,16 @@ fn absolute(path: &str) -> String {
 
 /// A command line with the program and the filters behind it.
 fn command(args: &str, filters: &[String]) -> String {
-    let mut line = format!("python3 {args}");
+    let mut line = match args.strip_prefix("-c ") {
+        Some(code) => format!("python3 -c '{code}'"),
+        None => format!("python3 {args}"),
+    };
     for filter in filters {
         line.push_str(" 2>&1 | ");
-        line.push_str(filter);
+        match filter.strip_prefix("grep ") {
+            Some(text) if text.contains(' ') => line.push_str(&format!("grep '{text}'")),
+            _ => line.push_str(filter),
+        }
     }
     // Only the first pipe needs to take in the errors.
     let mut pieces = line.splitn(2, " 2>&1 | ");

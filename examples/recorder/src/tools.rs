@@ -145,9 +145,14 @@ impl Workspace {
     }
 
     fn python(&self, args: &str, filters: &[String]) -> io::Result<Found> {
+        // Code is one argument; no other argument holds a blank.
+        let args: Vec<&str> = match args.strip_prefix("-c ") {
+            Some(code) => vec!["-c", code],
+            None => args.split_whitespace().collect(),
+        };
         let output = Command::new("python3")
             .arg("-B")
-            .args(args.split_whitespace())
+            .args(args)
             .current_dir(&self.root)
             .env("PYTHONHASHSEED", "0")
             .env("PYTHONUTF8", "1")
