@@ -46,30 +46,46 @@ fn all(check: bool) -> Result<bool, String> {
     let mut scripts: Vec<_> = fs::read_dir(home.join("scripts"))
         .map_err(|error| error.to_string())?
         .filter_map(|entry| Some(entry.ok()?.path()))
-        .filter(|path| path.extension().is_some_and(|extension| extension == "script"))
+        .filter(|path| {
+            path.extension()
+                .is_some_and(|extension| extension == "script")
+        })
         .collect();
     scripts.sort();
     let mut good = true;
     for path in scripts {
-        let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-        let text = fs::read_to_string(&path).map_err(|error| format!("{}: {error}", path.display()))?;
-        let script = script::parse(&text).map_err(|error| format!("{}: {error}", path.display()))?;
+        let name = path
+            .file_stem()
+            .unwrap_or_default()
+            .to_string_lossy()
+            .into_owned();
+        let text =
+            fs::read_to_string(&path).map_err(|error| format!("{}: {error}", path.display()))?;
+        let script =
+            script::parse(&text).map_err(|error| format!("{}: {error}", path.display()))?;
         let format = formats::by_name(script.header.get("format").map_or("", String::as_str))
             .ok_or(format!("{}: `format:` names no format", path.display()))?;
-        let workspace = tools::Workspace::copy_of(&home.join("project"), &name).map_err(|error| error.to_string())?;
-        let recording = record::run(&script, format, &workspace).map_err(|error| format!("{}: {error}", path.display()))?;
+        let workspace = tools::Workspace::copy_of(&home.join("project"), &name)
+            .map_err(|error| error.to_string())?;
+        let recording = record::run(&script, format, &workspace)
+            .map_err(|error| format!("{}: {error}", path.display()))?;
         let written = format.write(&recording);
-        let target = home.join("../sessions").join(format!("{name}.{}", format.extension()));
+        let target = home
+            .join("../sessions")
+            .join(format!("{name}.{}", format.extension()));
         let same = fs::read_to_string(&target).is_ok_and(|there| there == written);
         report(&name, &recording, written.len(), same);
         if check {
             good &= same;
         } else if !same {
-            fs::write(&target, written).map_err(|error| format!("{}: {error}", target.display()))?;
+            fs::write(&target, written)
+                .map_err(|error| format!("{}: {error}", target.display()))?;
         }
     }
     if check && !good {
-        eprintln!("the sessions differ from what the scripts give; run the recorder without --check (CPython 3.11 or later)");
+        eprintln!(
+            "the sessions differ from what the scripts give; run the recorder without --check (CPython 3.11 or later)"
+        );
     }
     Ok(good)
 }
@@ -82,9 +98,16 @@ fn report(name: &str, recording: &record::Recording<'_>, bytes: usize, same: boo
         recording.turns.len(),
         calls().count(),
         actions().count(),
-        actions().filter(|action| action.outcome.as_ref().is_some_and(|outcome| !outcome.ok)).count(),
-        actions().map(|action| action.shown.chars().count()).sum::<usize>(),
-        calls().map(|call| call.usage.input).max().unwrap_or_default(),
+        actions()
+            .filter(|action| action.outcome.as_ref().is_some_and(|outcome| !outcome.ok))
+            .count(),
+        actions()
+            .map(|action| action.shown.chars().count())
+            .sum::<usize>(),
+        calls()
+            .map(|call| call.usage.input)
+            .max()
+            .unwrap_or_default(),
         if same { ", as it was" } else { ", changed" },
     );
 }

@@ -52,7 +52,11 @@ pub struct Call {
 impl Call {
     /// When the last tool was done.
     pub fn done(&self) -> u64 {
-        self.actions.iter().map(|action| action.ended).max().unwrap_or(self.ended)
+        self.actions
+            .iter()
+            .map(|action| action.ended)
+            .max()
+            .unwrap_or(self.ended)
     }
 }
 
@@ -85,9 +89,22 @@ pub struct Usage {
 }
 
 /// Runs all steps of a script on the workspace.
-pub fn run<'a>(script: &'a Script, format: &dyn Format, workspace: &Workspace) -> Result<Recording<'a>, String> {
-    let header = |key: &str| script.header.get(key).ok_or(format!("the script has no `{key}:`"));
-    let number = |key: &str| -> Result<u64, String> { header(key)?.parse().map_err(|_| format!("`{key}:` is no number")) };
+pub fn run<'a>(
+    script: &'a Script,
+    format: &dyn Format,
+    workspace: &Workspace,
+) -> Result<Recording<'a>, String> {
+    let header = |key: &str| {
+        script
+            .header
+            .get(key)
+            .ok_or(format!("the script has no `{key}:`"))
+    };
+    let number = |key: &str| -> Result<u64, String> {
+        header(key)?
+            .parse()
+            .map_err(|_| format!("`{key}:` is no number"))
+    };
     let mut seed = Seed::new(number("seed")?);
     let mut clock = time::parse(header("start")?).ok_or("`start:` is no time")?;
     let mut context = number("frame")?;
@@ -96,7 +113,11 @@ pub fn run<'a>(script: &'a Script, format: &dyn Format, workspace: &Workspace) -
     let mut turns = Vec::new();
     for turn in &script.turns {
         if !turns.is_empty() {
-            clock += turn.pause.map_or_else(|| seed.between(25, 150), |seconds| seconds) * 1000 + seed.between(0, 999);
+            clock += turn
+                .pause
+                .map_or_else(|| seed.between(25, 150), |seconds| seconds)
+                * 1000
+                + seed.between(0, 999);
         }
         let at = clock;
         context += PER_MESSAGE + tokens::count(&turn.text);
@@ -128,9 +149,16 @@ pub fn run<'a>(script: &'a Script, format: &dyn Format, workspace: &Workspace) -
                 let outcome = if call.interrupted {
                     None
                 } else {
-                    Some(workspace.run(&call.tool).map_err(|error| error.to_string())?)
+                    Some(
+                        workspace
+                            .run(&call.tool)
+                            .map_err(|error| error.to_string())?,
+                    )
                 };
-                let shown = outcome.as_ref().map(|outcome| format.shown(&call.tool, outcome)).unwrap_or_default();
+                let shown = outcome
+                    .as_ref()
+                    .map(|outcome| format.shown(&call.tool, outcome))
+                    .unwrap_or_default();
                 if outcome.is_some() {
                     context += PER_MESSAGE + tokens::count(&shown);
                 }

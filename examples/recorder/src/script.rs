@@ -139,7 +139,9 @@ pub fn parse(text: &str) -> Result<Script, String> {
         if let Some((key, value)) = line.split_once(": ")
             && !line.starts_with('#')
         {
-            script.header.insert(key.to_owned(), value.trim().to_owned());
+            script
+                .header
+                .insert(key.to_owned(), value.trim().to_owned());
         }
     }
     for (index, line) in lines {
@@ -158,13 +160,20 @@ pub fn parse(text: &str) -> Result<Script, String> {
 fn take(script: &mut Script, line: &str) -> Result<(), String> {
     if let Some(rest) = line.strip_prefix("@user") {
         script.turns.push(Turn {
-            pause: rest.trim().strip_prefix("pause ").map(seconds).transpose()?,
+            pause: rest
+                .trim()
+                .strip_prefix("pause ")
+                .map(seconds)
+                .transpose()?,
             text: String::new(),
             steps: Vec::new(),
         });
         return Ok(());
     }
-    let turn = script.turns.last_mut().ok_or("nothing stands before the first @user")?;
+    let turn = script
+        .turns
+        .last_mut()
+        .ok_or("nothing stands before the first @user")?;
     if line.trim() == "@step" {
         turn.steps.push(Step::default());
         return Ok(());
@@ -206,7 +215,9 @@ fn body(tool: &mut Tool, line: &str) -> Result<(), String> {
                 Some('-') => (Side::Old, &line[1..]),
                 Some('+') => (Side::New, &line[1..]),
                 Some('_') => (Side::Both, ""),
-                Some(other) => return Err(format!("an edit has no lines that begin with {other:?}")),
+                Some(other) => {
+                    return Err(format!("an edit has no lines that begin with {other:?}"));
+                }
             };
             hunk.push((side, text.to_owned()));
             Ok(())
@@ -235,7 +246,9 @@ fn tool(text: &str) -> Result<Tool, String> {
                 lines: None,
             },
             Some((path, range)) => {
-                let bounds = range.split_once('-').and_then(|(from, to)| Some((from.parse().ok()?, to.parse().ok()?)));
+                let bounds = range
+                    .split_once('-')
+                    .and_then(|(from, to)| Some((from.parse().ok()?, to.parse().ok()?)));
                 Tool::Read {
                     path: path.to_owned(),
                     lines: Some(bounds.ok_or(format!("not a range of lines: {range}"))?),
@@ -249,7 +262,9 @@ fn tool(text: &str) -> Result<Tool, String> {
                 path: path.to_owned(),
             }
         }
-        "list" => Tool::List { path: rest.to_owned() },
+        "list" => Tool::List {
+            path: rest.to_owned(),
+        },
         "test" => run(format!("-m unittest {rest}").trim()),
         "run" => run(rest),
         "edit" => Tool::Edit {

@@ -94,7 +94,11 @@ pub mod time {
         let (mut year, mut month) = (1970, 1);
         while days >= length(year, month) {
             days -= length(year, month);
-            (year, month) = if month == 12 { (year + 1, 1) } else { (year, month + 1) };
+            (year, month) = if month == 12 {
+                (year + 1, 1)
+            } else {
+                (year, month + 1)
+            };
         }
         format!(
             "{year}-{month:02}-{:02}T{:02}:{:02}:{:02}.{rest:03}Z",
@@ -106,13 +110,19 @@ pub mod time {
     }
 
     fn days_before(year: u64, month: u64) -> u64 {
-        let years: u64 = (1970..year).map(|year| (1..=12).map(|month| length(year, month)).sum::<u64>()).sum();
+        let years: u64 = (1970..year)
+            .map(|year| (1..=12).map(|month| length(year, month)).sum::<u64>())
+            .sum();
         years + (1..month).map(|month| length(year, month)).sum::<u64>()
     }
 
     fn length(year: u64, month: u64) -> u64 {
         match month {
-            2 if year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400)) => 29,
+            2 if year.is_multiple_of(4)
+                && (!year.is_multiple_of(100) || year.is_multiple_of(400)) =>
+            {
+                29
+            }
             2 => 28,
             4 | 6 | 9 | 11 => 30,
             _ => 31,

@@ -29,18 +29,32 @@ impl Format for ClaudeCode {
             Found::Lines(lines, _) => numbered(lines, |number, text| format!("{number:>6}→{text}")),
             Found::Hits(hits) if hits.is_empty() => "No matches found".to_owned(),
             Found::Hits(hits) => grep_lines(hits),
-            Found::Paths(paths) => paths.iter().map(|path| absolute(path)).collect::<Vec<_>>().join("\n"),
-            Found::Output(text, 0) if text.is_empty() => "(Bash completed with no output)".to_owned(),
+            Found::Paths(paths) => paths
+                .iter()
+                .map(|path| absolute(path))
+                .collect::<Vec<_>>()
+                .join("\n"),
+            Found::Output(text, 0) if text.is_empty() => {
+                "(Bash completed with no output)".to_owned()
+            }
             Found::Output(text, 0) => text.clone(),
             Found::Output(text, code) => format!("Exit code {code}\n{text}"),
             Found::Changed => match tool {
-                Tool::Write { path, .. } => format!("File created successfully at: {}", absolute(path)),
-                Tool::Edit { path, .. } => format!("The file {} has been updated successfully.", absolute(path)),
+                Tool::Write { path, .. } => {
+                    format!("File created successfully at: {}", absolute(path))
+                }
+                Tool::Edit { path, .. } => {
+                    format!("The file {} has been updated successfully.", absolute(path))
+                }
                 _ => String::new(),
             },
-            Found::Failed(Failure::NoFile(_)) => "<tool_use_error>File does not exist.</tool_use_error>".to_owned(),
+            Found::Failed(Failure::NoFile(_)) => {
+                "<tool_use_error>File does not exist.</tool_use_error>".to_owned()
+            }
             Found::Failed(Failure::NoMatch(text)) => {
-                format!("<tool_use_error>String to replace not found in file.\nString: {text}</tool_use_error>")
+                format!(
+                    "<tool_use_error>String to replace not found in file.\nString: {text}</tool_use_error>"
+                )
             }
             Found::Failed(Failure::ManyMatches(count)) => format!(
                 "<tool_use_error>Found {count} matches of the string to replace, but replace_all is false. To replace \
@@ -81,7 +95,10 @@ fn call(tool: &Tool) -> (&'static str, Value) {
                 json!({"replace_all": false, "file_path": absolute(path), "old_string": old, "new_string": new}),
             )
         }
-        Tool::Write { path, text } => ("Write", json!({"file_path": absolute(path), "content": text})),
+        Tool::Write { path, text } => (
+            "Write",
+            json!({"file_path": absolute(path), "content": text}),
+        ),
     }
 }
 
@@ -96,7 +113,14 @@ struct Writer<'a> {
 
 impl<'a> Writer<'a> {
     fn new(recording: &'a Recording<'a>) -> Self {
-        let header = |key: &str| recording.script.header.get(key).cloned().unwrap_or_default();
+        let header = |key: &str| {
+            recording
+                .script
+                .header
+                .get(key)
+                .cloned()
+                .unwrap_or_default()
+        };
         let mut seed = Seed::new(header("seed").parse::<u64>().unwrap_or_default() + 1);
         Self {
             recording,
@@ -110,7 +134,12 @@ impl<'a> Writer<'a> {
 
     fn file(mut self) -> String {
         for turn in &self.recording.turns {
-            let uuid = self.push("user", turn.at, json!({"role": "user", "content": turn.text}), json!({}));
+            let uuid = self.push(
+                "user",
+                turn.at,
+                json!({"role": "user", "content": turn.text}),
+                json!({}),
+            );
             let at = time::show(turn.at);
             self.lines.push(json!({
                 "type": "file-history-snapshot", "messageId": uuid,
@@ -128,7 +157,10 @@ impl<'a> Writer<'a> {
         let mut blocks = Vec::new();
         if !call.thought.is_empty() {
             let signature = self.seed.base62(240);
-            blocks.push((json!({"type": "thinking", "thinking": call.thought, "signature": signature}), None));
+            blocks.push((
+                json!({"type": "thinking", "thinking": call.thought, "signature": signature}),
+                None,
+            ));
         }
         if !call.text.is_empty() {
             blocks.push((json!({"type": "text", "text": call.text}), None));
@@ -136,11 +168,18 @@ impl<'a> Writer<'a> {
         for action in &call.actions {
             let (name, input) = self::call(&action.tool);
             let id = format!("toolu_01{}", self.seed.base58(22));
-            blocks.push((json!({"type": "tool_use", "id": id, "name": name, "input": input}), Some((id, action))));
+            blocks.push((
+                json!({"type": "tool_use", "id": id, "name": name, "input": input}),
+                Some((id, action)),
+            ));
         }
         let message = format!("msg_01{}", self.seed.base58(22));
         let request = format!("req_011C{}", self.seed.base58(20));
-        let stop = if call.actions.is_empty() { "end_turn" } else { "tool_use" };
+        let stop = if call.actions.is_empty() {
+            "end_turn"
+        } else {
+            "tool_use"
+        };
         let count = blocks.len() as u64;
         let mut results = Vec::new();
         for (place, (block, action)) in (1u64..).zip(blocks) {
@@ -153,14 +192,22 @@ impl<'a> Writer<'a> {
             results.extend(action.map(|(id, action)| (uuid, id, action)));
         }
         for (uuid, id, action) in results {
-            let Some(outcome) = &action.outcome else { continue };
+            let Some(outcome) = &action.outcome else {
+                continue;
+            };
             self.parent = Some(uuid.clone());
-            let mut block = json!({"tool_use_id": id, "type": "tool_result", "content": action.shown});
+            let mut block =
+                json!({"tool_use_id": id, "type": "tool_result", "content": action.shown});
             if !outcome.ok {
                 block["is_error"] = json!(true);
             }
             let extra = json!({"toolUseResult": structured(&action.tool, outcome, &action.shown), "sourceToolAssistantUUID": uuid});
-            self.push("user", action.ended, json!({"role": "user", "content": [block]}), extra);
+            self.push(
+                "user",
+                action.ended,
+                json!({"role": "user", "content": [block]}),
+                extra,
+            );
         }
     }
 
@@ -203,14 +250,22 @@ fn structured(tool: &Tool, outcome: &Outcome, shown: &str) -> Value {
             "startLine": lines.first().map_or(1, |(number, _)| *number),
             "totalLines": total,
         }}),
-        (Found::Hits(hits), _) => json!({"mode": "content", "numFiles": 0, "filenames": [], "content": shown, "numLines": hits.len()}),
-        (Found::Paths(paths), _) => json!({"filenames": paths, "durationMs": 6, "numFiles": paths.len(), "truncated": false}),
-        (Found::Output(text, 0), _) => json!({"stdout": text, "stderr": "", "interrupted": false, "isImage": false}),
+        (Found::Hits(hits), _) => {
+            json!({"mode": "content", "numFiles": 0, "filenames": [], "content": shown, "numLines": hits.len()})
+        }
+        (Found::Paths(paths), _) => {
+            json!({"filenames": paths, "durationMs": 6, "numFiles": paths.len(), "truncated": false})
+        }
+        (Found::Output(text, 0), _) => {
+            json!({"stdout": text, "stderr": "", "interrupted": false, "isImage": false})
+        }
         (Found::Changed, Tool::Edit { path, hunk }) => {
             let (old, new) = Tool::replacement(hunk);
             json!({"filePath": absolute(path), "oldString": old, "newString": new, "userModified": false, "replaceAll": false})
         }
-        (Found::Changed, Tool::Write { path, text }) => json!({"type": "create", "filePath": absolute(path), "content": text}),
+        (Found::Changed, Tool::Write { path, text }) => {
+            json!({"type": "create", "filePath": absolute(path), "content": text})
+        }
         _ => json!(format!("Error: {shown}")),
     }
 }

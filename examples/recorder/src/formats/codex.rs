@@ -35,7 +35,10 @@ impl Format for Codex {
 
     fn shown(&self, tool: &Tool, outcome: &Outcome) -> String {
         let (text, code) = match &outcome.found {
-            Found::Lines(lines, _) => (numbered(lines, |number, text| format!("{number:6}\t{text}")), 0),
+            Found::Lines(lines, _) => (
+                numbered(lines, |number, text| format!("{number:6}\t{text}")),
+                0,
+            ),
             Found::Hits(hits) => (grep_lines(hits), i32::from(hits.is_empty())),
             Found::Paths(paths) => (paths.join("\n"), 0),
             Found::Output(text, code) => (text.clone(), *code),
@@ -49,13 +52,19 @@ impl Format for Codex {
                     "Exit code: 0\nWall time: 0 seconds\nOutput:\nSuccess. Updated the following files:\n{mark} {path}\n"
                 );
             }
-            Found::Failed(Failure::NoFile(path)) => (format!("nl: {path}: No such file or directory"), 1),
+            Found::Failed(Failure::NoFile(path)) => {
+                (format!("nl: {path}: No such file or directory"), 1)
+            }
             Found::Failed(Failure::NoMatch(text)) => {
                 let path = absolute(path_of(tool));
-                return format!("apply_patch verification failed: Failed to find expected lines in {path}:\n{text}");
+                return format!(
+                    "apply_patch verification failed: Failed to find expected lines in {path}:\n{text}"
+                );
             }
             Found::Failed(Failure::ManyMatches(count)) => {
-                return format!("apply_patch verification failed: {count} places match the expected lines");
+                return format!(
+                    "apply_patch verification failed: {count} places match the expected lines"
+                );
             }
         };
         let mark = fingerprint(&text);
@@ -80,8 +89,13 @@ enum Request {
 fn call(tool: &Tool) -> Request {
     match tool {
         Tool::Read { path, lines: None } => Request::Shell(format!("nl -ba {path}")),
-        Tool::Read { path, lines: Some((from, to)) } => Request::Shell(format!("nl -ba {path} | sed -n '{from},{to}p'")),
-        Tool::Search { pattern, path } => Request::Shell(format!("rg -n '{pattern}' {path}").trim_end().to_owned()),
+        Tool::Read {
+            path,
+            lines: Some((from, to)),
+        } => Request::Shell(format!("nl -ba {path} | sed -n '{from},{to}p'")),
+        Tool::Search { pattern, path } => {
+            Request::Shell(format!("rg -n '{pattern}' {path}").trim_end().to_owned())
+        }
         Tool::List { path } => Request::Shell(format!("rg --files {path}").trim_end().to_owned()),
         Tool::Run { args, filters } => Request::Shell(command(args, filters)),
         Tool::Edit { path, hunk } => {
@@ -94,11 +108,15 @@ fn call(tool: &Tool) -> Request {
                 })
                 .collect();
             let body = lines.join("\n");
-            Request::Patch(format!("*** Begin Patch\n*** Update File: {path}\n@@\n{body}\n*** End Patch\n"))
+            Request::Patch(format!(
+                "*** Begin Patch\n*** Update File: {path}\n@@\n{body}\n*** End Patch\n"
+            ))
         }
         Tool::Write { path, text } => {
             let body: String = text.lines().map(|line| format!("+{line}\n")).collect();
-            Request::Patch(format!("*** Begin Patch\n*** Add File: {path}\n{body}*** End Patch\n"))
+            Request::Patch(format!(
+                "*** Begin Patch\n*** Add File: {path}\n{body}*** End Patch\n"
+            ))
         }
     }
 }
@@ -116,8 +134,9 @@ fn path_of(tool: &Tool) -> &str {
 
 /// A number that follows from a text (FNV-1a), for ids that must not change between runs.
 fn fingerprint(text: &str) -> u64 {
-    text.bytes()
-        .fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
+    text.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+    })
 }
 
 struct Writer<'a> {
@@ -130,7 +149,14 @@ struct Writer<'a> {
 
 impl<'a> Writer<'a> {
     fn new(recording: &'a Recording<'a>) -> Self {
-        let number = |key: &str| recording.script.header.get(key).and_then(|value| value.parse().ok()).unwrap_or_default();
+        let number = |key: &str| {
+            recording
+                .script
+                .header
+                .get(key)
+                .and_then(|value| value.parse().ok())
+                .unwrap_or_default()
+        };
         Self {
             recording,
             seed: Seed::new(number("seed") + 1),
@@ -141,7 +167,8 @@ impl<'a> Writer<'a> {
     }
 
     fn push(&mut self, at: u64, kind: &str, payload: Value) {
-        self.lines.push(json!({"timestamp": time::show(at), "type": kind, "payload": payload}));
+        self.lines
+            .push(json!({"timestamp": time::show(at), "type": kind, "payload": payload}));
     }
 
     fn file(mut self) -> String {
@@ -170,8 +197,14 @@ impl<'a> Writer<'a> {
                 }),
             );
             if index == 0 {
-                let text = format!("<environment_context>\n  <cwd>{ROOT}</cwd>\n  <shell>bash</shell>\n</environment_context>");
-                self.push(turn.at + 1, "response_item", message("user", "input_text", &text));
+                let text = format!(
+                    "<environment_context>\n  <cwd>{ROOT}</cwd>\n  <shell>bash</shell>\n</environment_context>"
+                );
+                self.push(
+                    turn.at + 1,
+                    "response_item",
+                    message("user", "input_text", &text),
+                );
             }
             self.push(
                 turn.at + 2,
@@ -181,7 +214,11 @@ impl<'a> Writer<'a> {
                     "sandbox_policy": {"type": "workspace-write"}, "model": model, "effort": "medium", "summary": "auto",
                 }),
             );
-            self.push(turn.at + 3, "response_item", message("user", "input_text", &turn.text));
+            self.push(
+                turn.at + 3,
+                "response_item",
+                message("user", "input_text", &turn.text),
+            );
             let shown = json!({"type": "user_message", "message": turn.text, "images": [], "local_images": [], "text_elements": []});
             self.push(turn.at + 4, "event_msg", shown);
             for call in &turn.calls {
@@ -206,8 +243,16 @@ impl<'a> Writer<'a> {
             self.push(at - 90, "response_item", item);
         }
         if !call.text.is_empty() {
-            let phase = if call.actions.is_empty() { "final_answer" } else { "commentary" };
-            self.push(at - 40, "event_msg", json!({"type": "agent_message", "message": call.text, "phase": phase}));
+            let phase = if call.actions.is_empty() {
+                "final_answer"
+            } else {
+                "commentary"
+            };
+            self.push(
+                at - 40,
+                "event_msg",
+                json!({"type": "agent_message", "message": call.text, "phase": phase}),
+            );
             let mut item = message("assistant", "output_text", &call.text);
             item["phase"] = json!(phase);
             self.push(at - 39, "response_item", item);
@@ -230,21 +275,33 @@ impl<'a> Writer<'a> {
             };
             self.push(at, "response_item", item);
             if action.outcome.is_some() {
-                outputs.push((action.ended, json!({"type": output, "call_id": id, "output": action.shown})));
+                outputs.push((
+                    action.ended,
+                    json!({"type": output, "call_id": id, "output": action.shown}),
+                ));
             }
         }
         for (ended, item) in outputs {
             self.push(ended, "response_item", item);
         }
         let cached = call.usage.cache_read / CACHE_BLOCK * CACHE_BLOCK;
-        let last = [call.usage.input, cached, call.usage.output, call.usage.reasoning];
+        let last = [
+            call.usage.input,
+            cached,
+            call.usage.output,
+            call.usage.reasoning,
+        ];
         for (total, last) in self.total.iter_mut().zip(last) {
             *total += last;
         }
         let info = json!({
             "total_token_usage": counts(self.total), "last_token_usage": counts(last), "model_context_window": self.window,
         });
-        self.push(call.done() + 1, "event_msg", json!({"type": "token_count", "info": info, "rate_limits": null}));
+        self.push(
+            call.done() + 1,
+            "event_msg",
+            json!({"type": "token_count", "info": info, "rate_limits": null}),
+        );
     }
 }
 

@@ -37,8 +37,16 @@ impl Format for PydanticAi {
                 format!("<file>\n{body}\n\n(End of excerpt - the file has {total} lines)\n</file>")
             }
             Found::Hits(hits) => {
-                let pattern = if let Tool::Search { pattern, .. } = tool { pattern } else { "" };
-                let mut text = format!("Found {} matches for pattern: {pattern}\n{}\n", hits.len(), "=".repeat(60));
+                let pattern = if let Tool::Search { pattern, .. } = tool {
+                    pattern
+                } else {
+                    ""
+                };
+                let mut text = format!(
+                    "Found {} matches for pattern: {pattern}\n{}\n",
+                    hits.len(),
+                    "=".repeat(60)
+                );
                 for (path, number, line) in hits {
                     text.push_str(&format!("{path}:{number}\n  {}\n", line.trim()));
                 }
@@ -46,19 +54,33 @@ impl Format for PydanticAi {
             }
             Found::Paths(paths) => format!("{ROOT}/\n{}\n{} files", paths.join("\n"), paths.len()),
             Found::Output(text, code) => {
-                let line = if let Tool::Run { args, filters } = tool { command(args, filters) } else { String::new() };
-                format!("Command: {line}\nExit Code: {code}\nWorking Directory: {ROOT}\n\nOUTPUT:\n{text}")
+                let line = if let Tool::Run { args, filters } = tool {
+                    command(args, filters)
+                } else {
+                    String::new()
+                };
+                format!(
+                    "Command: {line}\nExit Code: {code}\nWorking Directory: {ROOT}\n\nOUTPUT:\n{text}"
+                )
             }
             Found::Changed => match tool {
-                Tool::Write { path, .. } => format!("Successfully wrote to new file: {}", absolute(path)),
-                Tool::Edit { path, .. } => format!("File '{}' updated successfully.", absolute(path)),
+                Tool::Write { path, .. } => {
+                    format!("Successfully wrote to new file: {}", absolute(path))
+                }
+                Tool::Edit { path, .. } => {
+                    format!("File '{}' updated successfully.", absolute(path))
+                }
                 _ => String::new(),
             },
             Found::Failed(Failure::NoFile(path)) => format!("File not found: {}", absolute(path)),
             Found::Failed(Failure::NoMatch(text)) => {
-                format!("Target block not found. Read the file again and copy the block as it stands.\n\n{text}")
+                format!(
+                    "Target block not found. Read the file again and copy the block as it stands.\n\n{text}"
+                )
             }
-            Found::Failed(Failure::ManyMatches(count)) => format!("Target block found {count} times; give more lines."),
+            Found::Failed(Failure::ManyMatches(count)) => {
+                format!("Target block found {count} times; give more lines.")
+            }
         }
     }
 
@@ -70,18 +92,33 @@ impl Format for PydanticAi {
 fn call(tool: &Tool) -> (&'static str, Value) {
     match tool {
         Tool::Read { path, lines: None } => ("read_file", json!({"filepath": absolute(path)})),
-        Tool::Read { path, lines: Some((from, to)) } => (
+        Tool::Read {
+            path,
+            lines: Some((from, to)),
+        } => (
             "read_file",
             json!({"filepath": absolute(path), "offset": from - 1, "limit": to - from + 1}),
         ),
-        Tool::Search { pattern, path } => ("grep", json!({"pattern": pattern, "directory": absolute(path)})),
+        Tool::Search { pattern, path } => (
+            "grep",
+            json!({"pattern": pattern, "directory": absolute(path)}),
+        ),
         Tool::List { path } => ("list_dir", json!({"directory": absolute(path)})),
-        Tool::Run { args, filters } => ("bash", json!({"command": command(args, filters), "timeout": 60})),
+        Tool::Run { args, filters } => (
+            "bash",
+            json!({"command": command(args, filters), "timeout": 60}),
+        ),
         Tool::Edit { path, hunk } => {
             let (old, new) = Tool::replacement(hunk);
-            ("update_file", json!({"filepath": absolute(path), "target": old, "patch": new}))
+            (
+                "update_file",
+                json!({"filepath": absolute(path), "target": old, "patch": new}),
+            )
         }
-        Tool::Write { path, text } => ("write_file", json!({"filepath": absolute(path), "content": text})),
+        Tool::Write { path, text } => (
+            "write_file",
+            json!({"filepath": absolute(path), "content": text}),
+        ),
     }
 }
 
@@ -94,7 +131,14 @@ struct Writer<'a> {
 
 impl<'a> Writer<'a> {
     fn new(recording: &'a Recording<'a>) -> Self {
-        let header = |key: &str| recording.script.header.get(key).cloned().unwrap_or_default();
+        let header = |key: &str| {
+            recording
+                .script
+                .header
+                .get(key)
+                .cloned()
+                .unwrap_or_default()
+        };
         Self {
             recording,
             seed: Seed::new(header("seed").parse::<u64>().unwrap_or_default() + 1),
@@ -121,7 +165,8 @@ impl<'a> Writer<'a> {
     }
 
     fn request(&mut self, parts: Vec<Value>, run: &str) {
-        self.messages.push(json!({"parts": parts, "instructions": null, "kind": "request", "run_id": run}));
+        self.messages
+            .push(json!({"parts": parts, "instructions": null, "kind": "request", "run_id": run}));
     }
 
     fn answer(&mut self, call: &Call, run: &str) {
@@ -148,8 +193,16 @@ impl<'a> Writer<'a> {
                 })),
             }
         }
-        let finish = if call.actions.is_empty() { "stop" } else { "tool_call" };
-        let raw = if call.actions.is_empty() { "stop" } else { "tool_calls" };
+        let finish = if call.actions.is_empty() {
+            "stop"
+        } else {
+            "tool_call"
+        };
+        let raw = if call.actions.is_empty() {
+            "stop"
+        } else {
+            "tool_calls"
+        };
         let response = format!("chatcmpl-{}", self.seed.base62(29));
         self.messages.push(json!({
             "parts": parts,
