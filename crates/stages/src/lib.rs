@@ -1,10 +1,12 @@
-//! Stages that no strategy owns: [estimators](estimator), generic [policies](policy), and the preset
-//! `none`, which never compacts.
+//! Stages that no strategy owns: [estimators](estimator), generic [policies](policy), the
+//! [extractive summarizer](extractive), and the preset `none`, which never compacts.
 
 pub mod estimator;
+pub mod extractive;
 pub mod policy;
 
 use estimator::{BpeConfig, CalibratedConfig, CharsConfig, Cl100k};
+use extractive::ExtractiveConfig;
 use foldback_core::registry::{PresetDescriptor, Registration, StageDescriptor};
 use policy::WindowFractionConfig;
 
@@ -23,6 +25,10 @@ pub const REGISTRATION: Registration = Registration {
         StageDescriptor::overflow::<WindowFractionConfig>(
             "window-fraction",
             "Folds when the request takes more than a share of the usable window",
+        ),
+        StageDescriptor::summarizer::<ExtractiveConfig>(
+            "extractive",
+            "Copies what was asked, decided, touched, failed and left open; no model",
         ),
     ],
     presets: &[PresetDescriptor {

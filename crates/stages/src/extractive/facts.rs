@@ -1,0 +1,396 @@
+//! What may be said: one walk over the messages, oldest first.
+
+use super::errors::failure;
+use super::files::{Tool, Touch, command, tool, touches};
+use super::open::{is_open, todo};
+use super::previous;
+use super::sentence::{head, sentences};
+use super::style::Topic;
+use foldback_core::log::{EntryKind, Message, Part, PartKind, ResultStatus, Role, ToolCall};
+use foldback_core::stage::SummaryRequest;
+use std::collections::{HashMap, HashSet};
+
+/// Sentences of decisions, and open items from prose, that are kept at most; the newest.
+const MOST_SENTENCES: usize = 100;
+/// Errors that are kept at most; the newest.
+const MOST_ERRORS: usize = 8;
+/// Assistant texts, counted from the end, in which open items are looked for: older ones were dealt
+/// with or said again.
+const LAST_TEXTS: usize = 4;
+/// Bytes that are shown of a command that failed.
+const COMMAND_BYTES: usize = 160;
+
+/// Items by topic, oldest first. Within a topic no item occurs twice.
+#[derive(Debug, Default)]
+pub(super) struct Facts {
+    pub(super) instructions: Vec<String>,
+    pub(super) earlier: Vec<String>,
+    pub(super) decisions: Vec<String>,
+    /// Least recently touched first.
+    pub(super) files: Vec<(String, Touch)>,
+    pub(super) errors: Vec<String>,
+    pub(super) open: Vec<String>,
+    pub(super) state: Vec<String>,
+}
+
+impl Facts {
+    pub(super) fn is_empty(&self) -> bool {
+        self.instructions.is_empty()
+            && self.earlier.is_empty()
+            && self.decisions.is_empty()
+            && self.files.is_empty()
+            && self.errors.is_empty()
+            && self.open.is_empty()
+            && self.state.is_empty()
+    }
+
+    fn drop_blank(&mut self) {
+        for items in [
+            &mut self.instructions,
+            &mut self.earlier,
+            &mut self.decisions,
+            &mut self.errors,
+            &mut self.open,
+            &mut self.state,
+        ] {
+            items.retain(|item| !item.trim().is_empty());
+        }
+    }
+}
+
+/// Collects what a request may be answered with.
+pub(super) fn collect(request: &SummaryRequest) -> Facts {
+    let mut collector = Collector {
+        keywords: keywords(&request.instructions),
+        ..Collector::default()
+    };
+    let failed = failed_calls(request);
+    if let Some(previous) = &request.previous {
+        collector.previous(previous);
+    }
+    for message in &request.messages {
+        collector.message(message, &failed);
+    }
+    let mut facts = collector.finish();
+    if facts.is_empty() {
+        facts.state.extend(ends(request));
+    }
+    facts
+}
+
+/// Words of the instructions for the summary that are long enough to mean something, in lower case.
+fn keywords(instructions: &[String]) -> Vec<String> {
+    let mut words: Vec<String> = instructions
+        .iter()
+        .flat_map(|text| text.split(|c: char| !(c.is_alphanumeric() || "_./-".contains(c))))
+        .filter(|word| word.chars().count() >= 5)
+        .map(str::to_lowercase)
+        .collect();
+    words.sort();
+    words.dedup();
+    words
+}
+
+/// Ids of calls whose result is an error: they did nothing to their files.
+fn failed_calls(request: &SummaryRequest) -> HashSet<&str> {
+    let parts = request.messages.iter().flat_map(|message| &message.parts);
+    parts
+        .filter_map(Part::as_result)
+        .filter(|result| matches!(result.status, ResultStatus::Error | ResultStatus::Retry))
+        .map(|result| result.call_id.as_str())
+        .collect()
+}
+
+/// The first and the last sentence of what the messages show, for requests in which nobody says
+/// anything: tool results alone, or reasoning.
+fn ends(request: &SummaryRequest) -> Option<String> {
+    let shown = |message: &Message| {
+        let texts = message.parts.iter().map(|part| part.shown().into_owned());
+        texts.collect::<Vec<_>>()
+    };
+    let texts = request.messages.iter().flat_map(|message| shown(message));
+    let mut texts = texts.filter(|text| !text.trim().is_empty());
+    let opening = texts.next()?;
+    let first = sentences(&opening).next()?.to_owned();
+    let closing = texts.next_back().unwrap_or(opening);
+    let last = sentences(&closing).last().unwrap_or_default();
+    Some(if *last == first {
+        first
+    } else {
+        format!("{first}\n{last}")
+    })
+}
+
+/// A call that a result belongs to: what it is shown as, and whether it ran a command.
+#[derive(Clone)]
+struct Run {
+    shown: String,
+    is_command: bool,
+}
+
+#[derive(Default)]
+struct Collector {
+    facts: Facts,
+    keywords: Vec<String>,
+    instructions: HashMap<String, usize>,
+    decisions: HashMap<String, usize>,
+    touched: HashMap<String, (usize, Touch)>,
+    runs: HashMap<String, Run>,
+    /// Failures by what was run, with their order; a later success takes them out.
+    failures: HashMap<String, (usize, String)>,
+    /// Open items of an earlier summary; they hold until something newer is known.
+    open_before: Vec<String>,
+    todo: Option<Vec<String>>,
+    last_texts: Vec<String>,
+    clock: usize,
+}
+
+impl Collector {
+    fn tick(&mut self) -> usize {
+        self.clock += 1;
+        self.clock
+    }
+
+    fn previous(&mut self, summary: &str) {
+        let mut state = Vec::new();
+        let mut open = Vec::new();
+        for (topic, text) in previous::items(summary) {
+            match topic {
+                Topic::Instructions => self.instruction(&text),
+                Topic::Earlier => {
+                    if !self.facts.earlier.contains(&text) {
+                        self.facts.earlier.push(text);
+                    }
+                }
+                Topic::Decisions => self.decision(&text),
+                Topic::Files => self.file_again(&text),
+                Topic::Errors => {
+                    let order = self.tick();
+                    let key = text.lines().next().unwrap_or_default().to_owned();
+                    self.failures.insert(key, (order, text));
+                }
+                Topic::Open => open.push(text),
+                Topic::State => state.push(text),
+            }
+        }
+        self.open_before = open;
+        self.facts.state = state;
+    }
+
+    /// A line of the files of an earlier summary.
+    fn file_again(&mut self, line: &str) {
+        let (path, touch) = Touch::ALL
+            .into_iter()
+            .find_map(|touch| Some((line.strip_suffix(touch.mark())?, touch)))
+            .unwrap_or((line, Touch::Read));
+        self.touch(path.to_owned(), touch);
+    }
+
+    fn message(&mut self, message: &Message, failed: &HashSet<&str>) {
+        if message.is_entry_of(EntryKind::Summary) {
+            self.previous(&message.said());
+            return;
+        }
+        if message.is_entry() {
+            return;
+        }
+        for part in &message.parts {
+            match &part.kind {
+                PartKind::Text {
+                    text,
+                    synthetic: false,
+                    ignored: false,
+                } if !text.trim().is_empty() => match message.role {
+                    Role::User => self.instruction(text),
+                    Role::Assistant => self.said(text),
+                    Role::System | Role::Tool => {}
+                },
+                PartKind::Call(call) => self.call(call, failed.contains(call.call_id.as_str())),
+                PartKind::Result(result) => {
+                    let run = self.runs.get(&result.call_id).cloned();
+                    let is_command = match &run {
+                        Some(run) => run.is_command,
+                        None => tool(&result.tool) == Tool::Shell,
+                    };
+                    let shown = run.map_or_else(|| result.tool.clone(), |run| run.shown);
+                    match failure(result, is_command) {
+                        Some(lines) => {
+                            let order = self.tick();
+                            let text = format!("{shown}\n{}", lines.join("\n"));
+                            self.failures.insert(shown, (order, text));
+                        }
+                        None if result.status == ResultStatus::Completed => {
+                            self.failures.remove(&shown);
+                        }
+                        None => {}
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+
+    fn instruction(&mut self, text: &str) {
+        let text = tidy(text);
+        let order = self.tick();
+        self.instructions.insert(text, order);
+    }
+
+    fn decision(&mut self, sentence: &str) {
+        let order = self.tick();
+        self.decisions.insert(sentence.to_owned(), order);
+    }
+
+    fn said(&mut self, text: &str) {
+        for sentence in prose(text) {
+            if is_decision(sentence, &self.keywords) {
+                self.decision(sentence);
+            }
+        }
+        if self.last_texts.len() == LAST_TEXTS {
+            self.last_texts.remove(0);
+        }
+        self.last_texts.push(text.to_owned());
+        self.facts.state = vec![tidy(text)];
+    }
+
+    fn call(&mut self, call: &ToolCall, failed: bool) {
+        let arguments = call.arguments_value();
+        let kind = tool(&call.tool);
+        let touched = touches(call, &arguments);
+        let run = match (kind, command(&arguments)) {
+            (Tool::Shell, Some(command)) => Run {
+                shown: head(
+                    command.trim().lines().next().unwrap_or_default(),
+                    COMMAND_BYTES,
+                )
+                .to_owned(),
+                is_command: true,
+            },
+            _ => Run {
+                shown: match touched.first() {
+                    Some((path, _)) => format!("{} {path}", call.tool),
+                    None => call.tool.clone(),
+                },
+                is_command: kind == Tool::Shell || arguments.is_string(),
+            },
+        };
+        self.runs.insert(call.call_id.clone(), run);
+        if failed {
+            return;
+        }
+        if kind == Tool::Todo
+            && let Some(items) = todo(&arguments)
+        {
+            self.todo = Some(items);
+        }
+        for (path, touch) in touched {
+            self.touch(path, touch);
+        }
+    }
+
+    fn touch(&mut self, path: String, touch: Touch) {
+        let order = self.tick();
+        let entry = self.touched.entry(path).or_insert((order, touch));
+        let touch = match (entry.1, touch) {
+            (Touch::Created, _) => Touch::Created,
+            (Touch::Read, Touch::Read) => Touch::Read,
+            // Writing a file that was there before changes it.
+            (Touch::Read | Touch::Modified, _) => Touch::Modified,
+        };
+        let first = entry.0 == order;
+        *entry = (order, if first { entry.1 } else { touch });
+    }
+
+    fn finish(mut self) -> Facts {
+        self.facts.instructions = in_order(self.instructions);
+        self.facts.decisions = last(in_order(self.decisions), MOST_SENTENCES);
+        let mut files: Vec<_> = self.touched.into_iter().collect();
+        files.sort_unstable_by_key(|(_, (order, _))| *order);
+        self.facts.files = files
+            .into_iter()
+            .map(|(path, (_, touch))| (path, touch))
+            .collect();
+        let failures = self.failures.into_values();
+        let failures = failures.map(|(order, text)| (text, order)).collect();
+        self.facts.errors = last(in_order(failures), MOST_ERRORS);
+        // A list that is kept up to date knows better than what was said before it.
+        let mut open = self.todo.unwrap_or_else(|| self.open_before.clone());
+        let said = self.last_texts.iter().flat_map(|text| prose(text));
+        open.extend(said.filter(|sentence| is_open(sentence)).map(str::to_owned));
+        let mut met = HashSet::new();
+        open.retain(|item| met.insert(item.clone()));
+        open.truncate(MOST_SENTENCES);
+        self.facts.open = open;
+        self.facts.drop_blank();
+        self.facts
+    }
+}
+
+/// Texts by the order in which they were last met.
+fn in_order(texts: HashMap<String, usize>) -> Vec<String> {
+    let mut texts: Vec<(String, usize)> = texts.into_iter().collect();
+    texts.sort_unstable_by_key(|(_, order)| *order);
+    texts.into_iter().map(|(text, _)| text).collect()
+}
+
+fn last(mut items: Vec<String>, most: usize) -> Vec<String> {
+    items.split_off(items.len().saturating_sub(most))
+}
+
+/// A text without empty lines and white space at the ends of its lines.
+fn tidy(text: &str) -> String {
+    let lines = text.lines().map(str::trim_end);
+    let lines: Vec<&str> = lines.filter(|line| !line.is_empty()).collect();
+    lines.join("\n").trim_start().to_owned()
+}
+
+/// Sentences of a text outside code blocks, list marks and headings taken off.
+fn prose(text: &str) -> impl Iterator<Item = &str> {
+    let mut code = false;
+    text.lines()
+        .filter(move |line| {
+            let fence = line.trim_start().starts_with("```");
+            code ^= fence;
+            !code && !fence
+        })
+        .filter(|line| !line.starts_with('#'))
+        .flat_map(|line| sentences(line.trim_start_matches(['-', '*', '>', ' '])))
+}
+
+/// Whether a sentence tells what was decided or found out, or has a word that the instructions for
+/// the summary ask for.
+fn is_decision(sentence: &str, keywords: &[String]) -> bool {
+    const MARKS: [&str; 24] = [
+        "decid",
+        "decision",
+        "instead of",
+        "rather than",
+        "going with",
+        "go with",
+        "opted",
+        "opt for",
+        "chose",
+        "root cause",
+        "turns out",
+        "the fix is",
+        "fixed by",
+        "the problem is",
+        "the issue is",
+        "the bug is",
+        "caused by",
+        "i'll use",
+        "we'll use",
+        "let's use",
+        "will use",
+        "switch to",
+        "switched to",
+        "trade-off",
+    ];
+    if !(16..400).contains(&sentence.len()) {
+        return false;
+    }
+    let lower = sentence.to_lowercase();
+    MARKS.iter().any(|mark| lower.contains(mark))
+        || keywords.iter().any(|word| lower.contains(word.as_str()))
+}

@@ -1,0 +1,181 @@
+//! Sentences, and texts cut to a budget at their ends.
+
+use foldback_core::stage::Estimator;
+
+/// Marks that something was left out.
+pub(super) const CUT: &str = "…";
+
+/// Bytes that a token has at most in anything worth keeping; bounds what is measured at all.
+const BYTES_PER_TOKEN: u64 = 16;
+
+/// The sentences of a text: up to a full stop, question or exclamation mark that white space follows,
+/// or to the end of a line. Never empty, without white space around.
+pub(super) fn sentences(text: &str) -> impl Iterator<Item = &str> {
+    text.lines()
+        .flat_map(|line| Sentences { rest: line.trim() })
+}
+
+struct Sentences<'a> {
+    rest: &'a str,
+}
+
+impl<'a> Iterator for Sentences<'a> {
+    type Item = &'a str;
+
+    fn next(&mut self) -> Option<&'a str> {
+        if self.rest.is_empty() {
+            return None;
+        }
+        let mut end = self.rest.len();
+        let mut chars = self.rest.char_indices().peekable();
+        while let Some((_, c)) = chars.next() {
+            let Some((next_at, next)) = chars.peek().copied() else {
+                break;
+            };
+            let wide = matches!(c, '。' | '！' | '？');
+            let narrow = matches!(c, '.' | '!' | '?') && next.is_whitespace();
+            // A small letter behind a full stop is an abbreviation (`e.g. this`) more often than not.
+            let goes_on = c == '.'
+                && self.rest[next_at..]
+                    .trim_start()
+                    .starts_with(|c: char| c.is_lowercase());
+            if wide || (narrow && !goes_on) {
+                end = next_at;
+                break;
+            }
+        }
+        let (sentence, rest) = self.rest.split_at(end);
+        self.rest = rest.trim_start();
+        Some(sentence.trim_end())
+    }
+}
+
+/// The longest beginning of at most `bytes` bytes that ends between two characters.
+pub(super) fn head(text: &str, bytes: usize) -> &str {
+    &text[..text.floor_char_boundary(bytes)]
+}
+
+/// A text within a number of tokens: itself, or its telling sentences in order with [`CUT`] behind
+/// them, or the words of its beginning. `None` where not even a word fits.
+///
+/// Sentences are chosen by rank: the first one, those that `telling` picks, then the others from the
+/// beginning on.
+pub(super) fn fit(
+    text: &str,
+    tokens: u64,
+    estimator: &dyn Estimator,
+    telling: impl Fn(&str) -> bool,
+) -> Option<String> {
+    let bound = usize::try_from(tokens.saturating_mul(BYTES_PER_TOKEN)).unwrap_or(usize::MAX);
+    if text.len() <= bound && estimator.text(text) <= tokens {
+        return Some(text.to_owned());
+    }
+    // What can't fit even if every sentence of it were chosen is not looked at, the end excepted: in
+    // long messages the request often comes last.
+    let kept = bound.saturating_mul(4);
+    let (opening, ending) = if text.len() > kept {
+        let from = text.len() - bound.min(text.len());
+        let from = text.ceil_char_boundary(from);
+        let opening = head(text, kept.min(from));
+        (opening, &text[from..])
+    } else {
+        (text, "")
+    };
+    let all: Vec<&str> = sentences(opening).chain(sentences(ending)).collect();
+    let mut ranked: Vec<usize> = (0..all.len()).collect();
+    ranked.sort_by_key(|&index| (index != 0, !telling(all[index]), index));
+    let mut chosen = vec![false; all.len()];
+    let mut used = estimator.text(CUT);
+    for index in ranked {
+        let cost = estimator.text(all[index]) + 1;
+        if used + cost <= tokens {
+            used += cost;
+            chosen[index] = true;
+        }
+    }
+    let kept: Vec<&str> = all
+        .iter()
+        .zip(&chosen)
+        .filter_map(|(sentence, chosen)| chosen.then_some(*sentence))
+        .collect();
+    if kept.is_empty() {
+        return words(opening, tokens, estimator);
+    }
+    let text = format!("{} {CUT}", kept.join(" "));
+    if estimator.text(&text) <= tokens {
+        return Some(text);
+    }
+    words(&kept.join(" "), tokens, estimator)
+}
+
+/// As many words from the beginning as fit, with [`CUT`] behind them; as many letters of a single word
+/// that is too long; without the mark where it takes the last room.
+fn words(text: &str, room: u64, estimator: &dyn Estimator) -> Option<String> {
+    let text = text.trim();
+    if text.is_empty() {
+        return None;
+    }
+    let inside = text.char_indices().skip(1).map(|(at, _)| at);
+    let letters: Vec<usize> = inside.chain([text.len()]).collect();
+    let blanks: Vec<usize> = letters
+        .iter()
+        .copied()
+        .filter(|&at| text[at..].chars().next().is_none_or(char::is_whitespace))
+        .collect();
+    let marked = |end: usize| format!("{} {CUT}", text[..end].trim_end());
+    let plain = |end: usize| text[..end].trim_end().to_owned();
+    let longest = |ends: &[usize], form: &dyn Fn(usize) -> String| {
+        let count = ends.partition_point(|&end| estimator.text(&form(end)) <= room);
+        let end = *ends.get(count.checked_sub(1)?)?;
+        Some(form(end))
+    };
+    longest(&blanks, &marked)
+        .or_else(|| longest(&letters, &marked))
+        .or_else(|| longest(&letters, &plain))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::estimator::{Rounding, Unit, chars};
+
+    #[test]
+    fn sentences_as_a_table() {
+        let cases: [(&str, &[&str]); 8] = [
+            ("", &[]),
+            ("  one line ", &["one line"]),
+            ("One. Two! Three?", &["One.", "Two!", "Three?"]),
+            ("See src/lib.rs now. Done", &["See src/lib.rs now.", "Done"]),
+            (
+                "Use it, e.g. this one. Done",
+                &["Use it, e.g. this one.", "Done"],
+            ),
+            ("a\n\nb", &["a", "b"]),
+            ("版本。下一个", &["版本。", "下一个"]),
+            ("v1.2 is out... really", &["v1.2 is out... really"]),
+        ];
+        for (text, expected) in cases {
+            assert_eq!(sentences(text).collect::<Vec<_>>(), expected, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn texts_are_cut_at_sentences() {
+        let estimator = chars(Unit::Bytes, Rounding::Ceil);
+        let text = "First things first. Filler that nobody needs to read. Never touch main.";
+        let never = |sentence: &str| sentence.starts_with("Never");
+        // tokens, what is left
+        let cases = [
+            (100, Some(text)),
+            (14, Some("First things first. Never touch main. …")),
+            (8, Some("First things first. …")),
+            (4, Some("First things …")),
+            (1, Some("Firs")),
+            (0, None),
+        ];
+        for (tokens, expected) in cases {
+            let cut = fit(text, tokens, &estimator, never);
+            assert_eq!(cut.as_deref(), expected, "{tokens} tokens");
+        }
+    }
+}
