@@ -34,6 +34,8 @@ pub enum Groups {
 pub struct SplitConfig {
     /// Share of the whole window that the kept messages may take (above 0, at most 1); what stands around them is not counted.
     pub preserve: f64,
+    /// Whether less is kept, and a shorter summary asked for, where the next call would be over the threshold again at once.
+    pub below_trigger: bool,
     /// How a split moves off a tool call and its results.
     pub groups: Groups,
     /// First line of the message that holds the summary; an empty line follows.
@@ -58,6 +60,7 @@ impl Default for SplitConfig {
     fn default() -> Self {
         Self {
             preserve: 0.40,
+            below_trigger: true,
             groups: Groups::default(),
             prefix: "[Previous conversation summary]".to_owned(),
             previous_apart: true,
@@ -91,6 +94,28 @@ struct Cut {
     reason: String,
 }
 
+/// What a fold may leave, in tokens.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Room {
+    window: u64,
+    kept: u64,
+    summary: u64,
+}
+
+impl Room {
+    /// The same with no more than `target` in all. The summary gives way first, down to a quarter of
+    /// the target.
+    fn within(self, target: u64) -> Self {
+        let left = target.saturating_sub(self.kept);
+        let summary = self.summary.min(left.max(target / 4)).max(1);
+        Self {
+            kept: self.kept.min(target.saturating_sub(summary)),
+            summary,
+            ..self
+        }
+    }
+}
+
 impl Split {
     /// Checks the values.
     ///
@@ -116,11 +141,19 @@ impl Split {
         Ok(Self { preserve, config })
     }
 
-    /// Tokens that the kept messages may take: a share of the whole window.
-    fn budget(&self, scene: &Scene<'_>) -> (u64, u64) {
+    /// Tokens that the kept messages and the summary may take.
+    fn room(&self, scene: &Scene<'_>) -> Room {
         let set = (scene.limits.context > 0).then_some(scene.limits.context);
-        let limit = context_limit(scene.model, &self.config.betas, set);
-        (self.preserve.of(limit), limit)
+        let window = context_limit(scene.model, &self.config.betas, set);
+        let room = Room {
+            window,
+            kept: self.preserve.of(window),
+            summary: self.config.summary_tokens,
+        };
+        match scene.decision.and_then(|decision| decision.target) {
+            Some(target) if self.config.below_trigger => room.within(target),
+            _ => room,
+        }
     }
 
     fn cut(&self, scene: &Scene<'_>) -> Result<Cut, Why> {
@@ -131,7 +164,11 @@ impl Split {
                 format!("{} messages: nothing to fold", places.len()),
             ));
         }
-        let (budget, limit) = self.budget(scene);
+        let Room {
+            window,
+            kept: budget,
+            ..
+        } = self.room(scene);
         let tokens: Vec<u64> = places.iter().map(|place| scene.tokens(*place)).collect();
         let natural = split_point(&tokens, budget);
         if natural == 0 {
@@ -159,7 +196,7 @@ impl Split {
         Ok(Cut {
             at,
             reason: format!(
-                "keeps the last {} of {} messages: {kept} tokens for a budget of {budget} ({} of {limit})",
+                "keeps the last {} of {} messages: {kept} tokens for a budget of {budget} (at most {} of {window})",
                 places.len() - at,
                 places.len(),
                 self.preserve.fraction()
@@ -241,7 +278,7 @@ impl Filter for Split {
             messages,
             previous,
             instructions: scene.instructions.to_vec(),
-            budget: self.config.summary_tokens,
+            budget: self.room(scene).summary,
             estimator: Arc::clone(scene.estimator()),
             ready: self.notes(scene),
         };

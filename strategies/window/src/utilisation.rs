@@ -143,11 +143,14 @@ impl OverflowPolicy for Utilisation {
             (self.should_compact(&budget), self.threshold)
         };
         let (count, trigger) = (budget.used(), share.of(budget.limit));
+        // What the messages may take without the next call asking for a fold again.
+        let around = budget.system + budget.max_output;
+        let target = self.threshold.of(budget.limit).saturating_sub(around);
         Decision {
             fold,
             count,
             trigger,
-            target: None,
+            target: Some(target),
             floor: None,
             reason: format!(
                 "{count} {} {trigger} (frame {} + view {} + output {}; {} of {})",

@@ -394,6 +394,34 @@ fn when_it_is_asked() {
     });
 }
 
+/// Of 1,000 the reserve takes 500 and the threshold is 800, so 300 are left for messages: the 400 that
+/// the original keeps would be over it again.
+#[test]
+fn a_window_too_small_for_what_is_kept() {
+    let rows = [
+        row("S9-17", "ours", "keeps less", WINDOW, (3, 75, "unchanged")),
+        row(
+            "S9-17",
+            "reference",
+            "keeps 40 %",
+            FAITHFUL,
+            (5, 4_096, "changed"),
+        ),
+    ];
+    check(&rows, |preset| {
+        let strategy = strategy(preset, &[("max_output = 16_384", "max_output = 500")]);
+        let fake = Fake::saying("Hello.");
+        let mut talk = Talk::plain(strategy, 1_000, Some(Arc::clone(&fake)));
+        talk.append(ten());
+        talk.at(Moment::CallStart);
+        let sent = talk.sent().len();
+        talk.append([Message::user("next", "Go on.")]);
+        let again = outcome(&mut talk, Moment::CallStart);
+        let budget = fake.asked.lock().unwrap()[0].budget;
+        (sent, budget, again)
+    });
+}
+
 #[test]
 fn two_tool_rounds() {
     for preset in PRESETS {
