@@ -1,7 +1,8 @@
-//! The `content` of a chat message, as the two SWE-agents store it.
+//! The `content` of a chat message and the `usage` of a response, as harnesses store them that speak to
+//! every provider through one client library.
 
 use crate::value;
-use foldback_core::log::{Media, Part, PartKind};
+use foldback_core::log::{Media, Part, PartKind, Usage};
 use serde_json::Value;
 
 /// A content, which is a text or a list of texts and images.
@@ -62,4 +63,37 @@ pub(crate) fn parts(raw: &Value) -> Vec<Part> {
     let files = content.files.into_iter();
     parts.extend(files.map(|file| Part::new(PartKind::File(file))));
     parts
+}
+
+/// Input includes what was read from and written to the cache; each provider that the recorder's
+/// client library speaks to names those in its own way.
+pub(crate) fn usage(raw: &Value) -> Option<Usage> {
+    if !raw.is_object() {
+        return None;
+    }
+    let first = |pointers: &[&str]| {
+        pointers
+            .iter()
+            .map(|pointer| value::count(raw, pointer))
+            .find(|count| *count > 0)
+            .unwrap_or(0)
+    };
+    let cache_read = first(&[
+        "/prompt_tokens_details/cached_tokens",
+        "/cache_read_input_tokens",
+        "/prompt_cache_hit_tokens",
+    ]);
+    let cache_write = first(&[
+        "/cache_creation_input_tokens",
+        "/prompt_tokens_details/cache_creation_tokens",
+    ]);
+    let reasoning = value::count(raw, "/completion_tokens_details/reasoning_tokens");
+    Some(Usage {
+        uncached: value::count(raw, "/prompt_tokens").saturating_sub(cache_read + cache_write),
+        cache_read,
+        cache_write,
+        output: value::count(raw, "/completion_tokens").saturating_sub(reasoning),
+        reasoning,
+        total: raw["total_tokens"].as_u64(),
+    })
 }

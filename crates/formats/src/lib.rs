@@ -11,6 +11,7 @@
 
 mod answers;
 mod anthropic;
+mod atif;
 mod chat;
 mod bodies;
 mod claude_code;
@@ -22,9 +23,11 @@ mod ids;
 mod jsonl;
 mod mini_swe_agent;
 mod openai_chat;
+mod openhands;
 mod opencode;
 mod overlay;
 mod pairing;
+mod pi;
 mod pydantic_ai;
 mod raw;
 mod rewrite;

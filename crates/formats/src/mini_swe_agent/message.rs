@@ -1,7 +1,7 @@
 //! One stored message.
 
 use crate::{chat, value};
-use foldback_core::log::{Answer, Finish, Part, PartKind, ToolCall, Usage};
+use foldback_core::log::{Answer, Finish, Part, PartKind, ToolCall};
 use serde_json::{Value, json};
 
 /// Fence of the command in v1; later versions mark their own.
@@ -84,7 +84,7 @@ pub(super) fn answer(message: &Value, model: Option<&str>) -> Answer {
         .pointer("/choices/0/finish_reason")
         .and_then(Value::as_str);
     Answer {
-        usage: usage(&response["usage"]),
+        usage: chat::usage(&response["usage"]),
         finish: finish.map(|reason| match reason {
             "stop" => Finish::Stop,
             "tool_calls" | "function_call" => Finish::ToolCalls,
@@ -96,39 +96,6 @@ pub(super) fn answer(message: &Value, model: Option<&str>) -> Answer {
         ended: at(message),
         ..Answer::default()
     }
-}
-
-/// Input includes what was read from and written to the cache; each provider that the recorder's
-/// client library speaks to names those in its own way.
-fn usage(raw: &Value) -> Option<Usage> {
-    if !raw.is_object() {
-        return None;
-    }
-    let first = |pointers: &[&str]| {
-        pointers
-            .iter()
-            .map(|pointer| value::count(raw, pointer))
-            .find(|count| *count > 0)
-            .unwrap_or(0)
-    };
-    let cache_read = first(&[
-        "/prompt_tokens_details/cached_tokens",
-        "/cache_read_input_tokens",
-        "/prompt_cache_hit_tokens",
-    ]);
-    let cache_write = first(&[
-        "/cache_creation_input_tokens",
-        "/prompt_tokens_details/cache_creation_tokens",
-    ]);
-    let reasoning = value::count(raw, "/completion_tokens_details/reasoning_tokens");
-    Some(Usage {
-        uncached: value::count(raw, "/prompt_tokens").saturating_sub(cache_read + cache_write),
-        cache_read,
-        cache_write,
-        output: value::count(raw, "/completion_tokens").saturating_sub(reasoning),
-        reasoning,
-        total: raw["total_tokens"].as_u64(),
-    })
 }
 
 #[cfg(test)]

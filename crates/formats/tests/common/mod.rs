@@ -211,3 +211,44 @@ pub fn hide(view: &mut View<'_>, which: impl Fn(usize, &Message) -> bool) {
 pub fn detected(text: &str) -> Option<FormatId> {
     foldback_formats::detect(text).map(|format| format.id)
 }
+
+/// Role, marks and parts of each message, texts cut to `width` characters: `u` begins a turn, `+`
+/// came mid-turn, `E` was written by a compaction.
+pub fn outline(session: &Session, width: usize) -> Vec<String> {
+    session
+        .messages
+        .iter()
+        .map(|message| {
+            let marks = [
+                ("u", message.begins_turn()),
+                ("+", message.mid_turn),
+                ("E", message.is_entry()),
+            ];
+            let marks = marks.iter().filter(|(_, set)| *set).map(|(mark, _)| *mark);
+            let parts: Vec<String> = message
+                .parts
+                .iter()
+                .map(|part| {
+                    let text: String = part.shown().chars().take(width).collect();
+                    format!("{}:{}", part.kind_name(), text.replace('\n', "|"))
+                })
+                .collect();
+            let marks: String = marks.collect();
+            format!("{}{marks} {}", message.role.as_str(), parts.join(" "))
+        })
+        .collect()
+}
+
+/// A file that ends anywhere is read or refused, and never makes the importer panic.
+pub fn cut_anywhere(id: &str, text: &str) {
+    let mut end = text.len();
+    while let Some(cut) = text.get(..end) {
+        if let Ok(sessions) = read(cut.as_bytes(), Some(id)) {
+            assert!(sessions.iter().any(|s| !s.messages.is_empty()), "at {end}");
+        }
+        end = (0..end.saturating_sub(37))
+            .rev()
+            .find(|at| text.is_char_boundary(*at))
+            .unwrap_or(usize::MAX);
+    }
+}

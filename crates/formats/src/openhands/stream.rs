@@ -1,0 +1,151 @@
+//! The sessions of a file, each with its events in order.
+
+use super::LISTS;
+use crate::session::{Shape, Source, Warning};
+use crate::{ReadError, jsonl, raw, value};
+use serde_json::Value;
+use std::collections::HashSet;
+
+/// One event and where it stands.
+pub(super) struct Event {
+    pub record: u32,
+    /// JSON pointer from the record to the event: the first benchmark outputs keep pairs.
+    pub prefix: String,
+    pub value: Value,
+}
+
+/// The events of one session.
+pub(super) struct Stream {
+    pub source: Source,
+    pub events: Vec<Event>,
+    /// What the file says about the session besides its events.
+    pub meta: Value,
+    pub warnings: Vec<Warning>,
+}
+
+/// Divides a file into sessions.
+///
+/// # Errors
+///
+/// [`ReadError::Malformed`] where it is neither events nor instances.
+pub(super) fn streams(text: &str) -> Result<Vec<Stream>, ReadError> {
+    match value::document(text) {
+        Ok(root) if value::text(&root, "kind").is_none() => {
+            let many = root
+                .as_array()
+                .and_then(|items| items.first())
+                .is_some_and(|first| list_of(first).is_some_and(|list| !list.is_empty()));
+            if !many {
+                return document(text, root).map(|stream| vec![stream]);
+            }
+            let ranges =
+                raw::elements(text, "").map_err(|error| value::malformed("", error.to_string()))?;
+            ranges
+                .into_iter()
+                .map(|range| document(&text[range.clone()], value::document(&text[range])?))
+                .collect()
+        }
+        whole => lines(text).map_or_else(|| Err(unfit(whole)), Ok),
+    }
+}
+
+fn unfit(whole: Result<Value, ReadError>) -> ReadError {
+    whole
+        .err()
+        .unwrap_or_else(|| value::malformed("", "a list of events is needed here, or in `history`"))
+}
+
+/// The pointer to the list of events.
+fn list_of(root: &Value) -> Option<&'static str> {
+    if root.is_array() {
+        return Some("");
+    }
+    LISTS
+        .iter()
+        .copied()
+        .find(|list| root.pointer(list).is_some_and(Value::is_array))
+}
+
+/// A document with one list of events.
+fn document(text: &str, mut root: Value) -> Result<Stream, ReadError> {
+    let list = list_of(&root).ok_or_else(|| unfit(Ok(Value::Null)))?;
+    let records =
+        raw::elements(text, list).map_err(|error| value::malformed(list, error.to_string()))?;
+    let stored = root.pointer_mut(list).map(Value::take);
+    let Some(Value::Array(stored)) = stored else {
+        return Err(unfit(Ok(Value::Null)));
+    };
+    let mut events = Vec::new();
+    for (record, value) in (0u32..).zip(stored) {
+        match value {
+            Value::Array(pair) => {
+                for (index, value) in pair.into_iter().enumerate() {
+                    let prefix = format!("/{index}");
+                    events.push(Event {
+                        record,
+                        prefix,
+                        value,
+                    });
+                }
+            }
+            value => events.push(Event {
+                record,
+                prefix: String::new(),
+                value,
+            }),
+        }
+    }
+    Ok(Stream {
+        source: Source {
+            text: text.into(),
+            shape: Shape::Document,
+            records,
+        },
+        events,
+        meta: root,
+        warnings: Vec::new(),
+    })
+}
+
+/// One instance a line, or one event a line.
+fn lines(text: &str) -> Option<Vec<Stream>> {
+    let source = jsonl::source(text);
+    let mut warnings = Vec::new();
+    let mut streams = Vec::new();
+    let mut events = Vec::new();
+    let mut seen = HashSet::new();
+    for (record, range) in (0u32..).zip(&source.records) {
+        let line = &text[range.clone()];
+        // A line that was appended twice is one instance, or one event.
+        if !seen.insert(line) {
+            continue;
+        }
+        match raw::parse(line) {
+            Ok(value) if list_of(&value).is_some_and(|list| !list.is_empty()) => {
+                streams.extend(document(line, value).ok());
+            }
+            Ok(value) if value.is_object() => events.push(Event {
+                record,
+                prefix: String::new(),
+                value,
+            }),
+            Ok(_) => warnings.push(Warning {
+                code: "damaged-line".to_owned(),
+                place: jsonl::place(&source, record),
+                detail: "neither an event nor an instance; skipped".to_owned(),
+            }),
+            Err(error) => warnings.push(jsonl::unreadable(&source, record, &error)),
+        }
+    }
+    let is_event = |event: &Event| event.value.get("source").is_some();
+    if streams.is_empty() && events.iter().any(is_event) {
+        streams.push(Stream {
+            source,
+            events,
+            meta: Value::Null,
+            warnings: Vec::new(),
+        });
+    }
+    streams.first_mut()?.warnings = warnings;
+    Some(streams)
+}

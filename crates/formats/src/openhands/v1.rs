@@ -1,0 +1,234 @@
+//! One event of the SDK of version 1, told by its `kind`.
+
+use super::import::Import;
+use super::stream::Event;
+use crate::{chat, value};
+use foldback_core::SegmentKind;
+use foldback_core::log::{Media, Part, PartKind, ResultStatus};
+use serde_json::Value;
+
+/// Kinds that a file is recognised by.
+pub(super) const KINDS: &[&str] = &[
+    "SystemPromptEvent",
+    "MessageEvent",
+    "ActionEvent",
+    "ObservationEvent",
+    "AgentErrorEvent",
+    "Condensation",
+    "ConversationStateUpdateEvent",
+];
+
+/// Kinds that the model never sees.
+const SILENT: &[&str] = &[
+    "CondensationRequest",
+    // A view makes these from a condensation; one that was stored repeats it.
+    "CondensationSummaryEvent",
+    "ConversationErrorEvent",
+    "PauseEvent",
+    "TokenEvent",
+    "StreamingDeltaEvent",
+    "LLMCompletionLogEvent",
+];
+
+impl Import {
+    pub(super) fn v1(&mut self, event: &Event) {
+        match event.text("kind").unwrap_or_default() {
+            "SystemPromptEvent" => self.system(event),
+            "MessageEvent" => self.message(event),
+            "ActionEvent" => self.call(event),
+            "ObservationEvent" => {
+                let error = value::flag(&event.value["observation"], "is_error");
+                let part = observed(event);
+                self.observed(event, error, part);
+            }
+            "AgentErrorEvent" => self.failed(event, "error"),
+            "UserRejectObservation" => self.failed(event, "rejection_reason"),
+            "Condensation" => {
+                let summary = event
+                    .text("summary")
+                    .filter(|text| !text.is_empty())
+                    .map(|text| Part::text(text).at(event.at("/summary")));
+                let ids = event.value["forgotten_event_ids"].as_array();
+                let ids: Vec<&str> = ids
+                    .into_iter()
+                    .flatten()
+                    .filter_map(Value::as_str)
+                    .collect();
+                self.condensation(event, summary, |id| ids.contains(&id));
+            }
+            "ConversationStateUpdateEvent" => {
+                let by_agent = event.value.pointer("/value/usage_to_metrics");
+                let by_agent =
+                    by_agent.or_else(|| event.value.pointer("/value/stats/usage_to_metrics"));
+                for metrics in by_agent.and_then(Value::as_object).into_iter().flatten() {
+                    self.note_usages(metrics.1);
+                }
+            }
+            kind if SILENT.contains(&kind) => {}
+            kind => self.unknown(kind, event),
+        }
+    }
+
+    fn system(&mut self, event: &Event) {
+        for key in ["system_prompt", "dynamic_context"] {
+            let text = value::text(&event.value[key], "text").unwrap_or_default();
+            self.frame(SegmentKind::System, text);
+        }
+        let tools = &event.value["tools"];
+        if tools.as_array().is_some_and(|tools| !tools.is_empty()) {
+            self.frame(SegmentKind::Tools, tools.to_string());
+        }
+    }
+
+    fn message(&mut self, event: &Event) {
+        let message = &event.value["llm_message"];
+        let mut parts = content(event, &message["content"], "/llm_message/content");
+        let by_agent = event.text("source") == Some("agent")
+            || value::text(message, "role") == Some("assistant");
+        if by_agent {
+            let (index, _) = self.answer(event, event.text("llm_response_id"));
+            let mut all = thought(event, message, "/llm_message");
+            all.append(&mut parts);
+            self.extend(index, event, all);
+            self.running = false;
+            return;
+        }
+        parts.extend(extended(event));
+        match event.text("source") {
+            Some("user") | None => self.prompt(event, parts),
+            Some(_) => self.told(event, parts),
+        }
+    }
+
+    fn call(&mut self, event: &Event) {
+        let (index, opened) = self.answer(event, event.text("llm_response_id"));
+        let mut parts = Vec::new();
+        if opened {
+            parts.extend(thought(event, &event.value, ""));
+        }
+        parts.extend(content(event, &event.value["thought"], "/thought"));
+        let raw = &event.value["tool_call"];
+        // The first versions keep the call as the chat API writes it.
+        let (called, at) = match raw.get("function") {
+            Some(function) => (function, "/tool_call/function/arguments"),
+            None => (raw, "/tool_call/arguments"),
+        };
+        let id = event
+            .text("tool_call_id")
+            .or_else(|| value::text(raw, "id"))
+            .unwrap_or_default();
+        let name = value::text(called, "name").or(event.text("tool_name"));
+        let (arguments, at) = match called.get("arguments") {
+            Some(arguments) => (value::shown(arguments), at),
+            None => (event.value["action"].to_string(), "/action"),
+        };
+        let call = Part::call(self.calls.call(id), name.unwrap_or_default(), arguments);
+        parts.push(call.at(event.at(at)));
+        self.extend(index, event, parts);
+        self.running = event.text("tool_name") != Some("finish");
+    }
+
+    fn observed(&mut self, event: &Event, error: bool, part: Part) {
+        let status = match error {
+            true => ResultStatus::Error,
+            false => ResultStatus::Completed,
+        };
+        match event.text("tool_call_id") {
+            Some(id) => {
+                let call = self.calls.result(id);
+                self.result(event, call, status, part);
+            }
+            None => self.told(event, vec![part]),
+        }
+    }
+
+    fn failed(&mut self, event: &Event, key: &str) {
+        let text = event.text(key).unwrap_or_default();
+        let part = Part::text(text).at(event.at(&format!("/{key}")));
+        self.observed(event, true, part);
+    }
+}
+
+/// Reasoning that a message or an action carries: signed blocks, or a plain text.
+fn thought(event: &Event, holder: &Value, at: &str) -> Vec<Part> {
+    let blocks = holder["thinking_blocks"].as_array().into_iter().flatten();
+    let mut parts: Vec<Part> = blocks
+        .enumerate()
+        .map(|(index, block)| {
+            let pointer = match block.get("thinking") {
+                Some(_) => format!("{at}/thinking_blocks/{index}/thinking"),
+                None => format!("{at}/thinking_blocks/{index}"),
+            };
+            Part::new(PartKind::Reasoning {
+                text: value::string(block, "thinking").unwrap_or_default(),
+                opaque: value::string(block, "signature").or_else(|| value::string(block, "data")),
+            })
+            .at(event.at(&pointer))
+        })
+        .collect();
+    let plain = value::text(holder, "reasoning_content").filter(|text| !text.is_empty());
+    if let (true, Some(text)) = (parts.is_empty(), plain) {
+        let reasoning = Part::new(PartKind::Reasoning {
+            text: text.to_owned(),
+            opaque: None,
+        });
+        parts.push(reasoning.at(event.at(&format!("{at}/reasoning_content"))));
+    }
+    parts
+}
+
+/// The parts of a content: a text, or blocks of texts and images.
+fn content(event: &Event, raw: &Value, at: &str) -> Vec<Part> {
+    let blocks = match raw {
+        Value::Array(blocks) => blocks,
+        Value::String(text) if !text.is_empty() => return vec![Part::text(text).at(event.at(at))],
+        _ => return Vec::new(),
+    };
+    let mut parts = Vec::new();
+    for (index, block) in blocks.iter().enumerate() {
+        if let Some(text) = value::text(block, "text").filter(|text| !text.is_empty()) {
+            parts.push(Part::text(text).at(event.at(&format!("{at}/{index}/text"))));
+        }
+        let urls = block["image_urls"].as_array().into_iter().flatten();
+        for (number, url) in urls.enumerate() {
+            let media = Media {
+                mime: "image/*".to_owned(),
+                url: value::shown(url),
+                ..Media::default()
+            };
+            let pointer = event.at(&format!("{at}/{index}/image_urls/{number}"));
+            parts.push(Part::new(PartKind::File(media)).at(pointer));
+        }
+    }
+    parts
+}
+
+/// What the agent's context adds to a message.
+fn extended(event: &Event) -> Vec<Part> {
+    let mut parts = content(event, &event.value["extended_content"], "/extended_content");
+    for part in &mut parts {
+        if let PartKind::Text { synthetic, .. } = &mut part.kind {
+            *synthetic = true;
+        }
+    }
+    parts
+}
+
+/// The text of an observation, with what the agent's context adds to it.
+fn observed(event: &Event) -> Part {
+    let observation = &event.value["observation"];
+    let content = chat::content(&observation["content"]);
+    let extended = extended(event);
+    let (mut text, at) = match value::text(observation, "output") {
+        Some(output) if content.text.is_empty() => (output.to_owned(), "/output".to_owned()),
+        _ => (content.text, content.pointer),
+    };
+    if extended.is_empty() {
+        return Part::text(text).at(event.at(&format!("/observation{at}")));
+    }
+    for extra in extended {
+        text.push('\n');
+        text.push_str(&extra.shown());
+    }
+    Part::text(text).at(event.at("/observation"))
+}

@@ -1,0 +1,45 @@
+//! `pi`: the JSON lines that the coding agent pi keeps in `~/.pi/agent/sessions`.
+//!
+//! A line is an entry: a message, a compaction, a change of model, or something of an extension. From
+//! version 2 of the format on, entries have `id` and `parentId` and form a tree whose newest leaf is
+//! the conversation; before, the order of the lines is the order of events. [`line`] parses the
+//! entries and finds that path, [`import`] turns them into messages, [`write`] patches the lines.
+//! `docs/pi.md` has the mapping.
+
+mod generate;
+mod import;
+mod line;
+mod write;
+
+use crate::raw::peek;
+use crate::table::Format;
+
+pub(crate) const FORMAT: Format = Format {
+    id: ID,
+    title: "pi session (JSON lines of ~/.pi/agent/sessions)",
+    detect,
+    read: import::read,
+    write: Some(write::write),
+};
+
+const ID: &str = "pi";
+
+/// The header is the first line of every file; a file cut off at the front still has entries whose
+/// messages carry pi's names for roles and usage.
+fn detect(text: &str) -> u8 {
+    let mut score = 0;
+    for line in text.lines().take(5).filter(|line| line.starts_with('{')) {
+        let opening = peek(line);
+        if opening.is("/type", "session") && opening.has("/id") && opening.has("/cwd") {
+            return 100;
+        }
+        if opening.is("/type", "message")
+            && (opening.is("/message/role", "toolResult")
+                || opening.has("/message/usage/cacheRead")
+                || opening.has("/message/stopReason"))
+        {
+            score = 85;
+        }
+    }
+    score
+}
