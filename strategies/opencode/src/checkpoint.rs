@@ -9,132 +9,27 @@
 //! nothing. A stored history may still hold such stubs, and the view filter reads them as each version
 //! did.
 
+mod config;
 mod entries;
 
-use crate::boundary::{Completes, Seen, filter_compacted};
+pub use config::{CheckpointConfig, Continue};
+
+use crate::boundary::{Seen, filter_compacted};
 use crate::render::{Rendering, Version, to_model_messages};
 use crate::request::Cuts;
 use crate::stored::{self, StoredMessage};
 use crate::tail;
-use crate::window::{OUTPUT_TOKEN_MAX, WindowRule};
+use crate::window::WindowRule;
 use entries::NewEntries;
 use foldback_core::Role;
 use foldback_core::log::Message;
 use foldback_core::moment::Moment;
 use foldback_core::outcome::Why;
 use foldback_core::plan::Layout;
-use foldback_core::registry::{Invalid, StageConfig};
 use foldback_core::stage::{Arrangement, Filter, Proposal, Scene, Summary, SummaryRequest};
 use foldback_core::view::{Place, Pos};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::sync::Arc;
-
-/// Whether the model is told to go on after a compaction.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Continue {
-    /// Never.
-    Never,
-    /// After every compaction that nobody asked for, even if the model had ended its answer.
-    #[default]
-    Auto,
-    /// After such a compaction, if the model was in the middle of something.
-    Unfinished,
-}
-
-/// Configuration of [`Checkpoint`]. The default is January 2026.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
-pub struct CheckpointConfig {
-    /// Which summaries make a checkpoint of the marker that they answer.
-    pub completes: Completes,
-    /// Whether the request leaves out earlier checkpoints and gives the last summary apart from the messages.
-    pub anchored: bool,
-    /// Whether the request replaces files by their description and leaves out the media of tool results.
-    pub strip_media: bool,
-    /// Longest tool output in the request, in UTF-16 units; 0: whole.
-    pub tool_output_max: usize,
-    /// Turns that may be kept word for word; 0: none.
-    pub tail_turns: usize,
-    /// Tokens that the kept turns may have; unset: a quarter of the usable window, within the two limits below.
-    pub preserve_recent_tokens: Option<u64>,
-    /// Least tokens that the kept turns may have, where that is worked out.
-    pub tail_minimum: u64,
-    /// Most tokens that the kept turns may have, where that is worked out.
-    pub tail_maximum: u64,
-    /// Cap of the model's output limit, for the usable window.
-    pub output_token_max: u64,
-    /// Reserve below the input limit in tokens, for the usable window; unset: 20,000, or the output limit where that is smaller.
-    pub reserved: Option<u64>,
-    /// Whether the last prompt is put behind the summary again when the provider refused the request.
-    pub replay_on_overflow: bool,
-    /// Whether the model is told to go on.
-    #[serde(rename = "continue")]
-    pub continues: Continue,
-    /// What it is told.
-    pub continue_text: String,
-    /// What the marker shows.
-    pub marker_text: String,
-    /// Largest acceptable summary in tokens.
-    pub summary_budget: u64,
-}
-
-impl Default for CheckpointConfig {
-    fn default() -> Self {
-        Self {
-            completes: Completes::Finished,
-            anchored: false,
-            strip_media: false,
-            tool_output_max: 0,
-            tail_turns: 0,
-            preserve_recent_tokens: None,
-            tail_minimum: 2_000,
-            tail_maximum: 8_000,
-            output_token_max: OUTPUT_TOKEN_MAX,
-            reserved: None,
-            replay_on_overflow: false,
-            continues: Continue::Auto,
-            continue_text: "Continue if you have next steps".to_owned(),
-            marker_text: "What did we do so far?".to_owned(),
-            summary_budget: 4_096,
-        }
-    }
-}
-
-impl StageConfig<dyn Filter> for CheckpointConfig {
-    fn build(self) -> Result<Arc<dyn Filter>, Invalid> {
-        if self.summary_budget == 0 {
-            return Err(Invalid::new(
-                "summary_budget",
-                "must be at least 1: no summary would fit",
-            ));
-        }
-        if self.tail_minimum > self.tail_maximum {
-            return Err(Invalid::new(
-                "tail_minimum",
-                format!("is above tail_maximum ({})", self.tail_maximum),
-            ));
-        }
-        if self.output_token_max == 0 {
-            return Err(Invalid::new("output_token_max", "must be at least 1"));
-        }
-        if self.tail_turns > 0 && self.completes != Completes::Succeeded {
-            return Err(Invalid::new(
-                "tail_turns",
-                "keeps a tail, which only `completes = \"succeeded\"` puts into the view",
-            ));
-        }
-        if self.tail_turns > 0 && !self.anchored {
-            return Err(Invalid::new(
-                "tail_turns",
-                "keeps a tail, which only `anchored = true` leaves out of the request",
-            ));
-        }
-        Ok(Arc::new(Checkpoint(self)))
-    }
-}
 
 /// The filter.
 #[derive(Clone, Debug)]

@@ -37,9 +37,8 @@ impl Cuts {
                     result.media.clear();
                 }
                 if let (ResultStatus::Completed, Some(limit)) = (result.status, self.max_output) {
-                    let cut = truncated(&result.text, limit);
-                    if cut != result.text {
-                        result.text = cut;
+                    if result.text.encode_utf16().count() > limit {
+                        result.text = truncated(&result.text, limit);
                         result.structured = None;
                     }
                 }

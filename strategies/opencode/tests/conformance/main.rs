@@ -12,6 +12,7 @@ mod properties;
 mod prune;
 mod recorded;
 mod rendering;
+mod request;
 mod support;
 mod tail;
 mod usage;
