@@ -1,0 +1,77 @@
+//! Plan and commit on a log that is counted already: the first compaction of an oversized session.
+//!
+//! The pruners propose thousands of edits at once here; the filters get a summary that costs nothing,
+//! so what is left is finding the fold, asking for the summary, planning, checking and committing.
+
+use criterion::{BatchSize, BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
+use foldback_benches::driving::{LIMITS, at, counted, preset, with_fixed_summary};
+use foldback_benches::shape;
+use foldback_core::moment::Moment;
+use std::sync::Arc;
+
+/// A strategy, the moment at which it folds, and the name of the bench.
+const FOLDS: [(&str, &str, Moment); 5] = [
+    ("prune-tunacode", "tunacode", Moment::TurnStart),
+    ("prune-opencode", "opencode", Moment::TurnEnd),
+    ("fold-opencode", "opencode", Moment::Manual),
+    ("fold-opencode-1.17", "opencode-1.17", Moment::Manual),
+    ("fold-window", "window", Moment::CallStart),
+];
+
+fn plan_and_commit(c: &mut Criterion) {
+    let mut group = c.benchmark_group("plan-and-commit");
+    for (name, of, moment) in FOLDS {
+        let strategy = Arc::new(with_fixed_summary(preset(of)));
+        for turns in shape::TURNS {
+            let messages = shape::messages(turns);
+            let conversation = counted(&strategy, LIMITS, &messages);
+            let reports = at(&mut conversation.clone(), moment);
+            let changed = reports.iter().any(|report| report.outcome.changed());
+            if !changed && turns >= 1_000 {
+                panic!("{name} does nothing on {turns} turns: {reports:?}");
+            }
+            if !changed {
+                continue;
+            }
+            group.throughput(Throughput::Elements(messages.len() as u64));
+            group.bench_function(BenchmarkId::new(name, messages.len()), |b| {
+                b.iter_batched(
+                    || conversation.clone(),
+                    |mut conversation| {
+                        let reports = at(&mut conversation, moment);
+                        (conversation, reports)
+                    },
+                    BatchSize::LargeInput,
+                );
+            });
+        }
+    }
+    group.finish();
+}
+
+/// A thousand messages through the tiers, with the summaries that the preset asks for, nothing
+/// remembered from a fold before.
+fn tiered(c: &mut Criterion) {
+    let mut group = c.benchmark_group("tiered");
+    let mut messages = shape::messages(460);
+    messages.truncate(1_000);
+    group.sample_size(20);
+    group.bench_function(BenchmarkId::new("compact", messages.len()), |b| {
+        b.iter_batched(
+            || counted(&Arc::new(preset("tiered")), LIMITS, &messages),
+            |mut conversation| {
+                let reports = at(&mut conversation, Moment::Manual);
+                assert!(
+                    reports.iter().any(|report| report.fold.is_some()),
+                    "{reports:?}"
+                );
+                (conversation, reports)
+            },
+            BatchSize::LargeInput,
+        );
+    });
+    group.finish();
+}
+
+criterion_group!(benches, plan_and_commit, tiered);
+criterion_main!(benches);

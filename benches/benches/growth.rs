@@ -1,0 +1,96 @@
+//! What one append and one moment cost on logs of a thousand, ten thousand and a hundred thousand
+//! messages. Both are to stay flat: a log that is ten times as long costs the same per message.
+
+use criterion::{BenchmarkId, Criterion, criterion_group, criterion_main};
+use foldback_benches::driving::{at, counted, preset};
+use foldback_benches::shape;
+use foldback_core::Limits;
+use foldback_core::log::Message;
+use foldback_core::moment::Moment;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+const LENGTHS: [usize; 3] = [1_000, 10_000, 100_000];
+
+/// Appends between two looks at the clock. Each time the log starts at its length again.
+const CHUNK: usize = 1_000;
+
+/// A window in which nothing ever folds.
+const ROOMY: Limits = Limits {
+    context: 1_000_000_000,
+    input: 0,
+    output: 32_000,
+};
+
+/// A session of `length` messages, and a chunk of messages that come next.
+fn sessions() -> Vec<(Vec<Arc<Message>>, Vec<Arc<Message>>)> {
+    let turns = (LENGTHS[2] + CHUNK) / 22 * 10 + 20;
+    let all = shape::messages(turns);
+    LENGTHS
+        .iter()
+        .map(|length| {
+            (
+                all[..*length].to_vec(),
+                all[*length..*length + CHUNK].to_vec(),
+            )
+        })
+        .collect()
+}
+
+fn append(c: &mut Criterion) {
+    let mut group = c.benchmark_group("append");
+    group
+        .sample_size(10)
+        .warm_up_time(Duration::from_millis(50))
+        .measurement_time(Duration::from_millis(200));
+    let strategy = Arc::new(preset("window"));
+    for (log, next) in sessions() {
+        let conversation = counted(&strategy, ROOMY, &log);
+        group.bench_function(BenchmarkId::from_parameter(log.len()), |b| {
+            b.iter_custom(|appends| {
+                let mut spent = Duration::ZERO;
+                let mut left = appends as usize;
+                while left > 0 {
+                    let chunk = left.min(CHUNK);
+                    let messages = shape::uncounted(&next[..chunk]);
+                    let mut grown = conversation.clone();
+                    // The first append after a clone moves the log to make room for more.
+                    grown.append(Arc::clone(&next[0]));
+                    let start = Instant::now();
+                    for message in messages {
+                        grown.append(message);
+                    }
+                    spent += start.elapsed();
+                    left -= chunk;
+                }
+                spent
+            });
+        });
+    }
+    group.finish();
+}
+
+/// A moment with nothing to do: the policy says that there is room, or the pruner finds everything
+/// cleared that it would clear.
+fn moment(c: &mut Criterion) {
+    let mut group = c.benchmark_group("idle-moment");
+    let sessions = sessions();
+    for (name, moment) in [
+        ("window", Moment::CallStart),
+        ("opencode", Moment::TurnEnd),
+        ("tunacode", Moment::TurnStart),
+    ] {
+        let strategy = Arc::new(preset(name));
+        for (log, _) in &sessions {
+            let mut conversation = counted(&strategy, ROOMY, log);
+            at(&mut conversation, moment);
+            group.bench_function(BenchmarkId::new(name, log.len()), |b| {
+                b.iter(|| at(&mut conversation, moment));
+            });
+        }
+    }
+    group.finish();
+}
+
+criterion_group!(benches, append, moment);
+criterion_main!(benches);
