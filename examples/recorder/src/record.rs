@@ -113,11 +113,8 @@ pub fn run<'a>(
     let mut turns = Vec::new();
     for turn in &script.turns {
         if !turns.is_empty() {
-            clock += turn
-                .pause
-                .map_or_else(|| seed.between(25, 150), |seconds| seconds)
-                * 1000
-                + seed.between(0, 999);
+            clock +=
+                turn.pause.unwrap_or_else(|| seed.between(25, 150)) * 1000 + seed.between(0, 999);
         }
         let at = clock;
         context += PER_MESSAGE + tokens::count(&turn.text);
