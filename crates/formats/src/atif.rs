@@ -1,0 +1,43 @@
+//! `atif`: the Agent Trajectory Interchange Format of Harbor (RFC 0001), versions 1.4 to 1.7, one JSON
+//! document `{schema_version, agent, steps: […]}`.
+//!
+//! A step is one turn of user, harness or agent, with the results of the agent's tools in it; a record is
+//! a step. A compaction is a system step with `extra.context_management`, and the steps before it stay:
+//! the file is a log, not what is sent. Writing keeps it so (`write`): what a strategy folded stands in
+//! further system steps. Embedded trajectories of subagents are sessions of their own.
+//! `docs/atif.md` has the mapping.
+
+mod generate;
+mod read;
+mod step;
+mod write;
+
+use crate::raw::peek;
+use crate::table::Format;
+
+pub(crate) const FORMAT: Format = Format {
+    id: "atif",
+    title: "ATIF: agent trajectories as Harbor and others exchange them, versions 1.4 to 1.7",
+    detect,
+    read: read::read,
+    write: Some(write::write),
+};
+
+/// The version that is written.
+const VERSION: &str = "ATIF-v1.7";
+/// The value of `context_management.boundary` for edits that leave every step where it is. ATIF lets
+/// producers add values of their own.
+const IN_PLACE: &str = "in-place";
+
+fn detect(text: &str) -> u8 {
+    let opening = peek(text);
+    let named = opening
+        .values("/schema_version")
+        .any(|version| version.starts_with("ATIF"));
+    let steps = opening.has("/steps/*/source") && opening.has("/steps/*/message");
+    match (named, steps) {
+        (true, _) => 99,
+        (false, true) if opening.has("/schema_version") || opening.has("/steps/*/step_id") => 92,
+        _ => 0,
+    }
+}

@@ -1,0 +1,322 @@
+//! Steps made from canonical messages.
+
+use super::IN_PLACE;
+use crate::bodies::text_of;
+use crate::time::format_rfc3339;
+use foldback_core::log::{EntryKind, Message, Origin, Part, PartKind, ResultStatus, Role, Usage};
+use foldback_core::view::{EditKind, PartEdit, PartPos, Shown};
+use serde_json::{Map, Value, json};
+use std::collections::{BTreeMap, HashMap};
+
+/// A step of the file to be written: one of the source, or a new one.
+pub(super) enum Piece {
+    Record(u32),
+    New(Value),
+}
+
+/// Steps in the order in which they are written.
+#[derive(Default)]
+pub(super) struct Steps {
+    pub(super) pieces: Vec<Piece>,
+    /// Where parts of stored messages stand: which piece, and the pointer into the step.
+    places: HashMap<PartPos, (usize, String)>,
+    /// Which new step holds a call.
+    callers: HashMap<String, usize>,
+    losses: BTreeMap<&'static str, usize>,
+}
+
+impl Steps {
+    /// Notes that a part was read from a step of the source that is written again.
+    pub(super) fn place(&mut self, at: PartPos, pointer: &str) {
+        let piece = self.pieces.len().saturating_sub(1);
+        self.places.insert(at, (piece, pointer.to_owned()));
+    }
+
+    /// What could not be expressed, one line each.
+    pub(super) fn losses(&self) -> impl Iterator<Item = String> {
+        self.losses
+            .iter()
+            .map(|(what, count)| format!("{count} {what}"))
+    }
+
+    /// Adds a message of the history that stands at `item` in it.
+    pub(super) fn message(&mut self, item: usize, message: &Message) {
+        match (message.origin, message.role) {
+            (Origin::Entry(EntryKind::Marker), _) => {
+                self.lose("request(s) to compact; the compaction itself is a step");
+            }
+            (Origin::Entry(EntryKind::Summary), _) => {
+                let results = vec![result_of(message, None)];
+                self.compaction(results, message.at);
+            }
+            (Origin::Entry(_), _) => {
+                let mut step = step("system", message);
+                step.insert("message".to_owned(), message.shown_text().into());
+                let managed = json!({"type": "compaction", "boundary": "append"});
+                step.insert("extra".to_owned(), json!({ "context_management": managed }));
+                self.push(step);
+            }
+            (Origin::Log, Role::Assistant) => self.agent(item, message),
+            (Origin::Log, Role::Tool) => self.result(item, message),
+            (Origin::Log, Role::System) => self.said(item, message, "system"),
+            (Origin::Log, Role::User) => self.said(item, message, "user"),
+        }
+    }
+
+    fn push(&mut self, step: Map<String, Value>) {
+        self.pieces.push(Piece::New(Value::Object(step)));
+    }
+
+    fn lose(&mut self, what: &'static str) {
+        *self.losses.entry(what).or_default() += 1;
+    }
+
+    fn said(&mut self, item: usize, message: &Message, source: &str) {
+        let mut out = step(source, message);
+        if let [part] = message.parts.as_slice()
+            && !matches!(part.kind, PartKind::File(_))
+        {
+            out.insert("message".to_owned(), text_of(part).into());
+            self.push(out);
+            self.place(PartPos { item, part: 0 }, "/message");
+            return;
+        }
+        let mut content = Vec::new();
+        for part in &message.parts {
+            content.push(match &part.kind {
+                PartKind::File(media) if media.mime.starts_with("image/") => json!({
+                    "type": "image",
+                    "source": {"media_type": media.mime, "path": media.url},
+                }),
+                PartKind::File(_) => {
+                    self.lose("file(s) that are no images, kept by name alone");
+                    json!({"type": "text", "text": text_of(part)})
+                }
+                _ => json!({"type": "text", "text": text_of(part)}),
+            });
+        }
+        let content = if content.is_empty() {
+            "".into()
+        } else {
+            Value::Array(content)
+        };
+        out.insert("message".to_owned(), content);
+        self.push(out);
+        for part in 0..message.parts.len() {
+            self.place(PartPos { item, part }, &format!("/message/{part}/text"));
+        }
+    }
+
+    fn agent(&mut self, item: usize, message: &Message) {
+        let (mut said, mut reasoning, mut calls) = (Vec::new(), Vec::new(), Vec::new());
+        let mut places = Vec::new();
+        for (index, part) in message.parts.iter().enumerate() {
+            let pointer = match &part.kind {
+                PartKind::Call(call) => {
+                    let arguments = match call.arguments_value() {
+                        arguments @ Value::Object(_) => arguments,
+                        other => {
+                            self.lose("call(s) with arguments that are no object, kept as `input`");
+                            json!({ "input": other })
+                        }
+                    };
+                    calls.push(json!({
+                        "tool_call_id": call.call_id,
+                        "function_name": call.tool,
+                        "arguments": arguments,
+                    }));
+                    format!("/tool_calls/{}/arguments", calls.len() - 1)
+                }
+                PartKind::Reasoning { text, opaque } => {
+                    if opaque.is_some() {
+                        self.lose("signature(s) of reasoning");
+                    }
+                    reasoning.push(text.as_str());
+                    "/reasoning_content".to_owned()
+                }
+                _ => {
+                    said.push(text_of(part));
+                    "/message".to_owned()
+                }
+            };
+            places.push((PartPos { item, part: index }, pointer));
+        }
+        let mut out = step("agent", message);
+        let answer = message.answer.as_ref();
+        if let Some(model) = answer.and_then(|answer| answer.model.as_deref()) {
+            out.insert("model_name".to_owned(), model.into());
+        }
+        out.insert("message".to_owned(), said.join("\n").into());
+        if reasoning.iter().any(|text| !text.is_empty()) {
+            out.insert("reasoning_content".to_owned(), reasoning.join("\n").into());
+        }
+        for call in message.call_ids() {
+            self.callers.insert(call.to_owned(), self.pieces.len());
+        }
+        if !calls.is_empty() {
+            out.insert("tool_calls".to_owned(), calls.into());
+        }
+        match answer {
+            None => {
+                out.insert("llm_call_count".to_owned(), 0.into());
+            }
+            Some(answer) => {
+                if let Some(usage) = &answer.usage {
+                    out.insert("metrics".to_owned(), metrics(usage));
+                }
+            }
+        }
+        self.push(out);
+        for (at, pointer) in places {
+            self.place(at, &pointer);
+        }
+    }
+
+    /// Puts a result into the step of its call.
+    fn result(&mut self, item: usize, message: &Message) {
+        let part = message.parts.iter().find_map(Part::as_result);
+        let call = part.map(|result| result.call_id.as_str());
+        if part.is_some_and(|result| !result.media.is_empty()) {
+            self.lose("result(s) that came with files, kept as text");
+        }
+        let caller = call.and_then(|call| self.callers.get(call).copied());
+        let piece = match caller {
+            Some(piece) => piece,
+            None => {
+                self.lose("result(s) without a call, kept in a step of the system");
+                let mut out = step("system", message);
+                out.insert("message".to_owned(), "".into());
+                self.push(out);
+                self.pieces.len() - 1
+            }
+        };
+        if let Some(Piece::New(step)) = self.pieces.get_mut(piece) {
+            let results = &mut step["observation"]["results"];
+            if !results.is_array() {
+                *results = json!([]);
+            }
+            if let Value::Array(results) = results {
+                let pointer = format!("/observation/results/{}/content", results.len());
+                results.push(result_of(message, call.filter(|_| caller.is_some())));
+                self.places
+                    .insert(PartPos { item, part: 0 }, (piece, pointer));
+            }
+        }
+    }
+
+    /// A compaction that leaves `shown` of all that stands before it.
+    pub(super) fn replace(&mut self, shown: &[Shown<'_>]) {
+        let results = shown
+            .iter()
+            .map(|shown| result_of(&shown.to_message(), None))
+            .collect();
+        let at = shown.iter().filter_map(|shown| shown.message.at).max();
+        self.compaction(results, at);
+    }
+
+    fn compaction(&mut self, results: Vec<Value>, at: Option<i64>) {
+        let mut out = Map::new();
+        out.insert("step_id".to_owned(), 0.into());
+        if let Some(at) = at {
+            out.insert("timestamp".to_owned(), format_rfc3339(at).into());
+        }
+        out.insert("source".to_owned(), "system".into());
+        out.insert("message".to_owned(), "Context compaction performed".into());
+        out.insert("observation".to_owned(), json!({ "results": results }));
+        let managed = json!({"type": "compaction", "boundary": "replace"});
+        out.insert("extra".to_owned(), json!({ "context_management": managed }));
+        self.push(out);
+    }
+
+    /// A step that tells which parts show something else than they hold. Call after
+    /// [`Steps::number`]: the edits name steps by number, and no step is counted after this one.
+    pub(super) fn prune(&mut self, edits: &[(PartPos, &PartEdit)]) {
+        let mut listed = Vec::new();
+        for (at, edit) in edits {
+            let Some((piece, pointer)) = self.places.get(at) else {
+                continue;
+            };
+            let kind = match edit.kind {
+                EditKind::Clear => "clear",
+                EditKind::Truncate => "truncate",
+            };
+            listed.push(json!({
+                "step_id": piece + 1,
+                "pointer": pointer,
+                "kind": kind,
+                "text": edit.text,
+                "at": edit.at,
+            }));
+        }
+        if listed.len() < edits.len() {
+            let what = "edit(s) of parts that have no place in a step";
+            *self.losses.entry(what).or_default() += edits.len() - listed.len();
+        }
+        if !listed.is_empty() {
+            let message = format!("{} part(s) of the context cleared or cut", listed.len());
+            let managed = json!({"type": "pruning", "boundary": IN_PLACE, "edits": listed});
+            self.pieces.push(Piece::New(json!({
+                "step_id": self.pieces.len() + 1,
+                "source": "system",
+                "message": message,
+                "extra": {"context_management": managed},
+            })));
+        }
+    }
+
+    /// Numbers the new steps by their place, from 1.
+    pub(super) fn number(&mut self) {
+        for (index, piece) in self.pieces.iter_mut().enumerate() {
+            if let Piece::New(step) = piece {
+                step["step_id"] = json!(index + 1);
+            }
+        }
+    }
+}
+
+fn step(source: &str, message: &Message) -> Map<String, Value> {
+    let mut out = Map::new();
+    out.insert("step_id".to_owned(), 0.into());
+    if let Some(at) = message.at {
+        out.insert("timestamp".to_owned(), format_rfc3339(at).into());
+    }
+    out.insert("source".to_owned(), source.into());
+    out
+}
+
+/// A message as one result of an observation; `call` is the call of the same step that it answers.
+fn result_of(message: &Message, call: Option<&str>) -> Value {
+    let mut out = Map::new();
+    if let Some(call) = call {
+        out.insert("source_call_id".to_owned(), call.into());
+    }
+    out.insert("content".to_owned(), message.shown_text().into());
+    let status = message.parts.iter().find_map(Part::as_result);
+    let failed = status.is_some_and(|result| result.status == ResultStatus::Error);
+    match call {
+        Some(_) if failed => {
+            out.insert("extra".to_owned(), json!({"status": "error"}));
+        }
+        Some(_) => {}
+        None => {
+            out.insert("extra".to_owned(), json!({"role": message.role.as_str()}));
+        }
+    }
+    Value::Object(out)
+}
+
+fn metrics(usage: &Usage) -> Value {
+    let mut out = json!({
+        "prompt_tokens": usage.input_total(),
+        "completion_tokens": usage.output + usage.reasoning,
+        "cached_tokens": usage.cache_read,
+    });
+    let further = [
+        ("cache_creation_input_tokens", usage.cache_write),
+        ("reasoning_tokens", usage.reasoning),
+    ];
+    for (name, count) in further.into_iter().filter(|(_, count)| *count > 0) {
+        out["extra"][name] = count.into();
+    }
+    out
+}

@@ -1,0 +1,377 @@
+//! From a trajectory to the canonical form.
+
+use super::FORMAT;
+use super::step::{self, Source};
+use crate::ids::{Calls, Ids};
+use crate::session::{Boundary, Cleared, Recorded, Shape};
+use crate::{ReadError, Session, answers, pairing, raw, session, value};
+use foldback_core::SegmentKind;
+use foldback_core::log::{EntryKind, Message, Origin, Part, PartKind, Role};
+use foldback_core::view::PartPos;
+use serde_json::Value;
+use std::sync::Arc;
+
+/// Reads a document: the trajectory, then those of its subagents, each a session.
+pub(super) fn read(text: &str) -> Result<Vec<Session>, ReadError> {
+    let mut sessions = Vec::new();
+    let mut ids = Ids::default();
+    trajectory(text, &value::document(text)?, &mut ids, &mut sessions)?;
+    Ok(sessions)
+}
+
+fn trajectory(
+    text: &str,
+    root: &Value,
+    ids: &mut Ids,
+    sessions: &mut Vec<Session>,
+) -> Result<(), ReadError> {
+    let Some(steps) = root.get("steps").and_then(Value::as_array) else {
+        return Err(value::malformed(
+            "/steps",
+            "a trajectory has its list of steps here",
+        ));
+    };
+    let source = session::Source {
+        text: text.into(),
+        shape: Shape::Document,
+        records: raw::elements(text, "/steps")
+            .map_err(|error| value::malformed("/steps", error.to_string()))?,
+    };
+    // Trajectories of one run may share its session id.
+    let keys = match sessions.is_empty() {
+        true => ["session_id", "trajectory_id"],
+        false => ["trajectory_id", "session_id"],
+    };
+    let id = keys
+        .iter()
+        .find_map(|key| value::string(root, key))
+        .unwrap_or_else(|| value::content_id(text));
+    let mut reader = Reader {
+        session: Session::new(ids.unique(&id), FORMAT.id, source),
+        messages: Vec::new(),
+        ids: Ids::default(),
+        calls: Calls::default(),
+        model: root
+            .pointer("/agent/model_name")
+            .and_then(Value::as_str)
+            .map(str::to_owned),
+        has_own: false,
+        in_loop: false,
+        handing_over: false,
+        pruned: Vec::new(),
+    };
+    if let Some(tools) = root
+        .pointer("/agent/tool_definitions")
+        .filter(|tools| tools.as_array().is_some_and(|tools| !tools.is_empty()))
+    {
+        let frame = &mut reader.session.frame;
+        frame.push_text(SegmentKind::Tools, tools.to_string());
+    }
+    for (record, step) in (0u32..).zip(steps) {
+        reader.step(record, step);
+    }
+    sessions.push(reader.finish(steps));
+
+    let embedded = root.get("subagent_trajectories").and_then(Value::as_array);
+    let ranges = raw::elements(text, "/subagent_trajectories").unwrap_or_default();
+    for (index, (range, root)) in ranges
+        .into_iter()
+        .zip(embedded.into_iter().flatten())
+        .enumerate()
+    {
+        if let Err(error) = trajectory(&text[range], root, ids, sessions)
+            && let Some(first) = sessions.first_mut()
+        {
+            let place = format!("/subagent_trajectories/{index}");
+            first.warn("damaged-line", place, format!("{error}; left out"));
+        }
+    }
+    Ok(())
+}
+
+struct Reader {
+    session: Session,
+    messages: Vec<Message>,
+    ids: Ids,
+    calls: Calls,
+    /// The agent's model.
+    model: Option<String>,
+    /// Whether a step was read that is not copied from another trajectory.
+    has_own: bool,
+    /// Whether the latest step of the agent called tools.
+    in_loop: bool,
+    /// A compaction came while the agent was working, and its summary was not in it.
+    handing_over: bool,
+    /// Edits that a compaction made in place: step, pointer, time.
+    pruned: Vec<(u64, String, i64)>,
+}
+
+impl Reader {
+    fn step(&mut self, record: u32, step: &Value) {
+        if !step.is_object() {
+            self.session.warn(
+                "damaged-line",
+                format!("/steps/{record}"),
+                "a step needs to be an object; left out",
+            );
+            return;
+        }
+        let (source, stated) = step::source(step);
+        if !stated {
+            self.session.warn(
+                "unknown-source",
+                format!("/steps/{record}/source"),
+                format!("neither user, system nor agent; read as a step of the {source:?}"),
+            );
+        }
+        let copied = value::flag(step, "is_copied_context");
+        if copied && self.has_own {
+            return;
+        }
+        self.has_own |= !copied;
+        match step.pointer("/extra/context_management") {
+            Some(managed) if managed.is_object() => self.managed(record, step, managed),
+            _ if source == Source::System && step::is_summarization(step) => {
+                self.compaction(record, step, &Value::Null);
+            }
+            _ => match source {
+                Source::System => self.system(record, step),
+                Source::User => self.user(record, step),
+                Source::Agent => self.agent(record, step, copied),
+            },
+        }
+    }
+
+    /// A change of the context that a system step tells of.
+    fn managed(&mut self, record: u32, step: &Value, managed: &Value) {
+        let kind = value::text(managed, "type").unwrap_or_default();
+        let boundary = value::text(managed, "boundary").unwrap_or_default();
+        match (kind, boundary) {
+            ("pruning", super::IN_PLACE) => {
+                let edits = managed.get("edits").and_then(Value::as_array);
+                for edit in edits.into_iter().flatten() {
+                    if value::text(edit, "kind") == Some("clear")
+                        && let Some(pointer) = value::string(edit, "pointer")
+                    {
+                        let time = value::millis(edit, "/at").unwrap_or(0);
+                        let step = value::count(edit, "/step_id");
+                        self.pruned.push((step, pointer, time));
+                    }
+                }
+            }
+            ("injection", _) => self.system(record, step),
+            (_, "append") => {
+                let mut parts = step::content(&step["message"], "/message");
+                mark_synthetic(&mut parts);
+                let message = self.push(record, step, Role::User, parts);
+                message.origin = Origin::Entry(EntryKind::Continue);
+            }
+            _ => self.compaction(record, step, managed),
+        }
+    }
+
+    /// A compaction: everything before it is replaced by what its observation holds, or by the step of
+    /// the user that follows it.
+    fn compaction(&mut self, record: u32, step: &Value, managed: &Value) {
+        let mut parts = Vec::new();
+        for (index, result) in step::results(step).iter().enumerate() {
+            let pointer = format!("/observation/results/{index}/content");
+            parts.extend(step::content(&result["content"], &pointer));
+        }
+        mark_synthetic(&mut parts);
+        let has_summary = !parts.is_empty();
+        let original_kept = self.messages.iter().any(|message| !message.is_entry());
+        let tokens = |key: &str| managed.get(key).and_then(Value::as_u64);
+        let before = tokens("tokens_before").or_else(|| self.latest_tokens());
+        if has_summary {
+            let message = self.push(record, step, Role::User, parts);
+            message.origin = Origin::Entry(EntryKind::Summary);
+        }
+        self.handing_over = !has_summary && self.in_loop;
+        let kind = match value::text(managed, "type") {
+            Some("pruning") => "clear",
+            _ if has_summary || self.handing_over => "summary",
+            _ => "replace",
+        };
+        let trigger = value::text(managed, "trigger").unwrap_or("auto");
+        self.session.boundaries.push(Boundary {
+            before: self.messages.len(),
+            trigger: trigger.to_owned(),
+            kind: kind.to_owned(),
+            tokens_before: before,
+            tokens_after: tokens("tokens_after"),
+            original_kept,
+        });
+    }
+
+    fn latest_tokens(&self) -> Option<u64> {
+        let answers = self.messages.iter().rev();
+        answers
+            .filter_map(|message| message.answer.as_ref()?.usage)
+            .map(|usage| usage.input_total() + usage.output + usage.reasoning)
+            .next()
+    }
+
+    fn system(&mut self, record: u32, step: &Value) {
+        let mut parts = step::content(&step["message"], "/message");
+        let results = step::results(step);
+        if self.messages.is_empty() && results.is_empty() && parts.iter().all(is_text) {
+            for part in &parts {
+                let text = part.shown();
+                self.session.frame.push_text(SegmentKind::System, text);
+            }
+            return;
+        }
+        for (index, result) in results.iter().enumerate() {
+            let pointer = format!("/observation/results/{index}/content");
+            parts.extend(step::content(&result["content"], &pointer));
+        }
+        if !parts.is_empty() {
+            self.push(record, step, Role::System, parts);
+        }
+    }
+
+    fn user(&mut self, record: u32, step: &Value) {
+        let parts = step::content(&step["message"], "/message");
+        let summary = std::mem::take(&mut self.handing_over);
+        let message = self.push(record, step, Role::User, parts);
+        if summary {
+            message.origin = Origin::Entry(EntryKind::Summary);
+            mark_synthetic(&mut message.parts);
+            let after = self.messages.len();
+            if let Some(boundary) = self.session.boundaries.last_mut() {
+                boundary.before = after;
+            }
+        }
+        self.in_loop = false;
+    }
+
+    fn agent(&mut self, record: u32, step: &Value, copied: bool) {
+        self.handing_over = false;
+        let mut parts = Vec::new();
+        if let Some(text) = value::text(step, "reasoning_content").filter(|text| !text.is_empty()) {
+            let kind = PartKind::Reasoning {
+                text: text.to_owned(),
+                opaque: None,
+            };
+            parts.push(Part::new(kind).at("/reasoning_content"));
+        }
+        parts.extend(step::content(&step["message"], "/message"));
+        let calls = step.get("tool_calls").and_then(Value::as_array);
+        // As recorded and as it is called here: a result names its call by the former.
+        let mut open: Vec<(String, String)> = Vec::new();
+        for (index, call) in calls.into_iter().flatten().enumerate() {
+            let recorded = value::text(call, "tool_call_id").unwrap_or("call");
+            let id = self.calls.call(recorded);
+            open.push((recorded.to_owned(), id.clone()));
+            let name = value::text(call, "function_name").unwrap_or_default();
+            let arguments = call.get("arguments").map(value::shown).unwrap_or_default();
+            let pointer = format!("/tool_calls/{index}/arguments");
+            parts.push(Part::call(id, name, arguments).at(pointer));
+        }
+        self.in_loop = !open.is_empty();
+        let several = step.get("llm_call_count").and_then(Value::as_u64);
+        if several.is_some_and(|calls| calls > 1) && step.get("metrics").is_some() {
+            self.session.warn(
+                "usage-of-several-calls",
+                format!("/steps/{record}/metrics"),
+                "the step folds several calls and holds the sum of their usage; it is left out",
+            );
+        }
+        let answer = match copied {
+            true => None,
+            false => step::answer(step, self.model.as_deref()),
+        };
+        self.push(record, step, Role::Assistant, parts).answer = answer;
+        for (index, result) in step::results(step).iter().enumerate() {
+            self.result(record, step, index, result, &mut open);
+        }
+    }
+
+    /// A result answers the call that it names, or, as Terminus writes them, the next one of its step.
+    fn result(
+        &mut self,
+        record: u32,
+        step: &Value,
+        index: usize,
+        raw: &Value,
+        open: &mut Vec<(String, String)>,
+    ) {
+        let named = value::text(raw, "source_call_id");
+        let call = match named {
+            Some(named) => match open.iter().position(|(recorded, _)| recorded == named) {
+                Some(at) => Some(open.remove(at).1),
+                None => Some(self.calls.result(named)),
+            },
+            None if open.is_empty() => None,
+            None => Some(open.remove(0).1),
+        };
+        let Some(call) = call else {
+            // What the harness showed an agent without tools.
+            let pointer = format!("/observation/results/{index}/content");
+            let mut parts = step::content(&raw["content"], &pointer);
+            mark_synthetic(&mut parts);
+            if !parts.is_empty() {
+                self.push(record, step, Role::User, parts).mid_turn = true;
+            }
+            return;
+        };
+        let part = step::result(raw, index, call);
+        self.push(record, step, Role::Tool, vec![part]);
+    }
+
+    fn push(&mut self, record: u32, step: &Value, role: Role, parts: Vec<Part>) -> &mut Message {
+        let number = step.get("step_id").map_or(record.to_string(), value::shown);
+        let id = self.ids.unique(&format!("step-{number}"));
+        let index = self.messages.len();
+        self.messages.push(Message {
+            at: step::at(step),
+            record: Some(record),
+            ..Message::new(id, role, parts)
+        });
+        &mut self.messages[index]
+    }
+
+    fn finish(mut self, steps: &[Value]) -> Session {
+        answers::infer_finish(&mut self.messages);
+        self.session.model = answers::main_model(&self.messages).or(self.model.take());
+        for (number, pointer, time) in &self.pruned {
+            let found = self
+                .messages
+                .iter()
+                .enumerate()
+                .find_map(|(item, message)| {
+                    let step = steps.get(message.record? as usize)?;
+                    let part = message.parts.iter().position(|part| {
+                        part.as_result().is_some() && part.pointer.as_ref() == Some(pointer)
+                    })?;
+                    (value::count(step, "/step_id") == *number).then_some(PartPos { item, part })
+                });
+            let cleared = found.map(|at| Cleared { at, time: *time });
+            self.session.cleared.extend(cleared);
+        }
+        self.session.messages = self.messages.into_iter().map(Arc::new).collect();
+        self.session.recorded = Some(Recorded {
+            messages: steps.len(),
+            tool_calls: steps
+                .iter()
+                .filter_map(|step| step.get("tool_calls")?.as_array())
+                .map(Vec::len)
+                .sum(),
+        });
+        pairing::join(&mut self.session);
+        self.session
+    }
+}
+
+fn is_text(part: &Part) -> bool {
+    matches!(part.kind, PartKind::Text { .. })
+}
+
+fn mark_synthetic(parts: &mut [Part]) {
+    for part in parts {
+        if let PartKind::Text { synthetic, .. } = &mut part.kind {
+            *synthetic = true;
+        }
+    }
+}

@@ -1,0 +1,176 @@
+//! What is in one step.
+
+use crate::time::parse_rfc3339;
+use crate::value;
+use foldback_core::Part;
+use foldback_core::log::{Answer, Media, PartKind, ResultStatus, ToolResult, Usage};
+use serde_json::Value;
+
+/// Whose step it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Source {
+    System,
+    User,
+    Agent,
+}
+
+/// The source of a step, and whether it is stated. Where it is not, whatever only a model leaves tells
+/// an agent's step from others.
+pub(super) fn source(step: &Value) -> (Source, bool) {
+    const OF_AGENTS: [&str; 4] = ["tool_calls", "metrics", "reasoning_content", "model_name"];
+    match value::text(step, "source") {
+        Some("system") => (Source::System, true),
+        Some("user") => (Source::User, true),
+        Some("agent") => (Source::Agent, true),
+        _ if OF_AGENTS.iter().any(|key| step.get(key).is_some()) => (Source::Agent, false),
+        _ => (Source::System, false),
+    }
+}
+
+/// When the step was recorded.
+pub(super) fn at(step: &Value) -> Option<i64> {
+    parse_rfc3339(value::text(step, "timestamp")?)
+}
+
+/// The parts of a content at `pointer`: a text, or a list of texts and images. Recorders that do not
+/// keep to that put whole objects here; they are shown as JSON.
+pub(super) fn content(raw: &Value, pointer: &str) -> Vec<Part> {
+    match raw {
+        Value::Null => Vec::new(),
+        Value::String(text) if text.is_empty() => Vec::new(),
+        Value::Array(items) => items
+            .iter()
+            .enumerate()
+            .map(
+                |(index, item)| match (value::text(item, "text"), media(item)) {
+                    (Some(text), _) => Part::text(text).at(format!("{pointer}/{index}/text")),
+                    (None, Some(media)) => {
+                        Part::new(PartKind::File(media)).at(format!("{pointer}/{index}"))
+                    }
+                    (None, None) => Part::text(value::shown(item)).at(format!("{pointer}/{index}")),
+                },
+            )
+            .collect(),
+        other => vec![Part::text(value::shown(other)).at(pointer)],
+    }
+}
+
+fn media(item: &Value) -> Option<Media> {
+    let source = item.get("source")?;
+    Some(Media {
+        mime: value::string(source, "media_type").unwrap_or_else(|| "image/*".to_owned()),
+        name: None,
+        url: value::string(source, "path").unwrap_or_default(),
+    })
+}
+
+/// The results in the observation of a step.
+pub(super) fn results(step: &Value) -> &[Value] {
+    step.pointer("/observation/results")
+        .and_then(Value::as_array)
+        .map_or(&[], Vec::as_slice)
+}
+
+/// The content of a result as the one part that answers `call_id`.
+pub(super) fn result(raw: &Value, index: usize, call_id: String) -> Part {
+    let pointer = format!("/observation/results/{index}/content");
+    let content_value = raw.get("content").unwrap_or(&Value::Null);
+    let parts = content(content_value, &pointer);
+    let texts: Vec<&Part> = parts
+        .iter()
+        .filter(|part| !matches!(part.kind, PartKind::File(_)))
+        .collect();
+    let place = match texts.as_slice() {
+        [only] => only.pointer.clone().unwrap_or(pointer),
+        _ => pointer,
+    };
+    let shown: Vec<_> = texts.iter().map(|part| part.shown()).collect();
+    let text = shown.join("\n");
+    drop(shown);
+    let is_error = value::flag(raw.get("extra").unwrap_or(&Value::Null), "is_error")
+        || raw.pointer("/extra/status").and_then(Value::as_str) == Some("error");
+    let kind = PartKind::Result(ToolResult {
+        call_id,
+        tool: String::new(),
+        status: if is_error {
+            ResultStatus::Error
+        } else {
+            ResultStatus::Completed
+        },
+        text,
+        structured: content_value.is_object().then(|| content_value.clone()),
+        media: parts
+            .into_iter()
+            .filter_map(|part| match part.kind {
+                PartKind::File(media) => Some(media),
+                _ => None,
+            })
+            .collect(),
+    });
+    Part::new(kind).at(place)
+}
+
+/// The call that an agent's step stands for. `None` where the step says that no model was called.
+/// The usage of a step that folds several calls is their sum, and therefore the usage of none of them.
+pub(super) fn answer(step: &Value, model: Option<&str>) -> Option<Answer> {
+    let calls = step.get("llm_call_count").and_then(Value::as_u64);
+    if calls == Some(0) {
+        return None;
+    }
+    Some(Answer {
+        usage: step
+            .get("metrics")
+            .filter(|_| calls.is_none_or(|calls| calls == 1))
+            .and_then(usage),
+        model: value::text(step, "model_name").or(model).map(str::to_owned),
+        ended: at(step),
+        ..Answer::default()
+    })
+}
+
+/// `prompt_tokens` holds the cached ones. What was written to the cache and the reasoning tokens stand
+/// in `extra`, under the names that the recorders' providers use.
+fn usage(metrics: &Value) -> Option<Usage> {
+    metrics.get("prompt_tokens")?.as_f64()?;
+    let extra = |names: &[&str]| {
+        names
+            .iter()
+            .map(|name| value::count(metrics, &format!("/extra/{name}")))
+            .find(|count| *count > 0)
+            .unwrap_or(0)
+    };
+    let cache_read = value::count(metrics, "/cached_tokens");
+    let cache_write = extra(&["cache_creation_input_tokens", "cache_write_tokens"]);
+    let reasoning = extra(&["reasoning_tokens", "reasoning_output_tokens"]);
+    Some(Usage {
+        uncached: value::count(metrics, "/prompt_tokens").saturating_sub(cache_read + cache_write),
+        cache_read,
+        cache_write,
+        output: value::count(metrics, "/completion_tokens").saturating_sub(reasoning),
+        reasoning,
+        total: None,
+    })
+}
+
+/// Whether a system step is Terminus 2 handing over to a summary: before 1.7 nothing marked it but the
+/// trajectories of the agents that wrote it.
+pub(super) fn is_summarization(step: &Value) -> bool {
+    results(step)
+        .iter()
+        .filter_map(|result| result.get("subagent_trajectory_ref")?.as_array())
+        .flatten()
+        .filter_map(|reference| {
+            value::text(reference, "trajectory_id").or_else(|| value::text(reference, "session_id"))
+        })
+        .any(|id| id.contains("-summarization-"))
+}
+
+/// Whether a step says that what stands before it is no longer sent, or not as it stands.
+pub(super) fn changes_context(step: &Value) -> bool {
+    step.pointer("/extra/context_management")
+        .filter(|managed| managed.is_object())
+        .is_some_and(|managed| {
+            value::text(managed, "type") != Some("injection")
+                && value::text(managed, "boundary") != Some("append")
+        })
+}

@@ -1,0 +1,361 @@
+//! From the canonical form back into a trajectory.
+//!
+//! A trajectory is a log. What a strategy did to it is told by system steps as RFC 0001 §VII has them:
+//! one whose observation replaces everything before it, and one that lists the parts which show
+//! something else than they hold.
+
+use super::generate::{Piece, Steps};
+use super::{FORMAT, VERSION, step};
+use crate::bodies::{ToolShape, tools};
+use crate::raw::{Change, Item, patch, rebuild};
+use crate::rewrite::Own;
+use crate::write::{Outcome, View};
+use crate::{Session, WriteError};
+use foldback_core::SegmentKind;
+use foldback_core::log::{Message, Role};
+use foldback_core::view::{EditKind, PartEdit, PartPos};
+use serde_json::{Value, json};
+use std::collections::BTreeSet;
+
+pub(super) fn write(view: &View<'_>) -> Result<Outcome, WriteError> {
+    let session = view.session;
+    let own = session.format == FORMAT.id && !session.source.records.is_empty();
+    let fold = fold(view);
+    let mut steps = Steps::default();
+    let mut losses = Vec::new();
+    let mut edits = edits(view, fold.tail);
+    if own {
+        let recorded = Recorded::new(view, &fold);
+        own_steps(view, &fold, &recorded, &mut steps, &mut losses);
+        edits.retain(|(at, edit)| !recorded.has(*at, edit));
+    } else {
+        new_steps(view, &fold, &mut steps);
+    }
+    steps.number();
+    steps.prune(&edits);
+    losses.extend(steps.losses());
+    let text = if own {
+        patched(session, &steps.pieces)?
+    } else {
+        document(view, &steps.pieces, &mut losses)
+    };
+    Ok(Outcome { text, losses })
+}
+
+/// Where a view departs from the history.
+struct Fold {
+    /// How many messages of the view stand for everything before `tail`; `None` where nothing does.
+    head: Option<usize>,
+    /// The first stored message from which on the view shows the history as it is, edits aside.
+    tail: usize,
+}
+
+fn fold(view: &View<'_>) -> Fold {
+    let whole = view.sent.len() == view.stored.len()
+        && (0..)
+            .zip(&view.sent)
+            .all(|(index, shown)| shown.pos == Some(index));
+    if whole {
+        return Fold {
+            head: None,
+            tail: 0,
+        };
+    }
+    let log: Vec<usize> = (0..view.stored.len())
+        .filter(|index| !view.stored[*index].shown.message.is_entry())
+        .collect();
+    let common = view
+        .sent
+        .iter()
+        .rev()
+        .zip(log.iter().rev())
+        .take_while(|(shown, index)| shown.pos == Some(**index))
+        .count();
+    let message = |index: usize| view.stored[index].shown.message;
+    let inside_step = |place: usize| {
+        let (this, before) = (
+            message(log[place]),
+            place.checked_sub(1).map(|p| message(log[p])),
+        );
+        this.role == Role::Tool
+            || this.record.is_some() && before.is_some_and(|before| before.record == this.record)
+    };
+    let mut kept = common;
+    while kept > 0 && inside_step(log.len() - kept) {
+        kept -= 1;
+    }
+    let tail = match kept {
+        0 => view.stored.len(),
+        _ => log[log.len() - kept],
+    };
+    match (kept == view.sent.len()) && tail == log.first().copied().unwrap_or(0) {
+        true => Fold {
+            head: None,
+            tail: 0,
+        },
+        false => Fold {
+            head: Some(view.sent.len() - kept),
+            tail,
+        },
+    }
+}
+
+/// The edits over what is still shown where it stands.
+fn edits<'a>(view: &View<'a>, tail: usize) -> Vec<(PartPos, &'a PartEdit)> {
+    view.sent
+        .iter()
+        .filter_map(|shown| Some((shown.pos.filter(|pos| *pos >= tail)?, shown)))
+        .flat_map(|(item, shown)| {
+            let edits = shown.edits.iter();
+            edits.map(move |(part, edit)| (PartPos { item, part: *part }, *edit))
+        })
+        .collect()
+}
+
+/// What the steps of the source say about the context, against what the view says.
+struct Recorded<'a> {
+    session: &'a Session,
+    /// Edits that the file has: they are not listed again.
+    cleared: BTreeSet<(PartPos, i64)>,
+    /// Steps with a message, and those of them whose message the view holds.
+    with_message: BTreeSet<u32>,
+    known: BTreeSet<u32>,
+    /// Whether the view agrees with the file but for further edits.
+    agrees: bool,
+}
+
+impl<'a> Recorded<'a> {
+    fn new(view: &View<'a>, fold: &Fold) -> Self {
+        let session = view.session;
+        let own = Own::new(session);
+        let of_session: Vec<Option<usize>> = view
+            .stored
+            .iter()
+            .map(|stored| own.index_of(stored.shown.message))
+            .collect();
+        let cleared: BTreeSet<(PartPos, i64)> = session
+            .cleared
+            .iter()
+            .map(|cleared| (cleared.at, cleared.time))
+            .collect();
+        let shown: BTreeSet<(PartPos, i64)> = edits(view, 0)
+            .into_iter()
+            .filter(|(_, edit)| edit.kind == EditKind::Clear)
+            .filter_map(|(at, edit)| {
+                let item = *of_session.get(at.item)?;
+                Some((PartPos { item: item?, ..at }, edit.at))
+            })
+            .collect();
+        let same = of_session.len() == session.messages.len()
+            && (0..)
+                .zip(&of_session)
+                .all(|(index, own)| *own == Some(index));
+        Self {
+            session,
+            with_message: session.messages.iter().filter_map(|m| m.record).collect(),
+            known: of_session
+                .iter()
+                .filter_map(|index| session.messages[(*index)?].record)
+                .collect(),
+            agrees: fold.head.is_none() && same && cleared.is_subset(&shown),
+            cleared,
+        }
+    }
+
+    /// Whether a step stays. Compactions that the view does not know would cut what it shows, and the
+    /// list of edits names steps by numbers that change.
+    fn stays(&self, record: u32) -> bool {
+        if self.agrees || self.known.contains(&record) {
+            return true;
+        }
+        let step = self.session.source.record(record).map(serde_json::from_str);
+        let Some(Ok(step)) = step else {
+            return true;
+        };
+        !self.with_message.contains(&record) && !step::changes_context(&step)
+    }
+
+    /// Whether the file tells of this edit already.
+    fn has(&self, at: PartPos, edit: &PartEdit) -> bool {
+        self.agrees && edit.kind == EditKind::Clear && self.cleared.contains(&(at, edit.at))
+    }
+}
+
+/// The steps of the source with new ones between them.
+fn own_steps(
+    view: &View<'_>,
+    fold: &Fold,
+    recorded: &Recorded<'_>,
+    steps: &mut Steps,
+    losses: &mut Vec<String>,
+) {
+    let own = Own::new(view.session);
+    let mut next = 0;
+    let mut dropped = 0;
+    let mut upto = |record: u32, steps: &mut Steps| {
+        while next < record {
+            match recorded.stays(next) {
+                true => steps.pieces.push(Piece::Record(next)),
+                false => dropped += 1,
+            }
+            next += 1;
+        }
+    };
+    for (item, stored) in view.stored.iter().enumerate() {
+        let message = stored.shown.message;
+        let record = own.index_of(message).and(message.record);
+        if fold.tail == item {
+            upto(record.unwrap_or(0), steps);
+            replace(view, fold, steps);
+        }
+        match record {
+            Some(record) => {
+                upto(record + 1, steps);
+                for (part, found) in message.parts.iter().enumerate() {
+                    if let Some(pointer) = &found.pointer {
+                        steps.place(PartPos { item, part }, pointer);
+                    }
+                }
+            }
+            // What the strategy wrote stands in the step that replaces.
+            None if message.is_entry() => {}
+            None => steps.message(item, message),
+        }
+    }
+    upto(view.session.source.records.len() as u32, steps);
+    if fold.tail >= view.stored.len() {
+        replace(view, fold, steps);
+    }
+    if dropped > 0 {
+        losses.push(format!(
+            "{dropped} step(s) that tell of the recorder's own compactions: the view has others"
+        ));
+    }
+}
+
+fn new_steps(view: &View<'_>, fold: &Fold, steps: &mut Steps) {
+    let systems = view.frame.segments.iter();
+    for segment in systems.filter(|segment| segment.kind == SegmentKind::System) {
+        steps.pieces.push(Piece::New(json!({
+            "step_id": 0,
+            "source": "system",
+            "message": segment.text,
+        })));
+    }
+    for (item, stored) in view.stored.iter().enumerate() {
+        if fold.tail == item {
+            replace(view, fold, steps);
+        }
+        let message: &Message = stored.shown.message;
+        if fold.head.is_none() || !message.is_entry() {
+            steps.message(item, message);
+        }
+    }
+    if fold.tail >= view.stored.len() {
+        replace(view, fold, steps);
+    }
+}
+
+fn replace(view: &View<'_>, fold: &Fold, steps: &mut Steps) {
+    if let Some(head) = fold.head {
+        steps.replace(&view.sent[..head]);
+    }
+}
+
+fn patched(session: &Session, pieces: &[Piece]) -> Result<String, WriteError> {
+    let source = &session.source;
+    let untouched = pieces.len() == source.records.len()
+        && pieces.iter().all(|piece| matches!(piece, Piece::Record(_)));
+    if untouched {
+        return Ok(source.text.to_string());
+    }
+    let mut items = Vec::with_capacity(pieces.len());
+    for (index, piece) in pieces.iter().enumerate() {
+        items.push(match piece {
+            Piece::New(step) => Item::New(step.clone()),
+            Piece::Record(record) => renumbered(session, *record, index + 1)?,
+        });
+    }
+    let text = rebuild(source, &items);
+    let total = ("/final_metrics/total_steps", pieces.len());
+    let counted = serde_json::from_str::<Value>(&text)
+        .is_ok_and(|document| document.pointer(total.0).is_some_and(Value::is_u64));
+    if !counted {
+        return Ok(text);
+    }
+    let change = (total.0.to_owned(), Change::Set(total.1.to_string()));
+    patch(&text, &[change]).map_err(|error| WriteError::Unsupported {
+        format: FORMAT.id,
+        detail: error.to_string(),
+    })
+}
+
+/// A step of the source with the number that it has now.
+fn renumbered(session: &Session, record: u32, number: usize) -> Result<Item, WriteError> {
+    let fail = |detail: String| WriteError::Record { record, detail };
+    let raw = session
+        .source
+        .record(record)
+        .ok_or_else(|| fail("the source does not hold it".to_owned()))?;
+    let is = crate::raw::locate(raw, "/step_id").map(|range| &raw[range]);
+    let number = number.to_string();
+    match is {
+        Ok(is) if is != number => {
+            let change = ("/step_id".to_owned(), Change::Set(number));
+            patch(raw, &[change])
+                .map(|raw| Item::Changed(record, raw))
+                .map_err(|error| fail(error.to_string()))
+        }
+        _ => Ok(Item::Keep(record)),
+    }
+}
+
+fn document(view: &View<'_>, pieces: &[Piece], losses: &mut Vec<String>) -> String {
+    let session = view.session;
+    let mut agent = json!({"name": session.format, "version": "unknown"});
+    if let Some(model) = &session.model {
+        agent["model_name"] = model.as_str().into();
+    }
+    for segment in &view.frame.segments {
+        match segment.kind {
+            SegmentKind::System => {}
+            SegmentKind::Tools => match tools(&segment.text, ToolShape::OpenAi) {
+                Some(tools) => agent["tool_definitions"] = tools,
+                None => losses.push("the tool definitions: they are in no known shape".to_owned()),
+            },
+            kind => losses.push(format!("the segment {kind:?} around the history")),
+        }
+    }
+    let steps: Vec<&Value> = pieces
+        .iter()
+        .filter_map(|piece| match piece {
+            Piece::New(step) => Some(step),
+            Piece::Record(_) => None,
+        })
+        .collect();
+    let document = json!({
+        "schema_version": VERSION,
+        "session_id": session.id,
+        "agent": agent,
+        "steps": steps,
+        "final_metrics": totals(view, steps.len()),
+    });
+    format!("{document:#}\n")
+}
+
+/// Sums over all calls of the log.
+fn totals(view: &View<'_>, steps: usize) -> Value {
+    let mut sums = [0; 3];
+    let messages = view.stored.iter().map(|stored| stored.shown.message);
+    for usage in messages.filter_map(|message| message.answer.as_ref()?.usage) {
+        sums[0] += usage.input_total();
+        sums[1] += usage.output + usage.reasoning;
+        sums[2] += usage.cache_read;
+    }
+    json!({
+        "total_prompt_tokens": sums[0],
+        "total_completion_tokens": sums[1],
+        "total_cached_tokens": sums[2],
+        "total_steps": steps,
+    })
+}
