@@ -36,11 +36,11 @@ impl Cuts {
                 if self.strip_media {
                     result.media.clear();
                 }
-                if let (ResultStatus::Completed, Some(limit)) = (result.status, self.max_output) {
-                    if result.text.encode_utf16().count() > limit {
-                        result.text = truncated(&result.text, limit);
-                        result.structured = None;
-                    }
+                if let (ResultStatus::Completed, Some(limit)) = (result.status, self.max_output)
+                    && result.text.encode_utf16().count() > limit
+                {
+                    result.text = truncated(&result.text, limit);
+                    result.structured = None;
                 }
             }
             _ => {}
