@@ -183,6 +183,13 @@ impl Filter for TieredResidual {
         self.cache
             .put(cache::key(request, summarizer), summary.clone());
     }
+
+    fn statistics(&self) -> BTreeMap<String, Value> {
+        let cache = self.cache.statistics();
+        let mut table = json!(cache);
+        table["hit_rate"] = json!(cache.hit_rate());
+        BTreeMap::from([("summary-cache".to_owned(), table)])
+    }
 }
 
 /// An arrangement in the making.
@@ -370,12 +377,12 @@ impl<'a, 's> Fold<'a, 's> {
     /// The message with the summaries; the one that the view shows already, where the text is the same.
     fn insert(&self) -> Insert {
         let text = render::summary_message(&self.sections);
-        let shown = self.scene.view.layout().slots.iter();
-        let known = shown.filter_map(|slot| match slot {
+        let mut shown = self.scene.view.layout().slots.iter();
+        let known = shown.find_map(|slot| match slot {
             Slot::Insert(insert) if insert.text == text => Some(insert.clone()),
             _ => None,
         });
-        known.last().unwrap_or_else(|| Insert {
+        known.unwrap_or_else(|| Insert {
             id: self.scene.services.ids.next("summary"),
             role: Role::User,
             text,

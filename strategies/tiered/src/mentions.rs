@@ -66,28 +66,38 @@ impl<'a> Index<'a> {
     }
 
     fn find_in(&self, text: &str, found: &mut Vec<usize>) {
-        let is_word = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-';
         let bytes = text.as_bytes();
-        let mut start = 0;
-        let mut digit = false;
-        for (at, byte) in bytes
-            .iter()
-            .copied()
-            .chain(std::iter::once(b' '))
-            .enumerate()
-        {
-            if is_word(byte) {
-                digit |= byte.is_ascii_digit();
-                continue;
-            }
-            let length = at - start;
-            if digit && length >= SHORTEST_ID && self.lengths >> length.min(127) & 1 == 1 {
+        let mut at = 0;
+        while let Some(offset) = bytes[at..].iter().position(|byte| is_word(*byte)) {
+            let start = at + offset;
+            let rest = &bytes[start..];
+            let length = rest
+                .iter()
+                .position(|byte| !is_word(*byte))
+                .unwrap_or(rest.len());
+            at = start + length;
+            let may_be_one = length >= SHORTEST_ID
+                && self.lengths >> length.min(127) & 1 == 1
+                && rest[..length].iter().any(u8::is_ascii_digit);
+            if may_be_one {
                 found.extend(text.get(start..at).and_then(|word| self.get(word)));
             }
-            start = at + 1;
-            digit = false;
         }
     }
+}
+
+/// Whether a byte may be part of an id that is looked for. A table: every byte of a history passes here.
+fn is_word(byte: u8) -> bool {
+    const TABLE: [bool; 256] = {
+        let mut table = [false; 256];
+        let mut byte: u8 = 0;
+        while byte < 128 {
+            table[byte as usize] = byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-';
+            byte += 1;
+        }
+        table
+    };
+    TABLE[byte as usize]
 }
 
 #[cfg(test)]

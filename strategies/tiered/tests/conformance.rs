@@ -45,7 +45,16 @@ fn score(message: &Message, references: u32, age: i64) -> Score {
 fn mx_1_to_5_scores() {
     use Factor::*;
     // id, message, references, age in minutes, score, factors, residual
-    let rows: [(&str, Message, u32, i64, u32, &[Factor], bool); 6] = [
+    type Row = (
+        &'static str,
+        Message,
+        u32,
+        i64,
+        u32,
+        &'static [Factor],
+        bool,
+    );
+    let rows: [Row; 6] = [
         (
             "MX-1",
             marked(
