@@ -234,6 +234,13 @@ fn messages_in_which_nobody_speaks_still_have_a_summary() {
 }
 
 #[test]
+fn a_style_without_the_only_topic_there_is_still_says_it() {
+    let messages = vec![result("1", "fetch", ResultStatus::Error, "timed out")];
+    let text = summarise(&request("tiered.3", 500, messages));
+    assert_eq!(text, "## What was concluded\n- fetch\n  timed out");
+}
+
+#[test]
 fn without_any_text_there_is_no_summary() {
     for messages in [vec![], vec![assistant("  \n ")]] {
         let refused = Extractive::default().summary(&request("", 500, messages));

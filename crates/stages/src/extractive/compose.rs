@@ -93,14 +93,22 @@ fn items(facts: Facts, style: &[Section]) -> Vec<(Topic, Vec<String>)> {
         (Topic::Open, open),
         (Topic::State, state),
     ];
-    style
+    let mut out: Vec<(Topic, Vec<String>)> = style
         .iter()
         .map(|section| {
             let found = all.iter_mut().find(|(topic, _)| *topic == section.topic);
             let items = found.map(|(_, items)| std::mem::take(items));
             (section.topic, items.unwrap_or_default())
         })
-        .collect()
+        .collect();
+    // A group of which only the topics are known that the style leaves out still says something.
+    if let (true, Some((_, items))) = (
+        out.iter().all(|(_, items)| items.is_empty()),
+        out.last_mut(),
+    ) {
+        items.extend(all.into_iter().flat_map(|(_, left)| left));
+    }
+    out
 }
 
 /// A section that is being filled.

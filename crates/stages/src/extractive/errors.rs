@@ -30,7 +30,10 @@ pub(super) fn failure(result: &ToolResult, is_command: bool) -> Option<Vec<&str>
         return Some(telling);
     }
     // A command that failed in silence (`grep` without a match) tells nothing.
-    let last = lines(text, |line| !line.is_empty() && exit_code(line).is_none());
+    let last = lines(text, |line| {
+        let tag = line.starts_with('<') && line.ends_with('>');
+        !line.is_empty() && !tag && exit_code(line).is_none()
+    });
     let last = last[last.len().saturating_sub(2)..].to_vec();
     (!last.is_empty()).then_some(last)
 }
@@ -72,9 +75,9 @@ fn exit_code(text: &str) -> Option<i64> {
     })
 }
 
-/// Whether a line says by itself that the run failed.
+/// Whether a line says by itself that the run failed. Compilers and test runners begin it at the margin;
+/// an indented one is more often a piece of source code.
 fn is_verdict(line: &str) -> bool {
-    let line = line.trim_start();
     starts_with_any(
         line,
         &[
@@ -144,8 +147,9 @@ mod tests {
         let traceback =
             "Traceback (most recent call last):\n  File \"a.py\", line 3\nValueError: no";
         // status, is it a command?, output, telling lines
-        let cases: [(ResultStatus, bool, &str, Option<&str>); 13] = [
+        let cases: [(ResultStatus, bool, &str, Option<&str>); 15] = [
             (Completed, true, "ok", None),
+            (Completed, true, "fn f() {\n    error: 1,\n}", None),
             (Completed, true, "exit code: 0\nerror: only a warning", None),
             (
                 Completed,
@@ -198,6 +202,12 @@ mod tests {
             ),
             (Error, false, "a\nb\nc", Some("b|c")),
             (Error, false, "", None),
+            (
+                Completed,
+                true,
+                "<returncode>1</returncode>\n<output>\n</output>",
+                None,
+            ),
         ];
         for (status, is_command, text, expected) in cases {
             assert_eq!(

@@ -5,6 +5,7 @@ use super::files::{Tool, Touch, command, tool, touches};
 use super::open::{is_open, todo};
 use super::previous;
 use super::sentence::{head, sentences};
+use super::shell;
 use super::style::Topic;
 use foldback_core::log::{EntryKind, Message, Part, PartKind, ResultStatus, Role, ToolCall};
 use foldback_core::stage::SummaryRequest;
@@ -121,7 +122,8 @@ fn ends(request: &SummaryRequest) -> Option<String> {
     })
 }
 
-/// A call that a result belongs to: what it is shown as, and whether it ran a command.
+/// A call that a result belongs to: what it is shown as, and whether it ran a command that is judged by
+/// what it prints.
 #[derive(Clone)]
 struct Run {
     shown: String,
@@ -260,19 +262,19 @@ impl Collector {
         let touched = touches(call, &arguments);
         let run = match (kind, command(&arguments)) {
             (Tool::Shell, Some(command)) => Run {
+                is_command: !shell::only_prints(&command),
                 shown: head(
                     command.trim().lines().next().unwrap_or_default(),
                     COMMAND_BYTES,
                 )
                 .to_owned(),
-                is_command: true,
             },
             _ => Run {
                 shown: match touched.first() {
                     Some((path, _)) => format!("{} {path}", call.tool),
                     None => call.tool.clone(),
                 },
-                is_command: kind == Tool::Shell || arguments.is_string(),
+                is_command: kind == Tool::Shell,
             },
         };
         self.runs.insert(call.call_id.clone(), run);
@@ -355,7 +357,19 @@ fn prose(text: &str) -> impl Iterator<Item = &str> {
             !code && !fence
         })
         .filter(|line| !line.starts_with('#'))
-        .flat_map(|line| sentences(line.trim_start_matches(['-', '*', '>', ' '])))
+        .flat_map(|line| sentences(unmarked(line)))
+}
+
+/// A line without the list marks and quotation marks of Markdown before it.
+fn unmarked(line: &str) -> &str {
+    let mut line = line.trim_start();
+    while let Some(rest) = ["- ", "* ", "> "]
+        .iter()
+        .find_map(|mark| line.strip_prefix(mark))
+    {
+        line = rest.trim_start();
+    }
+    line
 }
 
 /// Whether a sentence tells what was decided or found out, or has a word that the instructions for
@@ -370,7 +384,7 @@ fn is_decision(sentence: &str, keywords: &[String]) -> bool {
         "go with",
         "opted",
         "opt for",
-        "chose",
+        " chose ",
         "root cause",
         "turns out",
         "the fix is",
@@ -387,7 +401,12 @@ fn is_decision(sentence: &str, keywords: &[String]) -> bool {
         "switched to",
         "trade-off",
     ];
-    if !(16..400).contains(&sentence.len()) {
+    const DOUBTS: [&str; 4] = ["Maybe", "Perhaps", "What if", "I wonder"];
+    // One that ends with a colon announces something; what it announces is elsewhere.
+    let decides = (16..400).contains(&sentence.len())
+        && !sentence.ends_with([':', '?'])
+        && !DOUBTS.iter().any(|doubt| sentence.starts_with(doubt));
+    if !decides {
         return false;
     }
     let lower = sentence.to_lowercase();

@@ -172,7 +172,8 @@ fn paths(arguments: &Value) -> Vec<String> {
 
 fn as_path(text: &str) -> Option<String> {
     let text = text.trim();
-    let fine = !text.is_empty() && text.len() < 300 && !text.contains('\n');
+    let fine =
+        text.len() < 300 && !text.contains('\n') && text.contains(|c: char| c.is_alphanumeric());
     fine.then(|| text.to_owned())
 }
 

@@ -28,17 +28,19 @@ impl<'a> Iterator for Sentences<'a> {
         }
         let mut end = self.rest.len();
         let mut chars = self.rest.char_indices().peekable();
-        while let Some((_, c)) = chars.next() {
+        while let Some((at, c)) = chars.next() {
             let Some((next_at, next)) = chars.peek().copied() else {
                 break;
             };
             let wide = matches!(c, '。' | '！' | '？');
             let narrow = matches!(c, '.' | '!' | '?') && next.is_whitespace();
-            // A small letter behind a full stop is an abbreviation (`e.g. this`) more often than not.
+            // A small letter behind a full stop is an abbreviation (`e.g. this`) more often than not, and
+            // a number before it the mark of a list.
             let goes_on = c == '.'
-                && self.rest[next_at..]
+                && (self.rest[next_at..]
                     .trim_start()
-                    .starts_with(|c: char| c.is_lowercase());
+                    .starts_with(|c: char| c.is_lowercase())
+                    || self.rest[..at].bytes().all(|b| b.is_ascii_digit()));
             if wide || (narrow && !goes_on) {
                 end = next_at;
                 break;
@@ -72,40 +74,47 @@ pub(super) fn fit(
     }
     // What can't fit even if every sentence of it were chosen is not looked at, the end excepted: in
     // long messages the request often comes last.
-    let kept = bound.saturating_mul(4);
-    let (opening, ending) = if text.len() > kept {
+    let looked_at = bound.saturating_mul(4);
+    let (opening, ending) = if text.len() > looked_at {
         let from = text.len() - bound.min(text.len());
         let from = text.ceil_char_boundary(from);
-        let opening = head(text, kept.min(from));
+        let opening = head(text, looked_at.min(from));
         (opening, &text[from..])
     } else {
         (text, "")
     };
-    let all: Vec<&str> = sentences(opening).chain(sentences(ending)).collect();
+    let lines = opening.lines().chain(ending.lines()).enumerate();
+    let all: Vec<(usize, &str)> = lines
+        .flat_map(|(line, text)| sentences(text).map(move |sentence| (line, sentence)))
+        .collect();
     let mut ranked: Vec<usize> = (0..all.len()).collect();
-    ranked.sort_by_key(|&index| (index != 0, !telling(all[index]), index));
+    ranked.sort_by_key(|&index| (index != 0, !telling(all[index].1), index));
     let mut chosen = vec![false; all.len()];
     let mut used = estimator.text(CUT);
     for index in ranked {
-        let cost = estimator.text(all[index]) + 1;
+        let cost = estimator.text(all[index].1) + 1;
         if used + cost <= tokens {
             used += cost;
             chosen[index] = true;
         }
     }
-    let kept: Vec<&str> = all
-        .iter()
-        .zip(&chosen)
-        .filter_map(|(sentence, chosen)| chosen.then_some(*sentence))
-        .collect();
+    let mut kept = String::new();
+    let mut last_line = 0;
+    for ((line, sentence), _) in all.iter().zip(&chosen).filter(|(_, chosen)| **chosen) {
+        if !kept.is_empty() {
+            kept.push(if *line == last_line { ' ' } else { '\n' });
+        }
+        kept.push_str(sentence);
+        last_line = *line;
+    }
     if kept.is_empty() {
         return words(opening, tokens, estimator);
     }
-    let text = format!("{} {CUT}", kept.join(" "));
+    let text = format!("{kept} {CUT}");
     if estimator.text(&text) <= tokens {
         return Some(text);
     }
-    words(&kept.join(" "), tokens, estimator)
+    words(&kept, tokens, estimator)
 }
 
 /// As many words from the beginning as fit, with [`CUT`] behind them; as many letters of a single word
@@ -141,7 +150,7 @@ mod tests {
 
     #[test]
     fn sentences_as_a_table() {
-        let cases: [(&str, &[&str]); 8] = [
+        let cases: [(&str, &[&str]); 9] = [
             ("", &[]),
             ("  one line ", &["one line"]),
             ("One. Two! Three?", &["One.", "Two!", "Three?"]),
@@ -151,6 +160,7 @@ mod tests {
                 &["Use it, e.g. this one.", "Done"],
             ),
             ("a\n\nb", &["a", "b"]),
+            ("1. First. 2. Second", &["1. First.", "2. Second"]),
             ("版本。下一个", &["版本。", "下一个"]),
             ("v1.2 is out... really", &["v1.2 is out... really"]),
         ];

@@ -39,6 +39,31 @@ pub(super) fn touches(command: &str) -> Vec<(String, Touch)> {
     out
 }
 
+/// Whether a command does nothing but print what is in files, so that an error in its output is none of
+/// its own.
+pub(super) fn only_prints(command: &str) -> bool {
+    let tokens = tokens(command);
+    tokens
+        .split(|token| matches!(token, Token::Break))
+        .filter_map(|simple| {
+            let mut words = simple.iter().filter_map(|token| match token {
+                Token::Word(word) => Some(word.as_str()),
+                _ => None,
+            });
+            Some((words.next()?, words.next()))
+        })
+        .all(|(program, argument)| match program {
+            "cat" | "head" | "tail" | "less" | "bat" | "nl" | "sed" | "grep" | "rg" | "ls"
+            | "find" | "cd" | "wc" | "sort" | "uniq" | "awk" | "tree" | "echo" | "pwd" | "jq"
+            | "cut" | "open" => true,
+            "git" => matches!(
+                argument,
+                Some("show" | "diff" | "log" | "grep" | "blame" | "status")
+            ),
+            _ => false,
+        })
+}
+
 /// One program with its arguments.
 fn simple(words: &[String], out: &mut Vec<(String, Touch)>) {
     let mut words = words
@@ -204,6 +229,19 @@ fn behind_heredoc<'a>(text: &'a str, delimiter: &str) -> &'a str {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn printing_as_a_table() {
+        let cases = [
+            ("cat a.rs | head -5", true),
+            ("cd x && git show HEAD:a.rs", true),
+            ("git push", false),
+            ("cargo test | tail -5", false),
+        ];
+        for (command, expected) in cases {
+            assert_eq!(only_prints(command), expected, "{command:?}");
+        }
+    }
 
     #[test]
     fn commands_as_a_table() {
