@@ -12,6 +12,7 @@
 
 mod driver;
 mod fold;
+mod planning;
 
 pub use driver::{Report, Signals, StageRole};
 pub use fold::{CommitError, Fold, FoldId};

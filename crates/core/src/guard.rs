@@ -9,7 +9,6 @@ use crate::plan::{Layout, Plan, Slot};
 use crate::view::Pos;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use std::collections::HashMap;
 
 /// Which guards are on. All are, unless a preset says otherwise.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -81,34 +80,37 @@ fn check_pairs(history: &History, layout: &Layout) -> Result<(), Why> {
         .chain(std::iter::once(layout.tail_from..history.len()))
         .flat_map(|range| history.range(range).map(|(pos, _)| pos))
         .collect();
-    // Where each message stands in the view; groups of one message can't be torn apart.
-    let order: HashMap<Pos, usize> = shown.iter().enumerate().map(|(i, pos)| (*pos, i)).collect();
-    for pos in &shown {
-        let group = history.group(history.group_of(*pos));
-        let Some(first) = group.items.first() else {
-            continue;
-        };
-        if group.items.len() == 1 {
-            continue;
+    // Where each message stands in the view, and how many of each group do.
+    let mut order: Vec<Option<usize>> = vec![None; history.len()];
+    let mut standing = vec![0_usize; history.groups().len()];
+    for (place, pos) in shown.iter().enumerate() {
+        if order[*pos].is_none() {
+            standing[history.group_of(*pos)] += 1;
         }
-        for member in &group.items {
-            match order.get(member) {
-                None => {
-                    return Err(Why::new(
-                        "pair-broken",
-                        format!(
-                            "message {pos} would stay without message {member}, which belongs to the same tool call"
-                        ),
-                    ));
-                }
-                Some(place) if *member != *first && order.get(first).is_some_and(|f| f > place) => {
-                    return Err(Why::new(
-                        "pair-broken",
-                        format!("the result in message {member} would stand before its call"),
-                    ));
-                }
-                Some(_) => {}
-            }
+        order[*pos] = Some(place);
+    }
+    for pos in &shown {
+        let id = history.group_of(*pos);
+        let members = &history.group(id).items;
+        let missing = members
+            .iter()
+            .find(|member| standing[id] < members.len() && order[**member].is_none());
+        if let Some(member) = missing {
+            return Err(Why::new(
+                "pair-broken",
+                format!(
+                    "message {pos} would stay without message {member}, which belongs to the same tool call"
+                ),
+            ));
+        }
+        if members
+            .first()
+            .is_some_and(|first| order[*first] > order[*pos])
+        {
+            return Err(Why::new(
+                "pair-broken",
+                format!("the result in message {pos} would stand before its call"),
+            ));
         }
     }
     Ok(())

@@ -8,12 +8,14 @@ use crate::history::History;
 use crate::log::{Counts, Message};
 use crate::stage::Estimator;
 use crate::view::{PartEdit, PartPos, Place, Pos, View};
-use std::collections::BTreeMap;
+use std::ops::Range;
 use std::sync::Arc;
 
 #[derive(Clone, Debug)]
 struct Metered {
     counts: Arc<Counts>,
+    /// Where its parts begin in [`Meter::parts`].
+    first: usize,
     /// Tokens of the message as it is shown: the counts with the edits taken into account.
     shown: u64,
 }
@@ -23,8 +25,10 @@ struct Metered {
 pub struct Meter {
     estimator: Arc<dyn Estimator>,
     items: Vec<Metered>,
+    /// Tokens of every part as it is shown now, message after message. Flat, because a pruner asks for
+    /// thousands of them in a row.
+    parts: Vec<u64>,
     inserts: Vec<u64>,
-    edited: BTreeMap<PartPos, u64>,
     view: u64,
     frame: u64,
 }
@@ -35,8 +39,8 @@ impl Meter {
         Self {
             estimator,
             items: Vec::new(),
+            parts: Vec::new(),
             inserts: Vec::new(),
-            edited: BTreeMap::new(),
             view: 0,
             frame: 0,
         }
@@ -72,10 +76,22 @@ impl Meter {
 
     /// Tokens of a part as it is shown now.
     pub fn part_shown(&self, _view: &View, at: PartPos) -> u64 {
-        self.edited
-            .get(&at)
-            .copied()
-            .unwrap_or_else(|| self.part(at))
+        self.index(at).map_or(0, |index| self.parts[index])
+    }
+
+    /// Where a part is in [`Meter::parts`].
+    fn index(&self, at: PartPos) -> Option<usize> {
+        self.parts_of(at.item)
+            .and_then(|mut parts| parts.nth(at.part))
+    }
+
+    fn parts_of(&self, item: Pos) -> Option<Range<usize>> {
+        let first = self.items.get(item)?.first;
+        let end = self
+            .items
+            .get(item + 1)
+            .map_or(self.parts.len(), |next| next.first);
+        Some(first..end)
     }
 
     /// Tokens of the message at a place as it is shown now.
@@ -104,7 +120,13 @@ impl Meter {
             .get_or_count(self.estimator.id(), || self.estimator.count(message));
         let shown = counts.total();
         self.view += shown;
-        self.items.push(Metered { counts, shown });
+        let first = self.parts.len();
+        self.parts.extend_from_slice(&counts.parts);
+        self.items.push(Metered {
+            counts,
+            first,
+            shown,
+        });
     }
 
     pub(crate) fn edit(
@@ -114,25 +136,16 @@ impl Meter {
         at: PartPos,
         edit: Option<&PartEdit>,
     ) {
-        let Some(part) = history.message(at.item).parts.get(at.part) else {
+        let (Some(part), Some(index)) =
+            (history.message(at.item).parts.get(at.part), self.index(at))
+        else {
             return;
         };
-        let before = self
-            .edited
-            .get(&at)
-            .copied()
-            .unwrap_or_else(|| self.part(at));
         let after = match edit {
-            Some(edit) => {
-                let tokens = self.estimator.part(part, &edit.text);
-                self.edited.insert(at, tokens);
-                tokens
-            }
-            None => {
-                self.edited.remove(&at);
-                self.part(at)
-            }
+            Some(edit) => self.estimator.part(part, &edit.text),
+            None => self.part(at),
         };
+        let before = std::mem::replace(&mut self.parts[index], after);
         let item = &mut self.items[at.item];
         item.shown = item.shown - before + after;
         if view.is_visible(at.item) {

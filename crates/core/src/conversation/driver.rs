@@ -1,19 +1,18 @@
 //! What happens at a moment: which stages run, in which order, and what becomes of their proposals.
 
+use super::planning::Changes;
 use super::{Conversation, FoldId};
 use crate::event::Event;
 use crate::moment::{Moment, Trigger};
 use crate::outcome::{Outcome, Why};
-use crate::plan::{Edit, Plan, Slot};
+use crate::plan::Plan;
 use crate::services::BeforeCompaction;
 use crate::stage::{
     Arrangement, Decision, Filter, OverflowPolicy, Pressure, Pruner, Pruning, Scene, Summarizer,
     Summary, SummaryError, SummaryRequest, UsageReading, UsageSource,
 };
 use crate::strategy::{Bound, OnFailure};
-use crate::view::{Place, Pos};
 use serde::Serialize;
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// What comes with a moment.
@@ -486,101 +485,6 @@ impl Conversation {
             .map_err(|error| Why::new("stale", error.to_string()))
     }
 
-    /// Makes changes a plan: counts before and after under the strategy's own estimator.
-    fn plan(&self, stage: &str, moment: Moment, trigger: Trigger, changes: Changes) -> Plan {
-        let meter = &self.meters[0];
-        let Changes {
-            mut edits,
-            entries,
-            layout,
-            reasons,
-            tables,
-            summaries,
-            degraded,
-        } = changes;
-        for edit in &mut edits {
-            edit.before = meter.part_shown(&self.view, edit.at);
-            edit.after = self
-                .history
-                .message(edit.at.item)
-                .parts
-                .get(edit.at.part)
-                .map_or(0, |part| meter.estimator().part(part, &edit.text));
-        }
-        let tokens_before = meter.view_tokens();
-        let mut shown_delta: BTreeMap<Pos, (u64, u64)> = BTreeMap::new();
-        for edit in &edits {
-            let delta = shown_delta.entry(edit.at.item).or_default();
-            delta.0 += edit.before;
-            delta.1 += edit.after;
-        }
-        let tokens_of = |pos: Pos| {
-            let shown = if pos < self.history.len() {
-                meter.shown(Place::Item(pos))
-            } else {
-                entries
-                    .get(pos - self.history.len())
-                    .map_or(0, |entry| meter.measure(entry))
-            };
-            let (before, after) = shown_delta.get(&pos).copied().unwrap_or_default();
-            shown - before + after
-        };
-        let end = self.history.len() + entries.len();
-        let live = |pos: &Pos| !self.history.is_withdrawn(*pos);
-        let mut visible_after: Vec<Pos> = Vec::new();
-        let tokens_after = match &layout {
-            None => {
-                let removed: u64 = edits
-                    .iter()
-                    .filter(|edit| self.view.is_visible(edit.at.item))
-                    .map(|edit| edit.before)
-                    .sum();
-                let added: u64 = edits
-                    .iter()
-                    .filter(|edit| self.view.is_visible(edit.at.item))
-                    .map(|edit| edit.after)
-                    .sum();
-                let entered: u64 = entries.iter().map(|entry| meter.measure(entry)).sum();
-                tokens_before - removed + added + entered
-            }
-            Some(layout) => {
-                let mut inserted = 0;
-                for slot in &layout.slots {
-                    match slot {
-                        Slot::Keep(range) => visible_after.extend(range.clone().filter(live)),
-                        Slot::Insert(insert) => inserted += meter.measure(&insert.to_message()),
-                    }
-                }
-                visible_after.extend((layout.tail_from..end).filter(live));
-                inserted + visible_after.iter().map(|pos| tokens_of(*pos)).sum::<u64>()
-            }
-        };
-        let reclaimed = edits
-            .iter()
-            .filter(|edit| self.view.is_visible(edit.at.item))
-            .map(|edit| edit.before.saturating_sub(edit.after))
-            .sum();
-        Plan {
-            base: self.revision,
-            moment,
-            trigger,
-            stage: stage.to_owned(),
-            estimator: Arc::clone(meter.estimator().id()),
-            tokens_before,
-            tokens_after,
-            prunable: 0,
-            reclaimed,
-            reasons,
-            decision: None,
-            edits,
-            entries,
-            layout,
-            summaries,
-            tables,
-            degraded,
-        }
-    }
-
     fn idle(
         &self,
         moment: Moment,
@@ -637,18 +541,6 @@ impl Conversation {
             fold,
         }
     }
-}
-
-/// What a proposal changes, before it is counted.
-#[derive(Default)]
-struct Changes {
-    edits: Vec<Edit>,
-    entries: Vec<crate::log::Message>,
-    layout: Option<crate::plan::Layout>,
-    reasons: Vec<String>,
-    tables: BTreeMap<String, serde_json::Value>,
-    summaries: Vec<String>,
-    degraded: Option<Why>,
 }
 
 /// Why a fold ended without a plan.

@@ -1,0 +1,204 @@
+//! What is counted when: a part once, when its message is appended, and afterwards only what a fold
+//! touches. A peer that counts its whole history again at every edit is quadratic.
+
+use foldback_core::conversation::{Conversation, Signals};
+use foldback_core::guard::Guards;
+use foldback_core::log::{Message, Part};
+use foldback_core::moment::Moment;
+use foldback_core::outcome::Why;
+use foldback_core::services::Services;
+use foldback_core::stage::{Decision, Estimator, OverflowPolicy, Pressure, Pruner, Pruning, Scene};
+use foldback_core::strategy::{Bound, Kind, OnFailure, Strategy};
+use foldback_core::view::EditKind;
+use foldback_core::{Frame, Limits};
+use std::future::Future;
+use std::pin::pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::task::{Context, Poll, Waker};
+
+const CALLS: usize = 5_000;
+const MESSAGES: usize = 2 * CALLS;
+
+/// Counts bytes, and how often it was asked.
+#[derive(Debug)]
+struct Counting {
+    id: Arc<str>,
+    asked: AtomicUsize,
+}
+
+impl Estimator for Counting {
+    fn id(&self) -> &Arc<str> {
+        &self.id
+    }
+
+    fn text(&self, text: &str) -> u64 {
+        self.asked.fetch_add(1, Ordering::Relaxed);
+        text.len() as u64
+    }
+}
+
+/// Clears the oldest tool results that are not cleared yet, so many at once.
+#[derive(Debug)]
+struct ClearOldest(usize);
+
+impl Pruner for ClearOldest {
+    fn moment(&self) -> Moment {
+        Moment::TurnEnd
+    }
+
+    fn prune(&self, scene: &Scene<'_>) -> Pruning {
+        let edits: Vec<_> = scene
+            .history
+            .iter()
+            .filter(|(pos, message)| {
+                message.parts[0].as_result().is_some()
+                    && scene.view.show_item(scene.history, *pos).edits.is_empty()
+            })
+            .take(self.0)
+            .map(|(pos, _)| scene.edit(pos, 0, EditKind::Clear, "gone".into(), "old"))
+            .collect();
+        if edits.is_empty() {
+            return Pruning::Nothing(Why::new("no-results", ""));
+        }
+        Pruning::Edits {
+            edits,
+            prunable: 0,
+            reason: String::new(),
+        }
+    }
+}
+
+/// Looks at the pressure and never folds.
+#[derive(Debug)]
+struct Never;
+
+impl OverflowPolicy for Never {
+    fn moments(&self) -> &'static [Moment] {
+        &[Moment::CallStart]
+    }
+
+    fn decide(&self, pressure: &Pressure<'_>) -> Decision {
+        Decision::off(format!("{} tokens", pressure.view_tokens))
+    }
+}
+
+fn conversation(estimator: &Arc<Counting>, clears: usize) -> Conversation {
+    let strategy = Strategy {
+        name: "counting".to_owned(),
+        description: String::new(),
+        reproduces: String::new(),
+        kind: Kind::Strategy,
+        estimators: vec![Arc::clone(estimator) as _],
+        overflow: Some(Bound {
+            name: "never".to_owned(),
+            stage: Arc::new(Never),
+            when: vec![Moment::CallStart],
+            estimator: 0,
+        }),
+        pruners: vec![Bound {
+            name: "clear-oldest".to_owned(),
+            stage: Arc::new(ClearOldest(clears)),
+            when: vec![Moment::TurnEnd],
+            estimator: 0,
+        }],
+        filter: None,
+        summarizer: None,
+        fallback: None,
+        on_failure: OnFailure::Keep,
+        user_limits: Limits::default(),
+        preset_limits: Limits::default(),
+        model: None,
+        guards: Guards::default(),
+        deviations: Vec::new(),
+    };
+    Conversation::new(
+        Arc::new(strategy),
+        Limits::default(),
+        Frame::default(),
+        Services::default(),
+    )
+}
+
+/// Ten thousand messages: calls, each of two texts (name of the tool and arguments), and results.
+fn log() -> Vec<Arc<Message>> {
+    (0..CALLS)
+        .flat_map(|i| {
+            let call = format!("c{i}");
+            let parts = vec![Part::call(&*call, "read", r#"{"path":"a.rs"}"#)];
+            [
+                Arc::new(Message::assistant(format!("a{i}"), parts)),
+                Arc::new(Message::tool(format!("t{i}"), call, "read", "fn main() {}")),
+            ]
+        })
+        .collect()
+}
+
+fn counting() -> Arc<Counting> {
+    Arc::new(Counting {
+        id: "counting".into(),
+        asked: AtomicUsize::new(0),
+    })
+}
+
+fn at(conversation: &mut Conversation, moment: Moment) -> bool {
+    let mut future = pin!(conversation.at(moment, Signals::default()));
+    match future
+        .as_mut()
+        .poll(&mut Context::from_waker(Waker::noop()))
+    {
+        Poll::Ready(reports) => reports.iter().any(|report| report.outcome.changed()),
+        Poll::Pending => panic!("nothing here waits"),
+    }
+}
+
+#[test]
+fn only_what_is_new_or_touched_is_counted() {
+    let estimator = counting();
+    let mut conversation = conversation(&estimator, 3);
+    let asked = || estimator.asked.swap(0, Ordering::Relaxed);
+    for message in log() {
+        conversation.append(message);
+    }
+    assert_eq!(conversation.history().len(), MESSAGES);
+    assert_eq!(asked(), 3 * CALLS, "every text once");
+
+    conversation.append(Message::user("u1", "and now?"));
+    assert_eq!(asked(), 1, "the new message alone");
+
+    for _ in 0..100 {
+        assert!(!at(&mut conversation, Moment::CallStart));
+    }
+    assert_eq!(asked(), 0, "nothing where nothing is done");
+
+    assert!(at(&mut conversation, Moment::TurnEnd));
+    // The placeholder of each of the three edits: proposed, planned, committed.
+    assert_eq!(asked(), 3 * 3, "what the fold touches");
+
+    conversation.undo();
+    assert_eq!(asked(), 0, "an undo knows what was");
+
+    let untouched = conversation.clone();
+    let before = conversation.tokens();
+    assert!(at(&mut conversation, Moment::TurnEnd));
+    assert_eq!(
+        before - conversation.tokens(),
+        3 * ("fn main() {}".len() - "gone".len()) as u64
+    );
+    assert_eq!(untouched.tokens(), before);
+}
+
+#[test]
+fn a_second_conversation_over_the_same_log_counts_nothing() {
+    let estimator = counting();
+    let log = log();
+    let fill = |conversation: &mut Conversation| {
+        for message in &log {
+            conversation.append(Arc::clone(message));
+        }
+    };
+    fill(&mut conversation(&estimator, 0));
+    estimator.asked.store(0, Ordering::Relaxed);
+    fill(&mut conversation(&estimator, 0));
+    assert_eq!(estimator.asked.load(Ordering::Relaxed), 0);
+}
