@@ -5,9 +5,9 @@
 //! latter come usage, the window, and where turns begin and end. [`item`] reads one response item,
 //! [`import`] puts them together to answers. The page `docs/codex.md` lists what is mapped to what.
 
-mod generate;
+pub(crate) mod generate;
 mod import;
-mod item;
+pub(crate) mod item;
 mod write;
 
 use crate::table::Format;

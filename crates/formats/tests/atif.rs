@@ -324,7 +324,7 @@ fn sessions_of_other_formats_become_trajectories() {
         ("claude-code", "parallel.jsonl"),
         ("codex", "plain.jsonl"),
         ("opencode", "compaction.json"),
-        ("opencode", "parallel.json"),
+        ("opencode", "plain.json"),
     ];
     for (format, name) in table {
         let original = session(&fixture(format, name), format);

@@ -19,7 +19,7 @@ pub(super) fn message(role: &str, text: &str) -> Value {
 }
 
 /// The response items of a message; what has no place goes to `losses`.
-pub(super) fn items(message: &Message, losses: &mut Vec<String>) -> Vec<Value> {
+pub(crate) fn items(message: &Message, losses: &mut Vec<String>) -> Vec<Value> {
     match message.role {
         Role::Assistant => answer(message, losses),
         Role::Tool => message
@@ -122,7 +122,7 @@ pub(super) fn token_count(usage: &Usage, total: &Usage, window: u64) -> Value {
 }
 
 /// The JSON text that stands for an edited part.
-pub(super) fn edited(part: &Part, text: &str) -> Option<String> {
+pub(crate) fn edited(part: &Part, text: &str) -> Option<String> {
     match &part.kind {
         PartKind::Text { .. } => Some(json_string(text)),
         PartKind::Reasoning { .. } => {

@@ -29,7 +29,7 @@ const HARNESS: &[&str] = &[
 ];
 
 /// What an item is.
-pub(super) enum Item {
+pub(crate) enum Item {
     /// Part of an answer of the model.
     Answer(Vec<Part>),
     /// A message of the user or of the harness in the user's name.
@@ -45,7 +45,7 @@ pub(super) enum Item {
 }
 
 /// Reads an item; `at` is the pointer to it inside its line.
-pub(super) fn read(item: &Value, at: &str) -> Item {
+pub(crate) fn read(item: &Value, at: &str) -> Item {
     let kind = item["type"].as_str().unwrap_or_default();
     match kind {
         "message" => message(item, at),

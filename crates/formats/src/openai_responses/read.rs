@@ -1,0 +1,323 @@
+//! From items to the canonical form.
+
+use super::{FORMAT, LISTS};
+use crate::codex::item::{self, Item};
+use crate::ids::{Calls, Ids};
+use crate::session::{Boundary, Recorded, Shape, Source};
+use crate::{ReadError, Session, answers, jsonl, pairing, raw, value};
+use foldback_core::SegmentKind;
+use foldback_core::log::{
+    Answer, EntryKind, Finish, Message, Origin, Part, PartKind, ResultStatus, Role, Usage,
+};
+use serde_json::Value;
+use std::sync::Arc;
+
+/// Types of the item that stands for what the API's own compaction replaced.
+const COMPACTIONS: [&str; 2] = ["compaction", "compaction_summary"];
+
+/// Reads a document, or the documents or items of a file with one a line.
+pub(super) fn read(text: &str) -> Result<Vec<Session>, ReadError> {
+    match value::document(text) {
+        Ok(root) => match conversation(text, &root)? {
+            Some(session) => Ok(vec![session]),
+            None => Err(value::malformed(
+                "/input",
+                "a list of items is needed here, in `output` or at the top",
+            )),
+        },
+        Err(error) => lines(text).ok_or(error),
+    }
+}
+
+/// A file of lines: each a body, or each an item of one conversation.
+fn lines(text: &str) -> Option<Vec<Session>> {
+    let source = jsonl::source(text);
+    let mut sessions = Vec::new();
+    let mut items = Vec::new();
+    let mut damaged = Vec::new();
+    for (record, range) in (0u32..).zip(&source.records) {
+        let line = &text[range.clone()];
+        match raw::parse(line) {
+            Ok(root) => match conversation(line, &root) {
+                Ok(Some(session)) => sessions.push(session),
+                _ => items.push((record, root)),
+            },
+            Err(error) => damaged.push(jsonl::unreadable(&source, record, &error)),
+        }
+    }
+    if sessions.is_empty() {
+        let mut reader = Reader::new(Session::new(value::content_id(text), FORMAT.id, source));
+        for (record, item) in &items {
+            reader.item(*record, item);
+        }
+        let session = reader.finish();
+        if session.messages.is_empty() {
+            return None;
+        }
+        sessions.push(session);
+    } else {
+        for (record, _) in items {
+            let place = jsonl::place(&source, record);
+            sessions[0].warn("damaged-line", place, "no list of items in it; left out");
+        }
+    }
+    sessions[0].warnings.extend(damaged);
+    Some(sessions)
+}
+
+/// The conversation of a document; `None` where it holds no list of items.
+fn conversation(text: &str, root: &Value) -> Result<Option<Session>, ReadError> {
+    let lists: Vec<&str> = LISTS
+        .into_iter()
+        .filter(|list| root.pointer(list).is_some_and(Value::is_array))
+        .collect();
+    let mut records = Vec::new();
+    let asked = root.get("input").filter(|input| input.is_string());
+    let fail = |error: raw::RawError| value::malformed("/input", error.to_string());
+    if asked.is_some() {
+        records.push(raw::locate(text, "/input").map_err(fail)?);
+    }
+    for list in &lists {
+        records.extend(raw::elements(text, list).map_err(fail)?);
+    }
+    if lists.is_empty() && asked.is_none() {
+        return Ok(None);
+    }
+    let source = Source {
+        text: text.into(),
+        shape: Shape::Document,
+        records,
+    };
+    let id = ["conversation_id", "session_id", "id"]
+        .iter()
+        .find_map(|key| value::string(root, key))
+        .unwrap_or_else(|| value::content_id(text));
+    let mut reader = Reader::new(Session::new(id, FORMAT.id, source));
+    reader.frame(root);
+    let items = lists
+        .iter()
+        .filter_map(|list| root.pointer(list)?.as_array())
+        .flatten();
+    for (record, item) in (0u32..).zip(asked.into_iter().chain(items)) {
+        reader.item(record, item);
+    }
+    if root.get("output").is_some_and(Value::is_array) {
+        reader.response(root);
+    }
+    Ok(Some(reader.finish()))
+}
+
+struct Reader {
+    session: Session,
+    messages: Vec<Message>,
+    ids: Ids,
+    calls: Calls,
+    /// The answer that items are being added to.
+    open: Option<usize>,
+    counted: Recorded,
+}
+
+impl Reader {
+    fn new(session: Session) -> Self {
+        Self {
+            session,
+            messages: Vec::new(),
+            ids: Ids::default(),
+            calls: Calls::default(),
+            open: None,
+            counted: Recorded {
+                messages: 0,
+                tool_calls: 0,
+            },
+        }
+    }
+
+    fn frame(&mut self, root: &Value) {
+        let frame = &mut self.session.frame;
+        let tools = root
+            .get("tools")
+            .filter(|tools| tools.as_array().is_some_and(|t| !t.is_empty()));
+        if let Some(tools) = tools {
+            frame.push_text(SegmentKind::Tools, tools.to_string());
+        }
+        match root.get("instructions") {
+            Some(Value::String(text)) if !text.is_empty() => {
+                frame.push_text(SegmentKind::System, text.as_str());
+            }
+            // A stored response has them as items.
+            Some(Value::Array(items)) => {
+                for item in items {
+                    if let Item::Developer(parts) | Item::User(parts) = item::read(item, "") {
+                        for part in parts {
+                            frame.push_text(SegmentKind::System, part.shown());
+                        }
+                    }
+                }
+            }
+            _ => {}
+        }
+        self.session.model = value::string(root, "model");
+    }
+
+    fn item(&mut self, record: u32, item: &Value) {
+        if let Value::String(text) = item {
+            self.push(
+                record,
+                item,
+                Role::User,
+                vec![Part::text(text.as_str()).at("")],
+            );
+            self.counted.messages += 1;
+            return;
+        }
+        // The short form of a message has no type.
+        let typed;
+        let item = if item.get("type").is_none() && item.get("role").is_some() {
+            let mut full = item.clone();
+            full["type"] = "message".into();
+            typed = full;
+            &typed
+        } else {
+            item
+        };
+        let kind = value::text(item, "type").unwrap_or_default();
+        self.counted.messages += 1;
+        self.counted.tool_calls += usize::from(kind.ends_with("_call"));
+        if COMPACTIONS.contains(&kind) {
+            self.compaction(record, item, kind);
+            return;
+        }
+        match item::read(item, "") {
+            Item::Answer(parts) => self.answer(record, item, parts),
+            Item::User(parts) => {
+                self.push(record, item, Role::User, parts);
+            }
+            Item::Developer(parts) => self.developer(record, item, parts),
+            Item::Output(mut part) => {
+                if let PartKind::Result(result) = &mut part.kind {
+                    result.call_id = self.calls.result(&result.call_id);
+                    if value::text(item, "status") == Some("incomplete") {
+                        result.status = ResultStatus::Error;
+                    }
+                }
+                self.push(record, item, Role::Tool, vec![part]);
+            }
+            Item::Ignored => {}
+            Item::Unknown(kind) => self.session.warn(
+                "unknown-type",
+                format!("item {record}"),
+                format!("an item of type `{kind}`; left out"),
+            ),
+        }
+    }
+
+    fn push(&mut self, record: u32, item: &Value, role: Role, parts: Vec<Part>) -> usize {
+        self.open = None;
+        let wanted = value::string(item, "id").unwrap_or_else(|| format!("item-{record}"));
+        let mut message = Message::new(self.ids.unique(&wanted), role, parts);
+        message.record = Some(record);
+        self.messages.push(message);
+        self.messages.len() - 1
+    }
+
+    /// Adds an item to the answer of its response: everything up to the next output or message.
+    fn answer(&mut self, record: u32, item: &Value, mut parts: Vec<Part>) {
+        for part in &mut parts {
+            part.source_record = Some(record);
+            if let PartKind::Call(call) = &mut part.kind {
+                call.call_id = self.calls.call(&call.call_id);
+            }
+        }
+        let index = match self.open {
+            Some(index) => index,
+            None => {
+                let index = self.push(record, item, Role::Assistant, Vec::new());
+                self.messages[index].answer = Some(Answer::default());
+                self.open = Some(index);
+                index
+            }
+        };
+        self.messages[index].parts.extend(parts);
+    }
+
+    fn developer(&mut self, record: u32, item: &Value, parts: Vec<Part>) {
+        if self.messages.is_empty() {
+            for part in parts {
+                let text = part.shown();
+                self.session.frame.push_text(SegmentKind::System, text);
+            }
+            return;
+        }
+        self.push(record, item, Role::System, parts);
+    }
+
+    /// A compaction of the API's own: an opaque item in place of what it replaced. Where the list still
+    /// holds the answers before it the item is an entry, otherwise all that is left of them.
+    fn compaction(&mut self, record: u32, item: &Value, kind: &str) {
+        let kept = self.messages.iter().any(Message::is_answer);
+        let part = Part::new(PartKind::Unknown {
+            name: kind.to_owned(),
+            raw: item.clone(),
+        });
+        let index = self.push(record, item, Role::Assistant, vec![part.at("")]);
+        if kept {
+            self.messages[index].origin = Origin::Entry(EntryKind::Summary);
+        }
+        self.session.boundaries.push(Boundary {
+            before: self.messages.len(),
+            trigger: "auto".to_owned(),
+            kind: "replace".to_owned(),
+            tokens_before: None,
+            tokens_after: None,
+            original_kept: kept,
+        });
+    }
+
+    /// What a response tells about the call that it answers.
+    fn response(&mut self, root: &Value) {
+        let last = self.messages.iter_mut().rev().find(|m| m.is_answer());
+        let Some(answer) = last.and_then(|message| message.answer.as_mut()) else {
+            return;
+        };
+        answer.usage = root.get("usage").and_then(usage);
+        answer.model = value::string(root, "model");
+        let seconds = |key: &str| root.get(key)?.as_f64().map(|time| (time * 1000.0) as i64);
+        answer.started = seconds("created_at");
+        answer.ended = seconds("completed_at");
+        let reason = root
+            .pointer("/incomplete_details/reason")
+            .and_then(Value::as_str);
+        answer.finish = match (value::text(root, "status"), reason) {
+            (Some("incomplete"), Some("content_filter")) => Some(Finish::ContentFilter),
+            (Some("incomplete"), _) => Some(Finish::Length),
+            (Some("failed" | "cancelled"), _) => Some(Finish::Error),
+            _ => None,
+        };
+    }
+
+    fn finish(mut self) -> Session {
+        answers::infer_finish(&mut self.messages);
+        let mut session = self.session;
+        session.recorded = Some(self.counted);
+        session.messages = self.messages.into_iter().map(Arc::new).collect();
+        pairing::join(&mut session);
+        session
+    }
+}
+
+/// Input includes the cached tokens, output the reasoning.
+fn usage(raw: &Value) -> Option<Usage> {
+    if !raw.is_object() {
+        return None;
+    }
+    let cache_read = value::count(raw, "/input_tokens_details/cached_tokens");
+    let reasoning = value::count(raw, "/output_tokens_details/reasoning_tokens");
+    Some(Usage {
+        uncached: value::count(raw, "/input_tokens").saturating_sub(cache_read),
+        cache_read,
+        cache_write: 0,
+        output: value::count(raw, "/output_tokens").saturating_sub(reasoning),
+        reasoning,
+        total: raw.get("total_tokens").and_then(Value::as_u64),
+    })
+}
