@@ -43,7 +43,7 @@ impl Default for Shares {
 /// Tokens of everything that stands around the conversation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Fixed {
-    /// System prompt, system messages of the history included.
+    /// System prompt, system messages that open the history included.
     pub system_prompt: u64,
     /// Who the agent is.
     pub agent_identity: u64,

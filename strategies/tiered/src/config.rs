@@ -81,6 +81,8 @@ pub struct TieredConfig {
     pub cut_tool_results: bool,
     /// Tokens that a tool result is never cut below.
     pub min_result_tokens: u64,
+    /// Percent of the view's tokens that a fold which nobody asked for must free (0 to 100); less is not worth a new prompt cache.
+    pub min_gain_percent: u32,
     /// Summaries that are kept for the next fold of the same content.
     pub cache_entries: usize,
     /// Whether summaries name a context reference under which their originals are stored.
@@ -117,6 +119,7 @@ impl Default for TieredConfig {
             min_summary_tokens: 64,
             cut_tool_results: true,
             min_result_tokens: 200,
+            min_gain_percent: 5,
             cache_entries: 1_000,
             references: false,
             reference_entries: 100,
@@ -156,6 +159,10 @@ impl TieredConfig {
         share("residual_max_percent", self.residual_max_percent)?;
         share("budget_fraction", self.budget_fraction)?;
         share("shares.residuals", self.shares.residuals)?;
+        if self.min_gain_percent > 100 {
+            let message = format!("is {}; it takes 0 to 100", self.min_gain_percent);
+            return Err(Invalid::new("min_gain_percent", message));
+        }
         if let Some(ratio) = self.preserve.iter().find(|ratio| **ratio > 100) {
             let message = format!("holds {ratio}; each is a percentage from 0 to 100");
             return Err(Invalid::new("preserve", message));

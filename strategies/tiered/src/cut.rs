@@ -48,7 +48,7 @@ impl Budget {
 /// What one fold would do, before any summary exists.
 #[derive(Debug)]
 pub(crate) struct Cut<'a> {
-    /// System messages of the history: they stay in front.
+    /// System messages that open the history: they stay where they are.
     pub(crate) pinned: Vec<Pos>,
     /// The conversation: everything else, oldest first.
     pub(crate) conversation: Vec<(Pos, &'a Arc<Message>)>,
@@ -68,11 +68,12 @@ pub(crate) struct Cut<'a> {
 
 impl<'a> Cut<'a> {
     pub(crate) fn new(config: &TieredConfig, scene: &Scene<'a>) -> Self {
-        let (system, conversation): (Vec<_>, Vec<_>) = scene
-            .history
+        let mut conversation: Vec<_> = scene.history.iter().collect();
+        let opening = conversation
             .iter()
-            .partition(|(_, message)| message.role == Role::System);
-        let pinned: Vec<Pos> = system.into_iter().map(|(pos, _)| pos).collect();
+            .take_while(|(_, message)| message.role == Role::System)
+            .count();
+        let pinned: Vec<Pos> = conversation.drain(..opening).map(|(pos, _)| pos).collect();
         let scores = scores(config, scene, &conversation);
         let cap = residual::cap(conversation.len(), config.residual_max_percent);
         let fixed = fixed(config, scene, &pinned);
@@ -133,6 +134,18 @@ impl<'a> Cut<'a> {
     /// Positions of the messages at these indices.
     pub(crate) fn positions(&self, indices: &[usize]) -> Vec<Pos> {
         indices.iter().map(|i| self.conversation[*i].0).collect()
+    }
+
+    /// Tokens of everything that stays, as it is shown now.
+    pub(crate) fn kept_tokens(&self, scene: &Scene<'_>) -> u64 {
+        let kept = self.residuals.kept.iter().chain(&self.tiers[0]);
+        let kept = kept.map(|index| self.conversation[*index].0);
+        self.pinned
+            .iter()
+            .copied()
+            .chain(kept)
+            .map(|pos| scene.tokens(Place::Item(pos)))
+            .sum()
     }
 
     /// The messages that reached the threshold, with score, factors and what became of them.

@@ -1,8 +1,8 @@
 //! `tiered.residual`: residuals stay, the newest messages stay, everything else is summarised, the
 //! harder the older.
 //!
-//! The layout is: system messages, one user message with the summaries of tiers 3, 2 and 1 under
-//! headings, then residuals and tier 0 in original order.
+//! The layout is: system messages that open the history, one user message with the summaries of tiers
+//! 3, 2 and 1 under headings, then residuals and tier 0 in original order.
 
 use crate::budget::TokenBudget;
 use crate::cache::{self, CacheStatistics, SummaryCache};
@@ -14,6 +14,7 @@ use crate::share::Share;
 use crate::tiers::TIERS;
 use crate::truncate;
 use foldback_core::log::{EntryKind, Message, Role};
+use foldback_core::moment::Trigger;
 use foldback_core::outcome::Why;
 use foldback_core::plan::{Edit, Insert, Layout, Slot, push_kept};
 use foldback_core::stage::{Arrangement, Filter, Proposal, Scene, Summary, SummaryRequest};
@@ -102,6 +103,24 @@ impl TieredResidual {
         truncate::to_tokens(text, whole, tokens, |text| estimator.text(text), cut)
     }
 
+    /// Refuses a fold that nobody asked for and that frees too little: each one costs a prompt cache,
+    /// and where tier 0 alone is too large the next call would ask for another.
+    fn worthwhile(&self, scene: &Scene<'_>, after: u64) -> Result<(), Why> {
+        let before = scene.view_tokens();
+        let gain = before.saturating_sub(after);
+        let least = Share::percent(self.config.min_gain_percent).ceil_of(before);
+        if scene.trigger == Trigger::Manual || gain >= least {
+            return Ok(());
+        }
+        Err(Why::new(
+            "not-worthwhile",
+            format!(
+                "a fold would free {gain} of {before} tokens, less than {} %",
+                self.config.min_gain_percent
+            ),
+        ))
+    }
+
     /// The text of a tier that nobody summarises.
     fn sentences(&self, scene: &Scene<'_>, messages: &[Arc<Message>], tokens: u64) -> String {
         self.by_sentence(scene, &render::transcript(messages), tokens)
@@ -129,6 +148,14 @@ impl Filter for TieredResidual {
             return Err(Why::new("off", "tiered compression is switched off"));
         }
         let cut = Cut::new(&self.config, scene);
+        // Before anybody is asked: what if the summaries took nothing at all?
+        let mut least = cut.kept_tokens(scene);
+        if self.config.budget && self.config.cut_tool_results {
+            let raw = cut.positions(&cut.tiers[0]);
+            let floor = self.config.min_result_tokens;
+            least = least.saturating_sub(render::cuttable_tokens(scene, &raw, floor));
+        }
+        self.worthwhile(scene, least)?;
         let requests = SUMMARISED
             .into_iter()
             .filter(|tier| !cut.tiers[*tier].is_empty())
@@ -306,6 +333,8 @@ impl<'a, 's> Fold<'a, 's> {
             };
             return Err(Why::new("nothing-to-fold", detail));
         }
+        self.filter
+            .worthwhile(self.scene, self.tokens(&layout, &edits))?;
         let tables = self.tables(budget.as_ref());
         Ok(Arrangement {
             entries: Vec::new(),
@@ -372,6 +401,16 @@ impl<'a, 's> Fold<'a, 's> {
             slots,
             tail_from: self.scene.history.len(),
         }
+    }
+
+    /// Tokens of the view under this layout.
+    fn tokens(&self, layout: &Layout, edits: &[Edit]) -> u64 {
+        let inserted = layout.slots.iter().map(|slot| match slot {
+            Slot::Insert(insert) => self.scene.meter.measure(&insert.to_message()),
+            Slot::Keep(_) => 0,
+        });
+        let cut: u64 = edits.iter().map(|edit| edit.before - edit.after).sum();
+        inserted.sum::<u64>() + self.cut.kept_tokens(self.scene) - cut
     }
 
     /// The message with the summaries; the one that the view shows already, where the text is the same.

@@ -2,13 +2,12 @@
 //! when nobody can be asked for a summary, and tool results that have to be cut.
 
 use crate::truncate;
-use foldback_core::log::{Message, PartKind};
+use foldback_core::log::{Message, Part, PartKind};
+use foldback_core::plan::Edit;
 use foldback_core::stage::Scene;
 use foldback_core::view::{EditKind, PartPos, Pos};
 use std::fmt::Write as _;
 use std::sync::Arc;
-
-use foldback_core::plan::Edit;
 
 /// What stands for one tier.
 #[derive(Clone, Debug)]
@@ -36,7 +35,7 @@ pub(crate) fn summary_message(sections: &[Section]) -> String {
         };
         let plural = if section.messages == 1 { "" } else { "s" };
         // Writing to a string can't fail.
-        let _ = write!(out, "\n\n## {title} ({} message{plural}", section.messages);
+        let _ = write!(out, "\n\n# {title} ({} message{plural}", section.messages);
         if let Some(reference) = &section.reference {
             let _ = write!(out, ", {reference}");
         }
@@ -64,6 +63,52 @@ pub(crate) fn transcript(messages: &[Arc<Message>]) -> String {
     out
 }
 
+/// A tool result that may be cut.
+struct Cuttable<'a> {
+    at: PartPos,
+    part: &'a Part,
+    text: &'a str,
+    /// Tokens as it is shown.
+    shown: u64,
+}
+
+/// The settled tool results of these messages that show more than `floor` tokens, oldest first.
+/// Results that were cleared to a placeholder are not among them.
+fn cuttable<'s>(scene: &Scene<'s>, positions: &[Pos], floor: u64) -> Vec<Cuttable<'s>> {
+    let mut found = Vec::new();
+    for pos in positions {
+        for (index, part) in scene.history.message(*pos).parts.iter().enumerate() {
+            let at = PartPos {
+                item: *pos,
+                part: index,
+            };
+            let Some(result) = part.as_result() else {
+                continue;
+            };
+            let shown = scene.meter.part_shown(scene.view, at);
+            let edit = scene.view.edit(at);
+            let cleared = edit.is_some_and(|edit| edit.kind == EditKind::Clear);
+            if !cleared && shown > floor && result.status.is_settled() {
+                found.push(Cuttable {
+                    at,
+                    part,
+                    text: &result.text,
+                    shown,
+                });
+            }
+        }
+    }
+    found
+}
+
+/// Most tokens that [`cut_results`] could free.
+pub(crate) fn cuttable_tokens(scene: &Scene<'_>, positions: &[Pos], floor: u64) -> u64 {
+    cuttable(scene, positions, floor)
+        .iter()
+        .map(|result| result.shown - floor)
+        .sum()
+}
+
 /// Cuts the oldest tool results of these messages, each to no less than `floor` tokens, until `excess`
 /// tokens are gone. Returns the edits and what is left of the excess.
 pub(crate) fn cut_results(
@@ -73,45 +118,31 @@ pub(crate) fn cut_results(
     floor: u64,
 ) -> (Vec<Edit>, u64) {
     let mut edits = Vec::new();
-    for pos in positions {
-        for (index, part) in scene.history.message(*pos).parts.iter().enumerate() {
-            if excess == 0 {
-                return (edits, 0);
-            }
-            let at = PartPos {
-                item: *pos,
-                part: index,
-            };
-            let cleared = scene
-                .view
-                .edit(at)
-                .is_some_and(|edit| edit.kind == EditKind::Clear);
-            let shown = scene.meter.part_shown(scene.view, at);
-            let Some(result) = part.as_result() else {
-                continue;
-            };
-            if cleared || shown <= floor || !result.status.is_settled() {
-                continue;
-            }
-            let goal = shown.saturating_sub(excess).max(floor);
-            let text = truncate::to_tokens(
-                &result.text,
-                scene.meter.part(at),
-                goal,
-                |text| scene.estimator().part(part, text),
-                truncate::middle,
-            );
-            let edit = scene.edit(
-                *pos,
-                index,
-                EditKind::Truncate,
-                text.into(),
-                "tier 0 is above its budget",
-            );
-            if edit.after < edit.before {
-                excess = excess.saturating_sub(edit.before - edit.after);
-                edits.push(edit);
-            }
+    if excess == 0 {
+        return (edits, 0);
+    }
+    for result in cuttable(scene, positions, floor) {
+        let goal = result.shown.saturating_sub(excess).max(floor);
+        let text = truncate::to_tokens(
+            result.text,
+            scene.meter.part(result.at),
+            goal,
+            |text| scene.estimator().part(result.part, text),
+            truncate::middle,
+        );
+        let edit = scene.edit(
+            result.at.item,
+            result.at.part,
+            EditKind::Truncate,
+            text.into(),
+            "tier 0 is above its budget",
+        );
+        if edit.after < edit.before {
+            excess = excess.saturating_sub(edit.before - edit.after);
+            edits.push(edit);
+        }
+        if excess == 0 {
+            break;
         }
     }
     (edits, excess)

@@ -15,7 +15,7 @@ fn refused(filter: &str) -> Vec<String> {
 #[test]
 fn values_out_of_range_name_their_field() {
     // what is written, the fields that are named
-    let rows: [(&str, &[&str]); 18] = [
+    let rows: [(&str, &[&str]); 19] = [
         ("residual_threshold = 150", &["filter.residual_threshold"]),
         ("residual_threshold = 100", &[]),
         (
@@ -40,6 +40,7 @@ fn values_out_of_range_name_their_field() {
         ("budget_tokens = -100", &["filter.budget_tokens"]),
         ("system_prompt_tokens = 0", &["filter.system_prompt_tokens"]),
         ("preserve = [101, 0, 0]", &["filter.preserve"]),
+        ("min_gain_percent = 101", &["filter.min_gain_percent"]),
         ("budget_fraction = -0.1", &["filter.budget_fraction"]),
         ("cache_entries = 0", &["filter.cache_entries"]),
         ("reference_entries = 0", &["filter.reference_entries"]),

@@ -63,9 +63,9 @@ async fn summaries_stand_in_one_message_oldest_first_and_the_last_ten_stay() {
     assert_eq!(sent(&conversation), expect);
     let text = summary(&conversation);
     let places: Vec<usize> = [
-        "## Long ago (10 messages)\n\nsum of 10",
-        "## Earlier (25 messages)\n\nsum of 25",
-        "## Recently (15 messages)\n\nsum of 15",
+        "# Long ago (10 messages)\n\nsum of 10",
+        "# Earlier (25 messages)\n\nsum of 25",
+        "# Recently (15 messages)\n\nsum of 15",
     ]
     .into_iter()
     .map(|section| {
@@ -512,4 +512,25 @@ async fn the_document_to_the_letter_tears_groups_and_the_preset_does_not() {
         assert!(report.outcome.changed(), "{preset}: {report:?}");
         assert_eq!(torn(&conversation).is_empty(), whole, "{preset}");
     }
+}
+
+#[tokio::test]
+async fn a_fold_that_frees_next_to_nothing_is_not_made_unless_asked_for() {
+    let fake = Fake::default();
+    let mut conversation = conversation(&strategy("tiered", "", &fake), 7_000);
+    conversation.append(filler("small", 100));
+    for n in 0..10 {
+        conversation.append(filler(&format!("m{n}"), 600));
+    }
+    let report = at(&mut conversation, Moment::CallStart).await;
+    let Outcome::Unchanged(why) = &report.outcome else {
+        panic!("{report:?}")
+    };
+    assert_eq!(why.code, "not-worthwhile");
+    assert!(
+        fake.asked().is_empty(),
+        "nobody is asked for a summary in vain"
+    );
+    let report = at(&mut conversation, Moment::Manual).await;
+    assert_eq!(report.outcome, Outcome::Changed, "{report:?}");
 }

@@ -196,18 +196,23 @@ pub(crate) fn sent(conversation: &Conversation) -> Vec<String> {
 
 /// Calls without a result and results without a call, in what the model would be sent.
 pub(crate) fn torn(conversation: &Conversation) -> Vec<String> {
+    torn_of(conversation.sent().iter().map(|shown| shown.message))
+}
+
+/// The same in any messages.
+pub(crate) fn torn_of<'a>(messages: impl IntoIterator<Item = &'a Arc<Message>>) -> Vec<String> {
     let mut open: Vec<String> = Vec::new();
     let mut torn = Vec::new();
-    for shown in conversation.sent() {
-        if shown.message.role == Role::Tool {
-            for result in shown.message.parts.iter().filter_map(Part::as_result) {
+    for message in messages {
+        if message.role == Role::Tool {
+            for result in message.parts.iter().filter_map(Part::as_result) {
                 match open.iter().position(|call| *call == result.call_id) {
                     Some(index) => drop(open.remove(index)),
                     None => torn.push(result.call_id.clone()),
                 }
             }
         }
-        open.extend(shown.message.call_ids().map(str::to_owned));
+        open.extend(message.call_ids().map(str::to_owned));
     }
     torn.extend(open);
     torn
