@@ -1,0 +1,45 @@
+//! `gemini`: contents as Google's Gemini API takes them. A bare list of `{role, parts}`, a request
+//! body `{contents, systemInstruction, tools}`, or one of them a line.
+//!
+//! Results are parts of user contents; reading gives each a message of its own with the same record.
+//! The file is what is sent: writing puts the text of an edit in place of the content and leaves out
+//! what is hidden. `docs/gemini.md` has the mapping.
+
+mod generate;
+mod read;
+mod write;
+
+use crate::raw::peek;
+use crate::table::Format;
+
+pub(crate) const FORMAT: Format = Format {
+    id: "gemini",
+    title: "Gemini API contents: request bodies and lists of contents, also one a line",
+    detect,
+    read: read::read,
+    write: Some(write::write),
+};
+
+/// Where a list of contents is kept.
+const LISTS: &[&str] = &["/contents", "/history"];
+
+/// Marks that the model put on a part and wants back unaltered.
+const SIGNATURE: &str = "thoughtSignature";
+
+fn detect(text: &str) -> u8 {
+    let opening = peek(text);
+    let lists = ["", "/contents", "/history", "/*/contents"];
+    let found = lists.iter().map(|list| {
+        let roles = format!("{list}/*/role");
+        let mut roles = opening.values(&roles).peekable();
+        let part = |member: &str| opening.has(&format!("{list}/*/parts/*/{member}"));
+        let own = part("functionCall") || part("functionResponse") || part(SIGNATURE);
+        let parts = own || part("text") || part("inlineData");
+        match parts && roles.peek().is_some() {
+            true if own || roles.any(|role| role == "model") => 85,
+            true => 60,
+            false => 0,
+        }
+    });
+    found.max().unwrap_or(0)
+}

@@ -1,0 +1,127 @@
+//! Contents made from canonical messages.
+
+use super::SIGNATURE;
+use crate::bodies::text_of;
+use foldback_core::log::{Media, Message, Part, PartKind, ResultStatus, Role, ToolResult};
+use serde_json::{Map, Value, json};
+
+/// Contents of a run of canonical messages: the results that follow an answer are one content, because
+/// the API wants as many of them as there were calls. Signatures are the model's own and only kept
+/// where `signed` says that they are Gemini's.
+pub(super) fn contents(messages: &[Message], signed: bool, losses: &mut Vec<String>) -> Vec<Value> {
+    let mut out = Vec::new();
+    let mut unsigned = 0;
+    let mut rest = messages;
+    while let Some(message) = rest.first() {
+        let mut used = 1;
+        let parts = match message.role {
+            Role::Tool => {
+                used = rest.iter().take_while(|m| m.role == Role::Tool).count();
+                let results = rest[..used].iter().flat_map(|message| &message.parts);
+                results.filter_map(Part::as_result).map(result).collect()
+            }
+            _ => parts(message, signed, &mut unsigned),
+        };
+        let role = match message.role {
+            Role::Assistant => "model",
+            _ => "user",
+        };
+        rest = &rest[used..];
+        // The API refuses a content without parts.
+        if !parts.is_empty() {
+            out.push(json!({ "role": role, "parts": parts }));
+        }
+    }
+    if unsigned > 0 {
+        losses.push(format!(
+            "{unsigned} signature(s) of reasoning, which only the provider that made them takes back"
+        ));
+    }
+    out
+}
+
+fn parts(message: &Message, signed: bool, unsigned: &mut usize) -> Vec<Value> {
+    let mut out: Vec<Value> = Vec::new();
+    let mut signature: Option<&str> = None;
+    for part in &message.parts {
+        let mut made = match &part.kind {
+            PartKind::Reasoning { text, opaque } => {
+                let opaque = opaque.as_deref().filter(|_| signed);
+                *unsigned += usize::from(!signed && has_signature(part));
+                if text.is_empty() {
+                    signature = opaque.or(signature);
+                    continue;
+                }
+                signature = opaque.or(signature);
+                json!({ "text": text, "thought": true })
+            }
+            PartKind::Call(call) => json!({
+                "functionCall": {
+                    "id": call.call_id,
+                    "name": call.tool,
+                    "args": arguments(&call.arguments),
+                },
+            }),
+            PartKind::Result(found) => result(found),
+            PartKind::File(media) => file(media),
+            PartKind::Unknown { name, raw } if raw.get(name).is_some() => raw.clone(),
+            _ => match text_of(part) {
+                text if text.is_empty() => continue,
+                text => json!({ "text": text }),
+            },
+        };
+        if let (Some(mark), Value::Object(made)) = (signature.take(), &mut made) {
+            made.insert(SIGNATURE.to_owned(), mark.into());
+        }
+        out.push(made);
+    }
+    out
+}
+
+fn has_signature(part: &Part) -> bool {
+    matches!(
+        &part.kind,
+        PartKind::Reasoning {
+            opaque: Some(_),
+            ..
+        }
+    )
+}
+
+/// Arguments are an object; free text goes under `input`.
+pub(super) fn arguments(text: &str) -> Value {
+    match serde_json::from_str(text) {
+        Ok(Value::Object(arguments)) => Value::Object(arguments),
+        _ => json!({ "input": text }),
+    }
+}
+
+fn result(result: &ToolResult) -> Value {
+    let key = match result.status {
+        ResultStatus::Error | ResultStatus::Retry => "error",
+        _ => "output",
+    };
+    let mut response = Map::new();
+    response.insert(key.to_owned(), result.text.as_str().into());
+    let mut out = json!({
+        "id": result.call_id,
+        "name": result.tool,
+        "response": response,
+    });
+    if !result.media.is_empty() {
+        out["parts"] = result.media.iter().map(file).collect();
+    }
+    json!({ "functionResponse": out })
+}
+
+fn file(media: &Media) -> Value {
+    if media.url.contains("://") {
+        return json!({ "fileData": { "mimeType": media.mime, "fileUri": media.url } });
+    }
+    let data = media
+        .url
+        .strip_prefix("data:")
+        .and_then(|rest| rest.split_once(";base64,"))
+        .map_or(media.url.as_str(), |(_, data)| data);
+    json!({ "inlineData": { "mimeType": media.mime, "data": data } })
+}

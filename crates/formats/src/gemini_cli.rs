@@ -1,0 +1,40 @@
+//! `gemini-cli`: the chat recordings that Gemini CLI keeps in `~/.gemini/tmp/<project>/chats`.
+//!
+//! Up to version 0.30 or so a recording is one document with a list of messages; later it is a line
+//! for each change: a message (again, whenever something was added to it), `$set` with changed
+//! metadata or a whole new history, `$rewindTo`. [`lines`] brings both to a list of messages,
+//! [`import`] reads one; calls and their results are in the model's message. The format is only read.
+//! `docs/gemini-cli.md` has the mapping.
+
+mod import;
+mod lines;
+
+use crate::raw::peek;
+use crate::table::Format;
+
+pub(crate) const FORMAT: Format = Format {
+    id: ID,
+    title: "Gemini CLI chat recording (~/.gemini/tmp/*/chats)",
+    detect,
+    read: import::read,
+    write: None,
+};
+
+const ID: &str = "gemini-cli";
+
+fn detect(text: &str) -> u8 {
+    let opening = peek(text);
+    let header = opening.has("/sessionId") && opening.has("/projectHash");
+    let typed = |list: &str| {
+        opening.is(&format!("{list}type"), "gemini")
+            || (opening.is(&format!("{list}type"), "user")
+                && opening.has(&format!("{list}content")))
+    };
+    match (header, typed("/messages/*/")) {
+        (true, _) => 95,
+        (false, true) if opening.has("/sessionId") => 90,
+        // Lines that have lost their header.
+        _ if opening.is("/type", "gemini") && opening.has("/id") => 80,
+        _ => 0,
+    }
+}

@@ -1,0 +1,36 @@
+//! `roo-code`: the `api_conversation_history.json` of Roo Code, Cline and their kin.
+//!
+//! Messages as Anthropic's API takes them, each with its time. Before tools were called natively, the
+//! model wrote a call as XML tags in its text and the harness answered in the user's name, which is
+//! read as call and result ([`tags`]). What a condensation replaced either is marked or is gone.
+//! `docs/roo-code.md` has the mapping.
+
+mod read;
+mod tags;
+mod write;
+
+use crate::raw::peek;
+use crate::table::Format;
+
+pub(crate) const FORMAT: Format = Format {
+    id: ID,
+    title: "Roo Code and Cline: api_conversation_history.json",
+    detect,
+    read: read::read,
+    write: Some(write::write),
+};
+
+const ID: &str = "roo-code";
+
+fn detect(text: &str) -> u8 {
+    let opening = peek(text);
+    let roles = opening.values("/*/role").collect::<Vec<_>>();
+    let two_roles = !roles.is_empty() && roles.iter().all(|r| matches!(*r, "user" | "assistant"));
+    let own = ["ts", "isSummary", "condenseParent", "condenseId"]
+        .iter()
+        .any(|member| opening.has(&format!("/*/{member}")));
+    match two_roles && own && opening.has("/*/content") {
+        true => 90,
+        false => 0,
+    }
+}

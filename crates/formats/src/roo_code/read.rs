@@ -1,0 +1,439 @@
+//! From the stored messages to the canonical form.
+
+use super::tags;
+use crate::ids::Ids;
+use crate::session::{Boundary, Recorded, Shape, Source};
+use crate::{ReadError, Session, answers, pairing, raw, value};
+use foldback_core::log::{
+    Answer, EntryKind, Media, Message, Origin, Part, PartKind, ResultStatus, Role, ToolResult,
+};
+use serde_json::Value;
+use std::collections::{HashSet, VecDeque};
+use std::sync::Arc;
+
+/// How texts begin that the harness writes in the user's name.
+const HARNESS: &[&str] = &[
+    "<environment_details>",
+    "[ERROR]",
+    "[TASK RESUMPTION]",
+    "[NOTE]",
+];
+
+/// How the result of a tool that failed begins.
+const FAILURES: &[&str] = &[
+    "The tool execution failed",
+    "The user denied this operation",
+];
+
+/// Reads a history. It holds one session.
+pub(super) fn read(text: &str) -> Result<Vec<Session>, ReadError> {
+    let root = value::document(text)?;
+    let Some(stored) = root.as_array() else {
+        return Err(value::malformed("", "a list of messages is needed here"));
+    };
+    let records =
+        raw::elements(text, "").map_err(|error| value::malformed("", error.to_string()))?;
+    let source = Source {
+        text: Arc::from(text),
+        shape: Shape::Document,
+        records,
+    };
+    let parents = |key: &str| -> HashSet<String> {
+        stored
+            .iter()
+            .filter_map(|m| value::string(m, key))
+            .collect()
+    };
+    let mut reader = Reader {
+        session: Session::new(value::content_id(text), super::ID, source),
+        messages: Vec::new(),
+        ids: Ids::default(),
+        open: VecDeque::new(),
+        condensed: parents("condenseParent"),
+        thought: Vec::new(),
+    };
+    for (record, message) in (0u32..).zip(stored) {
+        reader.message(record, message);
+    }
+    let session = reader.finish(stored.len());
+    match session.messages.is_empty() {
+        true => Err(ReadError::NoMessages),
+        false => Ok(vec![session]),
+    }
+}
+
+/// The result that a text block announced.
+struct Announced {
+    call: String,
+    tool: String,
+    pointer: String,
+    text: Option<String>,
+    media: Vec<Media>,
+}
+
+struct Reader {
+    session: Session,
+    messages: Vec<Message>,
+    ids: Ids,
+    /// Calls of the last answer that have no result yet: tool, id, and the recorded id if there is one.
+    open: VecDeque<(String, String, Option<String>)>,
+    /// Ids of the summaries whose originals are still in the file.
+    condensed: HashSet<String>,
+    /// Reasoning that was stored as a message of its own, for the answer behind it.
+    thought: Vec<Part>,
+}
+
+impl Reader {
+    fn message(&mut self, record: u32, raw: &Value) {
+        if value::flag(raw, "isSummary") {
+            return self.summary(record, raw);
+        }
+        if value::flag(raw, "isTruncationMarker") {
+            return self.truncation(record, raw);
+        }
+        if value::text(raw, "type") == Some("reasoning") {
+            let part = Part::new(PartKind::Reasoning {
+                text: value::string(raw, "text").unwrap_or_default(),
+                opaque: value::string(raw, "encrypted_content"),
+            });
+            let mut part = part.at("");
+            part.source_record = Some(record);
+            self.thought.push(part);
+            return;
+        }
+        match value::text(raw, "role") {
+            Some("assistant") => self.answer(record, raw),
+            Some("user") => self.user(record, raw),
+            role => self.session.warn(
+                "unknown-role",
+                format!("/{record}/role"),
+                format!(
+                    "there is no role `{}` in this format; left out",
+                    role.unwrap_or("")
+                ),
+            ),
+        }
+    }
+
+    fn push(&mut self, record: u32, raw: &Value, role: Role, parts: Vec<Part>) -> &mut Message {
+        let index = self.messages.len();
+        self.messages.push(Message {
+            at: value::millis(raw, "/ts"),
+            record: Some(record),
+            ..Message::new(self.ids.unique(&format!("m{record}")), role, parts)
+        });
+        &mut self.messages[index]
+    }
+
+    fn answer(&mut self, record: u32, raw: &Value) {
+        self.open.clear();
+        let mut parts = std::mem::take(&mut self.thought);
+        for (pointer, block) in blocks(&raw["content"]) {
+            match value::text(&block, "type").unwrap_or_default() {
+                "text" => {
+                    let text = value::text(&block, "text").unwrap_or_default();
+                    let pointer = place(&pointer, &raw["content"]);
+                    self.written(record, text, &pointer, &mut parts);
+                }
+                "tool_use" => {
+                    let tool = value::text(&block, "name").unwrap_or_default();
+                    let recorded = value::string(&block, "id");
+                    let id = self.call(record, tool, recorded);
+                    let input = block.get("input").map_or("{}".to_owned(), Value::to_string);
+                    parts.push(Part::call(id, tool, input).at(format!("{pointer}/input")));
+                }
+                _ => parts.push(other(&block, &pointer)),
+            }
+        }
+        let reasoning = value::text(raw, "reasoning_content").filter(|text| !text.is_empty());
+        if let Some(text) = reasoning {
+            let kind = PartKind::Reasoning {
+                text: text.to_owned(),
+                opaque: None,
+            };
+            parts.insert(0, Part::new(kind).at("/reasoning_content"));
+        }
+        let message = self.push(record, raw, Role::Assistant, parts);
+        message.answer = Some(Answer {
+            ended: message.at,
+            ..Answer::default()
+        });
+    }
+
+    /// A text of the model with the calls in it.
+    fn written(&mut self, record: u32, text: &str, pointer: &str, parts: &mut Vec<Part>) {
+        let tags = tags::tags(text);
+        let around = match tags.is_empty() {
+            true => text.to_owned(),
+            false => tags::around(text, &tags),
+        };
+        if !around.is_empty() {
+            parts.push(Part::text(around).at(pointer));
+        }
+        for tag in tags {
+            let id = self.call(record, tag.tool, None);
+            parts.push(Part::call(id, tag.tool, tag.arguments).at(pointer));
+        }
+    }
+
+    fn call(&mut self, record: u32, tool: &str, recorded: Option<String>) -> String {
+        let id = match &recorded {
+            Some(id) => self.ids.unique(id),
+            None => self.ids.unique(&format!("call-{record}")),
+        };
+        self.open.push_back((tool.to_owned(), id.clone(), recorded));
+        id
+    }
+
+    /// The call that a result belongs to: by its id, else the first of its tool, else the first: some
+    /// tools are announced under another name than they are called.
+    fn answered(&mut self, tool: &str, recorded: Option<&str>) -> Option<(String, String)> {
+        let by_id = recorded.and_then(|id| {
+            let mut open = self.open.iter();
+            open.position(|(_, _, known)| known.as_deref() == Some(id))
+        });
+        let by_tool = || self.open.iter().position(|(known, _, _)| known == tool);
+        let index = match recorded {
+            Some(_) => by_id,
+            None => by_tool().or((!self.open.is_empty()).then_some(0)),
+        };
+        let (tool, id, _) = self.open.remove(index?)?;
+        Some((tool, id))
+    }
+
+    /// A user message: results that were announced or are blocks of their own, and what was said
+    /// beside them.
+    fn user(&mut self, record: u32, raw: &Value) {
+        let mut said = Vec::new();
+        let mut current: Option<Announced> = None;
+        let mut results = false;
+        for (pointer, block) in blocks(&raw["content"]) {
+            let kind = value::text(&block, "type").unwrap_or_default();
+            let text = value::text(&block, "text").filter(|_| kind == "text");
+            if let Some((tool, rest)) = text.and_then(tags::header) {
+                self.announced(record, raw, current.take());
+                results = true;
+                let (tool, call) = self
+                    .answered(tool, None)
+                    .unwrap_or_else(|| (tool.to_owned(), format!("result-{record}")));
+                current = Some(Announced {
+                    call,
+                    tool,
+                    pointer,
+                    text: (!rest.is_empty()).then(|| rest.to_owned()),
+                    media: Vec::new(),
+                });
+                continue;
+            }
+            match (kind, &mut current) {
+                ("text", Some(open))
+                    if open.text.is_none() && !is_harness(text.unwrap_or_default()) =>
+                {
+                    open.text = text.map(str::to_owned);
+                    open.pointer = format!("{pointer}/text");
+                }
+                ("image", Some(open)) => open.media.push(media(&block)),
+                ("tool_result", _) => {
+                    results = true;
+                    self.result(record, raw, &block, &pointer);
+                }
+                ("text", _) => {
+                    let text = text.unwrap_or_default();
+                    let part = match is_harness(text) {
+                        true => Part::synthetic(text),
+                        false => Part::text(text),
+                    };
+                    said.push(part.at(place(&pointer, &raw["content"])));
+                }
+                _ => said.push(other(&block, &pointer)),
+            }
+        }
+        self.announced(record, raw, current);
+        if said.is_empty() {
+            return;
+        }
+        let by_person = said.iter().any(|part| {
+            !matches!(
+                &part.kind,
+                PartKind::Text {
+                    synthetic: true,
+                    ..
+                }
+            )
+        });
+        self.push(record, raw, Role::User, said).mid_turn = results || !by_person;
+    }
+
+    fn announced(&mut self, record: u32, raw: &Value, result: Option<Announced>) {
+        let Some(found) = result else { return };
+        let text = found.text.unwrap_or_default();
+        let failed = FAILURES.iter().any(|opening| text.starts_with(opening));
+        let part = Part::new(PartKind::Result(ToolResult {
+            call_id: found.call,
+            tool: found.tool,
+            status: status(failed),
+            text,
+            media: found.media,
+            ..ToolResult::default()
+        }));
+        self.push(record, raw, Role::Tool, vec![part.at(found.pointer)]);
+    }
+
+    fn result(&mut self, record: u32, raw: &Value, block: &Value, pointer: &str) {
+        let recorded = value::text(block, "tool_use_id").unwrap_or_default();
+        let (tool, call_id) = self
+            .answered("", Some(recorded))
+            .unwrap_or_else(|| (String::new(), recorded.to_owned()));
+        let texts: Vec<String> = match &block["content"] {
+            Value::Array(blocks) => blocks
+                .iter()
+                .filter_map(|block| value::string(block, "text"))
+                .collect(),
+            content => content.as_str().map(str::to_owned).into_iter().collect(),
+        };
+        let images = block["content"].as_array().into_iter().flatten();
+        let images = images.filter(|block| value::text(block, "type") == Some("image"));
+        let part = Part::new(PartKind::Result(ToolResult {
+            call_id,
+            tool,
+            status: status(value::flag(block, "is_error")),
+            text: texts.join("\n"),
+            media: images.map(media).collect(),
+            ..ToolResult::default()
+        }));
+        let part = part.at(format!("{pointer}/content"));
+        self.push(record, raw, Role::Tool, vec![part]);
+    }
+
+    /// A summary. Newer versions mark what it stands for and keep it; older ones threw it away, and
+    /// then the summary is all that the log has of it.
+    fn summary(&mut self, record: u32, raw: &Value) {
+        let kept = value::text(raw, "condenseId").is_some_and(|id| self.condensed.contains(id));
+        self.boundary("summary", kept);
+        let role = match value::text(raw, "role") {
+            Some("user") => Role::User,
+            _ => Role::Assistant,
+        };
+        let mut parts: Vec<Part> = Vec::new();
+        for (pointer, block) in blocks(&raw["content"]) {
+            parts.push(match value::text(&block, "type") {
+                Some("text") => {
+                    let text = value::text(&block, "text").unwrap_or_default();
+                    Part::synthetic(text).at(place(&pointer, &raw["content"]))
+                }
+                _ => other(&block, &pointer),
+            });
+        }
+        let message = self.push(record, raw, role, parts);
+        message.mid_turn = role == Role::User;
+        if kept {
+            message.origin = Origin::Entry(EntryKind::Summary);
+        }
+    }
+
+    /// The window slid: what was marked is hidden behind this note.
+    fn truncation(&mut self, record: u32, raw: &Value) {
+        self.boundary("drop", true);
+        let parts = blocks(&raw["content"])
+            .into_iter()
+            .filter_map(|(pointer, block)| {
+                let text = value::text(&block, "text")?;
+                Some(Part::synthetic(text).at(place(&pointer, &raw["content"])))
+            })
+            .collect();
+        let message = self.push(record, raw, Role::User, parts);
+        message.mid_turn = true;
+        message.origin = Origin::Entry(EntryKind::Boundary);
+    }
+
+    fn boundary(&mut self, kind: &str, original_kept: bool) {
+        self.session.boundaries.push(Boundary {
+            before: self.messages.len(),
+            trigger: "unknown".to_owned(),
+            kind: kind.to_owned(),
+            tokens_before: None,
+            tokens_after: None,
+            original_kept,
+        });
+    }
+
+    fn finish(mut self, stored: usize) -> Session {
+        answers::infer_finish(&mut self.messages);
+        let mut session = self.session;
+        session.messages = self.messages.into_iter().map(Arc::new).collect();
+        session.recorded = Some(Recorded {
+            messages: stored,
+            tool_calls: session.tool_calls(),
+        });
+        pairing::join(&mut session);
+        session
+    }
+}
+
+/// The blocks of a content with their pointers; a plain text is one block.
+fn blocks(content: &Value) -> Vec<(String, Value)> {
+    match content {
+        Value::Array(blocks) => blocks
+            .iter()
+            .enumerate()
+            .map(|(index, block)| (format!("/content/{index}"), block.clone()))
+            .collect(),
+        Value::String(text) => vec![(
+            "/content".to_owned(),
+            serde_json::json!({ "type": "text", "text": text }),
+        )],
+        _ => Vec::new(),
+    }
+}
+
+/// The pointer to the text of a text block.
+fn place(pointer: &str, content: &Value) -> String {
+    match content.is_string() {
+        true => pointer.to_owned(),
+        false => format!("{pointer}/text"),
+    }
+}
+
+fn is_harness(text: &str) -> bool {
+    HARNESS.iter().any(|opening| text.starts_with(opening))
+}
+
+fn status(failed: bool) -> ResultStatus {
+    match failed {
+        true => ResultStatus::Error,
+        false => ResultStatus::Completed,
+    }
+}
+
+fn other(block: &Value, pointer: &str) -> Part {
+    let kind = value::text(block, "type").unwrap_or_default();
+    let reasoning = |text: &str, opaque: &str| PartKind::Reasoning {
+        text: value::string(block, text).unwrap_or_default(),
+        opaque: value::string(block, opaque),
+    };
+    match kind {
+        "thinking" => {
+            Part::new(reasoning("thinking", "signature")).at(format!("{pointer}/thinking"))
+        }
+        "redacted_thinking" => Part::new(reasoning("", "data")).at(pointer),
+        "reasoning" => Part::new(reasoning("text", "")).at(format!("{pointer}/text")),
+        "image" => Part::new(PartKind::File(media(block))).at(pointer),
+        kind => Part::new(PartKind::Unknown {
+            name: kind.to_owned(),
+            raw: block.clone(),
+        })
+        .at(pointer),
+    }
+}
+
+fn media(block: &Value) -> Media {
+    let source = &block["source"];
+    Media {
+        mime: value::string(source, "media_type").unwrap_or_else(|| "image/*".to_owned()),
+        url: ["url", "data"]
+            .iter()
+            .find_map(|key| value::string(source, key))
+            .unwrap_or_default(),
+        ..Media::default()
+    }
+}

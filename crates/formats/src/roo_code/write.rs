@@ -1,0 +1,168 @@
+//! From the canonical form back into the stored messages.
+
+use super::tags;
+use crate::raw::{self, Change, json_string};
+use crate::rewrite::{Dialect, rewrite};
+use crate::{Outcome, Session, View, WriteError, anthropic, value};
+use foldback_core::log::{EntryKind, Message, Part, PartKind, Role};
+use foldback_core::view::{PartEdit, PartPos};
+use serde_json::{Value, json};
+
+/// Writes the view: patched where the session came from this format, else with native tool blocks.
+pub(super) fn write(view: &View<'_>) -> Result<Outcome, WriteError> {
+    let session = view.session;
+    if session.format != super::ID || session.source.records.is_empty() {
+        return anew(view);
+    }
+    Ok(Outcome {
+        text: rewrite(session, &view.sent, &mut History { session })?,
+        losses: Vec::new(),
+    })
+}
+
+struct History<'a> {
+    session: &'a Session,
+}
+
+impl Dialect for History<'_> {
+    fn changes(&self, at: PartPos, part: &Part, edit: Option<&PartEdit>) -> Vec<(String, Change)> {
+        let (Some(pointer), Some(edit)) = (part.pointer.as_deref(), edit) else {
+            return Vec::new();
+        };
+        let new = match &part.kind {
+            PartKind::File(_) | PartKind::Marker(_) | PartKind::Unknown { .. } => {
+                return Vec::new();
+            }
+            // Stored as a message of its own, in somebody else's shape.
+            PartKind::Reasoning { .. } if part.source_record.is_some() => return Vec::new(),
+            PartKind::Text { .. } | PartKind::Call(_) => {
+                match self.shared(at, part, pointer, &edit.text) {
+                    Some(text) => json_string(&text),
+                    None if part.as_call().is_some() => arguments(&edit.text).to_string(),
+                    None => json_string(&edit.text),
+                }
+            }
+            PartKind::Result(_) => match self.announced(at, pointer, &edit.text) {
+                Some(block) => block.to_string(),
+                None => json_string(&edit.text),
+            },
+            PartKind::Reasoning { .. } => json_string(&edit.text),
+        };
+        vec![(pointer.to_owned(), Change::Set(new))]
+    }
+
+    fn generate(&mut self, messages: &[Message], _: Option<u32>) -> Vec<Value> {
+        messages.iter().map(stored).collect()
+    }
+}
+
+impl History<'_> {
+    fn recorded(&self, at: PartPos, pointer: &str) -> Option<Value> {
+        let owner = self.session.messages.get(at.item)?;
+        let record = raw::parse(self.session.source.record(owner.record?)?).ok()?;
+        record.pointer(pointer).cloned()
+    }
+
+    /// A text of the model in which the words or one of the calls is replaced by `new`.
+    fn shared(&self, at: PartPos, part: &Part, pointer: &str, new: &str) -> Option<String> {
+        let owner = self.session.messages.get(at.item)?;
+        let recorded = self.recorded(at, pointer)?;
+        let whole = recorded
+            .as_str()
+            .filter(|_| owner.role == Role::Assistant)?;
+        let tags = tags::tags(whole);
+        if tags.is_empty() {
+            return None;
+        }
+        let Some(call) = part.as_call() else {
+            let calls = tags.iter().filter_map(|tag| whole.get(tag.range.clone()));
+            let calls: Vec<&str> = calls.collect();
+            return Some(format!("{new}\n\n{}", calls.join("\n")));
+        };
+        // The number of the call among those that were read from the same text.
+        let same = owner
+            .parts
+            .iter()
+            .filter(|other| other.as_call().is_some() && other.pointer.as_deref() == Some(pointer));
+        let number = same
+            .filter_map(Part::as_call)
+            .position(|other| other.call_id == call.call_id)?;
+        let tag = tags.get(number)?;
+        let (before, after) = (whole.get(..tag.range.start)?, whole.get(tag.range.end..)?);
+        Some(format!("{before}{}{after}", tags::render(tag.tool, new)))
+    }
+
+    /// The block of a result that stands behind its announcement.
+    fn announced(&self, at: PartPos, pointer: &str, new: &str) -> Option<Value> {
+        let recorded = self.recorded(at, pointer)?;
+        let whole = value::text(&recorded, "text")?;
+        let (_, rest) = tags::header(whole)?;
+        let header = whole.get(..whole.len() - rest.len())?.trim_end();
+        Some(json!({ "type": "text", "text": format!("{header}\n{new}") }))
+    }
+}
+
+/// Arguments are an object; free text goes under `input`.
+fn arguments(text: &str) -> Value {
+    match serde_json::from_str(text) {
+        Ok(Value::Object(arguments)) => Value::Object(arguments),
+        _ => json!({ "input": text }),
+    }
+}
+
+/// A message that a strategy put in.
+fn stored(message: &Message) -> Value {
+    let role = match message.role {
+        Role::Assistant => "assistant",
+        _ => "user",
+    };
+    let mut out = json!({
+        "role": role,
+        "content": [{ "type": "text", "text": message.shown_text() }],
+    });
+    if let Some(at) = message.at {
+        out["ts"] = at.into();
+    }
+    if message.is_entry_of(EntryKind::Summary) {
+        out["isSummary"] = true.into();
+    }
+    out
+}
+
+/// The messages as the provider takes them, each with a time.
+fn anew(view: &View<'_>) -> Result<Outcome, WriteError> {
+    let unfit = |detail: String| WriteError::Unsupported {
+        format: super::ID,
+        detail,
+    };
+    let write = anthropic::FORMAT
+        .write
+        .ok_or_else(|| unfit("there is no writer for messages".to_owned()))?;
+    let Outcome { text, mut losses } = write(view)?;
+    let root = raw::parse(&text).map_err(|error| unfit(error.to_string()))?;
+    if !view.frame.segments.is_empty() {
+        losses.push(
+            "the system prompt and the tool definitions: the history does not hold them".to_owned(),
+        );
+    }
+    let messages = root.get("messages").unwrap_or(&root).as_array();
+    let first = view
+        .sent
+        .iter()
+        .find_map(|shown| shown.message.at)
+        .unwrap_or(0);
+    let lines: Vec<String> = (0i64..)
+        .zip(messages.into_iter().flatten())
+        .map(|(number, message)| {
+            let mut message = message.clone();
+            if message.get("ts").is_none() {
+                message["ts"] = (first + number).into();
+            }
+            message.to_string()
+        })
+        .collect();
+    Ok(Outcome {
+        text: format!("[\n{}\n]\n", lines.join(",\n")),
+        losses,
+    })
+}
