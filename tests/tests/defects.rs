@@ -66,10 +66,10 @@ fn summarising() -> Vec<String> {
     all.map(|strategy| strategy.name.clone()).collect()
 }
 
-/// Forty calls in four turns, about 2,600 characters each: some 27,000 tokens.
+/// Eighty calls in eight turns, about 2,600 characters each: some 54,000 tokens.
 fn long() -> Script {
     let mut script = Script::default();
-    for turn in 0..4 {
+    for turn in 0..8 {
         script.user(&format!(
             "turn {turn}: mend src/m{turn}.rs and run its tests"
         ));
@@ -92,6 +92,10 @@ fn an_empty_summary_is_not_accepted() {
     for name in summarising() {
         for nothing in ["", "  \n\t "] {
             let mut strategy = owned(&name);
+            if !strategy.guards.summary {
+                // Kept for study, and reported as such.
+                continue;
+            }
             strategy.summarizer = Some(scripted(Some(nothing)) as _);
             strategy.on_failure = OnFailure::Keep;
             let summaries = run(&Arc::new(strategy)).metrics.counters.summaries;
@@ -226,7 +230,14 @@ fn a_wrong_file_is_an_error_and_not_a_no_op() {
 #[test]
 fn a_trigger_that_could_never_work_is_refused() {
     let registry = foldback::registry().unwrap();
-    for name in summarising() {
+    // The presets that keep part of the window for the answer; `tiered` keeps none.
+    for name in [
+        "opencode",
+        "opencode-1.17",
+        "brutus",
+        "window",
+        "window-faithful",
+    ] {
         let text =
             format!("extends = \"{name}\"\n[window]\ncontext = 10\ninput = 0\noutput = 10\n");
         let document = Document::parse("mine.toml", &text).unwrap();

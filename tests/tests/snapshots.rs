@@ -85,11 +85,16 @@ fn small() -> Script {
 fn each(of: impl Fn(&str, &Conversation)) {
     let session = small().session();
     for strategy in presets() {
-        let done = replay(&session, &strategy, &options(110_000, 8_000));
+        let done = replay(&session, &strategy, &options(90_000, 8_000));
         if strategy.kind == foldback_core::strategy::Kind::Strategy {
+            let whys: Vec<String> = done
+                .reports
+                .iter()
+                .map(|(_, r)| r.outcome.to_string())
+                .collect();
             assert!(
                 done.metrics.compactions > 0,
-                "{} did nothing",
+                "{} did nothing: {whys:#?}",
                 strategy.name
             );
         }

@@ -49,9 +49,35 @@ pub(crate) fn sessions(path: &Path, from: Option<&str>) -> Result<Vec<Session>, 
     })
 }
 
-/// One session of a file: the only one, or the one with this id.
-pub(crate) fn session(path: &Path, from: Option<&str>, id: Option<&str>) -> Result<Session, Error> {
-    let mut sessions = sessions(path, from)?;
+/// One session of a file with the format that the file is in. A session in foldback's own lines keeps
+/// the format that it was first recorded in; what is written goes by the file.
+pub(crate) fn session_and_format(
+    path: &Path,
+    from: Option<&str>,
+    id: Option<&str>,
+) -> Result<(Session, &'static str), Error> {
+    let bytes = bytes(path)?;
+    let fail = |error| Error::Read {
+        path: path.display().to_string(),
+        error,
+    };
+    let session = pick(
+        path,
+        foldback_formats::read(&bytes, from).map_err(fail)?,
+        id,
+    )?;
+    let format = match from {
+        Some(id) => foldback_formats::format(id).map_err(fail)?.id,
+        None => std::str::from_utf8(&bytes)
+            .ok()
+            .and_then(foldback_formats::detect)
+            .map_or(session.format, |format| format.id),
+    };
+    Ok((session, format))
+}
+
+/// The only session of a file, or the one with this id.
+fn pick(path: &Path, mut sessions: Vec<Session>, id: Option<&str>) -> Result<Session, Error> {
     let ids = || {
         sessions
             .iter()

@@ -10,8 +10,7 @@ use foldback_core::moment::Moment;
 use foldback_core::services::{FixedClock, Services};
 use foldback_core::stage::{Estimator, UsageReading, UsageSource};
 use foldback_core::strategy::Strategy;
-use foldback_core::validity::{Dialect, Violation, caused_by_strategy, validate};
-use foldback_core::view::Shown;
+use foldback_core::validity::{Dialect, Monitor, Violation};
 use foldback_core::{Frame, Limits, SegmentKind};
 use foldback_formats::Session;
 use std::collections::BTreeSet;
@@ -90,7 +89,6 @@ pub fn replay(session: &Session, strategy: &Arc<Strategy>, options: &ReplayOptio
 
 struct Driver<'s> {
     options: &'s ReplayOptions,
-    session: &'s Session,
     conversation: Conversation,
     clock: Arc<FixedClock>,
     meter: usize,
@@ -109,9 +107,9 @@ struct Driver<'s> {
     request_tokens: u64,
     recorded_frame: u64,
     faithful_until: usize,
-    violations: BTreeSet<(Dialect, String)>,
-    inherited: BTreeSet<(Dialect, String)>,
-    recheck: u8,
+    monitor: Monitor,
+    violations: BTreeSet<ViolationKey>,
+    inherited: BTreeSet<ViolationKey>,
     turn: usize,
 }
 
@@ -142,7 +140,6 @@ impl<'s> Driver<'s> {
             });
         Self {
             options,
-            session,
             conversation,
             clock,
             meter,
@@ -157,9 +154,9 @@ impl<'s> Driver<'s> {
             request_tokens: 0,
             recorded_frame,
             faithful_until,
+            monitor: Monitor::default(),
             violations: BTreeSet::new(),
             inherited: BTreeSet::new(),
-            recheck: 0,
             turn: 0,
         }
     }
@@ -188,7 +185,7 @@ impl<'s> Driver<'s> {
                 }
             }
         }
-        self.check(true);
+        self.check();
     }
 
     fn append(&mut self, message: &Arc<Message>) {
@@ -220,7 +217,6 @@ impl<'s> Driver<'s> {
         if self.conversation.folds().len() != before {
             self.dropped
                 .after_folds(&self.conversation, before, self.meter, &mut self.visible);
-            self.recheck = 2;
         }
     }
 
@@ -233,10 +229,7 @@ impl<'s> Driver<'s> {
         if refused {
             self.at(Moment::ProviderOverflow, Signals::default()).await;
         }
-        if self.recheck > 0 {
-            self.recheck -= 1;
-            self.check(false);
-        }
+        self.check();
         let input = self.measured();
         let cache = self.cache.send(&self.conversation, self.meter);
         let decision_tokens = self.conversation.tokens();
@@ -305,37 +298,23 @@ impl<'s> Driver<'s> {
 
     /// Checks the view against the providers' rules. The recording may break some by itself; only
     /// what the un-compacted history does not break counts against the strategy.
-    fn check(&mut self, last: bool) {
+    fn check(&mut self) {
         if !self.options.validate {
             return;
         }
-        let history = self.conversation.history();
-        for dialect in Dialect::ALL {
-            let own = validate(self.conversation.sent(), dialect);
-            if own.is_empty() && !last {
-                continue;
-            }
-            let log = history.iter().filter(|(_, message)| !message.is_entry());
-            let original = validate(log.map(|(_, message)| Shown::plain(message)), dialect);
-            for violation in caused_by_strategy(&own, &original) {
-                self.violations.insert((dialect, key(&violation)));
-            }
-            for violation in &original {
-                self.inherited.insert((dialect, key(violation)));
-            }
-        }
+        let findings = self.monitor.check(&self.conversation);
+        self.violations.extend(findings.caused.iter().map(key));
+        self.inherited.extend(findings.inherited.iter().map(key));
     }
 
     fn finish(self) -> Replay {
-        let count = |set: &BTreeSet<(Dialect, String)>| set.len() as u64;
         let metrics = SessionMetrics::of(
             &self.rows,
             &self.conversation,
             &self.dropped,
-            count(&self.violations),
-            count(&self.inherited),
+            self.violations.len() as u64,
+            self.inherited.len() as u64,
         );
-        let _ = self.session;
         Replay {
             rows: self.rows,
             metrics,
@@ -345,9 +324,17 @@ impl<'s> Driver<'s> {
     }
 }
 
-fn key(violation: &Violation) -> String {
-    format!("{violation:?}")
+/// What makes a violation the same one at every call.
+fn key(violation: &Violation) -> ViolationKey {
+    (
+        violation.dialect,
+        violation.rule,
+        violation.message.clone(),
+        violation.call.clone(),
+    )
 }
+
+type ViolationKey = (Dialect, &'static str, String, Option<String>);
 
 /// Whether a report is about something that changed the view by moving messages out of it.
 pub fn is_fold(report: &Report) -> bool {

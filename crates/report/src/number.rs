@@ -31,9 +31,9 @@ pub fn short(number: u64) -> String {
     }
 }
 
-/// A ratio as percent with one decimal: `0.4567` is `45.7 %`.
+/// A ratio as percent with one decimal: `0.4567` is `45.7%`.
 pub fn percent(ratio: f64) -> String {
-    format!("{:.1} %", ratio * 100.0)
+    format!("{:.1}%", ratio * 100.0)
 }
 
 #[cfg(test)]
@@ -58,6 +58,6 @@ mod tests {
             assert_eq!(grouped(number), long);
             assert_eq!(short(number), brief, "{number}");
         }
-        assert_eq!(percent(0.4567), "45.7 %");
+        assert_eq!(percent(0.4567), "45.7%");
     }
 }

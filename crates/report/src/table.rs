@@ -2,7 +2,7 @@
 
 use crate::number::{grouped, percent, short};
 use comfy_table::{
-    Cell, CellAlignment, ColumnConstraint, ContentArrangement, LineStyle, Table, TableStyle, Width,
+    Cell, CellAlignment, ColumnConstraint, ContentArrangement, LineStyle, Table, TableStyle,
 };
 use foldback_replay::Comparison;
 use foldback_replay::compare::{Idle, PresetLine};
@@ -98,8 +98,9 @@ fn presets_table(lines: &[PresetLine], layout: Layout) -> String {
         column.set_padding((0, 1));
         if index > 0 {
             column.set_cell_alignment(CellAlignment::Right);
-        } else {
-            column.set_constraint(ColumnConstraint::LowerBoundary(Width::Fixed(20)));
+        } else if layout.width >= 100 {
+            // A name is only broken where the terminal leaves no other way.
+            column.set_constraint(ColumnConstraint::ContentWidth);
         }
     }
     table.trim_fmt()

@@ -24,15 +24,17 @@ pub(crate) fn run(args: &Compact) -> Result<(), Error> {
         args.model.models.as_ref(),
         &args.model.measure,
     )?;
-    let session = input::session(&args.file, args.from.as_deref(), args.session.as_deref())?;
+    let (session, format) =
+        input::session_and_format(&args.file, args.from.as_deref(), args.session.as_deref())?;
     input::strict(&args.file.display().to_string(), &session, args.strict)?;
     // Asked for before any work is done: a format that can't be written.
-    let format = foldback_formats::format(args.to.as_deref().unwrap_or(session.format)).map_err(
-        |error| Error::Read {
-            path: "--to".to_owned(),
-            error,
-        },
-    )?;
+    let format =
+        foldback_formats::format(args.to.as_deref().unwrap_or(format)).map_err(|error| {
+            Error::Read {
+                path: "--to".to_owned(),
+                error,
+            }
+        })?;
     let mut options = setup.options(&session, &strategy);
     options.validate = false;
     let (conversation, reports) = if args.live {
