@@ -42,6 +42,10 @@ fn result(status: ResultStatus, text: &str, structured: Option<Value>) -> Part {
     }))
 }
 
+fn sized(tokens: usize) -> Part {
+    result(ResultStatus::Completed, &"x".repeat(tokens * 4), None)
+}
+
 fn returned(id: &str, text: &str) -> Message {
     Message::tool(id, format!("call-{id}"), "t", text)
 }
@@ -293,6 +297,16 @@ fn whole_histories() {
             0,
         ),
     ];
+    let rows = rows.into_iter().chain([(
+        "ours: parts of one message are walked newest to oldest",
+        two_users_and([Message::new(
+            "t",
+            Role::Tool,
+            vec![sized(10_000), sized(45_000)],
+        )]),
+        vec![2, 2],
+        54_984,
+    )]);
     for (id, messages, positions, expected) in rows {
         let proposal = prune(&conversation(preset("tunacode"), messages));
         assert_eq!(cleared(&proposal), positions, "{id}");
