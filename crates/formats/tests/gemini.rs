@@ -100,6 +100,18 @@ fn frames_signatures_and_what_the_client_said() {
 }
 
 #[test]
+fn a_summary_of_what_is_gone_belongs_to_the_log() {
+    let text = fixture(ID, "bare.json").replacen("Compare a and b", "<state_snapshot>x", 1);
+    let session = session(&text, ID);
+    let [boundary] = session.boundaries.as_slice() else {
+        panic!("{:?}", session.boundaries);
+    };
+    assert_eq!((boundary.before, boundary.original_kept), (2, false));
+    assert_eq!(session.turns(), 0);
+    assert_eq!(session.recorded_summaries(), 0);
+}
+
+#[test]
 fn one_conversation_a_line() {
     let text = fixture(ID, "many.jsonl");
     assert_eq!(detected(&text), Some(ID));
@@ -225,6 +237,8 @@ fn recorded_sessions_import_whole() {
         assert_eq!(session.recorded_messages(), 105);
         assert_eq!(session.recorded_tool_calls(), 45);
         let results = session.messages.iter().filter(|m| m.role == Role::Tool);
+        // It begins with the summary that the client made, and goes on for six turns.
+        assert_eq!((session.boundaries.len(), session.turns()), (1, 6));
         // One result was kept when its call was compressed away.
         assert_eq!(results.count(), 46);
         assert_eq!(warnings(&session), ["orphan-result"]);

@@ -88,7 +88,14 @@ fn outlines_of_the_fixtures() {
 
 #[test]
 fn usage_models_and_warnings() {
-    let table: &[(&str, usize, [u64; 5], &str, &[&str])] = &[
+    type Row = (
+        &'static str,
+        usize,
+        [u64; 5],
+        &'static str,
+        &'static [&'static str],
+    );
+    let table: &[Row] = &[
         (
             "v0.json",
             0,

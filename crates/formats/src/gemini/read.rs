@@ -2,7 +2,7 @@
 
 use super::{FORMAT, LISTS, SIGNATURE};
 use crate::ids::{Calls, Ids};
-use crate::session::{Shape, Source};
+use crate::session::{Boundary, Shape, Source};
 use crate::{ReadError, Session, pairing, raw, value};
 use foldback_core::SegmentKind;
 use foldback_core::log::{
@@ -12,6 +12,8 @@ use serde_json::Value;
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
+/// How Gemini CLI begins the summary that it puts in place of a history.
+const CLI_SUMMARY: &str = "<state_snapshot>";
 /// How Gemini CLI begins the context that it puts in front, and what it answers in the model's name.
 const CLI_CONTEXT: &[&str] = &["<session_context>", "This is the Gemini CLI."];
 const CLI_ANSWER: &str = "Got it. Thanks for the additional context!";
@@ -168,9 +170,11 @@ impl Reader {
         }
         let mut parts = std::mem::take(said);
         let opening = parts.first().map(|part| part.shown().into_owned());
-        let context = self.session.messages.is_empty()
-            && opening.is_some_and(|text| CLI_CONTEXT.iter().any(|own| text.starts_with(own)));
-        if context {
+        let begins = |own: &str| opening.as_ref().is_some_and(|text| text.starts_with(own));
+        let summary = begins(CLI_SUMMARY);
+        let context = self.session.messages.is_empty() && CLI_CONTEXT.iter().any(|own| begins(own));
+        let by_client = summary || context;
+        if by_client {
             for part in &mut parts {
                 if let PartKind::Text { synthetic, .. } = &mut part.kind {
                     *synthetic = true;
@@ -178,7 +182,18 @@ impl Reader {
             }
             self.greeted = true;
         }
-        self.push(record, Role::User, parts).mid_turn = mid_turn || context;
+        if summary {
+            // What it stands for is not in the list any more, so it is part of the log.
+            self.session.boundaries.push(Boundary {
+                before: self.session.messages.len(),
+                trigger: "unknown".to_owned(),
+                kind: "summary".to_owned(),
+                tokens_before: None,
+                tokens_after: None,
+                original_kept: false,
+            });
+        }
+        self.push(record, Role::User, parts).mid_turn = mid_turn || by_client;
     }
 
     fn model(&mut self, record: u32, content: &Value, parts: &[Value]) {
