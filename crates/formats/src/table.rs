@@ -26,6 +26,20 @@ pub struct Format {
     pub write: Option<Writer>,
 }
 
+/// Files of a format that are no text. They are told by their first bytes.
+#[derive(Debug)]
+pub(crate) struct Binary {
+    /// The ids under which they may be asked for.
+    pub(crate) ids: &'static [FormatId],
+    /// What they begin with.
+    pub(crate) magic: &'static [u8],
+    /// Reads a file; `None` where it is something else that begins alike.
+    pub(crate) read: fn(&[u8]) -> Option<Result<Vec<Session>, ReadError>>,
+}
+
+/// The binary files of all formats.
+const BINARIES: &[Binary] = &[crate::inspect::ARCHIVE];
+
 /// Every format, in the order in which ties of detection are decided.
 pub const FORMATS: &[Format] = &[
     crate::foldback::FORMAT,
@@ -40,6 +54,9 @@ pub const FORMATS: &[Format] = &[
     crate::openhands_llm::FORMAT,
     crate::opencode::FORMAT,
     crate::atif::FORMAT,
+    crate::inspect::FORMAT,
+    crate::tau2::FORMAT,
+    crate::langchain::FORMAT,
     crate::pydantic_ai::FORMAT,
     crate::swe_agent::FORMAT,
     crate::mini_swe_agent::FORMAT,
@@ -77,6 +94,25 @@ pub fn read(bytes: &[u8], from: Option<&str>) -> Result<Vec<Session>, ReadError>
     if bytes.iter().all(u8::is_ascii_whitespace) {
         return Err(ReadError::Empty);
     }
+    let sessions = match read_binary(bytes, from) {
+        Some(sessions) => sessions?,
+        None => read_text(bytes, from)?,
+    };
+    if sessions.iter().all(|session| session.messages.is_empty()) {
+        return Err(ReadError::NoMessages);
+    }
+    Ok(sessions)
+}
+
+fn read_binary(bytes: &[u8], from: Option<&str>) -> Option<Result<Vec<Session>, ReadError>> {
+    BINARIES
+        .iter()
+        .filter(|binary| bytes.starts_with(binary.magic))
+        .filter(|binary| from.is_none_or(|id| binary.ids.contains(&id)))
+        .find_map(|binary| (binary.read)(bytes))
+}
+
+fn read_text(bytes: &[u8], from: Option<&str>) -> Result<Vec<Session>, ReadError> {
     let text = std::str::from_utf8(bytes).map_err(|error| ReadError::Binary {
         offset: error.valid_up_to(),
     })?;
@@ -85,11 +121,7 @@ pub fn read(bytes: &[u8], from: Option<&str>) -> Result<Vec<Session>, ReadError>
         Some(id) => format(id)?,
         None => crate::detect(text).ok_or_else(|| ReadError::UnknownFormat { known: known() })?,
     };
-    let sessions = (format.read)(text)?;
-    if sessions.iter().all(|session| session.messages.is_empty()) {
-        return Err(ReadError::NoMessages);
-    }
-    Ok(sessions)
+    (format.read)(text)
 }
 
 fn known() -> String {

@@ -1,0 +1,189 @@
+//! One message, out of its envelope.
+
+use crate::value;
+use foldback_core::log::{Answer, Finish, Media, Part, PartKind, Usage};
+use serde_json::Value;
+
+/// The fields of a message, and the pointer to them inside the record.
+pub(super) struct Fields<'a> {
+    pub(super) kind: &'a str,
+    pub(super) fields: &'a Value,
+    pub(super) at: &'static str,
+}
+
+/// Takes a message out of its envelope; `None` where it is in none that is known.
+pub(super) fn unpack(raw: &Value) -> Option<Fields<'_>> {
+    let (fields, at) = if raw.get("lc").is_some() {
+        (raw.get("kwargs")?, "/kwargs")
+    } else if let Some(data) = raw.get("data").filter(|data| data.is_object()) {
+        (data, "/data")
+    } else {
+        (raw, "")
+    };
+    let class = || raw.get("id")?.as_array()?.last()?.as_str();
+    let kind = match at {
+        "/kwargs" => value::text(fields, "type").or_else(class),
+        _ => value::text(raw, "type").or_else(|| value::text(raw, "role")),
+    };
+    Some(Fields {
+        kind: kind?,
+        fields,
+        at,
+    })
+}
+
+/// The parts of a content: a text, or blocks in the shapes of several providers. Blocks of calls repeat
+/// `tool_calls` and are left out; `unknown` is told of what is not known.
+pub(super) fn content(content: &Value, at: &str, mut unknown: impl FnMut(&str)) -> Vec<Part> {
+    let blocks = match content {
+        Value::Null => return Vec::new(),
+        Value::Array(blocks) => blocks,
+        Value::String(text) if text.is_empty() => return Vec::new(),
+        other => return vec![Part::text(value::shown(other)).at(at)],
+    };
+    let mut parts = Vec::new();
+    for (index, block) in blocks.iter().enumerate() {
+        let pointer = format!("{at}/{index}");
+        let text = |key: &str| value::string(block, key).unwrap_or_default();
+        let kind = value::text(block, "type").unwrap_or_default();
+        let part = match kind {
+            "" if block.is_string() => Part::text(value::shown(block)).at(pointer),
+            "text" | "output_text" => Part::text(text("text")).at(format!("{pointer}/text")),
+            "thinking" => reasoning(text("thinking"), block, format!("{pointer}/thinking")),
+            "reasoning" | "reasoning_content" | "redacted_thinking" => {
+                reasoning(text("reasoning"), block, format!("{pointer}/reasoning"))
+            }
+            "tool_use" | "tool_call" | "function_call" | "input_json_delta" => continue,
+            _ => match media(block) {
+                Some(media) => Part::new(PartKind::File(media)).at(pointer),
+                None => {
+                    unknown(kind);
+                    Part::new(PartKind::Unknown {
+                        name: kind.to_owned(),
+                        raw: block.clone(),
+                    })
+                    .at(pointer)
+                }
+            },
+        };
+        parts.push(part);
+    }
+    parts
+}
+
+fn reasoning(text: String, block: &Value, pointer: String) -> Part {
+    let opaque = ["signature", "data", "encrypted_content"]
+        .iter()
+        .find_map(|key| value::string(block, key));
+    Part::new(PartKind::Reasoning { text, opaque }).at(pointer)
+}
+
+/// A file, in the shape of OpenAI, of Anthropic, or of LangChain's own standard blocks.
+fn media(block: &Value) -> Option<Media> {
+    let kind = value::text(block, "type")?;
+    let source = block.get("source").unwrap_or(block);
+    let url = block
+        .pointer("/image_url/url")
+        .and_then(Value::as_str)
+        .or_else(|| value::text(block, "image_url"))
+        .or_else(|| {
+            ["data", "base64", "url"]
+                .iter()
+                .find_map(|key| value::text(source, key))
+        })?;
+    let mime = ["media_type", "mime_type"]
+        .iter()
+        .find_map(|key| value::text(source, key));
+    let mime = mime.map_or_else(
+        || match kind {
+            "image" | "image_url" => "image/*".to_owned(),
+            "audio" | "video" => format!("{kind}/*"),
+            _ => "application/octet-stream".to_owned(),
+        },
+        str::to_owned,
+    );
+    Some(Media {
+        mime,
+        name: value::string(block, "filename"),
+        url: url.to_owned(),
+    })
+}
+
+/// The calls of an answer: id, name, arguments and pointer. Calls whose arguments did not parse were
+/// made all the same.
+pub(super) fn calls(fields: &Value, at: &str) -> Vec<(String, String, String, String)> {
+    let list = |key: &str| fields.get(key).and_then(Value::as_array);
+    let mut out = Vec::new();
+    for key in ["tool_calls", "invalid_tool_calls"] {
+        for (index, call) in list(key).into_iter().flatten().enumerate() {
+            let name = value::string(call, "name").unwrap_or_default();
+            out.push((
+                value::string(call, "id").unwrap_or_else(|| name.clone()),
+                name,
+                call.get("args").map(value::shown).unwrap_or_default(),
+                format!("{at}/{key}/{index}/args"),
+            ));
+        }
+    }
+    let raw = fields
+        .pointer("/additional_kwargs/tool_calls")
+        .and_then(Value::as_array);
+    for (index, call) in raw
+        .filter(|_| out.is_empty())
+        .into_iter()
+        .flatten()
+        .enumerate()
+    {
+        let function = call.get("function").unwrap_or(&Value::Null);
+        let name = value::string(function, "name").unwrap_or_default();
+        out.push((
+            value::string(call, "id").unwrap_or_else(|| name.clone()),
+            name,
+            function
+                .get("arguments")
+                .map(value::shown)
+                .unwrap_or_default(),
+            format!("{at}/additional_kwargs/tool_calls/{index}/function/arguments"),
+        ));
+    }
+    out
+}
+
+/// What the provider said about the call.
+pub(super) fn answer(fields: &Value) -> Answer {
+    let meta = fields.get("response_metadata").unwrap_or(&Value::Null);
+    let first = |keys: &[&str]| keys.iter().find_map(|key| value::text(meta, key));
+    Answer {
+        usage: fields.get("usage_metadata").and_then(usage),
+        finish: first(&["finish_reason", "stop_reason"]).map(finish),
+        model: first(&["model_name", "model"]).map(str::to_owned),
+        provider: first(&["model_provider"]).map(str::to_owned),
+        ..Answer::default()
+    }
+}
+
+fn finish(reason: &str) -> Finish {
+    match reason {
+        "stop" | "end_turn" | "stop_sequence" | "STOP" => Finish::Stop,
+        "tool_calls" | "tool_use" | "function_call" => Finish::ToolCalls,
+        "length" | "max_tokens" | "MAX_TOKENS" => Finish::Length,
+        "content_filter" | "refusal" | "SAFETY" => Finish::ContentFilter,
+        _ => Finish::Other,
+    }
+}
+
+/// `input_tokens` holds all of the input, `output_tokens` the reasoning.
+fn usage(raw: &Value) -> Option<Usage> {
+    raw.get("input_tokens")?.as_f64()?;
+    let cache_read = value::count(raw, "/input_token_details/cache_read");
+    let cache_write = value::count(raw, "/input_token_details/cache_creation");
+    let reasoning = value::count(raw, "/output_token_details/reasoning");
+    Some(Usage {
+        uncached: value::count(raw, "/input_tokens").saturating_sub(cache_read + cache_write),
+        cache_read,
+        cache_write,
+        output: value::count(raw, "/output_tokens").saturating_sub(reasoning),
+        reasoning,
+        total: raw.get("total_tokens").and_then(Value::as_u64),
+    })
+}
