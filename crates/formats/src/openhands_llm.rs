@@ -75,7 +75,7 @@ fn complete(session: &mut Session) -> Result<(), ReadError> {
         }
     }
     let stored = session.source.records.len();
-    match root.pointer(RESPONSE) {
+    match root.pointer(RESPONSE).filter(|raw| raw.is_object()) {
         Some(raw) => answer(session, &root, raw, &mut ids)?,
         None => session.warn(
             "no-response",
@@ -108,7 +108,11 @@ fn answer(
 ) -> Result<(), ReadError> {
     let range = raw::locate(&session.source.text, RESPONSE)
         .map_err(|error| value::malformed(RESPONSE, error.to_string()))?;
-    let alone = json!({ "messages": [raw] }).to_string();
+    let mut alone = raw.clone();
+    if let Some(reason) = root.pointer("/response/choices/0/finish_reason") {
+        alone["finish_reason"] = reason.clone();
+    }
+    let alone = json!({ "messages": [alone] }).to_string();
     let read = (openai_chat::FORMAT.read)(&alone)?;
     let Some(message) = read.into_iter().flat_map(|alone| alone.messages).next() else {
         return Ok(());

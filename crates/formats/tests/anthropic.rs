@@ -156,10 +156,9 @@ fn writing_without_edits_gives_the_file_back() {
         assert_eq!(outcome.text, fixture(ID, name), "{name}");
         assert_eq!(outcome.losses, [""; 0], "{name}");
     }
-    // Roo Code stores what it sends, with tools as text.
+    // Roo Code stores what it sends, with tools as text: whoever asks for it gets the plain messages.
     for path in recorded("roo-code") {
         let text = std::fs::read_to_string(&path).unwrap();
-        assert_eq!(detected(&text), Some(ID));
         let session = session(&text, ID);
         check(&session);
         assert!(rewritten(&session, ID).text == text, "{}", path.display());

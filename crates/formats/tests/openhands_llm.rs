@@ -28,7 +28,8 @@ fn outlines_usage_and_warnings() {
         "user+ text:EXECUTION RESULT",
         "assistant text:Done.",
     ];
-    let table: &[(&str, &[&str], [u64; 5], &[&str])] = &[
+    type Row<'a> = (&'a str, &'a [&'a str], [u64; 5], &'a [&'a str]);
+    let table: &[Row<'_>] = &[
         ("tools.json", &answered, [100, 800, 0, 40, 0], &[]),
         ("plain.json", text, [90, 0, 0, 4, 0], &[]),
         ("unanswered.json", request, [0; 5], &["no-response"]),

@@ -84,7 +84,8 @@ fn outlines_and_warnings() {
 
 #[test]
 fn results_find_their_calls() {
-    let table: &[(&str, &[(&str, &str, ResultStatus, usize)])] = &[
+    type Found<'a> = (&'a str, &'a str, ResultStatus, usize);
+    let table: &[(&str, &[Found<'_>])] = &[
         (
             "xml.json",
             &[
