@@ -79,7 +79,10 @@ impl Script {
             output: 50,
             ..Usage::default()
         };
-        let mut parts = vec![MessagePart::text(text)];
+        let mut parts = Vec::new();
+        if !text.is_empty() {
+            parts.push(MessagePart::text(text));
+        }
         let first = self.calls;
         for (offset, (tool, arguments, _)) in tools.iter().enumerate() {
             parts.push(Part::call(

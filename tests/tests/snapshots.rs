@@ -68,6 +68,14 @@ fn small() -> Script {
         "",
         &[("write", "{\"path\":\"tests/last_line.rs\"}", "created")],
     );
+    script.call(
+        "",
+        &[(
+            "bash",
+            "{\"command\":\"cargo test\"}",
+            &file("log", 150_000),
+        )],
+    );
     script.call("The test is in tests/last_line.rs.", &[]);
     script.user("Thanks. Commit it.");
     script.call(
