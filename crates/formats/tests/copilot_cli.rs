@@ -53,6 +53,11 @@ fn usage_frame_statuses_and_boundaries() {
     let text = fixture(ID, "events.jsonl");
     let main = &sessions(&text)[0];
     // Output alone is no usage: only the first answer has an input on record.
+    let failed = "\"session.compaction_complete\", \"data\": {\"success\": false}";
+    let output = "\"assistant.usage\", \"data\": {\"outputTokens\": 5}";
+    assert!(text.contains(failed));
+    let replaced = &sessions(&text.replacen(failed, output, 1))[0];
+    assert_eq!(usage(replaced), usage(main));
     assert_eq!(usage(main), [100, 800, 0, 30, 0]);
     assert_eq!(main.model.as_deref(), Some("gpt-5.4"));
     assert_eq!(main.frame.segments[0].kind, SegmentKind::System);

@@ -113,6 +113,20 @@ fn a_compression_is_undone() {
     assert_eq!(session.log().count(), 8);
 }
 
+/// A history that is only given back, with a note added, replaces nothing.
+#[test]
+fn a_history_that_drops_nothing_is_no_compression() {
+    let message = |id: &str| format!("{{\"id\":\"{id}\",\"type\":\"user\",\"content\":\"{id}\"}}");
+    let history = format!("[{},{}]", message("a"), message("note"));
+    let text = format!(
+        "{{\"sessionId\":\"s\",\"projectHash\":\"h\"}}\n{}\n{{\"$set\":{{\"messages\":{history}}}}}\n",
+        message("a")
+    );
+    let session = session(&text, ID);
+    assert!(session.boundaries.is_empty());
+    assert_eq!(session.messages.len(), 2);
+}
+
 #[test]
 fn the_last_state_of_a_message_counts_in_its_first_place() {
     let text = fixture(ID, "lines.jsonl");

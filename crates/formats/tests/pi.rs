@@ -190,6 +190,24 @@ fn compactions_are_undone_and_their_tails_known() {
     }
 }
 
+/// What pi could not read, it did not count.
+#[test]
+fn glued_lines_have_no_number() {
+    let text = fixture(ID, "compaction.jsonl");
+    let glued = text
+        .replacen("1765238401000}}\n", "1765238401000}}", 1)
+        .replacen("\"firstKeptEntryIndex\":3", "\"firstKeptEntryIndex\":1", 1);
+    let session = session(&glued, ID);
+    assert_eq!(warnings(&session), ["glued-line"]);
+    let PartKind::Marker(marker) = &session.messages[5].parts[1].kind else {
+        panic!("no marker");
+    };
+    let kept = &session.messages[2];
+    assert_eq!(kept.shown_text(), "Test it");
+    assert_eq!(marker.tail_start.as_deref(), Some(kept.id.as_str()));
+    assert_eq!(rewritten(&session, ID).text, glued);
+}
+
 #[test]
 fn a_summary_that_begins_a_file_is_its_head() {
     let text = fixture(ID, "compaction.jsonl");
