@@ -39,6 +39,8 @@ pub struct Call {
     pub started: u64,
     /// When the answer was complete.
     pub ended: u64,
+    /// Summary of a compaction made just before; empty when there was none.
+    pub compacted: String,
     /// Reasoning.
     pub thought: String,
     /// Text.
@@ -107,7 +109,10 @@ pub fn run<'a>(
     };
     let mut seed = Seed::new(number("seed")?);
     let mut clock = time::parse(header("start")?).ok_or("`start:` is no time")?;
-    let mut context = number("frame")?;
+    let frame = number("frame")?;
+    let mut context = frame;
+    // What the user wrote; a compaction keeps it.
+    let mut said = 0;
     let mut sent_before = 0;
     let mut last_call = 0;
     let mut turns = Vec::new();
@@ -117,10 +122,16 @@ pub fn run<'a>(
                 turn.pause.unwrap_or_else(|| seed.between(25, 150)) * 1000 + seed.between(0, 999);
         }
         let at = clock;
+        said += PER_MESSAGE + tokens::count(&turn.text);
         context += PER_MESSAGE + tokens::count(&turn.text);
         clock += seed.between(15, 60);
         let mut calls = Vec::new();
         for step in &turn.steps {
+            if !step.compacted.is_empty() {
+                clock += seed.between(9_000, 16_000);
+                context = frame + said + PER_MESSAGE + tokens::count(&step.compacted);
+                sent_before = frame;
+            }
             let started = clock;
             let reasoning = tokens::count(&step.thought);
             let mut output = reasoning + tokens::count(&step.text);
@@ -176,6 +187,7 @@ pub fn run<'a>(
             calls.push(Call {
                 started,
                 ended,
+                compacted: step.compacted.clone(),
                 thought: step.thought.clone(),
                 text: step.text.clone(),
                 actions,

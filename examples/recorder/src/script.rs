@@ -5,6 +5,8 @@
 //! ```text
 //! @user pause 41m          a user message; the pause before it is optional
 //! What the user writes.
+//! @compact                 before the next answer the recorder's own compaction puts this summary
+//! The summary.             in place of everything but what the user wrote
 //! @step                    one answer of the agent, that is one call of the model
 //! ~ A thought.
 //! What the agent says.
@@ -38,11 +40,15 @@ pub struct Turn {
     pub text: String,
     /// The answers.
     pub steps: Vec<Step>,
+    /// A summary that is being read and will belong to the next answer.
+    compacting: Option<String>,
 }
 
 /// One answer.
 #[derive(Debug, Default)]
 pub struct Step {
+    /// Summary of a compaction that was made just before; empty when there was none.
+    pub compacted: String,
     /// Reasoning that came before the text.
     pub thought: String,
     /// What the agent says.
@@ -167,6 +173,7 @@ fn take(script: &mut Script, line: &str) -> Result<(), String> {
                 .transpose()?,
             text: String::new(),
             steps: Vec::new(),
+            compacting: None,
         });
         return Ok(());
     }
@@ -175,7 +182,19 @@ fn take(script: &mut Script, line: &str) -> Result<(), String> {
         .last_mut()
         .ok_or("nothing stands before the first @user")?;
     if line.trim() == "@step" {
-        turn.steps.push(Step::default());
+        turn.steps.push(Step {
+            compacted: turn.compacting.take().unwrap_or_default().trim().to_owned(),
+            ..Step::default()
+        });
+        return Ok(());
+    }
+    if line.trim() == "@compact" {
+        turn.compacting = Some(String::new());
+        return Ok(());
+    }
+    if let Some(summary) = &mut turn.compacting {
+        summary.push_str(line);
+        summary.push('\n');
         return Ok(());
     }
     let Some(step) = turn.steps.last_mut() else {

@@ -235,7 +235,30 @@ impl<'a> Writer<'a> {
         self.lines.iter().map(|line| format!("{line}\n")).collect()
     }
 
+    /// A compaction: the history that replaces everything before, namely what the user wrote and the
+    /// summary.
+    fn compacted(&mut self, call: &Call) {
+        let turns = self.recording.turns.iter();
+        let said = turns
+            .take_while(|turn| turn.at < call.started)
+            .map(|turn| &turn.text);
+        let history: Vec<Value> = said
+            .chain([&call.compacted])
+            .map(|text| message("user", "input_text", text))
+            .collect();
+        let payload = json!({"message": call.compacted, "replacement_history": history});
+        self.push(call.started - 40, "compacted", payload);
+        self.push(
+            call.started - 38,
+            "event_msg",
+            json!({"type": "context_compacted"}),
+        );
+    }
+
     fn answer(&mut self, call: &Call) {
+        if !call.compacted.is_empty() {
+            self.compacted(call);
+        }
         let at = call.ended;
         if !call.thought.is_empty() {
             let summary = json!([{"type": "summary_text", "text": call.thought}]);
