@@ -122,7 +122,7 @@ mod tests {
                 ],
             )
         };
-        let cases: [(&str, Vec<Message>, Vec<u32>); 8] = [
+        let cases: [(&str, Vec<Message>, Vec<u32>); 9] = [
             (
                 "nobody",
                 vec![asked(), Message::user("b", "no")],
@@ -146,6 +146,14 @@ mod tests {
             (
                 "an id too plain to be looked for",
                 vec![Message::user("7", "a"), Message::user("b", "7 apples")],
+                vec![0, 0],
+            ),
+            (
+                "an id that is a plain word",
+                vec![
+                    Message::user("release", "a"),
+                    Message::user("b", "a release"),
+                ],
                 vec![0, 0],
             ),
             (

@@ -3,7 +3,7 @@
 //! Each row holds what is given and what is expected; the functions are those that the filter uses.
 
 use foldback_core::log::ResultStatus;
-use foldback_core::{Message, Part, PartKind, Role};
+use foldback_core::{Frame, Message, Part, PartKind, Role, SegmentKind};
 use foldback_tiered::budget::{Fixed, Shares, allocate, allocate_exact, residual_ceiling};
 use foldback_tiered::reference::id_of;
 use foldback_tiered::score::{Evidence, Factor, Score, Weights};
@@ -396,6 +396,35 @@ fn only(current_message: u64) -> Fixed {
         current_message,
         ..Fixed::default()
     }
+}
+
+#[test]
+fn the_fixed_part_of_a_frame() {
+    let mut frame = Frame::default();
+    for (kind, tokens) in [
+        (SegmentKind::System, 500),
+        (SegmentKind::Identity, 200),
+        (SegmentKind::Task, 150),
+        (SegmentKind::Actions, 100),
+        (SegmentKind::Insight, 50),
+        (SegmentKind::Tools, 7),
+        (SegmentKind::Unrecorded, 3),
+    ] {
+        frame.push_tokens(kind, tokens);
+    }
+    let reserve = Shares::default().current_message;
+    let fixed = |frame: &Frame| Fixed::of(frame, reserve, |text| text.len() as u64);
+    let expect = Fixed {
+        unlisted: 10,
+        ..documented()
+    };
+    assert_eq!(fixed(&frame), expect);
+    assert_eq!(expect.total(), 1_060);
+    assert_eq!(expect.as_documented(reserve), documented());
+    frame.push_text(SegmentKind::Current, "x".repeat(80));
+    let longer = fixed(&frame);
+    assert_eq!(longer.current_message, 80, "more than is kept free for it");
+    assert_eq!(longer.as_documented(reserve), documented());
 }
 
 #[test]

@@ -9,6 +9,7 @@ use foldback_core::log::ResultStatus;
 use foldback_core::moment::Moment;
 use foldback_core::outcome::Outcome;
 use foldback_core::plan::Plan;
+use foldback_core::view::PartPos;
 use foldback_core::{Frame, Message, PartKind, Role, SegmentKind};
 use foldback_tiered::TieredConfig;
 use foldback_tiered::reference::id_of;
@@ -533,4 +534,88 @@ async fn a_fold_that_frees_next_to_nothing_is_not_made_unless_asked_for() {
     );
     let report = at(&mut conversation, Moment::Manual).await;
     assert_eq!(report.outcome, Outcome::Changed, "{report:?}");
+}
+
+#[tokio::test]
+async fn a_residual_among_the_newest_stands_in_its_place_unless_to_the_letter() {
+    let first = |n: usize| ["<user summary>", "m51", "r", "m52"][n].to_owned();
+    for (preset, places) in [("tiered", [0, 1, 2, 3]), ("tiered-doc-exact", [0, 2, 1, 3])] {
+        let mut conversation = conversation(&strategy(preset, "", &Fake::default()), 6_500);
+        for n in 0..61 {
+            if n == 52 {
+                conversation.append(important("r"));
+            }
+            conversation.append(filler(&format!("m{n}"), 100));
+        }
+        let report = at(&mut conversation, Moment::CallStart).await;
+        assert_eq!(report.outcome, Outcome::Changed, "{preset}: {report:?}");
+        assert_eq!(sent(&conversation)[..4], places.map(first), "{preset}");
+    }
+}
+
+#[tokio::test]
+async fn a_summary_that_is_too_long_is_cut_where_no_guard_refuses_it() {
+    let fake = Fake::that(Answer::TooLong);
+    let mut conversation = sixty(&strategy("tiered-doc-exact", "", &fake));
+    let report = at(&mut conversation, Moment::CallStart).await;
+    assert_eq!(report.outcome, Outcome::Changed, "{report:?}");
+    let plan = last_plan(&conversation);
+    let asked = fake.asked.lock().unwrap();
+    for (row, request) in plan.tables["tiers"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .zip(asked.iter())
+    {
+        let tokens = row["tokens_after"].as_u64().unwrap();
+        assert!(0 < tokens && tokens <= request.budget, "{row}");
+        assert_eq!(row["by"], "fake");
+    }
+    let cut = plan
+        .reasons
+        .iter()
+        .filter(|reason| reason.contains("is cut to"));
+    assert_eq!(cut.count(), 3, "{:?}", plan.reasons);
+}
+
+#[tokio::test]
+async fn age_is_measured_from_the_newest_message_or_the_clock() {
+    // The clock of these tests shows 1,000,000; the newest message is from 600,000.
+    for (from, factor) in [("newest", "very_recent"), ("clock", "recent")] {
+        let filter = format!("age_from = \"{from}\"");
+        let mut conversation = conversation(&strategy("tiered", &filter, &Fake::default()), 7_000);
+        let dated = |message: Message| Message {
+            at: Some(600_000),
+            ..message
+        };
+        conversation.append(dated(important("r")));
+        for n in 0..60 {
+            conversation.append(dated(filler(&format!("m{n}"), 100)));
+        }
+        at(&mut conversation, Moment::CallStart).await;
+        let factors = &last_plan(&conversation).tables["residuals"][0]["factors"];
+        let expect = ["decision_language", "explicit_high_importance", factor];
+        assert_eq!(*factors, serde_json::json!(expect), "{from}");
+    }
+}
+
+#[tokio::test]
+async fn a_result_that_was_cleared_is_not_cut() {
+    let strategy = strategy(
+        "tiered",
+        "residuals = false\nbudget_tokens = 3_000",
+        &Fake::default(),
+    );
+    let mut conversation = conversation(&strategy, 5_000);
+    for n in 0..5 {
+        for message in step(&n.to_string(), 1_000) {
+            conversation.append(message);
+        }
+    }
+    let placeholder = "z".repeat(1_200);
+    let cleared = PartPos { item: 1, part: 0 };
+    conversation.mark_cleared(cleared, placeholder.as_str().into(), 0);
+    at(&mut conversation, Moment::CallStart).await;
+    assert!(!last_plan(&conversation).edits.is_empty());
+    assert_eq!(conversation.sent()[1].text_of(0), placeholder);
 }

@@ -170,6 +170,14 @@ fn budgets_as_a_table() {
 }
 
 #[test]
+fn nothing_fits_in_no_budget() {
+    let registry = of([PromptSegment::new("empty", Category::Core, 1, "")]);
+    let included = |budget| registry.build(&Situation::default(), budget).included;
+    assert_eq!(included(0), [""; 0]);
+    assert_eq!(included(1), ["empty"]);
+}
+
+#[test]
 fn conditions() {
     let registry = of([
         sized("holds", 1, 1).when(|_| true),

@@ -21,7 +21,7 @@ fn sentences_as_a_table() {
         ),
         (
             "a decision wins over importance",
-            "Note the tree. We must go. So it is.",
+            "Note a pit. We must go. So it is.",
             11,
             &[],
             "We must go.",
@@ -81,7 +81,7 @@ fn sentences_as_a_table() {
 #[test]
 fn sentences_to_the_letter() {
     // name, content, target, keywords, expect
-    let rows: [(&str, &str, usize, &[&str], &str); 6] = [
+    let rows: [(&str, &str, usize, &[&str], &str); 7] = [
         (
             "in the order of the points",
             "First. We decided",
@@ -102,6 +102,13 @@ fn sentences_to_the_letter() {
             4,
             &[],
             "Abcd. ",
+        ),
+        (
+            "the separator counts for what follows",
+            "Ab. Cd",
+            6,
+            &[],
+            "Ab. ",
         ),
         ("nothing fits", "Abcdefgh", 3, &[], "Abc..."),
         (
@@ -134,6 +141,12 @@ fn the_middle_goes() {
         .and_then(|rest| rest.split(' ').next())
         .and_then(|number| number.parse().ok())
         .unwrap();
+    let head = cut.find('\n').unwrap();
+    let tail = length(&cut) - cut.rfind('\n').unwrap() - 1;
+    assert!(
+        head.abs_diff(2 * tail) <= 2,
+        "two thirds and one: {head}, {tail}"
+    );
     let notice = format!("\n[... {missing} characters cut ...]\n");
     assert_eq!(length(&cut) - notice.len() + missing, 1_000);
     assert_eq!(middle(&text, 1_000), text);
