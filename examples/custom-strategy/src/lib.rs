@@ -41,7 +41,7 @@ impl HeadTail {
         let lines: Vec<&str> = text.lines().collect();
         let left_out = lines
             .len()
-            .checked_sub(2 * self.lines)
+            .checked_sub(self.lines.saturating_mul(2))
             .filter(|&count| count > 1)?;
         let (head, tail) = (&lines[..self.lines], &lines[lines.len() - self.lines..]);
         let note = format!("[{left_out} lines left out]");
