@@ -129,6 +129,13 @@ impl Meter {
         });
     }
 
+    /// Tokens of a part if it showed `text`.
+    pub(crate) fn part_with(&self, history: &History, at: PartPos, text: &str) -> u64 {
+        let part = history.message(at.item).parts.get(at.part);
+        part.map_or(0, |part| self.estimator.part(part, text))
+    }
+
+    /// Follows an edit, or the end of one.
     pub(crate) fn edit(
         &mut self,
         history: &History,
@@ -136,20 +143,23 @@ impl Meter {
         at: PartPos,
         edit: Option<&PartEdit>,
     ) {
-        let (Some(part), Some(index)) =
-            (history.message(at.item).parts.get(at.part), self.index(at))
-        else {
-            return;
-        };
-        let after = match edit {
-            Some(edit) => self.estimator.part(part, &edit.text),
+        let tokens = match edit {
+            Some(edit) => self.part_with(history, at, &edit.text),
             None => self.part(at),
         };
-        let before = std::mem::replace(&mut self.parts[index], after);
+        self.set_part(view, at, tokens);
+    }
+
+    /// The same where the tokens that a part shows now are known.
+    pub(crate) fn set_part(&mut self, view: &View, at: PartPos, tokens: u64) {
+        let Some(index) = self.index(at) else {
+            return;
+        };
+        let before = std::mem::replace(&mut self.parts[index], tokens);
         let item = &mut self.items[at.item];
-        item.shown = item.shown - before + after;
+        item.shown = item.shown - before + tokens;
         if view.is_visible(at.item) {
-            self.view = self.view - before + after;
+            self.view = self.view - before + tokens;
         }
     }
 

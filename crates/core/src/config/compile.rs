@@ -15,13 +15,19 @@ use serde_json::{Map, Value};
 use std::fmt;
 use std::sync::Arc;
 
+/// Gives the text of a file, or says why it can't be read.
+pub type ReadFile = dyn Fn(&str) -> Result<String, String>;
+
+/// Gives the value of an environment variable that is set.
+pub type ReadEnv = dyn Fn(&str) -> Option<String>;
+
 /// What a compilation may draw on besides the registry.
 #[derive(Clone, Copy, Default)]
 pub struct Options<'a> {
     /// Reads a file that `extends` names and that is no preset; `None` where files can't be read.
-    pub read_file: Option<&'a dyn Fn(&str) -> Result<String, String>>,
+    pub read_file: Option<&'a ReadFile>,
     /// Looks up an environment variable of the original; `None` where the environment is not read.
-    pub env: Option<&'a dyn Fn(&str) -> Option<String>>,
+    pub env: Option<&'a ReadEnv>,
 }
 
 impl fmt::Debug for Options<'_> {

@@ -20,7 +20,7 @@ mod header;
 mod merge;
 mod node;
 
-pub use compile::{Compiled, Options, compile, compile_preset};
+pub use compile::{Compiled, Options, ReadEnv, ReadFile, compile, compile_preset};
 pub use document::Document;
 pub use error::{ConfigError, ConfigErrors};
 pub use header::{EnvFlag, Header};

@@ -173,10 +173,12 @@ impl Node {
                 i64::from_str_radix(number.as_str(), number.radix())
                     .map_or_else(|_| Value::String(number.to_string()), Value::from),
             ),
-            DeValue::Float(number) => NodeKind::Leaf(number.as_str().parse::<f64>().map_or_else(
-                |_| Value::String(number.to_string()),
-                |float| Value::from(float),
-            )),
+            DeValue::Float(number) => NodeKind::Leaf(
+                number
+                    .as_str()
+                    .parse::<f64>()
+                    .map_or_else(|_| Value::String(number.to_string()), Value::from),
+            ),
         };
         let place = lines.place(span.start);
         Self {

@@ -320,10 +320,11 @@ impl Conversation {
         // Every hook is called; of their instructions the first that is not empty counts.
         let mut from_hooks = None;
         for hook in &self.services.hooks {
-            if let Ok(Some(text)) = hook.before(&context) {
-                if from_hooks.is_none() && !text.trim().is_empty() {
-                    from_hooks = Some(text);
-                }
+            if let Ok(Some(text)) = hook.before(&context)
+                && from_hooks.is_none()
+                && !text.trim().is_empty()
+            {
+                from_hooks = Some(text);
             }
         }
         signals
@@ -481,8 +482,7 @@ impl Conversation {
 
     fn check_and_commit(&mut self, plan: Plan) -> Result<FoldId, Why> {
         self.strategy.guards.check(&self.history, &plan)?;
-        self.commit(plan)
-            .map_err(|error| Why::new("stale", error.to_string()))
+        Ok(self.apply(plan))
     }
 
     fn idle(

@@ -36,14 +36,21 @@ pub enum CommitError {
 }
 
 impl Conversation {
-    /// Commits a plan. Only a plan made on the current state is taken.
-    pub fn commit(&mut self, plan: Plan) -> Result<FoldId, CommitError> {
+    /// Commits a plan. Only a plan made on the current state is taken; its edits are counted again,
+    /// whoever made it.
+    pub fn commit(&mut self, mut plan: Plan) -> Result<FoldId, CommitError> {
         if plan.base != self.revision {
             return Err(CommitError::Stale {
                 plan: plan.base,
                 now: self.revision,
             });
         }
+        self.count_edits(&mut plan.edits);
+        Ok(self.apply(plan))
+    }
+
+    /// Puts a plan in force that was made and counted on the current state.
+    pub(super) fn apply(&mut self, plan: Plan) -> FoldId {
         let now = self.services.clock.now();
         let mut before_edits = Vec::with_capacity(plan.edits.len());
         for edit in &plan.edits {
@@ -52,7 +59,9 @@ impl Conversation {
                 text: Arc::clone(&edit.text),
                 at: now,
             };
-            for meter in &mut self.meters {
+            let (own, others) = self.meters.split_at_mut(1);
+            own[0].set_part(&self.view, edit.at, edit.after);
+            for meter in others {
                 meter.edit(&self.history, &self.view, edit.at, Some(&next));
             }
             before_edits.push((edit.at, self.view.set_edit(edit.at, Some(next))));
@@ -84,7 +93,7 @@ impl Conversation {
             before_layout,
             entries,
         });
-        Ok(id)
+        id
     }
 
     /// Takes the last fold back and returns its number. Messages that were appended since stay.

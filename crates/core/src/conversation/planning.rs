@@ -43,15 +43,7 @@ impl Conversation {
             summaries,
             degraded,
         } = changes;
-        for edit in &mut edits {
-            edit.before = meter.part_shown(&self.view, edit.at);
-            edit.after = self
-                .history
-                .message(edit.at.item)
-                .parts
-                .get(edit.at.part)
-                .map_or(0, |part| meter.estimator().part(part, &edit.text));
-        }
+        self.count_edits(&mut edits);
         let tokens_before = meter.view_tokens();
         let (mut removed, mut added, mut reclaimed) = (0, 0, 0);
         for edit in &edits {
@@ -89,6 +81,16 @@ impl Conversation {
         }
     }
 
+    /// Sets the counts of edits, which a stage may have made under an estimator of its own, to those of
+    /// the strategy's.
+    pub(super) fn count_edits(&self, edits: &mut [Edit]) {
+        let meter = &self.meters[0];
+        for edit in edits {
+            edit.before = meter.part_shown(&self.view, edit.at);
+            edit.after = meter.part_with(&self.history, edit.at, &edit.text);
+        }
+    }
+
     /// Tokens of the view that a layout would make, with entries behind the history and edits over it.
     fn tokens_under(
         &self,
@@ -102,11 +104,16 @@ impl Conversation {
         let mut places = vec![0_u64; end];
         let mut total = 0;
         let mut keep = |range: Range<Pos>| {
-            for pos in range.start..range.end.min(end) {
+            for (pos, place) in places
+                .iter_mut()
+                .enumerate()
+                .take(range.end)
+                .skip(range.start)
+            {
                 if self.history.is_withdrawn(pos) {
                     continue;
                 }
-                places[pos] += 1;
+                *place += 1;
                 total += match pos.checked_sub(self.history.len()) {
                     Some(entry) => meter.measure(&entries[entry]),
                     None => meter.shown(Place::Item(pos)),
