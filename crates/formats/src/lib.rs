@@ -32,6 +32,7 @@ mod openai_responses;
 mod openhands;
 mod openhands_llm;
 mod opencode;
+mod otel;
 mod overlay;
 mod pairing;
 mod pi;

@@ -57,6 +57,7 @@ pub const FORMATS: &[Format] = &[
     crate::inspect::FORMAT,
     crate::tau2::FORMAT,
     crate::langchain::FORMAT,
+    crate::otel::FORMAT,
     crate::pydantic_ai::FORMAT,
     crate::swe_agent::FORMAT,
     crate::mini_swe_agent::FORMAT,

@@ -1,0 +1,51 @@
+//! `otel`: OpenTelemetry spans of generative AI calls, as OTLP/JSON or flat, in a document, one a line, or
+//! one after the other as the console exporter prints them.
+//!
+//! Every span repeats the whole request. `span` finds the spans, `message` reads what they hold, and `chain`
+//! puts those together that continue each other: a conversation is a chain, and where a request does not
+//! continue it, the context was changed. `docs/otel.md` has the mapping.
+
+mod chain;
+mod message;
+mod read;
+mod span;
+
+use crate::raw::peek;
+use crate::table::Format;
+
+pub(crate) const FORMAT: Format = Format {
+    id: "otel",
+    title: "OpenTelemetry: spans with the GenAI conventions, one session for every conversation",
+    detect,
+    read: read::read,
+    write: None,
+};
+
+/// Attributes that only calls of models have.
+const OWN: [&str; 5] = [
+    "gen_ai.operation.name",
+    "gen_ai.request.model",
+    "gen_ai.provider.name",
+    "gen_ai.system",
+    "gen_ai.input.messages",
+];
+
+fn detect(text: &str) -> u8 {
+    let opening = peek(text);
+    let spans = [
+        "/resourceSpans/*/scopeSpans",
+        "/resource_spans/*/scope_spans",
+    ];
+    let flat = ["", "/*", "/spans/*"].iter().any(|span| {
+        let named = OWN
+            .iter()
+            .any(|name| opening.has(&format!("{span}/attributes/{name}")));
+        let keys = format!("{span}/attributes/*/key");
+        named || opening.values(&keys).any(|key| key.starts_with("gen_ai."))
+    });
+    if spans.iter().any(|path| opening.has(path)) || flat {
+        90
+    } else {
+        0
+    }
+}

@@ -1,0 +1,375 @@
+//! A conversation, put together from the requests that continue each other.
+
+use super::message::{Unit, instructions, units};
+use super::span::Span;
+use crate::ids::{Calls, Ids};
+use crate::session::{Boundary, Cleared, Recorded, Source};
+use crate::{Session, answers, pairing, value};
+use foldback_core::SegmentKind;
+use foldback_core::log::{Answer, EntryKind, Finish, Message, Origin, PartKind, Role, Usage};
+use foldback_core::view::PartPos;
+use serde_json::Value;
+use std::sync::Arc;
+
+/// A unit of the context with the message that holds it.
+struct Held {
+    unit: Unit,
+    message: usize,
+}
+
+/// How a request stands to a chain.
+pub(super) enum Relation {
+    /// It is the context so far and more; the results at these places show something else now.
+    Continues(Vec<usize>),
+    /// It is what was sent before: a call made twice.
+    Repeats,
+    /// It comes from the same agent and is not the context so far.
+    Replaces,
+    /// It has nothing to do with it.
+    None,
+}
+
+/// A request, read.
+pub(super) struct Request<'a> {
+    pub(super) span: &'a Span,
+    pub(super) record: u32,
+    instructions: Vec<String>,
+    units: Vec<Unit>,
+}
+
+impl<'a> Request<'a> {
+    pub(super) fn new(span: &'a Span, record: u32) -> Self {
+        let mut instructions = span
+            .json(&["gen_ai.system_instructions", "gen_ai.system.instructions"])
+            .map(|found| instructions(&found))
+            .unwrap_or_default();
+        let input = span.json(&["gen_ai.input.messages"]).unwrap_or_default();
+        let mut units = units(&input);
+        let head = units
+            .iter()
+            .take_while(|unit| unit.role == Role::System)
+            .count();
+        for unit in units.drain(..head) {
+            instructions.extend(unit.parts.iter().map(|part| part.shown().into_owned()));
+        }
+        Self {
+            span,
+            record,
+            instructions,
+            units,
+        }
+    }
+}
+
+/// A conversation so far.
+pub(super) struct Chain {
+    session: Session,
+    messages: Vec<Message>,
+    /// What the latest request sent and what was answered.
+    context: Vec<Held>,
+    /// Names of the agent and the conversation, the span around the calls, and the instructions.
+    agent: Option<String>,
+    conversation: Option<String>,
+    parent: String,
+    instructions: Vec<String>,
+    calls: Calls,
+    ids: Ids,
+    unanswered: usize,
+}
+
+impl Chain {
+    pub(super) fn new(id: String, source: Source, request: &Request<'_>) -> Self {
+        let span = request.span;
+        let mut session = Session::new(id, super::FORMAT.id, source);
+        let tools = span.json(&["gen_ai.tool.definitions"]);
+        if let Some(tools) = tools.filter(|tools| tools.as_array().is_some_and(|t| !t.is_empty())) {
+            session
+                .frame
+                .push_text(SegmentKind::Tools, tools.to_string());
+        }
+        for text in &request.instructions {
+            session.frame.push_text(SegmentKind::System, text.as_str());
+        }
+        Self {
+            session,
+            messages: Vec::new(),
+            context: Vec::new(),
+            agent: span.text(&["gen_ai.agent.name"]).map(str::to_owned),
+            conversation: span.text(&["gen_ai.conversation.id"]).map(str::to_owned),
+            parent: span.parent.clone(),
+            instructions: request.instructions.clone(),
+            calls: Calls::default(),
+            ids: Ids::default(),
+            unanswered: 0,
+        }
+    }
+
+    /// How many units the context holds.
+    pub(super) fn len(&self) -> usize {
+        self.context.len()
+    }
+
+    /// How `request` stands to this chain.
+    pub(super) fn relation(&self, request: &Request<'_>) -> Relation {
+        let mut other = Vec::new();
+        let pairs = self.context.iter().zip(&request.units);
+        let mut common = 0;
+        for (place, (held, unit)) in pairs.enumerate() {
+            if held.unit.key == unit.key {
+                common += 1;
+            } else if held.unit.answers.is_some() && held.unit.answers == unit.answers {
+                other.push(place);
+                common += 1;
+            } else {
+                break;
+            }
+        }
+        let agent = request.span.text(&["gen_ai.agent.name"]);
+        let conversation = request.span.text(&["gen_ai.conversation.id"]);
+        let same = agent == self.agent.as_deref()
+            && (conversation.is_none()
+                || self.conversation.is_none()
+                || conversation == self.conversation.as_deref());
+        if !same {
+            return Relation::None;
+        }
+        if common == self.context.len() && common > 0 {
+            return Relation::Continues(other);
+        }
+        if common == request.units.len() && other.is_empty() {
+            return Relation::Repeats;
+        }
+        let caller = !self.parent.is_empty() && self.parent == request.span.parent;
+        if common > 0 || caller && self.instructions == request.instructions {
+            return Relation::Replaces;
+        }
+        Relation::None
+    }
+
+    /// Adds a request that continues the chain, and its answer.
+    pub(super) fn extend(&mut self, request: Request<'_>, other: &[usize]) {
+        let time = request.span.started;
+        for place in other {
+            if let (Some(held), Some(unit)) =
+                (self.context.get_mut(*place), request.units.get(*place))
+            {
+                held.unit.key.clone_from(&unit.key);
+                let at = PartPos {
+                    item: held.message,
+                    part: 0,
+                };
+                let time = time.unwrap_or(0);
+                self.session.cleared.push(Cleared { at, time });
+            }
+        }
+        for unit in request.units.iter().skip(self.context.len()) {
+            self.push(unit.clone(), &request, Origin::Log);
+        }
+        self.answer(&request);
+    }
+
+    /// Adds a request whose context is another one. What it keeps of the chain stays where it is; what
+    /// stands before or among that is what a compaction wrote, what follows it is new.
+    pub(super) fn replace(&mut self, request: Request<'_>) {
+        let mut before: Vec<Option<Held>> = std::mem::take(&mut self.context)
+            .into_iter()
+            .map(Some)
+            .collect();
+        let mut kept: Vec<Option<Held>> = Vec::new();
+        let mut from = 0;
+        for unit in &request.units {
+            let same = |held: &Option<Held>| held.as_ref().is_some_and(|h| h.unit.key == unit.key);
+            let found = before
+                .get(from..)
+                .and_then(|rest| rest.iter().position(same));
+            kept.push(found.and_then(|offset| {
+                let held = before.get_mut(from + offset).and_then(Option::take);
+                from += offset + 1;
+                held
+            }));
+        }
+        let last_kept = kept.iter().rposition(Option::is_some);
+        let last = request.units.len().saturating_sub(1);
+        let is_new = |index: usize, unit: &Unit| {
+            last_kept.is_none_or(|kept| index > kept)
+                && (unit.role == Role::Tool || unit.role == Role::User && index == last && last > 0)
+        };
+        let tokens_before = self.latest_tokens();
+        let mut after = self.messages.len();
+        let mut wrote = false;
+        for (index, (unit, held)) in request.units.iter().zip(kept).enumerate() {
+            match held {
+                Some(held) => self.context.push(held),
+                None if is_new(index, unit) => self.push(unit.clone(), &request, Origin::Log),
+                None => {
+                    self.push(unit.clone(), &request, Origin::Entry(EntryKind::Summary));
+                    after = self.messages.len();
+                    wrote = true;
+                }
+            }
+        }
+        self.session.boundaries.push(Boundary {
+            before: after,
+            trigger: "auto".to_owned(),
+            kind: if wrote { "summary" } else { "replace" }.to_owned(),
+            tokens_before,
+            tokens_after: Some(usage(request.span).input_total()).filter(|tokens| *tokens > 0),
+            original_kept: true,
+        });
+        self.answer(&request);
+    }
+
+    fn latest_tokens(&self) -> Option<u64> {
+        let answers = self.messages.iter().rev();
+        answers
+            .filter_map(|message| message.answer.as_ref()?.usage)
+            .map(|usage| usage.input_total() + usage.output + usage.reasoning)
+            .next()
+    }
+
+    fn push(&mut self, unit: Unit, request: &Request<'_>, origin: Origin) {
+        let mut parts = unit.parts.clone();
+        for part in &mut parts {
+            match &mut part.kind {
+                PartKind::Call(call) => call.call_id = self.calls.call(&call.call_id),
+                PartKind::Result(result) => result.call_id = self.calls.result(&result.call_id),
+                PartKind::Text { synthetic, .. } if origin != Origin::Log => *synthetic = true,
+                _ => {}
+            }
+        }
+        let id = self.ids.unique(&format!("m{}", self.messages.len()));
+        self.messages.push(Message {
+            at: request.span.started,
+            record: Some(request.record),
+            agent: self.agent.clone(),
+            origin,
+            ..Message::new(id, unit.role, parts)
+        });
+        self.context.push(Held {
+            unit,
+            message: self.messages.len() - 1,
+        });
+    }
+
+    /// Adds the answer of a request: the first choice, where the span has it.
+    fn answer(&mut self, request: &Request<'_>) {
+        let span = request.span;
+        let output = span.json(&["gen_ai.output.messages"]).unwrap_or_default();
+        let first = match &output {
+            Value::Array(choices) => Value::Array(choices.first().cloned().into_iter().collect()),
+            Value::String(text) => {
+                serde_json::json!([{"role": "assistant", "parts": [{"type": "text", "content": text}]}])
+            }
+            _ => Value::Null,
+        };
+        let Some(mut unit) = units(&first).into_iter().next() else {
+            self.unanswered += 1;
+            return;
+        };
+        if unit.role != Role::Assistant {
+            unit.key = unit
+                .key
+                .replacen(unit.role.as_str(), Role::Assistant.as_str(), 1);
+            unit.role = Role::Assistant;
+        }
+        let reasons = span.json(&["gen_ai.response.finish_reasons"]);
+        let reason = reasons
+            .as_ref()
+            .and_then(|reasons| reasons.get(0)?.as_str())
+            .or_else(|| output.pointer("/0/finish_reason")?.as_str());
+        let told = Some(usage(span)).filter(|usage| !usage.is_zero());
+        let answer = Answer {
+            usage: told,
+            finish: reason.map(finish),
+            model: span
+                .text(&["gen_ai.response.model", "gen_ai.request.model"])
+                .map(str::to_owned),
+            provider: span
+                .text(&["gen_ai.provider.name", "gen_ai.system"])
+                .map(str::to_owned),
+            started: span.started,
+            ended: span.ended,
+            error: span.text(&["error.type"]).map(str::to_owned),
+        };
+        self.push(unit, request, Origin::Log);
+        if let Some(message) = self.messages.last_mut() {
+            message.at = span.ended.or(span.started);
+            message.answer = Some(answer);
+        }
+    }
+
+    pub(super) fn finish(mut self) -> Session {
+        answers::infer_finish(&mut self.messages);
+        let mut session = self.session;
+        session.model = answers::main_model(&self.messages);
+        if self.unanswered > 0 {
+            session.warn(
+                "call-without-answer",
+                "gen_ai.output.messages",
+                format!("{} call(s) without a recorded answer", self.unanswered),
+            );
+        }
+        session.recorded = Some(Recorded {
+            messages: self.messages.len(),
+            tool_calls: self.messages.iter().map(|m| m.call_ids().count()).sum(),
+        });
+        session.messages = self.messages.into_iter().map(Arc::new).collect();
+        pairing::join(&mut session);
+        session
+    }
+}
+
+fn finish(reason: &str) -> Finish {
+    match reason {
+        "stop" | "end_turn" => Finish::Stop,
+        "tool_call" | "tool_calls" | "tool_use" => Finish::ToolCalls,
+        "length" | "max_tokens" => Finish::Length,
+        "content_filter" => Finish::ContentFilter,
+        "error" => Finish::Error,
+        _ => Finish::Other,
+    }
+}
+
+/// The conventions say that the input holds what the cache did. Instrumentations that pass on a count
+/// which leaves it out are told by a cache that is larger than the input.
+fn usage(span: &Span) -> Usage {
+    let input = span.count(&["gen_ai.usage.input_tokens", "gen_ai.usage.prompt_tokens"]);
+    let output = span.count(&[
+        "gen_ai.usage.output_tokens",
+        "gen_ai.usage.completion_tokens",
+    ]);
+    let cache_read = span.count(&[
+        "gen_ai.usage.cache_read.input_tokens",
+        "gen_ai.usage.cache_read_input_tokens",
+    ]);
+    let cache_write = span.count(&[
+        "gen_ai.usage.cache_creation.input_tokens",
+        "gen_ai.usage.cache_creation_input_tokens",
+    ]);
+    let reasoning = span
+        .count(&[
+            "gen_ai.usage.reasoning.output_tokens",
+            "gen_ai.usage.reasoning_tokens",
+        ])
+        .min(output);
+    Usage {
+        uncached: input.checked_sub(cache_read + cache_write).unwrap_or(input),
+        cache_read,
+        cache_write,
+        output: output - reasoning,
+        reasoning,
+        total: None,
+    }
+}
+
+/// The id of the conversation that a request belongs to.
+pub(super) fn id_of(request: &Request<'_>) -> String {
+    let span = request.span;
+    span.text(&["gen_ai.conversation.id", "session.id"])
+        .map(str::to_owned)
+        .or_else(|| Some(span.trace.clone()).filter(|trace| !trace.is_empty()))
+        .unwrap_or_else(|| {
+            let said: Vec<_> = request.units.iter().map(|unit| unit.key.as_str()).collect();
+            value::content_id(&said.join("\n"))
+        })
+}

@@ -1,0 +1,153 @@
+//! The messages of a span, in the units of the canonical form.
+
+use crate::value;
+use foldback_core::Part;
+use foldback_core::log::{Media, PartKind, Role, ToolResult};
+use serde_json::{Value, json};
+
+/// One message of a request or an answer, as one canonical message.
+#[derive(Clone)]
+pub(super) struct Unit {
+    pub(super) role: Role,
+    pub(super) parts: Vec<Part>,
+    /// What tells it from others. An answer is recorded when it is given and again in every request after
+    /// it, not always with its reasoning, and with arguments now as an object, now as its text.
+    pub(super) key: String,
+    /// The calls that it answers, for a result: the same result may come again with other content.
+    pub(super) answers: Option<String>,
+}
+
+/// The units of a list of messages.
+pub(super) fn units(list: &Value) -> Vec<Unit> {
+    match list {
+        Value::Array(messages) => messages.iter().flat_map(units_of).collect(),
+        // Some instrumentations record the text alone.
+        Value::String(text) if !text.is_empty() => {
+            vec![unit(Role::User, vec![Part::text(text.as_str())])]
+        }
+        _ => Vec::new(),
+    }
+}
+
+fn units_of(message: &Value) -> Vec<Unit> {
+    let role = match value::text(message, "role") {
+        Some("assistant" | "model" | "ai") => Role::Assistant,
+        Some("system" | "developer") => Role::System,
+        Some("tool" | "function") => Role::Tool,
+        _ => Role::User,
+    };
+    let mut parts: Vec<Part> = match (message.get("parts"), message.get("content")) {
+        (Some(Value::Array(parts)), _) | (_, Some(Value::Array(parts))) => {
+            parts.iter().map(part).collect()
+        }
+        (_, Some(Value::String(text))) if role == Role::Tool => {
+            let id = value::text(message, "tool_call_id").or(value::text(message, "id"));
+            vec![Part::result(id.unwrap_or_default(), "", text.as_str())]
+        }
+        (_, Some(Value::String(text))) if !text.is_empty() => vec![Part::text(text.as_str())],
+        _ => Vec::new(),
+    };
+    // The short form carries calls as the Chat Completions API does.
+    let calls = message.get("tool_calls").and_then(Value::as_array);
+    parts.extend(calls.into_iter().flatten().map(|call| {
+        let function = call.get("function").unwrap_or(call);
+        self::call(value::text(call, "id"), function)
+    }));
+    let (results, rest): (Vec<Part>, Vec<Part>) = parts
+        .into_iter()
+        .partition(|part| part.as_result().is_some());
+    let mut out: Vec<Unit> = results
+        .into_iter()
+        .map(|part| unit(Role::Tool, vec![part]))
+        .collect();
+    if !rest.is_empty() {
+        let role = if role == Role::Tool { Role::User } else { role };
+        out.push(unit(role, rest));
+    }
+    out
+}
+
+fn unit(role: Role, parts: Vec<Part>) -> Unit {
+    let told: Vec<Value> = parts
+        .iter()
+        .filter_map(|part| match &part.kind {
+            PartKind::Reasoning { .. } => None,
+            PartKind::Call(call) => Some(json!([call.call_id, call.tool, call.arguments_value()])),
+            PartKind::Result(result) => Some(json!([result.call_id, result.text])),
+            PartKind::File(media) => Some(json!([media.mime, media.url])),
+            _ => Some(part.shown().into()),
+        })
+        .collect();
+    Unit {
+        role,
+        key: format!("{}{}", role.as_str(), Value::from(told)),
+        answers: parts
+            .iter()
+            .find_map(Part::as_result)
+            .map(|result| result.call_id.clone()),
+        parts,
+    }
+}
+
+fn call(id: Option<&str>, raw: &Value) -> Part {
+    let name = value::text(raw, "name").unwrap_or_default();
+    let arguments = raw.get("arguments").map(value::shown).unwrap_or_default();
+    Part::call(id.unwrap_or(name), name, arguments)
+}
+
+fn part(raw: &Value) -> Part {
+    let kind = value::text(raw, "type").unwrap_or_default();
+    let content = || {
+        ["content", "text"]
+            .iter()
+            .find_map(|key| raw.get(key))
+            .map(value::shown)
+            .unwrap_or_default()
+    };
+    match kind {
+        "text" => Part::text(content()),
+        "reasoning" | "thinking" => Part::new(PartKind::Reasoning {
+            text: content(),
+            opaque: None,
+        }),
+        "tool_call" => call(value::text(raw, "id"), raw),
+        "tool_call_response" => {
+            let response = ["response", "result"].iter().find_map(|key| raw.get(key));
+            Part::new(PartKind::Result(ToolResult {
+                call_id: value::string(raw, "id").unwrap_or_default(),
+                text: response.map(value::shown).unwrap_or_default(),
+                structured: response.filter(|response| response.is_object()).cloned(),
+                ..ToolResult::default()
+            }))
+        }
+        "blob" | "uri" | "file" => {
+            let url = ["content", "data", "uri", "file_id"];
+            let modality = value::text(raw, "modality").unwrap_or("application");
+            Part::new(PartKind::File(Media {
+                mime: value::string(raw, "mime_type").unwrap_or_else(|| format!("{modality}/*")),
+                name: None,
+                url: url
+                    .iter()
+                    .find_map(|key| value::string(raw, key))
+                    .unwrap_or_default(),
+            }))
+        }
+        "" if raw.is_string() => Part::text(value::shown(raw)),
+        kind => Part::new(PartKind::Unknown {
+            name: kind.to_owned(),
+            raw: raw.clone(),
+        }),
+    }
+}
+
+/// Instructions that stand beside the messages: a text, or a list of parts.
+pub(super) fn instructions(raw: &Value) -> Vec<String> {
+    let texts: Vec<String> = match raw {
+        Value::Array(parts) => parts
+            .iter()
+            .map(|raw| part(raw).shown().into_owned())
+            .collect(),
+        other => vec![value::shown(other)],
+    };
+    texts.into_iter().filter(|text| !text.is_empty()).collect()
+}

@@ -1,0 +1,105 @@
+//! From spans to the canonical form.
+
+use super::chain::{Chain, Relation, Request, id_of};
+use super::span;
+use crate::ids::Ids;
+use crate::session::{Shape, Source};
+use crate::{ReadError, Session, raw, value};
+
+/// Reads the spans of a file into its conversations.
+pub(super) fn read(text: &str) -> Result<Vec<Session>, ReadError> {
+    let found = span::spans(text);
+    if found.spans.is_empty() {
+        return Err(match found.without_content {
+            0 => value::malformed(
+                "/resourceSpans",
+                "no span with `gen_ai.input.messages` in it",
+            ),
+            count => value::malformed(
+                "gen_ai.input.messages",
+                format!(
+                    "{count} call(s) without content; it must be switched on where the spans are \
+                     made (OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT)"
+                ),
+            ),
+        });
+    }
+    let source = Source {
+        text: text.into(),
+        shape: Shape::Lines,
+        records: found.spans.iter().map(|span| span.range.clone()).collect(),
+    };
+    let mut ids = Ids::default();
+    let mut chains: Vec<Chain> = Vec::new();
+    let mut repeated = Vec::new();
+    for (record, span) in (0u32..).zip(&found.spans) {
+        let request = Request::new(span, record);
+        match nearest(&chains, &request) {
+            Some((index, Relation::Continues(other))) => chains[index].extend(request, &other),
+            Some((index, Relation::Replaces)) => chains[index].replace(request),
+            Some((_, Relation::Repeats)) => repeated.push(record),
+            Some((_, Relation::None)) | None => {
+                let id = ids.unique(&id_of(&request));
+                let mut chain = Chain::new(id, source.clone(), &request);
+                chain.extend(request, &[]);
+                chains.push(chain);
+            }
+        }
+    }
+    let mut sessions: Vec<Session> = chains.into_iter().map(Chain::finish).collect();
+    if let Some(first) = sessions.first_mut() {
+        let line = |offset: usize| format!("line {}", raw::position(text, offset).0);
+        for record in repeated {
+            let start = source
+                .records
+                .get(record as usize)
+                .map_or(0, |range| range.start);
+            first.warn(
+                "repeated-call",
+                line(start),
+                "the request of an earlier call again, retried or abandoned; left out",
+            );
+        }
+        if found.without_content > 0 {
+            first.warn(
+                "call-without-content",
+                "gen_ai.input.messages",
+                format!(
+                    "{} call(s) without content; left out",
+                    found.without_content
+                ),
+            );
+        }
+        if let Some(start) = found.damaged.first() {
+            let count = found.damaged.len();
+            first.warn(
+                "damaged-line",
+                line(*start),
+                format!("{count} line(s) are not JSON; left out, the first here"),
+            );
+        }
+    }
+    Ok(sessions)
+}
+
+/// The chain that a request belongs to: the longest that it continues, else the latest of the same agent.
+fn nearest(chains: &[Chain], request: &Request<'_>) -> Option<(usize, Relation)> {
+    let rank = |relation: &Relation| match relation {
+        Relation::Continues(_) => 3,
+        Relation::Repeats => 2,
+        Relation::Replaces => 1,
+        Relation::None => 0,
+    };
+    chains
+        .iter()
+        .enumerate()
+        .map(|(index, chain)| (index, chain.relation(request)))
+        .filter(|(_, relation)| rank(relation) > 0)
+        .max_by_key(|(index, relation)| {
+            let length = match relation {
+                Relation::Continues(_) => chains[*index].len(),
+                _ => 0,
+            };
+            (rank(relation), length, *index)
+        })
+}

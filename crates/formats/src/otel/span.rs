@@ -1,0 +1,261 @@
+//! Finding the spans of a file, whatever they are wrapped in.
+
+use crate::raw;
+use crate::time::parse_rfc3339;
+use crate::value;
+use serde_json::{Map, Value};
+use std::ops::Range;
+
+/// Operations whose spans hold what those of the calls inside them hold.
+const AROUND_CALLS: [&str; 5] = [
+    "invoke_agent",
+    "create_agent",
+    "invoke_workflow",
+    "execute_tool",
+    "embeddings",
+];
+
+/// One span.
+pub(super) struct Span {
+    /// Where it stands in the file.
+    pub(super) range: Range<usize>,
+    pub(super) trace: String,
+    pub(super) parent: String,
+    /// In nanoseconds, for the order; milliseconds are too coarse for it.
+    start: i128,
+    pub(super) started: Option<i64>,
+    pub(super) ended: Option<i64>,
+    attributes: Map<String, Value>,
+}
+
+impl Span {
+    /// An attribute with its JSON text parsed, where it is one.
+    pub(super) fn json(&self, names: &[&str]) -> Option<Value> {
+        let found = names.iter().find_map(|name| self.attributes.get(*name))?;
+        Some(match found {
+            Value::String(text) => raw::parse(text).unwrap_or_else(|_| found.clone()),
+            other => other.clone(),
+        })
+    }
+
+    /// An attribute that is a text.
+    pub(super) fn text(&self, names: &[&str]) -> Option<&str> {
+        names
+            .iter()
+            .find_map(|name| self.attributes.get(*name)?.as_str())
+            .filter(|text| !text.is_empty())
+    }
+
+    /// An attribute that is a count; 0 where there is none.
+    pub(super) fn count(&self, names: &[&str]) -> u64 {
+        names
+            .iter()
+            .filter_map(|name| self.attributes.get(*name))
+            .find_map(|found| match found {
+                Value::String(text) => text.parse().ok(),
+                other => other
+                    .as_u64()
+                    .or_else(|| other.as_f64().map(|float| float as u64)),
+            })
+            .unwrap_or(0)
+    }
+
+    pub(super) fn has(&self, name: &str) -> bool {
+        self.attributes.contains_key(name)
+    }
+
+    /// Whether a model was called here, and the request is in the span.
+    fn is_call(&self) -> bool {
+        let operation = self.text(&["gen_ai.operation.name"]).unwrap_or_default();
+        self.has("gen_ai.input.messages") && !AROUND_CALLS.contains(&operation)
+    }
+}
+
+/// What a file holds.
+#[derive(Default)]
+pub(super) struct Found {
+    /// Spans of calls, in the order in which they were started.
+    pub(super) spans: Vec<Span>,
+    /// Spans of calls whose content was not recorded, which is the default of most instrumentations.
+    pub(super) without_content: usize,
+    /// Offsets of what is not JSON.
+    pub(super) damaged: Vec<usize>,
+}
+
+/// Finds the spans of calls.
+pub(super) fn spans(text: &str) -> Found {
+    let mut found = Found::default();
+    let mut all = Vec::new();
+    let mut at = 0;
+    loop {
+        let start = text[at..].find(['{', '[']).map(|offset| at + offset);
+        let between = &text[at..start.unwrap_or(text.len())];
+        if !between.trim().is_empty() {
+            found.damaged.push(at + between.len() - between.trim_start().len());
+        }
+        let Some(start) = start else {
+            break;
+        };
+        let mut stream = serde_json::Deserializer::from_str(&text[start..]).into_iter::<Value>();
+        match stream.next() {
+            Some(Ok(root)) => {
+                let end = start + stream.byte_offset();
+                collect(text, start..end, &root, &mut all);
+                at = end;
+            }
+            _ => {
+                found.damaged.push(start);
+                let rest = text[start..].find('\n');
+                at = rest.map_or(text.len(), |offset| start + offset + 1);
+            }
+        }
+    }
+    let usage =
+        |span: &Span| span.has("gen_ai.request.model") && !span.has("gen_ai.input.messages");
+    let calls = all.iter().any(Span::is_call);
+    found.without_content = all.iter().filter(|span| usage(span)).count();
+    // Where the calls themselves were not recorded, the agent's span is the next best.
+    all.retain(|span| match calls {
+        true => span.is_call(),
+        false => span.has("gen_ai.input.messages"),
+    });
+    all.sort_by_key(|span| span.start);
+    found.spans = all;
+    found
+}
+
+fn collect(text: &str, range: Range<usize>, root: &Value, out: &mut Vec<Span>) {
+    let slice = &text[range.clone()];
+    let mut lists = Vec::new();
+    if root.is_array() {
+        lists.push(String::new());
+    } else if root.get("spans").is_some_and(Value::is_array) {
+        lists.push("/spans".to_owned());
+    } else {
+        for (outer, inner) in [
+            ("resourceSpans", "scopeSpans"),
+            ("resource_spans", "scope_spans"),
+        ] {
+            let resources = root.get(outer).and_then(Value::as_array);
+            for (number, resource) in resources.into_iter().flatten().enumerate() {
+                let scopes = resource.get(inner).and_then(Value::as_array);
+                for scope in 0..scopes.map_or(0, Vec::len) {
+                    lists.push(format!("/{outer}/{number}/{inner}/{scope}/spans"));
+                }
+            }
+        }
+    }
+    if lists.is_empty() {
+        out.extend(span(root, range));
+        return;
+    }
+    for list in lists {
+        let values = root.pointer(&list).and_then(Value::as_array);
+        let ranges = raw::elements(slice, &list).unwrap_or_default();
+        for (value, inside) in values.into_iter().flatten().zip(ranges) {
+            let place = range.start + inside.start..range.start + inside.end;
+            // A list of exports, each with resources of its own.
+            if value.get("resourceSpans").is_some() {
+                collect(text, place, value, out);
+            } else {
+                out.extend(span(value, place));
+            }
+        }
+    }
+}
+
+fn span(raw: &Value, range: Range<usize>) -> Option<Span> {
+    let mut attributes = attributes(raw.get("attributes")?);
+    // The newest instrumentations put the content into an event of the span.
+    let events = raw.get("events").and_then(Value::as_array);
+    for event in events.into_iter().flatten() {
+        for (name, value) in event
+            .get("attributes")
+            .map(self::attributes)
+            .unwrap_or_default()
+        {
+            if name.starts_with("gen_ai.") && !attributes.contains_key(&name) {
+                attributes.insert(name, value);
+            }
+        }
+    }
+    let context = raw.get("context").unwrap_or(raw);
+    let text = |from: &Value, names: &[&str]| {
+        names
+            .iter()
+            .find_map(|name| value::string(from, name))
+            .unwrap_or_default()
+    };
+    let (start, started) = time(
+        raw,
+        &["startTimeUnixNano", "start_time_unix_nano", "start_time"],
+    );
+    let (_, ended) = time(raw, &["endTimeUnixNano", "end_time_unix_nano", "end_time"]);
+    Some(Span {
+        range,
+        trace: text(context, &["traceId", "trace_id"]),
+        parent: text(raw, &["parentSpanId", "parent_span_id", "parent_id"]),
+        start,
+        started,
+        ended,
+        attributes,
+    })
+}
+
+/// A time for the order and in milliseconds: nanoseconds as a number or a text, or RFC 3339.
+fn time(raw: &Value, names: &[&str]) -> (i128, Option<i64>) {
+    let Some(found) = names.iter().find_map(|name| raw.get(*name)) else {
+        return (0, None);
+    };
+    let nanos: Option<i128> = match found {
+        Value::String(text) => text.parse().ok(),
+        other => other.as_u64().map(i128::from),
+    };
+    if let Some(nanos) = nanos {
+        return (nanos, i64::try_from(nanos / 1_000_000).ok());
+    }
+    let text = found.as_str().unwrap_or_default();
+    let millis = parse_rfc3339(text);
+    let micros: i128 = text
+        .split_once('.')
+        .map(|(_, rest)| rest.chars().take_while(char::is_ascii_digit).take(9))
+        .map_or(0, |digits| {
+            format!("{:0<9}", digits.collect::<String>())
+                .parse()
+                .unwrap_or(0)
+        });
+    let seconds = millis.map_or(0, |millis| i128::from(millis.div_euclid(1000)));
+    (seconds * 1_000_000_000 + micros, millis)
+}
+
+/// Attributes as a map: they are one already, or a list of OTLP's keys and typed values.
+fn attributes(raw: &Value) -> Map<String, Value> {
+    match raw {
+        Value::Object(map) => map.clone(),
+        Value::Array(list) => list
+            .iter()
+            .filter_map(|pair| Some((value::string(pair, "key")?, plain(pair.get("value")?))))
+            .collect(),
+        _ => Map::new(),
+    }
+}
+
+/// A typed value of OTLP as plain JSON. 64-bit numbers are texts there.
+fn plain(raw: &Value) -> Value {
+    let Some((kind, inner)) = raw.as_object().and_then(|object| object.iter().next()) else {
+        return raw.clone();
+    };
+    match kind.as_str() {
+        "intValue" => match inner.as_str().and_then(|text| text.parse::<i64>().ok()) {
+            Some(number) => number.into(),
+            None => inner.clone(),
+        },
+        "arrayValue" => {
+            let values = inner.get("values").and_then(Value::as_array);
+            values.into_iter().flatten().map(plain).collect()
+        }
+        "kvlistValue" => Value::Object(attributes(inner.get("values").unwrap_or(&Value::Null))),
+        "stringValue" | "boolValue" | "doubleValue" | "bytesValue" => inner.clone(),
+        _ => raw.clone(),
+    }
+}
