@@ -22,6 +22,7 @@ pub mod cache;
 pub mod config;
 mod cut;
 pub mod filter;
+mod fold;
 pub mod mentions;
 mod pattern;
 pub mod reference;
