@@ -41,7 +41,7 @@ fn plan_and_commit(c: &mut Criterion) {
                         let reports = at(&mut conversation, moment);
                         (conversation, reports)
                     },
-                    BatchSize::LargeInput,
+                    BatchSize::PerIteration,
                 );
             });
         }
@@ -67,7 +67,7 @@ fn tiered(c: &mut Criterion) {
                 );
                 (conversation, reports)
             },
-            BatchSize::LargeInput,
+            BatchSize::PerIteration,
         );
     });
     group.finish();

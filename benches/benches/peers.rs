@@ -31,7 +31,7 @@ fn foldback(c: &mut Criterion) {
                     let reports = at(&mut conversation, Moment::CallStart);
                     (messages, conversation, reports)
                 },
-                BatchSize::LargeInput,
+                BatchSize::PerIteration,
             );
         });
     }
@@ -54,7 +54,7 @@ fn yoagent(c: &mut Criterion) {
             b.iter_batched(
                 || messages.clone(),
                 |messages| compact_messages(messages, &config),
-                BatchSize::LargeInput,
+                BatchSize::PerIteration,
             );
         });
     }

@@ -85,6 +85,16 @@ impl<'a> Shown<'a> {
         }
     }
 
+    /// The message as it would be sent, shared with the history where it is sent as it was recorded.
+    pub fn to_shared(&self) -> Arc<Message> {
+        let as_recorded = self.edits.is_empty() && !self.message.parts.iter().any(is_ignored);
+        if as_recorded {
+            Arc::clone(self.message)
+        } else {
+            Arc::new(self.to_message())
+        }
+    }
+
     /// The message as it would be sent: edits applied, parts that are never sent left out.
     pub fn to_message(&self) -> Message {
         let mut message = Message::clone(self.message);
@@ -93,11 +103,14 @@ impl<'a> Shown<'a> {
                 replace_text(part, &edit.text);
             }
         }
-        message
-            .parts
-            .retain(|part| !matches!(part.kind, PartKind::Text { ignored: true, .. }));
+        message.parts.retain(|part| !is_ignored(part));
         message
     }
+}
+
+/// Whether a part is stored but never sent.
+fn is_ignored(part: &Part) -> bool {
+    matches!(part.kind, PartKind::Text { ignored: true, .. })
 }
 
 fn replace_text(part: &mut Part, with: &str) {
