@@ -145,7 +145,7 @@ const REGISTRATION: Registration = Registration {
 };
 
 fn registry() -> Registry {
-    Registry::of([&REGISTRATION]).unwrap()
+    Registry::of([&REGISTRATION]).expect("one registration")
 }
 
 fn check(text: &str) -> Result<Compiled, ConfigErrors> {

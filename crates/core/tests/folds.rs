@@ -136,7 +136,7 @@ fn perform(conversation: &mut Conversation, number: usize, act: &Act) {
                 edits: vec![edit],
                 ..plan(conversation)
             };
-            conversation.commit(plan).unwrap();
+            conversation.commit(plan).expect("a fresh plan");
         }
         Act::Drop(at) if *at < conversation.history().len() => {
             let insert = Insert {
@@ -153,7 +153,7 @@ fn perform(conversation: &mut Conversation, number: usize, act: &Act) {
                 layout: Some(layout),
                 ..plan(conversation)
             };
-            conversation.commit(plan).unwrap();
+            conversation.commit(plan).expect("a fresh plan");
         }
         Act::Enter(text) => {
             let entry = Message {
@@ -164,7 +164,7 @@ fn perform(conversation: &mut Conversation, number: usize, act: &Act) {
                 entries: vec![entry],
                 ..plan(conversation)
             };
-            conversation.commit(plan).unwrap();
+            conversation.commit(plan).expect("a fresh plan");
         }
         Act::Undo => {
             conversation.undo();

@@ -7,8 +7,8 @@ use foldback_core::plan::{Plan, Slot};
 use foldback_core::view::EditKind;
 use std::fmt::Write as _;
 
-/// What the stages reported, one line each.
-pub fn reports(reports: &[Report]) -> String {
+/// What the stages reported, one line each; behind a change the reasons of its plan.
+pub fn reports(reports: &[Report], conversation: &Conversation) -> String {
     let mut out = String::new();
     for report in reports {
         let _ = write!(
@@ -19,15 +19,19 @@ pub fn reports(reports: &[Report]) -> String {
             report.outcome.name()
         );
         if report.outcome.changed() {
-            let _ = write!(
-                out,
-                ", {} → {} tokens",
-                grouped(report.tokens_before),
-                grouped(report.tokens_after)
-            );
+            let (before, after) = (grouped(report.tokens_before), grouped(report.tokens_after));
+            let _ = write!(out, ", {before} → {after} tokens");
         }
-        if let Some(why) = report.outcome.why() {
-            let _ = write!(out, " ({why})");
+        let fold = conversation
+            .folds()
+            .iter()
+            .find(|fold| Some(fold.id) == report.fold);
+        let reasons = fold
+            .map(|fold| fold.plan.reasons.join("; "))
+            .filter(|text| !text.is_empty());
+        let why = report.outcome.why().map(ToString::to_string);
+        for text in [why, reasons].into_iter().flatten() {
+            let _ = write!(out, " ({text})");
         }
         out.push('\n');
     }

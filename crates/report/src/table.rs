@@ -156,7 +156,10 @@ fn idle(out: &mut String, comparison: &Comparison, layout: Layout) {
             line.idle.len(),
             line.sessions
         );
-        for idle in line.idle.iter().take(layout.idle_per_preset) {
+        // Those that would act at the largest window came nearest.
+        let mut nearest: Vec<&Idle> = line.idle.iter().collect();
+        nearest.sort_by_key(|idle| std::cmp::Reverse(idle.window));
+        for idle in nearest.into_iter().take(layout.idle_per_preset) {
             wrap(out, "    ", &idle_text(idle), layout.width);
         }
         if line.idle.len() > layout.idle_per_preset {

@@ -56,7 +56,7 @@ pub(crate) fn run(args: &Compact) -> Result<(), Error> {
                 .into_iter()
                 .filter(|report| !args.live || report.outcome.changed())
                 .collect();
-            plan::reports(&reports) + &plan::plans(&conversation)
+            plan::reports(&reports, &conversation) + &plan::plans(&conversation)
         };
         return output::write(args.output.as_deref(), &text);
     }
@@ -85,7 +85,10 @@ pub(crate) fn run(args: &Compact) -> Result<(), Error> {
         .iter()
         .filter(|report| !args.live || report.outcome.changed())
     {
-        anstream::eprint!("{}", plan::reports(std::slice::from_ref(report)));
+        anstream::eprint!(
+            "{}",
+            plan::reports(std::slice::from_ref(report), &conversation)
+        );
     }
     output::write(args.output.as_deref(), &outcome.text)
 }

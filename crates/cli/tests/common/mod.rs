@@ -4,19 +4,19 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 /// What a run gave.
-pub struct Ran {
-    pub code: i32,
-    pub stdout: String,
-    pub stderr: String,
+pub(crate) struct Ran {
+    pub(crate) code: i32,
+    pub(crate) stdout: String,
+    pub(crate) stderr: String,
 }
 
 /// Runs `foldback` with these arguments in the workspace's root.
-pub fn foldback(args: &[&str]) -> Ran {
+pub(crate) fn foldback(args: &[&str]) -> Ran {
     run(args, "", &[])
 }
 
 /// The same with a text on standard input and environment variables set for the process.
-pub fn run(args: &[&str], input: &str, env: &[(&str, &str)]) -> Ran {
+pub(crate) fn run(args: &[&str], input: &str, env: &[(&str, &str)]) -> Ran {
     use std::io::Write as _;
     let mut command = Command::new(env!("CARGO_BIN_EXE_foldback"));
     command.args(args).current_dir(root()).stdin(Stdio::piped());
@@ -41,19 +41,9 @@ pub fn run(args: &[&str], input: &str, env: &[(&str, &str)]) -> Ran {
 }
 
 /// The workspace's root.
-pub fn root() -> PathBuf {
+pub(crate) fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("../..")
         .canonicalize()
         .expect("the workspace")
-}
-
-/// The real sessions, or nothing (with a note) where they are not there.
-pub fn real_sessions() -> Option<PathBuf> {
-    let folder = root().join("../shared/sessions");
-    if folder.is_dir() {
-        return Some(folder);
-    }
-    println!("skipped: no folder of recorded sessions beside the project");
-    None
 }

@@ -16,18 +16,18 @@ use std::fmt;
 use std::sync::Arc;
 
 /// Gives the text of a file, or says why it can't be read.
-pub type ReadFile = dyn Fn(&str) -> Result<String, String>;
+pub type ReadFile<'a> = dyn Fn(&str) -> Result<String, String> + 'a;
 
 /// Gives the value of an environment variable that is set.
-pub type ReadEnv = dyn Fn(&str) -> Option<String>;
+pub type ReadEnv<'a> = dyn Fn(&str) -> Option<String> + 'a;
 
 /// What a compilation may draw on besides the registry.
 #[derive(Clone, Copy, Default)]
 pub struct Options<'a> {
     /// Reads a file that `extends` names and that is no preset; `None` where files can't be read.
-    pub read_file: Option<&'a ReadFile>,
+    pub read_file: Option<&'a ReadFile<'a>>,
     /// Looks up an environment variable of the original; `None` where the environment is not read.
-    pub env: Option<&'a ReadEnv>,
+    pub env: Option<&'a ReadEnv<'a>>,
 }
 
 impl fmt::Debug for Options<'_> {

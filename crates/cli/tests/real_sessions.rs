@@ -1,0 +1,267 @@
+//! The command on real recorded sessions, where they are beside the project.
+
+mod common;
+
+use common::{foldback, root, run};
+use serde_json::Value;
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+
+/// The real sessions, or nothing (with a note) where they are not there.
+fn real_sessions() -> Option<PathBuf> {
+    let folder = root().join("../shared/sessions");
+    if folder.is_dir() {
+        return Some(folder);
+    }
+    println!("skipped: no folder of recorded sessions beside the project");
+    None
+}
+
+/// Parts of an OpenCode export that carry `state.time.compacted`, by message and part.
+fn marks(export: &Value) -> BTreeSet<(usize, usize)> {
+    let messages = export["messages"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .enumerate();
+    messages
+        .flat_map(|(m, message)| {
+            let parts = message["parts"]
+                .as_array()
+                .into_iter()
+                .flatten()
+                .enumerate();
+            parts
+                .filter(|(_, part)| part["state"]["time"]["compacted"].is_number())
+                .map(move |(p, _)| (m, p))
+                .collect::<Vec<_>>()
+        })
+        .collect()
+}
+
+/// OpenCode's own decisions: with its marks taken out, the preset sets exactly the same ones again.
+#[test]
+fn opencode_clears_what_the_real_program_cleared() {
+    let Some(folder) = real_sessions() else {
+        return;
+    };
+    for (file, count) in [
+        ("nimbus-171msg-pruned.json", 116),
+        ("nimbus-82msg-pruned.json", 52),
+    ] {
+        let text = std::fs::read_to_string(folder.join("opencode").join(file)).expect("a file");
+        let recorded: Value = serde_json::from_str(&text).expect("JSON");
+        assert_eq!(marks(&recorded).len(), count, "{file}");
+        let mut bare = recorded.clone();
+        for (m, p) in marks(&recorded) {
+            let time = &mut bare["messages"][m]["parts"][p]["state"]["time"];
+            time.as_object_mut().expect("a table").remove("compacted");
+        }
+        let ran = run(
+            &["compact", "-", "--preset", "opencode", "--live"],
+            &bare.to_string(),
+            &[],
+        );
+        assert_eq!(ran.code, 0, "{file}: {}", ran.stderr);
+        let written: Value = serde_json::from_str(&ran.stdout).expect("JSON");
+        assert_eq!(marks(&written), marks(&recorded), "{file}");
+    }
+}
+
+/// Messages and tool calls of the recorded files, as their own formats count them.
+const FILES: [(&str, &str, u64, u64); 22] = [
+    ("claude-code/agentv-small.jsonl", "claude-code", 42, 17),
+    (
+        "claude-code/ccviewer-mock-fe5e1c67.jsonl",
+        "claude-code",
+        437,
+        167,
+    ),
+    (
+        "claude-code/cipherbox-1compact-233tools.jsonl",
+        "claude-code",
+        675,
+        233,
+    ),
+    (
+        "claude-code/entire-cli-2compact-1M.jsonl",
+        "claude-code",
+        719,
+        195,
+    ),
+    (
+        "claude-code/entire-cli-microcompact-only.jsonl",
+        "claude-code",
+        361,
+        96,
+    ),
+    (
+        "claude-code/omp-opus5-1compact-401k.jsonl",
+        "claude-code",
+        1021,
+        311,
+    ),
+    (
+        "claude-code/omp-sonnet5-nocompact-453k.jsonl",
+        "claude-code",
+        911,
+        317,
+    ),
+    (
+        "claude-code/packmind-1compact.jsonl",
+        "claude-code",
+        297,
+        107,
+    ),
+    (
+        "codex/agentv-gpt55-2compact-311tools.jsonl",
+        "codex",
+        959,
+        311,
+    ),
+    ("codex/agentv-gpt55-nocompact-226k.jsonl", "codex", 632, 221),
+    ("codex/agentv-small.jsonl", "codex", 254, 86),
+    (
+        "codex/agentv-spark-2compact-121k-window.jsonl",
+        "codex",
+        581,
+        177,
+    ),
+    (
+        "codex/sessionbridge-gpt54-nocompact-189k.jsonl",
+        "codex",
+        366,
+        114,
+    ),
+    (
+        "mini-swe-agent/deepseek-sqlfluff-1733.traj.json",
+        "mini-swe-agent",
+        316,
+        157,
+    ),
+    ("opencode/gatomia-gemini31-49msg.json", "opencode", 49, 47),
+    (
+        "opencode/gatomia-gpt54-131tools-208k.json",
+        "opencode",
+        67,
+        131,
+    ),
+    ("opencode/nimbus-171msg-pruned.json", "opencode", 171, 229),
+    ("opencode/nimbus-82msg-pruned.json", "opencode", 82, 93),
+    (
+        "opencode/sessionbridge-sonnet46-compaction.json",
+        "opencode",
+        74,
+        72,
+    ),
+    (
+        "swe-agent/demo-marshmallow-1867-fc.traj",
+        "swe-agent",
+        28,
+        13,
+    ),
+    (
+        "swe-agent/swebench-claude35-sphinx-doc__sphinx-11510.traj",
+        "swe-agent",
+        77,
+        27,
+    ),
+    (
+        "swe-agent/swesmith-pandas.95280573.pr_53652.traj",
+        "swe-agent",
+        76,
+        37,
+    ),
+];
+
+#[test]
+fn every_file_is_imported_whole_and_no_guarded_preset_breaks_a_rule() {
+    if real_sessions().is_none() {
+        return;
+    }
+    let paths: Vec<String> = FILES
+        .iter()
+        .map(|(path, ..)| format!("../shared/sessions/{path}"))
+        .collect();
+    let mut args = vec!["compare", "--json", "-"];
+    args.extend(paths.iter().map(String::as_str));
+    let ran = foldback(&args);
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    let report: Value = serde_json::from_str(&ran.stdout).expect("JSON");
+    assert_eq!(report["corpus"]["skipped"], serde_json::json!([]));
+    let sessions = report["corpus"]["sessions"].as_array().expect("a list");
+    for (path, format, messages, tool_calls) in FILES {
+        // A file may hold several sessions: sub-agents are sessions of their own.
+        let own: Vec<&Value> = sessions
+            .iter()
+            .filter(|session| {
+                session["path"]
+                    .as_str()
+                    .and_then(|p| p.split('#').next())
+                    .is_some_and(|p| p.ends_with(path))
+            })
+            .collect();
+        let sum = |key: &str| {
+            own.iter()
+                .filter_map(|session| session[key].as_u64())
+                .sum::<u64>()
+        };
+        assert!(
+            own.iter().all(|session| session["format"] == format),
+            "{path}"
+        );
+        assert_eq!(
+            (sum("messages"), sum("tool_calls")),
+            (messages, tool_calls),
+            "{path}"
+        );
+    }
+    for preset in report["presets"].as_array().expect("a list") {
+        let guarded = preset["guards_off"].as_array().is_some_and(Vec::is_empty);
+        assert!(
+            !guarded || preset["strategy_violations"] == 0,
+            "{}",
+            preset["preset"]
+        );
+        assert!(
+            preset["kind"] == "control" || preset["triggered"].as_u64() > Some(0),
+            "{}",
+            preset["preset"]
+        );
+    }
+}
+
+/// The examples that ship: every pruning preset clears, every summarising one compacts, and no two
+/// rows of the table are alike.
+#[test]
+fn the_examples_tell_the_presets_apart() {
+    let path = root().join("examples/sessions");
+    let ran = foldback(&["compare", path.to_str().expect("UTF-8"), "--json", "-"]);
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    let report: Value = serde_json::from_str(&ran.stdout).expect("JSON");
+    let mut rows = BTreeSet::new();
+    for preset in report["presets"].as_array().expect("a list") {
+        let name = &preset["preset"];
+        let count = |key: &str| preset[key].as_u64().expect("a number");
+        if preset["kind"] == "strategy" {
+            assert!(count("compactions") > 0, "{name} did nothing");
+            assert!(
+                preset["summarizer"].is_null() || count("summaries") > 0,
+                "{name} wrote no summary"
+            );
+            assert!(
+                !preset["summarizer"].is_null() || count("tokens_pruned") > 0,
+                "{name} cleared nothing"
+            );
+        }
+        let row = [
+            "input_tokens",
+            "peak_tokens",
+            "compactions",
+            "tokens_pruned",
+            "churn_tokens",
+        ]
+        .map(count);
+        assert!(rows.insert(row), "{name} has the row of another preset");
+    }
+}
