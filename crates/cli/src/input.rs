@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 /// Endings of files in a folder that may hold a session. A file that is named is read whatever it is
 /// called.
-const ENDINGS: [&str; 4] = ["json", "jsonl", "traj", "ndjson"];
+const ENDINGS: [&str; 5] = ["json", "jsonl", "traj", "ndjson", "eval"];
 
 /// Reads the bytes of a file; `-` is standard input.
 pub(crate) fn bytes(path: &Path) -> Result<Vec<u8>, Error> {
@@ -139,6 +139,9 @@ pub(crate) fn corpus(paths: &[PathBuf], discover: bool, be_strict: bool) -> Resu
                 walk(&folder, &mut files)?;
             }
         }
+        if cfg!(feature = "opencode-db") {
+            files.extend(opencode_store().filter(|store| store.is_file()));
+        }
     }
     let mut corpus = Corpus {
         files: files.len(),
@@ -189,7 +192,7 @@ pub(crate) fn corpus(paths: &[PathBuf], discover: bool, be_strict: bool) -> Resu
             .map(|skipped| format!("  {}: {}", skipped.path, skipped.reason))
             .collect();
         let reasons = if reasons.is_empty() {
-            "  no file ends in .json, .jsonl, .ndjson or .traj; name session files or folders, or use --discover"
+            "  no file ends in .json, .jsonl, .ndjson, .traj or .eval; name session files or folders, or use --discover"
                 .to_owned()
         } else {
             reasons.join("\n")
@@ -241,4 +244,14 @@ fn usual_places() -> Vec<PathBuf> {
         .into_iter()
         .chain(codex.map(|folder| folder.join("sessions")))
         .collect()
+}
+
+/// Where OpenCode keeps a user's sessions, all in one file.
+fn opencode_store() -> Option<PathBuf> {
+    let data = std::env::var_os("XDG_DATA_HOME").map(PathBuf::from);
+    let home = std::env::var_os("HOME")
+        .or_else(|| std::env::var_os("USERPROFILE"))
+        .map(PathBuf::from);
+    let data = data.or_else(|| Some(home?.join(".local/share")))?;
+    Some(data.join("opencode").join("opencode.db"))
 }

@@ -194,7 +194,7 @@ fn a_cut_last_line_is_a_warning_and_strict_makes_it_an_error() {
     let path = write(folder.path(), "cut.jsonl", lines.as_bytes());
     let ran = foldback(&["inspect", &path]);
     assert_eq!(ran.code, 0, "{}", ran.stderr);
-    assert!(ran.stdout.contains("damaged-line"), "{}", ran.stdout);
+    assert!(ran.stdout.contains("truncated-line"), "{}", ran.stdout);
     assert!(ran.stdout.contains("line 3"), "{}", ran.stdout);
     let ran = foldback(&["compare", &path, "--strict"]);
     assert_eq!(ran.code, 2, "{}", ran.stdout);

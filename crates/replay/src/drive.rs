@@ -75,12 +75,29 @@ pub fn frame_for(session: &Session, measure: &dyn Estimator) -> Frame {
     frame
 }
 
+/// Looks on while a session is replayed: a measurement that needs to see what each request held.
+pub trait Probe {
+    /// A request goes out; `answer` is what the recorded model answered, and is not in the
+    /// conversation yet.
+    fn call(&mut self, conversation: &Conversation, call: usize, answer: &Message);
+}
+
 /// Replays a session under a strategy.
 pub fn replay(session: &Session, strategy: &Arc<Strategy>, options: &ReplayOptions) -> Replay {
+    replay_with(session, strategy, options, &mut [])
+}
+
+/// Replays a session under a strategy while probes look on.
+pub fn replay_with(
+    session: &Session,
+    strategy: &Arc<Strategy>,
+    options: &ReplayOptions,
+    probes: &mut [&mut dyn Probe],
+) -> Replay {
     let runtime = tokio::runtime::Builder::new_current_thread().build();
     let mut driver = Driver::new(session, strategy, options);
     match runtime {
-        Ok(runtime) => runtime.block_on(driver.run(session)),
+        Ok(runtime) => runtime.block_on(driver.run(session, probes)),
         // Without drivers of its own a current-thread runtime has nothing that can fail to start.
         Err(error) => unreachable!("tokio runtime: {error}"),
     }
@@ -161,7 +178,7 @@ impl<'s> Driver<'s> {
         }
     }
 
-    async fn run(&mut self, session: &Session) {
+    async fn run(&mut self, session: &Session, probes: &mut [&mut dyn Probe]) {
         for step in steps(session) {
             match step {
                 Step::Append(message) => self.append(message),
@@ -171,7 +188,12 @@ impl<'s> Driver<'s> {
                     }
                     self.at(moment, Signals::default()).await;
                 }
-                Step::Call { answer, .. } => self.call(answer).await,
+                Step::Call { call, answer } => {
+                    self.call(answer).await;
+                    for probe in probes.iter_mut() {
+                        probe.call(&self.conversation, call, answer);
+                    }
+                }
                 Step::StepEnd { answer } => {
                     let usage = Some(self.usage(answer));
                     self.at(

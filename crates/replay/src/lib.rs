@@ -18,6 +18,6 @@ pub mod models;
 pub mod step;
 
 pub use compare::{Comparison, Corpus, Preset, Setup, compare};
-pub use drive::{Replay, ReplayOptions, replay};
+pub use drive::{Probe, Replay, ReplayOptions, replay, replay_with};
 pub use measure::{CallRow, SessionMetrics};
 pub use models::{Model, ModelTable, ModelTableError};
