@@ -33,12 +33,15 @@ pub(crate) struct Binary {
     pub(crate) ids: &'static [FormatId],
     /// What they begin with.
     pub(crate) magic: &'static [u8],
-    /// Reads a file; `None` where it is something else that begins alike.
-    pub(crate) read: fn(&[u8]) -> Option<Result<Vec<Session>, ReadError>>,
+    /// Reads a file.
+    pub(crate) read: fn(&[u8]) -> Attempt,
 }
 
+/// What reading a binary file gave; `None` where it is something else that begins alike.
+pub(crate) type Attempt = Option<Result<Vec<Session>, ReadError>>;
+
 /// The binary files of all formats.
-const BINARIES: &[Binary] = &[crate::inspect::ARCHIVE];
+const BINARIES: &[Binary] = &[crate::inspect::ARCHIVE, crate::opencode_db::STORE];
 
 /// Every format, in the order in which ties of detection are decided.
 pub const FORMATS: &[Format] = &[
@@ -105,7 +108,7 @@ pub fn read(bytes: &[u8], from: Option<&str>) -> Result<Vec<Session>, ReadError>
     Ok(sessions)
 }
 
-fn read_binary(bytes: &[u8], from: Option<&str>) -> Option<Result<Vec<Session>, ReadError>> {
+fn read_binary(bytes: &[u8], from: Option<&str>) -> Attempt {
     BINARIES
         .iter()
         .filter(|binary| bytes.starts_with(binary.magic))

@@ -2,6 +2,7 @@
 //! the rest of the log beside them. Members are deflated, or compressed with Zstandard in newer versions.
 
 use super::read::{name_apart, sample};
+use crate::table::Attempt;
 use crate::{ReadError, Session, raw, value};
 use serde_json::Value;
 use std::io::{Cursor, Read};
@@ -12,7 +13,7 @@ use zip::{CompressionMethod, ZipArchive};
 const LARGEST: u64 = 1 << 31;
 
 /// Reads an archive; `None` where it is some other ZIP file.
-pub(super) fn read(bytes: &[u8]) -> Option<Result<Vec<Session>, ReadError>> {
+pub(super) fn read(bytes: &[u8]) -> Attempt {
     let mut archive = match ZipArchive::new(Cursor::new(bytes)) {
         Ok(archive) => archive,
         Err(error) => return Some(Err(damaged("the archive", &error))),

@@ -91,7 +91,9 @@ pub(super) fn spans(text: &str) -> Found {
         let start = text[at..].find(['{', '[']).map(|offset| at + offset);
         let between = &text[at..start.unwrap_or(text.len())];
         if !between.trim().is_empty() {
-            found.damaged.push(at + between.len() - between.trim_start().len());
+            found
+                .damaged
+                .push(at + between.len() - between.trim_start().len());
         }
         let Some(start) = start else {
             break;
@@ -178,6 +180,17 @@ fn span(raw: &Value, range: Range<usize>) -> Option<Span> {
                 attributes.insert(name, value);
             }
         }
+    }
+    for name in ["gen_ai.input.messages", "gen_ai.output.messages"] {
+        let parsed = match attributes.get(name) {
+            Some(Value::String(text)) if text.starts_with('[') => raw::parse(text).ok(),
+            _ => continue,
+        };
+        match parsed {
+            Some(messages) => attributes.insert(name.to_owned(), messages),
+            // Cut off at the limit that an exporter sets for attributes.
+            None => attributes.remove(name),
+        };
     }
     let context = raw.get("context").unwrap_or(raw);
     let text = |from: &Value, names: &[&str]| {
