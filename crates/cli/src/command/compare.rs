@@ -55,6 +55,7 @@ pub(crate) fn run(args: &Compare) -> Result<(), Error> {
     let bar = progress((corpus.sessions.len() * presets.len()) as u64);
     let comparison = foldback_replay::compare(&corpus, &presets, &setup, &|| bar.inc(1));
     bar.finish_and_clear();
+    tell_statistics(&presets);
     if let Some(path) = &args.rows {
         output::write(Some(path), &json::rows(&comparison)?)?;
     }
@@ -71,6 +72,17 @@ pub(crate) fn run(args: &Compare) -> Result<(), Error> {
         ..table::Layout::default()
     };
     output::print(&table::comparison(&comparison, layout))
+}
+
+/// What filters tell of their own work, such as the hit rate of a cache. It depends on what ran when, so it
+/// is no part of the result.
+fn tell_statistics(presets: &[Preset]) {
+    for preset in presets {
+        let filter = preset.strategy.filter.as_ref();
+        for (name, value) in filter.iter().flat_map(|filter| filter.stage.statistics()) {
+            anstream::eprintln!("{}: {name} {value}", preset.strategy.name);
+        }
+    }
 }
 
 /// A window in which nothing could ever fit is refused before anything runs.
