@@ -26,7 +26,8 @@ fn detect(text: &str) -> u8 {
     let opening = peek(text);
     // The tasks may fill more than the opening.
     let tau2 = opening.has("/simulations/*/messages")
-        || opening.has("/info/environment_info") && opening.has("/tasks");
+        || opening.has("/info/environment_info") && opening.has("/tasks")
+        || opening.has("/tasks/*/user_scenario");
     if tau2 {
         95
     } else if opening.has("/*/traj/*/role") && opening.has("/*/task_id") {
