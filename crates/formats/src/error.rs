@@ -15,7 +15,7 @@ pub enum ReadError {
         offset: usize,
     },
     /// No importer recognises it.
-    #[error("no known format; say which with --from ({known})")]
+    #[error("none of the known formats ({known}); if it is one of them, name it with --from")]
     UnknownFormat {
         /// The ids of all formats.
         known: String,

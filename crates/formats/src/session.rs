@@ -164,7 +164,11 @@ impl Session {
             || {
                 let records: BTreeSet<Option<u32>> =
                     self.messages.iter().map(|message| message.record).collect();
-                if records.contains(&None) { self.messages.len() } else { records.len() }
+                if records.contains(&None) {
+                    self.messages.len()
+                } else {
+                    records.len()
+                }
             },
             |recorded| recorded.messages,
         )
@@ -172,7 +176,8 @@ impl Session {
 
     /// Number of tool calls as the format itself counts them.
     pub fn recorded_tool_calls(&self) -> usize {
-        self.recorded.map_or_else(|| self.tool_calls(), |recorded| recorded.tool_calls)
+        self.recorded
+            .map_or_else(|| self.tool_calls(), |recorded| recorded.tool_calls)
     }
 
     /// Number of summaries that the recorder wrote.

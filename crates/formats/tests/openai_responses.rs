@@ -256,6 +256,22 @@ fn a_changed_response_is_one_list() {
 }
 
 #[test]
+fn a_response_may_stand_before_its_request() {
+    let text = r#"{"output":[{"type":"function_call","call_id":"c","name":"ls","arguments":"{}"}],"input":[{"role":"user","content":"Look."}]}"#;
+    let session = session(text, ID);
+    check(&session);
+    assert_eq!(
+        outline(&session, 20),
+        ["useru text:Look.", "assistant tool-call:{}"]
+    );
+    assert_eq!(rewritten(&session, ID).text, text);
+    let mut view = View::recorded(&session, &[]);
+    hide(&mut view, |index, _| index == 0);
+    let body: Value = serde_json::from_str(&write(&view, ID).text).unwrap();
+    assert_eq!(body["input"][0]["call_id"], "c");
+}
+
+#[test]
 fn reasoning_travels_with_its_call() {
     let session = load("both.json");
     let mut view = View::recorded(&session, &[]);

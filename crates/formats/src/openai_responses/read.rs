@@ -83,6 +83,9 @@ fn conversation(text: &str, root: &Value) -> Result<Option<Session>, ReadError> 
     if lists.is_empty() && asked.is_none() {
         return Ok(None);
     }
+    // Records in the order of the file; a response may stand before what it answers.
+    let sent = records.clone();
+    records.sort_by_key(|range| range.start);
     let source = Source {
         text: text.into(),
         shape: Shape::Document,
@@ -98,8 +101,10 @@ fn conversation(text: &str, root: &Value) -> Result<Option<Session>, ReadError> 
         .iter()
         .filter_map(|list| root.pointer(list)?.as_array())
         .flatten();
-    for (record, item) in (0u32..).zip(asked.into_iter().chain(items)) {
-        reader.item(record, item);
+    for (range, item) in sent.iter().zip(asked.into_iter().chain(items)) {
+        let records = &reader.session.source.records;
+        let record = records.partition_point(|other| other.start < range.start);
+        reader.item(record as u32, item);
     }
     if root.get("output").is_some_and(Value::is_array) {
         reader.response(root);

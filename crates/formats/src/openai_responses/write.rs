@@ -59,7 +59,7 @@ pub(super) fn write(view: &View<'_>) -> Result<Outcome, WriteError> {
 }
 
 /// The source with all its items in one list: an `output` goes to the end of the `input`, as it does in
-/// the next request. `None` where the input is a text and not a list.
+/// the next request. `None` where the input is a text and not a list, or stands behind the output.
 fn as_one_list(source: &Source) -> Option<Source> {
     if source.shape == Shape::Lines {
         return Some(source.clone());
@@ -70,6 +70,14 @@ fn as_one_list(source: &Source) -> Option<Source> {
     let is_there = |pointer: &str| raw::locate(&source.text, pointer).is_ok();
     if !is_list("/input") {
         return (!is_there("/input")).then(|| source.clone());
+    }
+    let input = raw::locate(&source.text, "/input").ok()?;
+    if source
+        .records
+        .iter()
+        .any(|record| record.start < input.start)
+    {
+        return None;
     }
     let inputs = raw::elements(&source.text, "/input").ok()?.len();
     let mut changes: Vec<(String, Change)> = Vec::new();

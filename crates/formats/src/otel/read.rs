@@ -5,6 +5,7 @@ use super::span;
 use crate::ids::Ids;
 use crate::session::{Shape, Source};
 use crate::{ReadError, Session, raw, value};
+use std::ops::Range;
 
 /// Reads the spans of a file into its conversations.
 pub(super) fn read(text: &str) -> Result<Vec<Session>, ReadError> {
@@ -24,15 +25,22 @@ pub(super) fn read(text: &str) -> Result<Vec<Session>, ReadError> {
             ),
         });
     }
+    // Records in the order of the file, which is not that of the calls.
+    let mut records: Vec<Range<usize>> =
+        found.spans.iter().map(|span| span.range.clone()).collect();
+    records.sort_by_key(|range| range.start);
     let source = Source {
         text: text.into(),
         shape: Shape::Lines,
-        records: found.spans.iter().map(|span| span.range.clone()).collect(),
+        records,
     };
     let mut ids = Ids::default();
     let mut chains: Vec<Chain> = Vec::new();
     let mut repeated = Vec::new();
-    for (record, span) in (0u32..).zip(&found.spans) {
+    for span in &found.spans {
+        let record = source
+            .records
+            .partition_point(|range| range.start < span.range.start) as u32;
         let request = Request::new(span, record);
         match nearest(&chains, &request) {
             Some((index, Relation::Continues(other))) => chains[index].extend(request, &other),
