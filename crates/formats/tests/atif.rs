@@ -427,3 +427,24 @@ fn recorded_sessions_import_whole() {
         assert!(rewritten(&session, ID).text == text, "{name}");
     }
 }
+
+/// Without a summary in it, a compaction is followed by one only while the agent is at work; between
+/// turns what follows is the user.
+#[test]
+fn who_speaks_after_a_compaction() {
+    let compaction = r#"{"step_id":3,"source":"system","message":"Context compaction performed","extra":{"context_management":{"type":"compaction","boundary":"replace"}}}"#;
+    let call = r#""tool_calls":[{"tool_call_id":"c","function_name":"ls","arguments":{}}],"observation":{"results":[{"source_call_id":"c","content":"a"}]}"#;
+    let table = [
+        (call, "userE text:Next.", "summary"),
+        (r#""llm_call_count":1"#, "useru text:Next.", "replace"),
+    ];
+    for (answer, expected, kind) in table {
+        let text = format!(
+            r#"{{"schema_version":"ATIF-v1.7","agent":{{"name":"toy","version":"1"}},"steps":[{{"step_id":1,"source":"user","message":"Task."}},{{"step_id":2,"source":"agent","message":"One.",{answer}}},{compaction},{{"step_id":4,"source":"user","message":"Next."}}]}}"#
+        );
+        let read = session(&text, ID);
+        assert_eq!(outline(&read, 20).last().unwrap(), expected);
+        assert_eq!(read.boundaries[0].kind, kind);
+        assert_eq!(rewritten(&read, ID).text, text);
+    }
+}
