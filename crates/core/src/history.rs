@@ -34,7 +34,6 @@ pub struct History {
     groups: Vec<Group>,
     /// The group that a call id was last seen in. Recordings do repeat ids; the latest call wins.
     open_calls: HashMap<String, GroupId>,
-    by_id: HashMap<String, Pos>,
     /// By position, the last message of any group that begins there or before: a cut is clean where
     /// nothing before it reaches across.
     reach: Vec<Pos>,
@@ -67,7 +66,6 @@ impl History {
         for call_id in message.call_ids() {
             self.open_calls.insert(call_id.to_owned(), group);
         }
-        self.by_id.insert(message.id.clone(), pos);
         if !message.is_entry() {
             self.log_len += 1;
         }
@@ -131,9 +129,10 @@ impl History {
             .map(move |(offset, item)| (start + offset, &item.message))
     }
 
-    /// The position of a message by its id; the latest one where an id repeats.
+    /// The position of a message by its id; the latest one where an id repeats. Looks from the end: an
+    /// index of all ids would cost every append what a few callers gain.
     pub fn position(&self, id: &str) -> Option<Pos> {
-        self.by_id.get(id).copied()
+        self.items.iter().rposition(|item| item.message.id == id)
     }
 
     /// The group that a message belongs to.

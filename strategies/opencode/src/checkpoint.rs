@@ -70,6 +70,9 @@ impl Filter for Checkpoint {
             .flat_map(|unit| &unit.items)
             .map(|pos| {
                 let shown = scene.view.show_item(scene.history, *pos);
+                if cuts == Cuts::default() {
+                    return shown.to_shared();
+                }
                 Arc::new(cuts.apply(shown.to_message()))
             })
             .collect();

@@ -229,7 +229,7 @@ fn newest_first<'a>(
                 Role::User | Role::System => Vec::new(),
                 Role::Assistant => results_of(scene.history, pos),
                 Role::Tool if is_answer_to_a_call(scene.history, pos) => return None,
-                Role::Tool => parts_with_results(scene.history, pos),
+                Role::Tool => parts_with_results(scene.history, pos).collect(),
             };
             Some(Visited {
                 user: message.role == Role::User,
@@ -271,12 +271,11 @@ fn is_answer_to_a_call(history: &History, pos: Pos) -> bool {
     history.splits_group(pos)
 }
 
-fn parts_with_results(history: &History, pos: Pos) -> Vec<PartPos> {
+fn parts_with_results(history: &History, pos: Pos) -> impl Iterator<Item = PartPos> {
     let parts = history.message(pos).parts.iter().enumerate();
     parts
         .filter(|(_, part)| part.as_result().is_some())
-        .map(|(part, _)| PartPos { item: pos, part })
-        .collect()
+        .map(move |(part, _)| PartPos { item: pos, part })
 }
 
 /// The results of an assistant message in the order of its calls.
@@ -288,6 +287,9 @@ fn results_of(history: &History, pos: Pos) -> Vec<PartPos> {
         .filter(|item| history.get(**item).is_some())
         .flat_map(|item| parts_with_results(history, *item))
         .collect();
+    if results.len() < 2 {
+        return results;
+    }
     let calls: Vec<&str> = history.message(pos).call_ids().collect();
     results.sort_by_key(|at| {
         let part = &history.message(at.item).parts[at.part];

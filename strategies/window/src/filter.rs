@@ -266,11 +266,13 @@ impl Filter for Split {
                 previous = earlier.map(str::to_owned);
                 continue;
             }
-            messages.push(Arc::new(request::cut(
-                shown.to_message(),
-                self.config.message_bytes,
-                self.config.show_calls,
-            )));
+            let (limit, calls) = (self.config.message_bytes, self.config.show_calls);
+            let message = shown.to_shared();
+            messages.push(if request::fits(&message, limit, calls) {
+                message
+            } else {
+                Arc::new(request::cut(Message::clone(&message), limit, calls))
+            });
         }
         let request = SummaryRequest {
             name: "summary".to_owned(),

@@ -7,6 +7,22 @@ use serde_json::Value;
 /// What ends a text that was cut.
 const ELLIPSIS: &str = "...";
 
+/// Whether nothing in a message is over what [`cut`] allows, which then leaves it as it is.
+pub fn fits(message: &Message, limit: usize, calls: bool) -> bool {
+    let mut left = Some(limit);
+    let mut takes = |text: &str| {
+        left = left.and_then(|left| left.checked_sub(text.len()));
+        left.is_some()
+    };
+    message.parts.iter().all(|part| match &part.kind {
+        PartKind::Text { text, .. } => takes(text),
+        PartKind::Result(result) => takes(&result.text),
+        PartKind::Call(call) => calls && call.arguments.len() <= limit,
+        PartKind::Reasoning { .. } => false,
+        PartKind::File(_) | PartKind::Marker(_) | PartKind::Unknown { .. } => true,
+    })
+}
+
 /// Cuts the texts of a message, one after the other, to `limit` bytes in all; what goes over is
 /// left out, and `...` says so. Parts without text stay, calls only if `calls` says so.
 pub fn cut(mut message: Message, limit: usize, calls: bool) -> Message {
@@ -71,5 +87,57 @@ fn cut_strings(value: &mut Value, limit: usize) {
             .iter_mut()
             .for_each(|(_, field)| cut_strings(field, limit)),
         _ => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use foldback_core::log::Part;
+
+    #[test]
+    fn what_fits_is_what_a_cut_leaves_alone() {
+        let call = || Part::call("c", "read", "12345678");
+        let reasoning = Part::new(PartKind::Reasoning {
+            text: String::new(),
+            opaque: None,
+        });
+        let table = [
+            ("at the limit", vec![Part::text("12345678")], true),
+            ("over it", vec![Part::text("123456789")], false),
+            (
+                "together at it",
+                vec![Part::text("1234"), Part::text("5678")],
+                true,
+            ),
+            (
+                "together over it",
+                vec![Part::text("1234"), Part::text("56789")],
+                false,
+            ),
+            (
+                "a result over it",
+                vec![Part::result("c", "read", "123456789")],
+                false,
+            ),
+            (
+                "a call at it, apart from the text",
+                vec![Part::text("12345678"), call()],
+                true,
+            ),
+            (
+                "a call over it",
+                vec![Part::call("c", "read", "a23456789")],
+                false,
+            ),
+            ("reasoning", vec![reasoning], false),
+        ];
+        for (case, parts, expected) in table {
+            let message = Message::assistant("m", parts);
+            assert_eq!(fits(&message, 8, true), expected, "{case}");
+            assert_eq!(cut(message.clone(), 8, true) == message, expected, "{case}");
+        }
+        let called = Message::assistant("m", vec![call()]);
+        assert!(!fits(&called, 8, false), "calls are left out");
     }
 }
