@@ -13,6 +13,7 @@
 mod driver;
 mod fold;
 mod planning;
+mod summaries;
 
 pub use driver::{Report, Signals, StageRole};
 pub use fold::{CommitError, Fold, FoldId};

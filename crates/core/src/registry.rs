@@ -17,6 +17,10 @@
 //! A crate that is only listed in `Cargo.toml` and never named registers nothing, silently: the
 //! linker never meets it. A binary says `use the_crate as _;`.
 
+mod field;
+
+pub use field::Field;
+
 use crate::stage::{Estimator, Filter, OverflowPolicy, Pruner, Summarizer};
 use schemars::{JsonSchema, Schema};
 use serde::de::DeserializeOwned;
@@ -214,98 +218,6 @@ impl StageDescriptor {
             .iter()
             .map(|(name, property)| Field::of(root, name, property))
             .collect()
-    }
-}
-
-/// A field of a stage's configuration, as the catalogue shows it.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Field {
-    /// Its name.
-    pub name: String,
-    /// What it takes, in words: `integer`, `one of bytes, utf16, code-points`.
-    pub takes: String,
-    /// What it means.
-    pub doc: String,
-    /// What it is when it is not given.
-    pub default: Option<Value>,
-}
-
-impl Field {
-    fn of(root: &Value, name: &str, property: &Value) -> Self {
-        let text = |value: Option<&Value>| value.and_then(Value::as_str).map(one_line);
-        let target = resolve(root, property);
-        Self {
-            name: name.to_owned(),
-            takes: takes(root, property),
-            doc: text(property.get("description"))
-                .or_else(|| text(target.get("description")))
-                .unwrap_or_default(),
-            default: property
-                .get("default")
-                .filter(|value| !value.is_null())
-                .cloned(),
-        }
-    }
-}
-
-fn one_line(text: &str) -> String {
-    text.split_whitespace().collect::<Vec<_>>().join(" ")
-}
-
-fn resolve<'a>(root: &'a Value, property: &'a Value) -> &'a Value {
-    property
-        .get("$ref")
-        .and_then(Value::as_str)
-        .and_then(|reference| reference.strip_prefix('#'))
-        .and_then(|pointer| root.pointer(pointer))
-        .unwrap_or(property)
-}
-
-/// What a property takes, in words.
-fn takes(root: &Value, property: &Value) -> String {
-    let target = resolve(root, property);
-    let names = |list: &[Value]| -> Vec<String> {
-        list.iter()
-            .filter_map(Value::as_str)
-            .map(str::to_owned)
-            .collect()
-    };
-    if let Some(list) = target.get("enum").and_then(Value::as_array) {
-        return format!("one of {}", names(list).join(", "));
-    }
-    for key in ["oneOf", "anyOf"] {
-        if let Some(list) = target.get(key).and_then(Value::as_array) {
-            let constants: Vec<String> = list
-                .iter()
-                .filter_map(|item| item.get("const")?.as_str().map(str::to_owned))
-                .collect();
-            if !constants.is_empty() && constants.len() == list.len() {
-                return format!("one of {}", constants.join(", "));
-            }
-            let parts: Vec<String> = list
-                .iter()
-                .filter(|item| item.get("type").and_then(Value::as_str) != Some("null"))
-                .map(|item| takes(root, item))
-                .collect();
-            return parts.join(" or ");
-        }
-    }
-    match target.get("type") {
-        Some(Value::String(kind)) if kind == "array" => {
-            format!(
-                "list of {}",
-                target
-                    .get("items")
-                    .map_or("values".into(), |i| takes(root, i))
-            )
-        }
-        Some(Value::String(kind)) => kind.clone(),
-        Some(Value::Array(kinds)) => names(kinds)
-            .into_iter()
-            .filter(|kind| kind != "null")
-            .collect::<Vec<_>>()
-            .join(" or "),
-        _ => "table".to_owned(),
     }
 }
 

@@ -1,14 +1,14 @@
 //! Every preset over every session: what each would have sent.
 
-use crate::drive::{Replay, ReplayOptions, replay};
+mod assumptions;
+mod idle;
+
+use crate::drive::{ReplayOptions, replay};
 use crate::measure::{CallRow, SessionMetrics};
 use crate::models::ModelTable;
-use foldback_core::conversation::StageRole;
 use foldback_core::counters::Counters;
 use foldback_core::limits::Limits;
-use foldback_core::log::Usage;
-use foldback_core::moment::Moment;
-use foldback_core::stage::{Decision, Estimator, Pressure, UsageReading, UsageSource};
+use foldback_core::stage::Estimator;
 use foldback_core::strategy::{Kind, Strategy};
 use foldback_formats::Session;
 use rayon::prelude::*;
@@ -276,7 +276,7 @@ pub fn compare(
             let replayed = replay(loaded, strategy, &options);
             progress();
             let idle = (replayed.metrics.compactions == 0)
-                .then(|| why_idle(&replayed, strategy, &options));
+                .then(|| idle::why_idle(&replayed, strategy, &options));
             SessionResult {
                 session,
                 preset,
@@ -300,7 +300,7 @@ pub fn compare(
         .collect();
     Comparison {
         corpus: summary(corpus),
-        assumptions: assumptions(corpus, presets, setup, &results),
+        assumptions: assumptions::assumptions(corpus, presets, setup, &results),
         presets: lines,
         results,
     }
@@ -453,176 +453,4 @@ fn ratio_or_zero(part: u64, whole: u64) -> f64 {
     } else {
         part as f64 / whole as f64
     }
-}
-
-/// Why a preset did nothing in a session, at the moment when it came nearest, and the largest window
-/// at which its policy would have folded.
-fn why_idle(
-    replayed: &Replay,
-    strategy: &Strategy,
-    options: &ReplayOptions,
-) -> (String, Option<u64>) {
-    if strategy.overflow.is_none() && strategy.pruners.is_empty() {
-        return ("has no stage that folds".to_owned(), None);
-    }
-    if replayed.reports.is_empty() {
-        return ("none of its moments came".to_owned(), None);
-    }
-    let failed = replayed
-        .reports
-        .iter()
-        .map(|(_, report)| report)
-        .find(|report| matches!(report.outcome, foldback_core::outcome::Outcome::Failed(_)));
-    if let Some(report) = failed {
-        return (format!("{} {}", report.stage, report.outcome), None);
-    }
-    let nearest = replayed
-        .reports
-        .iter()
-        .map(|(_, report)| report)
-        .filter(|report| report.role != StageRole::Pruner)
-        .filter_map(|report| report.decision.as_ref().map(|decision| (report, decision)))
-        .max_by(|(_, a), (_, b)| nearness(a).total_cmp(&nearness(b)));
-    let pruner = replayed
-        .reports
-        .iter()
-        .rev()
-        .map(|(_, report)| report)
-        .find(|report| report.role == StageRole::Pruner);
-    let mut parts = Vec::new();
-    if let Some(report) = pruner {
-        parts.push(format!(
-            "{}: {}",
-            report.stage,
-            report
-                .outcome
-                .why()
-                .map_or(String::new(), ToString::to_string)
-        ));
-    }
-    let mut window = None;
-    if let Some((report, decision)) = nearest {
-        parts.push(format!("{}: {}", report.stage, decision.reason));
-        window = window_to_act(strategy, decision, report.moment, options);
-    }
-    (parts.join("; "), window)
-}
-
-fn nearness(decision: &Decision) -> f64 {
-    if decision.trigger == 0 {
-        0.0
-    } else {
-        decision.count as f64 / decision.trigger as f64
-    }
-}
-
-/// The largest window, in steps of a thousand, at which the policy would have folded on this count.
-fn window_to_act(
-    strategy: &Strategy,
-    nearest: &Decision,
-    moment: Moment,
-    options: &ReplayOptions,
-) -> Option<u64> {
-    let policy = strategy.overflow.as_ref()?;
-    let usage = UsageReading {
-        usage: Usage {
-            uncached: nearest.count,
-            ..Usage::default()
-        },
-        source: UsageSource::Synthesised,
-    };
-    // The count is either what usage said or what the estimator counted; offered as both, a policy
-    // takes the one it looks at.
-    let folds = |thousands: u64| {
-        let limits = Limits {
-            context: thousands * 1_000,
-            input: 0,
-            output: options.limits.output,
-        };
-        policy.stage.refuses(limits).is_none()
-            && policy
-                .stage
-                .decide(&Pressure {
-                    moment,
-                    view_tokens: nearest.count,
-                    frame_tokens: 0,
-                    usage: Some(usage),
-                    limits,
-                    model: options.model.as_deref(),
-                })
-                .fold
-    };
-    (1..=options.limits.context / 1_000)
-        .rev()
-        .find(|thousands| folds(*thousands))
-        .map(|k| k * 1_000)
-}
-
-fn assumptions(
-    corpus: &Corpus,
-    presets: &[Preset],
-    setup: &Setup,
-    results: &[SessionResult],
-) -> Vec<String> {
-    let mut lines = vec![
-        "Replayed under the recorded actions: what the agent would have done on a smaller view, and \
-         whether it would have succeeded, a replay can't tell."
-            .to_owned(),
-        format!(
-            "Every preset decides with its own estimator; all token columns are measured with {}.",
-            setup.measure.id()
-        ),
-        "What the recorders compacted themselves is undone where the file still holds it.".to_owned(),
-        "Cache: the longest common beginning of two consecutive requests, always warm.".to_owned(),
-    ];
-    let with_usage = corpus
-        .sessions
-        .iter()
-        .filter(|loaded| crate::calibrate::observations(&loaded.session, &*setup.measure).len() > 1)
-        .count();
-    lines.push(format!(
-        "{with_usage} of {} sessions record usage; there, system prompt and tools that were not \
-         recorded are put at what usage says they weigh.",
-        corpus.sessions.len()
-    ));
-    if presets
-        .iter()
-        .any(|preset| preset.strategy.filter.is_some())
-    {
-        lines.push(
-            "Summaries are written by the summarizer that the preset's name ends with, not by a model \
-             of the original."
-                .to_owned(),
-        );
-    }
-    let unknown = corpus
-        .sessions
-        .iter()
-        .filter(|loaded| {
-            let known = loaded
-                .session
-                .model
-                .as_deref()
-                .and_then(|m| setup.models.find(m));
-            known.is_none() && loaded.session.limits.context == 0
-        })
-        .count();
-    if setup.limits.context > 0 {
-        lines.push(format!(
-            "Window of {} tokens for every session (command line).",
-            setup.limits.context
-        ));
-    } else {
-        let mut windows: Vec<u64> = results.iter().map(|result| result.limits.context).collect();
-        windows.sort_unstable();
-        windows.dedup();
-        lines.push(format!(
-            "Windows: {} tokens, from the recordings and the model table of {}; {unknown} sessions of \
-             unknown models take the preset's own window, else {}.",
-            windows.iter().map(u64::to_string).collect::<Vec<_>>().join(", "),
-            setup.models.as_of,
-            DEFAULT_LIMITS.context,
-        ));
-    }
-    lines
 }

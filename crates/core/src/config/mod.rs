@@ -13,12 +13,15 @@
 //! protect_tokens = 4_000
 //! ```
 
+mod bind;
 mod compile;
 mod document;
 mod error;
+mod extend;
 mod header;
 mod merge;
 mod node;
+mod read;
 
 pub use compile::{Compiled, Options, ReadEnv, ReadFile, compile, compile_preset};
 pub use document::Document;

@@ -1,17 +1,16 @@
 //! What happens at a moment: which stages run, in which order, and what becomes of their proposals.
 
 use super::planning::Changes;
+use super::summaries::Stop;
 use super::{Conversation, FoldId};
 use crate::event::Event;
 use crate::moment::{Moment, Trigger};
 use crate::outcome::{Outcome, Why};
 use crate::plan::Plan;
-use crate::services::BeforeCompaction;
 use crate::stage::{
-    Arrangement, Decision, Filter, OverflowPolicy, Pressure, Pruner, Pruning, Scene, Summarizer,
-    Summary, SummaryError, SummaryRequest, UsageReading, UsageSource,
+    Decision, Filter, OverflowPolicy, Pressure, Pruner, Pruning, Scene, UsageReading, UsageSource,
 };
-use crate::strategy::{Bound, OnFailure};
+use crate::strategy::Bound;
 use serde::Serialize;
 use std::sync::Arc;
 
@@ -305,181 +304,6 @@ impl Conversation {
         reports.push(report);
     }
 
-    fn instructions(
-        &self,
-        moment: Moment,
-        trigger: Trigger,
-        tokens: u64,
-        signals: &Signals,
-    ) -> Vec<String> {
-        let context = BeforeCompaction {
-            moment,
-            trigger,
-            tokens,
-        };
-        // Every hook is called; of their instructions the first that is not empty counts.
-        let mut from_hooks = None;
-        for hook in &self.services.hooks {
-            if let Ok(Some(text)) = hook.before(&context)
-                && from_hooks.is_none()
-                && !text.trim().is_empty()
-            {
-                from_hooks = Some(text);
-            }
-        }
-        signals
-            .instructions
-            .iter()
-            .cloned()
-            .chain(from_hooks)
-            .collect()
-    }
-
-    async fn arrange(
-        &self,
-        filter: &Bound<dyn Filter>,
-        moment: Moment,
-        trigger: Trigger,
-        decision: Option<&Decision>,
-        instructions: &[String],
-    ) -> Result<Changes, Stop> {
-        let scene = Scene {
-            trigger,
-            decision,
-            instructions,
-            ..self.scene(moment, filter.estimator)
-        };
-        let proposal = filter.stage.propose(&scene).map_err(Stop::Nothing)?;
-        let mut summaries = Vec::with_capacity(proposal.requests.len());
-        let mut degraded = None;
-        for request in &proposal.requests {
-            let (summary, why) = self.summarize(filter, request).await?;
-            degraded = degraded.or(why);
-            summaries.push(summary);
-        }
-        let by = summaries
-            .iter()
-            .flatten()
-            .map(|summary: &Summary| summary.by.clone())
-            .collect();
-        let Arrangement {
-            entries,
-            layout,
-            edits,
-            reasons,
-            tables,
-        } = filter
-            .stage
-            .arrange(&scene, &proposal, &summaries)
-            .map_err(Stop::Nothing)?;
-        let reasons = decision
-            .map(|decision| decision.reason.clone())
-            .into_iter()
-            .chain(proposal.reasons.iter().cloned())
-            .chain(reasons)
-            .collect();
-        Ok(Changes {
-            edits,
-            entries,
-            layout: Some(layout),
-            reasons,
-            tables,
-            summaries: by,
-            degraded,
-        })
-    }
-
-    /// A summary, or what the strategy does without one.
-    async fn summarize(
-        &self,
-        filter: &Bound<dyn Filter>,
-        request: &SummaryRequest,
-    ) -> Result<(Option<Summary>, Option<Why>), Stop> {
-        if let Some(text) = &request.ready {
-            let tokens = request.estimator.text(text);
-            let by = "session-memory".to_owned();
-            return Ok((
-                Some(Summary {
-                    text: text.clone(),
-                    tokens,
-                    by,
-                    usage: None,
-                }),
-                None,
-            ));
-        }
-        let asked = match &self.strategy.summarizer {
-            Some(summarizer) => {
-                if let Some(summary) = filter.stage.recall(request, summarizer.id()) {
-                    return Ok((Some(summary), None));
-                }
-                let asked = self.ask(summarizer, request).await;
-                if let Ok(summary) = &asked {
-                    filter.stage.remember(request, summarizer.id(), summary);
-                }
-                asked
-            }
-            None => Err(SummaryError::Unavailable(
-                "the strategy has no summarizer".to_owned(),
-            )),
-        };
-        let error = match asked {
-            Ok(summary) => return Ok((Some(summary), None)),
-            Err(error) => error,
-        };
-        let why = |what: &str| {
-            Why::new(
-                "summary-failed",
-                format!("{}: {error}; {what}", request.name),
-            )
-        };
-        match self.strategy.on_failure {
-            OnFailure::Keep => Err(Stop::Failed(why("nothing was changed"))),
-            OnFailure::Hide => Ok((
-                None,
-                Some(why("what it stood for is hidden without a summary")),
-            )),
-            OnFailure::Extractive => {
-                let Some(fallback) = &self.strategy.fallback else {
-                    return Err(Stop::Failed(why("no extractive summarizer is registered")));
-                };
-                match self.ask(fallback, request).await {
-                    Ok(summary) => Ok((
-                        Some(summary),
-                        Some(why("the extractive summarizer stood in")),
-                    )),
-                    Err(second) => Err(Stop::Failed(Why::new(
-                        "summary-failed",
-                        format!(
-                            "{}: {error}; the extractive summarizer: {second}",
-                            request.name
-                        ),
-                    ))),
-                }
-            }
-        }
-    }
-
-    async fn ask(
-        &self,
-        summarizer: &Arc<dyn Summarizer>,
-        request: &SummaryRequest,
-    ) -> Result<Summary, SummaryError> {
-        let summary = summarizer.summarize(request).await?;
-        if self.strategy.guards.summary {
-            if summary.text.trim().is_empty() {
-                return Err(SummaryError::Empty);
-            }
-            if summary.tokens > request.budget {
-                return Err(SummaryError::TooLong {
-                    tokens: summary.tokens,
-                    budget: request.budget,
-                });
-            }
-        }
-        Ok(summary)
-    }
-
     fn check_and_commit(&mut self, plan: Plan) -> Result<FoldId, Why> {
         self.strategy.guards.check(&self.history, &plan)?;
         Ok(self.apply(plan))
@@ -541,10 +365,4 @@ impl Conversation {
             fold,
         }
     }
-}
-
-/// Why a fold ended without a plan.
-enum Stop {
-    Nothing(Why),
-    Failed(Why),
 }

@@ -1,0 +1,311 @@
+//! Binding the sections of a file to registered stages.
+
+use super::error::nearest;
+use super::node::{Node, NodeKind};
+use super::read::{Errors, join, reject_unknown};
+use crate::moment::Moment;
+use crate::registry::{Build, Invalid, Registered, Registry, StageDescriptor, StageKind};
+use crate::stage::{Estimator, Filter, OverflowPolicy, Pruner, Summarizer};
+use crate::strategy::{Bound, OnFailure};
+use serde_json::{Map, Value};
+use std::sync::Arc;
+
+/// Keys that every section may have besides the fields of its stage.
+const COMMON: [&str; 4] = ["use", "when", "enabled", "estimator"];
+
+/// Makes stages from sections.
+pub(super) struct Binder<'a, 'e> {
+    pub(super) registry: &'a Registry,
+    pub(super) errors: &'e mut Errors,
+    pub(super) estimators: Vec<Arc<dyn Estimator>>,
+}
+
+/// A section with its common keys taken out.
+struct Section<'a> {
+    stage: &'a Registered<StageDescriptor>,
+    path: String,
+    fields: Node,
+    when: Option<Vec<Moment>>,
+    estimator: usize,
+}
+
+impl<'a> Binder<'a, '_> {
+    /// Takes a section apart; `None` where it is absent, switched off or wrong.
+    fn section(&mut self, kind: StageKind, node: &Node, path: &str) -> Option<Section<'a>> {
+        if !matches!(node.kind, NodeKind::Table(_)) {
+            self.errors
+                .push(node, path, "takes a table with at least `use`");
+            return None;
+        }
+        let mut fields = node.clone();
+        let name = fields.take("use");
+        let Some(name) = name.as_ref().and_then(Node::as_str) else {
+            self.errors.push(
+                node,
+                path,
+                format!("lacks `use`, the name of a {kind} stage"),
+            );
+            return None;
+        };
+        let enabled = fields.take("enabled");
+        if name == "none"
+            || enabled.is_some_and(|node| node.kind == NodeKind::Leaf(Value::Bool(false)))
+        {
+            return None;
+        }
+        let Some(stage) = self.registry.stage(kind, name) else {
+            let known: Vec<&str> = self
+                .registry
+                .stages()
+                .filter(|stage| stage.item.kind() == kind)
+                .map(|stage| stage.item.name)
+                .chain(["none"])
+                .collect();
+            let hint = nearest(name, known.iter().copied());
+            let at = node.get("use").unwrap_or(node);
+            let message = format!(
+                "no {kind} stage is called `{name}`{hint} (known: {}); a stage of another crate \
+                 must be linked: name the crate in the binary",
+                known.join(", ")
+            );
+            self.errors.push(at, &join(path, "use"), message);
+            return None;
+        };
+        let when = fields
+            .take("when")
+            .and_then(|node| self.moments(&node, path));
+        let estimator = match (kind, fields.take("estimator")) {
+            (StageKind::Estimator, _) | (_, None) => 0,
+            (_, Some(own)) => self.own_estimator(&own, &join(path, "estimator")),
+        };
+        Some(Section {
+            stage,
+            path: path.to_owned(),
+            fields,
+            when,
+            estimator,
+        })
+    }
+
+    fn moments(&mut self, node: &Node, path: &str) -> Option<Vec<Moment>> {
+        let value = match node.to_value() {
+            Value::Array(list) => Value::Array(list),
+            single => Value::Array(vec![single]),
+        };
+        match serde_json::from_value(value) {
+            Ok(moments) => Some(moments),
+            Err(_) => {
+                let known = Moment::ALL.map(Moment::as_str);
+                let hint = node
+                    .as_str()
+                    .map_or(String::new(), |name| nearest(name, known));
+                let message = format!("is no moment{hint} (known: {})", known.join(", "));
+                self.errors.push(node, &join(path, "when"), message);
+                None
+            }
+        }
+    }
+
+    fn own_estimator(&mut self, node: &Node, path: &str) -> usize {
+        let Some(section) = self.section(StageKind::Estimator, node, path) else {
+            return 0;
+        };
+        match self.build_estimator(section) {
+            Some(estimator) => {
+                self.estimators.push(estimator);
+                self.estimators.len() - 1
+            }
+            None => 0,
+        }
+    }
+
+    /// Checks the names of the fields, then builds; an error is reported at its value.
+    fn checked<T: ?Sized>(
+        &mut self,
+        section: Section<'a>,
+        also_known: &[&str],
+        build: fn(Value) -> Result<Arc<T>, Invalid>,
+    ) -> Option<Arc<T>> {
+        let Section {
+            stage,
+            path,
+            mut fields,
+            ..
+        } = section;
+        let known: Vec<String> = stage
+            .item
+            .fields()
+            .into_iter()
+            .map(|field| field.name)
+            .collect();
+        let extra: Vec<&str> = COMMON
+            .into_iter()
+            .chain(also_known.iter().copied())
+            .collect();
+        let had = self.errors.count();
+        reject_unknown(&mut fields, &path, &known, &extra, self.errors);
+        // A wrong value is taken out and the section tried again, until only the defaults are left.
+        loop {
+            let value = match fields.to_value() {
+                Value::Object(map) => Value::Object(map),
+                _ => Value::Object(Map::new()),
+            };
+            match build(value) {
+                Ok(stage) if self.errors.count() == had => return Some(stage),
+                Ok(_) => return None,
+                Err(Invalid { path: at, message }) => {
+                    let bad = fields.at(&at).cloned().unwrap_or_else(|| fields.clone());
+                    self.errors.push(&bad, &join(&path, &at), message);
+                    let first = at.split(['.', '[']).next().unwrap_or_default().to_owned();
+                    fields.take(&first)?;
+                }
+            }
+        }
+    }
+
+    fn build_estimator(&mut self, section: Section<'a>) -> Option<Arc<dyn Estimator>> {
+        match section.stage.item.build {
+            Build::Estimator(build) => self.checked(section, &[], build),
+            _ => None,
+        }
+    }
+
+    pub(super) fn estimator_section(&mut self, root: &Node) -> Option<Arc<dyn Estimator>> {
+        let Some(node) = root.get("estimator") else {
+            self.errors.push(
+                root,
+                "estimator",
+                "is missing: every strategy counts with something",
+            );
+            return None;
+        };
+        let section = self.section(StageKind::Estimator, node, "estimator")?;
+        self.build_estimator(section)
+    }
+
+    pub(super) fn overflow(&mut self, root: &Node) -> Option<Bound<dyn OverflowPolicy>> {
+        let section = self.section(StageKind::Overflow, root.get("overflow")?, "overflow")?;
+        let Build::Overflow(build) = section.stage.item.build else {
+            return None;
+        };
+        let (name, when, estimator) = bound_of(&section);
+        let stage = self.checked(section, &[], build)?;
+        let when = when.unwrap_or_else(|| stage.moments().to_vec());
+        Some(Bound {
+            name,
+            stage,
+            when,
+            estimator,
+        })
+    }
+
+    pub(super) fn pruners(&mut self, root: &Node) -> Vec<Bound<dyn Pruner>> {
+        let Some(list) = root.get("pruner") else {
+            return Vec::new();
+        };
+        if !matches!(list.kind, NodeKind::List(_)) {
+            self.errors
+                .push(list, "pruner", "takes a list: write [[pruner]]");
+            return Vec::new();
+        }
+        let mut pruners = Vec::new();
+        for (index, node) in list.elements().iter().enumerate() {
+            let Some(section) = self.section(StageKind::Pruner, node, &format!("pruner[{index}]"))
+            else {
+                continue;
+            };
+            let Build::Pruner(build) = section.stage.item.build else {
+                continue;
+            };
+            let (name, when, estimator) = bound_of(&section);
+            if let Some(stage) = self.checked(section, &[], build) {
+                let when = when.unwrap_or_else(|| vec![stage.moment()]);
+                pruners.push(Bound {
+                    name,
+                    stage,
+                    when,
+                    estimator,
+                });
+            }
+        }
+        pruners
+    }
+
+    pub(super) fn filter(&mut self, root: &Node) -> Option<Bound<dyn Filter>> {
+        let section = self.section(StageKind::Filter, root.get("filter")?, "filter")?;
+        let Build::Filter(build) = section.stage.item.build else {
+            return None;
+        };
+        let (name, when, estimator) = bound_of(&section);
+        let stage = self.checked(section, &[], build)?;
+        Some(Bound {
+            name,
+            stage,
+            when: when.unwrap_or_default(),
+            estimator,
+        })
+    }
+
+    pub(super) fn summarizer(&mut self, root: &Node) -> (Option<Arc<dyn Summarizer>>, OnFailure) {
+        let Some(node) = root.get("summarizer") else {
+            return (self.default_summarizer(), OnFailure::default());
+        };
+        let mut node = node.clone();
+        let on_failure = match node.take("on_failure") {
+            None => OnFailure::default(),
+            Some(value) => serde_json::from_value(value.to_value()).unwrap_or_else(|error| {
+                self.errors
+                    .push(&value, "summarizer.on_failure", error.to_string());
+                OnFailure::default()
+            }),
+        };
+        let Some(section) = self.section(StageKind::Summarizer, &node, "summarizer") else {
+            return (None, on_failure);
+        };
+        let Build::Summarizer(build) = section.stage.item.build else {
+            return (None, on_failure);
+        };
+        (self.checked(section, &["on_failure"], build), on_failure)
+    }
+
+    /// The summarizer that stands in where a file names none: the embedded extractive one.
+    pub(super) fn default_summarizer(&self) -> Option<Arc<dyn Summarizer>> {
+        match self
+            .registry
+            .stage(StageKind::Summarizer, "extractive")?
+            .item
+            .build
+        {
+            Build::Summarizer(build) => build(Value::Object(Map::new())).ok(),
+            _ => None,
+        }
+    }
+}
+
+fn bound_of(section: &Section<'_>) -> (String, Option<Vec<Moment>>, usize) {
+    (
+        section.stage.item.name.to_owned(),
+        section.when.clone(),
+        section.estimator,
+    )
+}
+
+/// Stands in while errors are collected; a strategy with errors is never handed out.
+#[derive(Debug)]
+pub(super) struct NoEstimator(Arc<str>);
+
+impl Default for NoEstimator {
+    fn default() -> Self {
+        Self("none".into())
+    }
+}
+
+impl Estimator for NoEstimator {
+    fn id(&self) -> &Arc<str> {
+        &self.0
+    }
+
+    fn text(&self, _: &str) -> u64 {
+        0
+    }
+}
