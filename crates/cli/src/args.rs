@@ -5,7 +5,13 @@ use std::path::PathBuf;
 
 /// Context compaction for LLM agents: compare strategies on recorded sessions, or compact one.
 #[derive(Debug, Parser)]
-#[command(name = "foldback", version, about, max_term_width = 100)]
+#[command(
+    name = "foldback",
+    version,
+    about = "Context compaction for LLM agents: compare strategies on recorded sessions, or compact one",
+    after_help = "Try:\n  foldback compare examples/sessions\n  foldback compare --discover --preset none,opencode,tunacode\n  foldback compact session.jsonl --preset window --live --plan",
+    max_term_width = 100
+)]
 pub(crate) struct Args {
     #[command(subcommand)]
     pub(crate) command: Command,
@@ -79,6 +85,9 @@ pub(crate) struct Compare {
     /// Write the comparison as JSON (`-` is standard output).
     #[arg(long, value_name = "FILE")]
     pub(crate) json: Option<PathBuf>,
+    /// Write the comparison as one HTML file that needs no network.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) html: Option<PathBuf>,
     /// Write one JSON line per session, preset and call.
     #[arg(long, value_name = "FILE")]
     pub(crate) rows: Option<PathBuf>,
