@@ -4,7 +4,7 @@
 //! never a copy of a message.
 
 use crate::history::History;
-use crate::log::{Message, Part, PartKind};
+use crate::log::{Marker, Message, Part, PartKind, ToolCall, ToolResult};
 use crate::plan::{Layout, Slot};
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
@@ -97,14 +97,13 @@ impl<'a> Shown<'a> {
 
     /// The message as it would be sent: edits applied, parts that are never sent left out.
     pub fn to_message(&self) -> Message {
-        let mut message = Message::clone(self.message);
-        for (index, edit) in &self.edits {
-            if let Some(part) = message.parts.get_mut(*index) {
-                replace_text(part, &edit.text);
-            }
-        }
-        message.parts.retain(|part| !is_ignored(part));
-        message
+        let parts = self.message.parts.iter().enumerate();
+        let sent = parts.filter(|(_, part)| !is_ignored(part));
+        let shown = sent.map(|(index, part)| match self.edit(index) {
+            Some(edit) => with_text(part, &edit.text),
+            None => part.clone(),
+        });
+        self.message.with_parts(shown.collect())
     }
 }
 
@@ -113,16 +112,44 @@ fn is_ignored(part: &Part) -> bool {
     matches!(part.kind, PartKind::Text { ignored: true, .. })
 }
 
-fn replace_text(part: &mut Part, with: &str) {
-    match &mut part.kind {
-        PartKind::Text { text, .. } | PartKind::Reasoning { text, .. } => *text = with.to_owned(),
-        PartKind::Call(call) => call.arguments = with.to_owned(),
-        PartKind::Result(result) => {
-            result.text = with.to_owned();
-            result.structured = None;
-        }
-        PartKind::Marker(marker) => marker.text = with.to_owned(),
-        PartKind::File(_) | PartKind::Unknown { .. } => {}
+/// A part with another text. The text that goes is not copied: it is most of a large session.
+fn with_text(part: &Part, text: &str) -> Part {
+    let text = text.to_owned();
+    let kind = match &part.kind {
+        PartKind::Text {
+            synthetic, ignored, ..
+        } => PartKind::Text {
+            text,
+            synthetic: *synthetic,
+            ignored: *ignored,
+        },
+        PartKind::Reasoning { opaque, .. } => PartKind::Reasoning {
+            text,
+            opaque: opaque.clone(),
+        },
+        PartKind::Call(call) => PartKind::Call(ToolCall {
+            call_id: call.call_id.clone(),
+            tool: call.tool.clone(),
+            arguments: text,
+        }),
+        PartKind::Result(result) => PartKind::Result(ToolResult {
+            call_id: result.call_id.clone(),
+            tool: result.tool.clone(),
+            status: result.status,
+            text,
+            structured: None,
+            media: result.media.clone(),
+        }),
+        PartKind::Marker(marker) => PartKind::Marker(Marker {
+            text,
+            ..marker.clone()
+        }),
+        PartKind::File(_) | PartKind::Unknown { .. } => return part.clone(),
+    };
+    Part {
+        kind,
+        pointer: part.pointer.clone(),
+        source_record: part.source_record,
     }
 }
 

@@ -140,6 +140,25 @@ impl Message {
         Self::new(id, Role::Tool, vec![Part::result(call_id, tool, text)])
     }
 
+    /// The same message with other parts, its own left where they are.
+    #[must_use]
+    pub fn with_parts(&self, parts: Vec<Part>) -> Self {
+        Self {
+            id: self.id.clone(),
+            role: self.role,
+            parts,
+            parent: self.parent.clone(),
+            at: self.at,
+            answer: self.answer.clone(),
+            origin: self.origin,
+            mid_turn: self.mid_turn,
+            agent: self.agent.clone(),
+            importance: self.importance.clone(),
+            record: self.record,
+            counts: CountCache::default(),
+        }
+    }
+
     /// Whether compaction wrote it.
     pub fn is_entry(&self) -> bool {
         self.origin != Origin::Log
