@@ -1,0 +1,78 @@
+//! What the drawings share: positions in whole numbers, round axis values, and lines of bounded length.
+
+/// Where `value` of `0..=max` lies on an axis of `length` units, rounded to the nearest.
+pub(super) fn position(value: u64, max: u64, length: u64) -> u64 {
+    if max == 0 {
+        return 0;
+    }
+    (value.min(max).saturating_mul(length) + max / 2) / max
+}
+
+/// Round values from 0 up to `max`, at most `count` steps of 1, 2 or 5 times a power of ten.
+pub(super) fn ticks(max: u64, count: u64) -> Vec<u64> {
+    let mut power = 1_u64;
+    loop {
+        for step in [power, power.saturating_mul(2), power.saturating_mul(5)] {
+            if max / step <= count {
+                return (0..=max / step).map(|index| index * step).collect();
+            }
+        }
+        power = power.saturating_mul(10);
+    }
+}
+
+/// The points `(index, value)` of a line, at most `limit` of them. A longer line is cut into even stretches
+/// and keeps the lowest and the highest point of each, in their order: teeth stay as sharp as they were.
+pub(super) fn thinned(values: &[u64], limit: usize) -> Vec<(usize, u64)> {
+    let points: Vec<(usize, u64)> = values.iter().copied().enumerate().collect();
+    if points.len() <= limit {
+        return points;
+    }
+    let stretch = points.len().div_ceil((limit / 2).max(1));
+    points
+        .chunks(stretch)
+        .flat_map(|chunk| {
+            let low = chunk.iter().min_by_key(|point| point.1).copied();
+            let high = chunk.iter().max_by_key(|point| point.1).copied();
+            let (first, last) = if low < high { (low, high) } else { (high, low) };
+            [first, last.filter(|_| first != last)]
+        })
+        .flatten()
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn axes_end_on_round_values() {
+        let cases: [(u64, u64, &[u64]); 5] = [
+            (0, 4, &[0]),
+            (3, 4, &[0, 1, 2, 3]),
+            (158_000, 4, &[0, 50_000, 100_000, 150_000]),
+            (470_000, 3, &[0, 200_000, 400_000]),
+            (1_000_000, 2, &[0, 500_000, 1_000_000]),
+        ];
+        for (max, count, expect) in cases {
+            assert_eq!(ticks(max, count), expect, "{max} in {count}");
+        }
+        assert_eq!(position(50, 100, 96), 48);
+        assert_eq!(position(200, 100, 96), 96, "never outside");
+        assert_eq!(position(1, 0, 96), 0);
+    }
+
+    #[test]
+    fn long_lines_keep_their_teeth() {
+        let saw: Vec<u64> = (0..10_000).map(|call| call % 1_000).collect();
+        let thin = thinned(&saw, 600);
+        assert!(thin.len() <= 600, "{}", thin.len());
+        assert!(thin.windows(2).all(|pair| pair[0].0 < pair[1].0));
+        for tooth in 0..10 {
+            assert!(thin.contains(&(tooth * 1_000 + 999, 999)), "top {tooth}");
+            assert!(thin.contains(&(tooth * 1_000, 0)), "foot {tooth}");
+        }
+        assert_eq!(thinned(&[5, 5, 5, 5], 2), [(0, 5), (3, 5)].to_vec());
+        assert_eq!(thinned(&[1, 2], 600), [(0, 1), (1, 2)].to_vec());
+    }
+}

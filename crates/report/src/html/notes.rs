@@ -1,0 +1,71 @@
+//! What must be known to read the numbers: what was left out, what the recordings bring along, assumptions.
+
+use super::markup::text;
+use foldback_replay::Comparison;
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+/// The end of the page.
+pub(super) fn footer(out: &mut String, comparison: &Comparison) {
+    let corpus = &comparison.corpus;
+    let _ = writeln!(
+        out,
+        "<footer id=\"notes\">\n<h2>Notes</h2>\n<ul>\n<li>{} files looked at, {} sessions imported, {} files \
+         skipped.</li>",
+        corpus.files,
+        corpus.imported,
+        corpus.skipped.len()
+    );
+    let with_warnings = corpus
+        .sessions
+        .iter()
+        .filter(|session| session.warnings > 0);
+    let (files, warnings) = with_warnings.fold((0, 0), |(files, warnings), session| {
+        (files + 1, warnings + session.warnings)
+    });
+    if warnings > 0 {
+        let _ = writeln!(
+            out,
+            "<li>{warnings} warnings in {files} sessions (<code>foldback inspect FILE</code> lists them).</li>"
+        );
+    }
+    let inherited = comparison
+        .presets
+        .iter()
+        .map(|line| line.inherited_violations)
+        .max();
+    if let Some(inherited @ 1..) = inherited {
+        let _ = writeln!(
+            out,
+            "<li>The recordings themselves break {inherited} provider rules, whatever the preset.</li>"
+        );
+    }
+    for assumption in &comparison.assumptions {
+        let _ = writeln!(out, "<li>{}</li>", text(assumption));
+    }
+    out.push_str("</ul>\n");
+    skipped(out, comparison);
+    out.push_str("</footer>\n");
+}
+
+/// The files that were not used, under their reasons.
+fn skipped(out: &mut String, comparison: &Comparison) {
+    let mut reasons: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    for skipped in &comparison.corpus.skipped {
+        reasons
+            .entry(&skipped.reason)
+            .or_default()
+            .push(&skipped.path);
+    }
+    if reasons.is_empty() {
+        return;
+    }
+    out.push_str("<h3>Skipped files</h3>\n<dl class=\"skipped\">\n");
+    for (reason, paths) in reasons {
+        let _ = writeln!(out, "<dt>{}</dt>", text(reason));
+        for path in paths {
+            let _ = writeln!(out, "<dd class=\"path\">{}</dd>", text(path));
+        }
+    }
+    out.push_str("</dl>\n");
+}

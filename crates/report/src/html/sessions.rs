@@ -1,0 +1,213 @@
+//! The sessions: one table of all of them under all presets, and the saw-teeth of those in which something
+//! acted.
+
+use super::markup::text;
+use super::sawtooth::{self, Scale};
+use crate::number::{grouped, percent, short};
+use foldback_core::strategy::Kind;
+use foldback_replay::Comparison;
+use foldback_replay::compare::SessionResult;
+use std::fmt::Write as _;
+
+/// Sessions whose saw-teeth are drawn, at most; the longest of them.
+const DRAWN: usize = 200;
+
+/// The results of one session, in the order of the presets.
+struct Group<'a> {
+    session: usize,
+    results: Vec<&'a SessionResult>,
+}
+
+impl Group<'_> {
+    /// What the session is without compaction: the control's result, else that of any preset that changed
+    /// nothing, which sent the same.
+    fn plain(&self, comparison: &Comparison) -> Option<&SessionResult> {
+        let untouched = |result: &&&SessionResult| result.metrics.compactions == 0;
+        let is_control =
+            |result: &&&SessionResult| comparison.presets[result.preset].kind == Kind::Control;
+        let mut candidates = self.results.iter().filter(untouched);
+        let control = self.results.iter().filter(untouched).find(is_control);
+        control.or_else(|| candidates.next()).copied()
+    }
+
+    fn acted(&self) -> impl Iterator<Item = &SessionResult> {
+        self.results
+            .iter()
+            .copied()
+            .filter(|result| result.metrics.compactions > 0)
+    }
+}
+
+fn groups(comparison: &Comparison) -> Vec<Group<'_>> {
+    let mut groups: Vec<Group<'_>> = (0..comparison.corpus.sessions.len())
+        .map(|session| Group {
+            session,
+            results: Vec::new(),
+        })
+        .collect();
+    for result in &comparison.results {
+        groups[result.session].results.push(result);
+    }
+    groups
+}
+
+/// Whether a session's saw-teeth are drawn, by session.
+fn drawn(groups: &[Group<'_>], comparison: &Comparison) -> Vec<bool> {
+    let mut acted: Vec<usize> = groups
+        .iter()
+        .filter(|group| group.acted().next().is_some())
+        .map(|group| group.session)
+        .collect();
+    acted.sort_by_key(|&session| std::cmp::Reverse(comparison.corpus.sessions[session].calls));
+    let mut drawn = vec![false; groups.len()];
+    for session in acted.into_iter().take(DRAWN) {
+        drawn[session] = true;
+    }
+    drawn
+}
+
+/// One row per session, one column per preset: the input of that without compaction.
+pub(super) fn table(out: &mut String, comparison: &Comparison) {
+    let groups = groups(comparison);
+    let drawn = drawn(&groups, comparison);
+    out.push_str(
+        "<section id=\"sessions\">\n<h2>Sessions</h2>\n<p>Input of that without compaction, or in tokens \
+         where no preset left the session as it was. A dash: the preset did nothing. Red: it left requests \
+         over the window or broke provider rules.</p>\n\
+         <div class=\"wide\" tabindex=\"0\" role=\"region\" aria-label=\"Sessions\">\n\
+         <table class=\"matrix\">\n<thead><tr><th scope=\"col\">session</th><th scope=\"col\">format</th>\
+         <th scope=\"col\">calls</th><th scope=\"col\">turns</th>",
+    );
+    for line in &comparison.presets {
+        let _ = write!(out, "<th scope=\"col\">{}</th>", breakable(&line.preset));
+    }
+    out.push_str("</tr></thead>\n<tbody>\n");
+    for group in &groups {
+        let session = &comparison.corpus.sessions[group.session];
+        let path = breakable(&session.path);
+        out.push_str("<tr><th scope=\"row\">");
+        if drawn[group.session] {
+            let _ = write!(out, "<a href=\"#session-{}\">{path}</a>", group.session + 1);
+        } else {
+            out.push_str(&path);
+        }
+        let _ = write!(
+            out,
+            "</th><td class=\"word\">{}</td><td>{}</td><td>{}</td>",
+            text(&session.format),
+            grouped(session.calls as u64),
+            grouped(session.turns as u64)
+        );
+        let plain = group
+            .plain(comparison)
+            .map(|plain| plain.metrics.input_tokens);
+        for result in &group.results {
+            let metrics = &result.metrics;
+            let class = if metrics.overflow_calls + metrics.strategy_violations > 0 {
+                " class=\"bad\""
+            } else if metrics.compactions == 0 {
+                " class=\"zero\""
+            } else {
+                ""
+            };
+            let _ = write!(out, "<td{class}>{}</td>", input(result, plain));
+        }
+        out.push_str("</tr>\n");
+    }
+    out.push_str("</tbody>\n</table>\n</div>\n</section>\n");
+}
+
+fn input(result: &SessionResult, plain: Option<u64>) -> String {
+    let input = result.metrics.input_tokens;
+    match plain {
+        _ if result.metrics.compactions == 0 => "–".to_owned(),
+        Some(plain @ 1..) => percent(input as f64 / plain as f64),
+        _ => short(input),
+    }
+}
+
+/// Text that may be broken behind slashes, plus signs and hyphens.
+fn breakable(data: &str) -> String {
+    data.split_inclusive(['/', '+', '-'])
+        .map(|piece| text(piece).to_string())
+        .collect::<Vec<_>>()
+        .join("<wbr>")
+}
+
+/// The saw-teeth, one collapsed block per session; the first stands open.
+pub(super) fn drawings(out: &mut String, comparison: &Comparison) {
+    let groups = groups(comparison);
+    let drawn = drawn(&groups, comparison);
+    let shown: Vec<&Group<'_>> = groups.iter().filter(|group| drawn[group.session]).collect();
+    if shown.is_empty() {
+        return;
+    }
+    out.push_str(
+        "<section id=\"size\">\n<h2>Context over the calls</h2>\n<p class=\"key\">Size of each request in \
+         tokens, over the number of the call. <span class=\"k size\">under the preset</span> <span class=\"k \
+         plain\">without compaction</span> <span class=\"k ceiling\">window</span> <span class=\"k \
+         prune\">pruned</span> <span class=\"k fold\">folded</span> <span class=\"k over\">over the \
+         window</span> <span class=\"k recorder\">the recorder had compacted</span></p>\n",
+    );
+    let acted = groups
+        .iter()
+        .filter(|group| group.acted().next().is_some())
+        .count();
+    if acted > shown.len() {
+        let _ = writeln!(
+            out,
+            "<p>Something acted in {acted} sessions; the {} longest of them are drawn.</p>",
+            shown.len()
+        );
+    }
+    for (index, group) in shown.into_iter().enumerate() {
+        session(out, group, comparison, index == 0);
+    }
+    out.push_str("</section>\n");
+}
+
+fn session(out: &mut String, group: &Group<'_>, comparison: &Comparison, open: bool) {
+    let line = &comparison.corpus.sessions[group.session];
+    let scale = Scale {
+        tokens: group
+            .results
+            .iter()
+            .map(|result| result.metrics.peak_tokens)
+            .max()
+            .unwrap_or(0),
+        last: line.calls.saturating_sub(1) as u64,
+    };
+    let plain = group.plain(comparison);
+    let _ = writeln!(
+        out,
+        "<details{}>\n<summary>{} <small>{}, {} calls, {} of {} presets acted</small></summary>\n\
+         <div class=\"grid\" id=\"session-{}\">",
+        if open { " open" } else { "" },
+        text(&line.path),
+        text(&line.format),
+        grouped(line.calls as u64),
+        group.acted().count(),
+        group.results.len(),
+        group.session + 1
+    );
+    for result in group.acted() {
+        let preset = &comparison.presets[result.preset].preset;
+        let metrics = &result.metrics;
+        let share = input(result, plain.map(|plain| plain.metrics.input_tokens));
+        let _ = writeln!(
+            out,
+            "<figure>\n<figcaption><strong>{}</strong> input {share}, peak {}</figcaption>",
+            text(preset),
+            short(metrics.peak_tokens)
+        );
+        let label = format!("Size of the requests under {preset}");
+        let plain = plain.map(|plain| plain.rows.as_slice());
+        sawtooth::draw(out, &label, &result.rows, plain, scale);
+        let _ = writeln!(
+            out,
+            "<p class=\"small\">{}</p>\n</figure>",
+            text(&sawtooth::firings(&result.rows))
+        );
+    }
+    out.push_str("</div>\n</details>\n");
+}
