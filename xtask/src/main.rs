@@ -4,7 +4,7 @@
 //! test, which compiles and passes as it stands.
 
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
+use std::process::{Command, ExitCode};
 
 /// Files of a new strategy crate: where they go, and what is in them.
 const FILES: [(&str, &str); 5] = [
@@ -78,6 +78,15 @@ fn new_strategy(name: &str) -> Result<(), String> {
     }
     add_to_workspace(&root, name)?;
     add_to_facade(&root, name, &ident)?;
+    // The names that went in have a sorted place of their own.
+    let package = format!("foldback-{name}");
+    let formatted = Command::new("cargo")
+        .args(["fmt", "-p", "foldback", "-p", &package])
+        .current_dir(&root)
+        .status();
+    if !formatted.is_ok_and(|status| status.success()) {
+        eprintln!("note: `cargo fmt` did not run; run it before you commit");
+    }
     println!(
         "made strategies/{name} and configs/{name}.toml, and named them in Cargo.toml and crates/foldback\n\
          next: cargo test -p foldback-{name}"
