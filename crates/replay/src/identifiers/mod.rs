@@ -1,0 +1,295 @@
+//! Identifiers: the strings by which an agent refers to things exactly.
+//!
+//! Whether a summary "still says it" needs a judge; whether `src/parser.rs`, `E0308` or `max_depth`
+//! still stands in a context does not. The measures of information that are made without a model
+//! ([`crate::availability`]) compare sets of identifiers, and everything they say rests on this one
+//! function, so it is versioned: results of different [`VERSION`]s must not be put side by side.
+//!
+//! | class | what is taken |
+//! |---|---|
+//! | [`Class::Path`] | `/a/b`, `~/a`, `./a`, `a/b.rs`, a bare name with a known extension, `C:\a\b` |
+//! | [`Class::Url`] | `scheme://…` |
+//! | [`Class::Symbol`] | `snake_case`, `camelCase`, `a::b`, `a.b`, and the shaped parts of the latter two |
+//! | [`Class::Error`] | `TypeError`, `IOException`, `E0308`, `TS2345`, `ENOENT`, `ERR_…`, `SIGSEGV` |
+//! | [`Class::Hash`] | at least 7 hex digits with a figure and a letter, UUIDs, `0x…`, `ABC-123` |
+//! | [`Class::Number`] | at least 3 figures, points allowed (`8080`, `1.2.3`) |
+//! | [`Class::Quoted`] | 8 to 200 characters in quotes on one line, unless another class takes the whole |
+//! | [`Class::Flag`] | `--long`, `-rf` |
+//!
+//! Normalisation only ever takes something off an end, so every identifier is a slice of the text:
+//! a position (`:12`, `:12:5`, `:12-20`, `#L12`), a leading `./`, a trailing slash, trailing
+//! punctuation, the `()` of a call. Case is kept. A backslash with a letter behind it is an escape
+//! (`\n`, `\b`) and separates, except in a path that starts with a drive. Numbers in the gutter of a
+//! listing (`  12→`, `12|`, a figure and a tab, at the start of a line) are places, not content, and are not
+//! taken. Strings that say nothing (`and/or`, `/dev/null`, `GitHub`, `--help`) are stop identifiers.
+//!
+//! Known gaps, all of them on the side of taking less: names in one lower-case word, kebab-case
+//! outside quotes, relative Windows paths, paths with blanks.
+
+mod stop;
+#[cfg(test)]
+mod tests;
+mod word;
+
+use serde::Serialize;
+use std::collections::VecDeque;
+
+/// Version of the rules. Moves with every change of what [`identifiers`] gives for any text.
+pub const VERSION: u32 = 1;
+
+/// What kind of thing an identifier refers to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Class {
+    /// A file or a folder.
+    Path,
+    /// A URL.
+    Url,
+    /// A name in code.
+    Symbol,
+    /// An error code or the name of an exception.
+    Error,
+    /// A hash or an id.
+    Hash,
+    /// A number.
+    Number,
+    /// A string in quotes.
+    Quoted,
+    /// A command-line flag.
+    Flag,
+}
+
+impl Class {
+    /// All classes, in the order of reports.
+    pub const ALL: [Self; 8] = [
+        Self::Path,
+        Self::Url,
+        Self::Symbol,
+        Self::Error,
+        Self::Hash,
+        Self::Number,
+        Self::Quoted,
+        Self::Flag,
+    ];
+}
+
+/// One identifier of a text, normalised.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Identifier<'a> {
+    /// What it refers to.
+    pub class: Class,
+    /// The identifier: a slice of the text that it was found in.
+    pub text: &'a str,
+}
+
+/// The identifiers of a text in order of appearance, repetitions included. One pass over the bytes.
+pub fn identifiers(text: &str) -> Identifiers<'_> {
+    Identifiers {
+        text,
+        at: 0,
+        quoted_until: 0,
+        line_start: true,
+        found: VecDeque::new(),
+    }
+}
+
+/// Whether two paths can mean the same file: equal, or one of them a suffix of the other on a
+/// component boundary. The shorter one needs two components unless it is `reference` itself: a bare
+/// `mod.rs` in a context doesn't tell which one, while a bare `mod.rs` in a command does not ask.
+pub fn same_path(reference: &str, other: &str) -> bool {
+    let suffix = |long: &str, short: &str| {
+        long.strip_suffix(short)
+            .is_some_and(|rest| rest.is_empty() || rest.ends_with(['/', '\\']))
+    };
+    suffix(other, reference) || (components(other) >= 2 && suffix(reference, other))
+}
+
+/// Number of components of a path that are not empty.
+pub fn components(path: &str) -> usize {
+    path.split(['/', '\\'])
+        .filter(|part| !part.is_empty())
+        .count()
+}
+
+/// The suffixes of a path on component boundaries, the path itself first.
+pub fn suffixes(path: &str) -> impl Iterator<Item = &str> {
+    let inner = path
+        .char_indices()
+        .filter(|(_, c)| matches!(c, '/' | '\\'))
+        .map(|(index, _)| &path[index + 1..])
+        .filter(|rest| !rest.is_empty());
+    std::iter::once(path).chain(inner)
+}
+
+/// Iterator of [`identifiers`].
+#[derive(Clone, Debug)]
+pub struct Identifiers<'a> {
+    text: &'a str,
+    at: usize,
+    /// A quote before this offset closes one that was already looked at.
+    quoted_until: usize,
+    /// Nothing but blanks stands between the start of the line and `at`.
+    line_start: bool,
+    found: VecDeque<Identifier<'a>>,
+}
+
+impl<'a> Iterator for Identifiers<'a> {
+    type Item = Identifier<'a>;
+
+    fn next(&mut self) -> Option<Identifier<'a>> {
+        loop {
+            if let Some(found) = self.found.pop_front() {
+                return Some(found);
+            }
+            if self.at >= self.text.len() {
+                return None;
+            }
+            self.step();
+        }
+    }
+}
+
+impl<'a> Identifiers<'a> {
+    /// Takes one separator or one word.
+    fn step(&mut self) {
+        let bytes = self.text.as_bytes();
+        let byte = bytes[self.at];
+        match byte {
+            b'\n' => {
+                self.line_start = true;
+                self.at += 1;
+            }
+            b' ' | b'\t' | b'\r' => self.at += 1,
+            b'"' | b'\'' | b'`' => {
+                self.quote(byte);
+                self.line_start = false;
+                self.at += 1;
+            }
+            b'\\' => {
+                let escape = bytes.get(self.at + 1).is_some_and(u8::is_ascii_alphabetic);
+                self.at += if escape { 2 } else { 1 };
+            }
+            _ if in_word(byte) => self.word(),
+            _ => {
+                self.line_start = false;
+                self.at += 1;
+            }
+        }
+    }
+
+    fn word(&mut self) {
+        if let Some(behind) = self.behind_gutter() {
+            self.at = behind;
+            self.line_start = false;
+            return;
+        }
+        let bytes = self.text.as_bytes();
+        let start = self.at;
+        let run = |from: usize, of: fn(u8) -> bool| {
+            bytes[from..]
+                .iter()
+                .position(|byte| !of(*byte))
+                .map_or(bytes.len(), |length| from + length)
+        };
+        let mut end = run(start, in_word);
+        let drive = bytes[start].is_ascii_alphabetic()
+            && end == start + 2
+            && bytes[start + 1] == b':'
+            && bytes.get(end) == Some(&b'\\');
+        if drive {
+            end = run(start, |byte| in_word(byte) || byte == b'\\');
+        } else if let Some(scheme) = self.text[start..end].find("://") {
+            end = run(start + scheme, in_url);
+        }
+        let word = &self.text[start..end];
+        self.line_start = false;
+        self.at = end;
+        let call = bytes.get(end) == Some(&b'(');
+        if drive {
+            let path = word.trim_end_matches(['.', ':', '\\', '-']);
+            word::push(&mut self.found, Class::Path, path);
+        } else {
+            word::classify(word, call, &mut self.found);
+        }
+    }
+
+    /// Offset behind the line number of a listing, where the line starts with one.
+    fn behind_gutter(&self) -> Option<usize> {
+        let rest = &self.text[self.at..];
+        let figures = rest.bytes().take_while(u8::is_ascii_digit).count();
+        let numbered = figures > 0 && rest[figures..].starts_with(['→', '\t', '|']);
+        (self.line_start && numbered).then_some(self.at + figures)
+    }
+
+    /// Takes the string that a quote at the current offset opens.
+    fn quote(&mut self, quote: u8) {
+        let bytes = self.text.as_bytes();
+        let open = self.at;
+        if open < self.quoted_until {
+            return;
+        }
+        // An apostrophe stands behind a letter, an opening quote does not.
+        if open > 0 && bytes[open - 1].is_ascii_alphanumeric() {
+            return;
+        }
+        let close = bytes[open + 1..]
+            .iter()
+            .take(MAX_QUOTED * 4)
+            .take_while(|byte| **byte != b'\n')
+            .position(|byte| *byte == quote)
+            .map(|length| open + 1 + length);
+        let Some(close) = close else { return };
+        if bytes.get(close + 1).is_some_and(u8::is_ascii_alphanumeric) {
+            return;
+        }
+        self.quoted_until = close + 1;
+        let inner = self.text[open + 1..close].trim_end_matches('\\');
+        let length = inner.chars().count();
+        let blank = inner.starts_with(char::is_whitespace) || inner.ends_with(char::is_whitespace);
+        if !(MIN_QUOTED..=MAX_QUOTED).contains(&length)
+            || blank
+            || !inner.contains(char::is_alphabetic)
+        {
+            return;
+        }
+        if identifiers(inner).any(|found| inner.trim_start_matches("./") == found.text) {
+            return;
+        }
+        word::push(&mut self.found, Class::Quoted, inner);
+    }
+}
+
+/// Characters that a quoted string needs, and may have at most.
+const MIN_QUOTED: usize = 8;
+const MAX_QUOTED: usize = 200;
+
+/// Bytes of a word. What is not ASCII belongs to words, except that arrows and typographic signs are
+/// cut off when the word is classified.
+fn in_word(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric()
+        || byte >= 0x80
+        || matches!(
+            byte,
+            b'_' | b'-' | b'.' | b'/' | b':' | b'~' | b'@' | b'+' | b'%' | b'#' | b'$'
+        )
+}
+
+/// Bytes of a URL: everything but blanks, quotes, brackets of prose and escapes.
+fn in_url(byte: u8) -> bool {
+    byte > b' '
+        && !matches!(
+            byte,
+            b'"' | b'\''
+                | b'`'
+                | b'<'
+                | b'>'
+                | b'('
+                | b')'
+                | b'['
+                | b']'
+                | b'{'
+                | b'}'
+                | b'\\'
+                | b'|'
+        )
+}

@@ -1,0 +1,350 @@
+//! What a single word is.
+
+use super::stop::is_stop;
+use super::{Class, Identifier};
+use std::collections::VecDeque;
+
+/// Adds an identifier unless it is a stop identifier.
+pub(super) fn push<'a>(found: &mut VecDeque<Identifier<'a>>, class: Class, text: &'a str) {
+    if !text.is_empty() && !is_stop(text) {
+        found.push_back(Identifier { class, text });
+    }
+}
+
+/// Takes the identifiers of a word. `call` says that an opening bracket follows it.
+pub(super) fn classify<'a>(word: &'a str, call: bool, found: &mut VecDeque<Identifier<'a>>) {
+    // Arrows, dashes, typographic quotes and other signs that are not ASCII separate.
+    for piece in word.split(|c: char| !c.is_ascii() && !c.is_alphanumeric()) {
+        let last = std::ptr::eq(
+            piece.as_bytes().as_ptr_range().end,
+            word.as_bytes().as_ptr_range().end,
+        );
+        plain(piece, call && last, found);
+    }
+}
+
+fn plain<'a>(word: &'a str, call: bool, found: &mut VecDeque<Identifier<'a>>) {
+    let word = word.trim_end_matches(['.', ':', '-', '+', '%', '#', '$', '@']);
+    let word = word.trim_start_matches([':', '+', '%', '#', '$', '@']);
+    if word.len() < 2 {
+        return;
+    }
+    if word.contains("://") {
+        push(
+            found,
+            Class::Url,
+            word.trim_end_matches([',', ';', '!', '?', '*', '/']),
+        );
+        return;
+    }
+    if word.starts_with('-') {
+        if is_flag(word) {
+            push(found, Class::Flag, word);
+        } else {
+            plain(word.trim_start_matches('-'), call, found);
+        }
+        return;
+    }
+    let bare = without_position(word);
+    if is_path(bare) {
+        let path = bare.trim_start_matches("./");
+        let path = if path.len() > 1 {
+            path.trim_end_matches('/')
+        } else {
+            path
+        };
+        push(found, Class::Path, path);
+        return;
+    }
+    if let Some(class) = whole(bare) {
+        push(found, class, bare);
+        return;
+    }
+    for part in word.split(|c: char| matches!(c, '/' | '-' | '+' | '%' | '#' | '$' | '@' | '~')) {
+        dotted(part, call, found);
+    }
+}
+
+/// Hashes, numbers and the error codes that have a hyphen in them.
+fn whole(word: &str) -> Option<Class> {
+    if is_uuid(word) || is_hash(word) || is_ticket(word) {
+        Some(Class::Hash)
+    } else if is_number(word) {
+        Some(Class::Number)
+    } else {
+        None
+    }
+}
+
+/// A word with `::`, `:` or `.` in it, or a plain one.
+fn dotted<'a>(word: &'a str, call: bool, found: &mut VecDeque<Identifier<'a>>) {
+    // One colon separates (`localhost:8080`, `key:value`), two belong to a symbol.
+    if let Some(cut) = single_colon(word) {
+        plain(&word[..cut], false, found);
+        plain(&word[cut + 1..], call, found);
+        return;
+    }
+    if word.contains("::") {
+        let parts = || word.split("::");
+        let name = parts().all(|part| !part.is_empty() && part.bytes().all(in_name));
+        if name {
+            push(found, Class::Symbol, word);
+        }
+        for part in parts() {
+            name_parts(part, found);
+        }
+        return;
+    }
+    if word.contains('.') {
+        let parts = || word.split('.').filter(|part| !part.is_empty());
+        let names = parts().count() >= 2 && parts().all(is_name);
+        let shaped = call || parts().all(|part| part.len() >= 2);
+        if names && shaped {
+            push(found, Class::Symbol, word.trim_matches('.'));
+        }
+        for part in parts() {
+            name_parts(part, found);
+        }
+        return;
+    }
+    name_parts(word, found);
+}
+
+/// A word without any separator in it.
+fn name_parts<'a>(word: &'a str, found: &mut VecDeque<Identifier<'a>>) {
+    if let Some(class) = whole(word) {
+        push(found, class, word);
+    } else if is_error(word) {
+        push(found, Class::Error, word);
+    } else if is_name(word) && (is_snake(word) || is_camel(word)) {
+        push(found, Class::Symbol, word);
+    } else {
+        // A figure with its unit: `8080ms`, `512k`.
+        let figures = word.bytes().take_while(u8::is_ascii_digit).count();
+        let unit = word.len() - figures;
+        if figures >= 3 && unit <= 2 && word.is_ascii() {
+            push(found, Class::Number, &word[..figures]);
+        }
+    }
+}
+
+/// Takes a position off the end: `:12`, `:12:5`, `:12-20`, `#L12`, `#L12-L20`.
+fn without_position(word: &str) -> &str {
+    let mut rest = word;
+    for _ in 0..2 {
+        let figures = rest.trim_end_matches(|c: char| c.is_ascii_digit() || matches!(c, '-' | 'L'));
+        let cut = figures
+            .strip_suffix(':')
+            .or_else(|| figures.strip_suffix('#'))
+            .filter(|_| rest.ends_with(|c: char| c.is_ascii_digit()));
+        match cut {
+            Some(cut) if !cut.is_empty() => rest = cut,
+            _ => break,
+        }
+    }
+    rest
+}
+
+/// Extensions that make a bare name a file. Only those that hardly ever follow a dot in code.
+pub(super) const EXTENSIONS: [&str; 74] = [
+    "astro", "bash", "bat", "bin", "bmp", "c", "cc", "cfg", "cjs", "conf", "cpp", "cs", "css",
+    "csv", "cts", "cu", "db", "diff", "ex", "exs", "gif", "go", "gz", "h", "hpp", "hs", "htm",
+    "html", "ico", "ini", "ipynb", "java", "jpeg", "jpg", "js", "json", "jsonl", "jsx", "kt",
+    "less", "lock", "lua", "md", "mdx", "mjs", "mts", "patch", "pdf", "php", "png", "proto", "py",
+    "pyi", "rb", "rs", "rst", "scala", "scss", "sh", "sql", "sqlite", "svelte", "svg", "swift",
+    "tf", "toml", "ts", "tsx", "txt", "vue", "xml", "yaml", "yml", "zip",
+];
+
+fn has_extension(name: &str) -> bool {
+    name.rsplit_once('.').is_some_and(|(stem, extension)| {
+        stem.contains(|c: char| c.is_alphanumeric()) && EXTENSIONS.binary_search(&extension).is_ok()
+    })
+}
+
+fn is_path(word: &str) -> bool {
+    let rooted = word.starts_with('/') || word.starts_with("~/") || word.starts_with("./");
+    let rooted = rooted || word.starts_with("../");
+    if word.contains("::") || word.contains("//") {
+        return false;
+    }
+    if word.contains(':') {
+        return false;
+    }
+    let mut parts = word
+        .split('/')
+        .filter(|part| !part.is_empty() && *part != "~");
+    if !word.contains('/') {
+        return has_extension(word);
+    }
+    let count = parts.clone().count();
+    let spelled = parts.clone().any(|part| part.contains(char::is_alphabetic));
+    // `s/old/new/` is an edit of a stream, `3/4` a fraction.
+    let expression = !rooted && count > 2 && matches!(parts.clone().next(), Some("s" | "y" | "tr"));
+    spelled
+        && !expression
+        && if rooted {
+            count >= 1
+        } else {
+            count >= 2 && parts.all(|part| part.len() > 1 || count > 2)
+        }
+}
+
+fn is_flag(word: &str) -> bool {
+    let name = word.trim_start_matches('-');
+    let dashes = word.len() - name.len();
+    let spelled = name.starts_with(|c: char| c.is_ascii_alphabetic())
+        && name.bytes().all(|byte| in_name(byte) || byte == b'-');
+    spelled
+        && match dashes {
+            1 => name.len() >= 2 && !name.contains('-'),
+            2 => name.len() >= 2,
+            _ => false,
+        }
+}
+
+fn is_uuid(word: &str) -> bool {
+    word.len() == 36
+        && word.bytes().enumerate().all(|(index, byte)| match index {
+            8 | 13 | 18 | 23 => byte == b'-',
+            _ => byte.is_ascii_hexdigit(),
+        })
+}
+
+/// Hex with a figure and a letter in it, at least seven digits; or `0x` and at least four.
+fn is_hash(word: &str) -> bool {
+    if let Some(digits) = word.strip_prefix("0x") {
+        return digits.len() >= 4 && digits.bytes().all(|byte| byte.is_ascii_hexdigit());
+    }
+    word.len() >= 7
+        && word.bytes().all(|byte| byte.is_ascii_hexdigit())
+        && word.bytes().any(|byte| byte.is_ascii_digit())
+        && word.bytes().any(|byte| byte.is_ascii_alphabetic())
+}
+
+/// `ABC-123`, `CVE-2024-1234`.
+fn is_ticket(word: &str) -> bool {
+    word.split_once('-').is_some_and(|(name, number)| {
+        name.len() >= 2
+            && name.bytes().all(|byte| byte.is_ascii_uppercase())
+            && number.bytes().filter(u8::is_ascii_digit).count() >= 2
+            && number
+                .split('-')
+                .all(|part| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit()))
+    })
+}
+
+fn is_number(word: &str) -> bool {
+    word.bytes().filter(u8::is_ascii_digit).count() >= 3
+        && word
+            .split('.')
+            .all(|part| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit()))
+}
+
+/// Names of system errors; a pattern would take `EXPECT` and `EVERY` as well. Sorted.
+pub(super) const SYSTEM_ERRORS: [&str; 34] = [
+    "EACCES",
+    "EADDRINUSE",
+    "EAGAIN",
+    "EBADF",
+    "EBUSY",
+    "ECANCELED",
+    "ECONNABORTED",
+    "ECONNREFUSED",
+    "ECONNRESET",
+    "EEXIST",
+    "EFAULT",
+    "EHOSTUNREACH",
+    "EINTR",
+    "EINVAL",
+    "EIO",
+    "EISDIR",
+    "ELOOP",
+    "EMFILE",
+    "ENETUNREACH",
+    "ENODEV",
+    "ENOENT",
+    "ENOEXEC",
+    "ENOMEM",
+    "ENOSPC",
+    "ENOSYS",
+    "ENOTCONN",
+    "ENOTDIR",
+    "ENOTEMPTY",
+    "ENOTFOUND",
+    "EPERM",
+    "EPIPE",
+    "ERESOLVE",
+    "EROFS",
+    "ETIMEDOUT",
+];
+
+fn is_error(word: &str) -> bool {
+    let named = ["Error", "Exception", "Warning", "Panic", "Fault"]
+        .iter()
+        .any(|ending| word.len() > ending.len() && word.ends_with(ending));
+    if named && is_name(word) && word.starts_with(|c: char| c.is_ascii_uppercase()) {
+        return true;
+    }
+    if SYSTEM_ERRORS.binary_search(&word).is_ok() {
+        return true;
+    }
+    let upper = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_uppercase());
+    if word.strip_prefix("ERR_").is_some_and(|rest| {
+        rest.bytes()
+            .all(|byte| byte == b'_' || byte.is_ascii_uppercase() || byte.is_ascii_digit())
+    }) {
+        return word.len() > 4;
+    }
+    if word
+        .strip_prefix("SIG")
+        .is_some_and(|rest| rest.len() >= 3 && rest.len() <= 5 && upper(rest))
+    {
+        return !matches!(word, "SIGNAL" | "SIGNED" | "SIGNIN" | "SIGNUP");
+    }
+    // `E0308`, `TS2345`, `F401`, `SC2086`.
+    let letters = word.bytes().take_while(u8::is_ascii_uppercase).count();
+    let figures = word.len() - letters;
+    (1..=4).contains(&letters)
+        && (3..=5).contains(&figures)
+        && word[letters..].bytes().all(|byte| byte.is_ascii_digit())
+}
+
+fn in_name(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || byte == b'_'
+}
+
+fn is_name(word: &str) -> bool {
+    word.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_') && word.bytes().all(in_name)
+}
+
+/// An underscore between two letters or figures.
+fn is_snake(word: &str) -> bool {
+    let inner = word.trim_matches('_');
+    inner.len() >= 3 && inner.contains('_')
+}
+
+/// A capital behind a small letter (`fooBar`), or behind capitals and before a small letter
+/// (`HTTPServer`; not `URLs`).
+fn is_camel(word: &str) -> bool {
+    let bytes = word.as_bytes();
+    let joint = bytes.windows(2).any(|pair| {
+        (pair[0].is_ascii_lowercase() || pair[0].is_ascii_digit()) && pair[1].is_ascii_uppercase()
+    });
+    let acronym = bytes.windows(4).any(|four| {
+        four[0].is_ascii_uppercase()
+            && four[1].is_ascii_uppercase()
+            && four[2].is_ascii_lowercase()
+            && four[3].is_ascii_lowercase()
+    });
+    word.len() >= 3 && bytes.iter().any(u8::is_ascii_lowercase) && (joint || acronym)
+}
+
+/// Offset of a colon that has no other beside it.
+fn single_colon(word: &str) -> Option<usize> {
+    let bytes = word.as_bytes();
+    (0..bytes.len()).find(|at| {
+        bytes[*at] == b':'
+            && (*at == 0 || bytes[*at - 1] != b':')
+            && bytes.get(*at + 1) != Some(&b':')
+    })
+}
