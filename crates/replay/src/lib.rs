@@ -8,10 +8,12 @@
 //! What a replay can't tell: whether the agent would have done the same on the smaller view. Every
 //! number here is a number of the recorded run.
 
+pub mod availability;
 pub mod cache;
 pub mod calibrate;
 pub mod compare;
 pub mod drive;
+pub mod identifiers;
 pub mod live;
 pub mod measure;
 pub mod models;

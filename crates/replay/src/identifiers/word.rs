@@ -60,7 +60,7 @@ fn plain<'a>(word: &'a str, call: bool, found: &mut VecDeque<Identifier<'a>>) {
         push(found, class, bare);
         return;
     }
-    for part in word.split(|c: char| matches!(c, '/' | '-' | '+' | '%' | '#' | '$' | '@' | '~')) {
+    for part in word.split(['/', '-', '+', '%', '#', '$', '@', '~']) {
         dotted(part, call, found);
     }
 }

@@ -1,0 +1,134 @@
+//! Rows, one per reference, and the shares that are made of them.
+
+use crate::identifiers::Class;
+use serde::Serialize;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// A reference counts as far when it was last seen more than this many calls ago.
+pub const FAR: usize = 3;
+
+/// Upper ends of the steps of the curve over distance; the last step is open.
+pub const DISTANCES: [usize; 7] = [1, 2, 3, 5, 10, 20, 50];
+
+/// One reference of one call: an identifier in the arguments of a tool call that had stood in the
+/// log before, and does not stand in the head of the request.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct ReferenceRow {
+    /// Number of the call that refers, from 0.
+    pub call: usize,
+    /// The identifier, normalised.
+    pub identifier: Arc<str>,
+    /// What it refers to.
+    pub class: Class,
+    /// Calls since it last stood in the log; 1 for what the call before brought.
+    pub distance: usize,
+    /// Before the call it stood only in what tools and users said, never in what the model wrote.
+    pub obs: bool,
+    /// It stands in the view that the request sends.
+    pub kept: bool,
+    /// It does so only in what a compaction wrote (summary, placeholder), in no original any more.
+    pub rescued: bool,
+    /// Id of the log message that had it last.
+    pub last_seen: String,
+    /// Number of the first call whose view did not have it any more; `None` where it is kept.
+    pub left_view_at: Option<usize>,
+}
+
+/// One edit whose old text had stood in the log before.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct EditRow {
+    /// Number of the call that edits.
+    pub call: usize,
+    /// The first line of the old text, for reports.
+    pub first_line: String,
+    /// The old text stands word for word in the view.
+    pub kept: bool,
+    /// Id of the log message that had it last.
+    pub last_seen: String,
+}
+
+/// Something that would have had to be read again: a result that had left the view and that a call
+/// needed something of. One row per result and eviction, however many references miss it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct RereadRow {
+    /// Number of the first call that misses something of it.
+    pub call: usize,
+    /// Id of the tool result.
+    pub source: String,
+    /// Number of the first call whose view did not have it any more.
+    pub left_view_at: usize,
+    /// Size of the original result by the measuring estimator.
+    pub tokens: u64,
+}
+
+/// Kept of needed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Share {
+    /// How many were kept.
+    pub kept: u64,
+    /// How many were needed.
+    pub needed: u64,
+}
+
+impl Share {
+    /// The share, `None` where nothing was needed.
+    pub fn value(self) -> Option<f64> {
+        (self.needed > 0).then(|| self.kept as f64 / self.needed as f64)
+    }
+
+    pub(super) fn count(&mut self, kept: bool) {
+        self.needed += 1;
+        self.kept += u64::from(kept);
+    }
+}
+
+/// Forward-reference retention with its strata: of the references that calls really made, how many
+/// still stood in the view.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Retention {
+    /// All references.
+    pub frr: Share,
+    /// Those that had only stood in what tools and users said.
+    pub frr_obs: Share,
+    /// Those that were last seen more than [`FAR`] calls ago.
+    pub frr_far: Share,
+    /// Kept only in what a compaction wrote; counted in `frr` as kept.
+    pub rescued: u64,
+    /// By class.
+    pub by_class: BTreeMap<Class, Share>,
+    /// By distance: up to each step of [`DISTANCES`] from above the one before, then everything
+    /// beyond the last under `usize::MAX`.
+    pub by_distance: BTreeMap<usize, Share>,
+}
+
+/// The retention over the rows of calls from `from_call` on. All strategies that are compared are
+/// given the same `from_call`, the first call before which any of them fired: before that nothing
+/// can be lost, and a start of its own would let each strategy choose its exam.
+pub fn score(rows: &[ReferenceRow], from_call: usize) -> Retention {
+    let mut out = Retention::default();
+    for row in rows.iter().filter(|row| row.call >= from_call) {
+        out.frr.count(row.kept);
+        if row.obs {
+            out.frr_obs.count(row.kept);
+        }
+        if row.distance > FAR {
+            out.frr_far.count(row.kept);
+        }
+        out.rescued += u64::from(row.rescued);
+        out.by_class.entry(row.class).or_default().count(row.kept);
+        let step = DISTANCES.into_iter().find(|step| row.distance <= *step);
+        let step = step.unwrap_or(usize::MAX);
+        out.by_distance.entry(step).or_default().count(row.kept);
+    }
+    out
+}
+
+/// Edit-precondition retention over the calls from `from_call` on.
+pub fn score_edits(rows: &[EditRow], from_call: usize) -> Share {
+    let mut out = Share::default();
+    for row in rows.iter().filter(|row| row.call >= from_call) {
+        out.count(row.kept);
+    }
+    out
+}

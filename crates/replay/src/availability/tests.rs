@@ -1,0 +1,453 @@
+use super::*;
+use crate::identifiers::Class;
+use crate::step::{Step, steps};
+use foldback_core::log::{Part, Role};
+use foldback_core::moment::{Moment, Trigger};
+use foldback_core::plan::{Edit, Insert, Layout, Plan, Slot};
+use foldback_core::services::Services;
+use foldback_core::view::{EditKind, PartPos};
+use foldback_core::{Frame, Limits};
+use foldback_formats::Session;
+use foldback_formats::session::{Shape, Source};
+
+/// What is done to the view before a call.
+enum Act {
+    /// Clears, or cuts to the text, the first part of the message with this id.
+    Edit(&'static str, EditKind, &'static str),
+    /// Shows only what comes behind this position, after an inserted text.
+    Summarise(usize, &'static str),
+    /// Undoes the last fold.
+    Undo,
+}
+
+const CLEARED: Act = Act::Edit("r0", EditKind::Clear, "[cleared]");
+
+fn session(messages: Vec<Message>) -> Session {
+    let source = Source {
+        text: Arc::from(""),
+        shape: Shape::Lines,
+        records: Vec::new(),
+    };
+    let mut session = Session::new("constructed", foldback_formats::FORMATS[0].id, source);
+    session.messages = messages.into_iter().map(Arc::new).collect();
+    session
+}
+
+fn answer(id: &str, calls: &[(&str, &str)]) -> Message {
+    let parts = calls.iter().enumerate();
+    let parts =
+        parts.map(|(n, (tool, arguments))| Part::call(format!("{id}-{n}"), *tool, *arguments));
+    Message::assistant(id, parts.collect())
+}
+
+fn result(id: &str, of: &str, text: &str) -> Message {
+    Message::tool(id, format!("{of}-0"), "read", text)
+}
+
+/// The head, a first call that reads a file, and what the file says.
+fn opening(content: &str) -> Vec<Message> {
+    vec![
+        Message::user("u", "Fix `task_name` please"),
+        answer("a0", &[("read", r#"{"file_path":"src/a.rs"}"#)]),
+        result("r0", "a0", content),
+    ]
+}
+
+fn plan(conversation: &Conversation, edits: Vec<Edit>, layout: Option<Layout>) -> Plan {
+    Plan {
+        base: conversation.revision(),
+        moment: Moment::Manual,
+        trigger: Trigger::Manual,
+        stage: "test".into(),
+        estimator: "test".into(),
+        tokens_before: 0,
+        tokens_after: 0,
+        prunable: 0,
+        reclaimed: 0,
+        reasons: Vec::new(),
+        decision: None,
+        edits,
+        entries: Vec::new(),
+        layout,
+        summaries: Vec::new(),
+        tables: Default::default(),
+        degraded: None,
+    }
+}
+
+fn act(conversation: &mut Conversation, act: &Act) {
+    let plan = match act {
+        Act::Undo => {
+            conversation.undo();
+            return;
+        }
+        Act::Edit(id, kind, text) => {
+            let item = conversation.history().position(id).unwrap();
+            let edit = Edit {
+                at: PartPos { item, part: 0 },
+                kind: *kind,
+                text: Arc::from(*text),
+                reason: "test".into(),
+                before: 0,
+                after: 0,
+            };
+            plan(conversation, vec![edit], None)
+        }
+        Act::Summarise(tail_from, text) => {
+            let insert = Insert {
+                id: format!("summary-{tail_from}"),
+                role: Role::User,
+                text: (*text).into(),
+                origin: foldback_core::log::EntryKind::Summary,
+            };
+            let layout = Layout {
+                slots: vec![Slot::Insert(insert)],
+                tail_from: *tail_from,
+            };
+            plan(conversation, Vec::new(), Some(layout))
+        }
+    };
+    conversation.commit(plan).unwrap();
+}
+
+fn run(messages: Vec<Message>, acts: &[(usize, Act)]) -> Findings {
+    let session = session(messages);
+    let registry = foldback::registry().unwrap();
+    let strategy = Arc::new(foldback::preset(&registry, "none").unwrap());
+    let measure = Arc::clone(strategy.estimator());
+    let limits = Limits::new(100_000, 1_000);
+    let mut conversation =
+        Conversation::new(strategy, limits, Frame::default(), Services::default());
+    let mut probe = Availability::new(Arc::new(Index::of(&session)), measure);
+    for step in steps(&session) {
+        match step {
+            Step::Append(message) => {
+                conversation.append(Arc::clone(message));
+            }
+            Step::Call { call, answer } => {
+                for (_, wanted) in acts.iter().filter(|(at, _)| *at == call) {
+                    act(&mut conversation, wanted);
+                }
+                probe.call(&conversation, call, answer);
+            }
+            Step::At(_) | Step::StepEnd { .. } => {}
+        }
+    }
+    probe.finish(&conversation)
+}
+
+/// `kept`, `lost` or `rescued` by identifier, in order.
+fn fates(findings: &Findings) -> String {
+    let fate = |row: &ReferenceRow| match (row.kept, row.rescued) {
+        (true, true) => "rescued",
+        (true, false) => "kept",
+        (false, _) => "lost",
+    };
+    let rows = findings.references.iter();
+    rows.map(|row| format!("{}:{} {}", row.call, row.identifier, fate(row)))
+        .collect::<Vec<_>>()
+        .join(", ")
+}
+
+#[test]
+fn what_folds_do_to_references() {
+    // The file names `first_name` and `other_name`; call 1 refers to `first_name`, to the task's own
+    // name (in the head) and to one that had never stood anywhere.
+    let grep = r#"{"pattern":"first_name task_name new_name"}"#;
+    let again = r#"{"pattern":"first_name"}"#;
+    let table = [
+        (
+            "nothing",
+            Vec::new(),
+            "1:first_name kept, 2:first_name kept",
+        ),
+        (
+            "a cleared result loses exactly what only it had",
+            vec![(1, CLEARED)],
+            "1:first_name lost, 2:first_name kept",
+        ),
+        (
+            "the placeholder names it",
+            vec![(1, Act::Edit("r0", EditKind::Clear, "[first_name]"))],
+            "1:first_name rescued, 2:first_name kept",
+        ),
+        (
+            "cut behind it",
+            vec![(1, Act::Edit("r0", EditKind::Truncate, "fn first_name …"))],
+            "1:first_name kept, 2:first_name kept",
+        ),
+        (
+            "cut before it",
+            vec![(1, Act::Edit("r0", EditKind::Truncate, "fn …"))],
+            "1:first_name lost, 2:first_name kept",
+        ),
+        (
+            "a summary that names it",
+            vec![(1, Act::Summarise(3, "Read first_name"))],
+            "1:first_name rescued, 2:first_name kept",
+        ),
+        (
+            "a summary that does not, then all behind the calls",
+            vec![(2, Act::Summarise(5, "Did things"))],
+            "1:first_name kept, 2:first_name lost",
+        ),
+        (
+            "a summary in place of the one before",
+            vec![
+                (1, Act::Summarise(3, "Read first_name")),
+                (2, Act::Summarise(5, "Did things")),
+            ],
+            "1:first_name rescued, 2:first_name lost",
+        ),
+        (
+            "cleared and taken back",
+            vec![(1, CLEARED), (2, Act::Undo)],
+            "1:first_name lost, 2:first_name kept",
+        ),
+        (
+            "cleared twice",
+            vec![(1, CLEARED), (1, CLEARED)],
+            "1:first_name lost, 2:first_name kept",
+        ),
+    ];
+    for (name, acts, expected) in table {
+        let mut messages = opening("fn first_name() { other_name() }");
+        messages.push(answer("a1", &[("grep", grep)]));
+        messages.push(result("r1", "a1", "nothing found"));
+        messages.push(answer("a2", &[("grep", again)]));
+        assert_eq!(fates(&run(messages, &acts)), expected, "{name}");
+    }
+}
+
+#[test]
+fn rows_say_where_it_was_and_when_it_went() {
+    let mut messages = opening("see /repo/src/b.rs and max_depth");
+    messages.push(answer("a1", &[("think", "{}")]));
+    messages.push(result("r1", "a1", "ok"));
+    messages.push(answer(
+        "a2",
+        &[("grep", r#"{"path":"src/b.rs","q":"max_depth"}"#)],
+    ));
+    messages.push(answer("a3", &[("grep", r#"{"q":"max_depth"}"#)]));
+    let findings = run(messages, &[(1, CLEARED)]);
+    let rows: Vec<_> = findings
+        .references
+        .iter()
+        .map(|row| {
+            (
+                row.call,
+                &*row.identifier,
+                row.class,
+                row.distance,
+                row.obs,
+                &*row.last_seen,
+                row.left_view_at,
+            )
+        })
+        .collect();
+    assert_eq!(
+        rows,
+        [
+            (2, "src/b.rs", Class::Path, 2, true, "r0", Some(1)),
+            (2, "max_depth", Class::Symbol, 2, true, "r0", Some(1)),
+            (3, "max_depth", Class::Symbol, 1, false, "a2", None),
+        ]
+    );
+    // Two misses of one result after one eviction are one re-read.
+    assert_eq!(findings.rereads.len(), 1);
+    assert_eq!(findings.rereads[0].source, "r0");
+    assert_eq!(
+        (findings.rereads[0].call, findings.rereads[0].left_view_at),
+        (2, 1)
+    );
+    assert!(findings.rereads[0].tokens > 0);
+}
+
+#[test]
+fn scores_count_rows_by_stratum() {
+    let row = |call, distance, obs, kept, rescued| ReferenceRow {
+        call,
+        identifier: Arc::from("x_y"),
+        class: Class::Symbol,
+        distance,
+        obs,
+        kept,
+        rescued,
+        last_seen: String::new(),
+        left_view_at: None,
+    };
+    let rows = [
+        row(0, 1, true, false, false),
+        row(4, 3, true, true, false),
+        row(4, 4, false, true, true),
+        row(5, 51, true, false, false),
+    ];
+    let of = |share: Share| (share.kept, share.needed);
+    let all = score(&rows, 0);
+    let late = score(&rows, 4);
+    assert_eq!((of(all.frr), of(late.frr)), ((2, 4), (2, 3)));
+    assert_eq!((of(all.frr_obs), of(late.frr_obs)), ((1, 3), (1, 2)));
+    assert_eq!((of(late.frr_far), late.rescued), ((1, 2), 1));
+    let steps: Vec<_> = all.by_distance.iter().map(|(d, s)| (*d, of(*s))).collect();
+    assert_eq!(
+        steps,
+        [(1, (0, 1)), (3, (1, 1)), (5, (1, 1)), (usize::MAX, (0, 1))]
+    );
+    assert_eq!(of(all.by_class[&Class::Symbol]), (2, 4));
+    assert_eq!(score(&rows, 9).frr.value(), None);
+}
+
+#[test]
+fn edits_need_their_old_text() {
+    let listing = "     1→fn a() {\n     2→    b();\n     3→}";
+    let patch = "*** Begin Patch\n*** Update File: src/a.rs\n@@\n fn a() {\n-    b();\n+    c();\n*** End Patch";
+    let block =
+        "<<<<<<< SEARCH\n:start_line:1\n-------\nfn a() {\n    b();\n=======\nx\n>>>>>>> REPLACE";
+    let table: [(_, _, _, (u64, u64)); 7] = [
+        (
+            "whole",
+            "edit",
+            serde_json::json!({"old_string": "fn a() {\n    b();"}),
+            (1, 1),
+        ),
+        (
+            "nested",
+            "multi_edit",
+            serde_json::json!({"edits": [{"oldText": "b();"}]}),
+            (1, 1),
+        ),
+        (
+            "patch",
+            "shell",
+            serde_json::json!({"command": ["apply_patch", patch]}),
+            (1, 1),
+        ),
+        (
+            "block",
+            "apply_diff",
+            serde_json::json!({"diff": block}),
+            (1, 1),
+        ),
+        (
+            "never seen",
+            "edit",
+            serde_json::json!({"old_string": "fn z()"}),
+            (0, 0),
+        ),
+        (
+            "a new file",
+            "edit",
+            serde_json::json!({"old_string": ""}),
+            (0, 0),
+        ),
+        (
+            "no edit",
+            "grep",
+            serde_json::json!({"search": "b();"}),
+            (0, 0),
+        ),
+    ];
+    for (name, tool, arguments, (kept, needed)) in table {
+        let messages = || {
+            let mut messages = opening(listing);
+            messages.push(answer("a1", &[(tool, &arguments.to_string())]));
+            messages
+        };
+        let share = |acts: &[(usize, Act)]| score_edits(&run(messages(), acts).edits, 0);
+        assert_eq!(share(&[]), Share { kept, needed }, "{name}");
+        assert_eq!(
+            share(&[(1, CLEARED)]),
+            Share { kept: 0, needed },
+            "{name}, cleared"
+        );
+    }
+}
+
+#[test]
+fn must_keep() {
+    let messages = || {
+        let mut messages = opening("error: no such thing");
+        messages.push(answer(
+            "a1",
+            &[
+                ("TodoWrite", r#"{"todos":["x"]}"#),
+                ("write", r#"{"file_path":"src/new.rs","content":""}"#),
+                ("edit", r#"{"file_path":"./src/a.rs","old_string":"z"}"#),
+            ],
+        ));
+        messages.push(Message::user("u2", "And be quick"));
+        messages.push(answer("a2", &[("think", "{}")]));
+        messages
+    };
+    let share = |kept, needed| Share { kept, needed };
+    let kept = run(messages(), &[]).must_keep;
+    assert_eq!(kept.instructions_end, share(2, 2));
+    assert_eq!(kept.instructions_worst, share(1, 1));
+    assert_eq!((kept.last_error, kept.plan), (share(2, 2), share(1, 1)));
+    for set in [kept.trail.read, kept.trail.created, kept.trail.modified] {
+        assert_eq!(
+            (set.truth, set.found, set.correct, set.mentioned),
+            (1, 1, 1, 1)
+        );
+        assert_eq!(set.f1(), Some(1.0));
+    }
+    let folded = run(messages(), &[(2, Act::Summarise(4, "Made src/new.rs"))]).must_keep;
+    assert_eq!(folded.instructions_end, share(1, 2));
+    assert_eq!(folded.instructions_worst, share(1, 2));
+    assert_eq!((folded.last_error, folded.plan), (share(1, 2), share(0, 1)));
+    assert_eq!(folded.trail.created.f1(), Some(0.0));
+    assert_eq!(folded.trail.created.mentioned, 1);
+    assert_eq!(folded.trail.read.mentioned, 0);
+}
+
+#[test]
+fn real_sessions_without_compaction_lose_nothing() {
+    let folder = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../../../shared/sessions/claude-code"
+    );
+    let Ok(entries) = std::fs::read_dir(folder) else {
+        println!("skipped: no sessions at {folder}");
+        return;
+    };
+    let mut paths: Vec<_> = entries.flatten().map(|entry| entry.path()).collect();
+    paths.retain(|path| std::fs::metadata(path).is_ok_and(|file| file.len() < 2_100_000));
+    paths.sort();
+    let registry = foldback::registry().unwrap();
+    let (mut needed, mut edits, mut lost) = (0, 0, 0);
+    for path in paths.iter().take(4) {
+        let bytes = std::fs::read(path).unwrap();
+        let session = foldback_formats::read(&bytes, None).unwrap().remove(0);
+        let index = Arc::new(Index::of(&session));
+        for (preset, limits) in [
+            ("none", Limits::new(10_000_000, 1_000)),
+            ("window", Limits::new(24_000, 4_000)),
+        ] {
+            let strategy = Arc::new(foldback::preset(&registry, preset).unwrap());
+            let measure = Arc::clone(strategy.estimator());
+            let options = crate::ReplayOptions {
+                limits,
+                model: None,
+                measure: Arc::clone(&measure),
+                validate: false,
+            };
+            let mut probe = Availability::new(Arc::clone(&index), measure);
+            let replay = crate::replay_with(&session, &strategy, &options, &mut [&mut probe]);
+            let findings = probe.finish(&replay.conversation);
+            let frr = score(&findings.references, 0).frr;
+            let epr = score_edits(&findings.edits, 0);
+            let file = path.display();
+            if preset == "none" {
+                assert_eq!(frr.kept, frr.needed, "{file}");
+                assert_eq!(epr.kept, epr.needed, "{file}");
+                assert!(findings.rereads.is_empty(), "{file}");
+                needed += frr.needed;
+                edits += epr.needed;
+            } else {
+                lost += frr.needed - frr.kept;
+            }
+        }
+    }
+    println!("{needed} references, {edits} edits, {lost} references lost by `window`");
+    assert!(paths.is_empty() || (needed > 0 && lost > 0));
+}
