@@ -11,11 +11,12 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 
 /// One block: what it is, and its tokens by the measuring estimator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Block {
+pub struct Block {
     /// Same content, same key. A message of the history is known by its place and by what is laid
     /// over it; contents need not be compared.
-    key: u64,
-    tokens: u64,
+    pub key: u64,
+    /// Its tokens.
+    pub tokens: u64,
 }
 
 /// What the cache did for one request.
@@ -89,7 +90,7 @@ impl PrefixCache {
     }
 }
 
-fn block(conversation: &Conversation, meter: usize, place: Place) -> Block {
+pub(crate) fn block(conversation: &Conversation, meter: usize, place: Place) -> Block {
     let mut hasher = DefaultHasher::new();
     match place {
         Place::Insert(index) => (1u8, index).hash(&mut hasher),

@@ -12,11 +12,13 @@ pub mod availability;
 pub mod cache;
 pub mod calibrate;
 pub mod compare;
+pub mod cost;
 pub mod drive;
 pub mod identifiers;
 pub mod live;
 pub mod measure;
 pub mod models;
+pub mod stats;
 pub mod step;
 
 pub use compare::{Comparison, Corpus, Preset, Setup, compare};

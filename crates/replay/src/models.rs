@@ -20,6 +20,20 @@ pub struct Price {
     pub output: f64,
 }
 
+/// Prices of a request whose input is above a threshold: of the whole request, not of the excess.
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Tier {
+    /// The threshold, in input tokens.
+    pub above: u64,
+    /// Input that is not read from the cache. Cache writes grow in proportion.
+    pub input: f64,
+    /// Input read from the cache.
+    pub cache_read: f64,
+    /// Output.
+    pub output: f64,
+}
+
 /// One model.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -37,6 +51,9 @@ pub struct Model {
     /// Prices.
     #[serde(default)]
     pub price: Price,
+    /// Prices of long requests, where they differ.
+    #[serde(default)]
+    pub tier: Option<Tier>,
     /// When the provider's page was checked.
     #[serde(default)]
     pub checked: String,

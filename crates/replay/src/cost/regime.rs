@@ -1,0 +1,239 @@
+//! Price regimes: caching rules and prices as dated data.
+
+use super::cache::CacheRules;
+use crate::models::{Model, ModelTable, Tier};
+use serde::Deserialize;
+use thiserror::Error;
+
+/// Prices in USD per million tokens.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Rates {
+    /// Plain input.
+    pub input: f64,
+    /// Input read from the cache.
+    pub read: f64,
+    /// Input written to the cache.
+    pub write: f64,
+    /// Output.
+    pub output: f64,
+    /// Prices of a request whose input is above a threshold.
+    pub tier: Option<Tier>,
+}
+
+impl Rates {
+    /// The prices of a whole request of this size.
+    pub fn at(&self, input_tokens: u64) -> Self {
+        match self.tier {
+            Some(tier) if input_tokens > tier.above => {
+                let grown = if self.input > 0.0 {
+                    tier.input / self.input
+                } else {
+                    1.0
+                };
+                Self {
+                    input: tier.input,
+                    read: tier.cache_read,
+                    write: self.write * grown,
+                    output: tier.output,
+                    tier: None,
+                }
+            }
+            _ => *self,
+        }
+    }
+}
+
+/// What a session is priced by.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Terms {
+    /// How the provider caches.
+    pub rules: CacheRules,
+    /// What it charges.
+    pub rates: Rates,
+}
+
+/// A named regime.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Regime {
+    /// Its name.
+    pub name: String,
+    /// The model whose input and output prices give the dollars.
+    pub base: String,
+    /// Price of a cache read, as a multiple of plain input.
+    pub read: f64,
+    /// Price of a cache write, as a multiple of plain input.
+    pub write: f64,
+    /// Shortest prefix that is cached, in tokens.
+    pub minimum: u64,
+    /// Step in which a prefix is matched, in tokens.
+    pub granularity: u64,
+    /// Life of a prefix since its last use, in seconds; 0 when it does not expire.
+    pub ttl_seconds: u32,
+    /// Beginnings of the ids of models that are cached by these rules.
+    #[serde(default)]
+    pub models: Vec<String>,
+    /// Where the rules are stated.
+    pub source: String,
+}
+
+impl Regime {
+    /// The caching rules.
+    pub fn rules(&self) -> CacheRules {
+        CacheRules {
+            minimum: self.minimum,
+            granularity: self.granularity,
+            ttl_ms: (self.ttl_seconds > 0).then(|| i64::from(self.ttl_seconds) * 1000),
+        }
+    }
+
+    /// Rules and prices; `None` when the table does not know the base model. A regime has no context
+    /// tiers: it compares ways of caching.
+    pub fn terms(&self, models: &ModelTable) -> Option<Terms> {
+        let price = models.find(&self.base)?.price;
+        Some(Terms {
+            rules: self.rules(),
+            rates: Rates {
+                input: price.input,
+                read: price.input * self.read,
+                write: price.input * self.write,
+                output: price.output,
+                tier: None,
+            },
+        })
+    }
+}
+
+/// A table of regimes.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RegimeTable {
+    /// The day that the table describes.
+    pub as_of: String,
+    /// The regimes.
+    #[serde(rename = "regime")]
+    pub regimes: Vec<Regime>,
+}
+
+/// A table that can't be read.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error(
+    "line {line}: {message}; a regime table looks like `as_of = \"2026-10-07\"` and `[[regime]]` with name, base, read, write, minimum, granularity, ttl_seconds, source"
+)]
+pub struct RegimeTableError {
+    /// Line, from 1.
+    pub line: usize,
+    /// What is wrong.
+    pub message: String,
+}
+
+impl RegimeTable {
+    /// The table that ships with foldback.
+    pub fn embedded() -> Self {
+        Self::parse(include_str!("../../data/regimes.toml")).unwrap_or_else(|error| {
+            // A test reads the embedded table, so this can't happen in a release.
+            unreachable!("embedded regime table: {error}")
+        })
+    }
+
+    /// Reads a table.
+    pub fn parse(text: &str) -> Result<Self, RegimeTableError> {
+        toml::from_str(text).map_err(|error| RegimeTableError {
+            line: error
+                .span()
+                .map_or(1, |span| text[..span.start].matches('\n').count() + 1),
+            message: error.message().to_owned(),
+        })
+    }
+
+    /// The regime of this name.
+    pub fn find(&self, name: &str) -> Option<&Regime> {
+        self.regimes.iter().find(|regime| regime.name == name)
+    }
+
+    /// A model's own prices, context tier included, with the caching rules of its provider; `None`
+    /// when no regime names the model's family.
+    pub fn own(&self, model: &Model) -> Option<Terms> {
+        let regime = self.regimes.iter().find(|regime| {
+            let mut families = regime.models.iter();
+            families.any(|family| model.id.starts_with(family.as_str()))
+        })?;
+        let price = model.price;
+        let or_input = |price_of: f64| {
+            if price_of > 0.0 {
+                price_of
+            } else {
+                price.input
+            }
+        };
+        Some(Terms {
+            rules: regime.rules(),
+            rates: Rates {
+                input: price.input,
+                read: or_input(price.cache_read),
+                write: or_input(price.cache_write_5m),
+                output: price.output,
+                tier: model.tier,
+            },
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_regime_has_a_price() {
+        let (regimes, models) = (RegimeTable::embedded(), ModelTable::embedded());
+        let names: Vec<_> = regimes.regimes.iter().map(|r| r.name.as_str()).collect();
+        assert_eq!(
+            names,
+            [
+                "anthropic-5m",
+                "anthropic-1h",
+                "openai",
+                "gemini",
+                "deepseek",
+                "no-cache"
+            ]
+        );
+        for regime in &regimes.regimes {
+            let terms = regime.terms(&models).unwrap();
+            assert!(
+                terms.rates.input > 0.0 && terms.rates.output > 0.0,
+                "{}",
+                regime.name
+            );
+        }
+    }
+
+    #[test]
+    fn a_tier_prices_the_whole_request() {
+        let (regimes, models) = (RegimeTable::embedded(), ModelTable::embedded());
+        let cases = [
+            ("gemini-2.5-pro", 200_000, [1.25, 0.125, 1.25, 10.0]),
+            ("gemini-2.5-pro", 200_001, [2.5, 0.25, 2.5, 15.0]),
+            ("claude-sonnet-4-5", 200_001, [6.0, 0.6, 7.5, 22.5]),
+            ("gpt-5.4", 272_001, [5.0, 0.5, 5.0, 22.5]),
+            ("claude-opus-4-5", 900_000, [5.0, 0.5, 6.25, 25.0]),
+        ];
+        for (model, size, expected) in cases {
+            let rates = regimes
+                .own(models.find(model).unwrap())
+                .unwrap()
+                .rates
+                .at(size);
+            let ours = [rates.input, rates.read, rates.write, rates.output];
+            assert_eq!(ours, expected, "{model} at {size}");
+        }
+    }
+
+    #[test]
+    fn every_model_has_caching_rules() {
+        let regimes = RegimeTable::embedded();
+        for model in ModelTable::embedded().models {
+            assert!(regimes.own(&model).is_some(), "{}", model.id);
+        }
+    }
+}

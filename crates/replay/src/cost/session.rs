@@ -1,0 +1,115 @@
+//! The bill of a session.
+
+use super::cache::{CacheUse, simulate};
+use super::regime::{Rates, Terms};
+use super::request::RequestLog;
+use serde::Serialize;
+
+/// One call and its price.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct CallCost {
+    /// What the cache did.
+    pub cache: CacheUse,
+    /// Dollars for input.
+    pub input_usd: f64,
+    /// Dollars for output.
+    pub output_usd: f64,
+}
+
+/// A call of the summariser.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SummaryCall {
+    /// Number of the request that came next.
+    pub call: usize,
+    /// Tokens of the view that it was given.
+    pub input_tokens: u64,
+    /// Tokens of the summary.
+    pub output_tokens: u64,
+    /// It was asked as a continuation of the same requests to the same model, so that what the
+    /// request before had in common with it is read from the cache. Otherwise all input is plain.
+    pub shares_prefix: bool,
+}
+
+/// The bill of a session. Token counts are those of the log.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct SessionCost {
+    /// The calls.
+    pub calls: Vec<CallCost>,
+    /// Dollars of each summariser call, in the order given.
+    pub summaries: Vec<f64>,
+    /// Tokens sent.
+    pub input_tokens: u64,
+    /// Tokens read from the cache.
+    pub read_tokens: u64,
+    /// Tokens that edits made be written again.
+    pub churn_tokens: u64,
+    /// Everything together, in dollars.
+    pub usd: f64,
+}
+
+impl SessionCost {
+    /// Share of the input that was read from the cache, by tokens; `None` without input.
+    pub fn hit_rate(&self) -> Option<f64> {
+        (self.input_tokens > 0).then(|| self.read_tokens as f64 / self.input_tokens as f64)
+    }
+}
+
+/// Prices a session: `p_r·read + p_w·write + p_u·uncached + p_o·output` per call, at the prices of a
+/// request of that size, and the summariser's calls.
+pub fn cost(log: &RequestLog, terms: &Terms, summaries: &[SummaryCall]) -> SessionCost {
+    let uses = simulate(log, terms.rules);
+    let mut bill = SessionCost::default();
+    for (request, cache) in log.requests().iter().zip(&uses) {
+        let rates = terms.rates.at(request.input_tokens);
+        let call = CallCost {
+            cache: *cache,
+            input_usd: input_usd(&rates, cache),
+            output_usd: usd(rates.output, request.output_tokens),
+        };
+        bill.input_tokens += request.input_tokens;
+        bill.read_tokens += cache.read;
+        bill.churn_tokens += cache.churn;
+        bill.usd += call.input_usd + call.output_usd;
+        bill.calls.push(call);
+    }
+    for summary in summaries {
+        let price = summary_usd(log, terms, &uses, summary);
+        bill.usd += price;
+        bill.summaries.push(price);
+    }
+    bill
+}
+
+/// Dollars of a summariser call.
+fn summary_usd(log: &RequestLog, terms: &Terms, uses: &[CacheUse], summary: &SummaryCall) -> f64 {
+    let rates = terms.rates.at(summary.input_tokens);
+    let before = summary
+        .call
+        .checked_sub(1)
+        .and_then(|call| log.requests().get(call));
+    let expired = uses.get(summary.call).is_some_and(|cache| cache.expired);
+    let read = match before {
+        Some(before) if summary.shares_prefix && !expired => {
+            let shared = before.input_tokens.min(summary.input_tokens);
+            let step = terms.rules.granularity.max(1);
+            if shared < terms.rules.minimum {
+                0
+            } else {
+                shared - shared % step
+            }
+        }
+        _ => 0,
+    };
+    usd(rates.read, read)
+        + usd(rates.input, summary.input_tokens - read)
+        + usd(rates.output, summary.output_tokens)
+}
+
+fn input_usd(rates: &Rates, cache: &CacheUse) -> f64 {
+    usd(rates.read, cache.read) + usd(rates.write, cache.write) + usd(rates.input, cache.uncached)
+}
+
+/// Dollars for tokens at a price per million.
+pub(super) fn usd(price: f64, tokens: u64) -> f64 {
+    price * tokens as f64 / 1e6
+}

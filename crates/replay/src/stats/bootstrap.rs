@@ -1,0 +1,257 @@
+//! The cluster bootstrap.
+
+use super::rng::SplitMix64;
+use serde::Serialize;
+use std::collections::BTreeMap;
+
+/// A statistic with its uncertainty.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Estimate {
+    /// The statistic of the whole sample; `None` where it is undefined (nothing to divide by).
+    pub value: Option<f64>,
+    /// Lower end of the interval; `None` with fewer than two clusters.
+    pub lo: Option<f64>,
+    /// Upper end of the interval.
+    pub hi: Option<f64>,
+    /// Two-sided p-value against the null that was asked for. Never zero: its least value is
+    /// `2 / (draws + 1)`.
+    pub p: Option<f64>,
+    /// Standard deviation of the draws: the standard error.
+    pub se: Option<f64>,
+    /// Sessions.
+    pub n: usize,
+    /// Clusters that the sessions fall into.
+    pub clusters: usize,
+}
+
+impl Estimate {
+    /// Whether the interval holds `null`, or there is no interval: two strategies that are tied are
+    /// not ranked.
+    pub fn is_tie(&self, null: f64) -> bool {
+        match (self.lo, self.hi) {
+            (Some(lo), Some(hi)) => lo <= null && null <= hi,
+            _ => true,
+        }
+    }
+}
+
+/// Settings of a cluster bootstrap (Efron and Tibshirani 1993, percentile interval).
+///
+/// The draws depend on the seed and the number of clusters alone, so that two statistics of the same
+/// sessions are resampled alike.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Bootstrap {
+    /// Number of draws.
+    pub draws: usize,
+    /// Seed; part of every report.
+    pub seed: u64,
+    /// Confidence level.
+    pub level: f64,
+}
+
+impl Default for Bootstrap {
+    fn default() -> Self {
+        Self {
+            draws: 10_000,
+            seed: 0,
+            level: 0.95,
+        }
+    }
+}
+
+impl Bootstrap {
+    /// Estimates a statistic that is a function of sums over sessions.
+    ///
+    /// `rows` holds one session each: the label of its cluster, and what it adds to the `K` sums.
+    /// `statistic` turns the sums into the value, `None` where they leave it undefined. Ratios of
+    /// totals, means, geometric means and pooled proportions are all of this kind, and a draw costs
+    /// one addition per cluster instead of a pass over the sessions.
+    pub fn of_sums<const K: usize>(
+        &self,
+        rows: &[(&str, [f64; K])],
+        null: Option<f64>,
+        statistic: impl Fn(&[f64; K]) -> Option<f64>,
+    ) -> Estimate {
+        let mut by_label: BTreeMap<&str, [f64; K]> = BTreeMap::new();
+        for (label, row) in rows {
+            add(by_label.entry(label).or_insert([0.0; K]), row);
+        }
+        let clusters: Vec<[f64; K]> = by_label.into_values().collect();
+        let mut total = [0.0; K];
+        for cluster in &clusters {
+            add(&mut total, cluster);
+        }
+        let mut estimate = Estimate {
+            value: statistic(&total).filter(|value| value.is_finite()),
+            lo: None,
+            hi: None,
+            p: None,
+            se: None,
+            n: rows.len(),
+            clusters: clusters.len(),
+        };
+        if estimate.value.is_none() || clusters.len() < 2 {
+            return estimate;
+        }
+        let mut rng = SplitMix64::new(self.seed);
+        let mut drawn: Vec<f64> = Vec::with_capacity(self.draws);
+        for _ in 0..self.draws {
+            let mut sums = [0.0; K];
+            for _ in 0..clusters.len() {
+                add(&mut sums, &clusters[rng.below(clusters.len())]);
+            }
+            // A draw of clusters that leave the statistic undefined says nothing about it.
+            drawn.extend(statistic(&sums).filter(|value| value.is_finite()));
+        }
+        if drawn.is_empty() {
+            return estimate;
+        }
+        drawn.sort_by(f64::total_cmp);
+        let tail = (1.0 - self.level) / 2.0;
+        estimate.lo = Some(percentile(&drawn, tail));
+        estimate.hi = Some(percentile(&drawn, 1.0 - tail));
+        estimate.se = standard_deviation(&drawn);
+        estimate.p = null.map(|null| two_sided(&drawn, null));
+        estimate
+    }
+}
+
+fn add<const K: usize>(to: &mut [f64; K], row: &[f64; K]) {
+    for (sum, value) in to.iter_mut().zip(row) {
+        *sum += value;
+    }
+}
+
+/// Percentile with linear interpolation between order statistics (type 7 of Hyndman and Fan 1996,
+/// the default of R and NumPy). `sorted` is not empty.
+fn percentile(sorted: &[f64], share: f64) -> f64 {
+    let at = share * (sorted.len() - 1) as f64;
+    let below = at.floor() as usize;
+    let above = (below + 1).min(sorted.len() - 1);
+    let low = sorted[below];
+    low + (sorted[above] - low) * (at - below as f64)
+}
+
+fn standard_deviation(values: &[f64]) -> Option<f64> {
+    let n = values.len() as f64;
+    if n < 2.0 {
+        return None;
+    }
+    let mean = values.iter().sum::<f64>() / n;
+    let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
+    Some((squares / (n - 1.0)).sqrt())
+}
+
+/// `2 · min(P(d* ≥ null), P(d* ≤ null))`, each share with one added above and below (Davison and
+/// Hinkley 1997): a p-value of zero would claim more than the draws can show.
+fn two_sided(drawn: &[f64], null: f64) -> f64 {
+    let above = drawn.iter().filter(|value| **value >= null).count();
+    let below = drawn.iter().filter(|value| **value <= null).count();
+    let share = |count: usize| (count + 1) as f64 / (drawn.len() + 1) as f64;
+    (2.0 * share(above.min(below))).min(1.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn mean(sums: &[f64; 2]) -> Option<f64> {
+        (sums[1] > 0.0).then(|| sums[0] / sums[1])
+    }
+
+    #[test]
+    fn percentiles_are_those_of_numpy() {
+        // numpy 2.4.6: np.percentile([1, 2, 3, 4, 10], [2.5, 50, 97.5])
+        let values = [1.0, 2.0, 3.0, 4.0, 10.0];
+        for (share, expected) in [(0.025, 1.1), (0.5, 3.0), (0.975, 9.4), (1.0, 10.0)] {
+            assert!(
+                (percentile(&values, share) - expected).abs() < 1e-12,
+                "{share}"
+            );
+        }
+    }
+
+    #[test]
+    fn p_values_count_one_draw_more() {
+        let all_above: Vec<f64> = (1..=999).map(f64::from).collect();
+        let cases = [(0.0, 0.002), (500.0, 1.0), (1.0, 0.004), (1000.0, 0.002)];
+        for (null, expected) in cases {
+            assert!(
+                (two_sided(&all_above, null) - expected).abs() < 1e-12,
+                "{null}"
+            );
+        }
+    }
+
+    #[test]
+    fn sessions_of_one_cluster_are_drawn_together() {
+        let values = [1.0, 1.1, 0.9, 5.0, 5.1, 4.9, 2.0, 2.1, 1.9];
+        let tasks = ["a", "a", "a", "b", "b", "b", "c", "c", "c"];
+        let ids = ["1", "2", "3", "4", "5", "6", "7", "8", "9"];
+        let with = |labels: [&'static str; 9]| {
+            let rows: Vec<_> = labels
+                .into_iter()
+                .zip(values)
+                .map(|(label, value)| (label, [value, 1.0]))
+                .collect();
+            Bootstrap::default().of_sums(&rows, None, mean)
+        };
+        let (clustered, naive) = (with(tasks), with(ids));
+        assert_eq!((clustered.clusters, naive.clusters), (3, 9));
+        assert_eq!((clustered.n, clustered.value), (9, naive.value));
+        assert!(clustered.se > naive.se, "{clustered:?} {naive:?}");
+        // Three equal clusters: an end of the interval is the mean of one of them, drawn thrice.
+        assert!((clustered.lo.unwrap() - 1.0).abs() < 1e-9, "{clustered:?}");
+        assert!((clustered.hi.unwrap() - 5.0).abs() < 1e-9, "{clustered:?}");
+    }
+
+    #[test]
+    fn what_has_no_interval_says_so() {
+        let none: [(&str, [f64; 2]); 0] = [];
+        let cases = [
+            (
+                "nothing",
+                Bootstrap::default().of_sums(&none, Some(0.0), mean),
+                None,
+            ),
+            (
+                "one cluster",
+                Bootstrap::default().of_sums(
+                    &[("a", [1.0, 1.0]), ("a", [3.0, 1.0])],
+                    Some(0.0),
+                    mean,
+                ),
+                Some(2.0),
+            ),
+        ];
+        for (case, estimate, value) in cases {
+            assert_eq!(estimate.value, value, "{case}");
+            assert_eq!(
+                (estimate.lo, estimate.hi, estimate.p),
+                (None, None, None),
+                "{case}"
+            );
+            assert!(estimate.is_tie(0.0), "{case}");
+        }
+    }
+
+    #[test]
+    fn a_seed_fixes_the_result_and_another_changes_it() {
+        let rows = [
+            ("a", [1.0, 1.0]),
+            ("b", [2.0, 1.0]),
+            ("c", [4.5, 1.0]),
+            ("d", [2.7, 1.0]),
+        ];
+        let with = |seed| {
+            let settings = Bootstrap {
+                seed,
+                draws: 200,
+                ..Bootstrap::default()
+            };
+            settings.of_sums(&rows, Some(2.0), mean)
+        };
+        assert_eq!(with(1), with(1));
+        assert_ne!(with(1).se, with(2).se);
+    }
+}
