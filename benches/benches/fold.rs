@@ -4,7 +4,7 @@
 //! so what is left is finding the fold, asking for the summary, planning, checking and committing.
 
 use criterion::{BatchSize, BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
-use foldback_benches::driving::{LIMITS, at, counted, preset, with_fixed_summary};
+use foldback_benches::driving::{Caches, LIMITS, at, counted, preset, with_fixed_summary};
 use foldback_benches::shape;
 use foldback_core::moment::Moment;
 use std::sync::Arc;
@@ -49,6 +49,36 @@ fn plan_and_commit(c: &mut Criterion) {
     group.finish();
 }
 
+/// The same from cold caches at two sizes a factor of ten apart: after a model's answer of seconds
+/// little of a session is in any cache, and a small one that always is would make growth look steep.
+fn growth(c: &mut Criterion) {
+    let mut group = c.benchmark_group("plan-and-commit-cold");
+    let mut caches = Caches::new();
+    for (name, of, moment) in &FOLDS[..2] {
+        let strategy = Arc::new(preset(of));
+        for turns in [500, 5_000] {
+            let messages = shape::messages(turns);
+            let conversation = counted(&strategy, LIMITS, &messages);
+            group.sample_size(30);
+            group.bench_function(BenchmarkId::new(*name, messages.len()), |b| {
+                b.iter_batched(
+                    || {
+                        let copy = conversation.clone();
+                        caches.fill_with_something_else();
+                        copy
+                    },
+                    |mut conversation| {
+                        let reports = at(&mut conversation, *moment);
+                        (conversation, reports)
+                    },
+                    BatchSize::PerIteration,
+                );
+            });
+        }
+    }
+    group.finish();
+}
+
 /// A thousand messages through the tiers, with the summaries that the preset asks for, nothing
 /// remembered from a fold before.
 fn tiered(c: &mut Criterion) {
@@ -73,5 +103,5 @@ fn tiered(c: &mut Criterion) {
     group.finish();
 }
 
-criterion_group!(benches, plan_and_commit, tiered);
+criterion_group!(benches, plan_and_commit, growth, tiered);
 criterion_main!(benches);

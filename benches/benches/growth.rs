@@ -22,8 +22,10 @@ const ROOMY: Limits = Limits {
     output: 32_000,
 };
 
-/// A session of `length` messages, and a chunk of messages that come next.
-fn sessions() -> Vec<(Vec<Arc<Message>>, Vec<Arc<Message>>)> {
+type Messages = Vec<Arc<Message>>;
+
+/// For each length, a session of so many messages, and the chunk of messages that comes next.
+fn sessions() -> Vec<(Messages, Messages)> {
     let turns = (LENGTHS[2] + CHUNK) / 22 * 10 + 20;
     let all = shape::messages(turns);
     LENGTHS

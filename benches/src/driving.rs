@@ -9,6 +9,7 @@ use foldback_core::services::Services;
 use foldback_core::stage::{Summarizer, Summary, SummaryError, SummaryRequest};
 use foldback_core::strategy::Strategy;
 use foldback_core::{Frame, Limits};
+use std::hint::black_box;
 use std::pin::pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
@@ -87,6 +88,26 @@ pub fn at(conversation: &mut Conversation, moment: Moment) -> Vec<Report> {
     {
         Poll::Ready(reports) => reports,
         Poll::Pending => panic!("a stage waits for something at {moment}"),
+    }
+}
+
+/// Memory enough to push everything else out of the processor's caches.
+#[derive(Debug)]
+pub struct Caches(Vec<u64>);
+
+impl Caches {
+    /// 64 MiB.
+    #[expect(clippy::new_without_default, reason = "a default should be cheap")]
+    pub fn new() -> Self {
+        Self(vec![0; 8 << 20])
+    }
+
+    /// Touches every line of it.
+    pub fn fill_with_something_else(&mut self) {
+        for word in self.0.iter_mut().step_by(8) {
+            *word = word.wrapping_add(1);
+        }
+        black_box(&self.0);
     }
 }
 
