@@ -2,7 +2,7 @@
 //! per session and shared by all replays of it.
 
 use super::edits::{preconditions, without_gutter};
-use crate::identifiers::{Class, Identifier, components, identifiers, same_path, suffixes};
+use crate::identifiers::{Class, Identifier, components, identifiers, suffixes};
 use foldback_core::log::{Message, Part, PartKind, Role};
 use foldback_formats::Session;
 use serde_json::Value;
@@ -149,7 +149,7 @@ impl Index {
         });
         if id.class == Class::Path {
             for suffix in suffixes(id.text).skip(1) {
-                if components(suffix) >= 2 && same_path(id.text, suffix) {
+                if components(suffix) >= 2 {
                     self.shorter
                         .entry(Arc::from(suffix))
                         .or_default()

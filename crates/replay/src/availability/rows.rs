@@ -31,7 +31,7 @@ pub struct ReferenceRow {
     pub rescued: bool,
     /// Id of the log message that had it last.
     pub last_seen: String,
-    /// Number of the first call whose view did not have it any more; `None` where it is kept.
+    /// Number of the first call since which no view has had it; `None` where it is kept.
     pub left_view_at: Option<usize>,
 }
 

@@ -264,6 +264,49 @@ fn rows_say_where_it_was_and_when_it_went() {
 }
 
 #[test]
+fn a_reference_left_at_its_first_absence_and_came_from_a_tool() {
+    let mut messages = opening("max_depth");
+    messages.push(answer("a1", &[("think", "{}")]));
+    messages.push(result("r1", "a1", "max_depth"));
+    messages.push(answer("a2", &[("grep", r#"{"q":"max_depth"}"#)]));
+    messages.push(answer("a3", &[("grep", r#"{"q":"max_depth"}"#)]));
+    // The second result and the call that repeats the name are gone before any request had them:
+    // neither brings the reference back.
+    let clear = Act::Edit("r1", EditKind::Clear, "[cleared]");
+    let acts = [(1, CLEARED), (2, clear), (3, Act::Summarise(6, "Nothing"))];
+    let findings = run(messages, &acts);
+    let left: Vec<_> = findings
+        .references
+        .iter()
+        .map(|row| row.left_view_at)
+        .collect();
+    assert_eq!(left, [Some(1), Some(1)]);
+    let rereads: Vec<_> = findings
+        .rereads
+        .iter()
+        .map(|row| (row.call, &*row.source, row.left_view_at))
+        .collect();
+    assert_eq!(rereads, [(2, "r1", 2)]);
+}
+
+#[test]
+fn paths_are_the_same_by_suffix() {
+    let table = [
+        ("src/b.rs", "/repo/src/b.rs", "1:/repo/src/b.rs kept"),
+        ("/repo/src/b.rs", "src/b.rs", "1:src/b.rs kept"),
+        ("/repo/src/b.rs", "b.rs", "1:b.rs kept"),
+        ("b.rs", "/repo/src/b.rs", ""),
+        ("lib_src/b.rs", "src/b.rs", ""),
+    ];
+    for (seen, asked, expected) in table {
+        let mut messages = opening(seen);
+        let arguments = serde_json::json!({ "path": asked }).to_string();
+        messages.push(answer("a1", &[("read", &arguments)]));
+        assert_eq!(fates(&run(messages, &[])), expected, "{seen} {asked}");
+    }
+}
+
+#[test]
 fn scores_count_rows_by_stratum() {
     let row = |call, distance, obs, kept, rescued| ReferenceRow {
         call,
@@ -372,6 +415,7 @@ fn must_keep() {
             &[
                 ("TodoWrite", r#"{"todos":["x"]}"#),
                 ("write", r#"{"file_path":"src/new.rs","content":""}"#),
+                ("edit", r#"{"file_path":"src/new.rs","old_string":"y"}"#),
                 ("edit", r#"{"file_path":"./src/a.rs","old_string":"z"}"#),
             ],
         ));
