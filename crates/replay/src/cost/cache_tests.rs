@@ -174,6 +174,41 @@ fn a_firing_pays_back_after_its_break_even() {
     assert!((cold.net_usd - 3000.0 * 1.25e-6).abs() < 1e-12, "{cold:?}");
 }
 
+#[test]
+fn a_summary_weighs_on_its_firing_and_reads_only_what_still_lives() {
+    let terms = Terms {
+        rules: WARM,
+        rates: RATES,
+    };
+    let firing = |call, summary_usd| Firing {
+        call,
+        reclaimed: 2000,
+        summary_usd,
+    };
+    let requests = log(&[(0, &[1, 2, 3]), (1, &[1]), (2, &[1]), (3, &[1])]);
+    // Two firings before one request are one stretch; the next firing ends it.
+    let rows = ledger(
+        &requests,
+        &terms,
+        &[firing(1, 0.0), firing(1, 0.001), firing(3, 0.0)],
+    );
+    let calls: Vec<_> = rows.iter().map(|row| row.calls).collect();
+    assert_eq!(calls, [2, 2, 1]);
+    assert!((rows[0].net_usd - rows[1].net_usd - 0.001).abs() < 1e-12);
+    assert!((rows[1].break_even.unwrap() - 5.0).abs() < 1e-9, "{rows:?}");
+    let summary = SummaryCall {
+        call: 1,
+        input_tokens: 3000,
+        output_tokens: 0,
+        shares_prefix: true,
+    };
+    for (pause, price) in [(1, 0.1), (999, 1.0)] {
+        let bill = cost(&log(&[(0, &[1, 2, 3]), (pause, &[1])]), &terms, &[summary]);
+        let expected = 3000.0 * price * 1e-6;
+        assert!((bill.summaries[0] - expected).abs() < 1e-12, "{pause}");
+    }
+}
+
 /// Recorded cache reads against the simulator, on the stretches that the recorder did not compact.
 /// Requests are put together from recorded sizes, so that no tokenizer stands between. Clients ask
 /// for five minutes or for an hour and do not all write down which, so the sessions are held against
