@@ -265,3 +265,39 @@ fn the_examples_tell_the_presets_apart() {
         assert!(rows.insert(row), "{name} has the row of another preset");
     }
 }
+
+/// What no compaction keeps and costs is known: the metrics must find it.
+#[test]
+fn no_compaction_forgets_nothing_and_costs_what_it_costs() {
+    let path = root().join("examples/sessions");
+    let path = path.to_str().expect("UTF-8");
+    let ran = foldback(&[
+        "compare",
+        path,
+        "--preset",
+        "none,tunacode-local",
+        "--json",
+        "-",
+    ]);
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    let report: Value = serde_json::from_str(&ran.stdout).expect("JSON");
+    let value = |preset: usize, metric: &str| {
+        report["presets"][preset]["metrics"][metric]["value"].as_f64()
+    };
+    for metric in [
+        "frr",
+        "frr_obs",
+        "frr_far",
+        "epr",
+        "cost_ratio",
+        "cost_ratio_geo",
+    ] {
+        assert_eq!(value(0, metric), Some(1.0), "none, {metric}");
+        let other = value(1, metric).expect("a value");
+        assert!(other < 1.0, "tunacode-local, {metric}: {other}");
+    }
+    for metric in ["churn_tokens", "rereads_per_100_calls"] {
+        assert_eq!(value(0, metric), Some(0.0), "none, {metric}");
+        assert!(value(1, metric) > Some(0.0), "tunacode-local, {metric}");
+    }
+}

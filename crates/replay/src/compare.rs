@@ -2,8 +2,13 @@
 
 mod assumptions;
 mod idle;
+mod metrics;
 
-use crate::drive::{ReplayOptions, replay};
+pub use metrics::{Metric, Metrics};
+
+use self::metrics::Baseline;
+use crate::availability::{Availability, Findings, Index};
+use crate::drive::{ReplayOptions, replay_with};
 use crate::measure::{CallRow, SessionMetrics};
 use crate::models::ModelTable;
 use foldback_core::counters::Counters;
@@ -217,6 +222,8 @@ pub struct PresetLine {
     pub estimator: String,
     /// Guards of the engine that the preset turns off.
     pub guards_off: Vec<&'static str>,
+    /// What it costs and what it forgets, with intervals.
+    pub metrics: Metrics,
     /// Sessions in which it did nothing.
     pub idle: Vec<Idle>,
 }
@@ -234,6 +241,8 @@ pub struct SessionResult {
     pub metrics: SessionMetrics,
     /// Rows.
     pub rows: Vec<CallRow>,
+    /// What was kept of what later calls needed.
+    pub findings: Findings,
     /// Why it did nothing, where it did nothing.
     pub idle: Option<(String, Option<u64>)>,
 }
@@ -262,10 +271,16 @@ pub fn compare(
     let jobs: Vec<(usize, usize)> = (0..corpus.sessions.len())
         .flat_map(|session| (0..presets.len()).map(move |preset| (session, preset)))
         .collect();
-    let baseline: Vec<u64> = corpus
+    let baseline: Vec<Baseline> = corpus
         .sessions
         .par_iter()
-        .map(|loaded| uncompacted_input(&loaded.session, setup))
+        .map(|loaded| uncompacted(&loaded.session, setup))
+        .collect();
+    // What later calls refer to does not depend on the preset; it is looked up once a session.
+    let indexes: Vec<Arc<Index>> = corpus
+        .sessions
+        .par_iter()
+        .map(|loaded| Arc::new(Index::of(&loaded.session)))
         .collect();
     let results: Vec<SessionResult> = jobs
         .par_iter()
@@ -273,7 +288,10 @@ pub fn compare(
             let loaded = &corpus.sessions[session].session;
             let strategy = &presets[preset].strategy;
             let options = setup.options(loaded, strategy);
-            let replayed = replay(loaded, strategy, &options);
+            let mut probe =
+                Availability::new(Arc::clone(&indexes[session]), Arc::clone(&setup.measure));
+            let replayed = replay_with(loaded, strategy, &options, &mut [&mut probe]);
+            let findings = probe.finish(&replayed.conversation);
             progress();
             let idle = (replayed.metrics.compactions == 0)
                 .then(|| idle::why_idle(&replayed, strategy, &options));
@@ -283,10 +301,12 @@ pub fn compare(
                 limits: options.limits,
                 metrics: replayed.metrics,
                 rows: replayed.rows,
+                findings,
                 idle,
             }
         })
         .collect();
+    let starts = metrics::exam_starts(&results, corpus.sessions.len());
     let lines = presets
         .iter()
         .enumerate()
@@ -295,7 +315,7 @@ pub fn compare(
                 .iter()
                 .filter(|result| result.preset == index)
                 .collect();
-            preset_line(&preset.strategy, &own, &baseline, corpus)
+            preset_line(&preset.strategy, &own, &baseline, &starts, corpus)
         })
         .collect();
     Comparison {
@@ -306,22 +326,22 @@ pub fn compare(
     }
 }
 
-/// Input of the session without any compaction: the sum over its calls of frame and log.
-fn uncompacted_input(session: &Session, setup: &Setup) -> u64 {
+/// The session without any compaction: at each call, frame and log are sent.
+fn uncompacted(session: &Session, setup: &Setup) -> Baseline {
     let measure = &setup.measure;
     let frame = crate::drive::frame_for(session, &**measure);
     let mut view = frame.tokens(|text| measure.text(text));
-    let mut total = 0;
+    let mut baseline = Baseline::default();
     for message in session.log() {
         if message.is_answer() {
-            total += view;
+            baseline.call(view);
         }
         view += message
             .counts
             .get_or_count(measure.id(), || measure.count(message))
             .total();
     }
-    total
+    baseline
 }
 
 fn summary(corpus: &Corpus) -> CorpusSummary {
@@ -360,7 +380,8 @@ fn ratio(part: u64, whole: u64) -> f64 {
 fn preset_line(
     strategy: &Strategy,
     own: &[&SessionResult],
-    baseline: &[u64],
+    baseline: &[Baseline],
+    starts: &[Option<usize>],
     corpus: &Corpus,
 ) -> PresetLine {
     let sum =
@@ -375,7 +396,10 @@ fn preset_line(
         .filter(|result| result.metrics.compactions > 0)
         .collect();
     let base = |results: &[&SessionResult]| -> u64 {
-        results.iter().map(|result| baseline[result.session]).sum()
+        results
+            .iter()
+            .map(|result| baseline[result.session].input)
+            .sum()
     };
     let triggered_only: Vec<&SessionResult> = triggered.iter().map(|result| **result).collect();
     let triggered_input: u64 = triggered_only
@@ -433,6 +457,7 @@ fn preset_line(
         churn_tokens: sum(|metrics| metrics.churn_tokens),
         estimator: strategy.estimator().id().to_string(),
         guards_off: strategy.guards.off(),
+        metrics: metrics::metrics(own, baseline, starts, corpus),
         idle: own
             .iter()
             .filter_map(|result| {

@@ -5,7 +5,7 @@ use crate::error::Error;
 use crate::{input, output, strategies};
 use foldback_core::Limits;
 use foldback_replay::Preset;
-use foldback_report::{json, table};
+use foldback_report::{html, json, table};
 use indicatif::{ProgressBar, ProgressStyle};
 use std::io::IsTerminal as _;
 use std::path::Path;
@@ -62,9 +62,15 @@ pub(crate) fn run(args: &Compare) -> Result<(), Error> {
     if let Some(path) = &args.json {
         output::write(Some(path), &json::comparison(&comparison)?)?;
     }
+    if let Some(path) = &args.html {
+        output::write(Some(path), &html::comparison(&comparison))?;
+    }
     // A document on standard output stands alone, so that it can be piped.
     let to_stdout = |path: &Option<std::path::PathBuf>| path.as_deref() == Some(Path::new("-"));
-    if to_stdout(&args.json) || to_stdout(&args.rows) {
+    if [&args.json, &args.html, &args.rows]
+        .into_iter()
+        .any(to_stdout)
+    {
         return Ok(());
     }
     let layout = table::Layout {

@@ -44,6 +44,7 @@ fn preset(name: &str, kind: Kind, input_ratio: f64, cache_hit_rate: f64) -> Pres
         churn_tokens: 0,
         estimator: "chars".to_owned(),
         guards_off: Vec::new(),
+        metrics: foldback_replay::compare::Metrics::default(),
         idle: Vec::new(),
     }
 }
@@ -102,6 +103,7 @@ fn result(session: usize, preset: usize, sizes: &[u64]) -> SessionResult {
             final_tokens: 0,
         },
         rows,
+        findings: foldback_replay::availability::Findings::default(),
         idle: None,
     }
 }
