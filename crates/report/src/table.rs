@@ -145,11 +145,11 @@ fn align(table: &mut Table, layout: Layout) {
     }
 }
 
-/// A value with its interval, in percent: `70 (52–91)`.
+/// A value with its interval, in percent: `70% (52–91)`; without one that is narrower than a percent.
 fn interval(metric: &Metric) -> String {
     let whole = |value: f64| format!("{:.0}", value * 100.0);
     match (metric.value, metric.lo, metric.hi) {
-        (Some(value), Some(lo), Some(hi)) => {
+        (Some(value), Some(lo), Some(hi)) if whole(lo) != whole(hi) => {
             format!("{}% ({}–{})", whole(value), whole(lo), whole(hi))
         }
         (Some(value), ..) => format!("{}%", whole(value)),
