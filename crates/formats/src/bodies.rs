@@ -3,7 +3,7 @@
 //! One body `{messages, …}`, a bare list of messages, a list of bodies, or one body or list a line.
 
 use crate::session::{Shape, Source};
-use crate::{ReadError, Session, raw, value};
+use crate::{ReadError, Session, cluster, raw, value};
 use foldback_core::log::PartKind;
 use foldback_core::{Part, SegmentKind};
 use serde_json::{Value, json};
@@ -41,6 +41,10 @@ impl Body<'_> {
             .unwrap_or_else(|| value::content_id(self.text));
         let mut session = Session::new(id, format, source);
         session.model = value::string(&self.root, "model");
+        // Training sets keep the task beside the messages.
+        session.cluster = ["instance_id", "task_id"]
+            .iter()
+            .find_map(|key| cluster::task(None, value::text(&self.root, key)?));
         let tools = self
             .root
             .get("tools")

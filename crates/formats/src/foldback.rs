@@ -45,6 +45,8 @@ struct Header<'a> {
     format: Cow<'a, str>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     model: Option<Cow<'a, str>>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    cluster: Option<Cow<'a, str>>,
     #[serde(default)]
     limits: Limits,
     #[serde(default)]

@@ -15,6 +15,7 @@ mod atif;
 mod bodies;
 mod chat;
 mod claude_code;
+mod cluster;
 mod codex;
 mod copilot_cli;
 mod detect;

@@ -21,6 +21,9 @@ pub struct Session {
     pub format: FormatId,
     /// The model of most calls, where recorded.
     pub model: Option<String>,
+    /// What the session shares with others of its kind: the repository or folder that the agent worked
+    /// in, or the task of the benchmark, where recorded. Statistics resample sessions by it.
+    pub cluster: Option<String>,
     /// Limits that the recording itself states.
     pub limits: Limits,
     /// Leading system prompt, tool definitions and whatever else was sent around the history.
@@ -125,6 +128,7 @@ impl Session {
             id: id.into(),
             format,
             model: None,
+            cluster: None,
             limits: Limits::default(),
             frame: Frame::default(),
             messages: Vec::new(),

@@ -8,7 +8,7 @@ use crate::raw::peek;
 use crate::session::{Recorded, Shape, Source};
 use crate::table::Format;
 use crate::time::parse_rfc3339;
-use crate::{ReadError, Session, answers, chat, pairing, raw, value};
+use crate::{ReadError, Session, answers, chat, cluster, pairing, raw, value};
 use foldback_core::SegmentKind;
 use foldback_core::log::{Answer, Message, Part, PartKind, ResultStatus, Role, ToolResult, Usage};
 use serde_json::Value;
@@ -66,7 +66,12 @@ fn read(text: &str) -> Result<Vec<Session>, ReadError> {
             records: raw::elements(text, messages).map_err(fail)?,
         };
         let id = ids.unique(&id_of(episode, index));
-        let mut reader = Reader::new(Session::new(id, FORMAT.id, source), &root);
+        let mut session = Session::new(id, FORMAT.id, source);
+        let domain = root.pointer("/info/environment_info/domain_name");
+        session.cluster = episode
+            .get("task_id")
+            .and_then(|task| cluster::task(domain.and_then(Value::as_str), &value::shown(task)));
+        let mut reader = Reader::new(session, &root);
         for (record, message) in (0u32..).zip(stored) {
             reader.message(record, message);
         }

@@ -54,6 +54,7 @@ fn round_trip(original: &Session) -> Session {
         (&again.model, again.limits),
         (&original.model, original.limits)
     );
+    assert_eq!(again.cluster, original.cluster);
     assert_eq!(again.frame, original.frame);
     assert_eq!(again.recorded, original.recorded);
     assert_eq!(again.boundaries, original.boundaries);

@@ -6,6 +6,7 @@ use super::attachment::{self, Attachment};
 use super::block;
 use super::line::{self, Line};
 use super::thread::{self, Thread};
+use crate::cluster;
 use crate::ids::Calls;
 use crate::session::Recorded;
 use crate::{ReadError, Session, answers, jsonl, pairing};
@@ -30,6 +31,10 @@ pub(super) fn read(text: &str) -> Result<Vec<Session>, ReadError> {
         .rev()
         .find_map(|line| line.is_talk().then(|| line.session_id.clone()).flatten())
         .unwrap_or_else(|| "claude-code".to_owned());
+    // The first folder: a session that changes into others is still about the one it began in.
+    let cluster = lines
+        .iter()
+        .find_map(|line| cluster::folder(line.cwd.as_deref()?));
     let mut sessions: Vec<Session> = thread::split(&lines)
         .into_iter()
         .map(|thread| {
@@ -37,7 +42,9 @@ pub(super) fn read(text: &str) -> Result<Vec<Session>, ReadError> {
                 None => id.clone(),
                 Some(key) => format!("{id}/{key}"),
             };
-            Import::new(Session::new(id, super::ID, source.clone()), &lines, &thread).run()
+            let mut session = Session::new(id, super::ID, source.clone());
+            session.cluster.clone_from(&cluster);
+            Import::new(session, &lines, &thread).run()
         })
         .filter(|session| !session.messages.is_empty())
         .collect();

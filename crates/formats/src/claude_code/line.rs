@@ -58,6 +58,7 @@ pub(super) struct Line {
     pub parent_uuid: Option<String>,
     pub logical_parent_uuid: Option<String>,
     pub session_id: Option<String>,
+    pub cwd: Option<String>,
     pub timestamp: Option<String>,
     pub is_sidechain: Option<bool>,
     pub agent_id: Option<String>,

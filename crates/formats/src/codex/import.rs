@@ -3,6 +3,7 @@
 mod event;
 
 use super::item::{self, Item};
+use crate::cluster;
 use crate::ids::{Calls, Ids};
 use crate::session::{Boundary, Recorded, Source};
 use crate::{ReadError, Session, answers, jsonl, pairing, raw};
@@ -153,6 +154,10 @@ impl Import {
         if let Some(id) = meta["id"].as_str() {
             self.session.id = id.to_owned();
         }
+        self.session.cluster = meta["git"]["repository_url"]
+            .as_str()
+            .and_then(cluster::repository)
+            .or_else(|| cluster::folder(meta["cwd"].as_str()?));
         self.provider = meta["model_provider"].as_str().map(str::to_owned);
         let base = &meta["base_instructions"];
         let text = base["text"]

@@ -1,5 +1,6 @@
 //! The events of a file as messages.
 
+use crate::cluster;
 use crate::ids::{Calls, Ids};
 use crate::session::{Boundary, Recorded, Source, Warning};
 use crate::{ReadError, Session, answers, jsonl, pairing, raw, time, value};
@@ -65,6 +66,9 @@ pub(super) fn read(text: &str) -> Result<Vec<Session>, ReadError> {
         .iter()
         .find_map(|event| value::string(&event.value["data"], "sessionId"))
         .unwrap_or_else(|| super::ID.to_owned());
+    let cluster = main
+        .iter()
+        .find_map(|event| cluster_of(event.data().get("context")?));
     let mut sessions: Vec<Session> = threads
         .iter()
         .map(|(key, events)| {
@@ -72,7 +76,9 @@ pub(super) fn read(text: &str) -> Result<Vec<Session>, ReadError> {
                 None => id.clone(),
                 Some(key) => format!("{id}/{key}"),
             };
-            Import::new(id, source.clone()).run(events)
+            let mut import = Import::new(id, source.clone());
+            import.session.cluster.clone_from(&cluster);
+            import.run(events)
         })
         .filter(|session| !session.messages.is_empty())
         .collect();
@@ -80,6 +86,17 @@ pub(super) fn read(text: &str) -> Result<Vec<Session>, ReadError> {
     warnings.append(&mut first.warnings);
     first.warnings = warnings;
     Ok(sessions)
+}
+
+/// The repository, else the folder, that the client was started in.
+fn cluster_of(context: &Value) -> Option<String> {
+    let host = value::text(context, "repositoryHost").unwrap_or("github.com");
+    match value::text(context, "repository").filter(|name| !name.is_empty()) {
+        Some(name) => cluster::repository(&format!("https://{host}/{name}")),
+        None => cluster::folder(
+            value::text(context, "gitRoot").or_else(|| value::text(context, "cwd"))?,
+        ),
+    }
 }
 
 struct Event {

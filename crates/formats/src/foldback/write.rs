@@ -18,6 +18,7 @@ pub(super) fn write(view: &View<'_>) -> Result<Outcome, WriteError> {
         id: Cow::Borrowed(&session.id),
         format: Cow::Borrowed(session.format),
         model: session.model.as_deref().map(Cow::Borrowed),
+        cluster: session.cluster.as_deref().map(Cow::Borrowed),
         limits: session.limits,
         frame: Cow::Borrowed(view.frame),
         recorded: session.recorded,

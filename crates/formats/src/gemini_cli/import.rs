@@ -19,6 +19,7 @@ pub(super) fn read(text: &str) -> Result<Vec<Session>, ReadError> {
     let Recording {
         source,
         id,
+        project,
         messages,
         replaced,
         warnings,
@@ -33,6 +34,7 @@ pub(super) fn read(text: &str) -> Result<Vec<Session>, ReadError> {
         running: false,
     };
     import.session.warnings = warnings;
+    import.session.cluster = project.filter(|hash| !hash.is_empty());
     let mut calls = 0;
     for (index, stored) in messages.iter().enumerate() {
         if replaced.contains(&index) {

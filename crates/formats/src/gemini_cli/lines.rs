@@ -25,6 +25,8 @@ impl Stored {
 pub(super) struct Recording {
     pub source: Source,
     pub id: Option<String>,
+    /// Hash of the folder that the client was started in.
+    pub project: Option<String>,
     /// In order of first appearance.
     pub messages: Vec<Stored>,
     /// Numbers of messages in front of which the history was replaced.
@@ -49,6 +51,7 @@ pub(super) fn recording(text: &str) -> Result<Recording, ReadError> {
                     records,
                 },
                 id: value::string(&root, "sessionId"),
+                project: value::string(&root, "projectHash"),
                 messages: Vec::new(),
                 replaced: Vec::new(),
                 warnings: Vec::new(),
@@ -75,6 +78,7 @@ fn lines(text: &str) -> Recording {
     let mut recording = Recording {
         source: source.clone(),
         id: None,
+        project: None,
         messages: Vec::new(),
         replaced: Vec::new(),
         warnings: Vec::new(),
@@ -119,6 +123,9 @@ impl Recording {
     fn name(&mut self, meta: &Value) {
         if let Some(id) = value::string(meta, "sessionId") {
             self.id.get_or_insert(id);
+        }
+        if let Some(project) = value::string(meta, "projectHash") {
+            self.project.get_or_insert(project);
         }
     }
 

@@ -1,7 +1,7 @@
 //! The `.eval` archive: a ZIP file with one JSON member for every sample (`samples/<id>_epoch_<n>.json`) and
 //! the rest of the log beside them. Members are deflated, or compressed with Zstandard in newer versions.
 
-use super::read::{name_apart, sample};
+use super::read::{Log, name_apart, sample};
 use crate::table::Attempt;
 use crate::{ReadError, Session, raw, value};
 use serde_json::Value;
@@ -25,29 +25,29 @@ pub(super) fn read(bytes: &[u8]) -> Attempt {
     let header = ["header.json", "_journal/start.json"]
         .into_iter()
         .find(|known| names.iter().any(|name| name == known))?;
-    let model = member(&mut archive, header)
+    let log = member(&mut archive, header)
         .ok()
         .and_then(|text| raw::parse(&text).ok())
-        .and_then(|header| Some(header.pointer("/eval/model")?.as_str()?.to_owned()));
+        .map_or_else(Log::default, |header| Log::new(&header));
     let mut samples: Vec<&String> = names
         .iter()
         .filter(|name| name.starts_with("samples/") && name.ends_with(".json"))
         .collect();
     samples.sort();
-    Some(sessions(&mut archive, &samples, model.as_deref()))
+    Some(sessions(&mut archive, &samples, &log))
 }
 
 fn sessions(
     archive: &mut ZipArchive<Cursor<&[u8]>>,
     samples: &[&String],
-    model: Option<&str>,
+    log: &Log,
 ) -> Result<Vec<Session>, ReadError> {
     let mut sessions = Vec::with_capacity(samples.len());
     let mut failed = Vec::new();
     for name in samples {
         let found = member(archive, name).and_then(|text| {
             let root: Value = value::document(&text)?;
-            sample(&text, &root, model)
+            sample(&text, &root, log)
         });
         match found {
             Ok(session) => sessions.push(session),

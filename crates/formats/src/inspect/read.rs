@@ -4,7 +4,7 @@ use super::FORMAT;
 use super::events::{self, Events};
 use crate::ids::{Calls, Ids};
 use crate::session::{Boundary, Recorded, Shape, Source};
-use crate::{ReadError, Session, answers, pairing, raw, value};
+use crate::{ReadError, Session, answers, cluster, pairing, raw, value};
 use foldback_core::SegmentKind;
 use foldback_core::log::{
     Answer, EntryKind, Media, Message, Origin, Part, PartKind, ResultStatus, Role, ToolResult,
@@ -19,7 +19,7 @@ const ATTACHMENT: &str = "attachment://";
 pub(super) fn read(text: &str) -> Result<Vec<Session>, ReadError> {
     let root = value::document(text)?;
     if root.get("messages").is_some_and(Value::is_array) {
-        return Ok(vec![sample(text, &root, None)?]);
+        return Ok(vec![sample(text, &root, &Log::default())?]);
     }
     let Some(samples) = root.get("samples").and_then(Value::as_array) else {
         return Err(value::malformed(
@@ -27,13 +27,13 @@ pub(super) fn read(text: &str) -> Result<Vec<Session>, ReadError> {
             "a log has its samples here; those of a failed or running evaluation may have none",
         ));
     };
-    let model = root.pointer("/eval/model").and_then(Value::as_str);
+    let log = Log::new(&root);
     let ranges = raw::elements(text, "/samples")
         .map_err(|error| value::malformed("/samples", error.to_string()))?;
     let mut sessions = Vec::with_capacity(samples.len());
     let mut damaged = Vec::new();
     for (index, (range, found)) in ranges.into_iter().zip(samples).enumerate() {
-        match sample(&text[range], found, model) {
+        match sample(&text[range], found, &log) {
             Ok(session) => sessions.push(session),
             Err(error) => damaged.push((format!("/samples/{index}"), error.to_string())),
         }
@@ -56,8 +56,26 @@ pub(super) fn name_apart(sessions: &mut [Session]) {
     }
 }
 
+/// What a log says about all of its samples.
+#[derive(Default)]
+pub(super) struct Log {
+    model: Option<String>,
+    task: Option<String>,
+}
+
+impl Log {
+    /// From the object that holds `eval`: the log itself, or the header of an archive.
+    pub(super) fn new(root: &Value) -> Self {
+        let text = |pointer: &str| Some(root.pointer(pointer)?.as_str()?.to_owned());
+        Self {
+            model: text("/eval/model"),
+            task: text("/eval/task"),
+        }
+    }
+}
+
 /// Reads a sample.
-pub(super) fn sample(text: &str, root: &Value, model: Option<&str>) -> Result<Session, ReadError> {
+pub(super) fn sample(text: &str, root: &Value, log: &Log) -> Result<Session, ReadError> {
     let Some(stored) = root.get("messages").and_then(Value::as_array) else {
         return Err(value::malformed("/messages", "not a list of messages"));
     };
@@ -78,6 +96,7 @@ pub(super) fn sample(text: &str, root: &Value, model: Option<&str>) -> Result<Se
         events: events::events(root),
         attachments: root.get("attachments").unwrap_or(&Value::Null),
     };
+    reader.session.cluster = cluster::task(log.task.as_deref(), &part("id"));
     if let Some(tools) = tools(root) {
         let frame = &mut reader.session.frame;
         frame.push_text(SegmentKind::Tools, tools.to_string());
@@ -86,7 +105,7 @@ pub(super) fn sample(text: &str, root: &Value, model: Option<&str>) -> Result<Se
         reader.message(record, raw);
     }
     reader.last_answer(root);
-    let mut session = reader.finish(model);
+    let mut session = reader.finish(log.model.as_deref());
     session.recorded = Some(Recorded {
         messages: stored.len(),
         tool_calls: session.tool_calls(),

@@ -3,7 +3,7 @@
 use super::message;
 use crate::ids::{Calls, Ids};
 use crate::session::{Recorded, Shape, Source};
-use crate::{ReadError, Session, answers, chat, jsonl, pairing, raw, value};
+use crate::{ReadError, Session, answers, chat, cluster, jsonl, pairing, raw, value};
 use foldback_core::SegmentKind;
 use foldback_core::log::{Message, Part, PartKind, Role, ToolResult};
 use serde_json::Value;
@@ -36,6 +36,8 @@ pub(super) fn read(text: &str) -> Result<Vec<Session>, ReadError> {
         open: None,
         has_task: false,
     };
+    import.session.cluster =
+        value::text(&document, "instance_id").and_then(|instance| cluster::task(None, instance));
     for (record, message) in (0u32..).zip(stored) {
         import.message(message, record);
     }

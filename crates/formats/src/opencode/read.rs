@@ -2,6 +2,7 @@
 
 use super::parts::{self, Step, steps, usage};
 use super::{CONTINUE_TEXT, FORMAT, MARKER_TEXT, SUBTASK_TEXT};
+use crate::cluster;
 use crate::ids::{Calls, Ids};
 use crate::session::{Boundary, Cleared, Shape, Source};
 use crate::{ReadError, Session, pairing, raw, value};
@@ -36,6 +37,11 @@ pub(super) fn read(text: &str) -> Result<Vec<Session>, ReadError> {
         summarised: None,
         last_prompt: String::new(),
     };
+    // Git worktrees of one project lie in different folders; outside of git the project is `global`.
+    reader.session.cluster = value::text(info, "projectID")
+        .filter(|project| *project != "global")
+        .map(str::to_owned)
+        .or_else(|| cluster::folder(value::text(info, "directory")?));
     for (index, message) in messages.iter().enumerate() {
         reader.record(index as u32, message);
     }

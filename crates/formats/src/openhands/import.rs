@@ -3,7 +3,7 @@
 use super::stream::{self, Event, Stream};
 use crate::ids::{Calls, Ids};
 use crate::session::{Boundary, Recorded};
-use crate::{ReadError, Session, answers, chat, pairing, time, value};
+use crate::{ReadError, Session, answers, chat, cluster, pairing, time, value};
 use foldback_core::SegmentKind;
 use foldback_core::log::{
     Answer, EntryKind, Marker, Message, Origin, Part, PartKind, ResultStatus, Role, ToolResult,
@@ -48,6 +48,8 @@ fn session(stream: Stream) -> Session {
         running: false,
         unknown: BTreeMap::new(),
     };
+    import.session.cluster =
+        value::text(meta, "instance_id").and_then(|instance| cluster::task(None, instance));
     import.session.warnings = stream.warnings;
     import.note_usages(&meta["metrics"]);
     let mut seen: HashSet<String> = HashSet::new();

@@ -1,6 +1,7 @@
 //! The entries of a conversation as messages.
 
 use super::line::{self, Entry};
+use crate::cluster;
 use crate::ids::{Calls, Ids};
 use crate::session::{Boundary, Recorded};
 use crate::{ReadError, Session, answers, jsonl, pairing, time, value};
@@ -33,6 +34,7 @@ pub(super) fn read(text: &str) -> Result<Vec<Session>, ReadError> {
     let header = entries.iter().find(|entry| entry.is_header());
     let id = header.and_then(Entry::id).unwrap_or(super::ID).to_owned();
     let mut session = Session::new(id, super::ID, source);
+    session.cluster = header.and_then(|header| cluster::folder(value::text(&header.value, "cwd")?));
     session.warnings = warnings;
     let mut import = Import {
         session,

@@ -38,6 +38,8 @@ pub(super) fn read(text: &str) -> Result<Vec<Session>, ReadError> {
         instructions: None,
         list,
     };
+    // tunacode: the project is a hash of the folder.
+    reader.session.cluster = value::string(&root, "project_id").filter(|id| !id.is_empty());
     for (record, message) in messages.iter().enumerate() {
         reader.record(record as u32, message);
     }

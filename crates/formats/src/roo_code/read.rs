@@ -3,7 +3,7 @@
 use super::tags;
 use crate::ids::Ids;
 use crate::session::{Boundary, Recorded, Shape, Source};
-use crate::{ReadError, Session, answers, pairing, raw, value};
+use crate::{ReadError, Session, answers, cluster, pairing, raw, value};
 use foldback_core::log::{
     Answer, EntryKind, Media, Message, Origin, Part, PartKind, ResultStatus, Role, ToolResult,
 };
@@ -360,6 +360,10 @@ impl Reader {
     fn finish(mut self, stored: usize) -> Session {
         answers::infer_finish(&mut self.messages);
         let mut session = self.session;
+        session.cluster = self
+            .messages
+            .iter()
+            .find_map(|message| folder(&message.said()));
         session.messages = self.messages.into_iter().map(Arc::new).collect();
         session.recorded = Some(Recorded {
             messages: stored,
@@ -368,6 +372,19 @@ impl Reader {
         pairing::join(&mut session);
         session
     }
+}
+
+/// The folder that the environment details name; Cline and older versions call it the working directory.
+fn folder(said: &str) -> Option<String> {
+    [
+        "# Current Workspace Directory (",
+        "# Current Working Directory (",
+    ]
+    .iter()
+    .find_map(|heading| {
+        let (_, rest) = said.split_once(heading)?;
+        cluster::folder(rest.split_once(") Files")?.0)
+    })
 }
 
 /// The blocks of a content with their pointers; a plain text is one block.

@@ -3,7 +3,7 @@
 use super::history;
 use crate::ids::{Calls, Ids};
 use crate::session::{Recorded, Shape, Source};
-use crate::{ReadError, Session, answers, chat, jsonl, pairing, raw, value};
+use crate::{ReadError, Session, answers, chat, cluster, jsonl, pairing, raw, value};
 use foldback_core::SegmentKind;
 use foldback_core::log::{Answer, Message, Part, PartKind, Role, ToolResult};
 use serde_json::Value;
@@ -35,6 +35,7 @@ pub(super) fn read(text: &str) -> Result<Vec<Session>, ReadError> {
         open: None,
         has_task: false,
     };
+    import.session.cluster = cluster_of(&document, &config);
     if from_history {
         let entries = document["history"].as_array().into_iter().flatten();
         for (record, entry) in (0u32..).zip(entries) {
@@ -73,6 +74,21 @@ fn config(document: &Value) -> Value {
         Value::String(text) => serde_json::from_str(text).unwrap_or(Value::Null),
         other => other.clone(),
     }
+}
+
+/// The task: the environment is called after it, except for the names that every container has; runs
+/// over a benchmark call the agent after it too.
+fn cluster_of(document: &Value, config: &Value) -> Option<String> {
+    let agent = &config["agent"];
+    [
+        value::text(document, "environment"),
+        value::text(&config["problem_statement"], "id"),
+        value::text(agent, "name"),
+    ]
+    .into_iter()
+    .flatten()
+    .find(|name| !["main", "swe_main"].contains(name))
+    .and_then(|name| cluster::task(None, name))
 }
 
 struct Import {
