@@ -1,14 +1,21 @@
-//! Stages that no strategy owns: [estimators](estimator), generic [policies](policy), the
-//! [extractive summarizer](extractive), and the preset `none`, which never compacts.
+//! Stages that no strategy owns: [estimators](estimator), generic [policies](policy),
+//! [pruners](pruner) and [filters](filter), the [extractive summarizer](extractive). And the presets
+//! that are there to compare with: `none`, which never compacts, `random`, `keep-last-1` and
+//! `drop-oldest`, which any strategy worth its name should beat.
 
 pub mod estimator;
 pub mod extractive;
+pub mod filter;
 pub mod policy;
+pub mod pruner;
+mod usable;
 
 use estimator::{BpeConfig, CalibratedConfig, CharsConfig, Cl100k};
 use extractive::ExtractiveConfig;
+use filter::DropOldestConfig;
 use foldback_core::registry::{PresetDescriptor, Registration, StageDescriptor};
 use policy::WindowFractionConfig;
+use pruner::{EvictConfig, KeepLastConfig};
 
 /// The stages and presets of this crate.
 pub const REGISTRATION: Registration = Registration {
@@ -26,15 +33,41 @@ pub const REGISTRATION: Registration = Registration {
             "window-fraction",
             "Folds when the request takes more than a share of the usable window",
         ),
+        StageDescriptor::pruner::<EvictConfig>(
+            "evict",
+            "Above a trigger, clears tool results in a chosen order down to a target",
+        ),
+        StageDescriptor::pruner::<KeepLastConfig>(
+            "keep-last",
+            "Clears every tool result but the newest ones, one by one or in batches",
+        ),
+        StageDescriptor::filter::<DropOldestConfig>(
+            "drop-oldest",
+            "Leaves out the oldest messages and puts nothing in their place",
+        ),
         StageDescriptor::summarizer::<ExtractiveConfig>(
             "extractive",
             "Copies what was asked, decided, touched, failed and left open; no model",
         ),
     ],
-    presets: &[PresetDescriptor {
-        name: "none",
-        toml: include_str!("../../../configs/none.toml"),
-    }],
+    presets: &[
+        PresetDescriptor {
+            name: "none",
+            toml: include_str!("../../../configs/none.toml"),
+        },
+        PresetDescriptor {
+            name: "random",
+            toml: include_str!("../../../configs/random.toml"),
+        },
+        PresetDescriptor {
+            name: "keep-last-1",
+            toml: include_str!("../../../configs/keep-last-1.toml"),
+        },
+        PresetDescriptor {
+            name: "drop-oldest",
+            toml: include_str!("../../../configs/drop-oldest.toml"),
+        },
+    ],
 };
 
 foldback_core::inventory::submit! { REGISTRATION }

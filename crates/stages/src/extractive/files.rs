@@ -10,9 +10,12 @@ use serde_json::Value;
 
 /// What happened to a file; a later one that is greater replaces an earlier one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Touch {
+pub enum Touch {
+    /// It was read.
     Read,
+    /// It was there and was changed.
     Modified,
+    /// It was written as a whole.
     Created,
 }
 
@@ -31,7 +34,7 @@ impl Touch {
 
 /// What kind of tool it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Tool {
+pub enum Tool {
     /// Reads, creates or modifies the files in its arguments.
     Files(Touch),
     /// Does what its argument `command` says.
@@ -47,7 +50,7 @@ pub(super) enum Tool {
 }
 
 /// What kind of tool has this name.
-pub(super) fn tool(name: &str) -> Tool {
+pub fn tool(name: &str) -> Tool {
     let last = name.rsplit("__").next().unwrap_or(name);
     let plain: String = last
         .chars()
@@ -76,7 +79,7 @@ pub(super) fn tool(name: &str) -> Tool {
 }
 
 /// The command that a shell tool was asked to run.
-pub(super) fn command(arguments: &Value) -> Option<String> {
+pub fn command(arguments: &Value) -> Option<String> {
     let value = match arguments {
         Value::Object(fields) => ["command", "cmd", "script"]
             .iter()
@@ -97,7 +100,7 @@ pub(super) fn command(arguments: &Value) -> Option<String> {
 }
 
 /// The files that a call touches, in order.
-pub(super) fn touches(call: &ToolCall, arguments: &Value) -> Vec<(String, Touch)> {
+pub fn touches(call: &ToolCall, arguments: &Value) -> Vec<(String, Touch)> {
     match tool(&call.tool) {
         Tool::Files(touch) => paths(arguments)
             .into_iter()
@@ -141,7 +144,8 @@ const PATH_FIELDS: [&str; 10] = [
     "relative_workspace_path",
 ];
 
-fn paths(arguments: &Value) -> Vec<String> {
+/// The paths that arguments name in their fields, in the spelling of the call.
+pub fn paths(arguments: &Value) -> Vec<String> {
     let Some(fields) = arguments.as_object() else {
         return arguments
             .as_str()

@@ -15,11 +15,11 @@
 mod compose;
 mod errors;
 mod facts;
-mod files;
+pub mod files;
 mod open;
 mod previous;
 mod sentence;
-mod shell;
+pub mod shell;
 mod style;
 
 use async_trait::async_trait;

@@ -4,6 +4,7 @@
 //! for the answer. Both are what users of existing systems ask for most: thresholds that know the
 //! system prompt and the tools, and that scale with the model.
 
+use crate::usable::{Usable, check_shares};
 use foldback_core::limits::Limits;
 use foldback_core::moment::Moment;
 use foldback_core::registry::{Invalid, StageConfig};
@@ -39,18 +40,7 @@ impl Default for WindowFractionConfig {
 
 impl StageConfig<dyn OverflowPolicy> for WindowFractionConfig {
     fn build(self) -> Result<Arc<dyn OverflowPolicy>, Invalid> {
-        if !(self.trigger > 0.0 && self.trigger <= 1.0) {
-            return Err(Invalid::new(
-                "trigger",
-                "must be a share of the window above 0 and up to 1, e.g. 0.8",
-            ));
-        }
-        if !(self.target >= 0.0 && self.target <= self.trigger) {
-            return Err(Invalid::new(
-                "target",
-                format!("must lie between 0 and `trigger` ({})", self.trigger),
-            ));
-        }
+        check_shares(self.trigger, self.target)?;
         if !(self.floor >= 0.0 && self.floor <= self.target) {
             return Err(Invalid::new(
                 "floor",
@@ -68,27 +58,9 @@ pub struct WindowFraction {
 }
 
 impl WindowFraction {
-    /// The usable window and how it comes about; `None` where the window is not known.
-    fn usable(&self, limits: Limits) -> Option<(u64, String)> {
-        if limits.input > 0 {
-            return Some((limits.input, format!("input limit {}", limits.input)));
-        }
-        if limits.context == 0 {
-            return None;
-        }
-        if !self.config.reserve_output {
-            return Some((limits.context, format!("context {}", limits.context)));
-        }
-        Some((
-            limits.context.saturating_sub(limits.output),
-            format!("context {} - output {}", limits.context, limits.output),
-        ))
+    fn usable(&self, limits: Limits) -> Option<Usable> {
+        Usable::of(limits, self.config.reserve_output)
     }
-}
-
-/// A share of a window in tokens, rounded down. Windows are far below 2^53, where doubles are exact.
-fn share(window: u64, fraction: f64) -> u64 {
-    (window as f64 * fraction).floor() as u64
 }
 
 impl OverflowPolicy for WindowFraction {
@@ -97,7 +69,7 @@ impl OverflowPolicy for WindowFraction {
     }
 
     fn decide(&self, pressure: &Pressure<'_>) -> Decision {
-        let Some((usable, arithmetic)) = self.usable(pressure.limits) else {
+        let Some(usable) = self.usable(pressure.limits) else {
             return Decision::off("the window of the model is not known");
         };
         let WindowFractionConfig {
@@ -107,25 +79,29 @@ impl OverflowPolicy for WindowFraction {
             ..
         } = self.config;
         let count = pressure.frame_tokens + pressure.view_tokens;
-        let trigger = share(usable, share_of_trigger);
-        let fold = usable > 0 && count > trigger;
+        let trigger = usable.share(share_of_trigger);
+        let fold = usable.tokens > 0 && count > trigger;
         let sign = if count > trigger { ">" } else { "<=" };
         Decision {
             fold,
             count,
             trigger,
-            target: Some(share(usable, target)),
-            floor: (floor > 0.0).then(|| share(usable, floor)),
-            reason: format!("{count} {sign} {trigger} ({share_of_trigger} of {arithmetic})"),
+            target: Some(usable.share(target)),
+            floor: (floor > 0.0).then(|| usable.share(floor)),
+            reason: format!(
+                "{count} {sign} {trigger} ({share_of_trigger} of {})",
+                usable.arithmetic
+            ),
         }
     }
 
     fn refuses(&self, limits: Limits) -> Option<String> {
-        let (usable, arithmetic) = self.usable(limits)?;
-        (share(usable, self.config.trigger) == 0).then(|| {
+        let usable = self.usable(limits)?;
+        (usable.share(self.config.trigger) == 0).then(|| {
             format!(
-                "the usable window is {usable} tokens ({arithmetic}): every request would overflow; \
-                 raise the context, lower the output, or set `reserve_output = false`"
+                "the usable window is {} tokens ({}): every request would overflow; \
+                 raise the context, lower the output, or set `reserve_output = false`",
+                usable.tokens, usable.arithmetic
             )
         })
     }

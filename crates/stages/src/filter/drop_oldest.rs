@@ -1,0 +1,161 @@
+//! `drop-oldest`: leaves out the oldest messages until a target is reached, and puts nothing in their
+//! place.
+//!
+//! The unit is a call with its results, so no pair is broken. The head stays: the frame, system
+//! messages in front, and the first user message. So does the newest unit, which the model is to
+//! answer to.
+
+use crate::usable::{Usable, check_shares};
+use foldback_core::history::GroupId;
+use foldback_core::log::Role;
+use foldback_core::outcome::Why;
+use foldback_core::plan::Layout;
+use foldback_core::registry::{Invalid, StageConfig};
+use foldback_core::stage::{Arrangement, Filter, Proposal, Scene, Summary};
+use foldback_core::view::{Place, Pos};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+/// Configuration of [`DropOldest`].
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct DropOldestConfig {
+    /// Share of the usable window that the request is brought down to where no policy says how far (0 to 1).
+    pub target: f64,
+}
+
+impl Default for DropOldestConfig {
+    fn default() -> Self {
+        Self { target: 0.65 }
+    }
+}
+
+impl StageConfig<dyn Filter> for DropOldestConfig {
+    fn build(self) -> Result<Arc<dyn Filter>, Invalid> {
+        check_shares(1.0, self.target)
+            .map_err(|_| Invalid::new("target", "must be a share of the window, e.g. 0.65"))?;
+        Ok(Arc::new(DropOldest { config: self }))
+    }
+}
+
+/// Leaves out the oldest messages until a target is reached.
+#[derive(Clone, Debug)]
+pub struct DropOldest {
+    config: DropOldestConfig,
+}
+
+/// What stays or goes together: the visible messages of a group.
+#[derive(Clone, Debug, Default)]
+struct Unit {
+    positions: Vec<Pos>,
+    tokens: u64,
+}
+
+/// What is left out.
+struct Cut {
+    kept: Vec<Pos>,
+    reason: String,
+}
+
+impl DropOldest {
+    /// The request and what it should come down to.
+    fn excess(&self, scene: &Scene<'_>) -> Result<(u64, u64), Why> {
+        let request = scene.frame_tokens() + scene.view_tokens();
+        let decided = scene.decision.and_then(|decision| decision.target);
+        let target = match decided {
+            Some(target) => target,
+            None => Usable::of(scene.limits, true)
+                .ok_or_else(|| Why::new("window-unknown", "the window of the model is not known"))?
+                .share(self.config.target),
+        };
+        if request <= target {
+            let detail = format!("{request} <= {target}: the request is at the target already");
+            return Err(Why::new("below-target", detail));
+        }
+        Ok((request, target))
+    }
+
+    fn cut(&self, scene: &Scene<'_>) -> Result<Cut, Why> {
+        let (request, target) = self.excess(scene)?;
+        let visible: Vec<Pos> = scene.places().iter().filter_map(position).collect();
+        let head = head(scene, &visible);
+        let mut units: BTreeMap<GroupId, Unit> = BTreeMap::new();
+        for pos in visible.iter().filter(|pos| !head.contains(pos)) {
+            let unit = units.entry(scene.history.group_of(*pos)).or_default();
+            unit.positions.push(*pos);
+            unit.tokens += scene.tokens(Place::Item(*pos));
+        }
+        let newest = visible.last().map(|pos| scene.history.group_of(*pos));
+        // Groups are numbered by their first message: ascending is oldest first.
+        let (mut gone, mut dropped) = (0, BTreeSet::new());
+        for (group, unit) in &units {
+            // A result whose call was left out before it came can't stay behind alone.
+            let torn = unit.positions.len() < scene.history.group(*group).items.len();
+            let wanted = request - gone > target && Some(*group) != newest;
+            if wanted || torn {
+                gone += unit.tokens;
+                dropped.extend(unit.positions.iter().copied());
+            }
+        }
+        if dropped.is_empty() {
+            let detail = "only the head and the newest messages are left";
+            return Err(Why::new("nothing-to-drop", detail));
+        }
+        let reason = format!(
+            "drops {} of {} messages, {gone} tokens: {request} > {target}",
+            dropped.len(),
+            visible.len()
+        );
+        let stays = |pos: &Pos| !dropped.contains(pos);
+        Ok(Cut {
+            kept: visible.into_iter().filter(stays).collect(),
+            reason,
+        })
+    }
+}
+
+fn position(place: &Place) -> Option<Pos> {
+    match place {
+        Place::Item(pos) => Some(*pos),
+        Place::Insert(_) => None,
+    }
+}
+
+/// The messages that always stay: the first user message, and system messages in front of it.
+fn head(scene: &Scene<'_>, visible: &[Pos]) -> BTreeSet<Pos> {
+    let role = |pos: &Pos| scene.history.message(*pos).role;
+    let first_user = visible.iter().position(|pos| role(pos) == Role::User);
+    let front = visible.iter().take(first_user.map_or(0, |at| at + 1));
+    front
+        .filter(|pos| matches!(role(pos), Role::System | Role::User))
+        .copied()
+        .collect()
+}
+
+impl Filter for DropOldest {
+    fn propose(&self, scene: &Scene<'_>) -> Result<Proposal, Why> {
+        let cut = self.cut(scene)?;
+        Ok(Proposal {
+            requests: Vec::new(),
+            reasons: vec![cut.reason],
+        })
+    }
+
+    fn arrange(
+        &self,
+        scene: &Scene<'_>,
+        _proposal: &Proposal,
+        _summaries: &[Option<Summary>],
+    ) -> Result<Arrangement, Why> {
+        let cut = self.cut(scene)?;
+        Ok(Arrangement {
+            entries: Vec::new(),
+            layout: Layout::of_positions(cut.kept, scene.history.len()),
+            edits: Vec::new(),
+            reasons: Vec::new(),
+            tables: BTreeMap::new(),
+        })
+    }
+}

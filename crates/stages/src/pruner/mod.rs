@@ -1,0 +1,17 @@
+//! Pruners that no strategy owns: they clear tool results, and differ in which and when.
+//!
+//! | pruner | clears | when |
+//! |---|---|---|
+//! | [`evict`](Evict) | as many as bring the request down to a target, in a chosen order | the request is above a trigger |
+//! | [`keep-last`](KeepLast) | all but the newest N | one, or a batch, more has come |
+//!
+//! Both leave the message and its call where they are, so pairs stay whole, and both leave alone what
+//! was cleared before and what would not get smaller.
+
+mod evict;
+mod keep_last;
+mod results;
+
+pub use evict::{Candidate, Demand, Evict, EvictConfig, Order};
+pub use keep_last::{KeepLast, KeepLastConfig, boundary};
+pub use results::DEFAULT_PLACEHOLDER;
