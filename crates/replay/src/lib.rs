@@ -20,6 +20,7 @@ pub mod measure;
 pub mod models;
 pub mod stats;
 pub mod step;
+pub mod walk;
 
 pub use compare::{Comparison, Corpus, Preset, Setup, compare};
 pub use drive::{Probe, Replay, ReplayOptions, replay, replay_with};

@@ -11,58 +11,58 @@ use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
 /// A part of the log: ordinal of the message in the log, index of the part in it.
-pub(super) type LogPart = (usize, usize);
+pub(crate) type LogPart = (usize, usize);
 
 /// One reference that a call makes.
 #[derive(Clone, Debug)]
-pub(super) struct Need {
+pub(crate) struct Need {
     /// Index into [`Index::references`].
-    pub(super) reference: u32,
+    pub(crate) reference: u32,
     /// Calls since it was last seen: 1 where a result of the call before has it.
-    pub(super) distance: usize,
+    pub(crate) distance: usize,
     /// It stood in no text and no arguments of the model before.
-    pub(super) obs: bool,
+    pub(crate) obs: bool,
     /// Ordinal of the log message that has it last.
-    pub(super) last_seen: usize,
+    pub(crate) last_seen: usize,
     /// The latest tool result that has it.
-    pub(super) source: Option<LogPart>,
+    pub(crate) source: Option<LogPart>,
 }
 
 /// The old text of one edit.
 #[derive(Clone, Debug)]
-pub(super) struct EditNeed {
-    pub(super) text: Arc<str>,
+pub(crate) struct EditNeed {
+    pub(crate) text: Arc<str>,
     /// Parts of the log before the call that hold it, oldest first; never empty.
-    pub(super) places: Vec<LogPart>,
+    pub(crate) places: Vec<LogPart>,
     /// The latest tool result that has it.
-    pub(super) source: Option<LogPart>,
+    pub(crate) source: Option<LogPart>,
 }
 
 /// What one call needs.
 #[derive(Clone, Debug, Default)]
-pub(super) struct CallNeeds {
-    pub(super) references: Vec<Need>,
-    pub(super) edits: Vec<EditNeed>,
+pub(crate) struct CallNeeds {
+    pub(crate) references: Vec<Need>,
+    pub(crate) edits: Vec<EditNeed>,
 }
 
 /// A distinct reference of a session.
 #[derive(Clone, Debug)]
-pub(super) struct Reference {
-    pub(super) class: Class,
-    pub(super) text: Arc<str>,
+pub(crate) struct Reference {
+    pub(crate) class: Class,
+    pub(crate) text: Arc<str>,
 }
 
 /// The references of a session and the parts of its log that have them.
 #[derive(Clone, Debug)]
 pub struct Index {
-    pub(super) references: Vec<Reference>,
+    pub(crate) references: Vec<Reference>,
     /// References by their text; paths also by each suffix that may stand for them.
     exact: HashMap<Arc<str>, u32>,
     shorter: HashMap<Arc<str>, Vec<u32>>,
     /// By log message and part, the references in it, ascending.
-    pub(super) parts: Vec<Vec<Arc<[u32]>>>,
-    pub(super) calls: Vec<CallNeeds>,
-    pub(super) log: Vec<Arc<Message>>,
+    pub(crate) parts: Vec<Vec<Arc<[u32]>>>,
+    pub(crate) calls: Vec<CallNeeds>,
+    pub(crate) log: Vec<Arc<Message>>,
 }
 
 impl Index {
@@ -270,7 +270,7 @@ impl Index {
 
 /// The text of a part as references are looked for in it: JSON arguments without their syntax and
 /// their field names, one value a line.
-pub(super) fn text_of(part: &Part) -> Cow<'_, str> {
+pub(crate) fn text_of(part: &Part) -> Cow<'_, str> {
     let PartKind::Call(call) = &part.kind else {
         return part.shown();
     };

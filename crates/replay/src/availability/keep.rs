@@ -151,6 +151,11 @@ const PATH_FIELDS: [&str; 9] = [
     "filepath",
 ];
 
+/// The files that a call works on, as its arguments name them.
+pub(crate) fn paths(part: &Part) -> Vec<String> {
+    actions(part).into_iter().map(|(_, path)| path).collect()
+}
+
 fn actions(part: &Part) -> Vec<(Action, String)> {
     let Some(call) = part.as_call() else {
         return Vec::new();

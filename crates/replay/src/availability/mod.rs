@@ -30,6 +30,8 @@ mod tests;
 mod tracker;
 
 pub use index::Index;
+pub(crate) use index::{EditNeed, LogPart, text_of};
+pub(crate) use keep::paths;
 pub use keep::{ArtifactTrail, MustKeep, SetRecall};
 pub use rows::{
     DISTANCES, EditRow, FAR, ReferenceRow, RereadRow, Retention, Share, score, score_edits,
@@ -39,7 +41,6 @@ use crate::drive::Probe;
 use foldback_core::conversation::Conversation;
 use foldback_core::log::Message;
 use foldback_core::stage::Estimator;
-use index::LogPart;
 use keep::{Trail, ViewPaths, instructions, is_failure, plan_part};
 use std::collections::BTreeSet;
 use std::sync::Arc;

@@ -31,14 +31,14 @@ mod stop;
 mod tests;
 mod word;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 
 /// Version of the rules. Moves with every change of what [`identifiers`] gives for any text.
 pub const VERSION: u32 = 1;
 
 /// What kind of thing an identifier refers to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Class {
     /// A file or a folder.

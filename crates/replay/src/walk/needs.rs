@@ -1,0 +1,77 @@
+//! What the calls of a session refer to, as far as it had stood in the log before.
+//!
+//! The needs of a call come in the order of the rows that [`crate::availability`] makes of them, references
+//! first, so that a row finds its need by its place.
+
+use super::log::one_line;
+use super::{Call, Need, NeedKind, NeedSource};
+use crate::availability::{EditNeed, Index, LogPart, paths, text_of};
+use foldback_core::log::Message;
+use foldback_core::stage::Estimator;
+
+/// Characters of the first line of an old text.
+const LINE: usize = 100;
+
+/// All needs, in order of calls.
+pub(super) fn needs(index: &Index, calls: &[Call], measure: &dyn Estimator) -> Vec<Need> {
+    let source = |at: &LogPart| {
+        let part = &index.log[at.0].parts[at.1];
+        NeedSource {
+            message: at.0,
+            tokens: measure.part(part, &part.shown()),
+        }
+    };
+    let mut out = Vec::new();
+    for (call, needs) in index.calls.iter().enumerate() {
+        for need in &needs.references {
+            let reference = &index.references[need.reference as usize];
+            out.push(Need {
+                call,
+                kind: NeedKind::Reference(reference.class),
+                text: reference.text.to_string(),
+                file: None,
+                distance: need.distance,
+                seen: need.last_seen,
+                source: need.source.as_ref().map(source),
+            });
+        }
+        for edit in &needs.edits {
+            let seen = edit.places.last().map_or(0, |(ordinal, _)| *ordinal);
+            let answers = calls.partition_point(|call| call.answer <= seen);
+            out.push(Need {
+                call,
+                kind: NeedKind::Edit,
+                text: one_line(first_line(&edit.text), LINE).0,
+                file: calls
+                    .get(call)
+                    .and_then(|call| file(&index.log[call.answer], edit)),
+                distance: (call + 1).saturating_sub(answers),
+                seen,
+                source: edit.source.as_ref().map(source),
+            });
+        }
+    }
+    out
+}
+
+/// The first line that has something on it.
+fn first_line(text: &str) -> &str {
+    let mut lines = text.lines();
+    lines.find(|line| !line.trim().is_empty()).unwrap_or(text)
+}
+
+/// The file that an edit works on: that of the call with the old text, else that of the first call that
+/// names one (a patch does not hold its old text in one piece).
+fn file(answer: &Message, edit: &EditNeed) -> Option<String> {
+    let mut first = None;
+    for part in &answer.parts {
+        let Some(path) = paths(part).into_iter().next() else {
+            continue;
+        };
+        if text_of(part).contains(&*edit.text) {
+            return Some(path);
+        }
+        first.get_or_insert(path);
+    }
+    first
+}

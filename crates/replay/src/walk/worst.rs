@@ -1,0 +1,87 @@
+//! Which of the forgotten needs are worth telling first.
+
+use super::{Need, NeedKind, Track, Walk};
+use std::collections::BTreeSet;
+
+/// A forgotten need with everything that a sentence about it says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Missed<'a> {
+    /// What was needed, by which call, and where it had stood.
+    pub need: &'a Need,
+    /// Number of the first call since which no view has had it.
+    pub left_view_at: usize,
+    /// The firing that took it out of the view; `None` where it never stood in one.
+    pub by: Option<&'a str>,
+    /// Further needs of the session that the same lost result would have met.
+    pub more: usize,
+}
+
+/// The worst forgotten needs of a session under a preset, at most `top`.
+///
+/// Edits come before references: an edit whose old text is gone fails, a reference may be guessed. Then come
+/// those whose source is dearest to read again. One lost result is told once, by its worst need; the same
+/// identifier without a known source as well.
+pub fn worst<'a>(walk: &'a Walk, track: &'a Track, top: usize) -> Vec<Missed<'a>> {
+    let mut missed: Vec<(&Need, usize)> = track
+        .forgotten
+        .iter()
+        .filter_map(|forgotten| Some((walk.needs.get(forgotten.need)?, forgotten.left_view_at)))
+        .collect();
+    missed.sort_by(|(a, _), (b, _)| rank(a).cmp(&rank(b)));
+    let mut told: BTreeSet<Source<'_>> = BTreeSet::new();
+    let mut out: Vec<Missed<'a>> = Vec::new();
+    for (need, left_view_at) in &missed {
+        if out.len() == top {
+            break;
+        }
+        if !told.insert(Source::of(need)) {
+            continue;
+        }
+        let same = missed
+            .iter()
+            .filter(|(other, _)| Source::of(other) == Source::of(need));
+        out.push(Missed {
+            need,
+            left_view_at: *left_view_at,
+            by: track.taken_by(*left_view_at),
+            more: same.count() - 1,
+        });
+    }
+    out
+}
+
+impl Track {
+    /// The stage that fired last before a call.
+    pub fn taken_by(&self, call: usize) -> Option<&str> {
+        let fired = self.firings.iter().rev().find(|firing| firing.call == call);
+        fired.map(|firing| firing.stage.as_str())
+    }
+}
+
+/// What one loss is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Source<'a> {
+    Result(usize),
+    Unknown(&'a str),
+}
+
+impl<'a> Source<'a> {
+    fn of(need: &'a Need) -> Self {
+        match need.source {
+            Some(source) => Self::Result(source.message),
+            None => Self::Unknown(&need.text),
+        }
+    }
+}
+
+/// Smaller is worse.
+fn rank(need: &Need) -> impl Ord + use<'_> {
+    let tokens = need.source.map_or(0, |source| source.tokens);
+    (
+        need.kind != NeedKind::Edit,
+        std::cmp::Reverse(tokens),
+        std::cmp::Reverse(need.distance),
+        need.call,
+        need.text.as_str(),
+    )
+}
