@@ -23,6 +23,8 @@ pub(crate) enum Command {
     Compare(Compare),
     /// Compact one session and write it in its own format.
     Compact(Compact),
+    /// Say what presets did with one session: when they fired, and the worst of what they forgot.
+    Explain(Explain),
     /// Say what is in a session file.
     Inspect(Inspect),
     /// List the presets, or show one with all its values and where each comes from.
@@ -127,6 +129,34 @@ pub(crate) struct Compact {
     /// Which session, for files that hold several.
     #[arg(long, value_name = "ID")]
     pub(crate) session: Option<String>,
+    /// Treat warnings of the importer as errors.
+    #[arg(long)]
+    pub(crate) strict: bool,
+    #[command(flatten)]
+    pub(crate) model: ModelArgs,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Explain {
+    /// The session file (`-` is standard input).
+    pub(crate) file: PathBuf,
+    /// Presets by name, or TOML files; told one after the other.
+    #[arg(
+        long,
+        value_name = "A,B,FILE.toml",
+        value_delimiter = ',',
+        required = true
+    )]
+    pub(crate) preset: Vec<String>,
+    /// Format of the file, where it is not recognised.
+    #[arg(long, value_name = "FORMAT")]
+    pub(crate) from: Option<String>,
+    /// Which session, for files that hold several.
+    #[arg(long, value_name = "ID")]
+    pub(crate) session: Option<String>,
+    /// How many of the forgotten references are told.
+    #[arg(long, value_name = "N", default_value_t = 10)]
+    pub(crate) top: usize,
     /// Treat warnings of the importer as errors.
     #[arg(long)]
     pub(crate) strict: bool,

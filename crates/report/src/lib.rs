@@ -2,6 +2,7 @@
 //!
 //! Everything here takes results and gives text; nothing is computed anew and nothing is printed.
 
+pub mod explain;
 pub mod html;
 pub mod inspect;
 pub mod json;

@@ -1,0 +1,205 @@
+//! What presets did with one session, told in words: the size of the requests over the calls, every firing,
+//! and the worst of what later calls needed and no longer had.
+
+mod saw;
+#[cfg(test)]
+mod tests;
+pub(crate) mod words;
+
+use crate::number::{grouped, percent};
+use foldback_replay::walk::{Firing, NeedKind, Track, Walk, worst};
+use std::fmt::Write as _;
+
+/// How much is printed.
+#[derive(Clone, Copy, Debug)]
+pub struct Layout {
+    /// Columns of the terminal.
+    pub width: u16,
+    /// Forgotten needs that are told.
+    pub top: usize,
+    /// Firings that are told one by one; of more, the middle is left out.
+    pub firings: usize,
+}
+
+impl Default for Layout {
+    fn default() -> Self {
+        Self {
+            width: 100,
+            top: 10,
+            firings: 40,
+        }
+    }
+}
+
+/// One section per preset of the walk.
+pub fn explain(walk: &Walk, layout: Layout) -> String {
+    let mut out = String::new();
+    for track in &walk.tracks {
+        if !out.is_empty() {
+            out.push('\n');
+        }
+        preset(&mut out, walk, track, layout);
+    }
+    out
+}
+
+fn preset(out: &mut String, walk: &Walk, track: &Track, layout: Layout) {
+    let mut say = |indent: &str, text: &str| wrap(out, indent, "  ", text, layout.width);
+    say("", &format!("{} under {}", walk.path, track.preset));
+    say("", &sizes(walk, track));
+    out.push('\n');
+    saw::draw(out, walk, track, layout.width);
+    out.push('\n');
+    firings(out, track, layout);
+    for failure in &track.failures {
+        wrap(out, "", "  ", failure, layout.width);
+    }
+    out.push('\n');
+    forgotten(out, walk, track, layout);
+}
+
+fn sizes(walk: &Walk, track: &Track) -> String {
+    let calls = track.tokens.len() as u64;
+    let turns = walk.calls.last().map_or(0, |call| call.turn) as u64;
+    let sent: u64 = track.tokens.iter().sum();
+    let plain: u64 = walk.calls.iter().map(|call| call.plain_tokens).sum();
+    let peak = track.tokens.iter().copied().max().unwrap_or(0);
+    let mut out = format!(
+        "{} in {}; window {}; requests of {} tokens at most, {} in the mean",
+        words::count(calls, "call"),
+        words::count(turns, "turn"),
+        grouped(track.limits.context),
+        grouped(peak),
+        grouped(sent.checked_div(calls).unwrap_or(0)),
+    );
+    if plain > 0 {
+        let share = percent(sent as f64 / plain as f64);
+        let _ = write!(out, ", {share} of the input without compaction");
+    }
+    let _ = write!(out, " ({})", walk.measure);
+    if !track.overflows.is_empty() {
+        let over = words::count(track.overflows.len() as u64, "request");
+        let _ = write!(
+            out,
+            "; {over} over the window, the first at call {}",
+            track.overflows[0]
+        );
+    }
+    out
+}
+
+fn firings(out: &mut String, track: &Track, layout: Layout) {
+    if track.firings.is_empty() {
+        out.push_str("Nothing fired:\n");
+        for why in &track.idle {
+            wrap(out, "  ", "  ", why, layout.width);
+        }
+        return;
+    }
+    let total = track.firings.len();
+    let times = words::count(total as u64, "time");
+    let head = format!(
+        "Fired {times} (view before → after, by the preset's own {}, frame not included)",
+        track.estimator
+    );
+    wrap(out, "", "  ", &head, layout.width);
+    let (first, last) = if total > layout.firings {
+        (layout.firings * 3 / 4, layout.firings / 4)
+    } else {
+        (total, 0)
+    };
+    for fired in &track.firings[..first] {
+        firing(out, fired, layout);
+    }
+    if first + last < total {
+        let _ = writeln!(out, "  … {} more", total - first - last);
+    }
+    for fired in &track.firings[total - last..] {
+        firing(out, fired, layout);
+    }
+}
+
+fn firing(out: &mut String, fired: &Firing, layout: Layout) {
+    let mut text = format!(
+        "before call {}, {}: {} {} → {}",
+        fired.call,
+        fired.moment,
+        fired.stage,
+        grouped(fired.own_before),
+        grouped(fired.own_after),
+    );
+    if !fired.reason.is_empty() {
+        let _ = write!(text, "; {}", fired.reason);
+    }
+    if let Some(why) = &fired.degraded {
+        let _ = write!(text, "; not as meant: {why}");
+    }
+    wrap(out, "  ", "    ", &text, layout.width);
+}
+
+fn forgotten(out: &mut String, walk: &Walk, track: &Track, layout: Layout) {
+    let (mut edits, mut references) = (0_u64, 0_u64);
+    for missed in &track.forgotten {
+        match walk.needs.get(missed.need).map(|need| need.kind) {
+            Some(NeedKind::Edit) => edits += 1,
+            Some(NeedKind::Reference(_)) => references += 1,
+            None => {}
+        }
+    }
+    let is_edit = |kind: NeedKind| kind == NeedKind::Edit;
+    let of_edits = walk.needs.iter().filter(|need| is_edit(need.kind)).count() as u64;
+    let of_references = walk.needs.len() as u64 - of_edits;
+    let head = format!(
+        "Forgotten: {} of {} and {} of {} of later calls that had stood in the log before",
+        grouped(edits),
+        words::count(of_edits, "edit"),
+        grouped(references),
+        words::count(of_references, "reference"),
+    );
+    wrap(out, "", "  ", &head, layout.width);
+    for (index, missed) in worst(walk, track, layout.top).iter().enumerate() {
+        let text = words::sentence(walk, missed);
+        wrap(
+            out,
+            &format!("{:>3}. ", index + 1),
+            "     ",
+            &text,
+            layout.width,
+        );
+    }
+}
+
+/// Text broken at blanks to the width, with an indent for the first line and one for the others. What has
+/// no blank is broken where the line ends.
+fn wrap(out: &mut String, first: &str, rest: &str, text: &str, width: u16) {
+    let width = usize::from(width);
+    let mut column = first.chars().count();
+    out.push_str(first);
+    let mut fresh = true;
+    for word in text.split(' ') {
+        let length = word.chars().count();
+        if !fresh && column + 1 + length > width {
+            column = next_line(out, rest);
+            fresh = true;
+        }
+        if !fresh {
+            out.push(' ');
+            column += 1;
+        }
+        for c in word.chars() {
+            if column == width {
+                column = next_line(out, rest);
+            }
+            out.push(c);
+            column += 1;
+        }
+        fresh = false;
+    }
+    out.push('\n');
+}
+
+fn next_line(out: &mut String, indent: &str) -> usize {
+    out.push('\n');
+    out.push_str(indent);
+    indent.chars().count()
+}

@@ -1,0 +1,74 @@
+//! Sentences about what was forgotten, the same in the terminal and on the page.
+
+use crate::number::grouped;
+use foldback_core::log::Role;
+use foldback_replay::walk::{Missed, NeedKind, Walk};
+
+/// ``call 212 edits src/auth/token.rs; `fn token() {` left the view at call 140 (opencode.prune); last seen
+/// 72 calls ago in message 301 (read result); reading message 301 again: 4,120 tokens``.
+pub(crate) fn sentence(walk: &Walk, missed: &Missed<'_>) -> String {
+    let need = missed.need;
+    let mut out = match (need.kind, &need.file) {
+        (NeedKind::Edit, Some(file)) => {
+            format!("call {} edits {file}; `{}`", need.call, need.text)
+        }
+        (NeedKind::Edit, None) => format!("call {} edits `{}`, which", need.call, need.text),
+        (NeedKind::Reference(class), _) => {
+            format!(
+                "call {} names {} ({}), which",
+                need.call,
+                need.text,
+                class_name(class)
+            )
+        }
+    };
+    out.push_str(&format!(" left the view at call {}", missed.left_view_at));
+    if let Some(stage) = missed.by {
+        out.push_str(&format!(" ({stage})"));
+    }
+    out.push_str(&format!(
+        "; last seen {} ago in message {}",
+        count(need.distance as u64, "call"),
+        need.seen
+    ));
+    if let Some(line) = walk.messages.get(need.seen) {
+        let who = match line.role {
+            Role::Tool if !line.name.is_empty() => format!("{} result", line.name),
+            role => role.as_str().to_owned(),
+        };
+        out.push_str(&format!(" ({who})"));
+    }
+    if let Some(source) = need.source {
+        let tokens = count(source.tokens, "token");
+        out.push_str(&format!(
+            "; reading message {} again: {tokens}",
+            source.message
+        ));
+    }
+    if missed.more > 0 {
+        let more = grouped(missed.more as u64);
+        out.push_str(&format!("; {more} more of what calls needed stood there"));
+    }
+    out
+}
+
+/// The word for a class of identifiers.
+pub(crate) fn class_name(class: foldback_replay::identifiers::Class) -> &'static str {
+    use foldback_replay::identifiers::Class;
+    match class {
+        Class::Path => "path",
+        Class::Url => "URL",
+        Class::Symbol => "symbol",
+        Class::Error => "error",
+        Class::Hash => "hash",
+        Class::Number => "number",
+        Class::Quoted => "string",
+        Class::Flag => "flag",
+    }
+}
+
+/// `1 call`, `2 calls`.
+pub(crate) fn count(number: u64, noun: &str) -> String {
+    let plural = if number == 1 { "" } else { "s" };
+    format!("{} {noun}{plural}", grouped(number))
+}
