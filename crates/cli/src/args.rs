@@ -23,6 +23,8 @@ pub(crate) enum Command {
     Compare(Compare),
     /// Compact one session and write it in its own format.
     Compact(Compact),
+    /// Write a session in another format and say what that format has no place for.
+    Convert(Convert),
     /// Say what presets did with one session: when they fired, and the worst of what they forgot.
     Explain(Explain),
     /// Say what is in a session file.
@@ -134,6 +136,28 @@ pub(crate) struct Compact {
     pub(crate) strict: bool,
     #[command(flatten)]
     pub(crate) model: ModelArgs,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Convert {
+    /// The session file (`-` is standard input).
+    #[arg(value_name = "IN")]
+    pub(crate) input: PathBuf,
+    /// Where to write (`-` is standard output).
+    #[arg(value_name = "OUT")]
+    pub(crate) output: PathBuf,
+    /// Format to write.
+    #[arg(long, value_name = "FORMAT")]
+    pub(crate) to: String,
+    /// Format of the file, where it is not recognised.
+    #[arg(long, value_name = "FORMAT")]
+    pub(crate) from: Option<String>,
+    /// Which session, for files that hold several; all of them where the new format takes several.
+    #[arg(long, value_name = "ID")]
+    pub(crate) session: Option<String>,
+    /// Treat warnings of the importer as errors.
+    #[arg(long)]
+    pub(crate) strict: bool,
 }
 
 #[derive(Debug, ClapArgs)]

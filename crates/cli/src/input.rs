@@ -76,6 +76,20 @@ pub(crate) fn session_and_format(
     Ok((session, format))
 }
 
+/// All sessions of a file, or the one with this id; the only one, where there may not be several.
+pub(crate) fn some(
+    path: &Path,
+    from: Option<&str>,
+    id: Option<&str>,
+    several: bool,
+) -> Result<Vec<Session>, Error> {
+    let all = sessions(path, from)?;
+    match several && id.is_none() {
+        true => Ok(all),
+        false => Ok(vec![pick(path, all, id)?]),
+    }
+}
+
 /// The only session of a file, or the one with this id.
 fn pick(path: &Path, mut sessions: Vec<Session>, id: Option<&str>) -> Result<Session, Error> {
     let ids = || {

@@ -15,6 +15,8 @@ pub(crate) const FORMAT: Format = Format {
     detect,
     read: import::read,
     write: None,
+    log: false,
+    many: false,
 };
 
 const ID: &str = "copilot-cli";

@@ -54,6 +54,30 @@ pub enum WriteError {
         /// What it cannot hold.
         detail: String,
     },
+    /// The format has no writer.
+    #[error("the format {format} is only read; these can be written: {known}")]
+    ReadOnly {
+        /// Id of the format.
+        format: &'static str,
+        /// The ids of those that can be written.
+        known: String,
+    },
+    /// A file of the format holds one session.
+    #[error("a {format} file holds one session, and these are {count}")]
+    Several {
+        /// Id of the format.
+        format: &'static str,
+        /// How many there are.
+        count: usize,
+    },
+    /// The format's own reader refuses what was written. Nothing is handed out.
+    #[error("{format} does not take this session: what was written cannot be read again: {detail}")]
+    Unreadable {
+        /// Id of the format.
+        format: &'static str,
+        /// What the reader says.
+        detail: String,
+    },
     /// The record of a message is not what it was when it was read.
     #[error("record {record}: {detail}")]
     Record {

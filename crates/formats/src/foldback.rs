@@ -21,6 +21,8 @@ pub(crate) const FORMAT: Format = Format {
     detect,
     read: read::read,
     write: Some(write::write),
+    log: true,
+    many: true,
 };
 
 fn detect(text: &str) -> u8 {

@@ -18,6 +18,8 @@ pub(crate) const FORMAT: Format = Format {
     detect,
     read: import::read,
     write: None,
+    log: false,
+    many: false,
 };
 
 const ID: &str = "gemini-cli";

@@ -17,6 +17,8 @@ pub(crate) const FORMAT: Format = Format {
     detect,
     read: read::read,
     write: None,
+    log: false,
+    many: false,
 };
 
 /// The archive.

@@ -15,6 +15,8 @@ pub(crate) const FORMAT: Format = Format {
     detect,
     read: read::read,
     write: None,
+    log: false,
+    many: false,
 };
 
 /// Types that no other format's messages have.

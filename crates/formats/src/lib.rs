@@ -17,6 +17,7 @@ mod chat;
 mod claude_code;
 mod cluster;
 mod codex;
+pub mod convert;
 mod copilot_cli;
 mod detect;
 mod error;

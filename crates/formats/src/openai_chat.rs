@@ -17,6 +17,8 @@ pub(crate) const FORMAT: Format = Format {
     detect,
     read: read::read,
     write: Some(write::write),
+    log: false,
+    many: false,
 };
 
 /// Roles that only this format's messages have.

@@ -32,6 +32,8 @@ pub(crate) const FORMAT: Format = Format {
     detect,
     read: read::read,
     write: Some(write::write),
+    log: true,
+    many: false,
 };
 
 fn detect(text: &str) -> u8 {

@@ -21,6 +21,8 @@ pub(crate) const FORMAT: Format = Format {
     detect,
     read,
     write: None,
+    log: false,
+    many: false,
 };
 
 const ID: &str = "openhands-llm";

@@ -19,6 +19,8 @@ pub(crate) const FORMAT: Format = Format {
     detect,
     read: read::read,
     write: None,
+    log: false,
+    many: false,
 };
 
 /// Attributes that only calls of models have.

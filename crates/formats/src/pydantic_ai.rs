@@ -19,6 +19,8 @@ pub(crate) const FORMAT: Format = Format {
     detect,
     read: read::read,
     write: Some(write::write),
+    log: false,
+    many: false,
 };
 
 fn detect(text: &str) -> u8 {

@@ -18,6 +18,8 @@ pub(crate) const FORMAT: Format = Format {
     detect,
     read: read::read,
     write: Some(write::write),
+    log: false,
+    many: false,
 };
 
 const ID: &str = "swe-agent";

@@ -24,6 +24,11 @@ pub struct Format {
     /// Writes a session as a strategy left it; `None` where the format is only read. For a session
     /// of the same format, records that nothing touched are copied byte for byte.
     pub write: Option<Writer>,
+    /// Whether a file is a log, in which a compaction has a place beside what it replaced, rather than
+    /// one conversation as it would be sent.
+    pub log: bool,
+    /// Whether files of several sessions, one after the other, are one file.
+    pub many: bool,
 }
 
 /// Files of a format that are no text. They are told by their first bytes.

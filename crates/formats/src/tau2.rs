@@ -20,6 +20,8 @@ pub(crate) const FORMAT: Format = Format {
     detect,
     read,
     write: None,
+    log: false,
+    many: false,
 };
 
 fn detect(text: &str) -> u8 {

@@ -3,6 +3,7 @@
 mod check;
 mod compact;
 mod compare;
+mod convert;
 mod explain;
 mod inspect;
 mod presets;
@@ -16,6 +17,7 @@ pub(crate) fn run(command: Command) -> Result<(), Error> {
     match command {
         Command::Compare(args) => compare::run(&args),
         Command::Compact(args) => compact::run(&args),
+        Command::Convert(args) => convert::run(&args),
         Command::Explain(args) => explain::run(&args),
         Command::Inspect(args) => inspect::run(&args),
         Command::Presets(args) => presets::run(&args),

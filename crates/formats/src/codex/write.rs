@@ -8,7 +8,7 @@ use crate::{Outcome, Session, View, WriteError};
 use foldback_core::SegmentKind;
 use foldback_core::log::{Role, Usage};
 use serde_json::{Value, json};
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 const RULES: Rules = Rules {
     edited: generate::edited,
@@ -123,12 +123,20 @@ fn timestamp_of(session: &Session, record: u32) -> Option<String> {
 fn anew(view: &View<'_>) -> Outcome {
     let mut outcome = Outcome::default();
     let first = view.sent.iter().find_map(|shown| shown.message.at);
-    let mut at = format_rfc3339(first.unwrap_or(0));
-    let mut push = |at: &str, kind: &str, payload: Value| {
-        outcome
-            .text
-            .push_str(&generate::line(at, kind, payload).to_string());
+    let mut at = first.unwrap_or(0);
+    // Lines have no ids: what is said twice in a millisecond would be taken for one line.
+    let mut written = HashSet::new();
+    let mut push = |mut at: i64, kind: &str, payload: Value| {
+        let line = loop {
+            let line = generate::line(&format_rfc3339(at), kind, payload.clone()).to_string();
+            match written.contains(&line) {
+                true => at += 1,
+                false => break line,
+            }
+        };
+        outcome.text.push_str(&line);
         outcome.text.push('\n');
+        written.insert(line);
     };
     let instructions: Vec<&str> = view
         .frame
@@ -138,11 +146,11 @@ fn anew(view: &View<'_>) -> Outcome {
         .map(|segment| segment.text.as_str())
         .collect();
     push(
-        &at,
+        at,
         "session_meta",
         json!({
             "id": view.session.id,
-            "timestamp": at,
+            "timestamp": format_rfc3339(at),
             "cwd": "",
             "originator": "foldback",
             "cli_version": "0.0.0",
@@ -155,7 +163,7 @@ fn anew(view: &View<'_>) -> Outcome {
     for shown in &view.sent {
         let message = shown.to_message();
         if let Some(time) = message.at {
-            at = format_rfc3339(time);
+            at = time;
         }
         let answer = message
             .answer
@@ -163,11 +171,11 @@ fn anew(view: &View<'_>) -> Outcome {
             .filter(|_| message.role == Role::Assistant);
         let named = answer.and_then(|answer| answer.model.clone());
         if named.is_some() && named != model {
-            push(&at, "turn_context", json!({ "cwd": "", "model": named }));
+            push(at, "turn_context", json!({ "cwd": "", "model": named }));
             model = named;
         }
         for item in generate::items(&message, &mut losses) {
-            push(&at, "response_item", item);
+            push(at, "response_item", item);
         }
         if let Some(usage) = answer.and_then(|answer| answer.usage) {
             total.uncached += usage.uncached;
@@ -176,7 +184,7 @@ fn anew(view: &View<'_>) -> Outcome {
             total.output += usage.output;
             total.reasoning += usage.reasoning;
             let count = generate::token_count(&usage, &total, view.session.limits.context);
-            push(&at, "event_msg", count);
+            push(at, "event_msg", count);
         }
     }
     if view

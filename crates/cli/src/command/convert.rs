@@ -1,0 +1,65 @@
+//! `foldback convert`
+
+use crate::args::Convert;
+use crate::error::Error;
+use crate::{input, output};
+use foldback_formats::convert::{convert, writable};
+use foldback_formats::{Format, Session, WriteError};
+
+pub(crate) fn run(args: &Convert) -> Result<(), Error> {
+    let to = target(&args.to)?;
+    let (from, id) = (args.from.as_deref(), args.session.as_deref());
+    let sessions = input::some(&args.input, from, id, to.many)?;
+    let path = args.input.display().to_string();
+    for session in &sessions {
+        input::strict(&path, session, args.strict)?;
+    }
+    let converted = convert(&sessions, to)?;
+    output::write(Some(&args.output), &converted.text)?;
+    let warnings: usize = sessions.iter().map(|s| s.warnings.len()).sum();
+    if warnings > 0 {
+        anstream::eprintln!(
+            "note: {path}: {warnings} warning(s) of the importer; `foldback inspect` lists them"
+        );
+    }
+    for loss in &converted.losses {
+        let them = if loss.lost == 1 { "it" } else { "them" };
+        anstream::eprintln!("{loss}: {} has no place for {them}", to.id);
+    }
+    anstream::eprintln!("{}", summary(&sessions, to, converted.losses.is_empty()));
+    Ok(())
+}
+
+/// A format that can be written.
+fn target(id: &str) -> Result<&'static Format, Error> {
+    let known = || -> String {
+        let ids: Vec<&str> = writable().map(|format| format.id).collect();
+        ids.join(", ")
+    };
+    match foldback_formats::format(id) {
+        Ok(format) if format.write.is_some() => Ok(format),
+        Ok(format) => Err(Error::Write(WriteError::ReadOnly {
+            format: format.id,
+            known: known(),
+        })),
+        Err(_) => Err(Error::Usage(format!(
+            "there is no format `{id}`; these can be written: {}",
+            known()
+        ))),
+    }
+}
+
+fn summary(sessions: &[Session], to: &Format, lossless: bool) -> String {
+    let messages: usize = sessions.iter().map(|session| session.messages.len()).sum();
+    let calls: usize = sessions.iter().map(Session::tool_calls).sum();
+    let count = match sessions.len() {
+        1 => String::new(),
+        count => format!("{count} sessions, "),
+    };
+    let nothing = if lossless { ", nothing lost" } else { "" };
+    format!(
+        "{} → {}: {count}{messages} messages, {calls} tool calls{nothing}",
+        sessions.first().map_or("", |session| session.format),
+        to.id
+    )
+}

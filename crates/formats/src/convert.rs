@@ -1,0 +1,152 @@
+//! A session in another format, and what that format has no place for.
+//!
+//! What is lost is not declared by the writers but found out: the text that was written is read again, and
+//! what the session had and the one that came back has not is a loss ([`losses`]). So a loss that nobody
+//! thought of is told as well, and a file that its own reader does not take is never handed out.
+//!
+//! A log (`Format::log`) is given every message, those that the recorder's compaction wrote included, and
+//! the marks of what it had cleared. Any other format holds one conversation, and is given what happened in
+//! full, without the compactions.
+
+mod facts;
+
+use crate::session::Session;
+use crate::table::Format;
+use crate::write::View;
+use crate::{FORMATS, WriteError, read};
+use foldback_core::view::{Shown, Stored};
+use std::fmt;
+
+/// Something of which a session had more than its new format keeps.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Loss {
+    /// What it is, for one and for several: `timestamp`, `timestamps`.
+    pub what: [&'static str; 2],
+    /// How many are not in the file.
+    pub lost: usize,
+    /// How many the session had.
+    pub of: usize,
+}
+
+impl fmt::Display for Loss {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let [one, many] = self.what;
+        match (self.lost, self.of) {
+            (1, 1) => write!(f, "1 {one}"),
+            (lost, of) if lost == of => write!(f, "{lost} {many}"),
+            (lost, of) => write!(f, "{lost} of {of} {many}"),
+        }
+    }
+}
+
+/// Sessions in another format.
+#[derive(Clone, Debug, Default)]
+pub struct Converted {
+    /// The text of the file.
+    pub text: String,
+    /// What is not in it, the weightiest first.
+    pub losses: Vec<Loss>,
+}
+
+/// The formats that can be written.
+pub fn writable() -> impl Iterator<Item = &'static Format> {
+    FORMATS.iter().filter(|format| format.write.is_some())
+}
+
+/// Writes sessions in the format `to`. Several fit into one file only where the format keeps them apart
+/// ([`Format::many`]). A session of the same format is written as it was read, byte for byte.
+///
+/// # Errors
+///
+/// [`WriteError::ReadOnly`] for a format without a writer, [`WriteError::Several`] for more sessions than a
+/// file of it holds, [`WriteError::Unreadable`] where the reader refuses what was written, and whatever
+/// the writer says.
+pub fn convert(sessions: &[Session], to: &Format) -> Result<Converted, WriteError> {
+    if sessions.len() > 1 && !to.many {
+        return Err(WriteError::Several {
+            format: to.id,
+            count: sessions.len(),
+        });
+    }
+    let mut converted = Converted::default();
+    for session in sessions {
+        let text = write(session, to)?;
+        let again = reread(session, to, &text)?;
+        for loss in losses(session, &again) {
+            let known = converted.losses.iter_mut();
+            match known.into_iter().find(|known| known.what == loss.what) {
+                Some(known) => {
+                    known.lost += loss.lost;
+                    known.of += loss.of;
+                }
+                None => converted.losses.push(loss),
+            }
+        }
+        converted.text.push_str(&text);
+    }
+    Ok(converted)
+}
+
+fn write(session: &Session, to: &Format) -> Result<String, WriteError> {
+    let write = to.write.ok_or_else(|| WriteError::ReadOnly {
+        format: to.id,
+        known: writable()
+            .map(|format| format.id)
+            .collect::<Vec<_>>()
+            .join(", "),
+    })?;
+    let edits = session.recorded_edits();
+    let view = match to.log || session.format == to.id {
+        true => View::recorded(session, &edits),
+        false => log(session),
+    };
+    Ok(write(&view)?.text)
+}
+
+/// What happened, in full: without the recorder's compactions and what they had cleared.
+fn log(session: &Session) -> View<'_> {
+    let stored: Vec<Stored<'_>> = session
+        .log()
+        .enumerate()
+        .map(|(index, message)| Stored {
+            shown: Shown {
+                pos: Some(index),
+                ..Shown::plain(message)
+            },
+            visible: true,
+        })
+        .collect();
+    View {
+        session,
+        frame: &session.frame,
+        sent: stored.iter().map(|stored| stored.shown.clone()).collect(),
+        stored,
+    }
+}
+
+/// What a reader of the new file gets. Files of some formats hold more than the one session.
+fn reread(session: &Session, to: &Format, text: &str) -> Result<Session, WriteError> {
+    let mut found = read(text.as_bytes(), Some(to.id)).map_err(|error| WriteError::Unreadable {
+        format: to.id,
+        detail: error.to_string(),
+    })?;
+    let same = found.iter().position(|again| again.id == session.id);
+    Ok(found.swap_remove(same.unwrap_or(0)))
+}
+
+/// What `before` had and `after` has not, the weightiest first. Where things stand is not compared, only
+/// whether they are there.
+pub fn losses(before: &Session, after: &Session) -> Vec<Loss> {
+    facts::KINDS
+        .iter()
+        .filter_map(|kind| {
+            let lost = kind.lost(before, after);
+            let of = (kind.of)(before).len();
+            (lost > 0).then_some(Loss {
+                what: kind.what,
+                lost,
+                of,
+            })
+        })
+        .collect()
+}
