@@ -18,6 +18,7 @@ pub mod identifiers;
 pub mod live;
 pub mod measure;
 pub mod models;
+pub mod recorder;
 pub mod stats;
 pub mod step;
 pub mod walk;

@@ -93,7 +93,7 @@ impl Index {
     }
 
     /// The references that a text holds, ascending.
-    pub(super) fn find(&self, text: &str) -> Arc<[u32]> {
+    pub(crate) fn find(&self, text: &str) -> Arc<[u32]> {
         let mut found = BTreeSet::new();
         for id in identifiers(text) {
             match id.class {

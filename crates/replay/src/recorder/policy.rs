@@ -1,0 +1,385 @@
+//! Which context policy a recorder used, from its usage alone.
+//!
+//! For every candidate the size of each request is predicted from the recorded messages. The right
+//! candidate is the one whose prediction, times a tokenizer factor κ and plus the overhead of what was sent
+//! but not recorded, is the recorded usage. κ is one number per session; the overhead is one per stretch
+//! between compactions, because what a compaction leaves is of unknown size (after a clearing it is less
+//! than the messages, so the overhead may be below zero). Both come from least squares on relative errors;
+//! κ is held between 0.5 and 3, since no tokenizer is further off and a smaller one would turn any prediction
+//! into a constant.
+//!
+//! Recordings that have only a total (SWE-agent's `tokens_sent`) can't be judged one by one; see
+//! [`super::by_totals`].
+
+use super::drops::{Drop, drops};
+use super::totals::{Total, total};
+use foldback_core::log::{Message, PartKind, Role};
+use foldback_core::stage::Estimator;
+use foldback_formats::Session;
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+/// Largest mean relative error with which a policy counts as found.
+pub const FITS: f64 = 0.10;
+
+/// A policy that drops something is only believed if it takes this share off the error of sending
+/// everything, and at least [`LEAST_GAIN`] of it: short sessions fit many policies alike.
+const GAIN: f64 = 0.25;
+const LEAST_GAIN: f64 = 0.005;
+
+/// Fewest calls with usage that say anything.
+const LEAST_CALLS: usize = 5;
+
+/// Tokens of the note that stands for a masked observation.
+const MASK: u64 = 10;
+
+/// A context policy.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub enum Policy {
+    /// Everything is sent.
+    Full,
+    /// Everything but the reasoning of turns that have ended.
+    TurnReasoning,
+    /// Everything but reasoning.
+    NoReasoning,
+    /// Of the tool results only the last so many; a note stands for each of the others (SWE-agent's
+    /// `last_n_observations`).
+    LastObservations(u32),
+}
+
+impl fmt::Display for Policy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Full => f.write_str("full"),
+            Self::TurnReasoning => f.write_str("full without the reasoning of earlier turns"),
+            Self::NoReasoning => f.write_str("full without reasoning"),
+            Self::LastObservations(k) => write!(f, "keep-{k}"),
+        }
+    }
+}
+
+/// All candidates, the simplest first.
+pub(super) const CANDIDATES: [Policy; 15] = [
+    Policy::Full,
+    Policy::TurnReasoning,
+    Policy::NoReasoning,
+    Policy::LastObservations(20),
+    Policy::LastObservations(15),
+    Policy::LastObservations(10),
+    Policy::LastObservations(9),
+    Policy::LastObservations(8),
+    Policy::LastObservations(7),
+    Policy::LastObservations(6),
+    Policy::LastObservations(5),
+    Policy::LastObservations(4),
+    Policy::LastObservations(3),
+    Policy::LastObservations(2),
+    Policy::LastObservations(1),
+];
+
+/// What the usage of a session allows to say.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Basis {
+    /// Usage of single calls.
+    PerCall,
+    /// One total; says something only beside other sessions of the same model.
+    Total,
+    /// Nothing, or too little.
+    #[default]
+    Nothing,
+}
+
+/// A candidate with how far it is off.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Candidate {
+    /// The policy.
+    pub policy: Policy,
+    /// Mean absolute relative error over the calls.
+    pub error: f64,
+    /// The tokenizer factor it needed.
+    pub kappa: f64,
+}
+
+/// What a recorder did to its context.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct RecorderPolicy {
+    /// The policy; `None` when no candidate fits.
+    pub policy: Option<Policy>,
+    /// What that rests on.
+    pub basis: Basis,
+    /// Calls with recorded input.
+    pub calls: usize,
+    /// Candidates that differ on this session, in order of [`Policy`]; empty without usage of single calls.
+    pub candidates: Vec<Candidate>,
+    /// The recorded total and what each candidate predicts, where only a total was recorded.
+    pub total: Option<Total>,
+    /// Compactions that the recording marks.
+    pub marked: usize,
+    /// Drops of the input that look like compactions and are not marked.
+    pub unmarked: Vec<Drop>,
+}
+
+impl RecorderPolicy {
+    /// Error of a candidate.
+    pub fn error(&self, policy: Policy) -> Option<f64> {
+        let mut found = self.candidates.iter();
+        found
+            .find(|candidate| candidate.policy == policy)
+            .map(|candidate| candidate.error)
+    }
+
+    /// One sentence for a person.
+    pub fn sentence(&self) -> String {
+        let percent = |error: f64| format!("{:.1}%", error * 100.0);
+        let mut out = match (self.policy, self.basis) {
+            (Some(Policy::Full), _) => format!(
+                "The recorder sent its full history{} ({} off on average over {} calls).",
+                if self.marked > 0 { " between its compactions" } else { "" },
+                self.error(Policy::Full).map_or_else(String::new, percent),
+                self.calls
+            ),
+            (Some(policy), _) => format!(
+                "The recorder seems to have sent {policy}: {} off, the full history {}.",
+                self.error(policy).map_or_else(String::new, percent),
+                self.error(Policy::Full).map_or_else(String::new, percent),
+            ),
+            (None, Basis::PerCall) => format!(
+                "The recorder's policy is unknown: the full history is {} off its usage, and nothing fits within {}.",
+                self.error(Policy::Full).map_or_else(String::new, percent),
+                percent(FITS),
+            ),
+            (None, Basis::Total) => {
+                "Only a total was recorded: the recorder's policy shows over several sessions of a model."
+                    .to_owned()
+            }
+            (None, Basis::Nothing) => {
+                "Too little usage was recorded to tell the recorder's policy.".to_owned()
+            }
+        };
+        if let Some(first) = self.unmarked.first() {
+            out.push_str(&format!(
+                " Its input drops as if compacted {} without a mark, first at call {}.",
+                match self.unmarked.len() {
+                    1 => "once".to_owned(),
+                    times => format!("{times} times"),
+                },
+                first.call
+            ));
+        }
+        out
+    }
+}
+
+/// Finds the policy of a session's recorder; `measure` counts the recorded messages.
+pub fn policy(session: &Session, measure: &dyn Estimator) -> RecorderPolicy {
+    let calls = calls(session, measure);
+    let recorded: Vec<&Call> = calls.iter().filter(|call| call.usage > 0).collect();
+    let mut out = RecorderPolicy {
+        calls: recorded.len(),
+        marked: session.boundaries.len(),
+        unmarked: unmarked(&calls),
+        ..RecorderPolicy::default()
+    };
+    if recorded.len() < LEAST_CALLS {
+        out.total = total(session, &calls);
+        if out.total.is_some() {
+            out.basis = Basis::Total;
+        }
+        return out;
+    }
+    out.basis = Basis::PerCall;
+    for (at, candidate) in CANDIDATES.into_iter().enumerate() {
+        // A candidate that predicts what sending everything predicts is no other candidate.
+        let differs = recorded.iter().any(|call| call.sizes[at] != call.sizes[0]);
+        if at > 0 && !differs {
+            continue;
+        }
+        let pairs: Vec<Pair> = recorded
+            .iter()
+            .map(|call| Pair {
+                stretch: call.stretch,
+                estimate: call.sizes[at] as f64,
+                usage: call.usage as f64,
+            })
+            .collect();
+        let (kappa, error) = fit(&pairs);
+        out.candidates.push(Candidate {
+            policy: candidate,
+            error,
+            kappa,
+        });
+    }
+    out.policy = choose(&out.candidates);
+    out.candidates.sort_by_key(|candidate| candidate.policy);
+    out
+}
+
+fn choose(candidates: &[Candidate]) -> Option<Policy> {
+    let full = candidates.first()?;
+    let best = candidates
+        .iter()
+        .min_by(|a, b| a.error.total_cmp(&b.error))?;
+    let gain = full.error - best.error;
+    let chosen = if gain >= LEAST_GAIN && gain >= GAIN * full.error {
+        best
+    } else {
+        full
+    };
+    // What is about as good as the full history does not fit where that does not.
+    (chosen.error <= FITS).then_some(chosen.policy)
+}
+
+/// One recorded call.
+pub(super) struct Call {
+    /// Number of the call.
+    pub(super) number: usize,
+    /// Number of the marked compactions before it.
+    pub(super) stretch: usize,
+    /// Recorded input; 0 where none was.
+    pub(super) usage: u64,
+    /// Predicted size by candidate: frame, and messages since the latest summary.
+    pub(super) sizes: [u64; CANDIDATES.len()],
+}
+
+/// All calls of a session with what each candidate would have sent.
+pub(super) fn calls(session: &Session, measure: &dyn Estimator) -> Vec<Call> {
+    let mut size = Size {
+        frame: session.frame.tokens(|text| measure.text(text)),
+        ..Size::default()
+    };
+    let mut out: Vec<Call> = Vec::new();
+    let mut stretch = 0;
+    for (at, message) in session.messages.iter().enumerate() {
+        let passed = |boundary: &&foldback_formats::session::Boundary| boundary.before <= at;
+        let behind = session.boundaries.iter().filter(passed);
+        let (mut count, mut reset) = (0, false);
+        for (number, boundary) in behind.enumerate() {
+            count += 1;
+            reset |= number >= stretch && boundary.kind != "clear";
+        }
+        stretch = count;
+        if reset {
+            size = Size {
+                frame: size.frame,
+                ..Size::default()
+            };
+        }
+        if message.is_entry() {
+            continue;
+        }
+        if message.is_answer() {
+            let usage = message.answer.as_ref().and_then(|answer| answer.usage);
+            out.push(Call {
+                number: out.len(),
+                stretch,
+                usage: usage.map_or(0, |usage| usage.input_total()),
+                sizes: CANDIDATES.map(|candidate| size.of(candidate)),
+            });
+        }
+        size.take(message, measure);
+    }
+    out
+}
+
+/// The history so far by what it is made of.
+#[derive(Default)]
+struct Size {
+    frame: u64,
+    other: u64,
+    reasoning: u64,
+    /// Reasoning of turns that have ended.
+    old_reasoning: u64,
+    observations: Vec<u64>,
+}
+
+impl Size {
+    fn take(&mut self, message: &Message, measure: &dyn Estimator) {
+        let counts = message
+            .counts
+            .get_or_count(measure.id(), || measure.count(message));
+        if message.begins_turn() {
+            self.old_reasoning = self.reasoning;
+        }
+        if message.role == Role::Tool {
+            self.observations.push(counts.total());
+            return;
+        }
+        self.other += counts.overhead;
+        for (part, tokens) in message.parts.iter().zip(&counts.parts) {
+            match part.kind {
+                PartKind::Reasoning { .. } => self.reasoning += tokens,
+                _ => self.other += tokens,
+            }
+        }
+    }
+
+    fn of(&self, policy: Policy) -> u64 {
+        let results: u64 = self.observations.iter().sum();
+        let full = self.frame + self.other + self.reasoning + results;
+        match policy {
+            Policy::Full => full,
+            Policy::TurnReasoning => full - self.old_reasoning,
+            Policy::NoReasoning => full - self.reasoning,
+            Policy::LastObservations(keep) => {
+                let masked = self.observations.len().saturating_sub(keep as usize);
+                let taken = self.observations[..masked].iter();
+                full - taken.map(|tokens| tokens.saturating_sub(MASK)).sum::<u64>()
+            }
+        }
+    }
+}
+
+fn unmarked(calls: &[Call]) -> Vec<Drop> {
+    let inputs: Vec<(usize, u64)> = calls
+        .iter()
+        .filter(|call| call.usage > 0)
+        .map(|call| (call.number, call.usage))
+        .collect();
+    let mut found = drops(&inputs);
+    // The same compaction if a mark lies between the two calls.
+    found.retain(|drop| {
+        let before = inputs.iter().rev().find(|(call, _)| *call < drop.call);
+        before.is_none_or(|(call, _)| calls[*call].stretch == calls[drop.call].stretch)
+    });
+    found
+}
+
+struct Pair {
+    stretch: usize,
+    estimate: f64,
+    usage: f64,
+}
+
+/// κ and the mean absolute relative error of `usage = κ · estimate + overhead of the stretch`.
+fn fit(pairs: &[Pair]) -> (f64, f64) {
+    const LEAST: f64 = 0.5;
+    const MOST: f64 = 3.0;
+    let stretches = pairs.iter().map(|pair| pair.stretch).max().unwrap_or(0) + 1;
+    // Weight, weighted estimate and weighted usage by stretch.
+    let mut sums = vec![[0.0; 3]; stretches];
+    for pair in pairs {
+        let weight = 1.0 / (pair.usage * pair.usage);
+        let sum = &mut sums[pair.stretch];
+        sum[0] += weight;
+        sum[1] += weight * pair.estimate;
+        sum[2] += weight * pair.usage;
+    }
+    let mean = |pair: &Pair, of: usize| sums[pair.stretch][of] / sums[pair.stretch][0];
+    let (mut above, mut below) = (0.0, 0.0);
+    for pair in pairs {
+        let weight = 1.0 / (pair.usage * pair.usage);
+        let off = pair.estimate - mean(pair, 1);
+        above += weight * off * (pair.usage - mean(pair, 2));
+        below += weight * off * off;
+    }
+    let kappa = if below > 0.0 { above / below } else { 1.0 };
+    let kappa = kappa.clamp(LEAST, MOST);
+    let error: f64 = pairs
+        .iter()
+        .map(|pair| {
+            let overhead = mean(pair, 2) - kappa * mean(pair, 1);
+            (kappa * pair.estimate + overhead - pair.usage).abs() / pair.usage
+        })
+        .sum();
+    (kappa, error / pairs.len().max(1) as f64)
+}
