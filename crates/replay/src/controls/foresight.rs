@@ -1,0 +1,103 @@
+//! What will be needed. The one place of the laboratory that may see the future.
+
+use crate::availability::Index;
+use std::collections::BTreeSet;
+use std::fmt;
+
+/// A reference, or the old text of an edit, that some call needs.
+pub type FactId = u32;
+
+/// **Sees the future.** For controls alone, never for a strategy: no agent can know this, and a number
+/// made with it says what could be kept, not what a strategy keeps.
+///
+/// A fact matters between the last message that brings it before a call, and that call: earlier copies
+/// are made good by the later one, and from the call on the arguments of the call hold it. That is
+/// what [`relied_on`](Self::relied_on) and [`due`](Self::due) mark, the beginning and the end.
+pub trait Foresight: Send + Sync + fmt::Debug {
+    /// Number of facts; they are numbered from 0.
+    fn facts(&self) -> usize;
+
+    /// The facts that a part of the log holds, each once. The part is given by the ordinal of its
+    /// message in the log and its index in it.
+    fn held(&self, ordinal: usize, part: usize) -> &[FactId];
+
+    /// The facts that this message of the log brings for the last time before a call needs them.
+    fn relied_on(&self, ordinal: usize) -> &[FactId];
+
+    /// The facts that a call needs: its references, then the old texts of its edits, each in the order
+    /// of the [`Index`].
+    fn due(&self, call: usize) -> &[FactId];
+}
+
+/// Foresight by having read the recording to its end.
+#[derive(Clone, Debug)]
+pub struct Hindsight {
+    facts: usize,
+    held: Vec<Vec<Box<[FactId]>>>,
+    relied_on: Vec<Vec<FactId>>,
+    due: Vec<Vec<FactId>>,
+}
+
+impl Hindsight {
+    /// Reads what the calls of a session need, and where it stands.
+    pub fn of(index: &Index) -> Self {
+        let references = index.references.len();
+        let mut out = Self {
+            facts: references,
+            held: Vec::with_capacity(index.log.len()),
+            relied_on: vec![Vec::new(); index.log.len()],
+            due: Vec::with_capacity(index.calls.len()),
+        };
+        let mut needed = vec![false; references];
+        let mut edits: BTreeSet<(usize, usize, FactId)> = BTreeSet::new();
+        for call in &index.calls {
+            let mut due = Vec::with_capacity(call.references.len() + call.edits.len());
+            for need in &call.references {
+                needed[need.reference as usize] = true;
+                out.relied_on[need.last_seen].push(need.reference);
+                due.push(need.reference);
+            }
+            for edit in &call.edits {
+                let fact = FactId::try_from(out.facts).unwrap_or(FactId::MAX);
+                out.facts += 1;
+                edits.extend(edit.places.iter().map(|(at, part)| (*at, *part, fact)));
+                if let Some((last, _)) = edit.places.last() {
+                    out.relied_on[*last].push(fact);
+                }
+                due.push(fact);
+            }
+            out.due.push(due);
+        }
+        for (ordinal, parts) in index.parts.iter().enumerate() {
+            let parts = parts.iter().enumerate().map(|(part, references)| {
+                let references = references.iter().copied();
+                let edits = edits.range((ordinal, part, 0)..(ordinal, part + 1, 0));
+                references
+                    .filter(|reference| needed[*reference as usize])
+                    .chain(edits.map(|(_, _, fact)| *fact))
+                    .collect()
+            });
+            out.held.push(parts.collect());
+        }
+        out
+    }
+}
+
+impl Foresight for Hindsight {
+    fn facts(&self) -> usize {
+        self.facts
+    }
+
+    fn held(&self, ordinal: usize, part: usize) -> &[FactId] {
+        let parts = self.held.get(ordinal);
+        parts.and_then(|parts| parts.get(part)).map_or(&[], |f| f)
+    }
+
+    fn relied_on(&self, ordinal: usize) -> &[FactId] {
+        self.relied_on.get(ordinal).map_or(&[], |facts| facts)
+    }
+
+    fn due(&self, call: usize) -> &[FactId] {
+        self.due.get(call).map_or(&[], |facts| facts)
+    }
+}
