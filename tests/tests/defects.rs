@@ -64,7 +64,7 @@ fn with_summarizer(name: &str, summarizer: &Arc<Scripted>) -> Arc<Strategy> {
 fn summarising() -> Vec<String> {
     let all = presets()
         .into_iter()
-        .filter(|strategy| strategy.filter.is_some());
+        .filter(|strategy| strategy.filter.is_some() && strategy.summarizer.is_some());
     all.map(|strategy| strategy.name.clone()).collect()
 }
 

@@ -53,6 +53,9 @@ impl StageConfig<dyn Pruner> for KeepLastConfig {
 }
 
 /// Clears every tool result but the newest ones. A result that would not get smaller stays, and counts.
+///
+/// Results count, not calls: of several results of one answer the first ones may go before the model has
+/// seen them.
 #[derive(Clone, Debug)]
 pub struct KeepLast {
     config: KeepLastConfig,
