@@ -1,6 +1,8 @@
 //! What presets did with one session, told in words: the size of the requests over the calls, every firing,
 //! and the worst of what later calls needed and no longer had.
 
+#[cfg(test)]
+pub(crate) mod fixtures;
 mod saw;
 #[cfg(test)]
 mod tests;

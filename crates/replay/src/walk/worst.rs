@@ -74,6 +74,13 @@ impl<'a> Source<'a> {
     }
 }
 
+impl Missed<'_> {
+    /// The order of [`worst`], for needs of several sessions: smaller is worse.
+    pub fn severity(&self) -> impl Ord + use<'_> {
+        rank(self.need)
+    }
+}
+
 /// Smaller is worse.
 fn rank(need: &Need) -> impl Ord + use<'_> {
     let tokens = need.source.map_or(0, |source| source.tokens);

@@ -9,6 +9,7 @@ mod headline;
 mod idle;
 mod markup;
 mod notes;
+pub mod reader;
 mod sawtooth;
 mod scatter;
 mod sessions;

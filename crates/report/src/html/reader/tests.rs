@@ -1,0 +1,147 @@
+use super::*;
+use crate::explain::fixtures::walk;
+
+/// What stands between the tags of the script and data blocks of a page.
+fn blocks<'a>(page: &'a str, open: &str) -> Vec<&'a str> {
+    page.split(open)
+        .skip(1)
+        .map(|rest| rest.split("</script>").next().unwrap_or_default())
+        .collect()
+}
+
+#[test]
+fn the_policy_allows_the_script_of_the_page_and_no_other() {
+    let page = page(&[walk()], &[]);
+    let [script] = blocks(&page, "<script>")[..] else {
+        panic!("one script");
+    };
+    let hash = STANDARD.encode(Sha256::digest(script.as_bytes()));
+    let allowed = format!("script-src 'sha256-{hash}'\"");
+    assert!(page.contains(&allowed), "{}", policy());
+    assert_eq!(page.matches("<script").count(), 2, "script and data");
+    // What it may not do: load, send, or make code of text.
+    for call in [
+        "fetch(",
+        "XMLHttp",
+        "import(",
+        "eval(",
+        "innerHTML",
+        "http://",
+        "https://",
+        "new Function",
+    ] {
+        let svg = "http://www.w3.org/2000/svg";
+        assert!(!script.replace(svg, "").contains(call), "{call}");
+    }
+}
+
+#[test]
+fn nothing_recorded_becomes_markup() {
+    let hostile = "</script><script>alert(1)</script><img src=x onerror=alert(2)> \" ' & <!--";
+    let mut walk = walk();
+    walk.path = hostile.to_owned();
+    for line in &mut walk.messages {
+        line.excerpt = hostile.to_owned();
+        line.name = hostile.to_owned();
+    }
+    for need in &mut walk.needs {
+        need.text = hostile.to_owned();
+        need.file = Some(hostile.to_owned());
+    }
+    for track in &mut walk.tracks {
+        track.preset = hostile.to_owned();
+        for firing in &mut track.firings {
+            firing.reason = hostile.to_owned();
+            firing.stage = hostile.to_owned();
+        }
+    }
+    let page = page(std::slice::from_ref(&walk), &[hostile.to_owned()]);
+    assert_eq!(page.matches("<script").count(), 2);
+    assert_eq!(page.matches("<img").count(), 0);
+    assert_eq!(page.matches("<!--").count(), 0);
+    let [data] = blocks(&page, "id=\"walk-0\">")[..] else {
+        panic!("one block of data");
+    };
+    let data: serde_json::Value = serde_json::from_str(data).unwrap();
+    assert_eq!(data["path"], hostile);
+    assert_eq!(data["texts"][0], hostile);
+}
+
+#[test]
+fn only_what_some_preset_missed_goes_in_and_finds_its_place() {
+    let data: serde_json::Value = serde_json::from_str(&data::json(&walk())).unwrap();
+    let names: Vec<&str> = data["needs"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|need| need[2].as_str().unwrap())
+        .collect();
+    assert_eq!(
+        names,
+        ["docs/flow.md", "fn token() {", "refresh"],
+        "`--kept` was kept"
+    );
+    assert_eq!(
+        data["tracks"][0]["forgotten"],
+        serde_json::json!([0, 8, 1, 8, 2, 8])
+    );
+    assert_eq!(
+        data["needs"][1],
+        serde_json::json!([
+            10,
+            "edit",
+            "fn token() {",
+            "src/auth/token.rs",
+            9,
+            2,
+            2,
+            4120
+        ])
+    );
+    assert_eq!(data["roles"], "uat");
+    assert_eq!(data["tracks"][1]["idle"][0], "policy: 13000 <= 19000");
+}
+
+#[test]
+fn sessions_that_do_not_fit_are_named() {
+    let mut large = walk();
+    large.path = "large.jsonl".to_owned();
+    large.messages[0].excerpt = "x".repeat(BUDGET);
+    let mut out = String::new();
+    section(
+        &mut out,
+        &[walk(), large.clone(), walk()],
+        &["other.jsonl".to_owned()],
+    );
+    assert!(
+        out.contains("2 of 4 sessions"),
+        "{}",
+        &out[out.len() - 3_000..]
+    );
+    for path in ["large.jsonl", "other.jsonl"] {
+        assert!(
+            out.contains(&format!("<li class=\"path\">{path}</li>")),
+            "{path}"
+        );
+    }
+    assert_eq!(blocks(&out, "type=\"application/json\"").len(), 2);
+    let mut none = String::new();
+    section(&mut none, &[large], &[]);
+    assert!(none.is_empty(), "no walk fits, so there is no reader");
+}
+
+#[test]
+fn paper_and_pages_without_script_have_the_worst_as_a_list() {
+    let mut out = String::new();
+    section(&mut out, &[walk()], &[]);
+    let list = &out[out.find("rd-static").unwrap()..out.find("<script").unwrap()];
+    let told = "call 10 edits src/auth/token.rs; `fn token() {` left the view at call 8 (clear); last seen 9 \
+                calls ago in message 2 (read result)";
+    assert!(list.contains(told), "{list}");
+    assert!(list.contains("Nothing was forgotten under idle."), "{list}");
+    assert_eq!(
+        list.matches("<li>").count(),
+        2,
+        "one lost result is told once"
+    );
+}
