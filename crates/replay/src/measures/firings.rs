@@ -1,0 +1,193 @@
+//! Firings: what each change of the view took out, put in, and was made from.
+//!
+//! A firing is a call before which something changed the view; stages that acted between the same two
+//! calls (a pruning right before its summary) are one firing with several acts. With V the view that
+//! the call would have sent without it (the view of the call before and what was appended since) and V'
+//! the view that it sends, C = frame + V, all in tokens of the measuring estimator:
+//!
+//! - reclaimed R = V - V', zero where the view grew;
+//! - removal ratio 1 - V'/V: the share of the messages that went (Factory's figure; no quality);
+//! - reclaim ratio R/C: the share of the request that went (the one by which a firing is worth its
+//!   price).
+//!
+//! Folds behind the last request (at the end of the last turn) are firings of a call that never came:
+//! their `call` is the number of calls.
+
+use super::presence::{Change, Presence};
+use foldback_core::conversation::{Conversation, StageRole};
+use foldback_core::log::{EntryKind, Message};
+use foldback_core::moment::Moment;
+use foldback_core::plan::Slot;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
+
+/// One stage that changed the view.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Act {
+    /// When.
+    pub moment: Moment,
+    /// Name of the stage.
+    pub stage: String,
+    /// Pruner or fold.
+    pub role: StageRole,
+}
+
+/// One change of the view. Tokens are by the measuring estimator.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Firing {
+    /// Number of the call that came next.
+    pub call: usize,
+    /// The stages that acted, in order.
+    pub acts: Vec<Act>,
+    /// V: tokens of the view without the firing. This is also what a summariser is given.
+    pub before: u64,
+    /// V': tokens of the view that the call sends.
+    pub after: u64,
+    /// Tokens of the frame.
+    pub frame: u64,
+    /// Summaries that a summariser was asked for.
+    pub summaries: u64,
+    /// Tokens of the messages with summaries that are new in the view.
+    pub summary_tokens: u64,
+    /// Distinct identifiers of what was taken out or replaced.
+    pub dropped: u64,
+    /// Of these, those that the view still has after the firing, in other places or in a summary.
+    pub still_there: u64,
+}
+
+impl Firing {
+    /// R: by how many tokens the view shrank.
+    pub fn reclaimed(&self) -> u64 {
+        self.before.saturating_sub(self.after)
+    }
+
+    /// 1 - V'/V, negative where the view grew; `None` for an empty view.
+    pub fn removal_ratio(&self) -> Option<f64> {
+        (self.before > 0).then(|| 1.0 - self.after as f64 / self.before as f64)
+    }
+
+    /// R/C with C the whole request; `None` for an empty one.
+    pub fn reclaim_ratio(&self) -> Option<f64> {
+        let whole = self.frame + self.before;
+        (whole > 0).then(|| self.reclaimed() as f64 / whole as f64)
+    }
+
+    /// IR: the share of the identifiers of the dropped span that the view has after the firing; `None`
+    /// where the span had none. Unweighted it rewards hoarding, so compare it at equal size.
+    pub fn identifier_recall(&self) -> Option<f64> {
+        (self.dropped > 0).then(|| self.still_there as f64 / self.dropped as f64)
+    }
+}
+
+/// A message with a summary that a fold wrote.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Written {
+    pub(super) text: String,
+    pub(super) tokens: u64,
+}
+
+/// Finds firings from request to request.
+#[derive(Clone, Debug)]
+pub(super) struct Firings {
+    meter: usize,
+    /// Tokens of the view at the request before.
+    view: u64,
+    /// Ids of inserts that were seen.
+    seen: BTreeSet<String>,
+    out: Vec<Firing>,
+}
+
+impl Firings {
+    pub(super) fn new(meter: usize) -> Self {
+        Self {
+            meter,
+            view: 0,
+            seen: BTreeSet::new(),
+            out: Vec::new(),
+        }
+    }
+
+    /// The messages with summaries that the folds since the last request wrote. Must be asked before
+    /// `presence` is brought up to date.
+    pub(super) fn written(
+        &mut self,
+        conversation: &Conversation,
+        presence: &Presence,
+    ) -> Vec<Written> {
+        let meter = conversation.meter(self.meter);
+        let mut out = Vec::new();
+        let mut take = |message: &Message| {
+            out.push(Written {
+                text: message.shown_text(),
+                tokens: meter.measure(message),
+            });
+        };
+        for fold in presence.new_folds(conversation) {
+            let entries = fold.plan.entries.iter();
+            for entry in entries.filter(|entry| entry.is_entry_of(EntryKind::Summary)) {
+                take(entry);
+            }
+            for slot in fold.plan.layout.iter().flat_map(|layout| &layout.slots) {
+                if let Slot::Insert(insert) = slot
+                    && insert.origin == EntryKind::Summary
+                    && self.seen.insert(insert.id.clone())
+                {
+                    take(&insert.to_message());
+                }
+            }
+        }
+        out
+    }
+
+    /// Takes over a request. `change` is what it has against the one before, `folds` counts the folds
+    /// before this update.
+    pub(super) fn look(
+        &mut self,
+        conversation: &Conversation,
+        call: usize,
+        change: &Change,
+        folds: &[foldback_core::conversation::Fold],
+        written: &[Written],
+    ) -> Option<&mut Firing> {
+        let meter = conversation.meter(self.meter);
+        let history = conversation.history();
+        let appended: u64 = history
+            .range(change.appended_from..history.len())
+            .filter(|(_, message)| !message.is_entry())
+            .map(|(pos, _)| meter.counts(pos).total())
+            .sum();
+        let before = self.view + appended;
+        self.view = meter.view_tokens();
+        if !change.folded {
+            return None;
+        }
+        let acts = folds.iter().map(|fold| Act {
+            moment: fold.plan.moment,
+            stage: fold.plan.stage.clone(),
+            role: if fold.plan.layout.is_some() {
+                StageRole::Fold
+            } else {
+                StageRole::Pruner
+            },
+        });
+        self.out.push(Firing {
+            call,
+            acts: acts.collect(),
+            before,
+            after: self.view,
+            frame: meter.frame_tokens(),
+            summaries: folds
+                .iter()
+                .map(|fold| fold.plan.summaries.len() as u64)
+                .sum(),
+            summary_tokens: written.iter().map(|summary| summary.tokens).sum(),
+            dropped: 0,
+            still_there: 0,
+        });
+        self.out.last_mut()
+    }
+
+    pub(super) fn finish(self) -> Vec<Firing> {
+        self.out
+    }
+}

@@ -1,0 +1,413 @@
+use super::survival::Ended;
+use super::*;
+use crate::availability::text_of;
+use crate::step::{Step, steps};
+use crate::{Replay, ReplayOptions, replay_with};
+use foldback_core::log::{EntryKind, Part};
+use foldback_core::moment::{Moment, Trigger};
+use foldback_core::plan::{Edit, Insert, Layout, Plan, Slot};
+use foldback_core::services::Services;
+use foldback_core::view::{EditKind, PartPos};
+use foldback_core::{Frame, Limits};
+use foldback_formats::Session;
+use foldback_formats::session::{Shape, Source as Recorded};
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
+
+/// What is done to the view before a call.
+enum Act {
+    /// Puts a text in place of the first part of the message with this id.
+    Clear(&'static str, &'static str),
+    /// Shows only what comes behind this position, after an inserted summary.
+    Summarise(usize, &'static str),
+    /// Undoes the last fold.
+    Undo,
+}
+
+use Act::{Clear, Summarise, Undo};
+
+fn act(conversation: &mut Conversation, act: &Act) {
+    let (mut edits, mut layout) = (Vec::new(), None);
+    match act {
+        Undo => {
+            conversation.undo();
+            return;
+        }
+        Clear(id, text) => edits.push(Edit {
+            at: PartPos {
+                item: conversation.history().position(id).unwrap(),
+                part: 0,
+            },
+            kind: EditKind::Clear,
+            text: Arc::from(*text),
+            reason: "test".into(),
+            before: 0,
+            after: 0,
+        }),
+        Summarise(tail_from, text) => {
+            layout = Some(Layout {
+                slots: vec![Slot::Insert(Insert {
+                    id: format!("summary-{tail_from}"),
+                    role: foldback_core::log::Role::User,
+                    text: (*text).into(),
+                    origin: EntryKind::Summary,
+                })],
+                tail_from: *tail_from,
+            });
+        }
+    }
+    let summaries = layout.iter().map(|_| "test".to_owned()).collect();
+    let plan = Plan {
+        base: conversation.revision(),
+        moment: Moment::CallStart,
+        trigger: Trigger::Auto,
+        stage: "test".into(),
+        estimator: "test".into(),
+        tokens_before: 0,
+        tokens_after: 0,
+        prunable: 0,
+        reclaimed: 0,
+        reasons: Vec::new(),
+        decision: None,
+        edits,
+        entries: Vec::new(),
+        layout,
+        summaries,
+        tables: BTreeMap::new(),
+        degraded: None,
+    };
+    conversation.commit(plan).unwrap();
+}
+
+/// A task, then a call per text that reads it (`a0`, `r0`, `a1`, `r1`, …), each with its arguments,
+/// then a last call. Positions: the task 0, `a0` 1, `r0` 2, `a1` 3, …
+fn session(reads: &[(&str, &str)], last: &str) -> Session {
+    let source = Recorded {
+        text: Arc::from(""),
+        shape: Shape::Lines,
+        records: Vec::new(),
+    };
+    let mut session = Session::new("constructed", foldback_formats::FORMATS[0].id, source);
+    let mut messages = vec![Message::user("u", "Fix it please")];
+    for (call, (arguments, text)) in reads.iter().enumerate() {
+        let arguments = format!("{{\"q\":\"{arguments}\"}}");
+        let part = Part::call(format!("c{call}"), "read", arguments);
+        messages.push(Message::assistant(format!("a{call}"), vec![part]));
+        let id = format!("r{call}");
+        messages.push(Message::tool(id, format!("c{call}"), "read", *text));
+    }
+    let part = Part::call("last", "read", format!("{{\"q\":\"{last}\"}}"));
+    messages.push(Message::assistant("end", vec![part]));
+    session.messages = messages.into_iter().map(Arc::new).collect();
+    session
+}
+
+fn run(session: &Session, acts: &[(usize, Act)]) -> SessionMeasures {
+    let registry = foldback::registry().unwrap();
+    let strategy = Arc::new(foldback::preset(&registry, "none").unwrap());
+    let mut conversation = Conversation::new(
+        strategy,
+        Limits::new(100_000, 1_000),
+        Frame::default(),
+        Services::default(),
+    );
+    let mut probe = Measures::new(Arc::new(Vocabulary::of(session)), 0);
+    for step in steps(session) {
+        match step {
+            Step::Append(message) => {
+                conversation.append(Arc::clone(message));
+            }
+            Step::Call { call, answer } => {
+                for (_, wanted) in acts.iter().filter(|(at, _)| *at == call) {
+                    act(&mut conversation, wanted);
+                }
+                probe.call(&conversation, call, answer);
+            }
+            Step::At(_) | Step::StepEnd { .. } => {}
+        }
+    }
+    probe.finish(&conversation)
+}
+
+const READS: [(&str, &str); 3] = [
+    ("", "fn first_name and other_name"),
+    ("", "fn second_name"),
+    ("", "nothing"),
+];
+
+#[test]
+fn how_long_identifiers_live() {
+    // first_name and other_name come before call 1, second_name before call 2; there are four calls.
+    let table: [(&str, Vec<(usize, Act)>, &[(u64, u64, u64)]); 6] = [
+        ("nothing is folded", vec![], &[(2, 0, 1), (3, 0, 2)]),
+        (
+            "cleared before any request",
+            vec![(1, Clear("r0", "gone"))],
+            &[(0, 2, 0), (2, 0, 1)],
+        ),
+        (
+            "cleared later",
+            vec![(3, Clear("r0", "gone"))],
+            &[(2, 2, 1)],
+        ),
+        (
+            "the placeholder keeps one",
+            vec![(2, Clear("r0", "[first_name]"))],
+            &[(1, 1, 0), (2, 0, 1), (3, 0, 1)],
+        ),
+        (
+            "a summary keeps one, the next does not",
+            vec![
+                (2, Summarise(5, "read second_name")),
+                (3, Summarise(7, "read")),
+            ],
+            &[(1, 3, 0)],
+        ),
+        (
+            "what comes back is not revived",
+            vec![(2, Clear("r0", "gone")), (3, Undo)],
+            &[(1, 2, 0), (2, 0, 1)],
+        ),
+    ];
+    for (name, acts, expected) in table {
+        let measures = run(&session(&READS, ""), &acts);
+        let expected = expected.iter().map(|(duration, events, censored)| {
+            let (events, censored) = (*events, *censored);
+            (*duration, Ended { events, censored })
+        });
+        assert_eq!(measures.survival.all().0, expected.collect(), "{name}");
+    }
+}
+
+#[test]
+fn what_summaries_are_worth() {
+    // The last call needs all three names; the first two texts are folded away.
+    let needs = "first_name other_name second_name";
+    let table: [(&str, &str, (u64, u64), (u64, u64), &[&str]); 6] = [
+        (
+            "copies all",
+            "first_name other_name second_name",
+            (3, 3),
+            (3, 3),
+            &[],
+        ),
+        ("says nothing", "did things", (0, 0), (0, 3), &[]),
+        (
+            "makes one up",
+            "first_name third_name",
+            (1, 2),
+            (1, 3),
+            &["third_name"],
+        ),
+        (
+            "counts in a heading",
+            "# Before (123 messages)\n- other_name",
+            (1, 1),
+            (1, 3),
+            &[],
+        ),
+        ("cut", "- first_name and oth_na …", (1, 1), (1, 3), &[]),
+        (
+            "names the tool",
+            "- `read_file` of first_name",
+            (1, 2),
+            (1, 3),
+            &["read_file"],
+        ),
+    ];
+    for (name, text, (supported, identifiers), (kept, needed), unsupported) in table {
+        let measures = run(&session(&READS, needs), &[(2, Summarise(5, text))]);
+        let [row] = &measures.summaries.rows[..] else {
+            panic!("{name}: {:?}", measures.summaries.rows);
+        };
+        assert_eq!(
+            (row.supported, row.identifiers),
+            (supported, identifiers),
+            "{name}"
+        );
+        assert_eq!((row.kept, row.needed), (kept, needed), "{name}");
+        let made_up: Vec<&str> = row.unsupported.iter().map(|id| &id.text[..]).collect();
+        assert_eq!(made_up, unsupported, "{name}");
+    }
+}
+
+#[test]
+fn drift_and_recall_over_cycles() {
+    let acts = [
+        (1, Summarise(3, "first_name other_name")),
+        (2, Summarise(5, "first_name")),
+        (3, Summarise(7, "first_name other_name")),
+    ];
+    let measures = run(&session(&READS, ""), &acts);
+    let drift = &measures.summaries.drift;
+    let cycles: Vec<_> = drift
+        .cycles
+        .iter()
+        .map(|cycle| (cycle.present, cycle.survived))
+        .collect();
+    assert_eq!(
+        (drift.first_span, &cycles[..]),
+        (2, &[(2, 2), (1, 1), (2, 1)][..])
+    );
+    // The second takes out the first summary and second_name.
+    let recall: Vec<_> = measures
+        .firings
+        .iter()
+        .map(|firing| (firing.still_there, firing.dropped))
+        .collect();
+    assert_eq!(recall, [(2, 2), (1, 3), (1, 1)]);
+    // What an earlier summary made up is in the source of the next.
+    let acts = [
+        (1, Summarise(3, "third_name")),
+        (2, Summarise(5, "third_name")),
+    ];
+    let rows = run(&session(&READS, ""), &acts).summaries.rows;
+    let supported: Vec<u64> = rows.iter().map(|row| row.supported).collect();
+    assert_eq!(supported, [0, 1]);
+}
+
+#[test]
+fn positions_of_what_is_needed() {
+    let filler = "word ".repeat(1_000);
+    let reads = [
+        ("", "fn first_name"),
+        ("", &filler[..]),
+        ("", &filler[..]),
+        ("", &filler[..]),
+        ("", "fn last_name"),
+    ];
+    let session = session(&reads, "first_name last_name");
+    let whole = run(&session, &[]).positions;
+    assert_eq!(whole.all.0, [1, 0, 0, 0, 0, 0, 0, 0, 0, 1]);
+    assert_eq!(whole.far.0, [1, 0, 0, 0, 0, 0, 0, 0, 0, 0]);
+    // Without two of three fillers nothing else moves; with all three gone it is near the middle.
+    let acts = ["r1", "r2", "r3"].map(|id| (5, Clear(id, "")));
+    let cleared = run(&session, &acts).positions;
+    assert_eq!((cleared.far.count(), cleared.far.middle()), (1, Some(1.0)));
+    let lost = run(&session, &[(5, Clear("r0", ""))]).positions;
+    assert_eq!(lost.far.count(), 0);
+}
+
+/// Compares the bookkeeping with the view itself, request by request.
+struct Check {
+    measures: Measures,
+    name: String,
+}
+
+impl Probe for Check {
+    fn call(&mut self, conversation: &Conversation, call: usize, answer: &Message) {
+        self.measures.call(conversation, call, answer);
+        if call % 7 != 0 {
+            return;
+        }
+        let vocabulary = &self.measures.vocabulary;
+        let mut there = BTreeSet::new();
+        let mut at: BTreeMap<u32, usize> = BTreeMap::new();
+        for (place, shown) in conversation.sent().iter().enumerate() {
+            for (index, part) in shown.message.parts.iter().enumerate() {
+                let ids = match shown.edit(index) {
+                    Some(edit) => vocabulary.find(&edit.text),
+                    None if shown.message.is_entry() => vocabulary.find(&part.shown()),
+                    None => vocabulary.find(&text_of(part)),
+                };
+                there.extend(ids.iter().copied());
+                at.extend(ids.iter().map(|id| (*id, place)));
+            }
+        }
+        let known: BTreeSet<u32> = (0..vocabulary.len() as u32)
+            .filter(|id| self.measures.presence.has(*id))
+            .collect();
+        assert_eq!(known, there, "{} call {call}", self.name);
+        let places = conversation.view().places();
+        for need in &vocabulary.needs[call] {
+            let known = self.measures.presence.places(need.id);
+            let order = known.filter_map(|known| places.iter().position(|place| *place == known));
+            assert_eq!(
+                order.max(),
+                at.get(&need.id).copied(),
+                "{} call {call}",
+                self.name
+            );
+        }
+    }
+}
+
+fn replayed(session: &Session, preset: &str, limits: Limits) -> (SessionMeasures, Replay) {
+    let registry = foldback::registry().unwrap();
+    let strategy = Arc::new(foldback::preset(&registry, preset).unwrap());
+    let options = ReplayOptions {
+        limits,
+        model: None,
+        measure: Arc::clone(strategy.estimator()),
+        validate: false,
+    };
+    let vocabulary = Arc::new(Vocabulary::of(session));
+    let mut check = Check {
+        measures: Measures::new(vocabulary, strategy.estimators.len()),
+        name: format!("{} under {preset}", session.id),
+    };
+    let replay = replay_with(session, &strategy, &options, &mut [&mut check]);
+    (check.measures.finish(&replay.conversation), replay)
+}
+
+#[test]
+fn real_sessions() {
+    let root = env!("CARGO_MANIFEST_DIR");
+    let mut paths: Vec<PathBuf> = Vec::new();
+    for folder in [
+        "../../examples/sessions",
+        "../../../shared/sessions/claude-code",
+        "../../../shared/sessions/codex",
+    ] {
+        match std::fs::read_dir(format!("{root}/{folder}")) {
+            Ok(entries) => paths.extend(entries.flatten().map(|entry| entry.path())),
+            Err(_) => println!("skipped: no sessions at {folder}"),
+        }
+    }
+    paths.retain(|path| std::fs::metadata(path).is_ok_and(|file| file.len() < 1_900_000));
+    paths.sort();
+    let mut summaries = 0;
+    for path in &paths {
+        let Ok(sessions) = foldback_formats::read(&std::fs::read(path).unwrap(), None) else {
+            continue;
+        };
+        for session in &sessions {
+            for (preset, window) in [
+                ("none", 10_000_000),
+                ("opencode", 48_000),
+                ("tunacode-local", 32_000),
+                ("window", 48_000),
+            ] {
+                let (measures, replay) = replayed(session, preset, Limits::new(window, 4_000));
+                let name = format!("{} under {preset}", path.display());
+                let firing = replay.rows.iter().filter(|row| !row.fired.is_empty());
+                let calls: Vec<usize> = firing.map(|row| row.call).collect();
+                let known = measures.firings.iter().map(|firing| firing.call);
+                let known: Vec<usize> = known.filter(|call| *call < replay.rows.len()).collect();
+                assert_eq!(known, calls, "{name}");
+                assert_eq!(
+                    measures.size.cumulative, replay.metrics.input_tokens,
+                    "{name}"
+                );
+                for firing in measures
+                    .firings
+                    .iter()
+                    .filter(|firing| firing.call < replay.rows.len())
+                {
+                    let sent = replay.rows[firing.call].input_tokens;
+                    assert_eq!(firing.frame + firing.after, sent, "{name}");
+                }
+                for row in &measures.summaries.rows {
+                    assert_eq!(row.supported, row.identifiers, "{name}: {row:?}");
+                }
+                summaries += measures.summaries.rows.len();
+                if preset == "none" {
+                    assert_eq!(measures.survival.all().events(), 0, "{name}");
+                    assert!(measures.firings.is_empty(), "{name}");
+                }
+            }
+        }
+    }
+    println!("{summaries} summaries");
+    assert!(summaries > 0);
+}
