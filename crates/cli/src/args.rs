@@ -31,6 +31,8 @@ pub(crate) enum Command {
     Inspect(Inspect),
     /// List the presets, or show one with all its values and where each comes from.
     Presets(Presets),
+    /// Say what agents really read again after recorded compactions, beside what they read twice anyway.
+    Rereads(Rereads),
     /// List the stages, or show one with all its fields.
     Stages(Stages),
     /// Check a strategy file: all errors at once, each with its line.
@@ -80,7 +82,22 @@ pub(crate) struct Compare {
     /// Estimator that reports, the same for every preset.
     #[arg(long, value_name = "ESTIMATOR", default_value = "o200k")]
     pub(crate) measure: String,
-    /// Also look where Claude Code and Codex keep this user's sessions.
+    /// Price regime that the report goes by: anthropic-5m, anthropic-1h, openai, gemini, deepseek,
+    /// no-cache, or own for each session's own model.
+    #[arg(long, value_name = "REGIME")]
+    pub(crate) prices: Option<String>,
+    /// Pre-registration (TOML): strategies, prices, primary metric, margin, seed, split. Its hash is in
+    /// every output.
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["preset", "prices", "window", "output", "model"])]
+    pub(crate) experiment: Option<PathBuf>,
+    /// Folder in which results are kept, so that a rerun does only what is new; the user's cache
+    /// folder when not given.
+    #[arg(long, value_name = "DIR", conflicts_with = "no_store")]
+    pub(crate) store: Option<PathBuf>,
+    /// Keep no results.
+    #[arg(long)]
+    pub(crate) no_store: bool,
+    /// Also look where Claude Code, Codex and OpenCode keep this user's sessions.
     #[arg(long)]
     pub(crate) discover: bool,
     /// Treat warnings of the importers as errors.
@@ -207,6 +224,29 @@ pub(crate) struct Presets {
     /// Print the preset's TOML file.
     #[arg(long, requires = "name")]
     pub(crate) toml: bool,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Rereads {
+    /// Session files or folders of them, in any mix of formats.
+    #[arg(value_name = "PATH")]
+    pub(crate) paths: Vec<PathBuf>,
+    /// Calls behind a compaction that the table per session looks at: 5, 10, 20, or `end` for all up to
+    /// the next compaction.
+    #[arg(long, value_name = "K", default_value = "20")]
+    pub(crate) within: String,
+    /// Estimator that counts.
+    #[arg(long, value_name = "ESTIMATOR", default_value = "o200k")]
+    pub(crate) measure: String,
+    /// Also look where Claude Code, Codex and OpenCode keep this user's sessions.
+    #[arg(long)]
+    pub(crate) discover: bool,
+    /// Treat warnings of the importers as errors.
+    #[arg(long)]
+    pub(crate) strict: bool,
+    /// Write everything that was found as JSON (`-` is standard output).
+    #[arg(long, value_name = "FILE")]
+    pub(crate) json: Option<PathBuf>,
 }
 
 #[derive(Debug, ClapArgs)]

@@ -2,6 +2,8 @@
 
 use foldback::{ConfigErrors, RegistryError};
 use foldback_formats::{ReadError, WriteError};
+use foldback_replay::CompareError;
+use foldback_replay::corpus::Skipped;
 use std::path::PathBuf;
 use thiserror::Error;
 
@@ -15,8 +17,10 @@ pub(crate) enum Error {
         path: PathBuf,
         error: std::io::Error,
     },
-    #[error("no session to compare:\n{0}")]
-    NothingImported(String),
+    #[error("no session to compare:\n{}", crate::input::reasons(.0))]
+    NothingImported(Vec<Skipped>),
+    #[error("{0}")]
+    Compare(CompareError),
     #[error("{path} holds {} sessions; pick one with --session: {}", .ids.len(), .ids.join(", "))]
     ManySessions { path: String, ids: Vec<String> },
     #[error("{path} has no session `{id}`; it has {}", .ids.join(", "))]
@@ -42,4 +46,13 @@ pub(crate) enum Error {
     Output(std::io::Error),
     #[error("can't write JSON: {0}")]
     Json(#[from] serde_json::Error),
+}
+
+impl From<CompareError> for Error {
+    fn from(error: CompareError) -> Self {
+        match error {
+            CompareError::NothingImported(skipped) => Self::NothingImported(skipped),
+            other => Self::Compare(other),
+        }
+    }
 }

@@ -2,9 +2,8 @@
 
 use crate::error::Error;
 use foldback_formats::Session;
-use foldback_replay::Corpus;
-use foldback_replay::compare::{Loaded, Skipped};
-use std::collections::BTreeMap;
+use foldback_replay::corpus::Skipped;
+use foldback_replay::{Corpus, Source};
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
@@ -130,9 +129,9 @@ pub(crate) fn strict(path: &str, session: &Session, strict: bool) -> Result<(), 
     }
 }
 
-/// Everything that the paths hold. A path that does not exist is an error; a file that can't be used
-/// is skipped with its reason.
-pub(crate) fn corpus(paths: &[PathBuf], discover: bool, be_strict: bool) -> Result<Corpus, Error> {
+/// The files that the paths name and the folders among them hold. A path that does not exist is an
+/// error.
+pub(crate) fn corpus(paths: &[PathBuf], discover: bool) -> Result<Corpus, Error> {
     let mut files = Vec::new();
     for path in paths {
         if path.is_dir() {
@@ -157,63 +156,22 @@ pub(crate) fn corpus(paths: &[PathBuf], discover: bool, be_strict: bool) -> Resu
             files.extend(opencode_store().filter(|store| store.is_file()));
         }
     }
-    let mut corpus = Corpus {
-        files: files.len(),
-        ..Corpus::default()
-    };
-    let mut seen: BTreeMap<[u8; 32], PathBuf> = BTreeMap::new();
-    for path in files {
-        let name = path.display().to_string();
-        let mut skip = |reason: String| {
-            corpus.skipped.push(Skipped {
-                path: name.clone(),
-                reason,
-            });
-        };
-        let bytes = match std::fs::read(&path) {
-            Ok(bytes) => bytes,
-            Err(error) => {
-                skip(error.to_string());
-                continue;
-            }
-        };
-        if let Some(first) = seen.insert(*blake3::hash(&bytes).as_bytes(), path.clone()) {
-            skip(format!("the same bytes as {}", first.display()));
-            continue;
-        }
-        match foldback_formats::read(&bytes, None) {
-            Err(error) => skip(error.to_string()),
-            Ok(sessions) => {
-                let many = sessions.len() > 1;
-                for session in sessions {
-                    let path = if many {
-                        format!("{name}#{}", session.id)
-                    } else {
-                        name.clone()
-                    };
-                    strict(&path, &session, be_strict)?;
-                    if session.log().next().is_some() {
-                        corpus.sessions.push(Loaded { path, session });
-                    }
-                }
-            }
-        }
+    Ok(Corpus {
+        sources: files.into_iter().map(Source::File).collect(),
+    })
+}
+
+/// Why nothing could be imported, one line a file.
+pub(crate) fn reasons(skipped: &[Skipped]) -> String {
+    if skipped.is_empty() {
+        return "  no file ends in .json, .jsonl, .ndjson, .traj or .eval; name session files or folders, or use --discover"
+            .to_owned();
     }
-    if corpus.sessions.is_empty() {
-        let reasons: Vec<String> = corpus
-            .skipped
-            .iter()
-            .map(|skipped| format!("  {}: {}", skipped.path, skipped.reason))
-            .collect();
-        let reasons = if reasons.is_empty() {
-            "  no file ends in .json, .jsonl, .ndjson, .traj or .eval; name session files or folders, or use --discover"
-                .to_owned()
-        } else {
-            reasons.join("\n")
-        };
-        return Err(Error::NothingImported(reasons));
-    }
-    Ok(corpus)
+    let lines: Vec<String> = skipped
+        .iter()
+        .map(|skipped| format!("  {}: {}", skipped.path, skipped.reason))
+        .collect();
+    lines.join("\n")
 }
 
 /// Files of a folder and the folders below it, by name.

@@ -10,9 +10,11 @@
 
 mod args;
 mod command;
+mod design;
 mod error;
 mod input;
 mod output;
+mod results;
 mod strategies;
 
 use clap::Parser;

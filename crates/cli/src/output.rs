@@ -1,7 +1,7 @@
 //! Writing what was asked for: to standard output, or whole to a file or not at all.
 
 use crate::error::Error;
-use std::io::Write as _;
+use std::io::{BufWriter, Write};
 use std::path::Path;
 
 /// Prints to standard output.
@@ -12,11 +12,22 @@ pub(crate) fn print(text: &str) -> Result<(), Error> {
         .map_err(Error::Output)
 }
 
+/// Writes a text as [`write_with`] does.
+pub(crate) fn write(path: Option<&Path>, text: &str) -> Result<(), Error> {
+    write_with(path, |out| out.write_all(text.as_bytes()))
+}
+
 /// Writes a file by way of a temporary one beside it, so that nothing is ever written half. `-` and
 /// nothing are standard output.
-pub(crate) fn write(path: Option<&Path>, text: &str) -> Result<(), Error> {
+pub(crate) fn write_with(
+    path: Option<&Path>,
+    content: impl FnOnce(&mut dyn Write) -> std::io::Result<()>,
+) -> Result<(), Error> {
     let Some(path) = path.filter(|path| *path != Path::new("-")) else {
-        return print(text);
+        let mut out = anstream::stdout().lock();
+        return content(&mut out)
+            .and_then(|()| out.flush())
+            .map_err(Error::Output);
     };
     let fail = |error: std::io::Error| Error::File {
         path: path.to_owned(),
@@ -27,7 +38,11 @@ pub(crate) fn write(path: Option<&Path>, text: &str) -> Result<(), Error> {
         .filter(|folder| !folder.as_os_str().is_empty());
     let mut file =
         tempfile::NamedTempFile::new_in(folder.unwrap_or(Path::new("."))).map_err(fail)?;
-    file.write_all(text.as_bytes()).map_err(fail)?;
+    let mut buffered = BufWriter::new(&mut file);
+    content(&mut buffered)
+        .and_then(|()| buffered.flush())
+        .map_err(fail)?;
+    drop(buffered);
     // A temporary file is private; what a user asked for is as readable as any other file of theirs.
     #[cfg(unix)]
     {

@@ -6,7 +6,10 @@ use foldback::{Compiled, Document, Options, Registry};
 use foldback_core::Limits;
 use foldback_core::registry::{Build, StageKind};
 use foldback_core::stage::Estimator;
-use foldback_replay::{ModelTable, Setup};
+use foldback_core::strategy::Kind;
+use foldback_replay::compare::is_baseline;
+use foldback_replay::cost::RegimeTable;
+use foldback_replay::{ModelTable, Preset, Setup};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -42,6 +45,37 @@ pub(crate) fn compile(registry: &Registry, name: &str) -> Result<Compiled, Error
     Ok(compiled)
 }
 
+/// A strategy as the laboratory takes it, with the configuration that it goes by.
+pub(crate) fn preset(registry: &Registry, name: &str) -> Result<Preset, Error> {
+    let compiled = compile(registry, name)?;
+    Ok(Preset {
+        fingerprint: compiled.root.to_value().to_string(),
+        strategy: Arc::new(compiled.strategy),
+    })
+}
+
+/// The presets that were named, or all of them, and every control: without what it is compared with, a
+/// number says little. No compaction comes first, the other controls last.
+pub(crate) fn presets(registry: &Registry, names: &[String]) -> Result<Vec<Preset>, Error> {
+    let mut presets = names
+        .iter()
+        .map(|name| preset(registry, name))
+        .collect::<Result<Vec<_>, _>>()?;
+    for known in registry.presets() {
+        let more = preset(registry, known.item.name)?;
+        let wanted = names.is_empty() || more.strategy.kind == Kind::Control;
+        let there = |other: &Preset| other.strategy.name == more.strategy.name;
+        if wanted && !presets.iter().any(there) {
+            presets.push(more);
+        }
+    }
+    presets.sort_by_key(|preset| {
+        let control = preset.strategy.kind == Kind::Control;
+        (!is_baseline(&preset.strategy), control)
+    });
+    Ok(presets)
+}
+
 /// What the presets of a run share.
 pub(crate) fn setup(
     registry: &Registry,
@@ -71,6 +105,7 @@ pub(crate) fn setup(
         limits,
         model,
         models,
+        regimes: RegimeTable::embedded(),
         measure: estimator(registry, measure)?,
     })
 }

@@ -1,9 +1,9 @@
 //! Counters of a run.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// What a conversation has done so far. Tokens are by the strategy's own estimator.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Counters {
     /// How often the policy said that the view is too large.
     pub overflow_detections: u64,

@@ -5,10 +5,10 @@ use foldback_core::counters::Counters;
 use foldback_core::log::{Message, PartKind, Role};
 use foldback_core::moment::Moment;
 use foldback_core::view::{PartPos, Place};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// A stage that changed the view.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Fired {
     /// Number of the call that came next.
     pub call: usize,
@@ -22,7 +22,7 @@ pub struct Fired {
 
 /// One request that a strategy would have sent. Token counts are by the measuring estimator unless
 /// said otherwise.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CallRow {
     /// Number of the call, from 0.
     pub call: usize,
@@ -54,7 +54,7 @@ pub struct CallRow {
 }
 
 /// Tokens that left the view, by kind, by the measuring estimator.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Dropped {
     /// Content of tool results.
     pub tool_result: u64,
@@ -71,6 +71,16 @@ pub struct Dropped {
 }
 
 impl Dropped {
+    /// Adds what another session dropped.
+    pub fn take(&mut self, more: &Self) {
+        self.tool_result += more.tool_result;
+        self.tool_call += more.tool_call;
+        self.assistant_text += more.assistant_text;
+        self.reasoning += more.reasoning;
+        self.user_text += more.user_text;
+        self.other += more.other;
+    }
+
     fn add(&mut self, message: &Message, part: usize, tokens: u64) {
         let Some(part) = message.parts.get(part) else {
             return;
@@ -128,7 +138,7 @@ impl Dropped {
 }
 
 /// Totals of one session under one strategy. Token counts are by the measuring estimator.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SessionMetrics {
     /// Recorded calls.
     pub calls: u64,

@@ -1,15 +1,15 @@
 //! `foldback compare`
 
 use crate::args::Compare;
+use crate::design::Design;
 use crate::error::Error;
-use crate::{input, output, strategies};
+use crate::{input, output, results, strategies};
 use foldback_core::Limits;
-use foldback_replay::Preset;
+use foldback_replay::{Comparison, Preset, Run, Store};
 use foldback_report::{html, json, table};
 use indicatif::{ProgressBar, ProgressStyle};
 use std::io::IsTerminal as _;
-use std::path::Path;
-use std::sync::Arc;
+use std::path::{Path, PathBuf};
 
 pub(crate) fn run(args: &Compare) -> Result<(), Error> {
     if args.paths.is_empty() && !args.discover {
@@ -18,55 +18,48 @@ pub(crate) fn run(args: &Compare) -> Result<(), Error> {
         ));
     }
     let registry = foldback::registry()?;
-    let names: Vec<String> = if args.preset.is_empty() {
-        registry
-            .presets()
-            .map(|preset| preset.item.name.to_owned())
-            .collect()
-    } else {
-        args.preset.clone()
+    let design = match &args.experiment {
+        Some(path) => Design::read(path)?,
+        None => Design::of_args(args),
     };
-    let mut presets = names
-        .iter()
-        .map(|name| {
-            let strategy = Arc::new(strategies::compile(&registry, name)?.strategy);
-            Ok(Preset { strategy })
-        })
-        .collect::<Result<Vec<_>, Error>>()?;
-    if args.preset.is_empty() {
-        // What the others are compared with comes first.
-        presets
-            .sort_by_key(|preset| preset.strategy.kind != foldback_core::strategy::Kind::Control);
-    }
+    let presets = strategies::presets(&registry, &design.strategies)?;
     let limits = Limits {
-        context: args.window.unwrap_or(0),
+        context: design.window,
         input: 0,
-        output: args.output.unwrap_or(0),
+        output: design.output,
     };
     let setup = strategies::setup(
         &registry,
         limits,
-        args.model.clone(),
+        design.model.clone(),
         args.models.as_ref(),
-        &args.measure,
+        &design.measure,
     )?;
     refuse_windows(&presets, limits)?;
-    let corpus = input::corpus(&args.paths, args.discover, args.strict)?;
-    let bar = progress((corpus.sessions.len() * presets.len()) as u64);
-    let comparison = foldback_replay::compare(&corpus, &presets, &setup, &|| bar.inc(1));
+    let reporting = design.reporting(&setup)?;
+    let corpus = input::corpus(&args.paths, args.discover)?;
+    let store = results::open(args.store.as_deref(), args.no_store)?;
+    let bar = progress(corpus.sources.len(), presets.len());
+    let run = Run {
+        store: &store,
+        progress: &|| bar.inc(1),
+        strict: args.strict,
+    };
+    let comparison = foldback_replay::compare(&corpus, &presets, &setup, reporting, run)?;
     bar.finish_and_clear();
     tell_statistics(&presets);
     if let Some(path) = &args.rows {
-        output::write(Some(path), &json::rows(&comparison)?)?;
+        output::write_with(Some(path), |out| json::rows(&comparison, &store, out))?;
     }
     if let Some(path) = &args.json {
         output::write(Some(path), &json::comparison(&comparison)?)?;
     }
     if let Some(path) = &args.html {
-        output::write(Some(path), &html::comparison(&comparison))?;
+        let drawn = drawn(&comparison, &store);
+        output::write(Some(path), &html::comparison(&comparison, &drawn))?;
     }
     // A document on standard output stands alone, so that it can be piped.
-    let to_stdout = |path: &Option<std::path::PathBuf>| path.as_deref() == Some(Path::new("-"));
+    let to_stdout = |path: &Option<PathBuf>| path.as_deref() == Some(Path::new("-"));
     if [&args.json, &args.html, &args.rows]
         .into_iter()
         .any(to_stdout)
@@ -78,6 +71,23 @@ pub(crate) fn run(args: &Compare) -> Result<(), Error> {
         ..table::Layout::default()
     };
     output::print(&table::comparison(&comparison, layout))
+}
+
+/// Sessions whose saw-teeth a page draws, at most.
+const DRAWN: usize = 12;
+
+fn drawn(comparison: &Comparison, store: &Store) -> Vec<html::Drawn> {
+    html::to_draw(comparison, DRAWN)
+        .into_iter()
+        .filter_map(|session| {
+            let presets = 0..comparison.presets.len();
+            let records = presets.map(|preset| comparison.record(store, session, preset));
+            Some(html::Drawn {
+                session,
+                records: records.collect::<Option<_>>()?,
+            })
+        })
+        .collect()
 }
 
 /// What filters tell of their own work, such as the hit rate of a cache. It depends on what ran when, so it
@@ -111,10 +121,13 @@ fn refuse_windows(presets: &[Preset], limits: Limits) -> Result<(), Error> {
     Ok(())
 }
 
-fn progress(length: u64) -> ProgressBar {
+/// How many sessions the files hold is not known before they are read, so the bar counts replays.
+fn progress(files: usize, presets: usize) -> ProgressBar {
     if !std::io::stderr().is_terminal() {
         return ProgressBar::hidden();
     }
-    let style = ProgressStyle::with_template("{bar:40} {pos}/{len} replays, {eta} left");
-    ProgressBar::new(length).with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()))
+    let style = ProgressStyle::with_template("{spinner} {pos} replays, {elapsed}; {msg}");
+    ProgressBar::new_spinner()
+        .with_style(style.unwrap_or_else(|_| ProgressStyle::default_spinner()))
+        .with_message(format!("{files} files under {presets} presets"))
 }

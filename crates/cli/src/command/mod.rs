@@ -7,6 +7,7 @@ mod convert;
 mod explain;
 mod inspect;
 mod presets;
+mod rereads;
 mod stages;
 
 use crate::args::Command;
@@ -21,6 +22,7 @@ pub(crate) fn run(command: Command) -> Result<(), Error> {
         Command::Explain(args) => explain::run(&args),
         Command::Inspect(args) => inspect::run(&args),
         Command::Presets(args) => presets::run(&args),
+        Command::Rereads(args) => rereads::run(&args),
         Command::Stages(args) => stages::run(&args),
         Command::Check(args) => check::run(&args),
     }

@@ -11,7 +11,7 @@ use crate::stage::{
     Decision, Filter, OverflowPolicy, Pressure, Pruner, Pruning, Scene, UsageReading, UsageSource,
 };
 use crate::strategy::Bound;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
 /// What comes with a moment.
@@ -24,7 +24,7 @@ pub struct Signals {
 }
 
 /// Which kind of stage a report is about.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum StageRole {
     /// A pruner.

@@ -4,12 +4,12 @@
 use super::rows::Share;
 use crate::identifiers::{Class, components, identifiers, suffixes};
 use foldback_core::log::{Message, Part, PartKind, ResultStatus, Role};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What must be kept and was.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct MustKeep {
     /// User messages that stand word for word in the view at the end.
     pub instructions_end: Share,
@@ -24,7 +24,7 @@ pub struct MustKeep {
 }
 
 /// What the view at the end still tells about the files that the agent touched.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ArtifactTrail {
     /// Files that were read.
     pub read: SetRecall,
@@ -35,7 +35,7 @@ pub struct ArtifactTrail {
 }
 
 /// A set of files as the log has it against the set that the calls in the view amount to.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SetRecall {
     /// Files of the log.
     pub truth: u64,

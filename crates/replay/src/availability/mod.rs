@@ -9,7 +9,7 @@
 //!   are Q_t = ids(arguments of the answer) without ids(head), head being the frame and the first user
 //!   message, as far as they stood in the log before t; FRR is the share of them that stands in the
 //!   view. Strata: `obs`, `far`, class, distance, `rescued`.
-//! - *Edit-precondition retention* (EPR): [`score_edits`] over [`EditRow`]s. Of the edits whose old
+//! - *Edit-precondition retention* (EPR): a [`Share`] of [`EditRow`]s. Of the edits whose old
 //!   text had stood in the log word for word, the share whose old text stands in the view.
 //! - *Would-be re-reads*: [`RereadRow`]s, the price of the misses of both.
 //! - *Must-keep*: [`MustKeep`].
@@ -34,7 +34,7 @@ pub(crate) use index::{EditNeed, LogPart, text_of};
 pub(crate) use keep::paths;
 pub use keep::{ArtifactTrail, MustKeep, SetRecall};
 pub use rows::{
-    DISTANCES, EditRow, FAR, ReferenceRow, RereadRow, Retention, Share, score, score_edits,
+    Answered, DISTANCES, EditRow, FAR, ReferenceRow, RereadRow, Retention, Share, score,
 };
 
 use crate::drive::Probe;

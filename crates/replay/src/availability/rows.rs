@@ -1,7 +1,7 @@
 //! Rows, one per reference, and the shares that are made of them.
 
 use crate::identifiers::Class;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -50,7 +50,7 @@ pub struct EditRow {
 
 /// Something that would have had to be read again: a result that had left the view and that a call
 /// needed something of. One row per result and eviction, however many references miss it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RereadRow {
     /// Number of the first call that misses something of it.
     pub call: usize,
@@ -63,7 +63,7 @@ pub struct RereadRow {
 }
 
 /// Kept of needed.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Share {
     /// How many were kept.
     pub kept: u64,
@@ -77,7 +77,13 @@ impl Share {
         (self.needed > 0).then(|| self.kept as f64 / self.needed as f64)
     }
 
-    pub(super) fn count(&mut self, kept: bool) {
+    /// Adds the counts of another.
+    pub fn add(&mut self, other: Self) {
+        self.kept += other.kept;
+        self.needed += other.needed;
+    }
+
+    pub(crate) fn count(&mut self, kept: bool) {
         self.needed += 1;
         self.kept += u64::from(kept);
     }
@@ -85,7 +91,7 @@ impl Share {
 
 /// Forward-reference retention with its strata: of the references that calls really made, how many
 /// still stood in the view.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Retention {
     /// All references.
     pub frr: Share,
@@ -102,12 +108,39 @@ pub struct Retention {
     pub by_distance: BTreeMap<usize, Share>,
 }
 
-/// The retention over the rows of calls from `from_call` on. All strategies that are compared are
-/// given the same `from_call`, the first call before which any of them fired: before that nothing
-/// can be lost, and a start of its own would let each strategy choose its exam.
-pub fn score(rows: &[ReferenceRow], from_call: usize) -> Retention {
+/// What the shares count of a reference.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Answered {
+    /// What it refers to.
+    pub class: Class,
+    /// Calls since it last stood in the log.
+    pub distance: usize,
+    /// It had stood only in what tools and users said.
+    pub obs: bool,
+    /// It stands in the view.
+    pub kept: bool,
+    /// It does so only in what a compaction wrote.
+    pub rescued: bool,
+}
+
+impl From<&ReferenceRow> for Answered {
+    fn from(row: &ReferenceRow) -> Self {
+        Self {
+            class: row.class,
+            distance: row.distance,
+            obs: row.obs,
+            kept: row.kept,
+            rescued: row.rescued,
+        }
+    }
+}
+
+/// The retention over references. All strategies that are compared are given the references of the
+/// same calls: those from the first call on before which any of them fired. Before that nothing can
+/// be lost, and a start of its own would let each strategy choose its exam.
+pub fn score(rows: impl IntoIterator<Item = Answered>) -> Retention {
     let mut out = Retention::default();
-    for row in rows.iter().filter(|row| row.call >= from_call) {
+    for row in rows {
         out.frr.count(row.kept);
         if row.obs {
             out.frr_obs.count(row.kept);
@@ -124,11 +157,18 @@ pub fn score(rows: &[ReferenceRow], from_call: usize) -> Retention {
     out
 }
 
-/// Edit-precondition retention over the calls from `from_call` on.
-pub fn score_edits(rows: &[EditRow], from_call: usize) -> Share {
-    let mut out = Share::default();
-    for row in rows.iter().filter(|row| row.call >= from_call) {
-        out.count(row.kept);
+impl Retention {
+    /// Adds the counts of another session.
+    pub fn add(&mut self, other: &Self) {
+        self.frr.add(other.frr);
+        self.frr_obs.add(other.frr_obs);
+        self.frr_far.add(other.frr_far);
+        self.rescued += other.rescued;
+        for (class, share) in &other.by_class {
+            self.by_class.entry(*class).or_default().add(*share);
+        }
+        for (step, share) in &other.by_distance {
+            self.by_distance.entry(*step).or_default().add(*share);
+        }
     }
-    out
 }

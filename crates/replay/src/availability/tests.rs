@@ -326,8 +326,11 @@ fn scores_count_rows_by_stratum() {
         row(5, 51, true, false, false),
     ];
     let of = |share: Share| (share.kept, share.needed);
-    let all = score(&rows, 0);
-    let late = score(&rows, 4);
+    let from = |call| {
+        let rows = rows.iter().filter(move |row: &&ReferenceRow| row.call >= call);
+        score(rows.map(Answered::from))
+    };
+    let (all, late) = (from(0), from(4));
     assert_eq!((of(all.frr), of(late.frr)), ((2, 4), (2, 3)));
     assert_eq!((of(all.frr_obs), of(late.frr_obs)), ((1, 3), (1, 2)));
     assert_eq!((of(late.frr_far), late.rescued), ((1, 2), 1));
@@ -337,7 +340,11 @@ fn scores_count_rows_by_stratum() {
         [(1, (0, 1)), (3, (1, 1)), (5, (1, 1)), (usize::MAX, (0, 1))]
     );
     assert_eq!(of(all.by_class[&Class::Symbol]), (2, 4));
-    assert_eq!(score(&rows, 9).frr.value(), None);
+    assert_eq!(from(9).frr.value(), None);
+
+    let mut sum = from(5);
+    sum.add(&score(rows[..3].iter().map(Answered::from)));
+    assert_eq!(sum, all);
 }
 
 #[test]
@@ -396,7 +403,13 @@ fn edits_need_their_old_text() {
             messages.push(answer("a1", &[(tool, &arguments.to_string())]));
             messages
         };
-        let share = |acts: &[(usize, Act)]| score_edits(&run(messages(), acts).edits, 0);
+        let share = |acts: &[(usize, Act)]| {
+            let mut share = Share::default();
+            for edit in run(messages(), acts).edits {
+                share.count(edit.kept);
+            }
+            share
+        };
         assert_eq!(share(&[]), Share { kept, needed }, "{name}");
         assert_eq!(
             share(&[(1, CLEARED)]),
@@ -478,8 +491,11 @@ fn real_sessions_without_compaction_lose_nothing() {
             let mut probe = Availability::new(Arc::clone(&index), measure);
             let replay = crate::replay_with(&session, &strategy, &options, &mut [&mut probe]);
             let findings = probe.finish(&replay.conversation);
-            let frr = score(&findings.references, 0).frr;
-            let epr = score_edits(&findings.edits, 0);
+            let frr = score(findings.references.iter().map(Answered::from)).frr;
+            let mut epr = Share::default();
+            for edit in &findings.edits {
+                epr.count(edit.kept);
+            }
             let file = path.display();
             if preset == "none" {
                 assert_eq!(frr.kept, frr.needed, "{file}");

@@ -1,12 +1,52 @@
-//! What must be known to read the numbers of a comparison.
+//! What must be known to read the numbers of a comparison, and what should make one doubt it.
 
-use super::{Corpus, DEFAULT_LIMITS, Preset, SessionResult, Setup};
+use super::{CorpusSummary, DEFAULT_LIMITS, Preset, PresetLine, Reporting, Score, Setup};
+use crate::cost::{self, Agreement, RecordedCall};
+use crate::study::Facts;
+use foldback_core::strategy::Kind;
+
+/// Simulated against recorded cache reads of the calls before any compaction of the recorder's own,
+/// under both lives of a prefix that recorders of Anthropic models ask for.
+pub(super) fn cache_check(setup: &Setup, sessions: &[Facts]) -> Vec<(String, Agreement)> {
+    let names = ["anthropic-5m", "anthropic-1h"];
+    let regimes = names.iter().filter_map(|name| setup.regimes.find(name));
+    regimes
+        .map(|regime| {
+            let mut sum = Agreement::default();
+            for facts in sessions {
+                sum.add(&cost::agreement(&recorded(facts), regime.rules()));
+            }
+            (regime.name.clone(), sum)
+        })
+        .filter(|(_, agreement)| agreement.pairs > 0)
+        .collect()
+}
+
+fn recorded(facts: &Facts) -> Vec<RecordedCall> {
+    let claude = |model: &str| model.contains("claude");
+    if !facts.model.as_deref().is_some_and(claude) {
+        return Vec::new();
+    }
+    facts
+        .calls
+        .iter()
+        .filter(|call| !call.recorder_compacted)
+        .filter_map(|call| {
+            Some(RecordedCall {
+                input: call.recorded_input?,
+                read: call.recorded_read?,
+                start_ms: call.start_ms,
+            })
+        })
+        .collect()
+}
 
 pub(super) fn assumptions(
-    corpus: &Corpus,
     presets: &[Preset],
     setup: &Setup,
-    results: &[SessionResult],
+    sessions: &[Facts],
+    scores: &[Score],
+    reporting: &Reporting,
 ) -> Vec<String> {
     let mut lines = vec![
         "Replayed under the recorded actions: what the agent would have done on a smaller view, and \
@@ -17,17 +57,13 @@ pub(super) fn assumptions(
             setup.measure.id()
         ),
         "What the recorders compacted themselves is undone where the file still holds it.".to_owned(),
-        "Cache: the longest common beginning of two consecutive requests, always warm.".to_owned(),
+        cache(setup, sessions, reporting),
     ];
-    let with_usage = corpus
-        .sessions
-        .iter()
-        .filter(|loaded| crate::calibrate::observations(&loaded.session, &*setup.measure).len() > 1)
-        .count();
+    let with_usage = sessions.iter().filter(|facts| facts.records_usage).count();
     lines.push(format!(
         "{with_usage} of {} sessions record usage; there, system prompt and tools that were not \
          recorded are put at what usage says they weigh.",
-        corpus.sessions.len()
+        sessions.len()
     ));
     if presets
         .iter()
@@ -35,38 +71,86 @@ pub(super) fn assumptions(
     {
         lines.push(
             "Summaries are written by the summarizer that the preset's name ends with, not by a model \
-             of the original."
+             of the original; the bill charges them as if a model had been asked, with a prompt of its own."
                 .to_owned(),
         );
     }
-    let unknown = corpus
-        .sessions
-        .iter()
-        .filter(|loaded| {
-            let known = loaded
-                .session
-                .model
-                .as_deref()
-                .and_then(|m| setup.models.find(m));
-            known.is_none() && loaded.session.limits.context == 0
-        })
-        .count();
+    lines.push(windows(setup, sessions, scores));
+    lines
+}
+
+fn cache(setup: &Setup, sessions: &[Facts], reporting: &Reporting) -> String {
+    let timed = sessions.iter().filter(|facts| facts.timed()).count();
+    format!(
+        "Prices and caching of {} as of {}; pauses as recorded in {timed} of {} sessions, in the others \
+         the cache is always warm.",
+        reporting.regime,
+        setup.regimes.as_of,
+        sessions.len()
+    )
+}
+
+fn windows(setup: &Setup, sessions: &[Facts], scores: &[Score]) -> String {
     if setup.limits.context > 0 {
-        lines.push(format!(
+        return format!(
             "Window of {} tokens for every session (command line).",
             setup.limits.context
-        ));
-    } else {
-        let mut windows: Vec<u64> = results.iter().map(|result| result.limits.context).collect();
-        windows.sort_unstable();
-        windows.dedup();
+        );
+    }
+    let unknown = sessions
+        .iter()
+        .filter(|facts| {
+            let known = facts.model.as_deref().and_then(|m| setup.models.find(m));
+            known.is_none() && facts.limits.context == 0
+        })
+        .count();
+    let mut windows: Vec<u64> = scores.iter().map(|score| score.limits.context).collect();
+    windows.sort_unstable();
+    windows.dedup();
+    format!(
+        "Windows: {} tokens, from the recordings and the model table of {}; {unknown} sessions of \
+         unknown models take the preset's own window, else {}.",
+        windows.iter().map(u64::to_string).collect::<Vec<_>>().join(", "),
+        setup.models.as_of,
+        DEFAULT_LIMITS.context,
+    )
+}
+
+/// Signs that a comparison says little.
+pub(super) fn cautions(presets: &[PresetLine], corpus: &CorpusSummary) -> Vec<String> {
+    let mut lines = Vec::new();
+    if corpus.triggering == 0 {
+        lines.push(
+            "No strategy changed anything in any session: nothing was compared. A smaller --window makes \
+             them act."
+                .to_owned(),
+        );
+    }
+    if corpus.triggering > 0 && corpus.triggering < 50 {
         lines.push(format!(
-            "Windows: {} tokens, from the recordings and the model table of {}; {unknown} sessions of \
-             unknown models take the preset's own window, else {}.",
-            windows.iter().map(u64::to_string).collect::<Vec<_>>().join(", "),
-            setup.models.as_of,
-            DEFAULT_LIMITS.context,
+            "Strategies acted in {} sessions of {} tasks or repositories; below 50, only coarse differences \
+             can be told from chance.",
+            corpus.triggering, corpus.clusters
         ));
+    }
+    let random = presets.iter().find(|line| line.preset == "random");
+    let obs = |line: &PresetLine| line.metrics.frr_obs.value;
+    if let Some(random) = random
+        && let Some(placebo) = obs(random)
+    {
+        let beaten: Vec<&str> = presets
+            .iter()
+            .filter(|line| line.kind == Kind::Strategy && line.triggered > 0)
+            .filter(|line| obs(line).is_some_and(|own| own <= placebo))
+            .filter(|line| line.input_ratio >= random.input_ratio)
+            .map(|line| line.preset.as_str())
+            .collect();
+        if !beaten.is_empty() {
+            lines.push(format!(
+                "Random eviction sends less and keeps at least as much of what only observations said as {}.",
+                beaten.join(", ")
+            ));
+        }
     }
     lines
 }

@@ -3,9 +3,11 @@
 //! A session is the unit: calls of one session depend on each other, so sessions are drawn again, not
 //! calls. Intervals are percentile intervals of a seeded cluster bootstrap with 10,000 draws.
 
-use super::{Corpus, SessionResult};
-use crate::availability::{self, Share};
+use super::Score;
+use super::table::Table;
+use crate::availability::Share;
 use crate::stats::{self, Bootstrap, Estimate, Pair};
+use crate::study::Bill;
 use serde::Serialize;
 
 /// One metric: the value over all sessions that have it, its interval, and how many those are.
@@ -50,133 +52,142 @@ pub struct Metrics {
     pub frr_far: Metric,
     /// Edit-precondition retention: of the old texts of edits, how many stood in the view.
     pub epr: Metric,
-    /// Prompt cost to that of no compaction, over the total: cache reads at 0.1, everything else at
-    /// 1.25 of the input price (`anthropic-5m`), the cache always warm. Output and summaries are not in it.
+    /// `frr_obs` over the calls before any compaction of the recorder's own: behind one the recorded
+    /// agent acted on what the recorder had left it.
+    pub frr_obs_before_recorder: Metric,
+    /// `frr_far` over the same calls.
+    pub frr_far_before_recorder: Metric,
+    /// The bill to that of no compaction, over the total, under the regime that is reported: input,
+    /// output, and summaries as if a model had been asked for them.
     pub cost_ratio: Metric,
     /// The same as the geometric mean over sessions.
     pub cost_ratio_geo: Metric,
-    /// Share of the input that the simulated prompt cache held.
+    /// Input alone, to that of no compaction.
+    pub prompt_cost_ratio: Metric,
+    /// Tokens sent, to those of no compaction.
+    pub token_ratio: Metric,
+    /// Share of the input that the simulated prompt cache held, under the regime that is reported.
     pub hit_rate: Metric,
     /// Tokens that were cached and had to be written again, over all sessions.
     pub churn_tokens: Metric,
     /// Results that the agent would have had to read again, per hundred calls: an upper bound.
     pub rereads_per_100_calls: Metric,
+    /// Size of those results, in tokens per hundred calls.
+    pub reread_tokens_per_100_calls: Metric,
 }
 
-/// Weights of `anthropic-5m` in hundredths of the input price.
-const READ: u64 = 10;
-const WRITE: u64 = 125;
+const NOTHING_NEEDED: &str = "no preset fired in any session, or nothing was referred to after it";
+const NO_CALLS: &str = "no session has a call";
+const NO_BILL: &str = "no session could be billed under the regime";
 
-/// Input of a session without any compaction, and its prompt cost in hundredths of a token's price.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Baseline {
-    /// Sum over all calls.
-    pub(super) input: u64,
-    cost: u64,
-    previous: u64,
-}
-
-impl Baseline {
-    /// A call with a request of so many tokens, which begins with the one before.
-    pub(super) fn call(&mut self, tokens: u64) {
-        self.input += tokens;
-        self.cost += READ * self.previous + WRITE * (tokens - self.previous);
-        self.previous = tokens;
+/// The metrics of one preset.
+pub(super) fn metrics(table: &Table<'_>, preset: usize) -> Metrics {
+    let of = Of {
+        bootstrap: table.reporting.bootstrap(),
+        table,
+        preset,
+    };
+    let bills = |part: fn(&Bill) -> f64| -> Vec<Pair<'_>> {
+        of.pairs(|score, base| {
+            Some((part(table.bill(score)?), part(table.bill(base)?)))
+        })
+    };
+    let (usd, input) = (bills(|bill| bill.usd), bills(|bill| bill.input_usd));
+    let tokens = of.pairs(|score, base| {
+        Some((score.metrics.input_tokens as f64, base.metrics.input_tokens as f64))
+    });
+    let totals = |pairs: &[Pair<'_>], why| {
+        Metric::of(stats::ratio_of_totals(&of.bootstrap, pairs), why)
+    };
+    let per_100 = |part: fn(&Score) -> u64| {
+        of.quotient(move |score| {
+            Some([100.0 * part(score) as f64, score.metrics.calls as f64])
+        }, NO_CALLS)
+    };
+    Metrics {
+        frr: of.share(|score| score.exam.references.frr),
+        frr_obs: of.share(|score| score.exam.references.frr_obs),
+        frr_far: of.share(|score| score.exam.references.frr_far),
+        epr: of.share(|score| score.exam.edits),
+        frr_obs_before_recorder: of.share(|score| score.exam_before_recorder.references.frr_obs),
+        frr_far_before_recorder: of.share(|score| score.exam_before_recorder.references.frr_far),
+        cost_ratio: totals(&usd, NO_BILL),
+        cost_ratio_geo: Metric::of(stats::geometric_mean_ratio(&of.bootstrap, &usd), NO_BILL),
+        prompt_cost_ratio: totals(&input, NO_BILL),
+        token_ratio: totals(&tokens, NO_CALLS),
+        hit_rate: of.quotient(|score| {
+            let read = table.bill(score)?.read_tokens;
+            Some([read as f64, score.metrics.input_tokens as f64])
+        }, NO_BILL),
+        churn_tokens: of.sum(|score| score.metrics.churn_tokens),
+        rereads_per_100_calls: per_100(|score| score.rereads),
+        reread_tokens_per_100_calls: per_100(|score| score.reread_tokens),
     }
 }
 
-/// The first call of each session before which any strategy fired: where the exam of retention
-/// starts, the same for all. `None` for sessions in which nothing fired.
-pub(super) fn exam_starts(results: &[SessionResult], sessions: usize) -> Vec<Option<usize>> {
-    let mut starts = vec![None; sessions];
-    for result in results {
-        let first = result
-            .rows
-            .iter()
-            .find(|row| !row.fired.is_empty())
-            .map(|row| row.call);
-        let start: &mut Option<usize> = &mut starts[result.session];
-        *start = [*start, first].into_iter().flatten().min();
-    }
-    starts
+/// The scores of one preset, to be summed and drawn.
+struct Of<'t, 'a> {
+    bootstrap: Bootstrap,
+    table: &'t Table<'a>,
+    preset: usize,
 }
 
-/// The metrics of one preset from its results.
-pub(super) fn metrics(
-    own: &[&SessionResult],
-    baseline: &[Baseline],
-    starts: &[Option<usize>],
-    corpus: &Corpus,
-) -> Metrics {
-    const NOTHING_NEEDED: &str =
-        "no preset fired in any session, or nothing was referred to after it";
-    let bootstrap = Bootstrap::default();
-    let cluster = |result: &SessionResult| corpus.sessions[result.session].path.as_str();
-    let pooled = |share: &dyn Fn(&SessionResult, usize) -> Share| {
-        let shares: Vec<stats::Share<'_>> = own
-            .iter()
-            .filter_map(|result| {
-                let Share { kept, needed } = share(result, starts[result.session]?);
+impl<'a> Of<'_, 'a> {
+    /// A pooled share over the sessions that were asked anything.
+    fn share(&self, of: impl Fn(&Score) -> Share) -> Metric {
+        let shares: Vec<stats::Share<'_>> = self
+            .table
+            .of(self.preset)
+            .filter_map(|score| {
+                let Share { kept, needed } = of(score);
                 (needed > 0).then(|| stats::Share {
-                    cluster: cluster(result),
+                    cluster: self.table.cluster(score),
                     kept,
                     needed,
                 })
             })
             .collect();
-        Metric::of(stats::proportion(&bootstrap, &shares), NOTHING_NEEDED)
-    };
-    let retention = |of: fn(&availability::Retention) -> Share| {
-        pooled(&move |result, start| of(&availability::score(&result.findings.references, start)))
-    };
-    let pairs: Vec<Pair<'_>> = own
-        .iter()
-        .map(|result| Pair {
-            cluster: cluster(result),
-            value: cost(result) as f64,
-            base: baseline[result.session].cost as f64,
-        })
-        .collect();
-    let sums = |of: &dyn Fn(&SessionResult) -> [f64; 2]| -> Vec<(&str, [f64; 2])> {
-        own.iter()
-            .map(|result| (cluster(result), of(result)))
-            .collect()
-    };
-    let quotient = |[part, whole]: &[f64; 2]| (*whole > 0.0).then(|| part / whole);
-    let cache = sums(&|result| {
-        [
-            result.metrics.cache_read_tokens as f64,
-            result.metrics.input_tokens as f64,
-        ]
-    });
-    let churn = sums(&|result| [result.metrics.churn_tokens as f64, 0.0]);
-    let rereads = sums(&|result| {
-        [
-            100.0 * result.findings.rereads.len() as f64,
-            result.metrics.calls as f64,
-        ]
-    });
-    const NO_CALLS: &str = "no session has a call";
-    Metrics {
-        frr: retention(|retention| retention.frr),
-        frr_obs: retention(|retention| retention.frr_obs),
-        frr_far: retention(|retention| retention.frr_far),
-        epr: pooled(&|result, start| availability::score_edits(&result.findings.edits, start)),
-        cost_ratio: Metric::of(stats::ratio_of_totals(&bootstrap, &pairs), NO_CALLS),
-        cost_ratio_geo: Metric::of(stats::geometric_mean_ratio(&bootstrap, &pairs), NO_CALLS),
-        hit_rate: Metric::of(bootstrap.of_sums(&cache, None, quotient), NO_CALLS),
-        churn_tokens: Metric::of(
-            bootstrap.of_sums(&churn, None, |sums| Some(sums[0])),
-            NO_CALLS,
-        ),
-        rereads_per_100_calls: Metric::of(bootstrap.of_sums(&rereads, None, quotient), NO_CALLS),
+        Metric::of(stats::proportion(&self.bootstrap, &shares), NOTHING_NEEDED)
     }
-}
 
-fn cost(result: &SessionResult) -> u64 {
-    result
-        .rows
-        .iter()
-        .map(|row| READ * row.cache_read + WRITE * (row.input_tokens - row.cache_read))
-        .sum()
+    /// The sessions that have a value with and without compaction.
+    fn pairs(&self, of: impl Fn(&'a Score, &'a Score) -> Option<(f64, f64)>) -> Vec<Pair<'a>> {
+        self.table
+            .pairs(self.preset)
+            .filter_map(|(score, base)| {
+                let (value, base) = of(score, base)?;
+                Some(Pair {
+                    cluster: self.table.cluster(score),
+                    value,
+                    base,
+                })
+            })
+            .collect()
+    }
+
+    fn quotient(
+        &self,
+        of: impl Fn(&'a Score) -> Option<[f64; 2]>,
+        why: &'static str,
+    ) -> Metric {
+        let rows: Vec<_> = self
+            .table
+            .of(self.preset)
+            .filter_map(|score| Some((self.table.cluster(score), of(score)?)))
+            .collect();
+        let quotient = |[part, whole]: &[f64; 2]| (*whole > 0.0).then(|| part / whole);
+        Metric::of(self.bootstrap.of_sums(&rows, None, quotient), why)
+    }
+
+    fn sum(&self, of: fn(&Score) -> u64) -> Metric {
+        let rows: Vec<_> = self
+            .table
+            .of(self.preset)
+            .map(|score| (self.table.cluster(score), [of(score) as f64]))
+            .collect();
+        Metric::of(
+            self.bootstrap.of_sums(&rows, None, |[sum]| Some(*sum)),
+            NO_CALLS,
+        )
+    }
 }

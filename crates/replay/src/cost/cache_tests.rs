@@ -1,5 +1,7 @@
 use super::super::{
-    Block, Firing, RegimeTable, RequestLog, SummaryCall, Terms, cost, ledger, regime::Rates,
+    Agreement,
+    Firing, RecordedCall, RegimeTable, RequestLog, SummaryCall, Terms, agreement, cost, ledger,
+    regime::Rates, request::Block,
 };
 use super::*;
 
@@ -232,7 +234,7 @@ fn recorded_cache_reads_are_what_the_simulator_says() {
         let rules = regimes.find(name).unwrap().rules();
         let (mut pairs, mut within) = (0, 0);
         for path in &paths {
-            let Some(ours) = agreement(path, rules) else {
+            let Some(ours) = agreement_of(path, rules) else {
                 continue;
             };
             println!("{name} {}: {ours:?}", path.file_stem().unwrap().display());
@@ -248,22 +250,7 @@ fn recorded_cache_reads_are_what_the_simulator_says() {
     }
 }
 
-#[derive(Debug, Default)]
-#[allow(dead_code, reason = "printed")]
-struct Agreement {
-    /// Calls with one before them in the same stretch.
-    pairs: usize,
-    /// Simulated and recorded read within 3 % of the larger.
-    within: usize,
-    /// Recorded reads within 3 % of the whole input of the call before: what an endless cache gives.
-    endless: usize,
-    /// Of those that an endless cache misses: after a pause beyond the lifetime.
-    late: usize,
-    /// Relative error of all reads together.
-    error: f64,
-}
-
-fn agreement(path: &std::path::Path, rules: CacheRules) -> Option<Agreement> {
+fn agreement_of(path: &std::path::Path, rules: CacheRules) -> Option<Agreement> {
     let bytes = std::fs::read(path).ok()?;
     let session = foldback_formats::read(&bytes, None)
         .ok()?
@@ -271,58 +258,24 @@ fn agreement(path: &std::path::Path, rules: CacheRules) -> Option<Agreement> {
         .next()?;
     let boundaries = session.boundaries.iter().map(|boundary| boundary.before);
     let until = boundaries.min().unwrap_or(usize::MAX);
-    let mut log = RequestLog::default();
-    let mut blocks: Vec<Block> = Vec::new();
-    let mut recorded = Vec::new();
-    let (mut size, mut key) = (0, 0);
-    let (mut before, mut last): (Option<i64>, Option<i64>) = (None, None);
+    let mut calls = Vec::new();
+    let mut before: Option<i64> = None;
     for message in session.messages.iter().take(until) {
         let answer = message.answer.as_ref();
         let usage = answer.and_then(|answer| answer.usage);
         if let Some(usage) = usage.filter(|usage| usage.input_total() > 0) {
-            let total = usage.input_total();
-            // A request smaller than the one before is the first of another stretch.
-            let first = total < size || size == 0;
-            if first {
-                blocks.clear();
-            }
-            let held: u64 = blocks.iter().map(|block| block.tokens).sum();
-            key += 1;
-            blocks.push(Block {
-                key,
-                tokens: total - held,
+            calls.push(RecordedCall {
+                input: usage.input_total(),
+                read: usage.cache_read,
+                start_ms: answer
+                    .and_then(|answer| answer.started)
+                    .or(before)
+                    .or(message.at),
             });
-            let start = answer
-                .and_then(|answer| answer.started)
-                .or(before)
-                .or(message.at);
-            let pause = start.zip(last).map_or(0, |(now, last)| now - last);
-            log.push(blocks.clone(), start, usage.output);
-            recorded.push((first, usage.cache_read, size, pause));
-            (size, last) = (total, start);
         }
         before = message.at.or(before);
     }
-    let close = |a: u64, b: u64| a.abs_diff(b) as f64 <= 0.03 * a.max(b) as f64;
-    let mut result = Agreement::default();
-    let (mut ours, mut theirs) = (0, 0);
-    for (cache, (first, read, previous, pause)) in simulate(&log, rules).iter().zip(recorded) {
-        if first {
-            continue;
-        }
-        let endless = close(previous, read);
-        result.pairs += 1;
-        result.within += usize::from(close(cache.read, read));
-        result.endless += usize::from(endless);
-        result.late += usize::from(!endless && rules.ttl_ms.is_some_and(|ttl| pause > ttl));
-        ours += cache.read;
-        theirs += read;
-    }
-    if theirs == 0 {
-        return None;
-    }
-    result.error = ours as f64 / theirs as f64 - 1.0;
-    Some(result)
+    Some(agreement(&calls, rules)).filter(|agreement| agreement.pairs > 0)
 }
 
 /// What the probe saw is what the driver measured: sizes, and common prefixes in an endless cache.

@@ -4,7 +4,7 @@ use super::cache::simulate;
 use super::regime::Terms;
 use super::request::RequestLog;
 use super::session::usd;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// A compaction.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -18,7 +18,7 @@ pub struct Firing {
 }
 
 /// One line of the ledger.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LedgerRow {
     /// Number of the request that came next.
     pub call: usize,

@@ -8,6 +8,7 @@
 //! Tokens saved are not money saved: an edit in the middle of a cached prefix makes everything behind
 //! it be written again.
 
+mod agreement;
 mod cache;
 mod forgetting;
 mod ledger;
@@ -15,6 +16,7 @@ mod regime;
 mod request;
 mod session;
 
+pub use agreement::{Agreement, RecordedCall, TOLERANCE, agreement};
 pub use cache::{CacheRules, CacheUse, simulate};
 pub use forgetting::{Bounds, Reread, Verdict, bounds, compare};
 pub use ledger::{Firing, LedgerRow, ledger};

@@ -46,6 +46,16 @@ impl RequestLog {
         &self.requests
     }
 
+    /// The same requests sent at other times, by number of the call.
+    #[must_use]
+    pub fn starting(&self, at: impl Fn(usize) -> Option<i64>) -> Self {
+        let mut log = self.clone();
+        for (call, request) in log.requests.iter_mut().enumerate() {
+            request.start_ms = at(call);
+        }
+        log
+    }
+
     /// Adds a request given as a whole.
     pub fn push(&mut self, blocks: Vec<Block>, start_ms: Option<i64>, output_tokens: u64) {
         let kept = self

@@ -1,5 +1,6 @@
 //! Why a preset did nothing in a session, and at which window it would have acted.
 
+use super::record::Inaction;
 use crate::drive::{Replay, ReplayOptions};
 use foldback_core::conversation::StageRole;
 use foldback_core::limits::Limits;
@@ -11,7 +12,16 @@ use foldback_core::strategy::Strategy;
 
 /// Why a preset did nothing in a session, at the moment when it came nearest, and the largest window
 /// at which its policy would have folded.
-pub(super) fn why_idle(
+pub(super) fn inaction(
+    replayed: &Replay,
+    strategy: &Strategy,
+    options: &ReplayOptions,
+) -> Inaction {
+    let (why, window) = reason(replayed, strategy, options);
+    Inaction { why, window }
+}
+
+fn reason(
     replayed: &Replay,
     strategy: &Strategy,
     options: &ReplayOptions,

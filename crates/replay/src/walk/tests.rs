@@ -11,6 +11,7 @@ fn setup(window: u64) -> Setup {
         limits: Limits::new(window, window / 10),
         model: None,
         models: crate::ModelTable::embedded(),
+        regimes: crate::cost::RegimeTable::embedded(),
         measure: Arc::clone(foldback::preset(&registry, "none").unwrap().estimator()),
     }
 }

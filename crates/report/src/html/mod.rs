@@ -17,12 +17,14 @@ mod sessions;
 #[cfg(test)]
 mod tests;
 
+pub use sessions::{Drawn, to_draw};
+
 use foldback_replay::Comparison;
 
 const STYLE: &str = include_str!("style.css");
 
 /// The whole report as one file.
-pub fn comparison(comparison: &Comparison) -> String {
+pub fn comparison(comparison: &Comparison, drawn: &[Drawn]) -> String {
     let mut out = String::from(
         "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
@@ -38,8 +40,8 @@ pub fn comparison(comparison: &Comparison) -> String {
     out.push_str("<main>\n");
     headline::section(&mut out, &comparison.presets);
     scatter::section(&mut out, &comparison.presets);
-    sessions::table(&mut out, comparison);
-    sessions::drawings(&mut out, comparison);
+    sessions::table(&mut out, comparison, drawn);
+    sessions::drawings(&mut out, comparison, drawn);
     idle::section(&mut out, &comparison.presets);
     out.push_str("</main>\n");
     notes::footer(&mut out, comparison);

@@ -6,31 +6,50 @@ use super::sawtooth::{self, Scale};
 use crate::number::{grouped, percent, short};
 use foldback_core::strategy::Kind;
 use foldback_replay::Comparison;
-use foldback_replay::compare::SessionResult;
+use foldback_replay::compare::Score;
+use foldback_replay::study::Record;
 use std::fmt::Write as _;
 
-/// Sessions whose saw-teeth are drawn, at most; the longest of them.
-const DRAWN: usize = 200;
+/// A session whose saw-teeth are drawn.
+#[derive(Clone, Debug)]
+pub struct Drawn {
+    /// Index into the sessions of the comparison.
+    pub session: usize,
+    /// By preset.
+    pub records: Vec<Record>,
+}
+
+/// The sessions to draw: those in which something acted, the longest first, at most `most` of them.
+pub fn to_draw(comparison: &Comparison, most: usize) -> Vec<usize> {
+    let mut acted: Vec<usize> = groups(comparison)
+        .iter()
+        .filter(|group| group.acted().next().is_some())
+        .map(|group| group.session)
+        .collect();
+    acted.sort_by_key(|&session| std::cmp::Reverse(comparison.corpus.sessions[session].calls));
+    acted.truncate(most);
+    acted
+}
 
 /// The results of one session, in the order of the presets.
 struct Group<'a> {
     session: usize,
-    results: Vec<&'a SessionResult>,
+    results: Vec<&'a Score>,
 }
 
 impl Group<'_> {
     /// What the session is without compaction: the control's result, else that of any preset that changed
     /// nothing, which sent the same.
-    fn plain(&self, comparison: &Comparison) -> Option<&SessionResult> {
-        let untouched = |result: &&&SessionResult| result.metrics.compactions == 0;
+    fn plain(&self, comparison: &Comparison) -> Option<&Score> {
+        let untouched = |result: &&&Score| result.metrics.compactions == 0;
         let is_control =
-            |result: &&&SessionResult| comparison.presets[result.preset].kind == Kind::Control;
+            |result: &&&Score| comparison.presets[result.preset].kind == Kind::Control;
         let mut candidates = self.results.iter().filter(untouched);
         let control = self.results.iter().filter(untouched).find(is_control);
         control.or_else(|| candidates.next()).copied()
     }
 
-    fn acted(&self) -> impl Iterator<Item = &SessionResult> {
+    fn acted(&self) -> impl Iterator<Item = &Score> {
         self.results
             .iter()
             .copied()
@@ -45,31 +64,15 @@ fn groups(comparison: &Comparison) -> Vec<Group<'_>> {
             results: Vec::new(),
         })
         .collect();
-    for result in &comparison.results {
+    for result in &comparison.scores {
         groups[result.session].results.push(result);
     }
     groups
 }
 
-/// Whether a session's saw-teeth are drawn, by session.
-fn drawn(groups: &[Group<'_>], comparison: &Comparison) -> Vec<bool> {
-    let mut acted: Vec<usize> = groups
-        .iter()
-        .filter(|group| group.acted().next().is_some())
-        .map(|group| group.session)
-        .collect();
-    acted.sort_by_key(|&session| std::cmp::Reverse(comparison.corpus.sessions[session].calls));
-    let mut drawn = vec![false; groups.len()];
-    for session in acted.into_iter().take(DRAWN) {
-        drawn[session] = true;
-    }
-    drawn
-}
-
 /// One row per session, one column per preset: the input of that without compaction.
-pub(super) fn table(out: &mut String, comparison: &Comparison) {
+pub(super) fn table(out: &mut String, comparison: &Comparison, drawn: &[Drawn]) {
     let groups = groups(comparison);
-    let drawn = drawn(&groups, comparison);
     out.push_str(
         "<section id=\"sessions\">\n<h2>Sessions</h2>\n<p>Input of that without compaction, or in tokens \
          where no preset left the session as it was. A dash: the preset did nothing. Red: it left requests \
@@ -86,7 +89,7 @@ pub(super) fn table(out: &mut String, comparison: &Comparison) {
         let session = &comparison.corpus.sessions[group.session];
         let path = breakable(&session.path);
         out.push_str("<tr><th scope=\"row\">");
-        if drawn[group.session] {
+        if drawn.iter().any(|drawn| drawn.session == group.session) {
             let _ = write!(out, "<a href=\"#session-{}\">{path}</a>", group.session + 1);
         } else {
             out.push_str(&path);
@@ -117,7 +120,7 @@ pub(super) fn table(out: &mut String, comparison: &Comparison) {
     out.push_str("</tbody>\n</table>\n</div>\n</section>\n");
 }
 
-fn input(result: &SessionResult, plain: Option<u64>) -> String {
+fn input(result: &Score, plain: Option<u64>) -> String {
     let input = result.metrics.input_tokens;
     match plain {
         _ if result.metrics.compactions == 0 => "–".to_owned(),
@@ -135,11 +138,8 @@ fn breakable(data: &str) -> String {
 }
 
 /// The saw-teeth, one collapsed block per session; the first stands open.
-pub(super) fn drawings(out: &mut String, comparison: &Comparison) {
-    let groups = groups(comparison);
-    let drawn = drawn(&groups, comparison);
-    let shown: Vec<&Group<'_>> = groups.iter().filter(|group| drawn[group.session]).collect();
-    if shown.is_empty() {
+pub(super) fn drawings(out: &mut String, comparison: &Comparison, drawn: &[Drawn]) {
+    if drawn.is_empty() {
         return;
     }
     out.push_str(
@@ -149,24 +149,31 @@ pub(super) fn drawings(out: &mut String, comparison: &Comparison) {
          prune\">pruned</span> <span class=\"k fold\">folded</span> <span class=\"k over\">over the \
          window</span> <span class=\"k recorder\">the recorder had compacted</span></p>\n",
     );
+    let groups = groups(comparison);
     let acted = groups
         .iter()
         .filter(|group| group.acted().next().is_some())
         .count();
-    if acted > shown.len() {
+    if acted > drawn.len() {
         let _ = writeln!(
             out,
             "<p>Something acted in {acted} sessions; the {} longest of them are drawn.</p>",
-            shown.len()
+            drawn.len()
         );
     }
-    for (index, group) in shown.into_iter().enumerate() {
-        session(out, group, comparison, index == 0);
+    for (index, session) in drawn.iter().enumerate() {
+        draw(out, &groups[session.session], session, comparison, index == 0);
     }
     out.push_str("</section>\n");
 }
 
-fn session(out: &mut String, group: &Group<'_>, comparison: &Comparison, open: bool) {
+fn draw(
+    out: &mut String,
+    group: &Group<'_>,
+    drawn: &Drawn,
+    comparison: &Comparison,
+    open: bool,
+) {
     let line = &comparison.corpus.sessions[group.session];
     let scale = Scale {
         tokens: group
@@ -178,6 +185,9 @@ fn session(out: &mut String, group: &Group<'_>, comparison: &Comparison, open: b
         last: line.calls.saturating_sub(1) as u64,
     };
     let plain = group.plain(comparison);
+    let plain_rows = plain
+        .and_then(|plain| drawn.records.get(plain.preset))
+        .map(|record| record.rows.as_slice());
     let _ = writeln!(
         out,
         "<details{}>\n<summary>{} <small>{}, {} calls, {} of {} presets acted</small></summary>\n\
@@ -191,22 +201,23 @@ fn session(out: &mut String, group: &Group<'_>, comparison: &Comparison, open: b
         group.session + 1
     );
     for result in group.acted() {
+        let Some(record) = drawn.records.get(result.preset) else {
+            continue;
+        };
         let preset = &comparison.presets[result.preset].preset;
-        let metrics = &result.metrics;
         let share = input(result, plain.map(|plain| plain.metrics.input_tokens));
         let _ = writeln!(
             out,
             "<figure>\n<figcaption><strong>{}</strong> input {share}, peak {}</figcaption>",
             text(preset),
-            short(metrics.peak_tokens)
+            short(result.metrics.peak_tokens)
         );
         let label = format!("Size of the requests under {preset}");
-        let plain = plain.map(|plain| plain.rows.as_slice());
-        sawtooth::draw(out, &label, &result.rows, plain, scale);
+        sawtooth::draw(out, &label, &record.rows, plain_rows, scale);
         let _ = writeln!(
             out,
             "<p class=\"small\">{}</p>\n</figure>",
-            text(&sawtooth::firings(&result.rows))
+            text(&sawtooth::firings(&record.rows))
         );
     }
     out.push_str("</div>\n</details>\n");

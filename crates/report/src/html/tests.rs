@@ -1,16 +1,13 @@
 //! The page of a tiny comparison, constructed by hand.
 
-use super::comparison;
+use super::{Drawn, comparison};
 use foldback_core::conversation::StageRole;
-use foldback_core::counters::Counters;
-use foldback_core::limits::Limits;
 use foldback_core::moment::Moment;
 use foldback_core::strategy::Kind;
 use foldback_replay::Comparison;
-use foldback_replay::compare::{
-    CorpusSummary, Idle, PresetLine, SessionLine, SessionResult, Skipped,
-};
-use foldback_replay::measure::{CallRow, Dropped, Fired, SessionMetrics};
+use foldback_replay::compare::{CorpusSummary, Idle, PresetLine, Score, SessionLine, Skipped};
+use foldback_replay::measure::{CallRow, Fired, SessionMetrics};
+use foldback_replay::study::Record;
 
 const HOSTILE: &str = "a/<script>alert('1')</script>\"&.jsonl";
 
@@ -18,39 +15,19 @@ fn preset(name: &str, kind: Kind, input_ratio: f64, cache_hit_rate: f64) -> Pres
     PresetLine {
         preset: name.to_owned(),
         kind,
-        summarizer: None,
         sessions: 2,
-        triggered: 0,
         calls: 4,
-        input_tokens: 0,
         input_ratio,
-        triggered_input_ratio: None,
         peak_tokens: 3_000,
         mean_tokens: 2_000,
-        overflow_calls: 0,
-        compactions: 0,
-        thrash: 0,
-        overflow_detections: 0,
-        prune_operations: 0,
-        tokens_pruned: 0,
-        tokens_reclaimed: 0,
-        summaries: 0,
-        failures: 0,
-        mean_tokens_before: None,
-        dropped: Dropped::default(),
-        strategy_violations: 0,
-        inherited_violations: 0,
         cache_hit_rate,
-        churn_tokens: 0,
         estimator: "chars".to_owned(),
-        guards_off: Vec::new(),
-        metrics: foldback_replay::compare::Metrics::default(),
-        idle: Vec::new(),
+        ..PresetLine::default()
     }
 }
 
-/// A result whose requests have these sizes; the view was changed before every call at which it shrank.
-fn result(session: usize, preset: usize, sizes: &[u64]) -> SessionResult {
+/// A record whose requests have these sizes; the view was changed before every call at which it shrank.
+fn record(sizes: &[u64]) -> Record {
     let mut before = 0;
     let rows: Vec<CallRow> = sizes
         .iter()
@@ -82,29 +59,26 @@ fn result(session: usize, preset: usize, sizes: &[u64]) -> SessionResult {
         })
         .collect();
     let compactions = rows.iter().filter(|row| !row.fired.is_empty()).count() as u64;
-    SessionResult {
-        session,
-        preset,
-        limits: Limits::default(),
+    Record {
         metrics: SessionMetrics {
             calls: rows.len() as u64,
             input_tokens: sizes.iter().sum(),
             peak_tokens: sizes.iter().copied().max().unwrap_or(0),
-            cache_read_tokens: 0,
-            churn_tokens: 0,
             overflow_calls: rows.iter().filter(|row| row.overflow).count() as u64,
-            max_excess: 0,
             compactions,
-            thrash: 0,
-            strategy_violations: 0,
-            inherited_violations: 0,
-            dropped: Dropped::default(),
-            counters: Counters::default(),
-            final_tokens: 0,
+            ..SessionMetrics::default()
         },
         rows,
-        findings: foldback_replay::availability::Findings::default(),
-        idle: None,
+        ..Record::default()
+    }
+}
+
+fn score(session: usize, preset: usize, sizes: &[u64]) -> Score {
+    Score {
+        session,
+        preset,
+        metrics: record(sizes).metrics,
+        ..Score::default()
     }
 }
 
@@ -116,8 +90,8 @@ fn session(path: &str, calls: usize) -> SessionLine {
         tool_calls: calls,
         calls,
         turns: 1,
-        boundaries: 0,
         warnings: 1,
+        ..SessionLine::default()
     }
 }
 
@@ -134,37 +108,48 @@ fn tiny() -> Comparison {
         why: "500 < 2000 & nothing old".to_owned(),
         window: Some(1_500),
     }];
-    Comparison {
-        corpus: CorpusSummary {
-            files: 3,
-            imported: 2,
-            skipped: vec![Skipped {
-                path: "c/<i>.txt".to_owned(),
-                reason: "no <known> format".to_owned(),
-            }],
-            sessions: vec![session("b/long.jsonl", 3), session(HOSTILE, 1)],
-        },
-        assumptions: vec!["windows < 1 are not used".to_owned()],
-        presets: vec![preset("none", Kind::Control, 1.0, 0.98), clearing],
-        results: vec![
-            result(0, 0, &[1_000, 2_000, 3_000]),
-            result(0, 1, &[1_000, 2_000, 1_500]),
-            result(1, 0, &[500]),
-            result(1, 1, &[500]),
-        ],
-    }
+    let mut comparison = Comparison::default();
+    comparison.corpus = CorpusSummary {
+        files: 3,
+        imported: 2,
+        skipped: vec![Skipped {
+            path: "c/<i>.txt".to_owned(),
+            reason: "no <known> format".to_owned(),
+        }],
+        sessions: vec![session("b/long.jsonl", 3), session(HOSTILE, 1)],
+        ..CorpusSummary::default()
+    };
+    comparison.assumptions = vec!["windows < 1 are not used".to_owned()];
+    comparison.presets = vec![preset("none", Kind::Control, 1.0, 0.98), clearing];
+    comparison.scores = vec![
+        score(0, 0, &LONG[0]),
+        score(0, 1, &LONG[1]),
+        score(1, 0, &[500]),
+        score(1, 1, &[500]),
+    ];
+    comparison
+}
+
+/// The requests of the first session, under both presets.
+const LONG: [[u64; 3]; 2] = [[1_000, 2_000, 3_000], [1_000, 2_000, 1_500]];
+
+fn drawn() -> Vec<Drawn> {
+    vec![Drawn {
+        session: 0,
+        records: LONG.iter().map(|sizes| record(sizes)).collect(),
+    }]
 }
 
 #[test]
 fn the_page_of_a_tiny_comparison() {
-    let page = comparison(&tiny());
+    let page = comparison(&tiny(), &drawn());
     let body = page.split("</head>").nth(1).unwrap();
     insta::assert_snapshot!(body);
 }
 
 #[test]
 fn nothing_is_asked_for_over_the_network() {
-    let page = comparison(&tiny());
+    let page = comparison(&tiny(), &drawn());
     for loader in [
         "http:", "https:", "//", "src=", "url(", "@import", "<link", "<script",
     ] {
@@ -175,7 +160,7 @@ fn nothing_is_asked_for_over_the_network() {
 
 #[test]
 fn data_stays_text() {
-    let page = comparison(&tiny());
+    let page = comparison(&tiny(), &drawn());
     for raw in [
         "<script",
         "alert('1')",
@@ -203,7 +188,7 @@ fn data_stays_text() {
 #[test]
 fn every_tag_is_closed() {
     const VOID: [&str; 3] = ["!doctype", "meta", "wbr"];
-    let page = comparison(&tiny());
+    let page = comparison(&tiny(), &drawn());
     let mut open = Vec::new();
     for tag in page.split('<').skip(1) {
         let name = tag.split([' ', '>', '\n']).next().unwrap();
@@ -221,8 +206,8 @@ fn every_tag_is_closed() {
 fn an_empty_comparison_is_a_page_too() {
     let mut none = tiny();
     none.corpus.sessions.clear();
-    none.results.clear();
+    none.scores.clear();
     none.presets.clear();
-    let page = comparison(&none);
+    let page = comparison(&none, &[]);
     assert!(page.contains("<h2>Presets</h2>") && !page.contains("Context over the calls"));
 }

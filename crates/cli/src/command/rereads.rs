@@ -1,0 +1,90 @@
+//! `foldback rereads`
+
+use crate::args::Rereads;
+use crate::error::Error;
+use crate::{input, output, strategies};
+use foldback_replay::recorder::{HORIZONS, by_totals, pool, survey};
+use foldback_replay::stats::Bootstrap;
+use foldback_report::rereads;
+use std::path::Path;
+
+pub(crate) fn run(args: &Rereads) -> Result<(), Error> {
+    if args.paths.is_empty() && !args.discover {
+        return Err(Error::Usage(
+            "nothing to look at: name session files or folders, or use --discover".to_owned(),
+        ));
+    }
+    let within = within(&args.within)?;
+    let registry = foldback::registry()?;
+    let measure = strategies::estimator(&registry, &args.measure)?;
+    let corpus = input::corpus(&args.paths, args.discover)?;
+    let survey = survey(&corpus, &*measure);
+    if survey.sessions.is_empty() {
+        return Err(Error::Usage(format!(
+            "no session to look at:\n{}",
+            input::reasons(&survey.skipped)
+        )));
+    }
+    if args.strict {
+        refuse_warnings(&survey)?;
+    }
+    let pooled = pool(&survey.pooled(), &Bootstrap::default());
+    let labels: Vec<String> = survey
+        .sessions
+        .iter()
+        .map(|session| {
+            let model = session.model.as_deref().unwrap_or("unknown model");
+            format!("{}, {model}", session.format)
+        })
+        .collect();
+    let groups = by_totals(
+        labels
+            .iter()
+            .zip(&survey.sessions)
+            .map(|(label, session)| (label.as_str(), &session.policy)),
+    );
+    if let Some(path) = &args.json {
+        output::write(Some(path), &rereads::json(&survey, &pooled, &groups)?)?;
+        if path == Path::new("-") {
+            return Ok(());
+        }
+    }
+    let layout = rereads::Layout {
+        width: output::width(),
+        within,
+        ..rereads::Layout::default()
+    };
+    output::print(&rereads::rereads(&survey, &pooled, &groups, layout))
+}
+
+/// One of the horizons that are pooled.
+fn within(text: &str) -> Result<Option<usize>, Error> {
+    let found = match text {
+        "end" => Some(None),
+        number => number.parse().ok().map(Some),
+    };
+    let names: Vec<String> = HORIZONS
+        .iter()
+        .map(|within| within.map_or_else(|| "end".to_owned(), |calls| calls.to_string()))
+        .collect();
+    found
+        .filter(|within| HORIZONS.contains(within))
+        .ok_or_else(|| {
+            Error::Usage(format!(
+                "--within {text}: it is one of {}, in calls behind a compaction",
+                names.join(", ")
+            ))
+        })
+}
+
+fn refuse_warnings(survey: &foldback_replay::recorder::Survey) -> Result<(), Error> {
+    for session in &survey.sessions {
+        if let Some(warning) = session.warnings.first() {
+            return Err(Error::Usage(format!(
+                "{}: {}: {} ({}); without --strict it would be counted and the rest used",
+                session.path, warning.place, warning.detail, warning.code
+            )));
+        }
+    }
+    Ok(())
+}

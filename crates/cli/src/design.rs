@@ -1,0 +1,127 @@
+//! How a comparison is made: from the command line, or from a file that fixes it beforehand.
+
+use crate::args::Compare;
+use crate::error::Error;
+use crate::input;
+use foldback_replay::compare::Primary;
+use foldback_replay::study::OWN;
+use foldback_replay::{Reporting, Setup, Split};
+use serde::Deserialize;
+use std::path::Path;
+
+/// Everything that the outcome of a comparison depends on besides the sessions.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(crate) struct Design {
+    /// Presets by name, or TOML files; all presets when empty.
+    pub(crate) strategies: Vec<String>,
+    /// Price regime.
+    pub(crate) prices: String,
+    /// Metric that presets are ranked by.
+    pub(crate) primary: Primary,
+    /// Least difference that matters.
+    pub(crate) margin: f64,
+    /// Seed of the bootstrap.
+    pub(crate) seed: u64,
+    /// Draws of the bootstrap.
+    pub(crate) draws: usize,
+    /// Part of the sessions that is reported on; all of them when not given.
+    pub(crate) split: Option<Split>,
+    /// Window in tokens; the sessions' own when zero.
+    pub(crate) window: u64,
+    /// Output limit in tokens.
+    pub(crate) output: u64,
+    /// Model whose limits apply.
+    pub(crate) model: Option<String>,
+    /// Estimator that reports.
+    pub(crate) measure: String,
+    /// Hash of the file.
+    #[serde(skip)]
+    pub(crate) hash: Option<String>,
+}
+
+impl Default for Design {
+    fn default() -> Self {
+        let reporting = Reporting::default();
+        Self {
+            strategies: Vec::new(),
+            prices: reporting.regime,
+            primary: reporting.primary,
+            margin: reporting.margin,
+            seed: reporting.seed,
+            draws: reporting.draws,
+            split: None,
+            window: 0,
+            output: 0,
+            model: None,
+            measure: "o200k".to_owned(),
+            hash: None,
+        }
+    }
+}
+
+impl Design {
+    pub(crate) fn of_args(args: &Compare) -> Self {
+        let default = Self::default();
+        Self {
+            strategies: args.preset.clone(),
+            prices: args.prices.clone().unwrap_or(default.prices),
+            window: args.window.unwrap_or(0),
+            output: args.output.unwrap_or(0),
+            model: args.model.clone(),
+            measure: args.measure.clone(),
+            ..Self::default()
+        }
+    }
+
+    /// Reads an experiment file. Strategy files that it names are looked up beside it.
+    pub(crate) fn read(path: &Path) -> Result<Self, Error> {
+        let text = input::text(path)?;
+        let mut design: Self = toml::from_str(&text).map_err(|error| {
+            let line = error
+                .span()
+                .map_or(1, |span| text[..span.start].matches('\n').count() + 1);
+            Error::Usage(format!(
+                "{}:{line}: {}; an experiment file has strategies, prices, primary, margin, seed, draws, split, window, output, model, measure",
+                path.display(),
+                error.message()
+            ))
+        })?;
+        if design.draws < 100 {
+            return Err(Error::Usage(format!(
+                "{}: draws = {} is too few for an interval; 10000 is usual",
+                path.display(),
+                design.draws
+            )));
+        }
+        let folder = path.parent().unwrap_or(Path::new(""));
+        for name in &mut design.strategies {
+            if name.ends_with(".toml") {
+                *name = folder.join(&*name).display().to_string();
+            }
+        }
+        design.hash = Some(blake3::hash(text.as_bytes()).to_hex()[..16].to_owned());
+        Ok(design)
+    }
+
+    pub(crate) fn reporting(&self, setup: &Setup) -> Result<Reporting, Error> {
+        if self.prices != OWN
+            && let Err(known) = setup.regime(&self.prices)
+        {
+            return Err(Error::Usage(format!(
+                "no price regime is called `{}`; known are {}, {OWN}",
+                self.prices,
+                known.join(", ")
+            )));
+        }
+        Ok(Reporting {
+            regime: self.prices.clone(),
+            primary: self.primary,
+            margin: self.margin,
+            seed: self.seed,
+            draws: self.draws,
+            split: self.split,
+            experiment: self.hash.clone(),
+        })
+    }
+}

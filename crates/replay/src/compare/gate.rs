@@ -1,0 +1,30 @@
+//! Gates: what a preset must not do to be ranked at all.
+
+use crate::measure::SessionMetrics;
+use serde::Serialize;
+
+/// What a preset did that no provider takes. A preset that fails is shown and not ranked.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Gate {
+    /// Nothing below happened.
+    pub passed: bool,
+    /// Violations of provider rules that the preset caused.
+    pub strategy_violations: u64,
+    /// Requests that the provider would have refused.
+    pub overflow_calls: u64,
+    /// By how much the largest request that was sent is over the window.
+    pub max_excess: u64,
+}
+
+impl Gate {
+    pub(super) fn of<'a>(metrics: impl Iterator<Item = &'a SessionMetrics>) -> Self {
+        let mut gate = Self::default();
+        for session in metrics {
+            gate.strategy_violations += session.strategy_violations;
+            gate.overflow_calls += session.overflow_calls;
+            gate.max_excess = gate.max_excess.max(session.max_excess);
+        }
+        gate.passed = gate.strategy_violations + gate.overflow_calls == 0;
+        gate
+    }
+}

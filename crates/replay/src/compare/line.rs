@@ -1,0 +1,432 @@
+//! One preset over all sessions.
+
+use super::gate::Gate;
+use super::metrics::{self, Metrics};
+use super::strata::{Stratum, strata};
+use super::table::Table;
+use super::Score;
+use crate::availability::{MustKeep, Retention, SetRecall, Share};
+use crate::measure::{Dropped, SessionMetrics};
+use crate::study::{OWN, Pauses};
+use foldback_core::counters::Counters;
+use foldback_core::strategy::{Kind, Strategy};
+use serde::Serialize;
+
+/// A session in which a preset did nothing, and why.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Idle {
+    /// Path of the session.
+    pub path: String,
+    /// Why it did nothing, at the moment when it came nearest.
+    pub why: String,
+    /// A window at which it would have acted, where there is one.
+    pub window: Option<u64>,
+}
+
+/// The bill over all sessions under one regime, in dollars.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Dollars {
+    /// Name of the regime; `own` for each session's own model.
+    pub regime: String,
+    /// `recorded-or-warm`: recorded pauses, and none too long where not recorded. `recorded-or-cold`:
+    /// there, every user turn starts with a cold cache.
+    pub pauses: &'static str,
+    /// Sessions that could be billed.
+    pub n: usize,
+    /// Everything: input, output and summaries, as if nothing that was forgotten mattered.
+    pub usd: f64,
+    /// Input alone.
+    pub input_usd: f64,
+    /// Output alone, the same for every preset.
+    pub output_usd: f64,
+    /// The summariser's calls, asked with a prompt of their own.
+    pub summaries_usd: f64,
+    /// The same if they shared the conversation's prefix.
+    pub summaries_shared_usd: f64,
+    /// Everything, and every would-be re-read really made.
+    pub pessimistic_usd: f64,
+    /// `usd` to that of no compaction.
+    pub ratio: Option<f64>,
+    /// Input to that of no compaction.
+    pub input_ratio: Option<f64>,
+    /// Geometric mean of the sessions' ratios.
+    pub ratio_geo: Option<f64>,
+    /// Input in units of plain input tokens.
+    pub equivalent_tokens: u64,
+    /// Share of the input that was read from the cache.
+    pub hit_rate: Option<f64>,
+}
+
+/// Whether compactions paid for themselves, under the regime that is reported.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct LedgerLine {
+    /// Compactions.
+    pub firings: u64,
+    /// Those that saved more than they cost until the next one or the end.
+    pub paid_back: u64,
+    /// Those before which the cache had expired.
+    pub cold: u64,
+    /// Those that never could have.
+    pub never: u64,
+    /// Median of the calls after which they pay, over those that can.
+    pub median_break_even: Option<f64>,
+    /// Median of the calls that followed.
+    pub median_calls: Option<f64>,
+    /// What all of them together saved, in dollars.
+    pub net_usd: f64,
+}
+
+/// What must be kept and was.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct KeepShares {
+    /// User messages that stand word for word in the view at the end.
+    pub instructions_end: Option<f64>,
+    /// The same, each session at its worst call.
+    pub instructions_worst: Option<f64>,
+    /// Calls behind a failure whose view shows the latest.
+    pub last_error: Option<f64>,
+    /// Calls behind a plan whose view shows the latest.
+    pub plan: Option<f64>,
+    /// Harmonic mean of precision and recall of the files that were read, pooled over sessions.
+    pub read_f1: Option<f64>,
+    /// Of those that were created.
+    pub created_f1: Option<f64>,
+    /// Of those that were changed.
+    pub modified_f1: Option<f64>,
+    /// Changed files whose path stands anywhere in the view at the end, summaries included.
+    pub modified_mentioned: Option<f64>,
+}
+
+/// One preset over all sessions. Token counts are by the measuring estimator, those of the counters
+/// by the preset's own.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct PresetLine {
+    /// Name with the summarizer that stood in, e.g. `opencode+extractive`.
+    pub preset: String,
+    /// `strategy` or `control`.
+    pub kind: Kind,
+    /// Who wrote the summaries; `null` where the preset has none.
+    pub summarizer: Option<String>,
+    /// Rank by the primary metric among strategies that pass the gates, ties sharing one; `null` for
+    /// controls and for those that fail.
+    pub rank: Option<usize>,
+    /// What it must not do.
+    pub gate: Gate,
+    /// Sessions that were replayed.
+    pub sessions: usize,
+    /// Sessions in which it changed something.
+    pub triggered: usize,
+    /// Calls.
+    pub calls: u64,
+    /// Sum of all requests.
+    pub input_tokens: u64,
+    /// The same as a ratio to no compaction.
+    pub input_ratio: f64,
+    /// The same ratio over the sessions in which it changed something; `null` where there is none.
+    pub triggered_input_ratio: Option<f64>,
+    /// The largest request.
+    pub peak_tokens: u64,
+    /// The mean request.
+    pub mean_tokens: u64,
+    /// Requests that the provider would have refused.
+    pub overflow_calls: u64,
+    /// How often it changed the view.
+    pub compactions: u64,
+    /// Compactions per hundred calls.
+    pub compactions_per_100_calls: f64,
+    /// Compactions within three calls of the one before.
+    pub thrash: u64,
+    /// Of what stood in the view before a compaction, the share that it took out, over all of them.
+    pub removal_ratio: Option<f64>,
+    /// How often its policy said that the view is too large.
+    pub overflow_detections: u64,
+    /// How often a pruner changed something.
+    pub prune_operations: u64,
+    /// Content that pruners took out, by the preset's own estimator, placeholders not taken off.
+    pub tokens_pruned: u64,
+    /// The same, net of placeholders.
+    pub tokens_reclaimed: u64,
+    /// Summaries.
+    pub summaries: u64,
+    /// Compactions that failed.
+    pub failures: u64,
+    /// Mean size of the view before a compaction, by the preset's own estimator.
+    pub mean_tokens_before: Option<u64>,
+    /// Tokens that left the view, by kind.
+    pub dropped: Dropped,
+    /// Violations of provider rules that the preset caused.
+    pub strategy_violations: u64,
+    /// Violations that the recordings already had.
+    pub inherited_violations: u64,
+    /// Share of the input that the simulated prompt cache held, always warm.
+    pub cache_hit_rate: f64,
+    /// Tokens that were cached and had to be written again.
+    pub churn_tokens: u64,
+    /// Estimator that the preset decides with.
+    pub estimator: String,
+    /// Guards of the engine that the preset turns off.
+    pub guards_off: Vec<&'static str>,
+    /// What it costs and what it forgets, with intervals.
+    pub metrics: Metrics,
+    /// Its bill under the regime that is reported.
+    pub dollars: Dollars,
+    /// Its bill under every regime.
+    pub costs: Vec<Dollars>,
+    /// Whether its compactions paid for themselves.
+    pub ledger: LedgerLine,
+    /// Retention with its strata, over all sessions.
+    pub retention: Retention,
+    /// What must be kept and was.
+    pub must_keep: KeepShares,
+    /// The headline metrics by length and by recorder.
+    pub strata: Vec<Stratum>,
+    /// Sessions in which it did nothing.
+    pub idle: Vec<Idle>,
+}
+
+pub(super) fn line(strategy: &Strategy, preset: usize, table: &Table<'_>) -> PresetLine {
+    let own: Vec<&Score> = table.of(preset).collect();
+    let sum = |of: fn(&SessionMetrics) -> u64| own.iter().map(|score| of(&score.metrics)).sum();
+    let count = |of: fn(&Counters) -> u64| -> u64 {
+        let counters = own.iter().map(|score| &score.metrics.counters);
+        counters.map(of).sum()
+    };
+    let input = |scores: &mut dyn Iterator<Item = &Score>| -> u64 {
+        scores.map(|score| score.metrics.input_tokens).sum()
+    };
+    let acted = || {
+        table
+            .pairs(preset)
+            .filter(|(score, _)| score.metrics.compactions > 0)
+    };
+    let triggered = acted().count();
+    let base = input(&mut table.of(table.baseline));
+    let calls: u64 = sum(|metrics| metrics.calls);
+    let input_tokens = sum(|metrics| metrics.input_tokens);
+    let compactions = sum(|metrics| metrics.compactions);
+    let mut dropped = Dropped::default();
+    let mut retention = Retention::default();
+    for score in &own {
+        dropped.take(&score.metrics.dropped);
+        retention.add(&score.exam.references);
+    }
+    let costs = costs(table, preset);
+    let dollars = costs.iter().find(|dollars| {
+        dollars.regime == table.reporting.regime && dollars.pauses == RECORDED_OR_WARM
+    });
+    let events = count(|counters| counters.folds + counters.prune_operations);
+    let firings = || own.iter().flat_map(|score| &score.firings);
+    let before: u64 = firings().map(|fired| fired.before).sum();
+    let reclaimed: u64 = firings().map(|fired| fired.reclaimed()).sum();
+    PresetLine {
+        preset: strategy.label(),
+        kind: strategy.kind,
+        summarizer: strategy
+            .filter
+            .as_ref()
+            .and(strategy.summarizer.as_ref())
+            .map(|summarizer| summarizer.id().to_owned()),
+        rank: None,
+        gate: Gate::of(own.iter().map(|score| &score.metrics)),
+        sessions: own.len(),
+        triggered,
+        calls,
+        input_tokens,
+        input_ratio: ratio(input_tokens, base).unwrap_or(1.0),
+        triggered_input_ratio: ratio(
+            input(&mut acted().map(|(score, _)| score)),
+            input(&mut acted().map(|(_, base)| base)),
+        ),
+        peak_tokens: own
+            .iter()
+            .map(|score| score.metrics.peak_tokens)
+            .max()
+            .unwrap_or(0),
+        mean_tokens: input_tokens.checked_div(calls).unwrap_or(0),
+        overflow_calls: sum(|metrics| metrics.overflow_calls),
+        compactions,
+        compactions_per_100_calls: ratio(100 * compactions, calls).unwrap_or(0.0),
+        thrash: sum(|metrics| metrics.thrash),
+        removal_ratio: ratio(reclaimed, before),
+        overflow_detections: count(|counters| counters.overflow_detections),
+        prune_operations: count(|counters| counters.prune_operations),
+        tokens_pruned: count(|counters| counters.tokens_pruned),
+        tokens_reclaimed: count(|counters| counters.tokens_reclaimed),
+        summaries: count(|counters| counters.summaries),
+        failures: count(|counters| counters.failures),
+        mean_tokens_before: count(|counters| counters.tokens_before_total).checked_div(events),
+        dropped,
+        strategy_violations: sum(|metrics| metrics.strategy_violations),
+        inherited_violations: sum(|metrics| metrics.inherited_violations),
+        cache_hit_rate: ratio(sum(|metrics| metrics.cache_read_tokens), input_tokens).unwrap_or(0.0),
+        churn_tokens: sum(|metrics| metrics.churn_tokens),
+        estimator: strategy.estimator().id().to_string(),
+        guards_off: strategy.guards.off(),
+        metrics: metrics::metrics(table, preset),
+        dollars: dollars.cloned().unwrap_or_default(),
+        ledger: ledger(table, &own),
+        retention,
+        must_keep: must_keep(&own),
+        strata: strata(table, preset),
+        idle: own
+            .iter()
+            .filter_map(|score| {
+                let inaction = score.inaction.as_ref()?;
+                Some(Idle {
+                    path: table.sessions[score.session].path.clone(),
+                    why: inaction.why.clone(),
+                    window: inaction.window,
+                })
+            })
+            .collect(),
+        costs,
+    }
+}
+
+fn ratio(part: u64, whole: u64) -> Option<f64> {
+    (whole > 0).then(|| part as f64 / whole as f64)
+}
+
+const RECORDED_OR_WARM: &str = "recorded-or-warm";
+const RECORDED_OR_COLD: &str = "recorded-or-cold";
+
+/// The bills under every regime, in the order of the regimes, each with both readings of recordings
+/// without times. `own` comes last: not every session's model is known.
+fn costs(table: &Table<'_>, preset: usize) -> Vec<Dollars> {
+    let mut regimes: Vec<&str> = Vec::new();
+    for bill in table.of(preset).flat_map(|score| &score.bills) {
+        if !regimes.contains(&bill.regime.as_str()) {
+            regimes.push(&bill.regime);
+        }
+    }
+    regimes.sort_by_key(|regime| *regime == OWN);
+    let readings = [
+        (RECORDED_OR_WARM, Pauses::Warm),
+        (RECORDED_OR_COLD, Pauses::ColdTurns),
+    ];
+    regimes
+        .iter()
+        .flat_map(|regime| readings.map(|reading| dollars(table, preset, regime, reading)))
+        .collect()
+}
+
+fn dollars(
+    table: &Table<'_>,
+    preset: usize,
+    regime: &str,
+    (name, untimed): (&'static str, Pauses),
+) -> Dollars {
+    let find = |score: &'_ Score| {
+        let bills = score.bills.iter();
+        bills
+            .filter(|bill| bill.regime == regime)
+            .find(|bill| bill.pauses == Pauses::Recorded || bill.pauses == untimed)
+            .cloned()
+    };
+    let mut sum = Dollars {
+        regime: regime.to_owned(),
+        pauses: name,
+        ..Dollars::default()
+    };
+    let (mut base_usd, mut base_input, mut logs, mut pairs) = (0.0, 0.0, 0.0, 0_u32);
+    let (mut read, mut input) = (0, 0);
+    for (score, base) in table.pairs(preset) {
+        let (Some(bill), Some(plain)) = (find(score), find(base)) else {
+            continue;
+        };
+        sum.n += 1;
+        sum.usd += bill.usd;
+        sum.input_usd += bill.input_usd;
+        sum.output_usd += bill.output_usd;
+        sum.summaries_usd += bill.summaries_usd;
+        sum.summaries_shared_usd += bill.summaries_shared_usd;
+        sum.pessimistic_usd += bill.pessimistic_usd;
+        sum.equivalent_tokens += bill.equivalent_tokens;
+        read += bill.read_tokens;
+        input += score.metrics.input_tokens;
+        base_usd += plain.usd;
+        base_input += plain.input_usd;
+        if bill.usd > 0.0 && plain.usd > 0.0 {
+            logs += (bill.usd / plain.usd).ln();
+            pairs += 1;
+        }
+    }
+    sum.ratio = (base_usd > 0.0).then(|| sum.usd / base_usd);
+    sum.input_ratio = (base_input > 0.0).then(|| sum.input_usd / base_input);
+    sum.ratio_geo = (pairs > 0).then(|| (logs / f64::from(pairs)).exp());
+    sum.hit_rate = ratio(read, input);
+    sum
+}
+
+fn ledger(table: &Table<'_>, own: &[&Score]) -> LedgerLine {
+    let rows: Vec<_> = own
+        .iter()
+        .filter_map(|score| table.bill(score))
+        .flat_map(|bill| &bill.ledger)
+        .collect();
+    LedgerLine {
+        firings: rows.len() as u64,
+        paid_back: rows.iter().filter(|row| row.paid_back()).count() as u64,
+        cold: rows.iter().filter(|row| row.cold).count() as u64,
+        never: rows.iter().filter(|row| row.break_even.is_none()).count() as u64,
+        median_break_even: median(rows.iter().filter_map(|row| row.break_even).collect()),
+        median_calls: median(rows.iter().map(|row| row.calls as f64).collect()),
+        net_usd: rows.iter().map(|row| row.net_usd).sum(),
+    }
+}
+
+fn median(mut values: Vec<f64>) -> Option<f64> {
+    values.sort_by(f64::total_cmp);
+    let (low, high) = (values.len().checked_sub(1)? / 2, values.len() / 2);
+    Some(f64::midpoint(*values.get(low)?, *values.get(high)?))
+}
+
+fn must_keep(own: &[&Score]) -> KeepShares {
+    let share = |of: fn(&MustKeep) -> Share| {
+        let mut sum = Share::default();
+        for score in own {
+            sum.add(of(&score.must_keep));
+        }
+        sum.value()
+    };
+    let files = |of: fn(&MustKeep) -> SetRecall| {
+        let mut sum = SetRecall::default();
+        for score in own {
+            let more = of(&score.must_keep);
+            sum.truth += more.truth;
+            sum.found += more.found;
+            sum.correct += more.correct;
+            sum.mentioned += more.mentioned;
+        }
+        sum
+    };
+    let modified = files(|keep| keep.trail.modified);
+    KeepShares {
+        instructions_end: share(|keep| keep.instructions_end),
+        instructions_worst: share(|keep| keep.instructions_worst),
+        last_error: share(|keep| keep.last_error),
+        plan: share(|keep| keep.plan),
+        read_f1: files(|keep| keep.trail.read).f1(),
+        created_f1: files(|keep| keep.trail.created).f1(),
+        modified_f1: modified.f1(),
+        modified_mentioned: ratio(modified.mentioned, modified.truth),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::median;
+
+    #[test]
+    fn the_median_of_an_even_number_lies_between() {
+        let cases: [(&[f64], Option<f64>); 4] = [
+            (&[], None),
+            (&[3.0], Some(3.0)),
+            (&[4.0, 1.0], Some(2.5)),
+            (&[9.0, 1.0, 2.0], Some(2.0)),
+        ];
+        for (values, expected) in cases {
+            assert_eq!(median(values.to_vec()), expected, "{values:?}");
+        }
+    }
+}

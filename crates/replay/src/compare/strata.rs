@@ -1,0 +1,79 @@
+//! The headline metrics by length of the session and by recorder.
+
+use super::table::Table;
+use crate::availability::Share;
+use crate::stats::{Tercile, terciles};
+use serde::Serialize;
+use std::collections::BTreeMap;
+
+/// One stratum under one preset. Values without intervals: strata are small, and exploratory.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Stratum {
+    /// `length` (terciles of the largest request without compaction) or `format`.
+    pub by: &'static str,
+    /// Which one.
+    pub name: String,
+    /// Sessions in it.
+    pub n: usize,
+    /// The bill to that of no compaction; `null` where nothing was billed.
+    pub cost_ratio: Option<f64>,
+    /// Forward-reference retention of what only observations said.
+    pub frr_obs: Option<f64>,
+    /// The same of what was last seen more than three calls ago.
+    pub frr_far: Option<f64>,
+}
+
+#[derive(Default)]
+struct Sums {
+    n: usize,
+    usd: f64,
+    base: f64,
+    obs: Share,
+    far: Share,
+}
+
+pub(super) fn strata(table: &Table<'_>, preset: usize) -> Vec<Stratum> {
+    let lengths: Vec<u64> = table
+        .of(table.baseline)
+        .map(|score| score.metrics.peak_tokens)
+        .collect();
+    let terciles = terciles(&lengths);
+    let mut by_length: BTreeMap<Tercile, Sums> = BTreeMap::new();
+    let mut by_format: BTreeMap<&str, Sums> = BTreeMap::new();
+    for (at, (score, base)) in table.pairs(preset).enumerate() {
+        let format = table.sessions[score.session].format.as_str();
+        for sums in [
+            by_length.entry(terciles[at]).or_default(),
+            by_format.entry(format).or_default(),
+        ] {
+            sums.n += 1;
+            sums.usd += table.bill(score).map_or(0.0, |bill| bill.usd);
+            sums.base += table.bill(base).map_or(0.0, |bill| bill.usd);
+            sums.obs.add(score.exam.references.frr_obs);
+            sums.far.add(score.exam.references.frr_far);
+        }
+    }
+    let length = by_length.into_iter().map(|(tercile, sums)| {
+        let name = match tercile {
+            Tercile::Short => "short",
+            Tercile::Medium => "medium",
+            Tercile::Long => "long",
+        };
+        stratum("length", name, &sums)
+    });
+    let format = by_format
+        .iter()
+        .map(|(format, sums)| stratum("format", format, sums));
+    length.chain(format).collect()
+}
+
+fn stratum(by: &'static str, name: &str, sums: &Sums) -> Stratum {
+    Stratum {
+        by,
+        name: name.to_owned(),
+        n: sums.n,
+        cost_ratio: (sums.base > 0.0).then(|| sums.usd / sums.base),
+        frr_obs: sums.obs.value(),
+        frr_far: sums.far.value(),
+    }
+}

@@ -1,0 +1,115 @@
+//! The scores of a comparison as a table: by session and by preset.
+
+use super::{Preset, Score, SessionLine};
+use crate::split::Split;
+use crate::stats::Bootstrap;
+use crate::study::{Bill, Pauses};
+use foldback_core::strategy::Kind;
+use serde::Serialize;
+
+/// By which prices, seed and metric a comparison is reported: what a pre-registration fixes.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Reporting {
+    /// Name of the price regime; `own` for each session's own model.
+    pub regime: String,
+    /// Metric that presets are ranked by: `cost` or `frr_obs`.
+    pub primary: Primary,
+    /// Least difference that matters: of the cost ratio, or of the share.
+    pub margin: f64,
+    /// Seed of the bootstrap.
+    pub seed: u64,
+    /// Draws of the bootstrap.
+    pub draws: usize,
+    /// Part of the sessions that is reported on; all where not given.
+    pub split: Option<Split>,
+    /// Hash of the experiment file, where there is one.
+    pub experiment: Option<String>,
+}
+
+/// A metric that presets can be ranked by.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, serde::Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Primary {
+    /// The bill; less is better.
+    #[default]
+    Cost,
+    /// Forward-reference retention of what only observations said; more is better.
+    FrrObs,
+}
+
+impl Default for Reporting {
+    fn default() -> Self {
+        let bootstrap = Bootstrap::default();
+        Self {
+            regime: "anthropic-5m".to_owned(),
+            primary: Primary::default(),
+            margin: 0.0,
+            seed: bootstrap.seed,
+            draws: bootstrap.draws,
+            split: None,
+            experiment: None,
+        }
+    }
+}
+
+impl Reporting {
+    pub(super) fn bootstrap(&self) -> Bootstrap {
+        Bootstrap {
+            draws: self.draws,
+            seed: self.seed,
+            ..Bootstrap::default()
+        }
+    }
+}
+
+pub(super) struct Table<'a> {
+    pub(super) sessions: &'a [SessionLine],
+    /// By session, then preset.
+    pub(super) scores: &'a [Score],
+    pub(super) presets: usize,
+    /// Index of the preset that never changes anything.
+    pub(super) baseline: usize,
+    pub(super) reporting: &'a Reporting,
+}
+
+impl<'a> Table<'a> {
+    /// The scores of a preset, in the order of the sessions.
+    pub(super) fn of(&self, preset: usize) -> impl Iterator<Item = &'a Score> + use<'a> {
+        self.scores.iter().skip(preset).step_by(self.presets.max(1))
+    }
+
+    /// The scores of a preset, each with that of no compaction.
+    pub(super) fn pairs(&self, preset: usize) -> impl Iterator<Item = (&'a Score, &'a Score)> + use<'a> {
+        self.of(preset).zip(self.of(self.baseline))
+    }
+
+    pub(super) fn cluster(&self, score: &Score) -> &'a str {
+        &self.sessions[score.session].cluster
+    }
+
+    /// The bill that the report goes by.
+    pub(super) fn bill(&self, score: &'a Score) -> Option<&'a Bill> {
+        bill(score, &self.reporting.regime)
+    }
+
+    /// Sessions in which at least one strategy that is no control changed something.
+    pub(super) fn triggering(&self, presets: &[Preset]) -> usize {
+        self.scores
+            .chunks(self.presets.max(1))
+            .filter(|scores| {
+                scores.iter().any(|score| {
+                    score.metrics.compactions > 0
+                        && presets[score.preset].strategy.kind == Kind::Strategy
+                })
+            })
+            .count()
+    }
+}
+
+/// The bill under a regime: with recorded pauses, else always warm.
+pub(super) fn bill<'a>(score: &'a Score, regime: &str) -> Option<&'a Bill> {
+    score
+        .bills
+        .iter()
+        .find(|bill| bill.regime == regime && bill.pauses != Pauses::ColdTurns)
+}

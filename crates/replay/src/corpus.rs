@@ -1,0 +1,109 @@
+//! The sessions of a comparison: where they come from, read one file at a time.
+//!
+//! A corpus holds names, not sessions. A session is read when its turn comes and dropped when every
+//! preset has replayed it, so memory is bounded by the largest files in flight.
+
+use foldback_formats::Session;
+use serde::{Deserialize, Serialize};
+use std::path::PathBuf;
+
+/// One place that sessions come from.
+#[derive(Debug)]
+pub enum Source {
+    /// A file in any format.
+    File(PathBuf),
+    /// Sessions that are in memory already, under a name.
+    Memory {
+        /// What reports call them.
+        name: String,
+        /// The sessions.
+        sessions: Vec<Session>,
+    },
+}
+
+/// A file that was not used.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Skipped {
+    /// Path of the file.
+    pub path: String,
+    /// Why.
+    pub reason: String,
+}
+
+/// Hash of a source's content.
+pub(crate) type ContentHash = blake3::Hash;
+
+impl Source {
+    /// What reports call it: the path as it was given.
+    pub fn name(&self) -> String {
+        match self {
+            Self::File(path) => path.display().to_string(),
+            Self::Memory { name, .. } => name.clone(),
+        }
+    }
+
+    /// Hash of its content: the bytes of a file, the messages of what is in memory. The error says why
+    /// it can't be read.
+    pub(crate) fn hash(&self) -> Result<ContentHash, String> {
+        match self {
+            Self::File(path) => {
+                let bytes = std::fs::read(path).map_err(|error| error.to_string())?;
+                Ok(blake3::hash(&bytes))
+            }
+            Self::Memory { sessions, .. } => {
+                let mut hasher = blake3::Hasher::new();
+                for session in sessions {
+                    hasher.update(session.id.as_bytes());
+                    let messages = serde_json::to_vec(&session.messages);
+                    hasher.update(&messages.map_err(|error| error.to_string())?);
+                    hasher.update(format!("{:?}{:?}", session.frame, session.boundaries).as_bytes());
+                }
+                Ok(hasher.finalize())
+            }
+        }
+    }
+
+    /// Reads the sessions that have something in their log.
+    pub fn sessions(&self) -> Result<Vec<Session>, String> {
+        let mut sessions = match self {
+            Self::File(path) => {
+                let bytes = std::fs::read(path).map_err(|error| error.to_string())?;
+                foldback_formats::read(&bytes, None).map_err(|error| error.to_string())?
+            }
+            Self::Memory { sessions, .. } => sessions.clone(),
+        };
+        sessions.retain(|session| session.log().next().is_some());
+        Ok(sessions)
+    }
+
+    /// Path of one of its sessions: with `#id` behind it where there are several.
+    pub fn path_of(&self, id: &str, many: bool) -> String {
+        if many {
+            format!("{}#{id}", self.name())
+        } else {
+            self.name()
+        }
+    }
+}
+
+/// What is compared on.
+#[derive(Debug, Default)]
+pub struct Corpus {
+    /// In the order of the paths.
+    pub sources: Vec<Source>,
+}
+
+impl Corpus {
+    /// A corpus of sessions in memory, each a source of its own under its id.
+    pub fn of(sessions: impl IntoIterator<Item = Session>) -> Self {
+        Self {
+            sources: sessions
+                .into_iter()
+                .map(|session| Source::Memory {
+                    name: session.id.clone(),
+                    sessions: vec![session],
+                })
+                .collect(),
+        }
+    }
+}

@@ -1,0 +1,120 @@
+//! What all strategies of a run share: limits, model, prices, the estimator that reports.
+
+use crate::cost::{Regime, RegimeTable, Terms};
+use crate::drive::ReplayOptions;
+use crate::models::{Model, ModelTable};
+use crate::study::{NamedTerms, OWN, named};
+use foldback_core::Limits;
+use foldback_core::stage::Estimator;
+use foldback_core::strategy::Strategy;
+use foldback_formats::Session;
+use std::sync::Arc;
+
+/// A strategy that is compared.
+#[derive(Clone, Debug)]
+pub struct Preset {
+    /// The strategy.
+    pub strategy: Arc<Strategy>,
+    /// Everything that its behaviour depends on, as text: its configuration after merging. Results
+    /// are kept under it, so two strategies that do not behave alike must not share one.
+    pub fingerprint: String,
+}
+
+/// What all presets of a comparison share.
+#[derive(Debug)]
+pub struct Setup {
+    /// Limits from the command line; zero where not given.
+    pub limits: Limits,
+    /// Model from the command line.
+    pub model: Option<String>,
+    /// The model table.
+    pub models: ModelTable,
+    /// The price regimes.
+    pub regimes: RegimeTable,
+    /// The estimator that reports.
+    pub measure: Arc<dyn Estimator>,
+}
+
+/// Limits that apply where nothing else says anything.
+pub const DEFAULT_LIMITS: Limits = Limits {
+    context: 200_000,
+    input: 0,
+    output: 32_000,
+};
+
+impl Setup {
+    /// The limits in force for a session under a strategy: the command line's, else the user's
+    /// file's, else the session's, else the model table's, else the preset's, else 200,000 / 32,000.
+    pub fn limits_for(&self, session: &Session, strategy: &Strategy) -> Limits {
+        let model = self.model_for(session, strategy);
+        let table = model
+            .as_deref()
+            .and_then(|model| self.models.find(model))
+            .map_or(Limits::default(), Model::limits);
+        let limits = strategy.limits(self.limits, session.limits, table);
+        let limits = limits.or(Limits {
+            input: 0,
+            ..DEFAULT_LIMITS
+        });
+        // An input limit above the window that was asked for means nothing.
+        if limits.input >= limits.context {
+            Limits { input: 0, ..limits }
+        } else {
+            limits
+        }
+    }
+
+    /// The model in force.
+    pub fn model_for(&self, session: &Session, strategy: &Strategy) -> Option<String> {
+        self.model
+            .clone()
+            .or_else(|| strategy.model.clone())
+            .or_else(|| session.model.clone())
+    }
+
+    /// The options of one replay.
+    pub fn options(&self, session: &Session, strategy: &Strategy) -> ReplayOptions {
+        ReplayOptions {
+            limits: self.limits_for(session, strategy),
+            model: self.model_for(session, strategy),
+            measure: Arc::clone(&self.measure),
+            validate: true,
+        }
+    }
+
+    /// Every regime with a price, in the order of the table, then the model's own where it is known.
+    pub fn terms(&self, model: Option<&str>) -> Vec<NamedTerms> {
+        let mut terms = named(&self.regimes.regimes, &self.models);
+        if let Some(own) = self.own(model) {
+            terms.push(NamedTerms {
+                name: OWN.to_owned(),
+                terms: own,
+            });
+        }
+        terms
+    }
+
+    fn own(&self, model: Option<&str>) -> Option<Terms> {
+        self.regimes.own(self.models.find(model?)?)
+    }
+
+    /// The regime of this name, or all names in the error.
+    pub fn regime(&self, name: &str) -> Result<&Regime, Vec<&str>> {
+        self.regimes.find(name).ok_or_else(|| {
+            let regimes = self.regimes.regimes.iter();
+            regimes.map(|regime| regime.name.as_str()).collect()
+        })
+    }
+
+    /// Everything that a result depends on besides session and strategy, as text.
+    pub(crate) fn fingerprint(&self) -> String {
+        format!(
+            "{:?} {:?} {:?} {:?} {}",
+            self.limits,
+            self.model,
+            self.models,
+            self.regimes,
+            self.measure.id()
+        )
+    }
+}

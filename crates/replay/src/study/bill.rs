@@ -1,0 +1,200 @@
+//! The bill of one session under one strategy, by price regime.
+
+use crate::cost::{
+    self, Firing, LedgerRow, Regime, RequestLog, Reread, SummaryCall, Terms, bounds, ledger,
+};
+use crate::models::ModelTable;
+use serde::{Deserialize, Serialize};
+
+/// Where the pauses between calls come from; beyond its life a cached prefix is gone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Pauses {
+    /// From the recording.
+    Recorded,
+    /// The recording has no times: no pause is ever too long.
+    Warm,
+    /// The recording has no times: the pause before every user turn is too long.
+    ColdTurns,
+}
+
+/// Prices and caching rules with their name.
+#[derive(Clone, Debug, PartialEq)]
+pub struct NamedTerms {
+    /// Name of the regime; `own` for the session's own model.
+    pub name: String,
+    /// What it says.
+    pub terms: Terms,
+}
+
+/// Name of the regime of a session's own model.
+pub const OWN: &str = "own";
+
+/// Every named regime with a price, in the order of the table.
+pub(crate) fn named(regimes: &[Regime], models: &ModelTable) -> Vec<NamedTerms> {
+    regimes
+        .iter()
+        .filter_map(|regime| {
+            Some(NamedTerms {
+                name: regime.name.clone(),
+                terms: regime.terms(models)?,
+            })
+        })
+        .collect()
+}
+
+/// What a session cost under one regime. Dollars are those of the recorded answers and of every
+/// request that the strategy would have sent.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Bill {
+    /// Name of the regime.
+    pub regime: String,
+    /// Where the pauses come from.
+    pub pauses: Pauses,
+    /// Everything together: input, output, and summaries as if a model had been asked for them with a
+    /// prompt of its own.
+    pub usd: f64,
+    /// Input alone, in dollars.
+    pub input_usd: f64,
+    /// Output alone, in dollars.
+    pub output_usd: f64,
+    /// The summariser's calls, asked with a prompt of their own: all their input is plain.
+    pub summaries_usd: f64,
+    /// The same asked as a continuation of the conversation: what it shares with it is a cache read.
+    pub summaries_shared_usd: f64,
+    /// Tokens read from the cache.
+    pub read_tokens: u64,
+    /// Input in units of plain input tokens: `Σ (read·p_r + write·p_w + uncached·p_u) / p_u`.
+    pub equivalent_tokens: u64,
+    /// `usd`, and every would-be re-read as if it had really been made.
+    pub pessimistic_usd: f64,
+    /// What each compaction saved and cost.
+    pub ledger: Vec<LedgerRow>,
+}
+
+/// What a bill is made of.
+pub(super) struct Items<'a> {
+    pub(super) log: &'a RequestLog,
+    /// By call, the number of the user turn.
+    pub(super) turns: &'a [usize],
+    pub(super) timed: bool,
+    pub(super) firings: &'a [Fired],
+    pub(super) rereads: &'a [Reread],
+}
+
+/// A compaction with what it took out and what was written for it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Fired {
+    /// Number of the request that came next.
+    pub call: usize,
+    /// Size of the request that would have come next without it.
+    pub before: u64,
+    /// Size of the request that came next.
+    pub after: u64,
+    /// Tokens of the summaries that were written.
+    pub summary: u64,
+    /// Number of summaries.
+    pub summaries: u64,
+}
+
+impl Fired {
+    /// `R`: by how much the request shrank.
+    pub fn reclaimed(&self) -> u64 {
+        self.before.saturating_sub(self.after)
+    }
+
+    fn summary_call(&self, shares_prefix: bool) -> Option<SummaryCall> {
+        (self.summaries > 0).then_some(SummaryCall {
+            call: self.call,
+            input_tokens: self.before,
+            output_tokens: self.summary,
+            shares_prefix,
+        })
+    }
+}
+
+/// The bills under all terms: under recorded pauses where there are any, else under both scenarios.
+pub(super) fn bills<'t>(items: &Items<'_>, terms: impl Iterator<Item = &'t NamedTerms>) -> Vec<Bill> {
+    let scenarios: &[Pauses] = if items.timed {
+        &[Pauses::Recorded]
+    } else {
+        &[Pauses::Warm, Pauses::ColdTurns]
+    };
+    let logs: Vec<(Pauses, RequestLog)> = scenarios
+        .iter()
+        .map(|pauses| (*pauses, paused(items, *pauses)))
+        .collect();
+    terms
+        .flat_map(|terms| {
+            logs.iter()
+                .map(|(pauses, log)| bill(items, log, *pauses, terms))
+        })
+        .collect()
+}
+
+/// Longer than any prefix lives.
+const LONG_MS: i64 = 30 * 24 * 3_600_000;
+
+fn paused(items: &Items<'_>, pauses: Pauses) -> RequestLog {
+    match pauses {
+        Pauses::Recorded => items.log.clone(),
+        Pauses::Warm => items.log.starting(|_| None),
+        Pauses::ColdTurns => items.log.starting(|call| {
+            let turn = items.turns.get(call).copied().unwrap_or(0);
+            i64::try_from(turn).ok().map(|turn| turn * LONG_MS)
+        }),
+    }
+}
+
+fn bill(items: &Items<'_>, log: &RequestLog, pauses: Pauses, named: &NamedTerms) -> Bill {
+    let terms = &named.terms;
+    let calls = |shares_prefix| -> Vec<SummaryCall> {
+        let firings = items.firings.iter();
+        firings
+            .filter_map(|fired| fired.summary_call(shares_prefix))
+            .collect()
+    };
+    let asked = calls(false);
+    let bill = cost::cost(log, terms, &asked);
+    let summaries_usd: f64 = bill.summaries.iter().sum();
+    let shared: f64 = if asked.is_empty() {
+        0.0
+    } else {
+        let shared = cost::cost(log, terms, &calls(true));
+        shared.summaries.iter().sum()
+    };
+    let mut prices = bill.summaries.iter();
+    let firings: Vec<Firing> = items
+        .firings
+        .iter()
+        .map(|fired| Firing {
+            call: fired.call,
+            reclaimed: fired.reclaimed(),
+            summary_usd: if fired.summaries > 0 {
+                prices.next().copied().unwrap_or(0.0)
+            } else {
+                0.0
+            },
+        })
+        .collect();
+    let input_usd: f64 = bill.calls.iter().map(|call| call.input_usd).sum();
+    let output_usd: f64 = bill.calls.iter().map(|call| call.output_usd).sum();
+    let per_token = terms.rates.input / 1e6;
+    Bill {
+        regime: named.name.clone(),
+        pauses,
+        usd: bill.usd,
+        input_usd,
+        output_usd,
+        summaries_usd,
+        summaries_shared_usd: shared,
+        read_tokens: bill.read_tokens,
+        equivalent_tokens: if per_token > 0.0 {
+            (input_usd / per_token).round() as u64
+        } else {
+            0
+        },
+        pessimistic_usd: bounds(bill.usd, &terms.rates, items.rereads).pessimistic,
+        ledger: ledger(log, terms, &firings),
+    }
+}

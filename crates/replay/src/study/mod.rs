@@ -1,0 +1,335 @@
+//! A study: one session under every strategy, from the file or from the store, down to what a
+//! comparison keeps.
+//!
+//! A session is read only when the store lacks something of it. It is shared by the replays of all
+//! strategies, which run in parallel, and is gone when they are done. What is left are a [`Record`]
+//! per strategy in the store, with every row, and a [`Score`] of fixed size in memory.
+
+mod bill;
+mod facts;
+mod inaction;
+mod record;
+mod score;
+
+pub(crate) use bill::named;
+pub use bill::{Bill, Fired, NamedTerms, OWN, Pauses};
+pub use facts::{CallFacts, Edit, Facts, Reference};
+pub use record::{Inaction, Presence, Record};
+pub use score::{Exam, Score};
+
+use crate::availability::{Availability, Index};
+use crate::corpus::{ContentHash, Source};
+use crate::cost::{RequestLog, Reread};
+use crate::drive::{Replay, replay_with};
+use crate::setup::{Preset, Setup};
+use crate::split::Split;
+use crate::store::{Key, Store, key};
+use foldback_core::log::EntryKind;
+use foldback_core::plan::{Plan, Slot};
+use foldback_core::stage::Estimator;
+use foldback_formats::Session;
+use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
+use std::sync::{Arc, OnceLock};
+
+/// What a study needs besides its source.
+pub(crate) struct Context<'a> {
+    pub(crate) presets: &'a [Preset],
+    pub(crate) setup: &'a Setup,
+    /// The same for every session: [`Setup::fingerprint`].
+    pub(crate) fingerprint: String,
+    pub(crate) store: &'a Store,
+    /// The part of the sessions that is studied; all where not given.
+    pub(crate) split: Option<Split>,
+    /// Called once per preset that is done with a session.
+    pub(crate) progress: &'a (dyn Fn() + Sync),
+}
+
+/// Where the store keeps what is too large for memory.
+#[derive(Clone, Debug)]
+pub struct Keys {
+    facts: Key,
+    records: Vec<Key>,
+}
+
+impl Keys {
+    /// The facts of the session; `None` when the store has lost them.
+    pub fn facts(&self, store: &Store) -> Option<Facts> {
+        store.get(self.facts)
+    }
+
+    /// The record of a preset by its index.
+    pub fn record(&self, store: &Store, preset: usize) -> Option<Record> {
+        store.get(*self.records.get(preset)?)
+    }
+}
+
+/// A session that was studied.
+#[derive(Debug)]
+pub(crate) struct Studied {
+    pub(crate) path: String,
+    /// Without what only the scores needed.
+    pub(crate) facts: Facts,
+    pub(crate) calls: usize,
+    /// By preset; their session index is not set yet.
+    pub(crate) scores: Vec<Score>,
+    pub(crate) keys: Keys,
+}
+
+/// What the store knows of a file.
+#[derive(Serialize, Deserialize)]
+struct Imported {
+    /// Ids of its sessions.
+    ids: Vec<String>,
+}
+
+/// Studies every session of a source. The error says why the source can't be used.
+pub(crate) fn study(
+    context: &Context<'_>,
+    source: &Source,
+    hash: ContentHash,
+) -> Result<Vec<Studied>, String> {
+    let read: OnceLock<Result<Vec<Session>, String>> = OnceLock::new();
+    let sessions = || match read.get_or_init(|| source.sessions()) {
+        Ok(sessions) => Ok(sessions),
+        Err(reason) => Err(reason.clone()),
+    };
+    let at = key(&[b"file", hash.as_bytes()]);
+    let imported = match context.store.get::<Imported>(at) {
+        Some(imported) => imported,
+        None => {
+            let ids = sessions()?.iter().map(|session| session.id.clone());
+            let imported = Imported { ids: ids.collect() };
+            keep(context.store, at, &imported)?;
+            imported
+        }
+    };
+    let ids = &imported.ids;
+    let wanted = |id: &str| context.split.is_none_or(|part| Split::of(id) == part);
+    ids.par_iter()
+        .enumerate()
+        .filter(|(_, id)| wanted(id))
+        .map(|(number, id)| {
+            let session = || {
+                let session = sessions()?.get(number);
+                session.ok_or_else(|| "the file changed while it was read".to_owned())
+            };
+            let mut studied = study_session(context, hash, number, &session)?;
+            studied.path = source.path_of(id, ids.len() > 1);
+            Ok(studied)
+        })
+        .collect()
+}
+
+fn keep<T: Serialize>(store: &Store, at: Key, value: &T) -> Result<(), String> {
+    store
+        .put(at, value)
+        .map_err(|error| format!("its results can't be stored: {error}"))
+}
+
+fn study_session<'s>(
+    context: &Context<'_>,
+    hash: ContentHash,
+    number: usize,
+    session: &(dyn Fn() -> Result<&'s Session, String> + Sync),
+) -> Result<Studied, String> {
+    let name = |kind: &str, fingerprint: &str| {
+        let number = (number as u64).to_le_bytes();
+        key(&[
+            kind.as_bytes(),
+            hash.as_bytes(),
+            &number,
+            context.fingerprint.as_bytes(),
+            fingerprint.as_bytes(),
+        ])
+    };
+    let keys = Keys {
+        facts: name("facts", ""),
+        records: context
+            .presets
+            .iter()
+            .map(|preset| name("record", &preset.fingerprint))
+            .collect(),
+    };
+    let known: OnceLock<Facts> = OnceLock::new();
+    if let Some(facts) = keys.facts(context.store) {
+        let _ = known.set(facts);
+    }
+    let index: OnceLock<Arc<Index>> = OnceLock::new();
+    let records: Vec<Record> = context
+        .presets
+        .par_iter()
+        .enumerate()
+        .map(|(at, preset)| {
+            let stored = known.get().and_then(|_| keys.record(context.store, at));
+            let record = match stored {
+                Some(record) => record,
+                None => {
+                    let session = session()?;
+                    let index = index.get_or_init(|| Arc::new(Index::of(session)));
+                    let (facts, record) = replay(context.setup, session, index, preset);
+                    keep(context.store, keys.records[at], &record)?;
+                    if known.get().is_none() {
+                        keep(context.store, keys.facts, &facts)?;
+                        let _ = known.set(facts);
+                    }
+                    record
+                }
+            };
+            (context.progress)();
+            Ok(record)
+        })
+        .collect::<Result<_, String>>()?;
+    let mut facts = known
+        .into_inner()
+        .ok_or_else(|| "there is no strategy to study it under".to_owned())?;
+    let start = records.iter().filter_map(Record::first_fired).min();
+    let scores = records
+        .into_iter()
+        .enumerate()
+        .map(|(preset, record)| Score::of(0, preset, &facts, record, start))
+        .collect();
+    facts.references = Vec::new();
+    facts.edits = Vec::new();
+    let calls = facts.calls.len();
+    Ok(Studied {
+        path: String::new(),
+        calls,
+        facts,
+        scores,
+        keys,
+    })
+}
+
+/// Replays a session under one strategy and measures everything.
+fn replay(
+    setup: &Setup,
+    session: &Session,
+    index: &Arc<Index>,
+    preset: &Preset,
+) -> (Facts, Record) {
+    let strategy = &preset.strategy;
+    let options = setup.options(session, strategy);
+    let measure = &setup.measure;
+    let mut availability = Availability::new(Arc::clone(index), Arc::clone(measure));
+    let mut log = RequestLog::new(MEASURING);
+    let replayed = replay_with(
+        session,
+        strategy,
+        &options,
+        &mut [&mut availability, &mut log],
+    );
+    let findings = availability.finish(&replayed.conversation);
+    let facts = Facts::of(session, &**measure, &replayed.rows, &log, &findings);
+    let firings = firings(&replayed, &facts, &**measure);
+    let rereads = rereads(&replayed, &findings.rereads, &firings);
+    let turns: Vec<usize> = replayed.rows.iter().map(|row| row.turn).collect();
+    let items = bill::Items {
+        log: &log,
+        turns: &turns,
+        timed: facts.timed(),
+        firings: &firings,
+        rereads: &rereads,
+    };
+    let terms = setup.terms(options.model.as_deref());
+    let bills = bill::bills(&items, terms.iter());
+    let inaction = (replayed.metrics.compactions == 0)
+        .then(|| inaction::inaction(&replayed, strategy, &options));
+    let record = Record {
+        limits: options.limits,
+        metrics: replayed.metrics,
+        rows: replayed.rows,
+        references: record::presences(&findings),
+        edits: findings.edits.iter().map(|edit| edit.kept).collect(),
+        rereads: findings.rereads,
+        must_keep: findings.must_keep,
+        firings,
+        bills,
+        inaction,
+    };
+    (facts, record)
+}
+
+/// Index of the measuring meter in a replay.
+const MEASURING: usize = 1;
+
+/// What each compaction took out. Without it, the next request would have been the one before with
+/// what the log has got since.
+fn firings(replayed: &Replay, facts: &Facts, measure: &dyn Estimator) -> Vec<Fired> {
+    let mut firings: Vec<Fired> = Vec::new();
+    for row in replayed.rows.iter().filter(|row| !row.fired.is_empty()) {
+        let now = facts.calls.get(row.call);
+        let now = now.map_or(row.input_tokens, |call| call.uncompacted);
+        let before = match row.call.checked_sub(1) {
+            Some(call) => {
+                let grown = now.saturating_sub(facts.calls[call].uncompacted);
+                replayed.rows[call].input_tokens + grown
+            }
+            None => now,
+        };
+        firings.push(Fired {
+            call: row.call,
+            before,
+            after: row.input_tokens,
+            ..Fired::default()
+        });
+    }
+    for (call, report) in &replayed.reports {
+        let at = firings.binary_search_by_key(call, |fired| fired.call);
+        let (Ok(at), Some(fold)) = (at, report.fold) else {
+            continue;
+        };
+        let folds = replayed.conversation.folds();
+        if let Some(fold) = folds.iter().find(|other| other.id == fold) {
+            let (tokens, summaries) = summaries(&fold.plan, measure);
+            firings[at].summary += tokens;
+            firings[at].summaries += summaries;
+        }
+    }
+    firings
+}
+
+/// Tokens and number of the summaries that a plan brings.
+fn summaries(plan: &Plan, measure: &dyn Estimator) -> (u64, u64) {
+    if plan.summaries.is_empty() {
+        return (0, 0);
+    }
+    let entries = plan
+        .entries
+        .iter()
+        .filter(|entry| entry.is_entry_of(EntryKind::Summary))
+        .map(|entry| measure.text(&entry.shown_text()));
+    let slots = plan.layout.iter().flat_map(|layout| &layout.slots);
+    let inserts = slots.filter_map(|slot| match slot {
+        Slot::Insert(insert) if insert.origin == EntryKind::Summary => {
+            Some(measure.text(&insert.text))
+        }
+        _ => None,
+    });
+    (entries.chain(inserts).sum(), plan.summaries.len() as u64)
+}
+
+/// The would-be re-reads with what each would have weighed until the next compaction.
+fn rereads(
+    replayed: &Replay,
+    rows: &[crate::availability::RereadRow],
+    firings: &[Fired],
+) -> Vec<Reread> {
+    rows.iter()
+        .map(|row| {
+            let next = firings.iter().map(|fired| fired.call);
+            let until = next
+                .into_iter()
+                .find(|call| *call > row.call)
+                .unwrap_or(replayed.rows.len());
+            Reread {
+                input_tokens: replayed
+                    .rows
+                    .get(row.call)
+                    .map_or(0, |row| row.input_tokens),
+                result_tokens: row.tokens,
+                calls: until.saturating_sub(row.call) as u64,
+            }
+        })
+        .collect()
+}

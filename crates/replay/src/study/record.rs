@@ -1,0 +1,74 @@
+//! One session under one strategy: everything that was measured, in the form that the store keeps.
+
+use super::bill::{Bill, Fired};
+use crate::availability::{Findings, MustKeep, RereadRow};
+use crate::measure::{CallRow, SessionMetrics};
+use foldback_core::Limits;
+use serde::{Deserialize, Serialize};
+
+/// How a reference stood in the view of the call that made it; in the order of the session's
+/// references.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Presence {
+    /// It stood there.
+    pub kept: bool,
+    /// It did so only in what a compaction wrote.
+    pub rescued: bool,
+    /// Number of the first call since which no view has had it.
+    pub left_view_at: Option<usize>,
+}
+
+/// Why a strategy did nothing in a session.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Inaction {
+    /// Why, at the moment when it came nearest.
+    pub why: String,
+    /// A window at which it would have acted, where there is one.
+    pub window: Option<u64>,
+}
+
+/// What a replay gave.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Record {
+    /// Limits that were in force.
+    pub limits: Limits,
+    /// Totals.
+    pub metrics: SessionMetrics,
+    /// One row per call.
+    pub rows: Vec<CallRow>,
+    /// One entry per reference of the session.
+    pub references: Vec<Presence>,
+    /// By edit of the session, whether its old text stood in the view.
+    pub edits: Vec<bool>,
+    /// What would have had to be read again.
+    pub rereads: Vec<RereadRow>,
+    /// What must be kept.
+    pub must_keep: MustKeep,
+    /// What each compaction took out.
+    pub firings: Vec<Fired>,
+    /// What it cost, by regime.
+    pub bills: Vec<Bill>,
+    /// Why it did nothing, where it did nothing.
+    pub inaction: Option<Inaction>,
+}
+
+impl Record {
+    /// Number of the first call before which the strategy changed something.
+    pub fn first_fired(&self) -> Option<usize> {
+        self.rows
+            .iter()
+            .find(|row| !row.fired.is_empty())
+            .map(|row| row.call)
+    }
+}
+
+/// The presences of what was found.
+pub(super) fn presences(findings: &Findings) -> Vec<Presence> {
+    let rows = findings.references.iter();
+    rows.map(|row| Presence {
+        kept: row.kept,
+        rescued: row.rescued,
+        left_view_at: row.left_view_at,
+    })
+    .collect()
+}

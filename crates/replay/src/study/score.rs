@@ -1,0 +1,101 @@
+//! What is left of a record when all strategies have replayed its session: counts and sums of fixed
+//! size, so that a comparison of any number of sessions fits into memory.
+
+use super::bill::{Bill, Fired};
+use super::facts::Facts;
+use super::record::{Inaction, Record};
+use crate::availability::{Answered, MustKeep, Retention, Share, score};
+use crate::measure::SessionMetrics;
+use foldback_core::Limits;
+
+/// Retention over one set of calls.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Exam {
+    /// Of references.
+    pub references: Retention,
+    /// Of the old texts of edits.
+    pub edits: Share,
+}
+
+/// One session under one strategy.
+#[derive(Clone, Debug)]
+pub struct Score {
+    /// Index into the sessions.
+    pub session: usize,
+    /// Index into the presets.
+    pub preset: usize,
+    /// Limits that were in force.
+    pub limits: Limits,
+    /// Totals.
+    pub metrics: SessionMetrics,
+    /// Over the calls from the first on before which any strategy had fired; empty where none had.
+    pub exam: Exam,
+    /// The same without the calls behind a compaction of the recorder's own.
+    pub exam_before_recorder: Exam,
+    /// Results that would have had to be read again.
+    pub rereads: u64,
+    /// Their size.
+    pub reread_tokens: u64,
+    /// What must be kept.
+    pub must_keep: MustKeep,
+    /// What each compaction took out.
+    pub firings: Vec<Fired>,
+    /// Bills by regime, without their ledgers but for the regime that is reported.
+    pub bills: Vec<Bill>,
+    /// Why it did nothing, where it did nothing.
+    pub inaction: Option<Inaction>,
+}
+
+impl Score {
+    /// Reduces a record. `start` is where the exam begins, the same for all strategies.
+    pub(super) fn of(
+        session: usize,
+        preset: usize,
+        facts: &Facts,
+        record: Record,
+        start: Option<usize>,
+    ) -> Self {
+        let exam = |counts: &dyn Fn(usize) -> bool| {
+            let references = facts.references.iter().zip(&record.references);
+            let mut edits = Share::default();
+            for (edit, kept) in facts.edits.iter().zip(&record.edits) {
+                if counts(edit.call) {
+                    edits.count(*kept);
+                }
+            }
+            Exam {
+                references: score(
+                    references
+                        .filter(|(reference, _)| counts(reference.call))
+                        .map(|(reference, presence)| Answered {
+                            class: reference.class,
+                            distance: reference.distance,
+                            obs: reference.obs,
+                            kept: presence.kept,
+                            rescued: presence.rescued,
+                        }),
+                ),
+                edits,
+            }
+        };
+        let started = |call: usize| start.is_some_and(|start| call >= start);
+        let faithful = |call: usize| {
+            let calls = facts.calls.get(call);
+            started(call) && calls.is_some_and(|call| !call.recorder_compacted)
+        };
+        Self {
+            session,
+            preset,
+            limits: record.limits,
+            exam: exam(&started),
+            exam_before_recorder: exam(&faithful),
+            rereads: record.rereads.len() as u64,
+            reread_tokens: record.rereads.iter().map(|row| row.tokens).sum(),
+            metrics: record.metrics,
+            must_keep: record.must_keep,
+            firings: record.firings,
+            bills: record.bills,
+            inaction: record.inaction,
+        }
+    }
+}
