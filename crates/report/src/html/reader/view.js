@@ -64,7 +64,8 @@ class Reader {
         make("kbd", {}, "←"), " ", make("kbd", {}, "→"), " or ", make("kbd", {}, "k"), " ", make("kbd", {}, "j"),
         " one call back and on, ", make("kbd", {}, "Home"), " ", make("kbd", {}, "End"), " the first and the last, ",
         make("kbd", {}, "f"), " next firing, ", make("kbd", {}, "m"),
-        " next call that needed something forgotten; with shift, the one before. Calls and messages count from 0."),
+        " next call that needed something forgotten; with shift, the one before; ",
+        make("kbd", {}, "↑"), " ", make("kbd", {}, "↓"), " in the list, a message. Calls and messages count from 0."),
       make("div", { class: "rd-bar" }, label("Session", this.session), label("Preset", this.preset)),
       this.chart,
       make("p", { class: "key" }, "Tokens of each request",
@@ -135,6 +136,13 @@ class Reader {
     const box = this.app.getBoundingClientRect();
     const middle = innerHeight / 2;
     if (!inside && !(document.activeElement === document.body && box.top < middle && box.bottom > middle)) return;
+    if (event.target === this.list && ["ArrowUp", "ArrowDown"].includes(event.key)) {
+      event.preventDefault();
+      const from = this.selected ?? this.view.length;
+      const to = from + (event.key === "ArrowUp" ? -1 : 1);
+      this.go(this.view.call, Math.max(0, Math.min(this.view.length - 1, to)));
+      return;
+    }
     const slider = event.target === this.range;
     const go = (call) => () => this.go(call);
     const walk = {
@@ -277,7 +285,11 @@ class Reader {
   }
 
   sentence(missed) {
-    const link = (text, title, act) => make("button", { type: "button", class: "rd-link", title, onclick: act }, text);
+    const link = (text, title, act) => make("button", {
+      type: "button", class: "rd-link", title,
+      // The button goes away with the call that it stands at; the keys go on from the list.
+      onclick: () => { act(); this.list.focus({ preventScroll: true }); },
+    }, text);
     const call = link(`call ${missed.call}`, "go to this call", () => this.go(missed.call));
     const what = make("code", {}, missed.text);
     const stage = firedBefore(this.track, missed.left);
