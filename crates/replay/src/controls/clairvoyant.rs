@@ -2,8 +2,9 @@
 
 use super::choice::{Choice, Greedy, Price};
 use super::foresight::Foresight;
-use super::holdings::Holdings;
+use super::holdings::{Holdings, UnitId};
 use foldback_core::guard::Guards;
+use foldback_core::history::History;
 use foldback_core::limits::Limits;
 use foldback_core::moment::Moment;
 use foldback_core::registry::Invalid;
@@ -12,7 +13,6 @@ use foldback_core::strategy::{Bound, Kind, OnFailure, Strategy};
 use foldback_core::view::{EditKind, PartPos};
 use foldback_stages::estimator::CharsConfig;
 use foldback_stages::pruner::{Demand, Evict, EvictConfig};
-use std::collections::HashMap;
 use std::sync::Arc;
 
 /// The greedy clairvoyant of one session, as a strategy that can be replayed over **that session
@@ -64,72 +64,90 @@ struct Clairvoyant {
     foresight: Arc<dyn Foresight>,
 }
 
+/// Where the parts of a history are among the units of its [`Holdings`], one unit a part.
+#[derive(Debug, Default)]
+struct Units {
+    /// By position, the unit of the first part, and the ordinal of the message in the log.
+    messages: Vec<(UnitId, usize)>,
+    count: usize,
+}
+
+impl Units {
+    fn of(history: &History) -> Self {
+        let mut out = Self::default();
+        let mut ordinal = 0;
+        for pos in 0..history.len() {
+            let message = history.message(pos);
+            out.messages.push((out.count, ordinal));
+            out.count += message.parts.len();
+            ordinal += usize::from(!message.is_entry());
+        }
+        out
+    }
+
+    fn unit(&self, at: PartPos) -> UnitId {
+        self.messages[at.item].0 + at.part
+    }
+
+    fn ordinal(&self, at: PartPos) -> usize {
+        self.messages[at.item].1
+    }
+}
+
 impl Clairvoyant {
-    /// What the view holds of what will be needed. A unit is a part of the log; `units` are the
-    /// numbers of the parts and the ordinals of their messages.
-    fn holdings(&self, scene: &Scene<'_>) -> (Holdings, HashMap<PartPos, (usize, usize)>) {
-        let log = || {
-            let messages = scene.history.iter();
-            messages.filter(|(_, message)| !message.is_entry())
-        };
-        let parts = log().map(|(_, message)| message.parts.len()).sum();
-        let mut holdings = Holdings::new(self.foresight.facts(), parts);
-        let mut units = HashMap::with_capacity(parts);
+    /// What the view holds of what will be needed.
+    fn holdings(&self, scene: &Scene<'_>, units: &Units) -> Holdings {
+        let mut holdings = Holdings::new(self.foresight.facts(), units.count);
         let mut call = 0;
-        for (ordinal, (item, message)) in log().enumerate() {
+        let log = scene.history.iter();
+        for (item, message) in log.filter(|(_, message)| !message.is_entry()) {
             if message.is_answer() {
                 holdings.release(self.foresight.due(call));
                 call += 1;
             }
             for part in 0..message.parts.len() {
                 let at = PartPos { item, part };
-                let unit = units.len();
-                units.insert(at, (unit, ordinal));
                 let edit = scene.view.edit(at);
                 let stands = edit.is_none_or(|edit| edit.kind != EditKind::Clear);
                 if stands && scene.view.is_visible(item) {
-                    holdings.add(unit, self.foresight.held(ordinal, part));
+                    let facts = self.foresight.held(units.ordinal(at), part);
+                    holdings.add(units.unit(at), facts);
                 }
             }
+            let ordinal = units.ordinal(PartPos { item, part: 0 });
             holdings.want(self.foresight.relied_on(ordinal));
         }
-        (holdings, units)
+        holdings
     }
 
     /// The candidates, least needed for their size first. What goes makes the other holders of its
     /// facts more needed, so the next one is only known when the one before has gone.
     fn order(&self, scene: &Scene<'_>, demand: &Demand) -> impl Iterator<Item = usize> {
-        let (mut holdings, units) = self.holdings(scene);
+        let units = Units::of(scene.history);
+        let mut holdings = self.holdings(scene, &units);
         let mut choice = Greedy::default();
         // By unit, the candidate that it is.
-        let mut candidates: HashMap<usize, usize> = HashMap::new();
-        let price = |holdings: &Holdings, unit: usize, candidate: usize| Price {
+        let mut standing: Vec<Option<usize>> = vec![None; units.count];
+        let price = |holdings: &Holdings, unit: UnitId, candidate: usize| Price {
             uses: holdings.uses(unit),
             gain: demand.candidates[candidate].gain,
             messages: false,
         };
         for (index, candidate) in demand.candidates.iter().enumerate() {
-            let Some((unit, _)) = units.get(&candidate.at) else {
-                continue;
-            };
-            candidates.insert(*unit, index);
-            choice.put(*unit, price(&holdings, *unit, index));
+            let unit = units.unit(candidate.at);
+            standing[unit] = Some(index);
+            choice.put(unit, price(&holdings, unit, index));
         }
         holdings.changed();
         std::iter::from_fn(move || {
-            let known = |unit| {
-                let candidate = candidates.get(&unit)?;
-                Some(price(&holdings, unit, *candidate))
-            };
+            let known = |unit: UnitId| Some(price(&holdings, unit, standing[unit]?));
             let unit = choice.take(&known)?;
-            let index = candidates.remove(&unit)?;
+            let index = standing[unit].take()?;
             let at = demand.candidates[index].at;
-            if let Some((_, ordinal)) = units.get(&at) {
-                holdings.remove(unit, self.foresight.held(*ordinal, at.part));
-            }
+            holdings.remove(unit, self.foresight.held(units.ordinal(at), at.part));
             for unit in holdings.changed() {
-                if let Some(candidate) = candidates.get(&unit) {
-                    choice.put(unit, price(&holdings, unit, *candidate));
+                if let Some(candidate) = standing[unit] {
+                    choice.put(unit, price(&holdings, unit, candidate));
                 }
             }
             Some(index)

@@ -339,3 +339,53 @@ fn foresight_sees_from_the_last_copy_to_the_call() {
     // user, (answer, result) four times: results 0 and 1, and the third answer
     assert_eq!(relied, [0, 0, 1, 0, 1, 1, 0, 0, 0]);
 }
+
+#[test]
+fn real_sessions_come_out_in_order() {
+    let folder = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../../../shared/sessions/claude-code"
+    );
+    let Ok(entries) = std::fs::read_dir(folder) else {
+        println!("skipped: no sessions at {folder}");
+        return;
+    };
+    let mut paths: Vec<_> = entries.flatten().map(|entry| entry.path()).collect();
+    paths.retain(|path| std::fs::metadata(path).is_ok_and(|file| file.len() < 2_100_000));
+    paths.sort();
+    let presets = ["none", "random", "keep-last-1", "drop-oldest", "window"];
+    // By preset: kept by it, by chance and by foresight, of needed.
+    let mut sums = [[0; 4]; 6];
+    for path in paths.iter().take(4) {
+        let bytes = std::fs::read(path).unwrap();
+        let session = foldback_formats::read(&bytes, None).unwrap().remove(0);
+        let placebo = placebo(&session, 4, STUB_TOKENS);
+        let full = placebo.shadow(&[], &mut Greedy::default()).sizes;
+        let (none, _) = measured(&session, preset("none"), Limits::new(1_000_000, 0));
+        let frame = none.rows[0].input_tokens - full[0];
+        // Room for the frame and for half of the log.
+        let half = full.last().copied().unwrap_or(0) / 2;
+        let limits = Limits::new(frame + half, 0);
+        let strategies = presets.map(preset).into_iter().chain([seer(&session)]);
+        for (strategy, sums) in strategies.zip(&mut sums) {
+            let (replay, kept) = measured(&session, strategy, limits);
+            let matched = placebo.matched(&view_sizes(&replay.rows, frame), 1);
+            let courses = [kept, matched.random, matched.clairvoyant];
+            sums[3] += courses[0].references.len();
+            for (sum, course) in sums.iter_mut().zip(&courses) {
+                assert_eq!(course.edits.len(), courses[0].edits.len());
+                assert_eq!(course.references.len(), courses[0].references.len());
+                *sum += course.references.iter().filter(|kept| **kept).count();
+            }
+        }
+    }
+    for (name, sums) in presets.into_iter().chain(["clairvoyant"]).zip(sums) {
+        println!("{name}: kept, by chance, by foresight, needed: {sums:?}");
+    }
+    let [none, random, keep_last, drop_oldest, window, clairvoyant] = sums;
+    assert_eq!(none, [none[3]; 4]);
+    for sums in [random, keep_last, drop_oldest, window, clairvoyant] {
+        assert!(sums[3] == 0 || sums[1] < sums[2]);
+    }
+    assert!(clairvoyant[0] >= random[0]);
+}
