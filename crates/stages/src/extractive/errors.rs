@@ -1,7 +1,8 @@
 //! The telling lines of a tool run that failed.
 
-use super::sentence::head;
+use super::sentence::{cut, head};
 use foldback_core::log::{ResultStatus, ToolResult};
+use std::borrow::Cow;
 
 /// Lines that are kept of one failure.
 const LINES: usize = 6;
@@ -12,7 +13,7 @@ const EDGE: usize = 400;
 
 /// The telling lines of a failed run; `None` where it did not fail. An output that mentions errors is
 /// no failure by itself: only commands (`is_command`) are judged by what they print.
-pub(super) fn failure(result: &ToolResult, is_command: bool) -> Option<Vec<&str>> {
+pub(super) fn failure(result: &ToolResult, is_command: bool) -> Option<Vec<Cow<'_, str>>> {
     let text = result.text.as_str();
     let failed = match result.status {
         ResultStatus::Error | ResultStatus::Retry => true,
@@ -39,7 +40,7 @@ pub(super) fn failure(result: &ToolResult, is_command: bool) -> Option<Vec<&str>
 }
 
 /// The first and the last of the lines that `wanted` picks.
-fn lines(text: &str, wanted: impl Fn(&str) -> bool) -> Vec<&str> {
+fn lines(text: &str, wanted: impl Fn(&str) -> bool) -> Vec<Cow<'_, str>> {
     let all: Vec<&str> = text.lines().map(str::trim).filter(|l| wanted(l)).collect();
     let (first, last) = match all.len().checked_sub(LINES / 2) {
         Some(behind) if all.len() > LINES => (LINES / 2, behind),
@@ -48,7 +49,7 @@ fn lines(text: &str, wanted: impl Fn(&str) -> bool) -> Vec<&str> {
     all[..first]
         .iter()
         .chain(&all[last..])
-        .map(|line| head(line, LINE_BYTES))
+        .map(|line| cut(line, LINE_BYTES))
         .collect()
 }
 

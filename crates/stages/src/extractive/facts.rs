@@ -4,7 +4,7 @@ use super::errors::failure;
 use super::files::{Tool, Touch, command, tool, touches};
 use super::open::{is_open, todo};
 use super::previous;
-use super::sentence::{head, sentences};
+use super::sentence::{cut, sentences};
 use super::shell;
 use super::style::Topic;
 use foldback_core::log::{EntryKind, Message, Part, PartKind, ResultStatus, Role, ToolCall};
@@ -263,11 +263,11 @@ impl Collector {
         let run = match (kind, command(&arguments)) {
             (Tool::Shell, Some(command)) => Run {
                 is_command: !shell::only_prints(&command),
-                shown: head(
+                shown: cut(
                     command.trim().lines().next().unwrap_or_default(),
                     COMMAND_BYTES,
                 )
-                .to_owned(),
+                .into_owned(),
             },
             _ => Run {
                 shown: match touched.first() {

@@ -1,6 +1,7 @@
 //! Sentences, and texts cut to a budget at their ends.
 
 use foldback_core::stage::Estimator;
+use std::borrow::Cow;
 
 /// Marks that something was left out.
 pub(super) const CUT: &str = "…";
@@ -55,6 +56,15 @@ impl<'a> Iterator for Sentences<'a> {
 /// The longest beginning of at most `bytes` bytes that ends between two characters.
 pub(super) fn head(text: &str, bytes: usize) -> &str {
     &text[..text.floor_char_boundary(bytes)]
+}
+
+/// The text, or its [`head`] with [`CUT`] behind it: what is cut says so, lest half a path be taken for
+/// a path.
+pub(super) fn cut(text: &str, bytes: usize) -> Cow<'_, str> {
+    match head(text, bytes) {
+        whole if whole.len() == text.len() => Cow::Borrowed(whole),
+        head => Cow::Owned(format!("{} {CUT}", head.trim_end())),
+    }
 }
 
 /// A text within a number of tokens: itself, or its telling sentences in order with [`CUT`] behind
