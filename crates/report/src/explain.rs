@@ -173,7 +173,7 @@ fn forgotten(out: &mut String, walk: &Walk, track: &Track, layout: Layout) {
 
 /// Text broken at blanks to the width, with an indent for the first line and one for the others. What has
 /// no blank is broken where the line ends.
-fn wrap(out: &mut String, first: &str, rest: &str, text: &str, width: u16) {
+pub(crate) fn wrap(out: &mut String, first: &str, rest: &str, text: &str, width: u16) {
     let width = usize::from(width);
     let mut column = first.chars().count();
     out.push_str(first);

@@ -9,4 +9,5 @@ pub mod json;
 pub mod number;
 pub mod plan;
 pub mod render;
+pub mod rereads;
 pub mod table;

@@ -14,6 +14,7 @@ mod conversion;
 mod drops;
 mod policy;
 mod rereads;
+mod survey;
 mod totals;
 mod window;
 
@@ -29,4 +30,5 @@ pub use conversion::{
 pub use drops::{Drop, drops};
 pub use policy::{Basis, Candidate, FITS, Policy, RecorderPolicy, policy};
 pub use rereads::{Aftermath, DroppedResult, SessionRereads, rereads};
+pub use survey::{Survey, Surveyed, survey};
 pub use totals::{GroupPolicy, Total, by_totals};

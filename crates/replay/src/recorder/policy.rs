@@ -30,6 +30,9 @@ const LEAST_GAIN: f64 = 0.005;
 /// Fewest calls with usage that say anything.
 const LEAST_CALLS: usize = 5;
 
+/// Fewest calls whose prediction a policy must change to be told from sending everything.
+const LEAST_CHANGED: usize = 10;
+
 /// Tokens of the note that stands for a masked observation.
 const MASK: u64 = 10;
 
@@ -109,7 +112,8 @@ pub struct RecorderPolicy {
     pub basis: Basis,
     /// Calls with recorded input.
     pub calls: usize,
-    /// Candidates that differ on this session, in order of [`Policy`]; empty without usage of single calls.
+    /// Sending everything, and the candidates that differ from it in at least ten calls, in order of
+    /// [`Policy`]; empty without usage of single calls.
     pub candidates: Vec<Candidate>,
     /// The recorded total and what each candidate predicts, where only a total was recorded.
     pub total: Option<Total>,
@@ -189,9 +193,8 @@ pub fn policy(session: &Session, measure: &dyn Estimator) -> RecorderPolicy {
     }
     out.basis = Basis::PerCall;
     for (at, candidate) in CANDIDATES.into_iter().enumerate() {
-        // A candidate that predicts what sending everything predicts is no other candidate.
-        let differs = recorded.iter().any(|call| call.sizes[at] != call.sizes[0]);
-        if at > 0 && !differs {
+        let changes = |call: &&&Call| call.sizes[at] != call.sizes[0];
+        if at > 0 && recorded.iter().filter(changes).count() < LEAST_CHANGED {
             continue;
         }
         let pairs: Vec<Pair> = recorded

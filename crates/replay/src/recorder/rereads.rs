@@ -16,6 +16,9 @@
 //! - *found elsewhere*: the same, but something else that came in the meantime had it (another tool's
 //!   result, the user). A replay would not count it as missed, so it is neither needed nor lost.
 //!
+//! References are those of [`crate::availability`], chance matches included (a line count that stood in a
+//! result too): a replay counts them alike, so the factor fits what it is applied to.
+//!
 //! Agents read things twice without having lost them: to see an edit, to run the tests. *Control*
 //! windows measure that: points in undisturbed stretches at which nothing was dropped, where all results so far
 //! are treated as if they had been.

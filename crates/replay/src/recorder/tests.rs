@@ -66,12 +66,12 @@ fn bash(number: usize, command: &str, result: &str) -> [Message; 2] {
     step(number, "bash", json!({ "command": command }), result)
 }
 
-/// A run of 30 steps in three turns whose usage is what `keep` sends, times 1.2 and plus 4,000; `noise`
+/// A run of 40 steps in four turns whose usage is what `keep` sends, times 1.2 and plus 4,000; `noise`
 /// moves every call up and down by turns.
 fn recorded(keep: Policy, noise: f64) -> Session {
     let measure = o200k();
     let mut messages: Vec<Message> = Vec::new();
-    for number in 0..30 {
+    for number in 0..40 {
         if number % 10 == 0 {
             messages.push(Message::user(
                 format!("u{number}"),

@@ -1,0 +1,453 @@
+//! What `foldback rereads` prints: per session with a compaction what was dropped, needed and read
+//! again, the rates over all sessions beside what happens where nothing is dropped, and examples.
+
+use crate::explain::{words::count, wrap};
+use crate::number::{grouped, short};
+use comfy_table::{
+    Cell, CellAlignment, ColumnConstraint, ContentArrangement, LineStyle, Table, TableStyle,
+};
+use foldback_replay::recorder::{
+    Aftermath, Conversion, DroppedResult, GroupPolicy, Horizon, Pooled, Rate, Survey, Surveyed,
+};
+use serde::Serialize;
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+/// How much is printed.
+#[derive(Clone, Copy, Debug)]
+pub struct Layout {
+    /// Columns of the terminal.
+    pub width: u16,
+    /// Calls behind a compaction that the table per session and the examples look at; one of the
+    /// horizons, `None` for all up to the next compaction.
+    pub within: Option<usize>,
+    /// Examples of each kind.
+    pub examples: usize,
+}
+
+impl Default for Layout {
+    fn default() -> Self {
+        Self {
+            width: 100,
+            within: Some(20),
+            examples: 5,
+        }
+    }
+}
+
+const STYLE: TableStyle = TableStyle::new()
+    .top_border(LineStyle::none().fill('─').junction('─'))
+    .header_separator(LineStyle::none().fill('─').junction('─'))
+    .bottom_border(LineStyle::none().fill('─').junction('─'));
+
+/// The document of `--json`: what was pooled, and every session with its rows.
+#[derive(Serialize)]
+struct Document<'a> {
+    files: usize,
+    skipped: &'a [foldback_replay::corpus::Skipped],
+    pooled: &'a Pooled,
+    conversion: Vec<Factor>,
+    groups: &'a [GroupPolicy],
+    sessions: &'a [Surveyed],
+}
+
+/// The factor of one horizon, raw and without what happens anyway.
+#[derive(Serialize)]
+struct Factor {
+    within: Option<usize>,
+    raw: Option<Conversion>,
+    attributable: Option<Conversion>,
+}
+
+/// Everything as one JSON document, indented, with a newline at its end.
+pub fn json(
+    survey: &Survey,
+    pooled: &Pooled,
+    groups: &[GroupPolicy],
+) -> serde_json::Result<String> {
+    let factor = |horizon: &Horizon| Factor {
+        within: horizon.within,
+        raw: horizon.conversion(),
+        attributable: horizon.attributable(),
+    };
+    let mut text = serde_json::to_string_pretty(&Document {
+        files: survey.files,
+        skipped: &survey.skipped,
+        pooled,
+        conversion: pooled.horizons.iter().map(factor).collect(),
+        groups,
+        sessions: &survey.sessions,
+    })?;
+    text.push('\n');
+    Ok(text)
+}
+
+/// The report for a terminal.
+pub fn rereads(survey: &Survey, pooled: &Pooled, groups: &[GroupPolicy], layout: Layout) -> String {
+    let mut out = String::new();
+    let mut say = |text: &str| wrap(&mut out, "", "  ", text, layout.width);
+    say(&format!(
+        "{}; {} in {}{}",
+        count(pooled.sessions as u64, "session"),
+        count(pooled.compactions as u64, "recorded compaction"),
+        count(compacted(survey).count() as u64, "session"),
+        match pooled.silent {
+            0 => String::new(),
+            silent => format!(
+                ", of which {silent} say nothing (no call follows, or what went is not recorded)"
+            ),
+        }
+    ));
+    if pooled.compactions == 0 {
+        say(
+            "No session here has a recorded compaction, so nothing can be said about what an agent reads \
+             again after one. Claude Code, Codex, OpenCode and pi mark theirs; try --discover.",
+        );
+    } else {
+        out.push('\n');
+        out.push_str(&sessions(survey, layout));
+        out.push('\n');
+        out.push_str(&rates(pooled, layout));
+        out.push('\n');
+        out.push_str(&kinds(pooled, layout));
+        out.push('\n');
+        verdict(&mut out, pooled, layout);
+        examples(&mut out, survey, layout);
+    }
+    policies(&mut out, survey, groups, layout);
+    for skipped in &survey.skipped {
+        let text = format!("not used: {}: {}", skipped.path, skipped.reason);
+        wrap(&mut out, "", "  ", &text, layout.width);
+    }
+    out
+}
+
+fn compacted(survey: &Survey) -> impl Iterator<Item = &Surveyed> {
+    let sessions = survey.sessions.iter();
+    sessions.filter(|session| session.rereads.compactions > 0)
+}
+
+fn table(layout: Layout, header: &[&str]) -> Table {
+    let mut table = Table::new();
+    table
+        .load_style(STYLE)
+        .set_content_arrangement(ContentArrangement::Dynamic)
+        .set_width(layout.width)
+        .set_header(header.iter().copied());
+    table
+}
+
+fn finish(mut table: Table, layout: Layout, fixed: bool) -> String {
+    for (index, column) in table.column_iter_mut().enumerate() {
+        column.set_padding((0, 1));
+        if index > 0 {
+            column.set_cell_alignment(CellAlignment::Right);
+        }
+        // Names of files are cut where they are long; numbers only where there is no other way.
+        if layout.width >= 100 && (index > 0 || fixed) {
+            column.set_constraint(ColumnConstraint::ContentWidth);
+        }
+    }
+    table.trim_fmt()
+}
+
+fn within(happened: Option<usize>, horizon: Option<usize>) -> bool {
+    happened.is_some_and(|at| horizon.is_none_or(|horizon| at < horizon))
+}
+
+/// `20 calls`, or no limit but the next compaction.
+fn horizon_name(within: Option<usize>) -> String {
+    match within {
+        Some(calls) => format!("{calls} calls"),
+        None => "no limit".to_owned(),
+    }
+}
+
+fn sessions(survey: &Survey, layout: Layout) -> String {
+    let header = [
+        "session",
+        "calls",
+        "compacted",
+        "dropped",
+        "tokens",
+        "again",
+        "needed",
+        "both",
+    ];
+    let mut table = table(layout, &header);
+    for session in compacted(survey) {
+        let windows = session.rereads.windows.iter();
+        let results: Vec<&DroppedResult> = windows
+            .filter(|window| !window.control)
+            .flat_map(|window| &window.results)
+            .collect();
+        let number = |of: &dyn Fn(&DroppedResult) -> bool| {
+            results.iter().filter(|result| of(result)).count()
+        };
+        let again = |result: &DroppedResult| within(result.reread, layout.within);
+        let needed = |result: &DroppedResult| within(result.needed, layout.within);
+        let tokens: u64 = results.iter().map(|result| result.tokens).sum();
+        table.add_row([
+            Cell::new(name(&session.path)),
+            Cell::new(session.rereads.calls),
+            Cell::new(session.rereads.compactions),
+            Cell::new(results.len()),
+            Cell::new(short(tokens)),
+            Cell::new(number(&again)),
+            Cell::new(number(&needed)),
+            Cell::new(number(&|result| again(result) && needed(result))),
+        ]);
+    }
+    let mut out = finish(table, layout, false);
+    out.push('\n');
+    let text = format!(
+        "dropped: tool results that the recorder took out of its own view, the latest of each kind. \
+         again: read again. needed: referred to while nothing else had it. both: needed and read again. {}.",
+        match layout.within {
+            Some(calls) => format!("All within {calls} calls of the compaction"),
+            None => "All up to the next compaction or the end".to_owned(),
+        }
+    );
+    wrap(&mut out, "", "", &text, layout.width);
+    out
+}
+
+/// Last component of a path, for a narrow table; the id behind `#` too.
+fn name(path: &str) -> &str {
+    let file = path.split('#').next().unwrap_or(path);
+    let start = file.rfind(['/', '\\']).map_or(0, |at| at + 1);
+    &path[start..]
+}
+
+/// `19.6% (12–45)`.
+fn share(rate: &Rate) -> String {
+    let Some(value) = rate.value else {
+        return "–".to_owned();
+    };
+    let whole = |value: f64| format!("{:.0}", value * 100.0);
+    let interval = rate.bootstrap.or(rate.wilson);
+    let interval = interval.map_or_else(String::new, |(lo, hi)| {
+        format!(" ({}–{})", whole(lo), whole(hi))
+    });
+    format!("{:.1}%{interval}", value * 100.0)
+}
+
+/// `19.6% (12–45) of 46`.
+fn rate(rate: &Rate) -> String {
+    match rate.value {
+        Some(_) => format!("{} of {}", share(rate), grouped(rate.n)),
+        None => "–".to_owned(),
+    }
+}
+
+fn rates(pooled: &Pooled, layout: Layout) -> String {
+    let header = [
+        "within",
+        "windows",
+        "read again",
+        "control",
+        "needed: again",
+        "control",
+    ];
+    let mut table = table(layout, &header);
+    for horizon in &pooled.horizons {
+        table.add_row([
+            Cell::new(horizon_name(horizon.within)),
+            Cell::new(format!("{}/{}", horizon.windows, horizon.control_windows)),
+            Cell::new(share(&horizon.reread)),
+            Cell::new(share(&horizon.control)),
+            Cell::new(rate(&horizon.converted)),
+            Cell::new(rate(&horizon.base)),
+        ]);
+    }
+    let mut out = finish(table, layout, true);
+    out.push('\n');
+    let text = "control: the same shares behind points at which nothing had been dropped, since agents \
+                read things again anyway. Intervals: 95%, bootstrap over tasks or repositories. Only \
+                windows in which that many calls follow count (compactions/controls); without a limit they \
+                reach to the next compaction.";
+    wrap(&mut out, "", "", text, layout.width);
+    out
+}
+
+fn kinds(pooled: &Pooled, layout: Layout) -> String {
+    let Some(horizon) = pooled.horizons.last() else {
+        return String::new();
+    };
+    let header = [
+        "no limit",
+        "read again",
+        "control",
+        "needed: again",
+        "control",
+    ];
+    let mut table = table(layout, &header);
+    for kind in &horizon.kinds {
+        table.add_row([
+            Cell::new(kind.kind.as_str()),
+            Cell::new(share(&kind.reread)),
+            Cell::new(share(&kind.control)),
+            Cell::new(rate(&kind.converted)),
+            Cell::new(rate(&kind.base)),
+        ]);
+    }
+    finish(table, layout, true) + "\n"
+}
+
+/// The factor, with what may be said of it.
+fn verdict(out: &mut String, pooled: &Pooled, layout: Layout) {
+    let percent = |value: f64| format!("{:.0}%", value * 100.0);
+    let horizon = pooled.horizons.iter().find(|h| h.within == layout.within);
+    let Some(horizon) = horizon.or(pooled.horizons.last()) else {
+        return;
+    };
+    let mut text = match (horizon.conversion(), horizon.attributable()) {
+        (Some(raw), net) => {
+            let mut text = format!(
+                "Of what was dropped and then needed ({}), {} ({}–{} of {}) was really read again. ",
+                match horizon.within {
+                    Some(calls) => format!("within {calls} calls"),
+                    None => "up to the next compaction".to_owned(),
+                },
+                percent(raw.factor),
+                percent(raw.lo),
+                percent(raw.hi),
+                count(raw.n, "result"),
+            );
+            if let (Some(net), Some(base)) = (net, horizon.base.value) {
+                let _ = write!(
+                    text,
+                    "Without a loss it is {}, so the loss accounts for {} ({}–{}).",
+                    percent(base),
+                    percent(net.factor),
+                    percent(net.lo),
+                    percent(net.hi)
+                );
+            }
+            text
+        }
+        (None, _) => "Nothing that was dropped was needed in these windows.".to_owned(),
+    };
+    if let (Some(lo), Some(hi)) = (horizon.excess.lo, horizon.excess.hi)
+        && horizon.excess.is_tie(0.0)
+    {
+        let _ = write!(
+            text,
+            " The difference itself ({:+.0} to {:+.0} points) can't be told from none.",
+            lo * 100.0,
+            hi * 100.0
+        );
+    }
+    wrap(out, "", "", &text, layout.width);
+    let text = format!(
+        "{} that something else brought back first are not among the needed.{}",
+        count(horizon.elsewhere, "dropped result"),
+        match pooled.opaque {
+            0 => String::new(),
+            1 => " One compaction has a summary that is not in the file: what it kept counts as missed."
+                .to_owned(),
+            opaque => format!(
+                " {opaque} compactions have summaries that are not in the file: what those kept counts as missed."
+            ),
+        }
+    );
+    wrap(out, "", "", &text, layout.width);
+}
+
+/// Needed and read again, and needed and not: the largest of each.
+fn examples(out: &mut String, survey: &Survey, layout: Layout) {
+    type Found<'a> = (&'a Surveyed, &'a Aftermath, &'a DroppedResult);
+    let mut again: Vec<Found<'_>> = Vec::new();
+    let mut never: Vec<Found<'_>> = Vec::new();
+    for session in &survey.sessions {
+        for window in session.rereads.windows.iter().filter(|w| !w.control) {
+            for result in &window.results {
+                if within(result.needed, layout.within) {
+                    match result.reread {
+                        Some(_) => again.push((session, window, result)),
+                        None => never.push((session, window, result)),
+                    }
+                }
+            }
+        }
+    }
+    for (title, mut found, more) in [
+        ("Needed and read again", again, true),
+        ("Needed and never read again", never, false),
+    ] {
+        if found.is_empty() {
+            continue;
+        }
+        found.sort_by_key(|(_, _, result)| std::cmp::Reverse(result.tokens));
+        let _ = writeln!(out, "\n{title}");
+        for (session, window, result) in found.into_iter().take(layout.examples) {
+            let needed = result.needed.map_or(0, |needed| window.call + needed);
+            let reference = result.reference.as_deref().unwrap_or_default();
+            let text = match result.reread.filter(|_| more) {
+                Some(reread) => format!(
+                    "{}: call {} reads {} again ({} tokens, from call {}); dropped at call {}, call {needed} needs `{reference}`",
+                    name(&session.path),
+                    window.call + reread,
+                    result.label,
+                    short(result.tokens),
+                    result.asked_at,
+                    window.call,
+                ),
+                None => format!(
+                    "{}: call {needed} uses `{reference}` of {} ({} tokens, from call {}); dropped at call {}",
+                    name(&session.path),
+                    result.label,
+                    short(result.tokens),
+                    result.asked_at,
+                    window.call,
+                ),
+            };
+            wrap(out, "  ", "    ", &text, layout.width);
+        }
+    }
+}
+
+/// What the recorders did by themselves, counted; what is not the full history, one by one.
+fn policies(out: &mut String, survey: &Survey, groups: &[GroupPolicy], layout: Layout) {
+    let mut counts: BTreeMap<String, u64> = BTreeMap::new();
+    for session in &survey.sessions {
+        let policy = match (session.policy.policy, session.policy.calls) {
+            (Some(policy), _) => policy.to_string(),
+            (None, 0) => "no usage".to_owned(),
+            (None, _) => "unknown".to_owned(),
+        };
+        *counts.entry(policy).or_default() += 1;
+    }
+    let counts: Vec<String> = counts
+        .into_iter()
+        .map(|(policy, number)| format!("{policy} {number}"))
+        .collect();
+    let text = format!(
+        "Context policy of the recorders, by their usage: {}.",
+        counts.join(", ")
+    );
+    out.push('\n');
+    wrap(out, "", "  ", &text, layout.width);
+    for group in groups.iter().filter(|group| group.sessions > 2) {
+        let policy = group
+            .policy
+            .map_or_else(|| "unknown".to_owned(), |policy| policy.to_string());
+        let text = format!(
+            "{} ({}): {policy}",
+            group.group,
+            count(group.sessions as u64, "total")
+        );
+        wrap(out, "  ", "    ", &text, layout.width);
+    }
+    for session in &survey.sessions {
+        let drops = &session.policy.unmarked;
+        let folds = session
+            .policy
+            .policy
+            .filter(|policy| *policy != foldback_replay::recorder::Policy::Full);
+        if folds.is_some() || !drops.is_empty() {
+            let text = format!("{}: {}", name(&session.path), session.policy.sentence());
+            wrap(out, "  ", "    ", &text, layout.width);
+        }
+    }
+}
