@@ -9,6 +9,7 @@
 
 mod generate;
 mod read;
+mod restore;
 mod step;
 mod write;
 

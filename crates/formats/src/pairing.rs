@@ -5,6 +5,9 @@ use foldback_core::log::{PartKind, ResultStatus};
 use std::collections::HashMap;
 use std::sync::Arc;
 
+/// Codes of the warnings of [`join`].
+pub(crate) const CODES: [&str; 2] = ["orphan-result", "call-without-result"];
+
 /// Names the tool of every result after its call, and warns about calls without a result and results
 /// without a call. Both are kept: the recorder had them.
 pub(crate) fn join(session: &mut Session) {

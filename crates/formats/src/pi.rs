@@ -20,7 +20,7 @@ pub(crate) const FORMAT: Format = Format {
     detect,
     read: import::read,
     write: Some(write::write),
-    log: true,
+    log: false,
     many: false,
 };
 

@@ -18,7 +18,7 @@ pub(crate) const FORMAT: Format = Format {
     detect,
     read: read::read,
     write: Some(write::write),
-    log: true,
+    log: false,
     many: false,
 };
 

@@ -24,8 +24,8 @@ pub struct Format {
     /// Writes a session as a strategy left it; `None` where the format is only read. For a session
     /// of the same format, records that nothing touched are copied byte for byte.
     pub write: Option<Writer>,
-    /// Whether a file is a log, in which a compaction has a place beside what it replaced, rather than
-    /// one conversation as it would be sent.
+    /// Whether a session of another format is written as a log, in which a compaction has a place beside
+    /// what it replaced, rather than as one conversation.
     pub log: bool,
     /// Whether files of several sessions, one after the other, are one file.
     pub many: bool,

@@ -20,6 +20,8 @@ pub(super) struct Steps {
     pub(super) pieces: Vec<Piece>,
     /// Where parts of stored messages stand: which piece, and the pointer into the step.
     places: HashMap<PartPos, (usize, String)>,
+    /// Which new step a stored message stands in.
+    homes: HashMap<usize, usize>,
     /// Which new step holds a call.
     callers: HashMap<String, usize>,
     losses: BTreeMap<&'static str, usize>,
@@ -39,8 +41,26 @@ impl Steps {
             .map(|(what, count)| format!("{count} {what}"))
     }
 
+    /// Number of the step that holds a stored message, and the pointers to its parts.
+    pub(super) fn home(&self, item: usize, parts: usize) -> Option<(u32, Vec<String>)> {
+        let piece = *self.homes.get(&item)?;
+        let places = (0..parts).filter_map(|part| {
+            let (_, pointer) = self.places.get(&PartPos { item, part })?;
+            Some(pointer.clone())
+        });
+        Some((u32::try_from(piece).ok()?, places.collect()))
+    }
+
     /// Adds a message of the history that stands at `item` in it.
     pub(super) fn message(&mut self, item: usize, message: &Message) {
+        let before = self.pieces.len();
+        self.add(item, message);
+        if self.pieces.len() > before {
+            self.homes.insert(item, before);
+        }
+    }
+
+    fn add(&mut self, item: usize, message: &Message) {
         match (message.origin, message.role) {
             (Origin::Entry(EntryKind::Marker), _) => {
                 self.lose("request(s) to compact; the compaction itself is a step");
@@ -200,6 +220,7 @@ impl Steps {
                 results.push(result_of(message, call.filter(|_| caller.is_some())));
                 self.places
                     .insert(PartPos { item, part: 0 }, (piece, pointer));
+                self.homes.insert(item, piece);
             }
         }
     }

@@ -1,7 +1,7 @@
 //! From a trajectory to the canonical form.
 
-use super::FORMAT;
 use super::step::{self, Source};
+use super::{FORMAT, restore};
 use crate::ids::{Calls, Ids};
 use crate::session::{Boundary, Cleared, Recorded, Shape};
 use crate::{ReadError, Session, answers, pairing, raw, session, value};
@@ -70,7 +70,12 @@ fn trajectory(
     for (record, step) in (0u32..).zip(steps) {
         reader.step(record, step);
     }
-    sessions.push(reader.finish(steps));
+    let mut session = reader.finish(steps);
+    if let Some(found) = root.pointer(&format!("/extra/{}", restore::KEY)) {
+        // Steps that were added since tell what is not in there.
+        restore::apply(&mut session, found, steps.len());
+    }
+    sessions.push(session);
 
     let embedded = root.get("subagent_trajectories").and_then(Value::as_array);
     let ranges = raw::elements(text, "/subagent_trajectories").unwrap_or_default();

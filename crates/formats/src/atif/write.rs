@@ -5,7 +5,7 @@
 //! something else than they hold.
 
 use super::generate::{Piece, Steps};
-use super::{FORMAT, VERSION, step};
+use super::{FORMAT, VERSION, read, restore, step};
 use crate::bodies::{ToolShape, tools};
 use crate::raw::{Change, Item, patch, rebuild};
 use crate::rewrite::Own;
@@ -37,7 +37,8 @@ pub(super) fn write(view: &View<'_>) -> Result<Outcome, WriteError> {
     let text = if own {
         patched(session, &steps.pieces)?
     } else {
-        document(view, &steps.pieces, &mut losses)
+        let text = document(view, &steps.pieces, &mut losses);
+        with_restore(view, text, &steps)
     };
     Ok(Outcome { text, losses })
 }
@@ -341,6 +342,28 @@ fn document(view: &View<'_>, pieces: &[Piece], losses: &mut Vec<String>) -> Stri
         "final_metrics": totals(view, steps.len()),
     });
     format!("{document:#}\n")
+}
+
+/// The document with what makes a recorded session come back as it was.
+fn with_restore(view: &View<'_>, text: String, steps: &Steps) -> String {
+    let plain = read::read(&text).unwrap_or_default();
+    let restore = plain.first().and_then(|plain| {
+        let parts = |item: usize| view.stored[item].shown.message.parts.len();
+        restore::difference(view, plain, steps.pieces.len(), |item| {
+            steps.home(item, parts(item))
+        })
+    });
+    let json = restore.and_then(|restore| serde_json::to_string(&restore).ok());
+    match (json, text.strip_suffix("\n}\n")) {
+        // On one line: it is for programs.
+        (Some(json), Some(open)) => {
+            format!(
+                "{open},\n  \"extra\": {{\"{}\": {json}}}\n}}\n",
+                restore::KEY
+            )
+        }
+        _ => text,
+    }
 }
 
 /// Sums over all calls of the log.

@@ -57,7 +57,8 @@ pub(super) fn messages(
 ) -> Vec<Value> {
     let mut out = Vec::new();
     let (mut orphans, mut systems) = (0, 0);
-    let mut rest = new;
+    let new = behind_their_calls(new);
+    let mut rest = &*new;
     while let Some((message, after)) = rest.split_first() {
         let tools = match message.role {
             Role::Assistant => after
@@ -99,6 +100,27 @@ pub(super) fn messages(
         losses.push(format!(
             "{systems} system messages within the conversation became synthetic user messages"
         ));
+    }
+    out
+}
+
+/// The messages with every result behind its call: a tool part is both, whatever was said in between.
+fn behind_their_calls(messages: &[Message]) -> Vec<Message> {
+    let mut out: Vec<Message> = Vec::with_capacity(messages.len());
+    for message in messages {
+        let call = message
+            .parts
+            .iter()
+            .find_map(|part| Some(part.as_result()?.call_id.as_str()));
+        let caller = call.and_then(|call| {
+            let mut earlier = out.iter();
+            earlier.rposition(|message| message.call_ids().any(|id| id == call))
+        });
+        let behind = caller.map_or(out.len(), |caller| {
+            let results = out[caller + 1..].iter();
+            caller + 1 + results.take_while(|m| m.role == Role::Tool).count()
+        });
+        out.insert(behind, message.clone());
     }
     out
 }
