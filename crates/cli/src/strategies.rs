@@ -10,6 +10,7 @@ use foldback_core::strategy::Kind;
 use foldback_replay::compare::is_baseline;
 use foldback_replay::cost::RegimeTable;
 use foldback_replay::{ModelTable, Preset, Setup};
+use foldback_stages::pruner::EvictConfig;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -48,10 +49,8 @@ pub(crate) fn compile(registry: &Registry, name: &str) -> Result<Compiled, Error
 /// A strategy as the laboratory takes it, with the configuration that it goes by.
 pub(crate) fn preset(registry: &Registry, name: &str) -> Result<Preset, Error> {
     let compiled = compile(registry, name)?;
-    Ok(Preset {
-        fingerprint: compiled.root.to_value().to_string(),
-        strategy: Arc::new(compiled.strategy),
-    })
+    let fingerprint = compiled.root.to_value().to_string();
+    Ok(Preset::new(compiled.strategy, fingerprint))
 }
 
 /// The presets that were named, or all of them, and every control: without what it is compared with, a
@@ -69,6 +68,9 @@ pub(crate) fn presets(registry: &Registry, names: &[String]) -> Result<Vec<Prese
             presets.push(more);
         }
     }
+    let clairvoyant = Preset::clairvoyant(EvictConfig::default())
+        .map_err(|invalid| Error::Usage(invalid.message))?;
+    presets.push(clairvoyant);
     presets.sort_by_key(|preset| {
         let control = preset.strategy.kind == Kind::Control;
         (!is_baseline(&preset.strategy), control)

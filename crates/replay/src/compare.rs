@@ -2,6 +2,7 @@
 
 mod assumptions;
 mod contrast;
+mod detail;
 mod gate;
 mod line;
 mod metrics;
@@ -12,6 +13,7 @@ pub use crate::corpus::{Corpus, Skipped, Source};
 pub use crate::setup::{DEFAULT_LIMITS, Preset, Setup};
 pub use crate::study::Score;
 pub use contrast::{Cheaper, Contrast, Difference};
+pub use detail::{HalfLife, Normalised, Position, Pressure, SummaryQuality};
 pub use gate::Gate;
 pub use line::{Dollars, Idle, KeepShares, LedgerLine, PresetLine};
 pub use metrics::{Metric, Metrics};

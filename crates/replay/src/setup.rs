@@ -1,13 +1,16 @@
 //! What all strategies of a run share: limits, model, prices, the estimator that reports.
 
+use crate::controls::{Hindsight, clairvoyant};
 use crate::cost::{Regime, RegimeTable, Terms};
 use crate::drive::ReplayOptions;
 use crate::models::{Model, ModelTable};
 use crate::study::{NamedTerms, OWN, named};
 use foldback_core::Limits;
+use foldback_core::registry::Invalid;
 use foldback_core::stage::Estimator;
 use foldback_core::strategy::Strategy;
 use foldback_formats::Session;
+use foldback_stages::pruner::EvictConfig;
 use std::sync::Arc;
 
 /// A strategy that is compared.
@@ -18,6 +21,30 @@ pub struct Preset {
     /// Everything that its behaviour depends on, as text: its configuration after merging. Results
     /// are kept under it, so two strategies that do not behave alike must not share one.
     pub fingerprint: String,
+    /// How the greedy clairvoyant evicts. It is made anew for every session, with what that session's
+    /// calls will need; `strategy` then only names it. `None` for everything that sees no future.
+    pub clairvoyant: Option<EvictConfig>,
+}
+
+impl Preset {
+    /// A strategy by its configuration.
+    pub fn new(strategy: Strategy, fingerprint: String) -> Self {
+        Self {
+            strategy: Arc::new(strategy),
+            fingerprint,
+            clairvoyant: None,
+        }
+    }
+
+    /// The greedy clairvoyant: a control, never a strategy.
+    pub fn clairvoyant(config: EvictConfig) -> Result<Self, Invalid> {
+        let blind = Arc::new(Hindsight::default());
+        Ok(Self {
+            strategy: Arc::new(clairvoyant(blind, config.clone())?),
+            fingerprint: format!("clairvoyant {config:?}"),
+            clairvoyant: Some(config),
+        })
+    }
 }
 
 /// What all presets of a comparison share.

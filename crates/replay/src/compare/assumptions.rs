@@ -3,7 +3,10 @@
 use super::{CorpusSummary, DEFAULT_LIMITS, Preset, PresetLine, Reporting, Score, Setup};
 use crate::cost::{self, Agreement, RecordedCall};
 use crate::study::Facts;
+use crate::recorder::{Policy, RecorderPolicy, by_totals};
 use foldback_core::strategy::Kind;
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
 
 /// Simulated against recorded cache reads of the calls before any compaction of the recorder's own,
 /// under both lives of a prefix that recorders of Anthropic models ask for.
@@ -76,7 +79,51 @@ pub(super) fn assumptions(
         );
     }
     lines.push(windows(setup, sessions, scores));
+    lines.extend(recorders(sessions));
     lines
+}
+
+/// Which context policies the recorders themselves used: a retention is flattered where the recorded
+/// agent saw no more than the strategy keeps.
+fn recorders(sessions: &[Facts]) -> Vec<String> {
+    let mut full = 0;
+    let mut unknown = 0;
+    let mut others: BTreeMap<String, usize> = BTreeMap::new();
+    let mut unmarked = 0;
+    for facts in sessions {
+        let recorder = &facts.recorder;
+        unmarked += usize::from(!recorder.unmarked.is_empty());
+        match recorder.policy {
+            Some(Policy::Full) => full += 1,
+            Some(policy) => *others.entry(policy.to_string()).or_default() += 1,
+            None => unknown += 1,
+        }
+    }
+    let mut line = format!("Recorders, by their usage: {full} sent their full history");
+    for (policy, sessions) in others {
+        let _ = write!(line, ", {sessions} {policy}");
+    }
+    let _ = write!(line, ", {unknown} can't be told");
+    if unmarked > 0 {
+        let _ = write!(line, "; in {unmarked} the input drops as if compacted, without a mark");
+    }
+    line.push('.');
+    let labels: Vec<(String, &RecorderPolicy)> = sessions
+        .iter()
+        .map(|facts| {
+            let model = facts.model.as_deref().unwrap_or("unknown model");
+            (format!("{} of {model}", facts.format), &facts.recorder)
+        })
+        .collect();
+    let groups = by_totals(labels.iter().map(|(label, policy)| (label.as_str(), *policy)));
+    let found = groups.into_iter().filter_map(|group| {
+        let policy = group.policy?;
+        Some(format!(
+            "{} sessions {}: by their totals the recorder sent {policy}.",
+            group.sessions, group.group
+        ))
+    });
+    std::iter::once(line).chain(found).collect()
 }
 
 fn cache(setup: &Setup, sessions: &[Facts], reporting: &Reporting) -> String {

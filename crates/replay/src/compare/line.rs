@@ -1,5 +1,6 @@
 //! One preset over all sessions.
 
+use super::detail::{self, HalfLife, Normalised, Position, Pressure, SummaryQuality};
 use super::gate::Gate;
 use super::metrics::{self, Metrics};
 use super::strata::{Stratum, strata};
@@ -176,8 +177,18 @@ pub struct PresetLine {
     pub ledger: LedgerLine,
     /// Retention with its strata, over all sessions.
     pub retention: Retention,
+    /// Where its retention stands between chance and foresight.
+    pub normalised: Normalised,
     /// What must be kept and was.
     pub must_keep: KeepShares,
+    /// Size and pressure.
+    pub pressure: Pressure,
+    /// How long what was seen stays.
+    pub half_life: HalfLife,
+    /// What its summaries were worth.
+    pub summary_quality: SummaryQuality,
+    /// Where needed references stand.
+    pub position: Position,
     /// The headline metrics by length and by recorder.
     pub strata: Vec<Stratum>,
     /// Sessions in which it did nothing.
@@ -186,6 +197,7 @@ pub struct PresetLine {
 
 pub(super) fn line(strategy: &Strategy, preset: usize, table: &Table<'_>) -> PresetLine {
     let own: Vec<&Score> = table.of(preset).collect();
+    let plain: Vec<&Score> = table.of(table.baseline).collect();
     let sum = |of: fn(&SessionMetrics) -> u64| own.iter().map(|score| of(&score.metrics)).sum();
     let count = |of: fn(&Counters) -> u64| -> u64 {
         let counters = own.iter().map(|score| &score.metrics.counters);
@@ -215,7 +227,7 @@ pub(super) fn line(strategy: &Strategy, preset: usize, table: &Table<'_>) -> Pre
         dollars.regime == table.reporting.regime && dollars.pauses == RECORDED_OR_WARM
     });
     let events = count(|counters| counters.folds + counters.prune_operations);
-    let firings = || own.iter().flat_map(|score| &score.firings);
+    let firings = || own.iter().flat_map(|score| &score.measures.firings);
     let before: u64 = firings().map(|fired| fired.before).sum();
     let reclaimed: u64 = firings().map(|fired| fired.reclaimed()).sum();
     PresetLine {
@@ -266,7 +278,12 @@ pub(super) fn line(strategy: &Strategy, preset: usize, table: &Table<'_>) -> Pre
         dollars: dollars.cloned().unwrap_or_default(),
         ledger: ledger(table, &own),
         retention,
+        normalised: detail::normalised(&own),
         must_keep: must_keep(&own),
+        pressure: detail::pressure(&own, &plain),
+        half_life: detail::half_life(&own),
+        summary_quality: detail::summaries(&own),
+        position: detail::position(&own),
         strata: strata(table, preset),
         idle: own
             .iter()

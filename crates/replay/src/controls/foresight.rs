@@ -30,7 +30,7 @@ pub trait Foresight: Send + Sync + fmt::Debug {
 }
 
 /// Foresight by having read the recording to its end.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Hindsight {
     facts: usize,
     held: Vec<Vec<Box<[FactId]>>>,

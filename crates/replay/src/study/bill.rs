@@ -3,6 +3,7 @@
 use crate::cost::{
     self, Firing, LedgerRow, Regime, RequestLog, Reread, SummaryCall, Terms, bounds, ledger,
 };
+use crate::measures::firings as measures;
 use crate::models::ModelTable;
 use serde::{Deserialize, Serialize};
 
@@ -78,39 +79,17 @@ pub(super) struct Items<'a> {
     /// By call, the number of the user turn.
     pub(super) turns: &'a [usize],
     pub(super) timed: bool,
-    pub(super) firings: &'a [Fired],
+    pub(super) firings: &'a [measures::Firing],
     pub(super) rereads: &'a [Reread],
 }
 
-/// A compaction with what it took out and what was written for it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Fired {
-    /// Number of the request that came next.
-    pub call: usize,
-    /// Size of the request that would have come next without it.
-    pub before: u64,
-    /// Size of the request that came next.
-    pub after: u64,
-    /// Tokens of the summaries that were written.
-    pub summary: u64,
-    /// Number of summaries.
-    pub summaries: u64,
-}
-
-impl Fired {
-    /// `R`: by how much the request shrank.
-    pub fn reclaimed(&self) -> u64 {
-        self.before.saturating_sub(self.after)
-    }
-
-    fn summary_call(&self, shares_prefix: bool) -> Option<SummaryCall> {
-        (self.summaries > 0).then_some(SummaryCall {
-            call: self.call,
-            input_tokens: self.before,
-            output_tokens: self.summary,
-            shares_prefix,
-        })
-    }
+fn summary_call(firing: &measures::Firing, shares_prefix: bool) -> Option<SummaryCall> {
+    (firing.summaries > 0).then_some(SummaryCall {
+        call: firing.call,
+        input_tokens: firing.frame + firing.before,
+        output_tokens: firing.summary_tokens,
+        shares_prefix,
+    })
 }
 
 /// The bills under all terms: under recorded pauses where there are any, else under both scenarios.
@@ -151,7 +130,7 @@ fn bill(items: &Items<'_>, log: &RequestLog, pauses: Pauses, named: &NamedTerms)
     let calls = |shares_prefix| -> Vec<SummaryCall> {
         let firings = items.firings.iter();
         firings
-            .filter_map(|fired| fired.summary_call(shares_prefix))
+            .filter_map(|firing| summary_call(firing, shares_prefix))
             .collect()
     };
     let asked = calls(false);
@@ -167,10 +146,10 @@ fn bill(items: &Items<'_>, log: &RequestLog, pauses: Pauses, named: &NamedTerms)
     let firings: Vec<Firing> = items
         .firings
         .iter()
-        .map(|fired| Firing {
-            call: fired.call,
-            reclaimed: fired.reclaimed(),
-            summary_usd: if fired.summaries > 0 {
+        .map(|firing| Firing {
+            call: firing.call,
+            reclaimed: firing.reclaimed(),
+            summary_usd: if firing.summaries > 0 {
                 prices.next().copied().unwrap_or(0.0)
             } else {
                 0.0

@@ -4,6 +4,7 @@ use crate::availability::{EditRow, Findings, ReferenceRow};
 use crate::cost::RequestLog;
 use crate::identifiers::Class;
 use crate::measure::CallRow;
+use crate::recorder::RecorderPolicy;
 use foldback_core::Limits;
 use foldback_core::stage::Estimator;
 use foldback_formats::Session;
@@ -84,6 +85,8 @@ pub struct Facts {
     pub first_warning: Option<String>,
     /// More than one call records usage up to the recorder's first own compaction.
     pub records_usage: bool,
+    /// What the recorder did to its own context.
+    pub recorder: RecorderPolicy,
     /// The calls.
     pub calls: Vec<CallFacts>,
     /// What the calls referred to.
@@ -101,6 +104,7 @@ impl Facts {
         rows: &[CallRow],
         log: &RequestLog,
         findings: &Findings,
+        recorder: RecorderPolicy,
     ) -> Self {
         let warning = session.warnings.first();
         Self {
@@ -118,6 +122,7 @@ impl Facts {
                 format!("{}: {} ({})", warning.place, warning.detail, warning.code)
             }),
             records_usage: crate::calibrate::observations(session, measure).len() > 1,
+            recorder,
             calls: calls(session, measure, rows, log),
             references: findings.references.iter().map(reference).collect(),
             edits: findings.edits.iter().map(edit).collect(),

@@ -12,20 +12,21 @@ mod record;
 mod score;
 
 pub(crate) use bill::named;
-pub use bill::{Bill, Fired, NamedTerms, OWN, Pauses};
+pub use bill::{Bill, NamedTerms, OWN, Pauses};
 pub use facts::{CallFacts, Edit, Facts, Reference};
 pub use record::{Inaction, Presence, Record};
 pub use score::{Exam, Score};
 
 use crate::availability::{Availability, Index};
+use crate::controls::{Foresight, Hindsight, Placebo, clairvoyant, view_sizes};
 use crate::corpus::{ContentHash, Source};
 use crate::cost::{RequestLog, Reread};
 use crate::drive::{Replay, replay_with};
+use crate::measures::{Measures, SessionMeasures, Vocabulary};
+use crate::recorder::{self, RecorderPolicy};
 use crate::setup::{Preset, Setup};
 use crate::split::Split;
 use crate::store::{Key, Store, key};
-use foldback_core::log::EntryKind;
-use foldback_core::plan::{Plan, Slot};
 use foldback_core::stage::Estimator;
 use foldback_formats::Session;
 use rayon::prelude::*;
@@ -155,7 +156,7 @@ fn study_session<'s>(
     if let Some(facts) = keys.facts(context.store) {
         let _ = known.set(facts);
     }
-    let index: OnceLock<Arc<Index>> = OnceLock::new();
+    let shared: OnceLock<Shared> = OnceLock::new();
     let records: Vec<Record> = context
         .presets
         .par_iter()
@@ -166,8 +167,9 @@ fn study_session<'s>(
                 Some(record) => record,
                 None => {
                     let session = session()?;
-                    let index = index.get_or_init(|| Arc::new(Index::of(session)));
-                    let (facts, record) = replay(context.setup, session, index, preset);
+                    let measure = &*context.setup.measure;
+                    let shared = shared.get_or_init(|| Shared::of(session, measure));
+                    let (facts, record) = replay(context.setup, session, shared, preset)?;
                     keep(context.store, keys.records[at], &record)?;
                     if known.get().is_none() {
                         keep(context.store, keys.facts, &facts)?;
@@ -201,132 +203,110 @@ fn study_session<'s>(
     })
 }
 
+/// What all replays of a session share, made once.
+struct Shared {
+    index: Arc<Index>,
+    vocabulary: Arc<Vocabulary>,
+    foresight: Arc<dyn Foresight>,
+    placebo: Placebo,
+    recorder: RecorderPolicy,
+}
+
+impl Shared {
+    fn of(session: &Session, measure: &dyn Estimator) -> Self {
+        let index = Arc::new(Index::of(session));
+        let foresight: Arc<dyn Foresight> = Arc::new(Hindsight::of(&index));
+        Self {
+            vocabulary: Arc::new(Vocabulary::of(session)),
+            placebo: Placebo::new(&index, Arc::clone(&foresight), measure),
+            recorder: recorder::policy(session, measure),
+            foresight,
+            index,
+        }
+    }
+}
+
+/// Seed of the random shadows.
+const SEED: u64 = 1;
+
 /// Replays a session under one strategy and measures everything.
 fn replay(
     setup: &Setup,
     session: &Session,
-    index: &Arc<Index>,
+    shared: &Shared,
     preset: &Preset,
-) -> (Facts, Record) {
-    let strategy = &preset.strategy;
+) -> Result<(Facts, Record), String> {
+    let seeing = match &preset.clairvoyant {
+        Some(config) => Some(Arc::new(
+            clairvoyant(Arc::clone(&shared.foresight), config.clone())
+                .map_err(|invalid| invalid.message)?,
+        )),
+        None => None,
+    };
+    let strategy = seeing.as_ref().unwrap_or(&preset.strategy);
     let options = setup.options(session, strategy);
     let measure = &setup.measure;
-    let mut availability = Availability::new(Arc::clone(index), Arc::clone(measure));
-    let mut log = RequestLog::new(MEASURING);
+    // The measuring meter comes behind those of the strategy.
+    let meter = strategy.estimators.len();
+    let mut availability = Availability::new(Arc::clone(&shared.index), Arc::clone(measure));
+    let mut log = RequestLog::new(meter);
+    let mut measures = Measures::new(Arc::clone(&shared.vocabulary), meter);
     let replayed = replay_with(
         session,
         strategy,
         &options,
-        &mut [&mut availability, &mut log],
+        &mut [&mut availability, &mut log, &mut measures],
     );
     let findings = availability.finish(&replayed.conversation);
-    let facts = Facts::of(session, &**measure, &replayed.rows, &log, &findings);
-    let firings = firings(&replayed, &facts, &**measure);
-    let rereads = rereads(&replayed, &findings.rereads, &firings);
+    let measures = measures.finish(&replayed.conversation);
+    let recorder = shared.recorder.clone();
+    let facts = Facts::of(session, &**measure, &replayed.rows, &log, &findings, recorder);
+    let rereads = rereads(&replayed, &findings.rereads, &measures);
     let turns: Vec<usize> = replayed.rows.iter().map(|row| row.turn).collect();
     let items = bill::Items {
         log: &log,
         turns: &turns,
         timed: facts.timed(),
-        firings: &firings,
+        firings: &measures.firings,
         rereads: &rereads,
     };
     let terms = setup.terms(options.model.as_deref());
     let bills = bill::bills(&items, terms.iter());
+    let frame = replayed.conversation.meter(meter).frame_tokens();
+    let views = view_sizes(&replayed.rows, frame);
     let inaction = (replayed.metrics.compactions == 0)
         .then(|| inaction::inaction(&replayed, strategy, &options));
     let record = Record {
         limits: options.limits,
         metrics: replayed.metrics,
-        rows: replayed.rows,
         references: record::presences(&findings),
         edits: findings.edits.iter().map(|edit| edit.kept).collect(),
         rereads: findings.rereads,
         must_keep: findings.must_keep,
-        firings,
+        measures,
+        matched: shared.placebo.matched(&views, SEED),
+        rows: replayed.rows,
         bills,
         inaction,
     };
-    (facts, record)
-}
-
-/// Index of the measuring meter in a replay.
-const MEASURING: usize = 1;
-
-/// What each compaction took out. Without it, the next request would have been the one before with
-/// what the log has got since.
-fn firings(replayed: &Replay, facts: &Facts, measure: &dyn Estimator) -> Vec<Fired> {
-    let mut firings: Vec<Fired> = Vec::new();
-    for row in replayed.rows.iter().filter(|row| !row.fired.is_empty()) {
-        let now = facts.calls.get(row.call);
-        let now = now.map_or(row.input_tokens, |call| call.uncompacted);
-        let before = match row.call.checked_sub(1) {
-            Some(call) => {
-                let grown = now.saturating_sub(facts.calls[call].uncompacted);
-                replayed.rows[call].input_tokens + grown
-            }
-            None => now,
-        };
-        firings.push(Fired {
-            call: row.call,
-            before,
-            after: row.input_tokens,
-            ..Fired::default()
-        });
-    }
-    for (call, report) in &replayed.reports {
-        let at = firings.binary_search_by_key(call, |fired| fired.call);
-        let (Ok(at), Some(fold)) = (at, report.fold) else {
-            continue;
-        };
-        let folds = replayed.conversation.folds();
-        if let Some(fold) = folds.iter().find(|other| other.id == fold) {
-            let (tokens, summaries) = summaries(&fold.plan, measure);
-            firings[at].summary += tokens;
-            firings[at].summaries += summaries;
-        }
-    }
-    firings
-}
-
-/// Tokens and number of the summaries that a plan brings.
-fn summaries(plan: &Plan, measure: &dyn Estimator) -> (u64, u64) {
-    if plan.summaries.is_empty() {
-        return (0, 0);
-    }
-    let entries = plan
-        .entries
-        .iter()
-        .filter(|entry| entry.is_entry_of(EntryKind::Summary))
-        .map(|entry| measure.text(&entry.shown_text()));
-    let slots = plan.layout.iter().flat_map(|layout| &layout.slots);
-    let inserts = slots.filter_map(|slot| match slot {
-        Slot::Insert(insert) if insert.origin == EntryKind::Summary => {
-            Some(measure.text(&insert.text))
-        }
-        _ => None,
-    });
-    (entries.chain(inserts).sum(), plan.summaries.len() as u64)
+    Ok((facts, record))
 }
 
 /// The would-be re-reads with what each would have weighed until the next compaction.
 fn rereads(
     replayed: &Replay,
     rows: &[crate::availability::RereadRow],
-    firings: &[Fired],
+    measures: &SessionMeasures,
 ) -> Vec<Reread> {
     rows.iter()
         .map(|row| {
-            let next = firings.iter().map(|fired| fired.call);
+            let mut next = measures.firings.iter().map(|firing| firing.call);
             let until = next
-                .into_iter()
                 .find(|call| *call > row.call)
                 .unwrap_or(replayed.rows.len());
+            let request = replayed.rows.get(row.call);
             Reread {
-                input_tokens: replayed
-                    .rows
-                    .get(row.call)
-                    .map_or(0, |row| row.input_tokens),
+                input_tokens: request.map_or(0, |row| row.input_tokens),
                 result_tokens: row.tokens,
                 calls: until.saturating_sub(row.call) as u64,
             }

@@ -1,8 +1,10 @@
 //! One session under one strategy: everything that was measured, in the form that the store keeps.
 
-use super::bill::{Bill, Fired};
+use super::bill::Bill;
 use crate::availability::{Findings, MustKeep, RereadRow};
+use crate::controls::Matched;
 use crate::measure::{CallRow, SessionMetrics};
+use crate::measures::SessionMeasures;
 use foldback_core::Limits;
 use serde::{Deserialize, Serialize};
 
@@ -44,8 +46,10 @@ pub struct Record {
     pub rereads: Vec<RereadRow>,
     /// What must be kept.
     pub must_keep: MustKeep,
-    /// What each compaction took out.
-    pub firings: Vec<Fired>,
+    /// Size, firings, half-life, summaries, position.
+    pub measures: SessionMeasures,
+    /// What a random and a clairvoyant eviction would have kept at the same sizes.
+    pub matched: Matched,
     /// What it cost, by regime.
     pub bills: Vec<Bill>,
     /// Why it did nothing, where it did nothing.

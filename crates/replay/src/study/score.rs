@@ -1,11 +1,12 @@
 //! What is left of a record when all strategies have replayed its session: counts and sums of fixed
 //! size, so that a comparison of any number of sessions fits into memory.
 
-use super::bill::{Bill, Fired};
+use super::bill::Bill;
 use super::facts::Facts;
 use super::record::{Inaction, Record};
 use crate::availability::{Answered, MustKeep, Retention, Share, score};
 use crate::measure::SessionMetrics;
+use crate::measures::SessionMeasures;
 use foldback_core::Limits;
 
 /// Retention over one set of calls.
@@ -38,9 +39,13 @@ pub struct Score {
     pub reread_tokens: u64,
     /// What must be kept.
     pub must_keep: MustKeep,
-    /// What each compaction took out.
-    pub firings: Vec<Fired>,
-    /// Bills by regime, without their ledgers but for the regime that is reported.
+    /// Size, firings, half-life, summaries, position.
+    pub measures: SessionMeasures,
+    /// Retention of all references by a random eviction at the same sizes.
+    pub random: Share,
+    /// By a clairvoyant one.
+    pub clairvoyant: Share,
+    /// Bills by regime.
     pub bills: Vec<Bill>,
     /// Why it did nothing, where it did nothing.
     pub inaction: Option<Inaction>,
@@ -83,9 +88,20 @@ impl Score {
             let calls = facts.calls.get(call);
             started(call) && calls.is_some_and(|call| !call.recorder_compacted)
         };
+        let matched = |kept: &[bool]| {
+            let mut share = Share::default();
+            for (reference, kept) in facts.references.iter().zip(kept) {
+                if started(reference.call) {
+                    share.count(*kept);
+                }
+            }
+            share
+        };
         Self {
             session,
             preset,
+            random: matched(&record.matched.random.references),
+            clairvoyant: matched(&record.matched.clairvoyant.references),
             limits: record.limits,
             exam: exam(&started),
             exam_before_recorder: exam(&faithful),
@@ -93,7 +109,7 @@ impl Score {
             reread_tokens: record.rereads.iter().map(|row| row.tokens).sum(),
             metrics: record.metrics,
             must_keep: record.must_keep,
-            firings: record.firings,
+            measures: record.measures,
             bills: record.bills,
             inaction: record.inaction,
         }

@@ -1,0 +1,193 @@
+//! What a preset's line says beyond the headline: pressure, half-life, summaries, position, and where
+//! its retention stands between chance and foresight. Values over all sessions, without intervals.
+
+use super::Score;
+use crate::availability::Share;
+use crate::controls::nfr;
+use crate::measures::Source;
+use crate::measures::position::{BINS, Positions};
+use crate::measures::size::Sizes;
+use crate::measures::survival::Survival;
+use serde::Serialize;
+use std::collections::BTreeMap;
+
+/// Size and pressure. Tokens are by the measuring estimator.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Pressure {
+    /// Median over sessions of the 95th percentile of a session's requests.
+    pub p95_tokens: Option<u64>,
+    /// By threshold in tokens, the share of the requests above it.
+    pub exposure: BTreeMap<u64, f64>,
+    /// Share of the requests above four fifths of the window.
+    pub above_80_percent: Option<f64>,
+    /// MEM1 dependency: `Σ (C_t + o_t/2)·o_t`, the area of attention computed while decoding.
+    pub dependency: f64,
+    /// The same to that of no compaction.
+    pub dependency_ratio: Option<f64>,
+    /// Median of the calls between two compactions.
+    pub median_calls_between: Option<f64>,
+    /// The least.
+    pub least_calls_between: Option<u64>,
+}
+
+/// How long what was seen stays in the view.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct HalfLife {
+    /// Median of the Kaplan–Meier curve over all identifiers, in calls; `null` where more than half of
+    /// them never left.
+    pub calls: Option<u64>,
+    /// The same by where the identifier was first seen.
+    pub by_source: BTreeMap<Source, Option<u64>>,
+    /// Identifiers that the curve is made of.
+    pub identifiers: u64,
+}
+
+/// What summaries were worth.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct SummaryQuality {
+    /// Messages with summaries.
+    pub n: u64,
+    /// Their tokens.
+    pub tokens: u64,
+    /// Share of the identifiers in summaries that stood in what was summarised; one less is invented.
+    pub faithfulness: Option<f64>,
+    /// Of the identifiers that later calls referred to, the share that the summaries had.
+    pub recall: Option<f64>,
+    /// Of the identifiers that compactions took out, the share that the view still had.
+    pub identifier_recall: Option<f64>,
+    /// Sessions with at least two summaries one after the other.
+    pub repeated: u64,
+    /// Mean over those of what each further compaction loses of the first span: the slope of the share
+    /// that survives.
+    pub drift: Option<f64>,
+}
+
+/// Where in the view needed references stand, nearest occurrence.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Position {
+    /// Needed references by tenth of the view, from its start.
+    pub tenths: [u64; BINS],
+    /// Share in the middle, from a fifth to four fifths.
+    pub middle: Option<f64>,
+    /// The same of references last seen more than three calls ago.
+    pub far_middle: Option<f64>,
+}
+
+/// Retention between chance (0) and greedy foresight (1) at the sizes of the preset's own views.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Normalised {
+    /// `(FRR − FRR_random) / (FRR_clairvoyant − FRR_random)`; `null` where that means nothing.
+    pub nfr: Option<f64>,
+    /// Retention of a random eviction at the same sizes.
+    pub random: Option<f64>,
+    /// Of a clairvoyant one.
+    pub clairvoyant: Option<f64>,
+    /// Why there is no value.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub why: Option<String>,
+}
+
+pub(super) fn pressure(own: &[&Score], base: &[&Score]) -> Pressure {
+    let merge = |scores: &[&Score]| {
+        let mut sum = Sizes::default();
+        for score in scores {
+            sum.merge(&score.measures.size);
+        }
+        sum
+    };
+    let (sizes, plain) = (merge(own), merge(base));
+    let mut p95: Vec<u64> = own.iter().filter_map(|score| score.measures.p95).collect();
+    p95.sort_unstable();
+    Pressure {
+        p95_tokens: p95.get(p95.len() / 2).copied(),
+        exposure: sizes.exposure().into_iter().collect(),
+        above_80_percent: sizes.exposure_ceiling(),
+        dependency: sizes.dependency,
+        dependency_ratio: (plain.dependency > 0.0).then(|| sizes.dependency / plain.dependency),
+        median_calls_between: sizes.median_gap(),
+        least_calls_between: sizes.least_gap(),
+    }
+}
+
+pub(super) fn half_life(own: &[&Score]) -> HalfLife {
+    let mut survival = Survival::default();
+    for score in own {
+        survival.merge(&score.measures.survival);
+    }
+    let all = survival.all();
+    HalfLife {
+        calls: all.half_life(),
+        by_source: survival
+            .by_source
+            .iter()
+            .map(|(source, lives)| (*source, lives.half_life()))
+            .collect(),
+        identifiers: all.count(),
+    }
+}
+
+pub(super) fn summaries(own: &[&Score]) -> SummaryQuality {
+    let rows = || own.iter().flat_map(|score| &score.measures.summaries.rows);
+    let firings = || own.iter().flat_map(|score| &score.measures.firings);
+    let slopes: Vec<f64> = own
+        .iter()
+        .filter_map(|score| score.measures.summaries.drift.slope())
+        .collect();
+    let share = |kept: u64, needed: u64| Share { kept, needed }.value();
+    SummaryQuality {
+        n: rows().count() as u64,
+        tokens: rows().map(|row| row.tokens).sum(),
+        faithfulness: share(
+            rows().map(|row| row.supported).sum(),
+            rows().map(|row| row.identifiers).sum(),
+        ),
+        recall: share(
+            rows().map(|row| row.kept).sum(),
+            rows().map(|row| row.needed).sum(),
+        ),
+        identifier_recall: share(
+            firings().map(|firing| firing.still_there).sum(),
+            firings().map(|firing| firing.dropped).sum(),
+        ),
+        repeated: slopes.len() as u64,
+        drift: (!slopes.is_empty()).then(|| slopes.iter().sum::<f64>() / slopes.len() as f64),
+    }
+}
+
+pub(super) fn position(own: &[&Score]) -> Position {
+    let mut positions = Positions::default();
+    for score in own {
+        positions.merge(&score.measures.positions);
+    }
+    Position {
+        tenths: positions.all.0,
+        middle: positions.all.middle(),
+        far_middle: positions.far.middle(),
+    }
+}
+
+pub(super) fn normalised(own: &[&Score]) -> Normalised {
+    let pool = |of: fn(&Score) -> Share| {
+        let mut sum = Share::default();
+        for score in own {
+            sum.add(of(score));
+        }
+        sum.value()
+    };
+    let frr = pool(|score| score.exam.references.frr);
+    let random = pool(|score| score.random);
+    let clairvoyant = pool(|score| score.clairvoyant);
+    let (nfr, why) = match (frr, random, clairvoyant) {
+        (Some(frr), Some(random), Some(clairvoyant)) => match nfr(frr, random, clairvoyant) {
+            Ok(value) => (Some(value), None),
+            Err(not_binding) => (None, Some(not_binding.to_string())),
+        },
+        _ => (None, Some("nothing was needed".to_owned())),
+    };
+    Normalised {
+        nfr,
+        random,
+        clairvoyant,
+        why,
+    }
+}
