@@ -9,7 +9,7 @@ use crate::ids::Ids;
 use crate::raw::{self, peek};
 use crate::session::Recorded;
 use crate::table::Format;
-use crate::{ReadError, Session, chat, openai_chat, value};
+use crate::{ReadError, Session, chat, openai_chat, pairing, value};
 use foldback_core::SegmentKind;
 use foldback_core::log::{Answer, Message, PartKind, Role};
 use serde_json::{Value, json};
@@ -85,6 +85,11 @@ fn complete(session: &mut Session) -> Result<(), ReadError> {
             "the request was not answered; the session ends with it",
         ),
     }
+    // The response's calls are new.
+    session
+        .warnings
+        .retain(|warning| !pairing::CODES.contains(&&*warning.code));
+    pairing::join(session);
     session.recorded = Some(Recorded {
         messages: stored,
         tool_calls: session.tool_calls(),
