@@ -285,7 +285,10 @@ fn session_line(session: &Studied) -> SessionLine {
     SessionLine {
         path: session.path.clone(),
         format: facts.format.clone(),
-        cluster: facts.cluster.clone().unwrap_or_else(|| session.path.clone()),
+        cluster: facts
+            .cluster
+            .clone()
+            .unwrap_or_else(|| session.path.clone()),
         messages: facts.messages,
         tool_calls: facts.tool_calls,
         calls: session.calls,

@@ -56,7 +56,8 @@ impl Source {
                     hasher.update(session.id.as_bytes());
                     let messages = serde_json::to_vec(&session.messages);
                     hasher.update(&messages.map_err(|error| error.to_string())?);
-                    hasher.update(format!("{:?}{:?}", session.frame, session.boundaries).as_bytes());
+                    hasher
+                        .update(format!("{:?}{:?}", session.frame, session.boundaries).as_bytes());
                 }
                 Ok(hasher.finalize())
             }

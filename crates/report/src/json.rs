@@ -1,8 +1,8 @@
 //! Output for programs, with stable keys.
 
+use foldback_replay::compare::{Contrast, CorpusSummary, PresetLine, Reporting};
 use foldback_replay::cost::Agreement;
 use foldback_replay::measure::CallRow;
-use foldback_replay::compare::{Contrast, CorpusSummary, PresetLine, Reporting};
 use foldback_replay::{Comparison, Store};
 use serde::Serialize;
 use std::collections::BTreeMap;

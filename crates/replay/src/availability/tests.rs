@@ -327,7 +327,9 @@ fn scores_count_rows_by_stratum() {
     ];
     let of = |share: Share| (share.kept, share.needed);
     let from = |call| {
-        let rows = rows.iter().filter(move |row: &&ReferenceRow| row.call >= call);
+        let rows = rows
+            .iter()
+            .filter(move |row: &&ReferenceRow| row.call >= call);
         score(rows.map(Answered::from))
     };
     let (all, late) = (from(0), from(4));

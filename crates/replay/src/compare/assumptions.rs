@@ -2,8 +2,8 @@
 
 use super::{CorpusSummary, DEFAULT_LIMITS, Preset, PresetLine, Reporting, Score, Setup};
 use crate::cost::{self, Agreement, RecordedCall};
-use crate::study::Facts;
 use crate::recorder::{Policy, RecorderPolicy, by_totals};
+use crate::study::Facts;
 use foldback_core::strategy::Kind;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -105,7 +105,10 @@ fn recorders(sessions: &[Facts]) -> Vec<String> {
     }
     let _ = write!(line, ", {unknown} can't be told");
     if unmarked > 0 {
-        let _ = write!(line, "; in {unmarked} the input drops as if compacted, without a mark");
+        let _ = write!(
+            line,
+            "; in {unmarked} the input drops as if compacted, without a mark"
+        );
     }
     line.push('.');
     let labels: Vec<(String, &RecorderPolicy)> = sessions
@@ -115,7 +118,11 @@ fn recorders(sessions: &[Facts]) -> Vec<String> {
             (format!("{} of {model}", facts.format), &facts.recorder)
         })
         .collect();
-    let groups = by_totals(labels.iter().map(|(label, policy)| (label.as_str(), *policy)));
+    let groups = by_totals(
+        labels
+            .iter()
+            .map(|(label, policy)| (label.as_str(), *policy)),
+    );
     let found = groups.into_iter().filter_map(|group| {
         let policy = group.policy?;
         Some(format!(
@@ -157,7 +164,11 @@ fn windows(setup: &Setup, sessions: &[Facts], scores: &[Score]) -> String {
     format!(
         "Windows: {} tokens, from the recordings and the model table of {}; {unknown} sessions of \
          unknown models take the preset's own window, else {}.",
-        windows.iter().map(u64::to_string).collect::<Vec<_>>().join(", "),
+        windows
+            .iter()
+            .map(u64::to_string)
+            .collect::<Vec<_>>()
+            .join(", "),
         setup.models.as_of,
         DEFAULT_LIMITS.context,
     )

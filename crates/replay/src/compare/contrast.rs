@@ -138,12 +138,7 @@ fn retention(table: &Table<'_>, first: usize, second: usize) -> Difference {
     }
 }
 
-fn difference(
-    estimate: Estimate,
-    shifts: &[f64],
-    scale: Option<f64>,
-    null: f64,
-) -> Difference {
+fn difference(estimate: Estimate, shifts: &[f64], scale: Option<f64>, null: f64) -> Difference {
     let signed = stats::signed_rank(shifts);
     // Sessions that are all alike differ by nothing, and there is nothing to draw.
     let alike = shifts.iter().all(|shift| *shift == 0.0);
@@ -221,10 +216,7 @@ fn beats(table: &Table<'_>, contrasts: &[Contrast], a: &str, b: &str) -> bool {
         );
         let (difference, sign) = match table.reporting.primary {
             // Cheaper is better; the null of a ratio is one.
-            Primary::Cost => (
-                &contrast.cost,
-                contrast.cost.value.map(|value| 1.0 - value),
-            ),
+            Primary::Cost => (&contrast.cost, contrast.cost.value.map(|value| 1.0 - value)),
             Primary::FrrObs => (&contrast.frr_obs, contrast.frr_obs.value),
         };
         let Some(ahead) = sign.filter(|by| !difference.tie && by.abs() > table.reporting.margin)

@@ -1,11 +1,11 @@
 //! One preset over all sessions.
 
+use super::Score;
 use super::detail::{self, HalfLife, Normalised, Position, Pressure, SummaryQuality};
 use super::gate::Gate;
 use super::metrics::{self, Metrics};
 use super::strata::{Stratum, strata};
 use super::table::Table;
-use super::Score;
 use crate::availability::{MustKeep, Retention, SetRecall, Share};
 use crate::measure::{Dropped, SessionMetrics};
 use crate::study::{OWN, Pauses};
@@ -270,7 +270,8 @@ pub(super) fn line(strategy: &Strategy, preset: usize, table: &Table<'_>) -> Pre
         dropped,
         strategy_violations: sum(|metrics| metrics.strategy_violations),
         inherited_violations: sum(|metrics| metrics.inherited_violations),
-        cache_hit_rate: ratio(sum(|metrics| metrics.cache_read_tokens), input_tokens).unwrap_or(0.0),
+        cache_hit_rate: ratio(sum(|metrics| metrics.cache_read_tokens), input_tokens)
+            .unwrap_or(0.0),
         churn_tokens: sum(|metrics| metrics.churn_tokens),
         estimator: strategy.estimator().id().to_string(),
         guards_off: strategy.guards.off(),

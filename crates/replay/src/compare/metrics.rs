@@ -88,21 +88,22 @@ pub(super) fn metrics(table: &Table<'_>, preset: usize) -> Metrics {
         preset,
     };
     let bills = |part: fn(&Bill) -> f64| -> Vec<Pair<'_>> {
-        of.pairs(|score, base| {
-            Some((part(table.bill(score)?), part(table.bill(base)?)))
-        })
+        of.pairs(|score, base| Some((part(table.bill(score)?), part(table.bill(base)?))))
     };
     let (usd, input) = (bills(|bill| bill.usd), bills(|bill| bill.input_usd));
     let tokens = of.pairs(|score, base| {
-        Some((score.metrics.input_tokens as f64, base.metrics.input_tokens as f64))
+        Some((
+            score.metrics.input_tokens as f64,
+            base.metrics.input_tokens as f64,
+        ))
     });
-    let totals = |pairs: &[Pair<'_>], why| {
-        Metric::of(stats::ratio_of_totals(&of.bootstrap, pairs), why)
-    };
+    let totals =
+        |pairs: &[Pair<'_>], why| Metric::of(stats::ratio_of_totals(&of.bootstrap, pairs), why);
     let per_100 = |part: fn(&Score) -> u64| {
-        of.quotient(move |score| {
-            Some([100.0 * part(score) as f64, score.metrics.calls as f64])
-        }, NO_CALLS)
+        of.quotient(
+            move |score| Some([100.0 * part(score) as f64, score.metrics.calls as f64]),
+            NO_CALLS,
+        )
     };
     Metrics {
         frr: of.share(|score| score.exam.references.frr),
@@ -115,10 +116,13 @@ pub(super) fn metrics(table: &Table<'_>, preset: usize) -> Metrics {
         cost_ratio_geo: Metric::of(stats::geometric_mean_ratio(&of.bootstrap, &usd), NO_BILL),
         prompt_cost_ratio: totals(&input, NO_BILL),
         token_ratio: totals(&tokens, NO_CALLS),
-        hit_rate: of.quotient(|score| {
-            let read = table.bill(score)?.read_tokens;
-            Some([read as f64, score.metrics.input_tokens as f64])
-        }, NO_BILL),
+        hit_rate: of.quotient(
+            |score| {
+                let read = table.bill(score)?.read_tokens;
+                Some([read as f64, score.metrics.input_tokens as f64])
+            },
+            NO_BILL,
+        ),
         churn_tokens: of.sum(|score| score.metrics.churn_tokens),
         rereads_per_100_calls: per_100(|score| score.rereads),
         reread_tokens_per_100_calls: per_100(|score| score.reread_tokens),
@@ -165,11 +169,7 @@ impl<'a> Of<'_, 'a> {
             .collect()
     }
 
-    fn quotient(
-        &self,
-        of: impl Fn(&'a Score) -> Option<[f64; 2]>,
-        why: &'static str,
-    ) -> Metric {
+    fn quotient(&self, of: impl Fn(&'a Score) -> Option<[f64; 2]>, why: &'static str) -> Metric {
         let rows: Vec<_> = self
             .table
             .of(self.preset)

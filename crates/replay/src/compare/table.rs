@@ -79,7 +79,10 @@ impl<'a> Table<'a> {
     }
 
     /// The scores of a preset, each with that of no compaction.
-    pub(super) fn pairs(&self, preset: usize) -> impl Iterator<Item = (&'a Score, &'a Score)> + use<'a> {
+    pub(super) fn pairs(
+        &self,
+        preset: usize,
+    ) -> impl Iterator<Item = (&'a Score, &'a Score)> + use<'a> {
         self.of(preset).zip(self.of(self.baseline))
     }
 

@@ -106,10 +106,10 @@ mod tests {
     fn pairs_are_those_of_one_stretch() {
         let calls = [
             call(1_000, 0, 0),
-            call(2_000, 990, 1_000),   // within 3 %
-            call(3_000, 1_000, 2_000), // the provider had lost half of it
+            call(2_000, 990, 1_000),     // within 3 %
+            call(3_000, 1_000, 2_000),   // the provider had lost half of it
             call(4_000, 3_000, 900_000), // the provider kept it for longer than five minutes
-            call(900, 0, 901_000),     // another stretch
+            call(900, 0, 901_000),       // another stretch
             call(1_000, 900, 902_000),
         ];
         let expected = Agreement {

@@ -1,7 +1,6 @@
 use super::super::{
-    Agreement,
-    Firing, RecordedCall, RegimeTable, RequestLog, SummaryCall, Terms, agreement, cost, ledger,
-    regime::Rates, request::Block,
+    Agreement, Firing, RecordedCall, RegimeTable, RequestLog, SummaryCall, Terms, agreement, cost,
+    ledger, regime::Rates, request::Block,
 };
 use super::*;
 

@@ -93,7 +93,10 @@ fn summary_call(firing: &measures::Firing, shares_prefix: bool) -> Option<Summar
 }
 
 /// The bills under all terms: under recorded pauses where there are any, else under both scenarios.
-pub(super) fn bills<'t>(items: &Items<'_>, terms: impl Iterator<Item = &'t NamedTerms>) -> Vec<Bill> {
+pub(super) fn bills<'t>(
+    items: &Items<'_>,
+    terms: impl Iterator<Item = &'t NamedTerms>,
+) -> Vec<Bill> {
     let scenarios: &[Pauses] = if items.timed {
         &[Pauses::Recorded]
     } else {

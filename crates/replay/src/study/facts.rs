@@ -118,9 +118,8 @@ impl Facts {
             turns: session.turns(),
             boundaries: session.boundaries.len(),
             warnings: session.warnings.len(),
-            first_warning: warning.map(|warning| {
-                format!("{}: {} ({})", warning.place, warning.detail, warning.code)
-            }),
+            first_warning: warning
+                .map(|warning| format!("{}: {} ({})", warning.place, warning.detail, warning.code)),
             records_usage: crate::calibrate::observations(session, measure).len() > 1,
             recorder,
             calls: calls(session, measure, rows, log),
@@ -135,7 +134,12 @@ impl Facts {
     }
 }
 
-fn calls(session: &Session, measure: &dyn Estimator, rows: &[CallRow], log: &RequestLog) -> Vec<CallFacts> {
+fn calls(
+    session: &Session,
+    measure: &dyn Estimator,
+    rows: &[CallRow],
+    log: &RequestLog,
+) -> Vec<CallFacts> {
     let frame = crate::drive::frame_for(session, measure);
     let mut uncompacted = frame.tokens(|text| measure.text(text));
     let mut calls = Vec::with_capacity(rows.len());
@@ -151,10 +155,7 @@ fn calls(session: &Session, measure: &dyn Estimator, rows: &[CallRow], log: &Req
                 turn: row.turn,
                 start_ms: request.and_then(|request| request.start_ms),
                 recorded_input: row.recorded_input,
-                recorded_read: row
-                    .recorded_input
-                    .and(usage)
-                    .map(|usage| usage.cache_read),
+                recorded_read: row.recorded_input.and(usage).map(|usage| usage.cache_read),
                 recorder_compacted: row.recorder_compacted,
             });
         }

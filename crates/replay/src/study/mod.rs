@@ -260,7 +260,14 @@ fn replay(
     let findings = availability.finish(&replayed.conversation);
     let measures = measures.finish(&replayed.conversation);
     let recorder = shared.recorder.clone();
-    let facts = Facts::of(session, &**measure, &replayed.rows, &log, &findings, recorder);
+    let facts = Facts::of(
+        session,
+        &**measure,
+        &replayed.rows,
+        &log,
+        &findings,
+        recorder,
+    );
     let rereads = rereads(&replayed, &findings.rereads, &measures);
     let turns: Vec<usize> = replayed.rows.iter().map(|row| row.turn).collect();
     let items = bill::Items {

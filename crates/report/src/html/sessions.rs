@@ -42,8 +42,7 @@ impl Group<'_> {
     /// nothing, which sent the same.
     fn plain(&self, comparison: &Comparison) -> Option<&Score> {
         let untouched = |result: &&&Score| result.metrics.compactions == 0;
-        let is_control =
-            |result: &&&Score| comparison.presets[result.preset].kind == Kind::Control;
+        let is_control = |result: &&&Score| comparison.presets[result.preset].kind == Kind::Control;
         let mut candidates = self.results.iter().filter(untouched);
         let control = self.results.iter().filter(untouched).find(is_control);
         control.or_else(|| candidates.next()).copied()
@@ -162,18 +161,18 @@ pub(super) fn drawings(out: &mut String, comparison: &Comparison, drawn: &[Drawn
         );
     }
     for (index, session) in drawn.iter().enumerate() {
-        draw(out, &groups[session.session], session, comparison, index == 0);
+        draw(
+            out,
+            &groups[session.session],
+            session,
+            comparison,
+            index == 0,
+        );
     }
     out.push_str("</section>\n");
 }
 
-fn draw(
-    out: &mut String,
-    group: &Group<'_>,
-    drawn: &Drawn,
-    comparison: &Comparison,
-    open: bool,
-) {
+fn draw(out: &mut String, group: &Group<'_>, drawn: &Drawn, comparison: &Comparison, open: bool) {
     let line = &comparison.corpus.sessions[group.session];
     let scale = Scale {
         tokens: group
