@@ -21,24 +21,35 @@ type Planted = (usize, Vec<usize>);
 /// A session in which the result of each call holds a fact of its own, `planted_fact_N`, which stands
 /// nowhere else until a later call names it. What is needed when is known exactly.
 fn planted(calls: &[Planted]) -> Session {
+    let mut messages = vec![Message::user("u", "Do what is to be done")];
+    for (call, (size, named)) in calls.iter().enumerate() {
+        let named: Vec<String> = named.iter().map(|n| format!("planted_fact_{n}")).collect();
+        let arguments = serde_json::json!({ "of": named }).to_string();
+        messages.push(answer(call, "look", &arguments));
+        let text = format!("planted_fact_{call} {}", "so on ".repeat(*size / 6));
+        messages.push(result(call, &text));
+    }
+    session(messages)
+}
+
+fn session(messages: Vec<Message>) -> Session {
     let source = Source {
         text: Arc::from(""),
         shape: Shape::Lines,
         records: Vec::new(),
     };
     let mut session = Session::new("planted", foldback_formats::FORMATS[0].id, source);
-    let mut push = |message: Message| session.messages.push(Arc::new(message));
-    push(Message::user("u", "Do what is to be done"));
-    for (call, (size, named)) in calls.iter().enumerate() {
-        let named: Vec<String> = named.iter().map(|n| format!("planted_fact_{n}")).collect();
-        let arguments = serde_json::json!({ "of": named }).to_string();
-        let id = format!("c{call}");
-        let part = Part::call(id.clone(), "look", arguments);
-        push(Message::assistant(format!("a{call}"), vec![part]));
-        let text = format!("planted_fact_{call} {}", "so on ".repeat(*size / 6));
-        push(Message::tool(format!("t{call}"), id, "look", text));
-    }
+    session.messages = messages.into_iter().map(Arc::new).collect();
     session
+}
+
+fn answer(call: usize, tool: &str, arguments: &str) -> Message {
+    let part = Part::call(format!("c{call}"), tool, arguments);
+    Message::assistant(format!("a{call}"), vec![part])
+}
+
+fn result(call: usize, text: &str) -> Message {
+    Message::tool(format!("t{call}"), format!("c{call}"), "look", text)
 }
 
 /// Sixty calls with results of 200 to 3,000 characters; each names two facts of earlier ones.
@@ -104,8 +115,15 @@ fn preset(name: &str) -> Strategy {
 }
 
 fn seer(session: &Session) -> Strategy {
-    let foresight = Arc::new(Hindsight::of(&Index::of(session)));
-    clairvoyant(foresight, EvictConfig::default()).unwrap()
+    seer_down_to(session, EvictConfig::default().target)
+}
+
+fn seer_down_to(session: &Session, target: f64) -> Strategy {
+    let config = EvictConfig {
+        target,
+        ..EvictConfig::default()
+    };
+    clairvoyant(Arc::new(Hindsight::of(&Index::of(session))), config).unwrap()
 }
 
 #[test]
@@ -323,6 +341,100 @@ fn the_clairvoyant_keeps_what_is_needed_later() {
     // Same trigger, same target, results all alike: they fire together.
     assert_eq!(firings[1].1, firings[2].1, "{firings:?}");
     assert!(firings[1].1 > 3, "{firings:?}");
+}
+
+#[test]
+fn the_clairvoyant_lets_one_of_two_copies_go() {
+    // The first two results have the same fact; both are of no use as long as the other is there.
+    let text = format!("planted_fact_0 {}", "so on ".repeat(666));
+    let mut messages = vec![Message::user("u", "Do what is to be done")];
+    for call in 0..8 {
+        messages.push(answer(call, "look", "{}"));
+        messages.push(result(call, if call < 2 { &text } else { &text[15..] }));
+    }
+    messages.push(answer(8, "look", r#"{"of":"planted_fact_0"}"#));
+    let session = session(messages);
+    let (replay, kept) = measured(&session, seer(&session), Limits::new(10_000, 0));
+    assert_eq!(replay.metrics.compactions, 1);
+    assert_eq!(replay.conversation.view().edits().len(), 2);
+    assert_eq!(kept.references, [true]);
+}
+
+#[test]
+fn the_clairvoyant_lets_go_what_was_used() {
+    // The first result is smaller than the others, so dearer as long as somebody needs it: until the
+    // second call, which edits what stands there. Each of the others is needed at the end.
+    let old = "the line that is there before";
+    let mut messages = vec![
+        Message::user("u", "Do what is to be done"),
+        answer(0, "look", "{}"),
+        result(0, &format!("{old}\n{}", "so on ".repeat(400))),
+        answer(
+            1,
+            "edit",
+            &serde_json::json!({ "old_string": old }).to_string(),
+        ),
+        result(1, "done"),
+    ];
+    for call in 2..10 {
+        messages.push(answer(call, "look", "{}"));
+        let text = format!("planted_fact_{call} {}", "so on ".repeat(666));
+        messages.push(result(call, &text));
+    }
+    let named: Vec<String> = (2..10).map(|n| format!("planted_fact_{n}")).collect();
+    let arguments = serde_json::json!({ "of": named }).to_string();
+    messages.push(answer(10, "look", &arguments));
+    let session = session(messages);
+    // All told 8,650 tokens; what must go is less than the first result has.
+    let strategy = seer_down_to(&session, 0.8);
+    let (replay, kept) = measured(&session, strategy, Limits::new(10_300, 0));
+    assert_eq!(replay.metrics.compactions, 1);
+    assert_eq!(kept.references, [true; 8]);
+    assert_eq!(kept.edits, [true]);
+    // By size alone the shadow does the same.
+    let placebo = placebo(&session, 4, STUB_TOKENS);
+    let course = placebo.shadow(&[8_240; 11], &mut Greedy::default());
+    assert_eq!(course.kept, kept);
+    let course = placebo.shadow(&[0; 11], &mut Greedy::default());
+    assert_eq!(course.kept.edits, [false]);
+}
+
+#[test]
+fn the_newest_call_goes_last() {
+    // The second call is larger than the first, and nobody needs either. A result of as many tokens as
+    // the stub has is not cleared, and goes with its call.
+    let session = planted(&[(42, vec![]), (42, vec![70, 71, 72]), (42, vec![])]);
+    let placebo = placebo(&session, 4, STUB_TOKENS);
+    let full = placebo.shadow(&[], &mut Greedy::default()).sizes;
+    let first = full[1] - full[0];
+    assert_eq!(first, 2 + 1 + STUB_TOKENS);
+    assert!(full[2] - full[1] > first);
+    for choice in [
+        &mut Greedy::default() as &mut dyn Choice,
+        &mut Random::new(1, 100),
+    ] {
+        let course = placebo.shadow(&[u64::MAX, u64::MAX, full[2] - 1], choice);
+        assert_eq!(course.sizes[2], full[2] - first);
+    }
+}
+
+#[test]
+fn a_result_that_comes_late_goes_with_its_call() {
+    let session = session(vec![
+        Message::user("u", "Do what is to be done"),
+        answer(0, "look", "{}"),
+        Message::user("u2", "Go on"),
+        answer(1, "look", "{}"),
+        result(0, &"so on ".repeat(100)),
+        result(1, "nothing"),
+        answer(2, "look", "{}"),
+    ]);
+    let placebo = placebo(&session, 4, STUB_TOKENS);
+    let full = placebo.shadow(&[], &mut Greedy::default()).sizes;
+    let course = placebo.shadow(&[u64::MAX, full[1] - 1], &mut Greedy::default());
+    let first_call = full[1] - course.sizes[1];
+    assert!(first_call > 0);
+    assert_eq!(course.sizes[2], full[2] - first_call - 150);
 }
 
 #[test]
