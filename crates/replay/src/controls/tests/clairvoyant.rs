@@ -1,0 +1,153 @@
+use super::*;
+
+#[test]
+fn the_clairvoyant_keeps_what_is_needed_later() {
+    // Forty results of 1,000 tokens; of the first twenty, five are needed at the end.
+    let needed = [2, 5, 9, 14, 17];
+    let mut calls: Vec<Planted> = vec![(4_000, vec![]); 40];
+    calls.push((60, needed.to_vec()));
+    let session = planted(&calls);
+    let limits = Limits::new(20_000, 0);
+    // preset, references kept of five
+    let table = [
+        (preset("none"), 5..=5),
+        (seer(&session), 5..=5),
+        (preset("random"), 0..=4),
+        (preset("keep-last-1"), 0..=0),
+        (preset("drop-oldest"), 0..=0),
+    ];
+    let mut firings = Vec::new();
+    for (strategy, expected) in table {
+        let name = strategy.name.clone();
+        let (replay, kept) = measured(&session, strategy, limits);
+        let count = kept.references.iter().filter(|kept| **kept).count();
+        assert_eq!(kept.references.len(), 5, "{name}");
+        assert!(expected.contains(&count), "{name} kept {count}");
+        assert_eq!(replay.metrics.strategy_violations, 0, "{name}");
+        firings.push((name, replay.metrics.compactions));
+    }
+    // Same trigger, same target, results all alike: they fire together.
+    assert_eq!(firings[1].1, firings[2].1, "{firings:?}");
+    assert!(firings[1].1 > 3, "{firings:?}");
+}
+
+#[test]
+fn the_clairvoyant_lets_one_of_two_copies_go() {
+    // The first two results have the same fact; both are of no use as long as the other is there.
+    let text = format!("planted_fact_0 {}", "so on ".repeat(666));
+    let mut messages = vec![Message::user("u", "Do what is to be done")];
+    for call in 0..8 {
+        messages.push(answer(call, "look", "{}"));
+        messages.push(result(call, if call < 2 { &text } else { &text[15..] }));
+    }
+    messages.push(answer(8, "look", r#"{"of":"planted_fact_0"}"#));
+    let session = session(messages);
+    let (replay, kept) = measured(&session, seer(&session), Limits::new(10_000, 0));
+    assert_eq!(replay.metrics.compactions, 1);
+    assert_eq!(replay.conversation.view().edits().len(), 2);
+    assert_eq!(kept.references, [true]);
+}
+
+#[test]
+fn the_clairvoyant_lets_go_what_was_used() {
+    // The first result is smaller than the others, so dearer as long as somebody needs it: until the
+    // second call, which edits what stands there. Each of the others is needed at the end.
+    let old = "the line that is there before";
+    let mut messages = vec![
+        Message::user("u", "Do what is to be done"),
+        answer(0, "look", "{}"),
+        result(0, &format!("{old}\n{}", "so on ".repeat(400))),
+        answer(
+            1,
+            "edit",
+            &serde_json::json!({ "old_string": old }).to_string(),
+        ),
+        result(1, "done"),
+    ];
+    for call in 2..10 {
+        messages.push(answer(call, "look", "{}"));
+        let text = format!("planted_fact_{call} {}", "so on ".repeat(666));
+        messages.push(result(call, &text));
+    }
+    let named: Vec<String> = (2..10).map(|n| format!("planted_fact_{n}")).collect();
+    let arguments = serde_json::json!({ "of": named }).to_string();
+    messages.push(answer(10, "look", &arguments));
+    let session = session(messages);
+    // All told 8,650 tokens; what must go is less than the first result has.
+    let strategy = seer_down_to(&session, 0.8);
+    let (replay, kept) = measured(&session, strategy, Limits::new(10_300, 0));
+    assert_eq!(replay.metrics.compactions, 1);
+    assert_eq!(kept.references, [true; 8]);
+    assert_eq!(kept.edits, [true]);
+    // By size alone the shadow does the same.
+    let placebo = placebo(&session, 4, STUB_TOKENS);
+    let course = placebo.shadow(&[8_240; 11], &mut Greedy::default());
+    assert_eq!(course.kept, kept);
+    let course = placebo.shadow(&[0; 11], &mut Greedy::default());
+    assert_eq!(course.kept.edits, [false]);
+}
+
+#[test]
+fn foresight_sees_from_the_last_copy_to_the_call() {
+    // Fact 0 stands in two results and is needed twice: the second time the call before it has it.
+    let session = planted(&[(60, vec![]), (60, vec![]), (60, vec![0]), (60, vec![0, 1])]);
+    let index = Index::of(&session);
+    let hindsight = Hindsight::of(&index);
+    assert_eq!(hindsight.facts(), index.references.len());
+    let due: Vec<usize> = (0..4).map(|call| hindsight.due(call).len()).collect();
+    assert_eq!(due, [0, 0, 1, 2]);
+    let ordinals = 0..session.messages.len();
+    let relied: Vec<usize> = ordinals.map(|n| hindsight.relied_on(n).len()).collect();
+    // user, (answer, result) four times: results 0 and 1, and the third answer
+    assert_eq!(relied, [0, 0, 1, 0, 1, 1, 0, 0, 0]);
+}
+
+#[test]
+fn real_sessions_come_out_in_order() {
+    let folder = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../../../shared/sessions/claude-code"
+    );
+    let Ok(entries) = std::fs::read_dir(folder) else {
+        println!("skipped: no sessions at {folder}");
+        return;
+    };
+    let mut paths: Vec<_> = entries.flatten().map(|entry| entry.path()).collect();
+    paths.retain(|path| std::fs::metadata(path).is_ok_and(|file| file.len() < 2_100_000));
+    paths.sort();
+    let presets = ["none", "random", "keep-last-1", "drop-oldest", "window"];
+    // By preset: kept by it, by chance and by foresight, of needed.
+    let mut sums = [[0; 4]; 6];
+    for path in paths.iter().take(4) {
+        let bytes = std::fs::read(path).unwrap();
+        let session = foldback_formats::read(&bytes, None).unwrap().remove(0);
+        let placebo = placebo(&session, 4, STUB_TOKENS);
+        let full = placebo.shadow(&[], &mut Greedy::default()).sizes;
+        let (none, _) = measured(&session, preset("none"), Limits::new(1_000_000, 0));
+        let frame = none.rows[0].input_tokens - full[0];
+        // Room for the frame and for half of the log.
+        let half = full.last().copied().unwrap_or(0) / 2;
+        let limits = Limits::new(frame + half, 0);
+        let strategies = presets.map(preset).into_iter().chain([seer(&session)]);
+        for (strategy, sums) in strategies.zip(&mut sums) {
+            let (replay, kept) = measured(&session, strategy, limits);
+            let matched = placebo.matched(&view_sizes(&replay.rows, frame), 1);
+            let courses = [kept, matched.random, matched.clairvoyant];
+            sums[3] += courses[0].references.len();
+            for (sum, course) in sums.iter_mut().zip(&courses) {
+                assert_eq!(course.edits.len(), courses[0].edits.len());
+                assert_eq!(course.references.len(), courses[0].references.len());
+                *sum += course.references.iter().filter(|kept| **kept).count();
+            }
+        }
+    }
+    for (name, sums) in presets.into_iter().chain(["clairvoyant"]).zip(sums) {
+        println!("{name}: kept, by chance, by foresight, needed: {sums:?}");
+    }
+    let [none, random, keep_last, drop_oldest, window, clairvoyant] = sums;
+    assert_eq!(none, [none[3]; 4]);
+    for sums in [random, keep_last, drop_oldest, window, clairvoyant] {
+        assert!(sums[3] == 0 || sums[1] < sums[2]);
+    }
+    assert!(clairvoyant[0] >= random[0]);
+}
