@@ -28,7 +28,7 @@ impl Default for Layout {
         Self {
             width: 100,
             top: 10,
-            firings: 40,
+            firings: 24,
         }
     }
 }

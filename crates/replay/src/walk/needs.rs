@@ -15,10 +15,13 @@ const LINE: usize = 100;
 /// All needs, in order of calls.
 pub(super) fn needs(index: &Index, calls: &[Call], measure: &dyn Estimator) -> Vec<Need> {
     let source = |at: &LogPart| {
-        let part = &index.log[at.0].parts[at.1];
+        let message = &index.log[at.0];
+        let counts = message
+            .counts
+            .get_or_count(measure.id(), || measure.count(message));
         NeedSource {
             message: at.0,
-            tokens: measure.part(part, &part.shown()),
+            tokens: counts.parts.get(at.1).copied().unwrap_or(0),
         }
     };
     let mut out = Vec::new();

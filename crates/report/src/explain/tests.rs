@@ -29,7 +29,7 @@ fn fits_the_terminal() {
             text.lines()
                 .any(|line| line.chars().count() > usize::from(width) - 12)
         );
-        assert!(text.contains("  … 60 more\n"), "{text}");
+        assert!(text.contains("  … 76 more\n"), "{text}");
     }
 }
 

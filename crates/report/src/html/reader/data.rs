@@ -7,6 +7,10 @@ use foldback_replay::walk::{NeedKind, State, Step, Track, Walk};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
+/// Characters of what compactions wrote that a track has room for. A preset that folds before every call writes
+/// hundreds of summaries; each is then told by its beginning.
+const WRITTEN: usize = 60_000;
+
 /// The letter of a message's role; the script spells it out.
 fn role(role: Role) -> char {
     match role {
@@ -157,6 +161,7 @@ pub(super) fn json(walk: &Walk) -> String {
 
 fn data<'a>(track: &'a Track, places: &BTreeMap<usize, usize>) -> TrackData<'a> {
     let steps = track.steps.iter();
+    let room = (WRITTEN / track.written.len().max(1)).max(80);
     let firings = track.firings.iter();
     TrackData {
         preset: &track.preset,
@@ -185,7 +190,8 @@ fn data<'a>(track: &'a Track, places: &BTreeMap<usize, usize>) -> TrackData<'a> 
             .written
             .iter()
             .map(|written| {
-                let text = cut(&written.text, written.cut);
+                let text: String = written.text.chars().take(room).collect();
+                let text = cut(&text, written.cut || text.len() < written.text.len());
                 (entry(written.kind), written.call, written.tokens, text)
             })
             .collect(),

@@ -1,5 +1,7 @@
 use super::*;
 use crate::explain::fixtures::walk;
+use foldback_core::log::{EntryKind, Role};
+use foldback_replay::walk::Written;
 
 /// What stands between the tags of the script and data blocks of a page.
 fn blocks<'a>(page: &'a str, open: &str) -> Vec<&'a str> {
@@ -100,6 +102,29 @@ fn only_what_some_preset_missed_goes_in_and_finds_its_place() {
     );
     assert_eq!(data["roles"], "uat");
     assert_eq!(data["tracks"][1]["idle"][0], "policy: 13000 <= 19000");
+}
+
+#[test]
+fn many_summaries_are_told_by_their_beginning() {
+    let lengths = |count: usize| -> Vec<usize> {
+        let mut walk = walk();
+        let written = Written {
+            kind: EntryKind::Summary,
+            role: Role::User,
+            call: 3,
+            tokens: 9,
+            text: "ü".repeat(4_000),
+            cut: false,
+        };
+        walk.tracks[0].written = vec![written; count];
+        let data: serde_json::Value = serde_json::from_str(&data::json(&walk)).unwrap();
+        let written = data["tracks"][0]["written"].as_array().unwrap();
+        let texts = written.iter().map(|row| row[3].as_str().unwrap());
+        texts.map(|text| text.chars().count()).collect()
+    };
+    assert_eq!(lengths(1), [4_000]);
+    assert_eq!(lengths(100), [601; 100], "600 and the sign that it is cut");
+    assert_eq!(lengths(2_000)[0], 81);
 }
 
 #[test]
