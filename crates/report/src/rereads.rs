@@ -201,7 +201,7 @@ fn sessions(survey: &Survey, layout: Layout) -> String {
     let mut out = finish(table, layout, false);
     out.push('\n');
     let text = format!(
-        "dropped: tool results that the recorder took out of its own view, the latest of each kind. \
+        "dropped: tool results that the recorder took out of its own view; of those that got the same, the latest. \
          again: read again. needed: referred to while nothing else had it. both: needed and read again. {}.",
         match layout.within {
             Some(calls) => format!("All within {calls} calls of the compaction"),
@@ -263,8 +263,8 @@ fn rates(pooled: &Pooled, layout: Layout) -> String {
     let mut out = finish(table, layout, true);
     out.push('\n');
     let text = "control: the same shares behind points at which nothing had been dropped, since agents \
-                read things again anyway. Intervals: 95%, bootstrap over tasks or repositories. Only \
-                windows in which that many calls follow count (compactions/controls); without a limit they \
+                read things again anyway. Intervals: 95%, bootstrap over tasks or repositories, Wilson's \
+                where there is only one. Only windows in which that many calls follow count (compactions/controls); without a limit they \
                 reach to the next compaction.";
     wrap(&mut out, "", "", text, layout.width);
     out
@@ -304,7 +304,7 @@ fn verdict(out: &mut String, pooled: &Pooled, layout: Layout) {
     let mut text = match (horizon.conversion(), horizon.attributable()) {
         (Some(raw), net) => {
             let mut text = format!(
-                "Of what was dropped and then needed ({}), {} ({}–{} of {}) was really read again. ",
+                "Of what was dropped and then needed ({}), {} ({}–{} of {}) was really read again.",
                 match horizon.within {
                     Some(calls) => format!("within {calls} calls"),
                     None => "up to the next compaction".to_owned(),
@@ -314,15 +314,20 @@ fn verdict(out: &mut String, pooled: &Pooled, layout: Layout) {
                 percent(raw.hi),
                 count(raw.n, "result"),
             );
-            if let (Some(net), Some(base)) = (net, horizon.base.value) {
-                let _ = write!(
-                    text,
-                    "Without a loss it is {}, so the loss accounts for {} ({}–{}).",
-                    percent(base),
-                    percent(net.factor),
-                    percent(net.lo),
-                    percent(net.hi)
-                );
+            match (net, horizon.base.value) {
+                (Some(net), Some(base)) => {
+                    let _ = write!(
+                        text,
+                        " Without a loss it is {}, so the loss accounts for {} ({}–{}).",
+                        percent(base),
+                        percent(net.factor),
+                        percent(net.lo),
+                        percent(net.hi)
+                    );
+                }
+                _ => text.push_str(
+                    " No undisturbed stretch here tells how often that happens without a loss.",
+                ),
             }
             text
         }
@@ -339,19 +344,26 @@ fn verdict(out: &mut String, pooled: &Pooled, layout: Layout) {
         );
     }
     wrap(out, "", "", &text, layout.width);
-    let text = format!(
-        "{} that something else brought back first are not among the needed.{}",
-        count(horizon.elsewhere, "dropped result"),
-        match pooled.opaque {
-            0 => String::new(),
-            1 => " One compaction has a summary that is not in the file: what it kept counts as missed."
-                .to_owned(),
-            opaque => format!(
-                " {opaque} compactions have summaries that are not in the file: what those kept counts as missed."
-            ),
+    let mut text = match pooled.opaque {
+        0 => String::new(),
+        1 => {
+            "One compaction has a summary that is not in the file: what it kept counts as missed. "
+                .to_owned()
         }
-    );
-    wrap(out, "", "", &text, layout.width);
+        opaque => format!(
+            "{opaque} compactions have summaries that are not in the file: what those kept counts as missed. "
+        ),
+    };
+    if horizon.elsewhere > 0 {
+        let _ = write!(
+            text,
+            "Not among the needed: {} that something else brought back first.",
+            count(horizon.elsewhere, "dropped result")
+        );
+    }
+    if !text.is_empty() {
+        wrap(out, "", "", text.trim_end(), layout.width);
+    }
 }
 
 /// Needed and read again, and needed and not: the largest of each.
