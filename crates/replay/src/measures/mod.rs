@@ -113,6 +113,9 @@ impl Measures {
         change
             .dropped
             .retain(|id| !self.vocabulary.entries[*id as usize].in_frame);
+        for edit in folds.iter().flat_map(|fold| &fold.plan.edits) {
+            self.reader.lay_over(&edit.text);
+        }
         for summary in &written {
             self.reader
                 .read(&self.presence, call, &summary.text, summary.tokens);

@@ -10,23 +10,24 @@
 //!   of D that the view has after the k-th summary, and the share that every view since has had; the
 //!   slope is that of the least-squares line of the former over k.
 //!
-//! The source is everything that the view no longer shows as it was recorded, and what earlier
-//! summaries said: what a summariser was given, or was given in an earlier form. Filters may show a
+//! The source is everything that the view no longer shows as it was recorded, and what earlier folds
+//! put in its place: what a summariser was given, or was given in an earlier form. Filters may show a
 //! summariser less than that; what it then says from elsewhere in the source is not made up.
 //! An identifier is in the source if it is one of the source's identifiers (paths by
 //! [`same_path`](crate::identifiers::same_path)); a call's source is its name and its arguments, as
 //! values and as the JSON that they are.
 //!
 //! Two things in a summary are no statements about its source and are not in h: numbers in its
-//! headings, by which filters count what a section stands for (`# Long ago (101 messages)`), and an
-//! identifier that a cut mark follows (`src/par …`) and that the source has not in this form: it is
-//! the beginning of one. With these, a summary that copies has a faithfulness of exactly 1.
+//! headings, by which filters count what a section stands for (`# Long ago (101 messages)`), and what
+//! was cut in the middle: an identifier that the source has not in this form and that a cut mark
+//! follows (`src/par …`) or that is the beginning of one of the source (filters cut long outputs before
+//! a summariser is given them). With these, a summary that copies has a faithfulness of exactly 1.
 
 use super::presence::Presence;
 use super::vocabulary::{Id, Vocabulary};
 use crate::identifiers::{Class, Identifier, identifiers};
 use serde::{Deserialize, Serialize};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::sync::Arc;
 
 /// Examples that are kept of each summary.
@@ -136,8 +137,11 @@ pub struct Summaries {
 #[derive(Clone, Debug)]
 pub(super) struct Reader {
     vocabulary: Arc<Vocabulary>,
-    /// What earlier summaries said that no source had.
+    /// What earlier compactions wrote that the log has not in this form: made up by summaries, or cut
+    /// out of results.
     inherited: BTreeSet<String>,
+    /// Texts of edits that were read; placeholders repeat.
+    known: HashSet<Arc<str>>,
     first_span: Vec<Id>,
     alive: Vec<bool>,
     out: Summaries,
@@ -148,9 +152,18 @@ impl Reader {
         Self {
             vocabulary,
             inherited: BTreeSet::new(),
+            known: HashSet::new(),
             first_span: Vec::new(),
             alive: Vec::new(),
             out: Summaries::default(),
+        }
+    }
+
+    /// Takes note of a text that a fold put in place of a part: a summariser may be given it.
+    pub(super) fn lay_over(&mut self, text: &Arc<str>) {
+        if self.known.insert(Arc::clone(text)) {
+            let unknown = identifiers(text).filter(|id| !self.vocabulary.supported(*id, |_| true));
+            self.inherited.extend(unknown.map(|id| id.text.to_owned()));
         }
     }
 
@@ -163,7 +176,12 @@ impl Reader {
             let vocabulary = &self.vocabulary;
             let supported = vocabulary.supported(id, |known| presence.is_gone(known))
                 || self.inherited.contains(text);
-            if !supported && !whole {
+            let is_cut = || {
+                !whole
+                    || (class != Class::Number
+                        && vocabulary.begins(text, |known| presence.is_gone(known)))
+            };
+            if !supported && is_cut() {
                 continue;
             }
             identifiers += 1;

@@ -183,7 +183,7 @@ fn how_long_identifiers_live() {
 fn what_summaries_are_worth() {
     // The last call needs all three names; the first two texts are folded away.
     let needs = "first_name other_name second_name";
-    let table: [(&str, &str, (u64, u64), (u64, u64), &[&str]); 6] = [
+    let table: [(&str, &str, (u64, u64), (u64, u64), &[&str]); 8] = [
         (
             "copies all",
             "first_name other_name second_name",
@@ -297,7 +297,7 @@ struct Check {
 impl Probe for Check {
     fn call(&mut self, conversation: &Conversation, call: usize, answer: &Message) {
         self.measures.call(conversation, call, answer);
-        if call % 7 != 0 {
+        if call % 13 != 0 {
             return;
         }
         let vocabulary = &self.measures.vocabulary;
@@ -332,7 +332,12 @@ impl Probe for Check {
     }
 }
 
-fn replayed(session: &Session, preset: &str, limits: Limits) -> (SessionMeasures, Replay) {
+fn replayed(
+    session: &Session,
+    vocabulary: &Arc<Vocabulary>,
+    preset: &str,
+    limits: Limits,
+) -> (SessionMeasures, Replay) {
     let registry = foldback::registry().unwrap();
     let strategy = Arc::new(foldback::preset(&registry, preset).unwrap());
     let options = ReplayOptions {
@@ -341,9 +346,8 @@ fn replayed(session: &Session, preset: &str, limits: Limits) -> (SessionMeasures
         measure: Arc::clone(strategy.estimator()),
         validate: false,
     };
-    let vocabulary = Arc::new(Vocabulary::of(session));
     let mut check = Check {
-        measures: Measures::new(vocabulary, strategy.estimators.len()),
+        measures: Measures::new(Arc::clone(vocabulary), strategy.estimators.len()),
         name: format!("{} under {preset}", session.id),
     };
     let replay = replay_with(session, &strategy, &options, &mut [&mut check]);
@@ -364,7 +368,7 @@ fn real_sessions() {
             Err(_) => println!("skipped: no sessions at {folder}"),
         }
     }
-    paths.retain(|path| std::fs::metadata(path).is_ok_and(|file| file.len() < 1_900_000));
+    paths.retain(|path| std::fs::metadata(path).is_ok_and(|file| file.len() < 1_000_000));
     paths.sort();
     let mut summaries = 0;
     for path in &paths {
@@ -372,13 +376,15 @@ fn real_sessions() {
             continue;
         };
         for session in &sessions {
+            let vocabulary = Arc::new(Vocabulary::of(session));
             for (preset, window) in [
                 ("none", 10_000_000),
                 ("opencode", 48_000),
                 ("tunacode-local", 32_000),
                 ("window", 48_000),
             ] {
-                let (measures, replay) = replayed(session, preset, Limits::new(window, 4_000));
+                let (measures, replay) =
+                    replayed(session, &vocabulary, preset, Limits::new(window, 4_000));
                 let name = format!("{} under {preset}", path.display());
                 let firing = replay.rows.iter().filter(|row| !row.fired.is_empty());
                 let calls: Vec<usize> = firing.map(|row| row.call).collect();

@@ -207,6 +207,14 @@ impl Vocabulary {
         shorter.chain(longer).any(|known| there(*known))
     }
 
+    /// Whether a text is the beginning of a longer known identifier that is `there`. Looks at all of
+    /// them.
+    pub(super) fn begins(&self, text: &str, there: impl Fn(Id) -> bool) -> bool {
+        self.exact
+            .iter()
+            .any(|(known, id)| known.len() > text.len() && known.starts_with(text) && there(*id))
+    }
+
     fn intern(&mut self, id: Identifier<'_>, source: Source) -> Id {
         if let Some(known) = self.exact.get(id.text) {
             return *known;
