@@ -144,7 +144,7 @@ fn the_policy_behind_the_usage_is_found() {
         Policy::LastObservations(20),
     ];
     for expected in cases {
-        for noise in [0.0, 0.01] {
+        for noise in [0.0, 0.004] {
             let found = policy(&recorded(expected, noise), &measure);
             assert_eq!(found.policy, Some(expected), "{noise}: {found:?}");
             assert_eq!(found.basis, Basis::PerCall);
