@@ -5,10 +5,11 @@ use foldback_core::counters::Counters;
 use foldback_core::log::{Message, PartKind, Role};
 use foldback_core::moment::Moment;
 use foldback_core::view::{PartPos, Place};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// A stage that changed the view.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Fired {
     /// Number of the call that came next.
     pub call: usize,
@@ -54,7 +55,7 @@ pub struct CallRow {
 }
 
 /// Tokens that left the view, by kind, by the measuring estimator.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Dropped {
     /// Content of tool results.
     pub tool_result: u64,
@@ -152,6 +153,9 @@ pub struct SessionMetrics {
     pub churn_tokens: u64,
     /// Requests that the provider would have refused.
     pub overflow_calls: u64,
+    /// Requests that were still too large when they were sent, after the strategy could react to the
+    /// refusal.
+    pub sent_over: u64,
     /// The largest excess over the ceiling.
     pub max_excess: u64,
     /// How often something changed the view: folds and prunings.
@@ -203,6 +207,7 @@ impl SessionMetrics {
             cache_read_tokens: sum(|row| row.cache_read),
             churn_tokens: sum(|row| row.churn),
             overflow_calls: rows.iter().filter(|row| row.overflow).count() as u64,
+            sent_over: rows.iter().filter(|row| row.excess > 0).count() as u64,
             max_excess: rows.iter().map(|row| row.excess).max().unwrap_or(0),
             compactions: counters.folds + counters.prune_operations,
             thrash,

@@ -69,6 +69,26 @@ pub const DEFAULT_LIMITS: Limits = Limits {
     output: 32_000,
 };
 
+/// Limits of different sources need not fit together. An input limit of the window or more means
+/// nothing; an output limit of the window or more (a model's from the table, the window from the
+/// recording) would leave no room for any input, and gives way to the usual one.
+fn consistent(limits: Limits) -> Limits {
+    let Limits {
+        context,
+        input,
+        output,
+    } = limits;
+    Limits {
+        context,
+        input: if input < context { input } else { 0 },
+        output: if output < context {
+            output
+        } else {
+            DEFAULT_LIMITS.output.min(context / 4)
+        },
+    }
+}
+
 impl Setup {
     /// The limits in force for a session under a strategy: the command line's, else the user's
     /// file's, else the session's, else the model table's, else the preset's, else 200,000 / 32,000.
@@ -83,12 +103,7 @@ impl Setup {
             input: 0,
             ..DEFAULT_LIMITS
         });
-        // An input limit above the window that was asked for means nothing.
-        if limits.input >= limits.context {
-            Limits { input: 0, ..limits }
-        } else {
-            limits
-        }
+        consistent(limits)
     }
 
     /// The model in force.
@@ -143,5 +158,44 @@ impl Setup {
             self.regimes,
             self.measure.id()
         )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn limits_of_different_sources_are_made_to_fit() {
+        let limits = |context, input, output| Limits {
+            context,
+            input,
+            output,
+        };
+        let table = [
+            (
+                "as they are",
+                limits(200_000, 0, 32_000),
+                limits(200_000, 0, 32_000),
+            ),
+            (
+                "input above",
+                limits(60_000, 272_000, 8_000),
+                limits(60_000, 0, 8_000),
+            ),
+            (
+                "output above",
+                limits(121_600, 0, 128_000),
+                limits(121_600, 0, 32_000),
+            ),
+            (
+                "small window",
+                limits(10_000, 0, 10_000),
+                limits(10_000, 0, 2_500),
+            ),
+        ];
+        for (name, given, expected) in table {
+            assert_eq!(consistent(given), expected, "{name}");
+        }
     }
 }

@@ -58,12 +58,12 @@ fn fitted(layout: Layout) -> Table {
     table
 }
 
-/// Names to the left, numbers to the right; a name is only broken where the terminal leaves no other
-/// way.
-fn align(table: &mut Table, layout: Layout) {
+/// The column of names and what stands before it to the left, numbers to the right; a name is only
+/// broken where the terminal leaves no other way.
+fn align(table: &mut Table, names: usize, layout: Layout) {
     for (index, column) in table.column_iter_mut().enumerate() {
         column.set_padding((0, 1));
-        if index > 0 {
+        if index > names {
             column.set_cell_alignment(CellAlignment::Right);
         } else if layout.width >= 100 {
             column.set_constraint(ColumnConstraint::ContentWidth);

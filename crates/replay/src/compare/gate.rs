@@ -1,10 +1,11 @@
 //! Gates: what a preset must not do to be ranked at all.
 
 use crate::measure::SessionMetrics;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// What a preset did that no provider takes. A preset that fails is shown and not ranked.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Gate {
     /// Nothing below happened.
     pub passed: bool,
@@ -12,6 +13,8 @@ pub struct Gate {
     pub strategy_violations: u64,
     /// Requests that the provider would have refused.
     pub overflow_calls: u64,
+    /// Those that were still too large after the preset could react to the refusal.
+    pub sent_over: u64,
     /// By how much the largest request that was sent is over the window.
     pub max_excess: u64,
 }
@@ -22,9 +25,10 @@ impl Gate {
         for session in metrics {
             gate.strategy_violations += session.strategy_violations;
             gate.overflow_calls += session.overflow_calls;
+            gate.sent_over += session.sent_over;
             gate.max_excess = gate.max_excess.max(session.max_excess);
         }
-        gate.passed = gate.strategy_violations + gate.overflow_calls == 0;
+        gate.passed = gate.strategy_violations + gate.sent_over == 0;
         gate
     }
 }

@@ -28,7 +28,7 @@ pub(super) fn table(out: &mut String, comparison: &Comparison, layout: Layout) {
             Cell::new(line.strategy_violations),
         ]);
     }
-    align(&mut table, layout);
+    align(&mut table, 0, layout);
     out.push_str(&table.trim_fmt());
     out.push('\n');
     legend(out, comparison, layout);

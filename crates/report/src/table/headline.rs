@@ -11,15 +11,7 @@ use foldback_replay::compare::{Metric, PresetLine, Primary};
 pub(super) fn table(out: &mut String, comparison: &Comparison, layout: Layout) {
     let mut table = fitted(layout);
     table.set_header([
-        "preset",
-        "place",
-        "cost",
-        "worst",
-        "kept, obs",
-        "kept, far",
-        "edits",
-        "re-reads",
-        "NFR",
+        "#", "preset", "cost", "worst", "kept obs", "kept far", "edits", "re-reads", "NFR",
     ]);
     let plain = baseline_usd(comparison);
     for line in &comparison.presets {
@@ -27,8 +19,8 @@ pub(super) fn table(out: &mut String, comparison: &Comparison, layout: Layout) {
         let rereads = metrics.rereads_per_100_calls.value;
         let worst = (plain > 0.0).then(|| line.dollars.pessimistic_usd / plain);
         table.add_row([
-            Cell::new(&line.preset),
             Cell::new(place(line)),
+            Cell::new(&line.preset),
             Cell::new(interval(&metrics.cost_ratio)),
             Cell::new(worst.map_or_else(dash, |worst| format!("{:.0}%", worst * 100.0))),
             Cell::new(interval(&metrics.frr_obs)),
@@ -42,7 +34,7 @@ pub(super) fn table(out: &mut String, comparison: &Comparison, layout: Layout) {
             ),
         ]);
     }
-    align(&mut table, layout);
+    align(&mut table, 1, layout);
     out.push_str(&table.trim_fmt());
     out.push('\n');
     legend(out, comparison, layout);
@@ -68,7 +60,7 @@ fn baseline_usd(comparison: &Comparison) -> f64 {
 fn place(line: &PresetLine) -> String {
     match line.rank {
         Some(rank) => rank.to_string(),
-        None if line.kind == Kind::Control => "control".to_owned(),
+        None if line.kind == Kind::Control => String::new(),
         None => "✗".to_owned(),
     }
 }
@@ -88,10 +80,10 @@ fn interval(metric: &Metric) -> String {
 fn legend(out: &mut String, comparison: &Comparison, layout: Layout) {
     let primary = match comparison.reporting.primary {
         Primary::Cost => "cost",
-        Primary::FrrObs => "kept, obs",
+        Primary::FrrObs => "kept obs",
     };
     let text = format!(
-        "place: by {primary}; presets that can't be told apart share one, ✗ fails a gate · cost: the bill \
+        "#: place by {primary}; presets that can't be told apart share one, controls have none, ✗ fails a gate · cost: the bill \
          under {}, of that without compaction · worst: the same if everything missed were read again · \
          kept: of what later calls referred to, what still stood in the view: obs had only stood in tool \
          results and user messages, far was last seen more than three calls ago · edits: old texts of edits \
@@ -117,10 +109,10 @@ fn ranking(out: &mut String, comparison: &Comparison, layout: Layout) {
                 grouped(line.gate.strategy_violations)
             ));
         }
-        if line.gate.overflow_calls > 0 {
+        if line.gate.sent_over > 0 {
             why.push(format!(
-                "sent {} requests over the window, by up to {}",
-                grouped(line.gate.overflow_calls),
+                "sent {} over the window, by up to {}",
+                grouped(line.gate.sent_over),
                 short(line.gate.max_excess)
             ));
         }
