@@ -26,12 +26,13 @@ use crate::store::Store;
 use crate::study::{Context, Facts, Keys, Record, Studied, study};
 use foldback_core::strategy::Strategy;
 use rayon::prelude::*;
+use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use thiserror::Error;
 
 /// A session as the comparison lists it.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct SessionLine {
     /// Path of the file, `#id` behind it where the file holds several sessions.
     pub path: String,
@@ -54,7 +55,7 @@ pub struct SessionLine {
 }
 
 /// What was compared, with every session accounted for.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct CorpusSummary {
     /// Files that were looked at.
     pub files: usize,
@@ -73,7 +74,7 @@ pub struct CorpusSummary {
 }
 
 /// A comparison.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Comparison {
     /// What was compared.
     pub corpus: CorpusSummary,

@@ -4,6 +4,7 @@
 //! preset has replayed it, so memory is bounded by the largest files in flight.
 
 use foldback_formats::Session;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
@@ -22,7 +23,7 @@ pub enum Source {
 }
 
 /// A file that was not used.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Skipped {
     /// Path of the file.
     pub path: String,

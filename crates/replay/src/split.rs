@@ -1,10 +1,11 @@
 //! Sessions to tune on and sessions to report on, kept apart.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// A part of the sessions. Which part a session falls into depends on its id alone, so it is the same
 /// in every corpus and for everybody.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Split {
     /// Three in five: parameters are chosen on these.

@@ -11,6 +11,7 @@ use crate::stage::{
     Decision, Filter, OverflowPolicy, Pressure, Pruner, Pruning, Scene, UsageReading, UsageSource,
 };
 use crate::strategy::Bound;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
@@ -24,7 +25,7 @@ pub struct Signals {
 }
 
 /// Which kind of stage a report is about.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum StageRole {
     /// A pruner.

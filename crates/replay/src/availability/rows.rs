@@ -1,6 +1,7 @@
 //! Rows, one per reference, and the shares that are made of them.
 
 use crate::identifiers::Class;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -63,7 +64,7 @@ pub struct RereadRow {
 }
 
 /// Kept of needed.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Share {
     /// How many were kept.
     pub kept: u64,
@@ -91,20 +92,20 @@ impl Share {
 
 /// Forward-reference retention with its strata: of the references that calls really made, how many
 /// still stood in the view.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Retention {
     /// All references.
     pub frr: Share,
     /// Those that had only stood in what tools and users said.
     pub frr_obs: Share,
-    /// Those that were last seen more than [`FAR`] calls ago.
+    /// Those that were last seen more than three calls ago.
     pub frr_far: Share,
     /// Kept only in what a compaction wrote; counted in `frr` as kept.
     pub rescued: u64,
     /// By class.
     pub by_class: BTreeMap<Class, Share>,
-    /// By distance: up to each step of [`DISTANCES`] from above the one before, then everything
-    /// beyond the last under `usize::MAX`.
+    /// By distance in calls: up to 1, 2, 3, 5, 10, 20 and 50, each from above the one before, then
+    /// everything beyond under 18446744073709551615.
     pub by_distance: BTreeMap<usize, Share>,
 }
 

@@ -5,10 +5,11 @@ use super::{Preset, PresetLine};
 use crate::cost::{self, Bounds, Verdict};
 use crate::stats::{self, Estimate, Pair, Share};
 use foldback_core::strategy::Kind;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// A paired difference over sessions.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct Difference {
     /// Ratio of bills first to second, or difference of shares first less second; `null` where
     /// neither applies.
@@ -34,7 +35,7 @@ pub struct Difference {
 }
 
 /// Which of two is cheaper even if everything that it forgot were read again.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Cheaper {
     /// The first.
@@ -46,7 +47,7 @@ pub enum Cheaper {
 }
 
 /// Two strategies.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Contrast {
     /// Name of the one.
     pub first: String,

@@ -8,11 +8,12 @@ use crate::measures::Source;
 use crate::measures::position::{BINS, Positions};
 use crate::measures::size::Sizes;
 use crate::measures::survival::Survival;
+use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
 /// Size and pressure. Tokens are by the measuring estimator.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct Pressure {
     /// Median over sessions of the 95th percentile of a session's requests.
     pub p95_tokens: Option<u64>,
@@ -31,7 +32,7 @@ pub struct Pressure {
 }
 
 /// How long what was seen stays in the view.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct HalfLife {
     /// Median of the Kaplan–Meier curve over all identifiers, in calls; `null` where more than half of
     /// them never left.
@@ -43,7 +44,7 @@ pub struct HalfLife {
 }
 
 /// What summaries were worth.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct SummaryQuality {
     /// Messages with summaries.
     pub n: u64,
@@ -63,7 +64,7 @@ pub struct SummaryQuality {
 }
 
 /// Where in the view needed references stand, nearest occurrence.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct Position {
     /// Needed references by tenth of the view, from its start.
     pub tenths: [u64; BINS],
@@ -74,7 +75,7 @@ pub struct Position {
 }
 
 /// Retention between chance (0) and greedy foresight (1) at the sizes of the preset's own views.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct Normalised {
     /// `(FRR − FRR_random) / (FRR_clairvoyant − FRR_random)`; `null` where that means nothing.
     pub nfr: Option<f64>,

@@ -11,10 +11,11 @@ use crate::measure::{Dropped, SessionMetrics};
 use crate::study::{OWN, Pauses};
 use foldback_core::counters::Counters;
 use foldback_core::strategy::{Kind, Strategy};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// A session in which a preset did nothing, and why.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Idle {
     /// Path of the session.
     pub path: String,
@@ -25,7 +26,7 @@ pub struct Idle {
 }
 
 /// The bill over all sessions under one regime, in dollars.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct Dollars {
     /// Name of the regime; `own` for each session's own model.
     pub regime: String,
@@ -59,7 +60,7 @@ pub struct Dollars {
 }
 
 /// Whether compactions paid for themselves, under the regime that is reported.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct LedgerLine {
     /// Compactions.
     pub firings: u64,
@@ -78,7 +79,7 @@ pub struct LedgerLine {
 }
 
 /// What must be kept and was.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct KeepShares {
     /// User messages that stand word for word in the view at the end.
     pub instructions_end: Option<f64>,
@@ -100,7 +101,7 @@ pub struct KeepShares {
 
 /// One preset over all sessions. Token counts are by the measuring estimator, those of the counters
 /// by the preset's own.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct PresetLine {
     /// Name with the summarizer that stood in, e.g. `opencode+extractive`.
     pub preset: String,

@@ -8,10 +8,11 @@ use super::table::Table;
 use crate::availability::Share;
 use crate::stats::{self, Bootstrap, Estimate, Pair};
 use crate::study::Bill;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// One metric: the value over all sessions that have it, its interval, and how many those are.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct Metric {
     /// The value; `null` where it does not apply.
     pub value: Option<f64>,
@@ -42,7 +43,7 @@ impl Metric {
 }
 
 /// The metrics of a preset.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct Metrics {
     /// Forward-reference retention: of what later calls referred to, how much stood in the view.
     pub frr: Metric,

@@ -3,11 +3,12 @@
 use super::table::Table;
 use crate::availability::Share;
 use crate::stats::{Tercile, terciles};
+use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
 /// One stratum under one preset. Values without intervals: strata are small, and exploratory.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Stratum {
     /// `length` (terciles of the largest request without compaction) or `format`.
     pub by: &'static str,

@@ -5,10 +5,11 @@ use crate::split::Split;
 use crate::stats::Bootstrap;
 use crate::study::{Bill, Pauses};
 use foldback_core::strategy::Kind;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// By which prices, seed and metric a comparison is reported: what a pre-registration fixes.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Reporting {
     /// Name of the price regime; `own` for each session's own model.
     pub regime: String,
@@ -27,7 +28,7 @@ pub struct Reporting {
 }
 
 /// A metric that presets can be ranked by.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, serde::Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, serde::Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Primary {
     /// The bill; less is better.

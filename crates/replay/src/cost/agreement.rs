@@ -3,6 +3,7 @@
 
 use super::cache::{CacheRules, simulate};
 use super::request::{Block, RequestLog};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Two reads agree when they are within this share of the larger.
@@ -21,7 +22,7 @@ pub struct RecordedCall {
 
 /// Simulated against recorded cache reads. The identity `read_{t+1} ≈ input_t` of un-compacted
 /// stretches is TraceLab's (uw-syfi/TraceLab, 2026).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Agreement {
     /// Calls with one before them in the same stretch.
     pub pairs: u64,

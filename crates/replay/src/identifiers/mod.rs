@@ -31,6 +31,7 @@ mod stop;
 mod tests;
 mod word;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 
@@ -38,7 +39,9 @@ use std::collections::VecDeque;
 pub const VERSION: u32 = 1;
 
 /// What kind of thing an identifier refers to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(rename_all = "kebab-case")]
 pub enum Class {
     /// A file or a folder.

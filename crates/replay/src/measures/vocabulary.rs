@@ -8,6 +8,7 @@ use crate::availability::text_of;
 use crate::identifiers::{Class, Identifier, components, identifiers, suffixes};
 use foldback_core::log::Role;
 use foldback_formats::Session;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
@@ -16,7 +17,9 @@ use std::sync::Arc;
 pub(super) type Id = u32;
 
 /// Who said something first.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(rename_all = "kebab-case")]
 pub enum Source {
     /// The result of a tool.
