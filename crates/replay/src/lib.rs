@@ -28,6 +28,7 @@ pub mod stats;
 pub mod step;
 pub mod store;
 pub mod study;
+pub mod tune;
 pub mod walk;
 
 pub use compare::{CompareError, Comparison, Reporting, Run, compare};

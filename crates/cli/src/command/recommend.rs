@@ -1,0 +1,85 @@
+//! `foldback recommend`
+
+use super::tune::{Prepared, prepare, progress, with_options};
+use crate::args::Recommend;
+use crate::error::Error;
+use crate::output;
+use foldback_replay::Run;
+use foldback_replay::tune::advice::{Budget, Choice, choose, walks};
+use foldback_replay::tune::{Bench, Header, sweeps};
+use foldback_report::recommend::{self, Advice};
+
+/// Sessions that are walked through for examples of what was forgotten.
+const WALKED: usize = 4;
+
+pub(crate) fn run(args: &Recommend) -> Result<(), Error> {
+    let budget =
+        Budget::parse(&args.budget).map_err(|why| Error::Usage(format!("--budget {why}")))?;
+    if args.search.model.model.is_none() && args.search.model.window.is_none() {
+        return Err(Error::Usage(
+            "say for which model with --model, or for which window with --window".to_owned(),
+        ));
+    }
+    let registry = foldback::registry()?;
+    let Prepared {
+        corpus,
+        setup,
+        reporting,
+        controls,
+        store,
+    } = prepare(&registry, &args.search)?;
+    let sweep = |options: foldback::Options<'_>| {
+        sweeps::all(&registry, &sweeps::embedded(), setup.limits, options)
+    };
+    let (candidates, rejected) = with_options(sweep)?;
+    let bar = progress(candidates.len(), controls.len());
+    let bench = Bench {
+        corpus: &corpus,
+        setup: &setup,
+        reporting: &reporting,
+        controls: &controls,
+        run: Run {
+            store: &store,
+            progress: &|| bar.inc(1),
+            strict: args.search.strict,
+        },
+    };
+    let mut tuned = bench.tune(&candidates)?;
+    tuned.rejected = rejected;
+    let chosen = match choose(&tuned, budget) {
+        Choice::Meets(at) => at,
+        Choice::Nearest(at) => return Err(Error::Usage(recommend::nearest(&tuned, at, budget))),
+        Choice::Nothing => return Err(Error::Usage(recommend::nothing(&tuned))),
+    };
+    let reported = bench.report(&mut tuned, &candidates, &[chosen])?;
+    let candidate = &candidates[chosen];
+    let told = reported.map_or_else(Vec::new, |(comparison, shown)| {
+        let place = shown.iter().position(|at| *at == chosen).unwrap_or(0);
+        walks(
+            &corpus,
+            &setup,
+            &comparison,
+            controls.len() + place,
+            &candidate.preset.strategy,
+            WALKED,
+        )
+    });
+    bar.finish_and_clear();
+    let name = format!("{}-recommended", candidate.of);
+    let advice = Advice {
+        tuned: &tuned,
+        chosen,
+        budget,
+        model: setup.model.as_deref(),
+        window: setup.limits.context,
+        walks: &told,
+    };
+    let header = Header {
+        name: &name,
+        description: Some(&recommend::description(&advice)),
+        model: setup.model.as_deref(),
+        limits: setup.limits,
+    };
+    let text = recommend::file(&advice, &candidate.toml(header));
+    output::write(args.output.as_deref(), &text)
+}

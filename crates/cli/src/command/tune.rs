@@ -1,0 +1,240 @@
+//! `foldback tune`
+
+use crate::args::{SearchArgs, Tune};
+use crate::error::Error;
+use crate::{input, output, results, strategies};
+use foldback::{Compiled, Options, Registry};
+use foldback_core::Limits;
+use foldback_core::strategy::Kind;
+use foldback_replay::study::OWN;
+use foldback_replay::tune::{
+    Bench, Candidate, Field, Header, Range, Search, TuneError, Tuned, candidates, refuses, sweeps,
+};
+use foldback_replay::{Corpus, Preset, Reporting, Run, Setup, Store};
+use foldback_report::tune;
+use indicatif::{ProgressBar, ProgressStyle};
+use std::io::IsTerminal as _;
+use std::path::{Path, PathBuf};
+
+pub(crate) fn run(args: &Tune) -> Result<(), Error> {
+    let registry = foldback::registry()?;
+    let strategy = strategies::compile(&registry, &args.preset)?;
+    let (fields, ranges) = axes(&registry, &strategy, &args.vary)?;
+    let Prepared {
+        corpus,
+        setup,
+        reporting,
+        controls,
+        store,
+    } = prepare(&registry, &args.search)?;
+    if let Some(why) = refuses(&strategy, setup.limits) {
+        return Err(Error::Usage(format!(
+            "preset {} can't work with --window {}: {why}",
+            strategy.strategy.name, setup.limits.context
+        )));
+    }
+    let search = Search::choose(
+        &ranges,
+        usize::from(args.grid),
+        args.samples.map(usize::from),
+        args.seed,
+    );
+    // A file that is extended is found wherever the new one is written.
+    let extends = match args.preset.ends_with(".toml") {
+        true => absolute(Path::new(&args.preset))?,
+        false => strategy.strategy.name.clone(),
+    };
+    let (candidates, rejected) = with_options(|options| {
+        candidates(
+            &registry,
+            &strategy,
+            &extends,
+            &fields,
+            &search.combinations(&ranges),
+            setup.limits,
+            options,
+        )
+    });
+    if candidates.len() < 2 {
+        let nothing = format!(
+            "{}: no combination of --vary differs from its own values",
+            strategy.strategy.name
+        );
+        let why = rejected
+            .first()
+            .map(|first| format!("{}: {}", first.name, first.why));
+        return Err(Error::Usage(why.unwrap_or(nothing)));
+    }
+    let bar = progress(candidates.len(), controls.len());
+    let bench = Bench {
+        corpus: &corpus,
+        setup: &setup,
+        reporting: &reporting,
+        controls: &controls,
+        run: Run {
+            store: &store,
+            progress: &|| bar.inc(1),
+            strict: args.search.strict,
+        },
+    };
+    let mut tuned = bench.tune(&candidates)?;
+    tuned.rejected = rejected;
+    let mut shown = tuned.front();
+    shown.push(0);
+    bench.report(&mut tuned, &candidates, &shown)?;
+    bar.finish_and_clear();
+    write(args, &tuned, &candidates, search)
+}
+
+fn write(
+    args: &Tune,
+    tuned: &Tuned,
+    candidates: &[Candidate],
+    search: Search,
+) -> Result<(), Error> {
+    if let Some(path) = &args.json {
+        output::write(Some(path), &tune::json(tuned, search)?)?;
+    }
+    if let Some(path) = &args.toml {
+        let best = tuned.no_worse().and_then(|at| candidates.get(at));
+        let Some(best) = best else {
+            return Err(Error::Usage(
+                "--toml: nothing was needed of any view, so no configuration is better than another"
+                    .to_owned(),
+            ));
+        };
+        let name = format!("{}-tuned", best.of);
+        let header = Header {
+            name: &name,
+            ..Header::default()
+        };
+        output::write(Some(path), &best.toml(header))?;
+    }
+    let to_stdout = |path: &Option<PathBuf>| path.as_deref() == Some(Path::new("-"));
+    if [&args.json, &args.toml].into_iter().any(to_stdout) {
+        return Ok(());
+    }
+    output::print(&tune::tuned(tuned, search, output::width()))
+}
+
+/// The fields that `--vary` names and their values.
+fn axes(
+    registry: &Registry,
+    strategy: &Compiled,
+    vary: &[String],
+) -> Result<(Vec<Field>, Vec<Range>), Error> {
+    let mut axes: Vec<(Field, Range)> = Vec::new();
+    for text in vary {
+        let axis = sweeps::vary(text)
+            .and_then(|(path, range)| Ok((Field::find(registry, strategy, path)?, range)));
+        let axis = axis.map_err(|why| Error::Usage(format!("--vary {why}")))?;
+        if axes.iter().any(|(field, _)| *field == axis.0) {
+            return Err(Error::Usage(format!(
+                "--vary {}: given twice; write one range or one list",
+                axis.0.path
+            )));
+        }
+        axes.push(axis);
+    }
+    Ok(axes.into_iter().unzip())
+}
+
+/// Everything that a search runs on.
+pub(super) struct Prepared {
+    pub(super) corpus: Corpus,
+    pub(super) setup: Setup,
+    pub(super) reporting: Reporting,
+    /// All controls but the clairvoyant, no compaction first.
+    pub(super) controls: Vec<Preset>,
+    pub(super) store: Store,
+}
+
+pub(super) fn prepare(registry: &Registry, args: &SearchArgs) -> Result<Prepared, Error> {
+    if args.paths.is_empty() && !args.discover {
+        return Err(Error::Usage(
+            "nothing to replay: name session files or folders, or use --discover".to_owned(),
+        ));
+    }
+    let limits = Limits {
+        context: args.model.window.unwrap_or(0),
+        input: 0,
+        output: args.model.output_limit.unwrap_or(0),
+    };
+    let setup = strategies::setup(
+        registry,
+        limits,
+        args.model.model.clone(),
+        args.model.models.as_ref(),
+        &args.model.measure,
+    )?;
+    let priced = setup.model.is_some()
+        && setup
+            .terms(setup.model.as_deref())
+            .iter()
+            .any(|terms| terms.name == OWN);
+    let regime = match (&args.prices, priced) {
+        (Some(name), _) => name.clone(),
+        (None, true) => OWN.to_owned(),
+        (None, false) => Reporting::default().regime,
+    };
+    if regime != OWN
+        && let Err(known) = setup.regime(&regime)
+    {
+        return Err(Error::Usage(format!(
+            "no price regime is called `{regime}`; known are {}, {OWN}",
+            known.join(", ")
+        )));
+    }
+    let none = ["none".to_owned()];
+    let mut controls = strategies::presets(registry, &none)?;
+    controls.retain(|preset| preset.strategy.kind == Kind::Control && preset.clairvoyant.is_none());
+    Ok(Prepared {
+        corpus: input::corpus(&args.paths, args.discover)?,
+        reporting: Reporting {
+            regime,
+            ..Reporting::default()
+        },
+        store: results::open(args.store.as_deref(), args.no_store)?,
+        controls,
+        setup,
+    })
+}
+
+/// Compiles with files read and the originals' environment variables honoured, as for any preset.
+pub(super) fn with_options<T>(compile: impl FnOnce(Options<'_>) -> T) -> T {
+    let read = |path: &str| std::fs::read_to_string(path).map_err(|error| error.to_string());
+    let env = |name: &str| std::env::var(name).ok();
+    compile(Options {
+        read_file: Some(&read),
+        env: Some(&env),
+    })
+}
+
+fn absolute(path: &Path) -> Result<String, Error> {
+    let absolute = std::path::absolute(path).map_err(|error| Error::File {
+        path: path.to_owned(),
+        error,
+    })?;
+    Ok(absolute.display().to_string())
+}
+
+pub(super) fn progress(candidates: usize, controls: usize) -> ProgressBar {
+    if !std::io::stderr().is_terminal() {
+        return ProgressBar::hidden();
+    }
+    let style = ProgressStyle::with_template("{spinner} {pos} replays, {elapsed}; {msg}");
+    ProgressBar::new_spinner()
+        .with_style(style.unwrap_or_else(|_| ProgressStyle::default_spinner()))
+        .with_message(format!(
+            "{candidates} configurations and {controls} controls"
+        ))
+}
+
+impl From<TuneError> for Error {
+    fn from(error: TuneError) -> Self {
+        match error {
+            TuneError::Compare(error) => error.into(),
+            other => Self::Usage(other.to_string()),
+        }
+    }
+}

@@ -1,0 +1,29 @@
+//! Tuning: a strategy's fields varied over a grid or a sample, what each configuration costs and forgets,
+//! and which of them nothing beats on both.
+//!
+//! Sessions are split by a hash of their ids ([`Split`](crate::Split)): configurations are chosen on the one
+//! part and reported on the other, so that nobody reports a parameter on the sessions that it was chosen on. The
+//! result is a front, not a number: cost and retention have no common unit.
+//!
+//! - [`Range`] and [`Search`] say which values are tried, [`Field`] where they are set.
+//! - A [`Candidate`] is compiled from the file that a user would write, so what was measured is what the
+//!   file does.
+//! - [`Bench`] replays them and ranks them by [`pareto`]; [`advice`] picks one for a budget, from the
+//!   [`sweeps`] of all presets.
+
+pub mod advice;
+mod candidate;
+mod field;
+pub mod pareto;
+mod range;
+mod run;
+mod space;
+pub mod sweeps;
+
+pub use candidate::{Candidate, Header, Rejected, candidates, plain, refuses};
+pub use field::{Field, fields};
+pub use range::Range;
+pub use run::{
+    AgainstOwn, Bench, LEAST_TRIGGERING, Measured, PartSummary, Trial, TuneError, Tuned,
+};
+pub use space::{MOST, Search};

@@ -1,0 +1,385 @@
+//! Replaying configurations on the one part of the sessions and reporting on the other.
+
+use super::pareto::{Point, ranks};
+use super::{Candidate, Rejected};
+use crate::compare::{CompareError, Contrast, Difference, Gate, Metric, PresetLine};
+use crate::corpus::Corpus;
+use crate::setup::{Preset, Setup};
+use crate::split::Split;
+use crate::{Comparison, Reporting, Run, compare};
+use foldback_core::strategy::Kind;
+use serde::{Serialize, Serializer};
+use std::collections::BTreeMap;
+use thiserror::Error;
+
+/// Below so many sessions in which anything fired, a part of the sessions says next to nothing.
+pub const LEAST_TRIGGERING: usize = 5;
+
+/// Draws of the bootstrap where configurations are chosen: its intervals are not reported.
+const CHOOSING_DRAWS: usize = 100;
+
+/// What a configuration cost and kept on one part of the sessions.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Measured {
+    /// Bill to that of no compaction.
+    pub cost_ratio: Metric,
+    /// Retention of what only observations said.
+    pub frr_obs: Metric,
+    /// Retention of what was last seen more than three calls ago.
+    pub frr_far: Metric,
+    /// Retention of the old texts of edits.
+    pub epr: Metric,
+    /// Would-be re-reads per hundred calls.
+    pub rereads_per_100_calls: Metric,
+    /// What it must not do.
+    pub gate: Gate,
+    /// Sessions in which it changed something.
+    pub triggered: usize,
+    /// How often it did.
+    pub compactions: u64,
+}
+
+impl Measured {
+    fn of(line: &PresetLine) -> Self {
+        let metrics = line.metrics.clone();
+        Self {
+            cost_ratio: metrics.cost_ratio,
+            frr_obs: metrics.frr_obs,
+            frr_far: metrics.frr_far,
+            epr: metrics.epr,
+            rereads_per_100_calls: metrics.rereads_per_100_calls,
+            gate: line.gate,
+            triggered: line.triggered,
+            compactions: line.compactions,
+        }
+    }
+
+    /// Its place between cost and retention.
+    pub fn point(&self) -> Option<Point> {
+        Some(Point {
+            cost: self.cost_ratio.value?,
+            kept: self.frr_obs.value?,
+        })
+    }
+}
+
+/// A configuration and how it did.
+#[derive(Clone, Debug, Serialize)]
+pub struct Trial {
+    /// Its name.
+    pub name: String,
+    /// The strategy that it changes.
+    pub of: String,
+    /// What it sets, by path.
+    #[serde(serialize_with = "by_path")]
+    pub settings: Vec<(super::Field, serde_json::Value)>,
+    /// On the part that parameters are chosen on, without intervals.
+    pub tune: Measured,
+    /// Rank by non-dominated sorting there: 0 is the front. `null` where it has no place, or fails a gate that
+    /// others pass.
+    pub rank: Option<usize>,
+    /// Those of the front that beat it, by index.
+    pub dominated_by: Vec<usize>,
+    /// On the part that is reported on; `null` for what is not reported.
+    pub report: Option<Measured>,
+    /// How far it is from the strategy's own values, on the part that is reported on.
+    pub against_own: Option<AgainstOwn>,
+}
+
+/// How far a configuration is from the strategy's own values.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct AgainstOwn {
+    /// Ratio of the bills, the configuration's to that of the own values.
+    pub cost: Difference,
+    /// Difference of the retentions, the configuration's less that of the own values.
+    pub frr_obs: Difference,
+}
+
+fn by_path<S: Serializer>(
+    settings: &[(super::Field, serde_json::Value)],
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    serializer.collect_map(settings.iter().map(|(field, value)| (&field.path, value)))
+}
+
+/// What one part of the sessions holds.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct PartSummary {
+    /// Sessions.
+    pub sessions: usize,
+    /// Tasks or repositories that they fall into.
+    pub clusters: usize,
+    /// Model calls.
+    pub calls: usize,
+    /// Sessions in which a configuration changed something.
+    pub triggering: usize,
+    /// Files that were not used, with the reason.
+    pub skipped: Vec<crate::corpus::Skipped>,
+}
+
+impl PartSummary {
+    fn of(comparison: &Comparison) -> Self {
+        let corpus = &comparison.corpus;
+        Self {
+            sessions: corpus.imported,
+            clusters: corpus.clusters,
+            calls: corpus.sessions.iter().map(|session| session.calls).sum(),
+            triggering: corpus.triggering,
+            skipped: corpus.skipped.clone(),
+        }
+    }
+}
+
+/// Configurations that were tried on one part of the sessions, some of them reported on the other.
+#[derive(Clone, Debug, Serialize)]
+pub struct Tuned {
+    /// By which prices.
+    pub reporting: Reporting,
+    /// The part that was chosen on.
+    pub tune: PartSummary,
+    /// The part that is reported on; `null` where no session falls into it.
+    pub report: Option<PartSummary>,
+    /// The configurations, in the order that they were given.
+    pub trials: Vec<Trial>,
+    /// Whether any of them passes the gates; where none does, all are on the front that can be.
+    pub gates_passed: bool,
+    /// Combinations that make no strategy.
+    pub rejected: Vec<Rejected>,
+    /// What should make one doubt the numbers, one sentence each.
+    pub cautions: Vec<String>,
+}
+
+/// What can't be tuned.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum TuneError {
+    /// No session falls into the part that parameters are chosen on.
+    #[error(
+        "none of the sessions falls into the part to tune on (three in five, by a hash of their ids); there \
+         are too few to tune on: add more, or compare single configurations with `foldback compare`"
+    )]
+    NothingToTuneOn,
+    /// Nothing can be compared.
+    #[error(transparent)]
+    Compare(#[from] CompareError),
+}
+
+/// What every run needs besides the configurations.
+#[derive(Clone, Copy)]
+pub struct Bench<'a> {
+    /// The sessions.
+    pub corpus: &'a Corpus,
+    /// What all runs share.
+    pub setup: &'a Setup,
+    /// By which prices; its split is not looked at.
+    pub reporting: &'a Reporting,
+    /// Replayed beside the configurations, no compaction among them. Retention is asked of every call from the
+    /// first on before which anything fired; a control that fires at once makes that the same for both parts and for
+    /// every set of configurations.
+    pub controls: &'a [Preset],
+    /// Where results are kept.
+    pub run: Run<'a>,
+}
+
+impl Bench<'_> {
+    /// Compares configurations on one part of the sessions; `None` where no session falls into it. Their
+    /// lines come behind those of the controls.
+    fn on(
+        &self,
+        split: Split,
+        candidates: &[&Candidate],
+        draws: usize,
+    ) -> Result<Option<Comparison>, CompareError> {
+        let mut presets = self.controls.to_vec();
+        presets.extend(candidates.iter().map(|candidate| candidate.preset.clone()));
+        let reporting = Reporting {
+            split: Some(split),
+            draws,
+            ..self.reporting.clone()
+        };
+        match compare(self.corpus, &presets, self.setup, reporting, self.run) {
+            // Files that were read and hold no session of this part are skipped for no reason.
+            Err(CompareError::NothingImported(skipped))
+                if skipped.len() < self.corpus.sources.len() =>
+            {
+                Ok(None)
+            }
+            other => other.map(Some),
+        }
+    }
+
+    /// Tries configurations on the part of the sessions that is for it.
+    pub fn tune(&self, candidates: &[Candidate]) -> Result<Tuned, TuneError> {
+        let all: Vec<&Candidate> = candidates.iter().collect();
+        let comparison = self
+            .on(Split::Tune, &all, CHOOSING_DRAWS)?
+            .ok_or(TuneError::NothingToTuneOn)?;
+        let lines = &comparison.presets[self.controls.len()..];
+        let measured: Vec<Measured> = lines.iter().map(Measured::of).collect();
+        let gates_passed = measured.iter().any(|measured| measured.gate.passed);
+        let points: Vec<Option<Point>> = measured
+            .iter()
+            .map(|measured| {
+                measured
+                    .point()
+                    .filter(|_| measured.gate.passed || !gates_passed)
+            })
+            .collect();
+        let ranks = ranks(&points);
+        let dominated_by = |at: usize| -> Vec<usize> {
+            let Some(point) = points[at] else {
+                return Vec::new();
+            };
+            let beats = |other: &usize| points[*other].is_some_and(|other| other.dominates(point));
+            let front = (0..points.len()).filter(|other| ranks[*other] == Some(0));
+            front.filter(beats).collect()
+        };
+        let trials = candidates
+            .iter()
+            .zip(measured)
+            .enumerate()
+            .map(|(at, (candidate, tune))| Trial {
+                name: candidate.name(),
+                of: candidate.of.clone(),
+                settings: candidate.settings.clone(),
+                tune,
+                rank: ranks[at],
+                dominated_by: dominated_by(at),
+                report: None,
+                against_own: None,
+            })
+            .collect();
+        let mut tuned = Tuned {
+            reporting: self.reporting.clone(),
+            tune: PartSummary::of(&comparison),
+            report: None,
+            trials,
+            gates_passed,
+            rejected: Vec::new(),
+            cautions: Vec::new(),
+        };
+        tuned.doubt(Split::Tune);
+        if !gates_passed {
+            tuned.cautions.push(
+                "No configuration passes the gates: each broke a rule of the provider or sent requests over the \
+                 window. The front is drawn among all of them all the same."
+                    .to_owned(),
+            );
+        }
+        Ok(tuned)
+    }
+
+    /// Reports some of the trials, by index, on the other part of the sessions, beside the own values of
+    /// what they change. Gives the comparison with the indices of the trials behind the controls' lines.
+    pub fn report(
+        &self,
+        tuned: &mut Tuned,
+        candidates: &[Candidate],
+        which: &[usize],
+    ) -> Result<Option<(Comparison, Vec<usize>)>, TuneError> {
+        let owns: BTreeMap<&str, usize> = candidates
+            .iter()
+            .enumerate()
+            .filter(|(_, candidate)| candidate.is_own())
+            .map(|(at, candidate)| (candidate.of.as_str(), at))
+            .collect();
+        let own_of = |at: usize| owns.get(candidates.get(at)?.of.as_str()).copied();
+        let mut shown: Vec<usize> = which.to_vec();
+        shown.extend(which.iter().filter_map(|at| own_of(*at)));
+        shown.retain(|at| *at < candidates.len());
+        shown.sort_unstable();
+        shown.dedup();
+        let chosen: Vec<&Candidate> = shown.iter().map(|at| &candidates[*at]).collect();
+        let comparison = self.on(Split::Report, &chosen, self.reporting.draws)?;
+        let Some(comparison) = comparison else {
+            tuned.cautions.push(
+                "No session falls into the part to report on (two in five, by a hash of their ids). The \
+                 numbers are those of the sessions that the configurations were chosen on, and flatter them."
+                    .to_owned(),
+            );
+            return Ok(None);
+        };
+        tuned.report = Some(PartSummary::of(&comparison));
+        let lines = &comparison.presets[self.controls.len()..];
+        let line_of = |at: usize| lines.get(shown.iter().position(|other| *other == at)?);
+        for at in &shown {
+            let Some(line) = line_of(*at) else { continue };
+            let own = own_of(*at).filter(|own| own != at).and_then(line_of);
+            let trial = &mut tuned.trials[*at];
+            trial.report = Some(Measured::of(line));
+            trial.against_own = own.and_then(|own| {
+                let found = comparison
+                    .contrasts
+                    .iter()
+                    .find_map(|contrast| against(contrast, &line.preset, &own.preset));
+                found.filter(|_| line.kind == Kind::Strategy)
+            });
+        }
+        tuned.doubt(Split::Report);
+        Ok(Some((comparison, shown)))
+    }
+}
+
+/// A contrast the way round that it is wanted.
+fn against(contrast: &Contrast, name: &str, own: &str) -> Option<AgainstOwn> {
+    let (first, second) = (contrast.first.as_str(), contrast.second.as_str());
+    if (first, second) == (name, own) {
+        return Some(AgainstOwn {
+            cost: contrast.cost.clone(),
+            frr_obs: contrast.frr_obs.clone(),
+        });
+    }
+    ((first, second) == (own, name)).then(|| AgainstOwn {
+        cost: turned(&contrast.cost, f64::recip),
+        frr_obs: turned(&contrast.frr_obs, |value| -value),
+    })
+}
+
+/// The same difference seen from the other side.
+fn turned(difference: &Difference, turn: fn(f64) -> f64) -> Difference {
+    Difference {
+        value: difference.value.map(turn),
+        lo: difference.hi.map(turn),
+        hi: difference.lo.map(turn),
+        shift: difference.shift.map(|shift| -shift),
+        ..difference.clone()
+    }
+}
+
+impl Tuned {
+    /// Indices of the trials that nothing beats.
+    pub fn front(&self) -> Vec<usize> {
+        let ranked = self.trials.iter().enumerate();
+        ranked
+            .filter(|(_, trial)| trial.rank == Some(0))
+            .map(|(at, _)| at)
+            .collect()
+    }
+
+    /// Of the front, the cheapest that keeps no less than the own values of what is tuned.
+    pub fn no_worse(&self) -> Option<usize> {
+        let own = self.trials.iter().find(|trial| trial.settings.is_empty())?;
+        let own = own.tune.point()?;
+        let point = |at: &usize| self.trials[*at].tune.point();
+        let front = self.front().into_iter();
+        front
+            .filter(|at| point(at).is_some_and(|point| point.kept >= own.kept))
+            .min_by(|a, b| {
+                let cost = |at| point(at).map_or(f64::INFINITY, |point| point.cost);
+                cost(a).total_cmp(&cost(b))
+            })
+    }
+
+    fn doubt(&mut self, split: Split) {
+        let (part, name) = match (split, &self.report) {
+            (Split::Report, Some(report)) => (report, "reported on"),
+            _ => (&self.tune, "tuned on"),
+        };
+        if part.triggering < LEAST_TRIGGERING {
+            self.cautions.push(format!(
+                "Of the {} sessions that are {name}, a configuration changed something in {}: too few to say \
+                 anything with. Add sessions, or make the window smaller.",
+                part.sessions, part.triggering
+            ));
+        }
+    }
+}

@@ -1,0 +1,393 @@
+//! Tuning: ranges, fields, grids, fronts and budgets, as tables and properties.
+
+use foldback::Registry;
+use foldback_core::Limits;
+use foldback_core::config::{self, Compiled, Document, Options, compile_preset};
+use foldback_replay::compare::{Gate, Metric};
+use foldback_replay::stats::SplitMix64;
+use foldback_replay::tune::advice::{Budget, Choice, choose};
+use foldback_replay::tune::pareto::{Point, ranks};
+use foldback_replay::tune::{
+    Candidate, Field, Header, Measured, PartSummary, Range, Rejected, Search, Trial, Tuned,
+    candidates, sweeps,
+};
+use proptest::prelude::*;
+use serde_json::{Value, json};
+
+fn registry() -> Registry {
+    foldback::registry().unwrap()
+}
+
+fn preset(name: &str) -> Compiled {
+    compile_preset(&registry(), name, Options::default()).unwrap()
+}
+
+#[test]
+fn ranges_give_the_points_that_one_expects() {
+    let cases = [
+        (
+            "2_000..40_000",
+            5,
+            json!([2_000, 4_200, 8_900, 19_000, 40_000]),
+        ),
+        ("2000..8000", 4, json!([2_000, 4_000, 6_000, 8_000])),
+        ("0..10", 3, json!([0, 5, 10])),
+        ("-4..4", 5, json!([-4, -2, 0, 2, 4])),
+        ("1..3", 5, json!([1, 2, 3])),
+        ("7..7", 5, json!([7])),
+        ("0.5..0.95", 4, json!([0.5, 0.65, 0.8, 0.95])),
+        ("0.5..1", 3, json!([0.5, 0.75, 1.0])),
+        ("1, 20,3", 2, json!([1, 20, 3])),
+        ("true,false", 5, json!([true, false])),
+        ("bytes,\"utf16\"", 5, json!(["bytes", "utf16"])),
+        ("infinity", 5, json!(["infinity"])),
+        ("12", 5, json!([12])),
+    ];
+    for (text, count, expected) in cases {
+        let range = Range::parse(text).unwrap();
+        assert_eq!(Value::from(range.points(count)), expected, "{text}");
+    }
+}
+
+#[test]
+fn ranges_that_hold_nothing_are_told() {
+    let cases = [
+        ("5..", "both ends"),
+        ("..", "both ends"),
+        ("9..3", "starts at 9, above its end 3"),
+        ("0.9..0.1", "starts at 0.9, above its end 0.1"),
+        ("a..b", "no range of numbers"),
+        ("", "a value is missing"),
+        ("1,,2", "a value is missing"),
+    ];
+    for (text, why) in cases {
+        let error = Range::parse(text).unwrap_err();
+        assert!(error.contains(why), "{text}: {error}");
+    }
+}
+
+#[test]
+fn a_path_finds_its_field_or_names_the_near_ones() {
+    let found = [
+        ("tunacode", "pruner.protect_tokens"),
+        ("tunacode", "pruner[0].protect_tokens"),
+        ("tunacode", "pruner.tunacode.placeholder.protect_tokens"),
+        ("tunacode", "estimator.per_token"),
+        ("tunacode", "window.context"),
+        ("window", "overflow.threshold"),
+        ("tiered", "filter.shares.residuals"),
+    ];
+    for (name, path) in found {
+        let field = Field::find(&registry(), &preset(name), path);
+        assert_eq!(field.map(|field| field.path), Ok(path.to_owned()), "{name}");
+    }
+    let unknown = [
+        ("tunacode", "protect_tokens", "`pruner.protect_tokens`"),
+        (
+            "tunacode",
+            "overflow.protect_tokens",
+            "`pruner.protect_tokens`",
+        ),
+        ("tunacode", "filter.tokens", "`pruner.minimum_tokens`"),
+        (
+            "tunacode",
+            "overflow.trigger",
+            "its sections are estimator, pruner",
+        ),
+        (
+            "tunacode",
+            "pruner[3].protect_tokens",
+            "there is no pruner[3]; there are 1",
+        ),
+        ("tunacode", "pruner", "SECTION.field"),
+        ("none", "pruner.protect_tokens", "none has no field"),
+    ];
+    for (name, path, why) in unknown {
+        let error = Field::find(&registry(), &preset(name), path).unwrap_err();
+        assert!(error.contains(why), "{name} {path}: {error}");
+    }
+}
+
+/// All configurations of one field.
+fn varied(name: &str, path: &str, values: &str) -> (Vec<Candidate>, Vec<Rejected>) {
+    let (registry, strategy) = (registry(), preset(name));
+    let field = Field::find(&registry, &strategy, path).unwrap();
+    let combinations = Search::Grid(5).combinations(&[Range::parse(values).unwrap()]);
+    let (limits, options) = (Limits::default(), Options::default());
+    candidates(
+        &registry,
+        &strategy,
+        name,
+        &[field],
+        &combinations,
+        limits,
+        options,
+    )
+}
+
+#[test]
+fn what_cant_be_compiled_is_left_out_with_the_reason() {
+    let (kept, rejected) = varied("window", "overflow.threshold", "0.5,0.8,7.0");
+    let names: Vec<String> = kept.iter().map(Candidate::name).collect();
+    // 0.8 is the preset's own value.
+    assert_eq!(names, ["window", "window[threshold=0.5]"]);
+    assert_eq!(rejected.len(), 1);
+    assert_eq!(rejected[0].name, "window[threshold=7.0]");
+    assert!(
+        rejected[0].why.contains("`overflow.threshold`"),
+        "{}",
+        rejected[0].why
+    );
+
+    let (kept, rejected) = varied("tunacode", "pruner.protect_tokns", "1,2");
+    assert_eq!((kept.len(), rejected.len()), (1, 2));
+    let why = &rejected[0].why;
+    assert!(why.contains("did you mean `protect_tokens`?"), "{why}");
+}
+
+#[test]
+fn the_file_of_a_configuration_is_the_configuration() {
+    let cases = [
+        ("tunacode", "pruner.protect_tokens", "1_000"),
+        ("opencode-1.17", "pruner.opencode.prune.enabled", "true"),
+        ("window-faithful", "overflow.estimator.per_message", "7"),
+        ("tiered", "filter.shares.residuals", "0.1"),
+        ("opencode", "window.context", "64_000"),
+    ];
+    for (name, path, value) in cases {
+        let (kept, rejected) = varied(name, path, value);
+        assert_eq!(rejected, [], "{path}");
+        let [_, changed] = kept.as_slice() else {
+            panic!("{path}: {} configurations", kept.len());
+        };
+        let header = Header {
+            name: "mine",
+            ..Header::default()
+        };
+        let text = changed.toml(header);
+        let document = Document::parse("mine.toml", &text).unwrap();
+        let again = config::compile(&registry(), document, Options::default()).unwrap();
+        let mut expected: Value = serde_json::from_str(&changed.preset.fingerprint).unwrap();
+        expected["name"] = json!("mine");
+        assert_eq!(again.root.to_value(), expected, "{text}");
+        assert!(
+            text.lines().count() <= 7,
+            "no more than what differs:\n{text}"
+        );
+    }
+}
+
+#[test]
+fn the_embedded_sweeps_all_compile() {
+    let table = sweeps::embedded();
+    assert!(!table.is_empty());
+    let (kept, rejected) =
+        sweeps::all(&registry(), &table, Limits::default(), Options::default()).unwrap();
+    assert_eq!(rejected, []);
+    for sweep in &table {
+        let own = kept.iter().filter(|candidate| candidate.of == sweep.preset);
+        let count = own.count();
+        assert!(
+            (3..=10).contains(&count),
+            "{}: {count} configurations",
+            sweep.preset
+        );
+    }
+    let mut names: Vec<String> = kept.iter().map(Candidate::name).collect();
+    names.sort_unstable();
+    names.dedup();
+    assert_eq!(
+        names.len(),
+        kept.len(),
+        "every configuration has a name of its own"
+    );
+}
+
+#[test]
+fn a_grid_becomes_a_sample_where_it_is_too_large() {
+    let range = |text: &str| Range::parse(text).unwrap();
+    let two = [range("1..100"), range("0.1..0.9")];
+    let three = [range("1..100"), range("0.1..0.9"), range("a,b,c")];
+    let choose = |ranges: &[Range], samples| Search::choose(ranges, 5, samples, 9);
+    assert_eq!(choose(&two, None), Search::Grid(5));
+    assert_eq!(choose(&three, None), Search::Sample { count: 64, seed: 9 });
+    assert_eq!(choose(&two, Some(7)), Search::Sample { count: 7, seed: 9 });
+    assert_eq!(choose(&two, None).combinations(&two).len(), 25);
+    assert_eq!(choose(&three, None).combinations(&three).len(), 64);
+    // The last range varies fastest.
+    let small = [range("1,2"), range("x,y")];
+    let grid = Value::from(
+        Search::Grid(5)
+            .combinations(&small)
+            .into_iter()
+            .map(Value::from)
+            .collect::<Vec<_>>(),
+    );
+    assert_eq!(grid, json!([[1, "x"], [1, "y"], [2, "x"], [2, "y"]]));
+    // There are no more than four.
+    assert_eq!(choose(&small, Some(50)).combinations(&small).len(), 4);
+}
+
+fn at(cost: f64, kept: f64) -> Option<Point> {
+    Some(Point { cost, kept })
+}
+
+#[test]
+fn the_front_is_what_nothing_beats_and_ties_are_kept() {
+    let cases = [
+        ("one", vec![at(1.0, 1.0)], vec![Some(0)]),
+        (
+            "a trade",
+            vec![at(0.5, 0.8), at(0.7, 0.9)],
+            vec![Some(0), Some(0)],
+        ),
+        (
+            "beaten",
+            vec![at(0.5, 0.9), at(0.7, 0.8)],
+            vec![Some(0), Some(1)],
+        ),
+        (
+            "beaten on one axis",
+            vec![at(0.5, 0.9), at(0.5, 0.8)],
+            vec![Some(0), Some(1)],
+        ),
+        (
+            "alike",
+            vec![at(0.5, 0.9), at(0.5, 0.9)],
+            vec![Some(0), Some(0)],
+        ),
+        (
+            "layers",
+            vec![at(0.9, 0.7), at(0.5, 0.9), at(0.7, 0.8)],
+            vec![Some(2), Some(0), Some(1)],
+        ),
+        (
+            "no place",
+            vec![None, at(0.5, 0.9), at(f64::NAN, 1.0)],
+            vec![None, Some(0), None],
+        ),
+    ];
+    for (name, points, expected) in cases {
+        assert_eq!(ranks(&points), expected, "{name}");
+    }
+}
+
+fn trial(of: &str, cost: f64, kept: f64, passed: bool) -> Trial {
+    let metric = |value| Metric {
+        value: Some(value),
+        n: 9,
+        ..Metric::default()
+    };
+    Trial {
+        name: of.to_owned(),
+        of: of.to_owned(),
+        settings: Vec::new(),
+        tune: Measured {
+            cost_ratio: metric(cost),
+            frr_obs: metric(kept),
+            gate: Gate {
+                passed,
+                ..Gate::default()
+            },
+            ..Measured::default()
+        },
+        rank: None,
+        dominated_by: Vec::new(),
+        report: None,
+        against_own: None,
+    }
+}
+
+#[test]
+fn a_budget_gets_the_best_of_the_other_axis() {
+    let tuned = Tuned {
+        reporting: foldback_replay::Reporting::default(),
+        tune: PartSummary::default(),
+        report: None,
+        trials: vec![
+            trial("keeps all", 1.1, 1.0, true),
+            trial("broken", 0.1, 1.0, false),
+            trial("middle", 0.7, 0.95, true),
+            trial("the same", 0.7, 0.95, true),
+            trial("cheap", 0.5, 0.8, true),
+        ],
+        gates_passed: true,
+        rejected: Vec::new(),
+        cautions: Vec::new(),
+    };
+    let cases = [
+        ("cost=0.7", Choice::Meets(2)),
+        ("cost=70%", Choice::Meets(2)),
+        ("cost=0.6", Choice::Meets(4)),
+        ("cost=2", Choice::Meets(0)),
+        ("cost=0.4", Choice::Nearest(4)),
+        ("keep=0.9", Choice::Meets(2)),
+        ("keep=0.5", Choice::Meets(4)),
+        ("keep=1", Choice::Meets(0)),
+    ];
+    for (text, expected) in cases {
+        assert_eq!(
+            choose(&tuned, Budget::parse(text).unwrap()),
+            expected,
+            "{text}"
+        );
+    }
+    let none = Tuned {
+        trials: vec![trial("broken", 0.1, 1.0, false)],
+        ..tuned
+    };
+    assert_eq!(choose(&none, Budget::Keep(0.5)), Choice::Nothing);
+    for wrong in [
+        "", "cost", "cost=", "cost=-1", "keep=1.5", "price=1", "keep=NaN",
+    ] {
+        assert!(Budget::parse(wrong).is_err(), "{wrong}");
+    }
+}
+
+fn points() -> impl Strategy<Value = Vec<Option<Point>>> {
+    // Few distinct values, so that ties and duplicates come up.
+    let point = (0_u8..6, 0_u8..6).prop_map(|(cost, kept)| at(f64::from(cost), f64::from(kept)));
+    prop::collection::vec(point, 0..24)
+}
+
+proptest! {
+    #[test]
+    fn ranks_are_layers(points in points()) {
+        let ranks = ranks(&points);
+        let point = |at: usize| points[at].unwrap();
+        for (a, rank) in ranks.iter().enumerate() {
+            let rank = rank.unwrap();
+            let beaten_by = |wanted: usize| {
+                (0..points.len()).any(|b| ranks[b] == Some(wanted) && point(b).dominates(point(a)))
+            };
+            prop_assert!(!beaten_by(rank), "nothing of its own layer beats it");
+            prop_assert!(rank == 0 || beaten_by(rank - 1), "something of the layer above does");
+        }
+        prop_assert!(points.is_empty() || ranks.contains(&Some(0)));
+    }
+
+    #[test]
+    fn points_and_draws_stay_in_their_range(lo in -1_000_i64..100_000, width in 0_i64..1_000_000, count in 1_usize..40, seed: u64) {
+        let hi = lo + width;
+        let range = Range::Integers(lo, hi);
+        let points: Vec<i64> = range.points(count).iter().map(|value| value.as_i64().unwrap()).collect();
+        prop_assert_eq!(points.first(), Some(&lo));
+        prop_assert_eq!(points.last(), Some(&hi));
+        prop_assert!(points.len() <= count.max(2));
+        prop_assert!(points.windows(2).all(|pair| pair[0] < pair[1]), "{:?}", points);
+        let drawn = range.draw(&mut SplitMix64::new(seed)).as_i64().unwrap();
+        prop_assert!((lo..=hi).contains(&drawn));
+    }
+
+    #[test]
+    fn a_sample_depends_on_its_seed_alone_and_repeats_nothing(seed: u64, count in 1_usize..60) {
+        let ranges = [Range::Integers(1, 5_000), Range::Floats(0.1, 0.9)];
+        let search = Search::Sample { count, seed };
+        let sample = search.combinations(&ranges);
+        prop_assert_eq!(&sample, &search.combinations(&ranges));
+        prop_assert_eq!(sample.len(), count);
+        for (at, one) in sample.iter().enumerate() {
+            prop_assert!(!sample[..at].contains(one));
+        }
+    }
+}

@@ -1,0 +1,368 @@
+//! The strategy file that `foldback recommend` writes: why this configuration, what it costs, and what it would
+//! have forgotten, as comments above the few lines that set it.
+
+use crate::explain::{words::sentence, wrap};
+use crate::number::grouped;
+use crate::tune::{interval, value};
+use foldback_replay::compare::Metric;
+use foldback_replay::tune::advice::Budget;
+use foldback_replay::tune::{Measured, PartSummary, Trial, Tuned, plain};
+use foldback_replay::walk::{Missed, Walk, worst};
+
+/// Columns of the comments.
+const WIDTH: u16 = 96;
+
+/// Forgotten references that are told.
+const EXAMPLES: usize = 3;
+
+/// What is recommended, and what is known about it.
+#[derive(Clone, Copy, Debug)]
+pub struct Advice<'a> {
+    /// Everything that was tried.
+    pub tuned: &'a Tuned,
+    /// Index of the trial that is recommended.
+    pub chosen: usize,
+    /// What it had to meet.
+    pub budget: Budget,
+    /// Model that it is for.
+    pub model: Option<&'a str>,
+    /// Window that it is for; the model's where zero.
+    pub window: u64,
+    /// Walks through sessions in which it forgot something, of the part that is reported on.
+    pub walks: &'a [Walk],
+}
+
+impl Advice<'_> {
+    fn trial(&self) -> Option<&Trial> {
+        self.tuned.trials.get(self.chosen)
+    }
+
+    fn for_what(&self) -> String {
+        match (self.model, self.window) {
+            (Some(model), 0) => model.to_owned(),
+            (Some(model), window) => format!("{model} with a window of {}", grouped(window)),
+            (None, window) => format!("a window of {}", grouped(window)),
+        }
+    }
+}
+
+/// The configuration in a sentence.
+pub fn description(advice: &Advice<'_>) -> String {
+    let settings = advice.trial().map(|trial| trial.settings.as_slice());
+    let settings: Vec<String> = settings
+        .unwrap_or_default()
+        .iter()
+        .map(|(field, value)| format!("{} = {}", field.path, plain(value)))
+        .collect();
+    let of = advice.trial().map_or("", |trial| trial.of.as_str());
+    let with = match settings.is_empty() {
+        true => "its own values".to_owned(),
+        false => settings.join(", "),
+    };
+    format!("{of} with {with}, chosen for {}", advice.for_what())
+}
+
+/// The whole file: comments, then `strategy`, the lines that set the configuration.
+pub fn file(advice: &Advice<'_>, strategy: &str) -> String {
+    let mut out = String::new();
+    let Some(trial) = advice.trial() else {
+        return strategy.to_owned();
+    };
+    let tuned = advice.tuned;
+    say(
+        &mut out,
+        &format!(
+            "Recommended for {} on a budget of {}: {}.",
+            advice.for_what(),
+            advice.budget,
+            words(advice.budget)
+        ),
+    );
+    blank(&mut out);
+    say(&mut out, "Why this one:");
+    item(&mut out, &chosen(advice, trial));
+    if let Some(runner) = runner_up(advice) {
+        item(&mut out, &runner);
+    }
+    blank(&mut out);
+    match (&trial.report, &tuned.report) {
+        (Some(report), Some(part)) => reported(&mut out, advice, trial, report, part),
+        _ => say(
+            &mut out,
+            "Not verified: no session was left to check it on. The numbers above are those it was chosen by, and \
+             flatter it.",
+        ),
+    }
+    forgotten(&mut out, advice);
+    for caution in &tuned.cautions {
+        blank(&mut out);
+        say(&mut out, &format!("Caution: {caution}"));
+    }
+    blank(&mut out);
+    say(
+        &mut out,
+        "Replayed under the recorded actions: whether the agent would have succeeded on the smaller view, a \
+         replay can't tell.",
+    );
+    out.push('\n');
+    out.push_str(strategy);
+    out
+}
+
+fn words(budget: Budget) -> String {
+    match budget {
+        Budget::Cost(most) => format!(
+            "a bill of at most {} of that without compaction",
+            percent(most)
+        ),
+        Budget::Keep(least) => format!(
+            "at least {} of what later calls refer to, and only tool results and user messages had said, stays in \
+             the view",
+            percent(least)
+        ),
+    }
+}
+
+fn percent(share: f64) -> String {
+    let text = format!("{:.1}", share * 100.0);
+    format!("{} %", text.trim_end_matches(".0"))
+}
+
+fn chosen(advice: &Advice<'_>, trial: &Trial) -> String {
+    let tuned = advice.tuned;
+    let passed = tuned.trials.iter().filter(|trial| trial.tune.gate.passed);
+    let meets = passed.clone().filter(|trial| {
+        let point = trial.tune.point();
+        point.is_some_and(|point| advice.budget.met(point.cost, point.kept))
+    });
+    let best = match advice.budget {
+        Budget::Cost(_) => "keeps most",
+        Budget::Keep(_) => "is cheapest",
+    };
+    format!(
+        "of {} configurations of the shipped presets, {} pass the gates (no request over the window, no rule of the \
+         provider broken), {} of them meet the budget on {}, and {} {best}: it cost {} and kept {} there",
+        tuned.trials.len(),
+        passed.count(),
+        meets.count(),
+        part(&tuned.tune),
+        trial.name,
+        value(&trial.tune.cost_ratio),
+        value(&trial.tune.frr_obs),
+    )
+}
+
+/// The best of another preset that meets the budget too.
+fn runner_up(advice: &Advice<'_>) -> Option<String> {
+    let chosen = advice.trial()?;
+    let others = advice.tuned.trials.iter().filter(|trial| {
+        let point = trial.tune.point();
+        trial.of != chosen.of
+            && trial.tune.gate.passed
+            && point.is_some_and(|point| advice.budget.met(point.cost, point.kept))
+    });
+    let best = others.min_by(|a, b| {
+        let of = |trial: &Trial| {
+            let point = trial.tune.point();
+            point.map_or(f64::INFINITY, |point| match advice.budget {
+                Budget::Cost(_) => -point.kept,
+                Budget::Keep(_) => point.cost,
+            })
+        };
+        of(a).total_cmp(&of(b))
+    })?;
+    Some(format!(
+        "the best of the other presets is {}: cost {}, kept {}",
+        best.name,
+        value(&best.tune.cost_ratio),
+        value(&best.tune.frr_obs)
+    ))
+}
+
+fn reported(
+    out: &mut String,
+    advice: &Advice<'_>,
+    trial: &Trial,
+    report: &Measured,
+    summary: &PartSummary,
+) {
+    let text = format!(
+        "On {} that it was not chosen on (95 % intervals over sessions):",
+        part(summary)
+    );
+    say(out, &text);
+    item(
+        out,
+        &format!(
+            "{}: {}",
+            "cost",
+            cost(&report.cost_ratio, &advice.tuned.reporting.regime)
+        ),
+    );
+    item(
+        out,
+        &format!(
+            "kept: {} of what only tool results and user messages had said; {} of what was last seen more \
+             than three calls ago; {} of the old texts of edits",
+            interval(&report.frr_obs),
+            interval(&report.frr_far),
+            interval(&report.epr)
+        ),
+    );
+    if let Some(rereads) = report.rereads_per_100_calls.value {
+        let text = format!("to be read again: at most {rereads:.1} results per 100 calls");
+        item(out, &text);
+    }
+    item(out, &verdict(advice.budget, report));
+    if let Some(own) = advice
+        .tuned
+        .trials
+        .iter()
+        .find(|other| other.of == trial.of && other.settings.is_empty())
+        .filter(|_| !trial.settings.is_empty())
+        .and_then(|own| own.report.as_ref())
+    {
+        let text = format!(
+            "{} as it comes, on the same sessions: cost {}, kept {}",
+            trial.of,
+            interval(&own.cost_ratio),
+            interval(&own.frr_obs)
+        );
+        item(out, &text);
+    }
+}
+
+fn cost(metric: &Metric, regime: &str) -> String {
+    format!(
+        "{} of the bill without compaction, prices of {regime}",
+        interval(metric)
+    )
+}
+
+/// Whether the budget holds where the configuration was not chosen.
+fn verdict(budget: Budget, report: &Measured) -> String {
+    let metric = match budget {
+        Budget::Cost(_) => &report.cost_ratio,
+        Budget::Keep(_) => &report.frr_obs,
+    };
+    let holds = |value: f64| match budget {
+        Budget::Cost(most) => value <= most,
+        Budget::Keep(least) => value >= least,
+    };
+    let (worst, Some(at)) = (
+        match budget {
+            Budget::Cost(_) => metric.hi,
+            Budget::Keep(_) => metric.lo,
+        },
+        metric.value,
+    ) else {
+        return "the budget: can't be checked here, nothing was needed".to_owned();
+    };
+    let gate = match report.gate.passed {
+        true => "",
+        false => {
+            "; but here it fails a gate: requests over the window, or rules of the provider broken"
+        }
+    };
+    let text = match (holds(at), worst.is_some_and(holds)) {
+        (true, true) => "the budget: met here too, over the whole interval",
+        (true, false) => "the budget: met here too, but the interval reaches beyond it",
+        (false, _) => "the budget: NOT met here; it was only met where it was chosen",
+    };
+    format!("{text}{gate}")
+}
+
+fn forgotten(out: &mut String, advice: &Advice<'_>) {
+    let mut told: Vec<(&Walk, Missed<'_>)> = Vec::new();
+    for walk in advice.walks {
+        for track in &walk.tracks {
+            let missed = worst(walk, track, EXAMPLES);
+            told.extend(missed.into_iter().map(|missed| (walk, missed)));
+        }
+    }
+    told.sort_by(|(_, a), (_, b)| a.severity().cmp(&b.severity()));
+    if told.is_empty() {
+        return;
+    }
+    blank(out);
+    say(out, "What it would have forgotten there, the worst first:");
+    for (walk, missed) in told.iter().take(EXAMPLES) {
+        let text = format!("{}: {}", walk.path, sentence(walk, missed));
+        item(out, &text);
+    }
+}
+
+/// What to say when no configuration meets the budget.
+pub fn nearest(tuned: &Tuned, at: usize, budget: Budget) -> String {
+    let Some(trial) = tuned.trials.get(at) else {
+        return nothing(tuned);
+    };
+    let rounded = |value: Option<f64>, up: bool| {
+        let thousandths = value.unwrap_or_default() * 1_000.0;
+        let whole = if up {
+            thousandths.ceil()
+        } else {
+            thousandths.floor()
+        };
+        whole / 1_000.0
+    };
+    let ask = match budget {
+        Budget::Cost(_) => Budget::Cost(rounded(trial.tune.cost_ratio.value, true)),
+        Budget::Keep(_) => Budget::Keep(rounded(trial.tune.frr_obs.value, false)),
+    };
+    format!(
+        "no configuration meets {budget} on {}; {} comes nearest, with a cost of {} and {} kept: ask for --budget {ask} \
+         to get it",
+        part(&tuned.tune),
+        trial.name,
+        value(&trial.tune.cost_ratio),
+        value(&trial.tune.frr_obs)
+    )
+}
+
+/// What to say when there is nothing to choose from.
+pub fn nothing(tuned: &Tuned) -> String {
+    let least = tuned.trials.iter().min_by_key(|trial| {
+        (
+            trial.tune.gate.overflow_calls,
+            trial.tune.gate.strategy_violations,
+        )
+    });
+    match least {
+        Some(trial) if !tuned.gates_passed => format!(
+            "no configuration passes the gates on {}: {} comes nearest, with {} requests over the window and {} \
+             rules of the provider broken; take a model with a larger window, or leave out the sessions whose first \
+             requests fit no such window",
+            part(&tuned.tune),
+            trial.name,
+            grouped(trial.tune.gate.overflow_calls),
+            grouped(trial.tune.gate.strategy_violations)
+        ),
+        _ => format!(
+            "on {} nothing fired, or nothing was needed after it, so that no configuration is better than \
+             another; a smaller --window makes them act",
+            part(&tuned.tune)
+        ),
+    }
+}
+
+fn part(part: &PartSummary) -> String {
+    let plural = if part.sessions == 1 { "" } else { "s" };
+    format!(
+        "{} session{plural} ({} with a compaction)",
+        grouped(part.sessions as u64),
+        part.triggering
+    )
+}
+
+fn say(out: &mut String, text: &str) {
+    wrap(out, "# ", "# ", text, WIDTH);
+}
+
+fn item(out: &mut String, text: &str) {
+    wrap(out, "# - ", "#   ", text, WIDTH);
+}
+
+fn blank(out: &mut String) {
+    out.push_str("#\n");
+}

@@ -1,0 +1,345 @@
+//! What `foldback tune` prints: the configurations by cost and retention on the sessions that they were
+//! chosen on, and the front of them, with intervals, on those that they were not.
+
+use crate::explain::{words::count, wrap};
+use crate::number::{grouped, short};
+use comfy_table::{
+    Cell, CellAlignment, ColumnConstraint, ContentArrangement, LineStyle, Table, TableStyle,
+};
+use foldback_replay::compare::{Gate, Metric};
+use foldback_replay::tune::{PartSummary, Search, Trial, Tuned, plain};
+use serde::Serialize;
+use std::collections::BTreeSet;
+
+const STYLE: TableStyle = TableStyle::new()
+    .top_border(LineStyle::none().fill('─').junction('─'))
+    .header_separator(LineStyle::none().fill('─').junction('─'))
+    .bottom_border(LineStyle::none().fill('─').junction('─'));
+
+/// Configurations off the front that are listed; the others are in the JSON.
+const DOMINATED: usize = 12;
+
+#[derive(Serialize)]
+struct Document<'a> {
+    search: Search,
+    front: Vec<usize>,
+    #[serde(flatten)]
+    tuned: &'a Tuned,
+}
+
+/// Everything as one JSON document, indented, with a newline at its end.
+pub fn json(tuned: &Tuned, search: Search) -> serde_json::Result<String> {
+    let document = Document {
+        search,
+        front: tuned.front(),
+        tuned,
+    };
+    let mut text = serde_json::to_string_pretty(&document)?;
+    text.push('\n');
+    Ok(text)
+}
+
+/// The report for a terminal of so many columns.
+pub fn tuned(tuned: &Tuned, search: Search, width: u16) -> String {
+    let mut out = String::new();
+    let say = |out: &mut String, text: &str| wrap(out, "", "  ", text, width);
+    say(&mut out, &head(tuned, search));
+    for rejected in &tuned.rejected {
+        let text = format!("left out: {}: {}", rejected.name, rejected.why);
+        say(&mut out, &text);
+    }
+    for caution in &tuned.cautions {
+        say(&mut out, &format!("Caution: {caution}"));
+    }
+    let title = format!("\nTuned on {}", part(&tuned.tune));
+    say(&mut out, &title);
+    let left = choosing(&mut out, tuned, width);
+    if left > 0 {
+        let text = format!("… and {left} more that the front beats (all of them with --json)");
+        say(&mut out, &text);
+    }
+    if let Some(report) = &tuned.report {
+        out.push('\n');
+        let title = format!("The front on other sessions: {}", part(report));
+        say(&mut out, &title);
+        reporting(&mut out, tuned, width);
+    }
+    out.push('\n');
+    say(&mut out, &place(tuned));
+    let legend = format!(
+        "★ on the front: nothing is cheaper and keeps as much · ○ the preset's own values · cost: the bill under {}, \
+         of that without compaction · kept: of what later calls referred to, what still stood in the view: obs had \
+         only stood in tool results and user messages, far was last seen more than three calls ago · edits: old \
+         texts of edits that stood in the view · over: requests over the window, ✗ rules of the provider broken · \
+         in brackets 95 % intervals over sessions; those it was tuned on have none, because choosing among \
+         them spoils them",
+        tuned.reporting.regime
+    );
+    say(&mut out, &legend);
+    out
+}
+
+fn head(tuned: &Tuned, search: Search) -> String {
+    let trials = tuned.trials.len();
+    let own = tuned.trials.first().map_or("", |trial| trial.of.as_str());
+    let how = match search {
+        Search::Grid(points) => format!("a grid of up to {points} values per range"),
+        Search::Sample { seed, .. } => format!("a random sample, seed {seed}"),
+    };
+    let fields: Vec<&str> = fields(tuned).into_iter().collect();
+    format!(
+        "{own}: {} over {} ({how}), its own values among them",
+        count(trials as u64, "configuration"),
+        fields.join(" and ")
+    )
+}
+
+fn part(part: &PartSummary) -> String {
+    format!(
+        "{} of {} with {}; something was compacted in {}",
+        count(part.sessions as u64, "session"),
+        tasks(part.clusters),
+        count(part.calls as u64, "call"),
+        part.triggering
+    )
+}
+
+fn tasks(number: usize) -> String {
+    match number {
+        1 => "1 task or repository".to_owned(),
+        _ => format!("{} tasks or repositories", grouped(number as u64)),
+    }
+}
+
+/// Paths of the fields that are varied.
+fn fields(tuned: &Tuned) -> BTreeSet<&str> {
+    let settings = tuned.trials.iter().flat_map(|trial| &trial.settings);
+    settings.map(|(field, _)| field.path.as_str()).collect()
+}
+
+/// Names of the varied fields as a heading: `protect_tokens, minimum_tokens`.
+fn heading(tuned: &Tuned) -> String {
+    let first = tuned.trials.iter().find(|trial| !trial.settings.is_empty());
+    let names: Vec<&str> = first
+        .iter()
+        .flat_map(|trial| &trial.settings)
+        .map(|(field, _)| field.short())
+        .collect();
+    names.join(", ")
+}
+
+/// The values under the heading, behind the marks.
+fn label(trial: &Trial) -> String {
+    let star = if trial.rank == Some(0) { "★" } else { " " };
+    if trial.settings.is_empty() {
+        return format!("{star}○ {}", trial.of);
+    }
+    let values: Vec<String> = trial
+        .settings
+        .iter()
+        .map(|(_, value)| match value.as_u64() {
+            Some(number) => grouped(number),
+            None => plain(value),
+        })
+        .collect();
+    format!("{star}  {}", values.join("; "))
+}
+
+/// The first table. Gives how many configurations are not shown.
+fn choosing(out: &mut String, tuned: &Tuned, width: u16) -> usize {
+    let mut order: Vec<&Trial> = tuned.trials.iter().collect();
+    let cost = |trial: &Trial| trial.tune.cost_ratio.value.unwrap_or(f64::INFINITY);
+    order.sort_by(|a, b| {
+        let rank = |trial: &Trial| trial.rank.unwrap_or(usize::MAX);
+        rank(a).cmp(&rank(b)).then(cost(a).total_cmp(&cost(b)))
+    });
+    let (front, others): (Vec<&Trial>, Vec<&Trial>) =
+        order.into_iter().partition(|trial| trial.rank == Some(0));
+    // The own values are always there, wherever they stand.
+    let (own, others): (Vec<&Trial>, Vec<&Trial>) = others
+        .into_iter()
+        .partition(|trial| trial.settings.is_empty());
+    let left = others.len().saturating_sub(DOMINATED);
+    let mut table = table(
+        width,
+        [
+            &heading(tuned),
+            "cost",
+            "kept, obs",
+            "kept, far",
+            "edits",
+            "acted",
+            "over",
+        ],
+    );
+    let rows = front.into_iter().chain(own);
+    for trial in rows.chain(others.into_iter().take(DOMINATED)) {
+        let measured = &trial.tune;
+        table.add_row([
+            Cell::new(label(trial)),
+            Cell::new(value(&measured.cost_ratio)),
+            Cell::new(value(&measured.frr_obs)),
+            Cell::new(value(&measured.frr_far)),
+            Cell::new(value(&measured.epr)),
+            Cell::new(format!("{}/{}", measured.triggered, tuned.tune.sessions)),
+            Cell::new(over(&measured.gate)),
+        ]);
+    }
+    finish(out, table);
+    left
+}
+
+fn reporting(out: &mut String, tuned: &Tuned, width: u16) {
+    let mut shown: Vec<(&Trial, _)> = tuned
+        .trials
+        .iter()
+        .filter_map(|trial| Some((trial, trial.report.as_ref()?)))
+        .collect();
+    let cost = |trial: &Trial| trial.tune.cost_ratio.value.unwrap_or(f64::INFINITY);
+    shown.sort_by(|(a, _), (b, _)| cost(a).total_cmp(&cost(b)));
+    let mut table = table(
+        width,
+        [
+            &heading(tuned),
+            "cost",
+            "kept, obs",
+            "kept, far",
+            "edits",
+            "over",
+            "than own",
+        ],
+    );
+    for (trial, measured) in shown {
+        table.add_row([
+            Cell::new(label(trial)),
+            Cell::new(interval(&measured.cost_ratio)),
+            Cell::new(interval(&measured.frr_obs)),
+            Cell::new(interval(&measured.frr_far)),
+            Cell::new(value(&measured.epr)),
+            Cell::new(over(&measured.gate)),
+            Cell::new(against(trial)),
+        ]);
+    }
+    finish(out, table);
+}
+
+/// Whether the configuration differs from the own values, on both axes: `cheaper, keeps less`; a tie is a
+/// result.
+fn against(trial: &Trial) -> String {
+    let Some(against) = &trial.against_own else {
+        return String::new();
+    };
+    let word = |tie: bool, less: bool, yes: &'static str, no: &'static str| match (tie, less) {
+        (true, _) => None,
+        (false, true) => Some(yes),
+        (false, false) => Some(no),
+    };
+    let cost = against.cost.value.unwrap_or(1.0);
+    let kept = against.frr_obs.value.unwrap_or(0.0);
+    let words: Vec<&str> = [
+        word(against.cost.tie, cost < 1.0, "cheaper", "dearer"),
+        word(against.frr_obs.tie, kept < 0.0, "keeps less", "keeps more"),
+    ]
+    .into_iter()
+    .flatten()
+    .collect();
+    match words.is_empty() {
+        true => "tie".to_owned(),
+        false => words.join(", "),
+    }
+}
+
+/// Where the preset's own values stand.
+fn place(tuned: &Tuned) -> String {
+    let Some(own) = tuned.trials.iter().find(|trial| trial.settings.is_empty()) else {
+        return String::new();
+    };
+    let name = &own.of;
+    if own.rank == Some(0) {
+        return format!(
+            "{name} as it comes is on the front: of what was tried, nothing is cheaper and keeps as much."
+        );
+    }
+    if own.rank.is_none() {
+        return format!(
+            "{name} as it comes has no place: it fails a gate that others pass, or nothing was needed."
+        );
+    }
+    let beaten: Vec<&Trial> = own
+        .dominated_by
+        .iter()
+        .filter_map(|at| tuned.trials.get(*at))
+        .collect();
+    let names: Vec<String> = beaten
+        .iter()
+        .take(3)
+        .map(|trial| {
+            format!(
+                "{} (cost {}, kept {})",
+                trial.name,
+                value(&trial.tune.cost_ratio),
+                value(&trial.tune.frr_obs)
+            )
+        })
+        .collect();
+    let more = match beaten.len().saturating_sub(3) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    format!(
+        "{name} as it comes (cost {}, kept {}) is dominated, on the sessions tuned on, by {}{more}.",
+        value(&own.tune.cost_ratio),
+        value(&own.tune.frr_obs),
+        names.join(", ")
+    )
+}
+
+fn table<const N: usize>(width: u16, header: [&str; N]) -> Table {
+    let mut table = Table::new();
+    table
+        .load_style(STYLE)
+        .set_content_arrangement(ContentArrangement::Dynamic)
+        .set_width(width)
+        .set_header(header);
+    for (at, column) in table.column_iter_mut().enumerate() {
+        column.set_padding((0, 1));
+        if at > 0 {
+            column.set_cell_alignment(CellAlignment::Right);
+        } else if width >= 100 {
+            column.set_constraint(ColumnConstraint::ContentWidth);
+        }
+    }
+    table
+}
+
+fn finish(out: &mut String, table: Table) {
+    out.push_str(&table.trim_fmt());
+    out.push('\n');
+}
+
+fn over(gate: &Gate) -> String {
+    let broken = if gate.strategy_violations > 0 {
+        " ✗"
+    } else {
+        ""
+    };
+    format!("{}{broken}", short(gate.overflow_calls))
+}
+
+/// A share in percent with a decimal, as fine as a front needs.
+pub(crate) fn value(metric: &Metric) -> String {
+    metric
+        .value
+        .map_or_else(|| "–".to_owned(), |value| format!("{:.1}%", value * 100.0))
+}
+
+/// The same with its interval: `70.2% (52–91)`.
+pub(crate) fn interval(metric: &Metric) -> String {
+    match (metric.lo, metric.hi) {
+        (Some(lo), Some(hi)) => {
+            let ends = format!("{:.0}–{:.0}", lo * 100.0, hi * 100.0);
+            format!("{} ({ends})", value(metric))
+        }
+        _ => value(metric),
+    }
+}
