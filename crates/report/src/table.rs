@@ -58,14 +58,15 @@ fn fitted(layout: Layout) -> Table {
     table
 }
 
-/// The column of names and what stands before it to the left, numbers to the right; a name is only
-/// broken where the terminal leaves no other way.
+/// The column of names and what stands before it to the left, numbers to the right; nothing is broken
+/// where the terminal leaves another way.
 fn align(table: &mut Table, names: usize, layout: Layout) {
     for (index, column) in table.column_iter_mut().enumerate() {
         column.set_padding((0, 1));
         if index > names {
             column.set_cell_alignment(CellAlignment::Right);
-        } else if layout.width >= 100 {
+        }
+        if layout.width >= 100 {
             column.set_constraint(ColumnConstraint::ContentWidth);
         }
     }

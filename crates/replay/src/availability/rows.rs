@@ -2,7 +2,7 @@
 
 use crate::identifiers::Class;
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, Serializer};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -92,7 +92,7 @@ impl Share {
 
 /// Forward-reference retention with its strata: of the references that calls really made, how many
 /// still stood in the view.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Retention {
     /// All references.
     pub frr: Share,
@@ -104,9 +104,22 @@ pub struct Retention {
     pub rescued: u64,
     /// By class.
     pub by_class: BTreeMap<Class, Share>,
-    /// By distance in calls: up to 1, 2, 3, 5, 10, 20 and 50, each from above the one before, then
-    /// everything beyond under 18446744073709551615.
+    /// By distance in calls: up to each step of [`DISTANCES`] from above the one before, then everything
+    /// beyond the last under `usize::MAX`, which is written as `beyond`.
+    #[serde(serialize_with = "steps")]
+    #[schemars(with = "BTreeMap<String, Share>")]
     pub by_distance: BTreeMap<usize, Share>,
+}
+
+fn steps<S: Serializer>(steps: &BTreeMap<usize, Share>, out: S) -> Result<S::Ok, S::Error> {
+    out.collect_map(steps.iter().map(|(step, share)| {
+        let name = if *step == usize::MAX {
+            "beyond".to_owned()
+        } else {
+            step.to_string()
+        };
+        (name, share)
+    }))
 }
 
 /// What the shares count of a reference.

@@ -2,6 +2,7 @@
 //! its retention stands between chance and foresight. Values over all sessions, without intervals.
 
 use super::Score;
+use crate::study::Shadow;
 use crate::availability::Share;
 use crate::controls::nfr;
 use crate::measures::Source;
@@ -74,14 +75,17 @@ pub struct Position {
     pub far_middle: Option<f64>,
 }
 
-/// Retention between chance (0) and greedy foresight (1) at the sizes of the preset's own views.
+/// A retention between chance (0) and greedy foresight (1) at the sizes of the preset's own views, over
+/// the sessions in which it changed something.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct Normalised {
     /// `(FRR − FRR_random) / (FRR_clairvoyant − FRR_random)`; `null` where that means nothing.
-    pub nfr: Option<f64>,
-    /// Retention of a random eviction at the same sizes.
+    pub value: Option<f64>,
+    /// The preset's retention there.
+    pub own: Option<f64>,
+    /// That of a random eviction at the same sizes.
     pub random: Option<f64>,
-    /// Of a clairvoyant one.
+    /// That of a clairvoyant one.
     pub clairvoyant: Option<f64>,
     /// Why there is no value.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -167,26 +171,36 @@ pub(super) fn position(own: &[&Score]) -> Position {
     }
 }
 
-pub(super) fn normalised(own: &[&Score]) -> Normalised {
-    let pool = |of: fn(&Score) -> Share| {
+/// Normalises one retention: `own` is the preset's, `of` that of a shadow.
+pub(super) fn normalised(
+    scores: &[&Score],
+    own: fn(&Score) -> Share,
+    of: fn(&Shadow) -> Share,
+) -> Normalised {
+    let acted = || scores.iter().filter(|score| score.metrics.compactions > 0);
+    let pool = |part: &dyn Fn(&Score) -> Share| {
         let mut sum = Share::default();
-        for score in own {
-            sum.add(of(score));
+        for score in acted() {
+            sum.add(part(score));
         }
         sum.value()
     };
-    let frr = pool(|score| score.exam.references.frr);
-    let random = pool(|score| score.random);
-    let clairvoyant = pool(|score| score.clairvoyant);
-    let (nfr, why) = match (frr, random, clairvoyant) {
-        (Some(frr), Some(random), Some(clairvoyant)) => match nfr(frr, random, clairvoyant) {
+    let own = pool(&own);
+    let random = pool(&|score| of(&score.random));
+    let clairvoyant = pool(&|score| of(&score.clairvoyant));
+    let (value, why) = match (own, random, clairvoyant) {
+        (Some(own), Some(random), Some(clairvoyant)) => match nfr(own, random, clairvoyant) {
             Ok(value) => (Some(value), None),
             Err(not_binding) => (None, Some(not_binding.to_string())),
         },
-        _ => (None, Some("nothing was needed".to_owned())),
+        _ => (
+            None,
+            Some("the preset changed nothing, or nothing was needed".to_owned()),
+        ),
     };
     Normalised {
-        nfr,
+        value,
+        own,
         random,
         clairvoyant,
         why,

@@ -179,7 +179,9 @@ pub struct PresetLine {
     /// Retention with its strata, over all sessions.
     pub retention: Retention,
     /// Where its retention stands between chance and foresight.
-    pub normalised: Normalised,
+    pub nfr: Normalised,
+    /// The same of what only observations said.
+    pub nfr_obs: Normalised,
     /// What must be kept and was.
     pub must_keep: KeepShares,
     /// Size and pressure.
@@ -280,7 +282,12 @@ pub(super) fn line(strategy: &Strategy, preset: usize, table: &Table<'_>) -> Pre
         dollars: dollars.cloned().unwrap_or_default(),
         ledger: ledger(table, &own),
         retention,
-        normalised: detail::normalised(&own),
+        nfr: detail::normalised(&own, |score| score.exam.references.frr, |kept| kept.frr),
+        nfr_obs: detail::normalised(
+            &own,
+            |score| score.exam.references.frr_obs,
+            |kept| kept.frr_obs,
+        ),
         must_keep: must_keep(&own),
         pressure: detail::pressure(&own, &plain),
         half_life: detail::half_life(&own),

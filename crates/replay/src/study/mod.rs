@@ -15,7 +15,7 @@ pub(crate) use bill::named;
 pub use bill::{Bill, NamedTerms, OWN, Pauses};
 pub use facts::{CallFacts, Edit, Facts, Reference};
 pub use record::{Inaction, Presence, Record};
-pub use score::{Exam, Score};
+pub use score::{Exam, Score, Shadow};
 
 use crate::availability::{Availability, Index};
 use crate::controls::{Foresight, Hindsight, Placebo, clairvoyant, view_sizes};

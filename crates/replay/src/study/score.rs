@@ -18,6 +18,15 @@ pub struct Exam {
     pub edits: Share,
 }
 
+/// Retention of a control that is matched to a strategy.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Shadow {
+    /// Of all references.
+    pub frr: Share,
+    /// Of those that had only stood in what tools and users said.
+    pub frr_obs: Share,
+}
+
 /// One session under one strategy.
 #[derive(Clone, Debug)]
 pub struct Score {
@@ -41,10 +50,10 @@ pub struct Score {
     pub must_keep: MustKeep,
     /// Size, firings, half-life, summaries, position.
     pub measures: SessionMeasures,
-    /// Retention of all references by a random eviction at the same sizes.
-    pub random: Share,
-    /// By a clairvoyant one.
-    pub clairvoyant: Share,
+    /// What a random eviction kept at the same sizes.
+    pub random: Shadow,
+    /// What a clairvoyant one kept.
+    pub clairvoyant: Shadow,
     /// Bills by regime.
     pub bills: Vec<Bill>,
     /// Why it did nothing, where it did nothing.
@@ -89,13 +98,16 @@ impl Score {
             started(call) && calls.is_some_and(|call| !call.recorder_compacted)
         };
         let matched = |kept: &[bool]| {
-            let mut share = Share::default();
+            let mut shadow = Shadow::default();
             for (reference, kept) in facts.references.iter().zip(kept) {
                 if started(reference.call) {
-                    share.count(*kept);
+                    shadow.frr.count(*kept);
+                    if reference.obs {
+                        shadow.frr_obs.count(*kept);
+                    }
                 }
             }
-            share
+            shadow
         };
         Self {
             session,

@@ -28,8 +28,7 @@ pub(super) fn table(out: &mut String, comparison: &Comparison, layout: Layout) {
             Cell::new(share(metrics.epr.value)),
             Cell::new(rereads.map_or_else(dash, |value| format!("{value:.1}"))),
             Cell::new(
-                line.normalised
-                    .nfr
+                line.nfr_obs.value
                     .map_or_else(dash, |nfr| format!("{nfr:.2}")),
             ),
         ]);
@@ -87,7 +86,7 @@ fn legend(out: &mut String, comparison: &Comparison, layout: Layout) {
          under {}, of that without compaction · worst: the same if everything missed were read again · \
          kept: of what later calls referred to, what still stood in the view: obs had only stood in tool \
          results and user messages, far was last seen more than three calls ago · edits: old texts of edits \
-         that stood in the view · re-reads: results to be read again per 100 calls, at most · NFR: kept, \
+         that stood in the view · re-reads: results to be read again per 100 calls, at most · NFR: kept obs, \
          between random (0) and clairvoyant eviction (1) at the same sizes · in brackets 95 % intervals over \
          sessions",
         comparison.reporting.regime
