@@ -175,7 +175,11 @@ fn windows(setup: &Setup, sessions: &[Facts], scores: &[Score]) -> String {
 }
 
 /// Signs that a comparison says little.
-pub(super) fn cautions(presets: &[PresetLine], corpus: &CorpusSummary) -> Vec<String> {
+pub(super) fn cautions(
+    presets: &[PresetLine],
+    corpus: &CorpusSummary,
+    scores: &[Score],
+) -> Vec<String> {
     let mut lines = Vec::new();
     if corpus.triggering == 0 {
         lines.push(
@@ -210,5 +214,30 @@ pub(super) fn cautions(presets: &[PresetLine], corpus: &CorpusSummary) -> Vec<St
             ));
         }
     }
+    lines.extend(coincidence(presets, scores));
     lines
+}
+
+/// Where chance and foresight end up with the same requests, eviction had no choice: all that can be
+/// cleared is cleared, and the two controls say nothing about who chooses well.
+fn coincidence(presets: &[PresetLine], scores: &[Score]) -> Option<String> {
+    let at = |name: &str| presets.iter().position(|line| line.preset == name);
+    let (random, clairvoyant) = (at("random")?, at("clairvoyant")?);
+    let of = |preset: usize| scores.iter().filter(move |score| score.preset == preset);
+    let acted: Vec<_> = of(random)
+        .zip(of(clairvoyant))
+        .filter(|(a, b)| a.metrics.compactions > 0 && b.metrics.compactions > 0)
+        .collect();
+    let alike = acted.iter().filter(|(a, b)| {
+        a.metrics.input_tokens == b.metrics.input_tokens
+            && a.exam.references == b.exam.references
+    });
+    let alike = alike.count();
+    (alike > 0).then(|| {
+        format!(
+            "In {alike} of {} sessions random and clairvoyant eviction end up with the same requests: clearing \
+             everything that can be cleared is not enough there, and neither says who chooses well.",
+            acted.len()
+        )
+    })
 }
