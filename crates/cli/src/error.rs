@@ -44,6 +44,8 @@ pub(crate) enum Error {
     Usage(String),
     #[error("can't write the output: {0}")]
     Output(std::io::Error),
+    #[error(transparent)]
+    Parquet(foldback_report::rows::NoParquet),
     #[error("can't write JSON: {0}")]
     Json(#[from] serde_json::Error),
 }

@@ -1,28 +1,45 @@
-//! Output for programs, with stable keys.
+//! A comparison as one JSON document, with stable keys.
 
+use crate::schema;
+use foldback_replay::Comparison;
 use foldback_replay::compare::{Contrast, CorpusSummary, PresetLine, Reporting};
 use foldback_replay::cost::Agreement;
-use foldback_replay::measure::CallRow;
-use foldback_replay::{Comparison, Store};
+use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::BTreeMap;
-use std::io::Write;
 
-/// The document that `compare --json` writes.
-#[derive(Serialize)]
-struct Document<'a> {
+/// What every preset would have sent over a corpus of recorded sessions, what it would have cost and
+/// what it would have forgotten.
+///
+/// Tokens are by the estimator that reports (`--measure`) unless said otherwise, money is in US dollars,
+/// shares are from 0 to 1, and `null` is a value that does not exist.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "Comparison")]
+pub(crate) struct Document<'a> {
+    /// Version of this document. Keys may be added without a new one.
+    #[schemars(extend("const" = schema::COMPARISON))]
+    schema: &'static str,
+    /// What was compared, with every session accounted for.
     corpus: &'a CorpusSummary,
+    /// By which prices, seed and primary metric: what a pre-registration fixes.
     reporting: &'a Reporting,
+    /// What must be known to read the numbers, one sentence each.
     assumptions: &'a [String],
+    /// What should make one doubt the comparison, one sentence each.
     cautions: &'a [String],
+    /// Simulated against recorded cache reads, by price regime of those that the recordings could have
+    /// had.
     cache_check: BTreeMap<&'a str, &'a Agreement>,
+    /// One entry per preset, in the order that they were given.
     presets: &'a [PresetLine],
+    /// One entry per pair of strategies; controls are in none.
     contrasts: &'a [Contrast],
 }
 
 /// A comparison as one JSON document, indented, with a newline at its end.
 pub fn comparison(comparison: &Comparison) -> serde_json::Result<String> {
     let mut text = serde_json::to_string_pretty(&Document {
+        schema: schema::COMPARISON,
         corpus: &comparison.corpus,
         reporting: &comparison.reporting,
         assumptions: &comparison.assumptions,
@@ -37,37 +54,4 @@ pub fn comparison(comparison: &Comparison) -> serde_json::Result<String> {
     })?;
     text.push('\n');
     Ok(text)
-}
-
-#[derive(Serialize)]
-struct Row<'a> {
-    session: &'a str,
-    format: &'a str,
-    preset: &'a str,
-    context: u64,
-    #[serde(flatten)]
-    call: &'a CallRow,
-}
-
-/// One JSON line per session, preset and call, read from the store session by session.
-pub fn rows(comparison: &Comparison, store: &Store, out: &mut dyn Write) -> std::io::Result<()> {
-    for (number, session) in comparison.corpus.sessions.iter().enumerate() {
-        for (at, preset) in comparison.presets.iter().enumerate() {
-            let record = comparison.record(store, number, at).ok_or_else(|| {
-                std::io::Error::other(format!("the results of {} are gone", session.path))
-            })?;
-            for call in &record.rows {
-                let row = Row {
-                    session: &session.path,
-                    format: &session.format,
-                    preset: &preset.preset,
-                    context: record.limits.context,
-                    call,
-                };
-                serde_json::to_writer(&mut *out, &row)?;
-                out.write_all(b"\n")?;
-            }
-        }
-    }
-    Ok(())
 }

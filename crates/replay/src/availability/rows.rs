@@ -102,10 +102,11 @@ pub struct Retention {
     pub frr_far: Share,
     /// Kept only in what a compaction wrote; counted in `frr` as kept.
     pub rescued: u64,
-    /// By class.
+    /// By class: `path`, `url`, `symbol`, `error`, `hash`, `number`, `quoted`, `flag`.
     pub by_class: BTreeMap<Class, Share>,
-    /// By distance in calls: up to each step of [`DISTANCES`] from above the one before, then everything
-    /// beyond the last under `usize::MAX`, which is written as `beyond`.
+    /// By distance in calls: up to 1, 2, 3, 5, 10, 20 and 50, each from above the one before, then
+    /// everything further away, which is written as `beyond`.
+    // Beyond the last of `DISTANCES` is `usize::MAX` here.
     #[serde(serialize_with = "steps")]
     #[schemars(with = "BTreeMap<String, Share>")]
     pub by_distance: BTreeMap<usize, Share>,

@@ -38,7 +38,7 @@ pub struct HalfLife {
     /// Median of the Kaplan–Meier curve over all identifiers, in calls; `null` where more than half of
     /// them never left.
     pub calls: Option<u64>,
-    /// The same by where the identifier was first seen.
+    /// The same by who said the identifier first: `tool`, `user`, `assistant`.
     pub by_source: BTreeMap<Source, Option<u64>>,
     /// Identifiers that the curve is made of.
     pub identifiers: u64,

@@ -1,0 +1,305 @@
+//! One row per session, preset and call, for notebooks and databases: as JSON lines, as CSV, and with
+//! the feature `parquet` as Parquet.
+//!
+//! A row is flat but for `fired`. It holds counts only and no price, so that a bill under any price and
+//! retention over any part of the calls can be made of rows alone. Rows are read from the store session
+//! by session, and one session is all that is in memory.
+
+mod cell;
+mod csv;
+mod jsonl;
+#[cfg(feature = "parquet")]
+mod parquet;
+
+use foldback_core::strategy::Kind;
+use foldback_replay::availability::{FAR, Share};
+use foldback_replay::compare::{PresetLine, SessionLine};
+use foldback_replay::measure::{CallRow, Fired};
+use foldback_replay::study::{CallFacts, Facts, Record};
+use foldback_replay::{Comparison, Store};
+use schemars::JsonSchema;
+use serde::Serialize;
+use std::io::{Error, Result, Write};
+use std::path::Path;
+
+/// One request that a preset would have sent in the place of a recorded one.
+///
+/// Tokens are by the estimator that reports (`--measure`), those of the provider said to be so.
+/// `session`, `preset` and `call` together name a row. `null` is an empty cell in CSV and Parquet.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Row<'a> {
+    /// Path of the file, `#id` behind it where the file holds several sessions.
+    pub session: &'a str,
+    /// Task or repository: sessions of one are not independent. The path where not recorded.
+    pub cluster: &'a str,
+    /// Id of the format of the recording.
+    pub format: &'a str,
+    /// Name of the preset, with the summarizer that stood in.
+    pub preset: &'a str,
+    /// `strategy` for something to use, `control` for something to compare with.
+    pub kind: Kind,
+    /// Estimator that the preset decides with.
+    pub estimator: &'a str,
+    /// Window in force, in tokens.
+    pub context: u64,
+    /// Output limit in force, in tokens.
+    pub output_limit: u64,
+    /// Number of the call in the session, from 0.
+    pub call: usize,
+    /// Number of the user turn, from 1.
+    pub turn: usize,
+    /// When the request was sent, in milliseconds since the Unix epoch; `null` where not recorded.
+    pub start_ms: Option<i64>,
+    /// Messages in the view.
+    pub messages: usize,
+    /// Size of the request in tokens: system prompt, tools and view.
+    pub input_tokens: u64,
+    /// The same in tokens by the preset's own estimator.
+    pub decision_tokens: u64,
+    /// Size of the request in tokens if nothing had ever been compacted.
+    pub uncompacted_tokens: u64,
+    /// Tokens of the recorded answer, by the provider's count where recorded.
+    pub output_tokens: u64,
+    /// Size in tokens of the request that the recorder sent, by its provider's count; `null` where not
+    /// recorded.
+    pub recorded_input: Option<u64>,
+    /// Tokens that the provider read from its cache for it; `null` where not recorded.
+    pub recorded_cache_read: Option<u64>,
+    /// Tokens of the request that a prompt cache holds which never expires: what it shares with the
+    /// request before from the start on.
+    pub cache_read: u64,
+    /// Tokens that this cache held and that had to be written again, because something before them had
+    /// changed.
+    pub churn: u64,
+    /// Largest request that the provider would take, in tokens; `null` where unknown.
+    pub ceiling: Option<u64>,
+    /// The provider would have refused the request as it stood before the preset could react to the
+    /// refusal.
+    pub overflow: bool,
+    /// Tokens by which the request that was finally sent is over the ceiling.
+    pub excess: u64,
+    /// What changed the view since the call before. CSV and Parquet have it as text: `moment:stage`,
+    /// several joined by `+`.
+    pub fired: &'a [Fired],
+    /// The recorder had compacted its own context before this call.
+    pub recorder_compacted: bool,
+    /// The call counts for retention: it is not before the first call of the session at which any of the
+    /// presets had changed something. The same for all presets.
+    pub exam: bool,
+    /// References of the call: identifiers in the arguments of its tool calls that had stood in the log.
+    pub frr_needed: u64,
+    /// Of those, how many stand in the view.
+    pub frr_kept: u64,
+    /// Of those kept, how many stand only in what a compaction wrote.
+    pub frr_rescued: u64,
+    /// References that only tools and users had said, never the model.
+    pub frr_obs_needed: u64,
+    /// Of those, how many stand in the view.
+    pub frr_obs_kept: u64,
+    /// References last seen more than three calls ago.
+    pub frr_far_needed: u64,
+    /// Of those, how many stand in the view.
+    pub frr_far_kept: u64,
+    /// Edits of the call whose old text had stood in the log.
+    pub epr_needed: u64,
+    /// Of those, how many old texts stand in the view.
+    pub epr_kept: u64,
+    /// Tool results that left the view and that this call is the first to miss: an upper bound of what
+    /// the agent would have read again.
+    pub rereads: u64,
+    /// Size of those results in tokens.
+    pub reread_tokens: u64,
+}
+
+/// How rows are written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Format {
+    /// One JSON object per line.
+    Jsonl,
+    /// Comma-separated values (RFC 4180), names in the first line.
+    Csv,
+    /// Apache Parquet, uncompressed.
+    #[cfg(feature = "parquet")]
+    Parquet,
+}
+
+/// Parquet was asked of a build without the feature.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NoParquet;
+
+impl std::fmt::Display for NoParquet {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(
+            "this build can't write Parquet. Build it with `--features parquet` \
+             (`cargo install --path crates/cli --features parquet`), or write JSON lines and convert them:\n  \
+             import pandas\n  \
+             rows = pandas.read_json(\"rows.jsonl\", lines=True)\n  \
+             rows.to_parquet(\"rows.parquet\")",
+        )
+    }
+}
+
+impl std::error::Error for NoParquet {}
+
+impl Format {
+    /// By the ending of the file: `.csv`, `.parquet`, JSON lines for everything else.
+    pub fn of(path: &Path) -> std::result::Result<Self, NoParquet> {
+        let ending = path.extension().unwrap_or_default();
+        if ending.eq_ignore_ascii_case("csv") {
+            Ok(Self::Csv)
+        } else if ending.eq_ignore_ascii_case("parquet") {
+            #[cfg(feature = "parquet")]
+            return Ok(Self::Parquet);
+            #[cfg(not(feature = "parquet"))]
+            Err(NoParquet)
+        } else {
+            Ok(Self::Jsonl)
+        }
+    }
+}
+
+/// Writes the rows of a comparison, by session, then preset, then call.
+pub fn write(
+    comparison: &Comparison,
+    store: &Store,
+    format: Format,
+    out: &mut dyn Write,
+) -> Result<()> {
+    match format {
+        Format::Jsonl => each(comparison, store, |row| jsonl::write(row, out)),
+        Format::Csv => {
+            let mut table = csv::Table::new(out)?;
+            each(comparison, store, |row| table.push(row))?;
+            table.finish()
+        }
+        #[cfg(feature = "parquet")]
+        Format::Parquet => {
+            let mut table = parquet::Table::new(out)?;
+            each(comparison, store, |row| table.push(row))?;
+            table.finish()
+        }
+    }
+}
+
+fn each(
+    comparison: &Comparison,
+    store: &Store,
+    mut take: impl FnMut(&Row<'_>) -> Result<()>,
+) -> Result<()> {
+    for (number, session) in comparison.corpus.sessions.iter().enumerate() {
+        let gone = || Error::other(format!("the results of {} are gone", session.path));
+        let facts = comparison.facts(store, number).ok_or_else(gone)?;
+        let presets = 0..comparison.presets.len();
+        let records: Vec<Record> = presets
+            .map(|preset| comparison.record(store, number, preset).ok_or_else(gone))
+            .collect::<Result<_>>()?;
+        let start = records.iter().filter_map(Record::first_fired).min();
+        for (preset, record) in comparison.presets.iter().zip(&records) {
+            let forgotten = Forgotten::of(&facts, record);
+            for ((call, facts), forgotten) in record.rows.iter().zip(&facts.calls).zip(&forgotten) {
+                let exam = start.is_some_and(|start| call.call >= start);
+                take(&row(session, preset, record, call, facts, forgotten, exam))?;
+            }
+        }
+    }
+    Ok(())
+}
+
+fn row<'a>(
+    session: &'a SessionLine,
+    preset: &'a PresetLine,
+    record: &Record,
+    call: &'a CallRow,
+    facts: &CallFacts,
+    forgotten: &Forgotten,
+    exam: bool,
+) -> Row<'a> {
+    Row {
+        session: &session.path,
+        cluster: &session.cluster,
+        format: &session.format,
+        preset: &preset.preset,
+        kind: preset.kind,
+        estimator: &preset.estimator,
+        context: record.limits.context,
+        output_limit: record.limits.output,
+        call: call.call,
+        turn: call.turn,
+        start_ms: facts.start_ms,
+        messages: call.messages,
+        input_tokens: call.input_tokens,
+        decision_tokens: call.decision_tokens,
+        uncompacted_tokens: facts.uncompacted,
+        output_tokens: facts.output,
+        recorded_input: call.recorded_input,
+        recorded_cache_read: facts.recorded_read,
+        cache_read: call.cache_read,
+        churn: call.churn,
+        ceiling: call.ceiling,
+        overflow: call.overflow,
+        excess: call.excess,
+        fired: &call.fired,
+        recorder_compacted: call.recorder_compacted,
+        exam,
+        frr_needed: forgotten.frr.needed,
+        frr_kept: forgotten.frr.kept,
+        frr_rescued: forgotten.rescued,
+        frr_obs_needed: forgotten.obs.needed,
+        frr_obs_kept: forgotten.obs.kept,
+        frr_far_needed: forgotten.far.needed,
+        frr_far_kept: forgotten.far.kept,
+        epr_needed: forgotten.edits.needed,
+        epr_kept: forgotten.edits.kept,
+        rereads: forgotten.rereads,
+        reread_tokens: forgotten.reread_tokens,
+    }
+}
+
+/// What a call needed and what of it had been forgotten.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Forgotten {
+    frr: Share,
+    rescued: u64,
+    obs: Share,
+    far: Share,
+    edits: Share,
+    rereads: u64,
+    reread_tokens: u64,
+}
+
+impl Forgotten {
+    /// By call.
+    fn of(facts: &Facts, record: &Record) -> Vec<Self> {
+        let mut calls = vec![Self::default(); record.rows.len()];
+        for (reference, presence) in facts.references.iter().zip(&record.references) {
+            let Some(call) = calls.get_mut(reference.call) else {
+                continue;
+            };
+            count(&mut call.frr, presence.kept);
+            call.rescued += u64::from(presence.rescued);
+            if reference.obs {
+                count(&mut call.obs, presence.kept);
+            }
+            if reference.distance > FAR {
+                count(&mut call.far, presence.kept);
+            }
+        }
+        for (edit, kept) in facts.edits.iter().zip(&record.edits) {
+            if let Some(call) = calls.get_mut(edit.call) {
+                count(&mut call.edits, *kept);
+            }
+        }
+        for reread in &record.rereads {
+            if let Some(call) = calls.get_mut(reread.call) {
+                call.rereads += 1;
+                call.reread_tokens += reread.tokens;
+            }
+        }
+        calls
+    }
+}
+
+fn count(share: &mut Share, kept: bool) {
+    share.needed += 1;
+    share.kept += u64::from(kept);
+}

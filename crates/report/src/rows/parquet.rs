@@ -1,0 +1,176 @@
+//! Rows as Parquet, column by column, without Arrow.
+//!
+//! Text is UTF-8 and numbers are signed 64-bit integers, as every reader has them. What may be unknown
+//! is optional, everything else required.
+
+use super::Row;
+use super::cell::{Cell, cells};
+use parquet::basic::{LogicalType, Repetition, Type as Physical};
+use parquet::data_type::{BoolType, ByteArray, ByteArrayType, Int64Type};
+use parquet::errors::ParquetError;
+use parquet::file::metadata::KeyValue;
+use parquet::file::properties::WriterProperties;
+use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
+use parquet::schema::types::{Type, TypePtr};
+use std::io::{Error, Result, Write};
+use std::sync::Arc;
+
+/// Rows per row group: enough for columns to be worth something, few enough to wait in memory.
+const GROUP: usize = 1 << 16;
+
+/// The values of one column of a row group.
+enum Column {
+    Text(Vec<ByteArray>),
+    Number(Vec<i64>),
+    /// What is known, and for every row 1 where it is and 0 where not.
+    Optional(Vec<i64>, Vec<i16>),
+    Flag(Vec<bool>),
+}
+
+impl Column {
+    fn like(cell: &Cell<'_>) -> Self {
+        match cell {
+            Cell::Text(_) => Self::Text(Vec::new()),
+            Cell::Number(_) => Self::Number(Vec::new()),
+            Cell::Optional(_) => Self::Optional(Vec::new(), Vec::new()),
+            Cell::Flag(_) => Self::Flag(Vec::new()),
+        }
+    }
+
+    fn describe(&self, name: &str) -> std::result::Result<TypePtr, ParquetError> {
+        let (physical, logical, repetition) = match self {
+            Self::Text(_) => (
+                Physical::BYTE_ARRAY,
+                Some(LogicalType::String),
+                Repetition::REQUIRED,
+            ),
+            Self::Number(_) => (Physical::INT64, None, Repetition::REQUIRED),
+            Self::Optional(..) => (Physical::INT64, None, Repetition::OPTIONAL),
+            Self::Flag(_) => (Physical::BOOLEAN, None, Repetition::REQUIRED),
+        };
+        let column = Type::primitive_type_builder(name, physical)
+            .with_logical_type(logical)
+            .with_repetition(repetition)
+            .build()?;
+        Ok(Arc::new(column))
+    }
+
+    fn push(&mut self, cell: Cell<'_>) {
+        match (self, cell) {
+            (Self::Text(values), Cell::Text(text)) => values.push(text.as_bytes().to_vec().into()),
+            (Self::Number(values), Cell::Number(number)) => values.push(number),
+            (Self::Optional(values, levels), Cell::Optional(number)) => {
+                levels.push(i16::from(number.is_some()));
+                values.extend(number);
+            }
+            (Self::Flag(values), Cell::Flag(flag)) => values.push(flag),
+            _ => unreachable!("a column has one kind of value"),
+        }
+    }
+
+    fn write(
+        &self,
+        group: &mut SerializedRowGroupWriter<'_, Vec<u8>>,
+    ) -> std::result::Result<(), ParquetError> {
+        let Some(mut column) = group.next_column()? else {
+            return Err(ParquetError::General("a column too many".to_owned()));
+        };
+        match self {
+            Self::Text(values) => column
+                .typed::<ByteArrayType>()
+                .write_batch(values, None, None)?,
+            Self::Number(values) => column
+                .typed::<Int64Type>()
+                .write_batch(values, None, None)?,
+            Self::Optional(values, levels) => {
+                column
+                    .typed::<Int64Type>()
+                    .write_batch(values, Some(levels), None)?
+            }
+            Self::Flag(values) => column.typed::<BoolType>().write_batch(values, None, None)?,
+        };
+        column.close()
+    }
+
+    fn clear(&mut self) {
+        match self {
+            Self::Text(values) => values.clear(),
+            Self::Number(values) => values.clear(),
+            Self::Optional(values, levels) => {
+                values.clear();
+                levels.clear();
+            }
+            Self::Flag(values) => values.clear(),
+        }
+    }
+}
+
+/// A file that is being written.
+pub(super) struct Table<'w> {
+    out: &'w mut dyn Write,
+    /// Encodes into memory, which is emptied after every row group; it counts offsets by itself.
+    file: SerializedFileWriter<Vec<u8>>,
+    columns: Vec<Column>,
+    rows: usize,
+}
+
+impl<'w> Table<'w> {
+    pub(super) fn new(out: &'w mut dyn Write) -> Result<Self> {
+        let row = Row::default();
+        let (mut columns, mut types) = (Vec::new(), Vec::new());
+        for (name, cell) in cells(&row) {
+            let column = Column::like(&cell);
+            types.push(column.describe(name).map_err(Error::other)?);
+            columns.push(column);
+        }
+        let schema = Type::group_type_builder("row")
+            .with_fields(types)
+            .build()
+            .map_err(Error::other)?;
+        let version = KeyValue::new("foldback.schema".to_owned(), crate::schema::ROW.to_owned());
+        let properties = WriterProperties::builder()
+            .set_key_value_metadata(Some(vec![version]))
+            .build();
+        let file = SerializedFileWriter::new(Vec::new(), Arc::new(schema), Arc::new(properties))
+            .map_err(Error::other)?;
+        Ok(Self {
+            out,
+            file,
+            columns,
+            rows: 0,
+        })
+    }
+
+    pub(super) fn push(&mut self, row: &Row<'_>) -> Result<()> {
+        for (column, (_, cell)) in self.columns.iter_mut().zip(cells(row)) {
+            column.push(cell);
+        }
+        self.rows += 1;
+        if self.rows == GROUP {
+            self.group()?;
+        }
+        Ok(())
+    }
+
+    /// Writes the last row group and the footer.
+    pub(super) fn finish(mut self) -> Result<()> {
+        self.group()?;
+        self.out
+            .write_all(&self.file.into_inner().map_err(Error::other)?)
+    }
+
+    fn group(&mut self) -> Result<()> {
+        if self.rows == 0 {
+            return Ok(());
+        }
+        let mut group = self.file.next_row_group().map_err(Error::other)?;
+        for column in &mut self.columns {
+            column.write(&mut group).map_err(Error::other)?;
+            column.clear();
+        }
+        group.close().map_err(Error::other)?;
+        self.rows = 0;
+        self.file.flush()?;
+        self.out.write_all(&std::mem::take(self.file.inner_mut()))
+    }
+}
