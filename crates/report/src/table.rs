@@ -58,18 +58,31 @@ fn fitted(layout: Layout) -> Table {
     table
 }
 
-/// The column of names and what stands before it to the left, numbers to the right; nothing is broken
-/// where the terminal leaves another way.
-fn align(table: &mut Table, names: usize, layout: Layout) {
+/// Sets a table: the column of names and what stands before it to the left, numbers to the right.
+/// Nothing is broken where the terminal leaves another way; names are broken last.
+fn set(out: &mut String, mut table: Table, names: usize, layout: Layout) {
     for (index, column) in table.column_iter_mut().enumerate() {
         column.set_padding((0, 1));
+        column.set_constraint(ColumnConstraint::ContentWidth);
         if index > names {
             column.set_cell_alignment(CellAlignment::Right);
         }
-        if layout.width >= 100 {
-            column.set_constraint(ColumnConstraint::ContentWidth);
-        }
     }
+    let mut text = table.trim_fmt();
+    let fits = |text: &str| {
+        let mut lines = text.lines();
+        lines.all(|line| line.chars().count() <= usize::from(layout.width))
+    };
+    if !fits(&text) {
+        for (index, column) in table.column_iter_mut().enumerate() {
+            if index != names || layout.width < 100 {
+                column.remove_constraint();
+            }
+        }
+        text = table.trim_fmt();
+    }
+    out.push_str(&text);
+    out.push('\n');
 }
 
 /// Appends a text, broken at spaces; later lines are indented two more than the first.

@@ -1,6 +1,6 @@
 //! What each preset did.
 
-use super::{Layout, align, fitted, wrap};
+use super::{Layout, fitted, set, wrap};
 use crate::number::{percent, short};
 use comfy_table::Cell;
 use foldback_replay::Comparison;
@@ -28,9 +28,7 @@ pub(super) fn table(out: &mut String, comparison: &Comparison, layout: Layout) {
             Cell::new(line.strategy_violations),
         ]);
     }
-    align(&mut table, 0, layout);
-    out.push_str(&table.trim_fmt());
-    out.push('\n');
+    set(out, table, 0, layout);
     legend(out, comparison, layout);
 }
 

@@ -1,6 +1,6 @@
 //! What each preset costs and keeps, with intervals, and which can be told apart.
 
-use super::{Layout, align, fitted, wrap};
+use super::{Layout, fitted, set, wrap};
 use crate::number::{grouped, short};
 use comfy_table::Cell;
 use foldback_core::strategy::Kind;
@@ -11,7 +11,7 @@ use foldback_replay::compare::{Metric, PresetLine, Primary};
 pub(super) fn table(out: &mut String, comparison: &Comparison, layout: Layout) {
     let mut table = fitted(layout);
     table.set_header([
-        "#", "preset", "cost", "worst", "kept obs", "kept far", "edits", "re-reads", "NFR",
+        "#", "preset", "cost %", "worst %", "kept obs", "kept far", "edits", "reread", "NFR",
     ]);
     let plain = baseline_usd(comparison);
     for line in &comparison.presets {
@@ -22,20 +22,19 @@ pub(super) fn table(out: &mut String, comparison: &Comparison, layout: Layout) {
             Cell::new(place(line)),
             Cell::new(&line.preset),
             Cell::new(interval(&metrics.cost_ratio)),
-            Cell::new(worst.map_or_else(dash, |worst| format!("{:.0}%", worst * 100.0))),
+            Cell::new(worst.map_or_else(dash, |worst| format!("{:.0}", worst * 100.0))),
             Cell::new(interval(&metrics.frr_obs)),
             Cell::new(interval(&metrics.frr_far)),
             Cell::new(share(metrics.epr.value)),
             Cell::new(rereads.map_or_else(dash, |value| format!("{value:.1}"))),
             Cell::new(
-                line.nfr_obs.value
+                line.nfr_obs
+                    .value
                     .map_or_else(dash, |nfr| format!("{nfr:.2}")),
             ),
         ]);
     }
-    align(&mut table, 1, layout);
-    out.push_str(&table.trim_fmt());
-    out.push('\n');
+    set(out, table, 1, layout);
     legend(out, comparison, layout);
     ranking(out, comparison, layout);
 }
@@ -45,7 +44,7 @@ fn dash() -> String {
 }
 
 fn share(value: Option<f64>) -> String {
-    value.map_or_else(dash, |value| format!("{:.0}%", value * 100.0))
+    value.map_or_else(dash, |value| format!("{:.0}", value * 100.0))
 }
 
 /// The bill of no compaction.
@@ -64,14 +63,14 @@ fn place(line: &PresetLine) -> String {
     }
 }
 
-/// A value with its interval, in percent: `70% (52–91)`; without one that is narrower than a percent.
+/// A value with its interval, in percent: `70 (52–91)`; without one that is narrower than a percent.
 fn interval(metric: &Metric) -> String {
     let whole = |value: f64| format!("{:.0}", value * 100.0);
     match (metric.value, metric.lo, metric.hi) {
         (Some(value), Some(lo), Some(hi)) if whole(lo) != whole(hi) => {
-            format!("{}% ({}–{})", whole(value), whole(lo), whole(hi))
+            format!("{} ({}–{})", whole(value), whole(lo), whole(hi))
         }
-        (Some(value), ..) => format!("{}%", whole(value)),
+        (Some(value), ..) => whole(value),
         (None, ..) => "–".to_owned(),
     }
 }
@@ -82,13 +81,13 @@ fn legend(out: &mut String, comparison: &Comparison, layout: Layout) {
         Primary::FrrObs => "kept obs",
     };
     let text = format!(
-        "#: place by {primary}; presets that can't be told apart share one, controls have none, ✗ fails a gate · cost: the bill \
-         under {}, of that without compaction · worst: the same if everything missed were read again · \
-         kept: of what later calls referred to, what still stood in the view: obs had only stood in tool \
-         results and user messages, far was last seen more than three calls ago · edits: old texts of edits \
-         that stood in the view · re-reads: results to be read again per 100 calls, at most · NFR: kept obs, \
-         between random (0) and clairvoyant eviction (1) at the same sizes · in brackets 95 % intervals over \
-         sessions",
+        "#: place by {primary}; presets that can't be told apart share one, controls have none, ✗ fails a \
+         gate · cost: the bill under {}, in percent of that without compaction · worst: the same if everything \
+         missed were read again · kept: in percent, of what later calls referred to, what still stood in the \
+         view: obs had only stood in tool results and user messages, far was last seen more than three calls \
+         ago · edits: in percent, old texts of edits that stood in the view · reread: results to be read again \
+         per 100 calls, at most · NFR: kept obs, between random (0) and clairvoyant eviction (1) at the same \
+         sizes · in brackets 95 % intervals over sessions",
         comparison.reporting.regime
     );
     wrap(out, "", &text, layout.width);
