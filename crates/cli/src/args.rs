@@ -33,6 +33,8 @@ pub(crate) enum Command {
     Presets(Presets),
     /// Say what agents really read again after recorded compactions, beside what they read twice anyway.
     Rereads(Rereads),
+    /// Print the JSON Schema of what `compare --json` or `compare --rows` writes.
+    Schema(Schema),
     /// List the stages, or show one with all its fields.
     Stages(Stages),
     /// Check a strategy file: all errors at once, each with its line.
@@ -109,7 +111,8 @@ pub(crate) struct Compare {
     /// Write the comparison as one HTML file that needs no network.
     #[arg(long, value_name = "FILE")]
     pub(crate) html: Option<PathBuf>,
-    /// Write one JSON line per session, preset and call.
+    /// Write one row per session, preset and call: CSV or Parquet where the file ends in .csv or .parquet,
+    /// else JSON lines.
     #[arg(long, value_name = "FILE")]
     pub(crate) rows: Option<PathBuf>,
 }
@@ -247,6 +250,22 @@ pub(crate) struct Rereads {
     /// Write everything that was found as JSON (`-` is standard output).
     #[arg(long, value_name = "FILE")]
     pub(crate) json: Option<PathBuf>,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Schema {
+    /// Of which of the two.
+    #[arg(value_enum, default_value = "comparison")]
+    pub(crate) of: Described,
+}
+
+/// What there is a schema of.
+#[derive(Clone, Copy, Debug, clap::ValueEnum)]
+pub(crate) enum Described {
+    /// The document of `compare --json`.
+    Comparison,
+    /// One line of `compare --rows`.
+    Row,
 }
 
 #[derive(Debug, ClapArgs)]

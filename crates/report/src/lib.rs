@@ -10,4 +10,6 @@ pub mod number;
 pub mod plan;
 pub mod render;
 pub mod rereads;
+pub mod rows;
+pub mod schema;
 pub mod table;

@@ -6,7 +6,7 @@ use crate::error::Error;
 use crate::{input, output, results, strategies};
 use foldback_core::Limits;
 use foldback_replay::{Comparison, Preset, Run, Store};
-use foldback_report::{html, json, table};
+use foldback_report::{html, json, rows, table};
 use indicatif::{ProgressBar, ProgressStyle};
 use std::io::IsTerminal as _;
 use std::path::{Path, PathBuf};
@@ -17,6 +17,10 @@ pub(crate) fn run(args: &Compare) -> Result<(), Error> {
             "nothing to compare: name session files or folders, or use --discover".to_owned(),
         ));
     }
+    let rows = match &args.rows {
+        Some(path) => Some((path, rows::Format::of(path).map_err(Error::Parquet)?)),
+        None => None,
+    };
     let registry = foldback::registry()?;
     let design = match &args.experiment {
         Some(path) => Design::read(path)?,
@@ -48,8 +52,10 @@ pub(crate) fn run(args: &Compare) -> Result<(), Error> {
     let comparison = foldback_replay::compare(&corpus, &presets, &setup, reporting, run)?;
     bar.finish_and_clear();
     tell_statistics(&presets);
-    if let Some(path) = &args.rows {
-        output::write_with(Some(path), |out| json::rows(&comparison, &store, out))?;
+    if let Some((path, format)) = rows {
+        output::write_with(Some(path), |out| {
+            rows::write(&comparison, &store, format, out)
+        })?;
     }
     if let Some(path) = &args.json {
         output::write(Some(path), &json::comparison(&comparison)?)?;

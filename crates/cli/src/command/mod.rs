@@ -8,6 +8,7 @@ mod explain;
 mod inspect;
 mod presets;
 mod rereads;
+mod schema;
 mod stages;
 
 use crate::args::Command;
@@ -23,6 +24,7 @@ pub(crate) fn run(command: Command) -> Result<(), Error> {
         Command::Inspect(args) => inspect::run(&args),
         Command::Presets(args) => presets::run(&args),
         Command::Rereads(args) => rereads::run(&args),
+        Command::Schema(args) => schema::run(&args),
         Command::Stages(args) => stages::run(&args),
         Command::Check(args) => check::run(&args),
     }
