@@ -1,5 +1,9 @@
 //! What the command takes.
 
+mod search;
+
+pub(crate) use search::{Recommend, SearchArgs, Tune};
+
 use clap::{Args as ClapArgs, Parser, Subcommand};
 use std::path::PathBuf;
 
@@ -33,10 +37,15 @@ pub(crate) enum Command {
     Presets(Presets),
     /// Say what agents really read again after recorded compactions, beside what they read twice anyway.
     Rereads(Rereads),
+    /// Say which preset, with which parameters, meets a budget on recorded sessions, as one strategy file.
+    Recommend(Recommend),
     /// Print the JSON Schema of what `compare --json` or `compare --rows` writes.
     Schema(Schema),
     /// List the stages, or show one with all its fields.
     Stages(Stages),
+    /// Vary the parameters of a preset: what each setting costs and forgets, chosen on one part of the
+    /// sessions and reported on the other.
+    Tune(Tune),
     /// Check a strategy file: all errors at once, each with its line.
     Check(Check),
 }

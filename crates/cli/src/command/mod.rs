@@ -7,9 +7,11 @@ mod convert;
 mod explain;
 mod inspect;
 mod presets;
+mod recommend;
 mod rereads;
 mod schema;
 mod stages;
+mod tune;
 
 use crate::args::Command;
 use crate::error::Error;
@@ -23,9 +25,11 @@ pub(crate) fn run(command: Command) -> Result<(), Error> {
         Command::Explain(args) => explain::run(&args),
         Command::Inspect(args) => inspect::run(&args),
         Command::Presets(args) => presets::run(&args),
+        Command::Recommend(args) => recommend::run(&args),
         Command::Rereads(args) => rereads::run(&args),
         Command::Schema(args) => schema::run(&args),
         Command::Stages(args) => stages::run(&args),
+        Command::Tune(args) => tune::run(&args),
         Command::Check(args) => check::run(&args),
     }
 }

@@ -1,0 +1,75 @@
+//! What the commands that search for a configuration take.
+
+use super::ModelArgs;
+use clap::Args as ClapArgs;
+use std::path::PathBuf;
+
+/// Which sessions a search looks at, by which prices, and where its results are kept.
+#[derive(Debug, ClapArgs)]
+pub(crate) struct SearchArgs {
+    /// Session files or folders of them, in any mix of formats.
+    #[arg(value_name = "PATH")]
+    pub(crate) paths: Vec<PathBuf>,
+    /// Price regime: anthropic-5m, anthropic-1h, openai, gemini, deepseek, no-cache, or own for the
+    /// session's own model or that of --model; own where --model has a price, else anthropic-5m.
+    #[arg(long, value_name = "REGIME")]
+    pub(crate) prices: Option<String>,
+    #[command(flatten)]
+    pub(crate) model: ModelArgs,
+    /// Folder in which results are kept, so that a rerun does only what is new; the user's cache
+    /// folder when not given.
+    #[arg(long, value_name = "DIR", conflicts_with = "no_store")]
+    pub(crate) store: Option<PathBuf>,
+    /// Keep no results.
+    #[arg(long)]
+    pub(crate) no_store: bool,
+    /// Also look where Claude Code, Codex and OpenCode keep this user's sessions.
+    #[arg(long)]
+    pub(crate) discover: bool,
+    /// Treat warnings of the importers as errors.
+    #[arg(long)]
+    pub(crate) strict: bool,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Recommend {
+    #[command(flatten)]
+    pub(crate) search: SearchArgs,
+    /// What must hold: `cost=0.7`, a bill of at most 70 % of that without compaction, or `keep=0.95`, at least
+    /// that share of what later calls refer to and only tool results and user messages had said.
+    #[arg(long, value_name = "BUDGET", default_value = "keep=0.95")]
+    pub(crate) budget: String,
+    /// Where to write the strategy file; standard output when not given.
+    #[arg(short, long, value_name = "FILE.toml")]
+    pub(crate) output: Option<PathBuf>,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Tune {
+    #[command(flatten)]
+    pub(crate) search: SearchArgs,
+    /// The preset that is varied, by name, or a TOML file.
+    #[arg(long, value_name = "PRESET")]
+    pub(crate) preset: String,
+    /// A field and its values: `pruner.protect_tokens=2_000..40_000`, `overflow.trigger=0.5..0.95`, or a list
+    /// such as `a,b,c`. Give it once per field.
+    #[arg(long, value_name = "FIELD=A..B", required = true)]
+    pub(crate) vary: Vec<String>,
+    /// Points per range. All combinations are replayed while there are no more than 64, else a random
+    /// sample of 64.
+    #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u8).range(2..))]
+    pub(crate) grid: u8,
+    /// Replay a random sample of so many combinations instead.
+    #[arg(long, value_name = "N", conflicts_with = "grid", value_parser = clap::value_parser!(u16).range(1..=1000))]
+    pub(crate) samples: Option<u16>,
+    /// Seed of the sample.
+    #[arg(long, value_name = "SEED", default_value_t = 1)]
+    pub(crate) seed: u64,
+    /// Write all configurations with their numbers as JSON (`-` is standard output).
+    #[arg(long, value_name = "FILE")]
+    pub(crate) json: Option<PathBuf>,
+    /// Write the cheapest configuration of the front that keeps no less than the preset's own values, as a
+    /// strategy file (`-` is standard output).
+    #[arg(long, value_name = "FILE.toml")]
+    pub(crate) toml: Option<PathBuf>,
+}
