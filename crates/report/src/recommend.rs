@@ -81,8 +81,19 @@ pub fn file(advice: &Advice<'_>, strategy: &str) -> String {
     blank(&mut out);
     say(&mut out, "Why this one:");
     item(&mut out, &chosen(advice, trial));
+    if trial.tune.triggered == 0 {
+        item(
+            &mut out,
+            "it changed nothing in any of these sessions: nothing that keeps as much is cheaper than no compaction \
+             at all, and what it would forget where it does act, they can't say",
+        );
+    }
     if let Some(runner) = runner_up(advice) {
         item(&mut out, &runner);
+    }
+    for rejected in &tuned.rejected {
+        let text = format!("not tried: {}, because {}", rejected.name, rejected.why);
+        item(&mut out, &text);
     }
     blank(&mut out);
     match (&trial.report, &tuned.report) {
@@ -124,8 +135,8 @@ fn words(budget: Budget) -> String {
 }
 
 fn percent(share: f64) -> String {
-    let text = format!("{:.1}", share * 100.0);
-    format!("{} %", text.trim_end_matches(".0"))
+    let text = format!("{:.2}", share * 100.0);
+    format!("{} %", text.trim_end_matches('0').trim_end_matches('.'))
 }
 
 fn chosen(advice: &Advice<'_>, trial: &Trial) -> String {
@@ -193,11 +204,7 @@ fn reported(
     say(out, &text);
     item(
         out,
-        &format!(
-            "{}: {}",
-            "cost",
-            cost(&report.cost_ratio, &advice.tuned.reporting.regime)
-        ),
+        &cost(&report.cost_ratio, &advice.tuned.reporting.regime),
     );
     item(
         out,
@@ -234,7 +241,7 @@ fn reported(
 
 fn cost(metric: &Metric, regime: &str) -> String {
     format!(
-        "{} of the bill without compaction, prices of {regime}",
+        "cost: {} of the bill without compaction, prices of {regime}",
         interval(metric)
     )
 }
@@ -356,11 +363,17 @@ fn part(part: &PartSummary) -> String {
 }
 
 fn say(out: &mut String, text: &str) {
-    wrap(out, "# ", "# ", text, WIDTH);
+    wrap(out, "# ", "# ", &in_a_comment(text), WIDTH);
 }
 
 fn item(out: &mut String, text: &str) {
-    wrap(out, "# - ", "#   ", text, WIDTH);
+    wrap(out, "# - ", "#   ", &in_a_comment(text), WIDTH);
+}
+
+/// TOML allows no control character in a comment, and a line break would end it: paths and what sessions
+/// say may hold both.
+fn in_a_comment(text: &str) -> String {
+    text.replace(char::is_control, " ")
 }
 
 fn blank(out: &mut String) {

@@ -9,7 +9,6 @@ use comfy_table::{
 use foldback_replay::compare::{Gate, Metric};
 use foldback_replay::tune::{PartSummary, Search, Trial, Tuned, plain};
 use serde::Serialize;
-use std::collections::BTreeSet;
 
 const STYLE: TableStyle = TableStyle::new()
     .top_border(LineStyle::none().fill('─').junction('─'))
@@ -71,7 +70,7 @@ pub fn tuned(tuned: &Tuned, search: Search, width: u16) -> String {
          of that without compaction · kept: of what later calls referred to, what still stood in the view: obs had \
          only stood in tool results and user messages, far was last seen more than three calls ago · edits: old \
          texts of edits that stood in the view · over: requests over the window, ✗ rules of the provider broken · \
-         in brackets 95 % intervals over sessions; those it was tuned on have none, because choosing among \
+         than own: what can be told from the preset's own values, over all pairs shown (Holm) · in brackets 95 % intervals over sessions; those it was tuned on have none, because choosing among \
          them spoils them",
         tuned.reporting.regime
     );
@@ -86,7 +85,7 @@ fn head(tuned: &Tuned, search: Search) -> String {
         Search::Grid(points) => format!("a grid of up to {points} values per range"),
         Search::Sample { seed, .. } => format!("a random sample, seed {seed}"),
     };
-    let fields: Vec<&str> = fields(tuned).into_iter().collect();
+    let fields = fields(tuned);
     format!(
         "{own}: {} over {} ({how}), its own values among them",
         count(trials as u64, "configuration"),
@@ -111,13 +110,14 @@ fn tasks(number: usize) -> String {
     }
 }
 
-/// Paths of the fields that are varied.
-fn fields(tuned: &Tuned) -> BTreeSet<&str> {
-    let settings = tuned.trials.iter().flat_map(|trial| &trial.settings);
+/// Paths of the fields that are varied, in the order that they were given.
+fn fields(tuned: &Tuned) -> Vec<&str> {
+    let first = tuned.trials.iter().find(|trial| !trial.settings.is_empty());
+    let settings = first.iter().flat_map(|trial| &trial.settings);
     settings.map(|(field, _)| field.path.as_str()).collect()
 }
 
-/// Names of the varied fields as a heading: `protect_tokens, minimum_tokens`.
+/// Names of the varied fields as a heading, each on its line.
 fn heading(tuned: &Tuned) -> String {
     let first = tuned.trials.iter().find(|trial| !trial.settings.is_empty());
     let names: Vec<&str> = first
@@ -125,7 +125,8 @@ fn heading(tuned: &Tuned) -> String {
         .flat_map(|trial| &trial.settings)
         .map(|(field, _)| field.short())
         .collect();
-    names.join(", ")
+    // Broken there, so that three fields fit as well as one.
+    names.join(",\n")
 }
 
 /// The values under the heading, behind the marks.
@@ -214,7 +215,7 @@ fn reporting(out: &mut String, tuned: &Tuned, width: u16) {
             Cell::new(label(trial)),
             Cell::new(interval(&measured.cost_ratio)),
             Cell::new(interval(&measured.frr_obs)),
-            Cell::new(interval(&measured.frr_far)),
+            Cell::new(value(&measured.frr_far)),
             Cell::new(value(&measured.epr)),
             Cell::new(over(&measured.gate)),
             Cell::new(against(trial)),
@@ -245,7 +246,7 @@ fn against(trial: &Trial) -> String {
     .collect();
     match words.is_empty() {
         true => "tie".to_owned(),
-        false => words.join(", "),
+        false => words.join(",\n"),
     }
 }
 
