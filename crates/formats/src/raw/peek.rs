@@ -4,6 +4,9 @@
 const BYTES: usize = 128 * 1024;
 /// How deep below the top the looking goes.
 const DEPTH: usize = 5;
+/// Nesting at which the looking ends: readers refuse what is nested deeper (`serde_json` at 128), and the
+/// walk calls itself once a level.
+const MAX_DEPTH: usize = 128;
 /// How much of a string is kept.
 const SCALAR: usize = 64;
 
@@ -57,8 +60,9 @@ struct Walk<'a> {
 }
 
 impl Walk<'_> {
-    /// Walks a value; `None` once the text ends or is not JSON.
+    /// Walks a value; `None` once the text ends, is not JSON or is nested too deep.
     fn value(&mut self, path: &str, depth: usize) -> Option<()> {
+        (depth < MAX_DEPTH).then_some(())?;
         match self.next()? {
             b'{' => self.members(path, depth),
             b'[' => self.elements(path, depth),
@@ -172,6 +176,14 @@ mod tests {
         assert_eq!(roles, ["user", "assistant"]);
         assert!(!peek.has("/messages/*/content"));
         assert!(!peek.has("/inf"));
+    }
+
+    #[test]
+    fn nesting_without_end_ends_the_looking() {
+        for opening in ["[", "{\"a\":"] {
+            let text = format!("{{\"first\": 1, \"deep\": {}", opening.repeat(100_000));
+            assert!(peek(&text).is("/first", "1"), "{opening}");
+        }
     }
 
     #[test]
