@@ -17,9 +17,10 @@
 //! [`same_path`](crate::identifiers::same_path)); a call's source is its name and its arguments, as
 //! values and as the JSON that they are.
 //!
-//! Two things in a summary are no statements about its source and are not in h: numbers in its
-//! headings, by which filters count what a section stands for (`# Long ago (101 messages)`), and what
-//! was cut in the middle: an identifier that the source has not in this form and that a cut mark
+//! Two things in a summary are no statements about its source and are not in h: numbers by which filters
+//! count what a section stands for, in its headings (`# Long ago (101 messages)`), or what they cut out
+//! of a result before a summariser is given it (OpenCode's `omitted 3521 chars]`), and what was cut in
+//! the middle: an identifier that the source has not in this form and that a cut mark
 //! follows (`src/par …`) or that is the beginning of one of the source (filters cut long outputs before
 //! a summariser is given them). With these, a summary that copies has a faithfulness of exactly 1.
 
@@ -254,9 +255,13 @@ fn statements(summary: &str) -> BTreeMap<&str, (Class, bool)> {
             }
             // An identifier is a slice of the line.
             let start = id.text.as_ptr() as usize - line.as_ptr() as usize;
-            let behind = &line[start + id.text.len()..];
-            let behind = behind.trim_start_matches(|c: char| !c.is_alphanumeric() && c != '…');
+            let after = &line[start + id.text.len()..];
+            let behind = after.trim_start_matches(|c: char| !c.is_alphanumeric() && c != '…');
             let whole = !behind.starts_with('…');
+            let counts_a_cut = line[..start].ends_with("omitted ") && after.starts_with(" chars]");
+            if counts_a_cut {
+                continue;
+            }
             out.entry(id.text).or_insert((id.class, false)).1 |= whole;
         }
     }
@@ -269,7 +274,11 @@ mod tests {
 
     #[test]
     fn what_a_summary_states() {
-        let cases: [(&str, &[(&str, bool)]); 6] = [
+        let cases: [(&str, &[(&str, bool)]); 7] = [
+            (
+                "- 512 files [Tool output truncated for compaction: omitted 35220 chars]",
+                &[("512", true)],
+            ),
             ("- read src/a.rs", &[("src/a.rs", true)]),
             ("- read src/par …", &[("src/par", false)]),
             (
