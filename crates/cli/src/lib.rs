@@ -11,6 +11,7 @@
 mod args;
 mod command;
 mod design;
+mod details;
 mod error;
 mod input;
 mod output;

@@ -24,6 +24,7 @@ use crate::corpus::ContentHash;
 use crate::cost::Agreement;
 use crate::store::Store;
 use crate::study::{Context, Facts, Keys, Record, Studied, study};
+use crate::walk::{Detail, Walk};
 use foldback_core::strategy::Strategy;
 use rayon::prelude::*;
 use schemars::JsonSchema;
@@ -104,6 +105,24 @@ impl Comparison {
     /// Everything that was measured on a session under a preset.
     pub fn record(&self, store: &Store, session: usize, preset: usize) -> Option<Record> {
         self.keys.get(session)?.record(store, preset)
+    }
+
+    /// The walk of a session under presets by their indices: from the store, else from `make`, and kept.
+    /// `make` is given the same presets in the same order and says `None` where it can't.
+    pub fn walk(
+        &self,
+        store: &Store,
+        session: usize,
+        presets: &[usize],
+        detail: Detail,
+        make: impl FnOnce() -> Option<Walk>,
+    ) -> Option<Walk> {
+        let keys = self.keys.get(session)?;
+        let mut walk = keys.walk(store, presets, detail, make)?;
+        // The same bytes may stand elsewhere by now.
+        walk.path
+            .clone_from(&self.corpus.sessions.get(session)?.path);
+        Some(walk)
     }
 }
 

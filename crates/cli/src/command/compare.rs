@@ -2,10 +2,11 @@
 
 use crate::args::Compare;
 use crate::design::Design;
+use crate::details::Compared;
 use crate::error::Error;
 use crate::{input, output, results, strategies};
 use foldback_core::Limits;
-use foldback_replay::{Comparison, Preset, Run, Store};
+use foldback_replay::{Preset, Run};
 use foldback_report::{html, json, rows, table};
 use indicatif::{ProgressBar, ProgressStyle};
 use std::io::IsTerminal as _;
@@ -61,8 +62,17 @@ pub(crate) fn run(args: &Compare) -> Result<(), Error> {
         output::write(Some(path), &json::comparison(&comparison)?)?;
     }
     if let Some(path) = &args.html {
-        let drawn = drawn(&comparison, &store);
-        output::write(Some(path), &html::comparison(&comparison, &drawn))?;
+        let compared = Compared {
+            comparison: &comparison,
+            corpus: &corpus,
+            presets: &presets,
+            setup: &setup,
+            store: &store,
+        };
+        output::write(
+            Some(path),
+            &html::comparison(&comparison, &compared.details()),
+        )?;
     }
     // A document on standard output stands alone, so that it can be piped.
     let to_stdout = |path: &Option<PathBuf>| path.as_deref() == Some(Path::new("-"));
@@ -77,23 +87,6 @@ pub(crate) fn run(args: &Compare) -> Result<(), Error> {
         ..table::Layout::default()
     };
     output::print(&table::comparison(&comparison, layout))
-}
-
-/// Sessions whose saw-teeth a page draws, at most.
-const DRAWN: usize = 12;
-
-fn drawn(comparison: &Comparison, store: &Store) -> Vec<html::Drawn> {
-    html::to_draw(comparison, DRAWN)
-        .into_iter()
-        .filter_map(|session| {
-            let presets = 0..comparison.presets.len();
-            let records = presets.map(|preset| comparison.record(store, session, preset));
-            Some(html::Drawn {
-                session,
-                records: records.collect::<Option<_>>()?,
-            })
-        })
-        .collect()
 }
 
 /// What filters tell of their own work, such as the hit rate of a cache. It depends on what ran when, so it

@@ -27,6 +27,7 @@ use crate::recorder::{self, RecorderPolicy};
 use crate::setup::{Preset, Setup};
 use crate::split::Split;
 use crate::store::{Key, Store, key};
+use crate::walk::{Detail, Walk};
 use foldback_core::stage::Estimator;
 use foldback_formats::Session;
 use rayon::prelude::*;
@@ -62,6 +63,28 @@ impl Keys {
     /// The record of a preset by its index.
     pub fn record(&self, store: &Store, preset: usize) -> Option<Record> {
         store.get(*self.records.get(preset)?)
+    }
+
+    /// The walk under presets by their indices; where the store has none, the one that is made is kept.
+    pub fn walk(
+        &self,
+        store: &Store,
+        presets: &[usize],
+        detail: Detail,
+        make: impl FnOnce() -> Option<Walk>,
+    ) -> Option<Walk> {
+        let detail = format!("{detail:?}");
+        let mut parts: Vec<&[u8]> = vec![b"walk", detail.as_bytes(), self.facts.as_bytes()];
+        for preset in presets {
+            parts.push(self.records.get(*preset)?.as_bytes());
+        }
+        let at = key(&parts);
+        store.get(at).or_else(|| {
+            let walk = make()?;
+            // What can't be kept is made again next time.
+            let _ = store.put(at, &walk);
+            Some(walk)
+        })
     }
 }
 

@@ -28,7 +28,7 @@ pub struct Shadow {
 }
 
 /// One session under one strategy.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Score {
     /// Index into the sessions.
     pub session: usize,

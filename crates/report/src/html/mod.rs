@@ -1,50 +1,99 @@
-//! The comparison as one HTML file that asks for nothing over the network: no script, no font, no image. Its
-//! content security policy says so to the browser too. The drawings are inline SVG in whole numbers, so the
-//! same comparison gives the same bytes.
+//! The comparison as one HTML file that asks for nothing over the network: no font, no image, and no script but
+//! that of the reader, which the content security policy allows by its hash. The drawings are inline SVG in
+//! whole numbers, so the same comparison gives the same bytes.
 //!
-//! Paths, reasons, names and assumptions are data: they pass through [`markup::text`] on their way in.
+//! One module per section. Paths, reasons, names and assumptions are data: they pass through
+//! [`markup::text`] on their way in.
 
+mod activity;
 mod chart;
+mod contrasts;
+mod details;
+mod distance;
+mod figures;
+mod front;
+mod header;
 mod headline;
 mod idle;
 mod markup;
 mod notes;
+mod order;
 pub mod reader;
+mod regimes;
 mod sawtooth;
-mod scatter;
 mod sessions;
+mod trade;
 
 #[cfg(test)]
 mod tests;
 
-pub use sessions::{Drawn, to_draw};
+pub use details::{Details, Drawn, to_draw, to_walk};
 
 use foldback_replay::Comparison;
 
-const STYLE: &str = include_str!("style.css");
+const STYLE: &str = concat!(include_str!("style.css"), include_str!("charts.css"));
+
+/// Content security policy of a page without a reader.
+const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'";
+
+/// Sections by their ids. Not every page has all of them.
+const SECTIONS: [(&str, &str); 12] = [
+    ("presets", "Costs and what is kept"),
+    ("trade", "Cost against retention"),
+    ("distance", "Retention over distance"),
+    ("regimes", "Every price regime"),
+    ("contrasts", "Which pairs can be told apart"),
+    ("activity", "What each preset did"),
+    ("size", "Context over the calls"),
+    ("sessions", "Sessions"),
+    ("reader", "A session, call by call"),
+    ("idle", "Idle"),
+    ("notes", "Notes"),
+    ("skipped", "Skipped files"),
+];
 
 /// The whole report as one file.
-pub fn comparison(comparison: &Comparison, drawn: &[Drawn]) -> String {
-    let mut out = String::from(
+pub fn comparison(comparison: &Comparison, details: &Details) -> String {
+    let mut main = String::new();
+    let presets = &comparison.presets;
+    headline::section(&mut main, comparison);
+    trade::section(&mut main, presets);
+    distance::section(&mut main, presets);
+    regimes::section(&mut main, presets, &comparison.reporting.regime);
+    contrasts::section(&mut main, comparison);
+    activity::section(&mut main, presets);
+    let drawn = sessions::drawings(&mut main, comparison, &details.drawn);
+    sessions::table(&mut main, comparison, &details.drawn[..drawn]);
+    reader::section(&mut main, &details.walks, &details.not_walked);
+    idle::section(&mut main, presets);
+    let mut foot = String::new();
+    notes::footer(&mut foot, comparison);
+    let there: Vec<(&str, &str)> = SECTIONS
+        .into_iter()
+        .filter(|(id, _)| {
+            let mark = format!(" id=\"{id}\"");
+            main.contains(&mark) || foot.contains(&mark)
+        })
+        .collect();
+
+    let (policy, style) = if there.iter().any(|(id, _)| *id == "reader") {
+        (reader::policy(), reader::STYLE)
+    } else {
+        (POLICY.to_owned(), "")
+    };
+    let mut out = format!(
         "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
          <meta name=\"color-scheme\" content=\"light dark\">\n\
-         <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">\n\
-         <title>foldback: strategies compared</title>\n<style>\n",
+         <meta http-equiv=\"Content-Security-Policy\" content=\"{policy}\">\n\
+         <title>foldback: strategies compared</title>\n<style>\n{STYLE}{style}</style>\n</head>\n<body>\n\
+         <a class=\"skip\" href=\"#presets\">To the table</a>\n"
     );
-    out.push_str(STYLE);
-    out.push_str(
-        "</style>\n</head>\n<body>\n<a class=\"skip\" href=\"#presets\">To the table</a>\n",
-    );
-    headline::header(&mut out, comparison);
+    header::header(&mut out, comparison, &there);
     out.push_str("<main>\n");
-    headline::section(&mut out, &comparison.presets);
-    scatter::section(&mut out, &comparison.presets);
-    sessions::table(&mut out, comparison, drawn);
-    sessions::drawings(&mut out, comparison, drawn);
-    idle::section(&mut out, &comparison.presets);
+    out.push_str(&main);
     out.push_str("</main>\n");
-    notes::footer(&mut out, comparison);
+    out.push_str(&foot);
     out.push_str("</body>\n</html>\n");
     out
 }

@@ -1,6 +1,7 @@
 //! What must be known to read the numbers: what was left out, what the recordings bring along, assumptions.
 
 use super::markup::text;
+use crate::number::grouped;
 use foldback_replay::Comparison;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -8,14 +9,7 @@ use std::fmt::Write as _;
 /// The end of the page.
 pub(super) fn footer(out: &mut String, comparison: &Comparison) {
     let corpus = &comparison.corpus;
-    let _ = writeln!(
-        out,
-        "<footer id=\"notes\">\n<h2>Notes</h2>\n<ul>\n<li>{} files looked at, {} sessions imported, {} files \
-         skipped.</li>",
-        corpus.files,
-        corpus.imported,
-        corpus.skipped.len()
-    );
+    out.push_str("<footer id=\"notes\">\n<h2>Notes</h2>\n<ul>\n");
     let with_warnings = corpus
         .sessions
         .iter()
@@ -40,6 +34,19 @@ pub(super) fn footer(out: &mut String, comparison: &Comparison) {
             "<li>The recordings themselves break {inherited} provider rules, whatever the preset.</li>"
         );
     }
+    for (regime, check) in &comparison.cache_check {
+        let others = check.pairs - check.within;
+        let _ = writeln!(
+            out,
+            "<li>Simulated cache of {} against what was recorded: within 3% of the recorded reads in {} of {} \
+             calls; {} of the {} others came after a pause beyond its life.</li>",
+            text(regime),
+            grouped(check.within),
+            grouped(check.pairs),
+            grouped(check.late),
+            grouped(others)
+        );
+    }
     for assumption in &comparison.assumptions {
         let _ = writeln!(out, "<li>{}</li>", text(assumption));
     }
@@ -60,7 +67,7 @@ fn skipped(out: &mut String, comparison: &Comparison) {
     if reasons.is_empty() {
         return;
     }
-    out.push_str("<h3>Skipped files</h3>\n<dl class=\"skipped\">\n");
+    out.push_str("<h3 id=\"skipped\">Skipped files</h3>\n<dl class=\"skipped\">\n");
     for (reason, paths) in reasons {
         let _ = writeln!(out, "<dt>{}</dt>", text(reason));
         for path in paths {

@@ -1,35 +1,15 @@
 //! The sessions: one table of all of them under all presets, and the saw-teeth of those in which something
 //! acted.
 
+use super::details::Drawn;
 use super::markup::text;
+use super::order::breakable;
 use super::sawtooth::{self, Scale};
 use crate::number::{grouped, percent, short};
 use foldback_core::strategy::Kind;
 use foldback_replay::Comparison;
 use foldback_replay::compare::Score;
-use foldback_replay::study::Record;
 use std::fmt::Write as _;
-
-/// A session whose saw-teeth are drawn.
-#[derive(Clone, Debug)]
-pub struct Drawn {
-    /// Index into the sessions of the comparison.
-    pub session: usize,
-    /// By preset.
-    pub records: Vec<Record>,
-}
-
-/// The sessions to draw: those in which something acted, the longest first, at most `most` of them.
-pub fn to_draw(comparison: &Comparison, most: usize) -> Vec<usize> {
-    let mut acted: Vec<usize> = groups(comparison)
-        .iter()
-        .filter(|group| group.acted().next().is_some())
-        .map(|group| group.session)
-        .collect();
-    acted.sort_by_key(|&session| std::cmp::Reverse(comparison.corpus.sessions[session].calls));
-    acted.truncate(most);
-    acted
-}
 
 /// The results of one session, in the order of the presets.
 struct Group<'a> {
@@ -128,18 +108,14 @@ fn input(result: &Score, plain: Option<u64>) -> String {
     }
 }
 
-/// Text that may be broken behind slashes, plus signs and hyphens.
-fn breakable(data: &str) -> String {
-    data.split_inclusive(['/', '+', '-'])
-        .map(|piece| text(piece).to_string())
-        .collect::<Vec<_>>()
-        .join("<wbr>")
-}
+/// Bytes of drawings that one page takes, at most.
+const BUDGET: usize = 1_200_000;
 
-/// The saw-teeth, one collapsed block per session; the first stands open.
-pub(super) fn drawings(out: &mut String, comparison: &Comparison, drawn: &[Drawn]) {
+/// The saw-teeth, one collapsed block per session; the first stands open. Returns how many there was
+/// room for.
+pub(super) fn drawings(out: &mut String, comparison: &Comparison, drawn: &[Drawn]) -> usize {
     if drawn.is_empty() {
-        return;
+        return 0;
     }
     out.push_str(
         "<section id=\"size\">\n<h2>Context over the calls</h2>\n<p class=\"key\">Size of each request in \
@@ -153,23 +129,29 @@ pub(super) fn drawings(out: &mut String, comparison: &Comparison, drawn: &[Drawn
         .iter()
         .filter(|group| group.acted().next().is_some())
         .count();
-    if acted > drawn.len() {
+    let mut blocks: Vec<String> = Vec::new();
+    let mut size = 0;
+    for session in drawn {
+        let mut block = String::new();
+        let group = &groups[session.session];
+        draw(&mut block, group, session, comparison, blocks.is_empty());
+        size += block.len();
+        if size > BUDGET && !blocks.is_empty() {
+            break;
+        }
+        blocks.push(block);
+    }
+    if acted > blocks.len() {
         let _ = writeln!(
             out,
-            "<p>Something acted in {acted} sessions; the {} longest of them are drawn.</p>",
-            drawn.len()
+            "<p>Something acted in {acted} sessions; {} of the longest are drawn.</p>",
+            blocks.len()
         );
     }
-    for (index, session) in drawn.iter().enumerate() {
-        draw(
-            out,
-            &groups[session.session],
-            session,
-            comparison,
-            index == 0,
-        );
-    }
+    let room = blocks.len();
+    out.extend(blocks);
     out.push_str("</section>\n");
+    room
 }
 
 fn draw(out: &mut String, group: &Group<'_>, drawn: &Drawn, comparison: &Comparison, open: bool) {

@@ -1,0 +1,274 @@
+//! Which pairs of strategies can be told apart, by their bills and by what they keep.
+
+use super::figures::{NONE, change, or_dash, share};
+use super::order::{breakable, ranked};
+use foldback_replay::Comparison;
+use foldback_replay::compare::{Cheaper, Contrast, Difference};
+use std::cmp::Ordering;
+use std::fmt::Write as _;
+
+/// Both matrices and the table of all pairs.
+pub(super) fn section(out: &mut String, comparison: &Comparison) {
+    let contrasts = &comparison.contrasts;
+    if contrasts.is_empty() {
+        return;
+    }
+    let names: Vec<&str> = ranked(&comparison.presets)
+        .into_iter()
+        .map(|at| comparison.presets[at].preset.as_str())
+        .collect();
+    out.push_str("<section id=\"contrasts\">\n<h2>Which pairs can be told apart</h2>\n");
+    summary(out, comparison);
+    matrix(out, "By the bill", &names, contrasts, cost);
+    out.push_str(
+        "<p class=\"key\">The row against the column. <strong>cheaper</strong>, <strong>dearer</strong>: told \
+         apart, and even if everything that the cheaper one forgot were read again. <strong>less</strong>, \
+         <strong>more</strong>: the bills are told apart, but re-reading could turn it. tie: not told \
+         apart.</p>\n",
+    );
+    matrix(out, "By what is kept (obs)", &names, contrasts, kept);
+    pairs(out, contrasts);
+    out.push_str("</section>\n");
+}
+
+fn summary(out: &mut String, comparison: &Comparison) {
+    let contrasts = &comparison.contrasts;
+    let ties = |of: fn(&Contrast) -> &Difference| {
+        let ties = contrasts.iter().filter(|contrast| of(contrast).tie);
+        ties.count()
+    };
+    let _ = write!(
+        out,
+        "<p>Of {} pairs {} can't be told apart by their bills and {} not by what they keep: paired cluster \
+         bootstrap, Holm's adjustment over all pairs and both questions.",
+        contrasts.len(),
+        ties(|contrast| &contrast.cost),
+        ties(|contrast| &contrast.frr_obs),
+    );
+    let mut detectable: Vec<f64> = contrasts
+        .iter()
+        .filter_map(|contrast| contrast.cost.detectable)
+        .collect();
+    detectable.sort_by(f64::total_cmp);
+    if let (Some(least), Some(most)) = (detectable.first(), detectable.last()) {
+        let (least, most) = (share(least.exp_m1()), share(most.exp_m1()));
+        let by = if least == most {
+            least
+        } else {
+            format!("{least} to {most}, depending on the pair,")
+        };
+        let _ = write!(
+            out,
+            " Bills that differ by less than {by} would be missed by more than one in five such comparisons."
+        );
+    }
+    out.push_str("</p>\n");
+}
+
+/// What a cell says of a pair, the first against the second.
+struct Word {
+    word: &'static str,
+    class: &'static str,
+}
+
+const TIE: Word = Word {
+    word: "tie",
+    class: "zero",
+};
+
+/// Which way a pair that is told apart goes.
+fn way(difference: &Difference, null: f64, turned: bool) -> Option<Ordering> {
+    let value = difference.value.filter(|_| !difference.tie)?;
+    let way = value.partial_cmp(&null)?;
+    Some(if turned { way.reverse() } else { way })
+}
+
+fn cost(contrast: &Contrast, turned: bool) -> Word {
+    let Some(way) = way(&contrast.cost, 1.0, turned) else {
+        return TIE;
+    };
+    let certain = match (contrast.cheaper, turned) {
+        (Cheaper::Depends, _) => None,
+        (Cheaper::First, false) | (Cheaper::Second, true) => Some(Ordering::Less),
+        (Cheaper::First, true) | (Cheaper::Second, false) => Some(Ordering::Greater),
+    };
+    let (word, class) = match (way, certain == Some(way)) {
+        (Ordering::Less, true) => ("cheaper", "less2"),
+        (Ordering::Less, false) => ("less", "less1"),
+        (Ordering::Greater, true) => ("dearer", "more2"),
+        (Ordering::Greater, false) => ("more", "more1"),
+        (Ordering::Equal, _) => return TIE,
+    };
+    Word { word, class }
+}
+
+fn kept(contrast: &Contrast, turned: bool) -> Word {
+    match way(&contrast.frr_obs, 0.0, turned) {
+        Some(Ordering::Greater) => Word {
+            word: "keeps more",
+            class: "less2",
+        },
+        Some(Ordering::Less) => Word {
+            word: "less",
+            class: "more2",
+        },
+        _ => TIE,
+    }
+}
+
+fn matrix(
+    out: &mut String,
+    title: &str,
+    names: &[&str],
+    contrasts: &[Contrast],
+    word: fn(&Contrast, bool) -> Word,
+) {
+    let _ = write!(
+        out,
+        "<h3>{title}</h3>\n<div class=\"wide\" tabindex=\"0\" role=\"region\" aria-label=\"{title}\">\n\
+         <table class=\"matrix pairs\">\n<thead><tr><td></td>"
+    );
+    for name in names {
+        let _ = write!(out, "<th scope=\"col\">{}</th>", breakable(name));
+    }
+    out.push_str("</tr></thead>\n<tbody>\n");
+    for row in names {
+        let _ = write!(out, "<tr><th scope=\"row\">{}</th>", breakable(row));
+        for column in names {
+            let found = contrasts.iter().find_map(|contrast| {
+                let (first, second) = (contrast.first.as_str(), contrast.second.as_str());
+                let turned = (second, first) == (*row, *column);
+                (turned || (first, second) == (*row, *column)).then_some((contrast, turned))
+            });
+            match found {
+                Some((contrast, turned)) => {
+                    let Word { word, class } = word(contrast, turned);
+                    let _ = write!(out, "<td class=\"{class}\">{word}</td>");
+                }
+                None => out.push_str("<td></td>"),
+            }
+        }
+        out.push_str("</tr>\n");
+    }
+    out.push_str("</tbody>\n</table>\n</div>\n");
+}
+
+/// Every pair with its numbers.
+fn pairs(out: &mut String, contrasts: &[Contrast]) {
+    out.push_str(
+        "<details>\n<summary>The numbers of all pairs</summary>\n<p class=\"small\">Bill: the first against the \
+         second. Kept: the first less the second, in points. In brackets 95% intervals; Holm: p-value after \
+         adjustment; Wilcoxon: signed-rank p-value over sessions; MDD: the least difference that four in five \
+         such comparisons would find.</p>\n<div class=\"wide\" tabindex=\"0\" role=\"region\" aria-label=\"All \
+         pairs\">\n<table class=\"matrix\">\n<thead>\n<tr><td></td><td></td><th scope=\"colgroup\" \
+         colspan=\"4\">bill</th><th scope=\"colgroup\" colspan=\"4\">kept, obs</th></tr>\n<tr><th \
+         scope=\"col\">first</th><th scope=\"col\">second</th>",
+    );
+    for name in ["first of second", "Holm", "Wilcoxon", "MDD"] {
+        let _ = write!(out, "<th scope=\"col\">{name}</th>");
+    }
+    for name in ["difference", "Holm", "Wilcoxon", "MDD"] {
+        let _ = write!(out, "<th scope=\"col\">{name}</th>");
+    }
+    out.push_str("</tr>\n</thead>\n<tbody>\n");
+    for contrast in contrasts {
+        let _ = write!(
+            out,
+            "<tr><th scope=\"row\">{}</th><td class=\"word\">{}</td>",
+            breakable(&contrast.first),
+            breakable(&contrast.second)
+        );
+        numbers(out, &contrast.cost, change, f64::exp_m1);
+        numbers(out, &contrast.frr_obs, points, |points| points);
+        out.push_str("</tr>\n");
+    }
+    out.push_str("</tbody>\n</table>\n</div>\n</details>\n");
+}
+
+fn numbers(
+    out: &mut String,
+    difference: &Difference,
+    write: fn(f64) -> String,
+    plain: fn(f64) -> f64,
+) {
+    let value = or_dash(difference.value, write);
+    let range = match (difference.lo, difference.hi) {
+        (Some(lo), Some(hi)) => format!(" <small>({} to {})</small>", write(lo), write(hi)),
+        _ => String::new(),
+    };
+    let class = if difference.tie {
+        " class=\"zero\""
+    } else {
+        ""
+    };
+    let _ = write!(
+        out,
+        "<td{class}>{value}{range}</td><td>{}</td><td>{}</td><td>{}</td>",
+        or_dash(difference.p_holm, p_value),
+        or_dash(difference.wilcoxon_p, p_value),
+        match difference.detectable {
+            Some(least) => share(plain(least)),
+            None => NONE.to_owned(),
+        }
+    );
+}
+
+fn p_value(p: f64) -> String {
+    match p {
+        ..0.001 => "&lt; 0.001".to_owned(),
+        ..0.1 => format!("{p:.3}"),
+        _ => format!("{p:.2}"),
+    }
+}
+
+/// A difference of shares, in points.
+fn points(difference: f64) -> String {
+    match format!("{:.1}", (difference * 100.0).abs()).as_str() {
+        "0.0" => "0".to_owned(),
+        points if difference < 0.0 => format!("−{points}"),
+        points => format!("+{points}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn contrast(cost: f64, tie: bool, cheaper: Cheaper) -> Contrast {
+        Contrast {
+            first: "a".to_owned(),
+            second: "b".to_owned(),
+            cost: Difference {
+                value: Some(cost),
+                tie,
+                ..Difference::default()
+            },
+            frr_obs: Difference {
+                value: Some(-0.1),
+                tie,
+                ..Difference::default()
+            },
+            cheaper,
+        }
+    }
+
+    #[test]
+    fn cheaper_is_only_said_when_re_reading_cannot_turn_it() {
+        let cases = [
+            (0.8, false, Cheaper::First, "cheaper", "dearer"),
+            (0.8, false, Cheaper::Depends, "less", "more"),
+            // By the bounds the other one, by the bills this one: then it is not certain.
+            (0.8, false, Cheaper::Second, "less", "more"),
+            (1.2, false, Cheaper::Second, "dearer", "cheaper"),
+            (0.8, true, Cheaper::First, "tie", "tie"),
+        ];
+        for (ratio, tie, cheaper, forward, backward) in cases {
+            let contrast = contrast(ratio, tie, cheaper);
+            assert_eq!(cost(&contrast, false).word, forward, "{ratio} {cheaper:?}");
+            assert_eq!(cost(&contrast, true).word, backward, "{ratio} {cheaper:?}");
+        }
+        let told = contrast(0.8, false, Cheaper::First);
+        assert_eq!(kept(&told, false).word, "less");
+        assert_eq!(kept(&told, true).word, "keeps more");
+    }
+}

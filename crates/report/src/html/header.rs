@@ -1,0 +1,131 @@
+//! What was compared, by which prices and seed, and what should make one doubt it.
+
+use super::markup::text;
+use crate::number::grouped;
+use foldback_core::strategy::Kind;
+use foldback_replay::compare::Primary;
+use foldback_replay::{Comparison, Split};
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+/// The head of the page, down to the links to its sections; `sections` are their ids and titles.
+pub(super) fn header(out: &mut String, comparison: &Comparison, sections: &[(&str, &str)]) {
+    out.push_str("<header>\n<h1>Strategies compared</h1>\n");
+    corpus(out, comparison);
+    reporting(out, comparison);
+    cautions(out, comparison);
+    out.push_str("<nav aria-label=\"Sections\"><ul>");
+    for (id, title) in sections {
+        let _ = write!(out, "<li><a href=\"#{id}\">{title}</a></li>");
+    }
+    out.push_str("</ul></nav>\n</header>\n");
+}
+
+/// Every session accounted for.
+fn corpus(out: &mut String, comparison: &Comparison) {
+    let corpus = &comparison.corpus;
+    let mut formats: BTreeMap<&str, usize> = BTreeMap::new();
+    for session in &corpus.sessions {
+        *formats.entry(&session.format).or_default() += 1;
+    }
+    let formats: Vec<String> = formats
+        .iter()
+        .map(|(format, count)| format!("{count} {format}"))
+        .collect();
+    let calls: usize = corpus.sessions.iter().map(|session| session.calls).sum();
+    let turns: usize = corpus.sessions.iter().map(|session| session.turns).sum();
+    let controls = comparison.presets.iter();
+    let controls = controls.filter(|line| line.kind == Kind::Control).count();
+    let _ = writeln!(
+        out,
+        "<p>{} ({}) with {} model calls in {}, replayed under {} and {}.</p>",
+        count(corpus.imported, "session", "sessions"),
+        text(&formats.join(", ")),
+        grouped(calls as u64),
+        count(turns, "user turn", "user turns"),
+        count(
+            comparison.presets.len() - controls,
+            "strategy",
+            "strategies"
+        ),
+        count(controls, "control", "controls"),
+    );
+    let _ = write!(
+        out,
+        "<p>{} looked at: {} imported, from {}; {} without a model call; a strategy acted in {}; {} ",
+        count(corpus.files, "file", "files"),
+        count(corpus.imported, "session", "sessions"),
+        count(
+            corpus.clusters,
+            "task or repository",
+            "tasks or repositories"
+        ),
+        grouped(corpus.without_calls as u64),
+        grouped(corpus.triggering as u64),
+        grouped(corpus.skipped.len() as u64),
+    );
+    if corpus.skipped.is_empty() {
+        out.push_str("skipped.</p>\n");
+    } else {
+        out.push_str("<a href=\"#skipped\">skipped, with the reasons</a>.</p>\n");
+    }
+}
+
+fn count(number: usize, one: &str, many: &str) -> String {
+    let noun = if number == 1 { one } else { many };
+    format!("{} {noun}", grouped(number as u64))
+}
+
+fn reporting(out: &mut String, comparison: &Comparison) {
+    let reporting = &comparison.reporting;
+    let primary = match reporting.primary {
+        Primary::Cost => "the bill",
+        Primary::FrrObs => "retention of what only observations said",
+    };
+    let _ = write!(
+        out,
+        "<p>Prices of {}; ranked by {primary}",
+        text(&reporting.regime)
+    );
+    if reporting.margin > 0.0 {
+        let _ = write!(
+            out,
+            ", differences up to {} points counting as none",
+            reporting.margin * 100.0
+        );
+    }
+    let _ = write!(
+        out,
+        "; intervals of 95%: bootstrap over tasks or repositories, {} draws, seed {}",
+        grouped(reporting.draws as u64),
+        reporting.seed
+    );
+    if let Some(split) = reporting.split {
+        let part = match split {
+            Split::Tune => "the part of the sessions that is tuned on",
+            Split::Report => "the part of the sessions that is held out",
+        };
+        let _ = write!(out, "; {part}");
+    }
+    match &reporting.experiment {
+        Some(hash) => {
+            let _ = writeln!(
+                out,
+                "; registered beforehand, experiment <code>{}</code>.</p>",
+                text(hash)
+            );
+        }
+        None => out.push_str(".</p>\n"),
+    }
+}
+
+fn cautions(out: &mut String, comparison: &Comparison) {
+    if comparison.cautions.is_empty() {
+        return;
+    }
+    out.push_str("<div class=\"cautions\" role=\"note\">\n<h2>Read with care</h2>\n<ul>\n");
+    for caution in &comparison.cautions {
+        let _ = writeln!(out, "<li>{}</li>", text(caution));
+    }
+    out.push_str("</ul>\n</div>\n");
+}

@@ -1,0 +1,193 @@
+//! The bill under every price regime: the sign of a saving depends on what a cached token costs.
+
+use super::figures::{NONE, change, share};
+use super::markup::text;
+use super::order::{breakable, controls, ranked};
+use foldback_replay::compare::{Dollars, PresetLine};
+use std::fmt::Write as _;
+
+/// Recorded pauses, and none too long where none were recorded: what the headline goes by.
+const WARM: &str = "recorded-or-warm";
+/// Recorded pauses, and a cold cache at every user turn where none were recorded.
+const COLD: &str = "recorded-or-cold";
+/// A change below this is neither cheaper nor dearer.
+const SAME: f64 = 0.005;
+
+/// The matrix of presets and regimes.
+pub(super) fn section(out: &mut String, presets: &[PresetLine], reported: &str) {
+    let regimes = regimes(presets);
+    if regimes.is_empty() {
+        return;
+    }
+    out.push_str(
+        "<section id=\"regimes\">\n<h2>The bill under every price regime</h2>\n<p>The whole bill against that \
+         without compaction. ",
+    );
+    out.push_str(&verdict(presets, &regimes));
+    out.push_str(
+        "</p>\n<div class=\"wide\" tabindex=\"0\" role=\"region\" aria-label=\"The bill under every price \
+         regime\">\n<table class=\"matrix heat\">\n<thead><tr><th scope=\"col\">preset</th>",
+    );
+    for regime in &regimes {
+        let mark = if *regime == reported {
+            "<br><small>reported above</small>"
+        } else {
+            ""
+        };
+        let _ = write!(out, "<th scope=\"col\">{}{mark}</th>", breakable(regime));
+    }
+    out.push_str("</tr></thead>\n<tbody>\n");
+    for at in ranked(presets) {
+        row(out, &presets[at], &regimes);
+    }
+    out.push_str("</tbody>\n");
+    let controls = controls(presets);
+    if !controls.is_empty() {
+        let _ = writeln!(
+            out,
+            "<tbody class=\"controls\">\n<tr class=\"group\"><th scope=\"rowgroup\" colspan=\"{}\">Controls</th></tr>",
+            regimes.len() + 1
+        );
+        for at in controls {
+            row(out, &presets[at], &regimes);
+        }
+        out.push_str("</tbody>\n");
+    }
+    out.push_str("</table>\n</div>\n");
+    notes(out, presets, &regimes);
+    out.push_str("</section>\n");
+}
+
+/// The regimes in the order of the bills, each once.
+fn regimes(presets: &[PresetLine]) -> Vec<&str> {
+    let mut regimes: Vec<&str> = Vec::new();
+    for dollars in presets.iter().flat_map(|line| &line.costs) {
+        if !regimes.contains(&dollars.regime.as_str()) {
+            regimes.push(&dollars.regime);
+        }
+    }
+    regimes
+}
+
+fn find<'a>(line: &'a PresetLine, regime: &str, pauses: &str) -> Option<&'a Dollars> {
+    let mut costs = line.costs.iter();
+    costs.find(|dollars| dollars.regime == regime && dollars.pauses == pauses)
+}
+
+/// How many strategies are cheaper under some regimes and dearer under others.
+fn verdict(presets: &[PresetLine], regimes: &[&str]) -> String {
+    let ratios = |at: &usize| -> Vec<f64> {
+        let dollars = regimes
+            .iter()
+            .filter_map(|regime| find(&presets[*at], regime, WARM));
+        dollars.filter_map(|dollars| dollars.ratio).collect()
+    };
+    let (mut both, mut all) = (0_usize, 0_usize);
+    for ratios in ranked(presets).iter().map(ratios) {
+        all += 1;
+        let cheaper = ratios.iter().any(|ratio| *ratio < 1.0 - SAME);
+        let dearer = ratios.iter().any(|ratio| *ratio > 1.0 + SAME);
+        both += usize::from(cheaper && dearer);
+    }
+    match (both, all) {
+        (0, _) => "No strategy changes sides between the regimes here.".to_owned(),
+        (1, all) => format!(
+            "One of {all} strategies is cheaper under some regimes and dearer under others: the prices \
+             decide, not the strategy alone."
+        ),
+        (both, all) => format!(
+            "{both} of {all} strategies are cheaper under some regimes and dearer under others: the prices \
+             decide, not the strategy alone."
+        ),
+    }
+}
+
+fn row(out: &mut String, line: &PresetLine, regimes: &[&str]) {
+    let _ = write!(
+        out,
+        "<tr><th scope=\"row\">{}</th>",
+        breakable(&line.preset)
+    );
+    for regime in regimes {
+        let warm = find(line, regime, WARM);
+        let Some((dollars, ratio)) = warm.and_then(|dollars| Some((dollars, dollars.ratio?)))
+        else {
+            let _ = write!(out, "<td class=\"zero\">{NONE}</td>");
+            continue;
+        };
+        let _ = write!(
+            out,
+            "<td class=\"{}\" title=\"{} of that without compaction; geometric mean over sessions {}; {} \
+             sessions\">{}",
+            class(ratio),
+            share(ratio),
+            dollars.ratio_geo.map_or_else(|| NONE.to_owned(), share),
+            dollars.n,
+            change(ratio)
+        );
+        let cold = find(line, regime, COLD).and_then(|dollars| dollars.ratio);
+        if let Some(cold) = cold.filter(|cold| (cold - ratio).abs() >= SAME) {
+            let _ = write!(out, "<br><small>cold {}</small>", change(cold));
+        }
+        out.push_str("</td>");
+    }
+    out.push_str("</tr>\n");
+}
+
+/// Colour by how far the ratio is from one: three steps to either side.
+fn class(ratio: f64) -> &'static str {
+    match ratio {
+        ..0.5 => "less3",
+        ..0.8 => "less2",
+        ..0.995 => "less1",
+        ..=1.005 => "zero",
+        ..=1.25 => "more1",
+        ..=2.0 => "more2",
+        _ => "more3",
+    }
+}
+
+fn notes(out: &mut String, presets: &[PresetLine], regimes: &[&str]) {
+    let mut costs = presets.iter().flat_map(|line| &line.costs);
+    let sessions = presets.iter().map(|line| line.sessions).max().unwrap_or(0);
+    let partial: Vec<String> = regimes
+        .iter()
+        .filter_map(|regime| {
+            let n = costs.find(|dollars| dollars.regime == **regime)?.n;
+            (n < sessions).then(|| format!("{} covers {n} of {sessions} sessions", text(regime)))
+        })
+        .collect();
+    out.push_str(
+        "<p class=\"key\">cold: where it differs, with a cold cache at every user turn of the recordings \
+         without times.",
+    );
+    if regimes.contains(&"own") {
+        out.push_str(" own: the prices of each session's own model.");
+    }
+    if !partial.is_empty() {
+        let _ = write!(out, " {}.", partial.join("; "));
+    }
+    out.push_str("</p>\n");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn colours_by_side_and_size() {
+        let cases = [
+            (0.3, "less3"),
+            (0.6, "less2"),
+            (0.9, "less1"),
+            (0.998, "zero"),
+            (1.0, "zero"),
+            (1.1, "more1"),
+            (1.9, "more2"),
+            (3.0, "more3"),
+        ];
+        for (ratio, expect) in cases {
+            assert_eq!(class(ratio), expect, "{ratio}");
+        }
+    }
+}

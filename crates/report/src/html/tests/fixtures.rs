@@ -1,0 +1,254 @@
+//! A tiny comparison, constructed by hand: a control, a strategy that passes and one that fails a gate.
+
+use super::super::{Details, Drawn};
+use foldback_core::conversation::StageRole;
+use foldback_core::moment::Moment;
+use foldback_core::strategy::Kind;
+use foldback_replay::Comparison;
+use foldback_replay::availability::{Retention, Share};
+use foldback_replay::compare::{
+    Cheaper, Contrast, CorpusSummary, Difference, Dollars, Gate, Idle, LedgerLine, Metric, Metrics,
+    PresetLine, Score, SessionLine, Skipped,
+};
+use foldback_replay::cost::Agreement;
+use foldback_replay::measure::{CallRow, Fired, SessionMetrics};
+use foldback_replay::study::Record;
+
+pub(super) const HOSTILE: &str = "a/<script>alert('1')</script>\"&.jsonl";
+
+fn metric(value: f64, lo: f64, hi: f64) -> Metric {
+    Metric {
+        value: Some(value),
+        lo: Some(lo),
+        hi: Some(hi),
+        n: 2,
+        why: None,
+    }
+}
+
+/// Bills under two regimes: what is cheaper without a cache may be dearer with one.
+fn dollars(regime: &str, ratio: f64) -> Dollars {
+    Dollars {
+        regime: regime.to_owned(),
+        pauses: "recorded-or-warm",
+        n: 2,
+        usd: ratio,
+        pessimistic_usd: ratio + 0.1,
+        ratio: Some(ratio),
+        ratio_geo: Some(ratio),
+        ..Dollars::default()
+    }
+}
+
+/// Of 40 references to what the call before had brought all are kept, of ten from further back `far`.
+fn retention(far: u64) -> Retention {
+    let near = Share {
+        kept: 40,
+        needed: 40,
+    };
+    let far = Share {
+        kept: far,
+        needed: 10,
+    };
+    let mut frr = near;
+    frr.add(far);
+    Retention {
+        frr,
+        by_distance: [(1, near), (usize::MAX, far)].into(),
+        ..Retention::default()
+    }
+}
+
+fn preset(name: &str, kind: Kind, input_ratio: f64, cache_hit_rate: f64) -> PresetLine {
+    let dearer = 1.0 + (1.0 - input_ratio) / 5.0;
+    PresetLine {
+        preset: name.to_owned(),
+        kind,
+        gate: Gate {
+            passed: true,
+            ..Gate::default()
+        },
+        metrics: Metrics {
+            cost_ratio: metric(dearer, dearer - 0.05, dearer + 0.05),
+            frr_obs: metric(input_ratio, input_ratio - 0.1, 1.0),
+            frr_far: metric(0.9, 0.8, 1.0),
+            token_ratio: metric(input_ratio, input_ratio, input_ratio),
+            ..Metrics::default()
+        },
+        dollars: dollars("cached", dearer),
+        costs: vec![dollars("cached", dearer), dollars("plain", input_ratio)],
+        retention: retention((10.0 * input_ratio) as u64),
+        sessions: 2,
+        calls: 4,
+        input_ratio,
+        peak_tokens: 3_000,
+        mean_tokens: 2_000,
+        cache_hit_rate,
+        estimator: "chars".to_owned(),
+        ..PresetLine::default()
+    }
+}
+
+/// A record whose requests have these sizes; the view was changed before every call at which it shrank.
+fn record(sizes: &[u64]) -> Record {
+    let mut before = 0;
+    let rows: Vec<CallRow> = sizes
+        .iter()
+        .enumerate()
+        .map(|(call, &input_tokens)| {
+            let fired = Fired {
+                call,
+                moment: Moment::StepEnd,
+                stage: "clear".to_owned(),
+                role: StageRole::Pruner,
+            };
+            let shrank = input_tokens < before;
+            before = input_tokens;
+            CallRow {
+                call,
+                turn: 1,
+                messages: call,
+                input_tokens,
+                decision_tokens: input_tokens,
+                recorded_input: None,
+                cache_read: 0,
+                churn: 0,
+                ceiling: Some(2_500),
+                overflow: input_tokens > 2_500,
+                excess: 0,
+                fired: if shrank { vec![fired] } else { Vec::new() },
+                recorder_compacted: false,
+            }
+        })
+        .collect();
+    let compactions = rows.iter().filter(|row| !row.fired.is_empty()).count() as u64;
+    Record {
+        metrics: SessionMetrics {
+            calls: rows.len() as u64,
+            input_tokens: sizes.iter().sum(),
+            peak_tokens: sizes.iter().copied().max().unwrap_or(0),
+            overflow_calls: rows.iter().filter(|row| row.overflow).count() as u64,
+            compactions,
+            ..SessionMetrics::default()
+        },
+        rows,
+        ..Record::default()
+    }
+}
+
+fn score(session: usize, preset: usize, sizes: &[u64]) -> Score {
+    Score {
+        session,
+        preset,
+        metrics: record(sizes).metrics,
+        ..Score::default()
+    }
+}
+
+fn session(path: &str, calls: usize) -> SessionLine {
+    SessionLine {
+        path: path.to_owned(),
+        format: "codex".to_owned(),
+        messages: 2 * calls,
+        tool_calls: calls,
+        calls,
+        turns: 1,
+        warnings: 1,
+        ..SessionLine::default()
+    }
+}
+
+/// Two sessions under a control, a strategy that acts in the first of them, and one that fails a gate.
+pub(super) fn tiny() -> Comparison {
+    let mut clearing = preset("clear<b>", Kind::Strategy, 0.75, 0.91);
+    clearing.triggered = 1;
+    clearing.rank = Some(1);
+    clearing.ledger = LedgerLine {
+        firings: 2,
+        paid_back: 1,
+        ..LedgerLine::default()
+    };
+    clearing.compactions = 1;
+    clearing.prune_operations = 1;
+    clearing.guards_off = vec!["pairs"];
+    clearing.idle = vec![Idle {
+        path: HOSTILE.to_owned(),
+        why: "500 < 2000 & nothing old".to_owned(),
+        window: Some(1_500),
+    }];
+    let mut broken = preset("drop&lose", Kind::Strategy, 0.5, 0.8);
+    broken.strategy_violations = 2;
+    broken.gate.passed = false;
+    broken.gate.strategy_violations = 2;
+    let mut comparison = Comparison::default();
+    comparison.reporting.regime = "cached".to_owned();
+    comparison.reporting.experiment = Some("0123abcd".to_owned());
+    comparison.cautions = vec!["only <2> sessions".to_owned()];
+    let check = Agreement {
+        pairs: 100,
+        within: 97,
+        late: 2,
+        ..Agreement::default()
+    };
+    comparison.cache_check = vec![("cached".to_owned(), check)];
+    comparison.contrasts = vec![Contrast {
+        first: clearing.preset.clone(),
+        second: broken.preset.clone(),
+        cost: Difference {
+            value: Some(0.95),
+            lo: Some(0.9),
+            hi: Some(0.99),
+            p: Some(0.01),
+            p_holm: Some(0.02),
+            detectable: Some(0.04),
+            n: 2,
+            ..Difference::default()
+        },
+        frr_obs: Difference {
+            value: Some(0.25),
+            tie: true,
+            n: 2,
+            ..Difference::default()
+        },
+        cheaper: Cheaper::First,
+    }];
+    comparison.corpus = CorpusSummary {
+        files: 3,
+        imported: 2,
+        skipped: vec![Skipped {
+            path: "c/<i>.txt".to_owned(),
+            reason: "no <known> format".to_owned(),
+        }],
+        sessions: vec![session("b/long.jsonl", 3), session(HOSTILE, 1)],
+        ..CorpusSummary::default()
+    };
+    comparison.assumptions = vec!["windows < 1 are not used".to_owned()];
+    comparison.presets = vec![preset("none", Kind::Control, 1.0, 0.98), clearing, broken];
+    comparison.scores = vec![
+        score(0, 0, &LONG[0]),
+        score(0, 1, &LONG[1]),
+        score(0, 2, &LONG[2]),
+        score(1, 0, &[500]),
+        score(1, 1, &[500]),
+        score(1, 2, &[500]),
+    ];
+    comparison
+}
+
+/// The requests of the first session, under each preset.
+const LONG: [[u64; 3]; 3] = [
+    [1_000, 2_000, 3_000],
+    [1_000, 2_000, 1_500],
+    [1_000, 2_000, 2_500],
+];
+
+pub(super) fn drawn() -> Details {
+    let drawn = vec![Drawn {
+        session: 0,
+        records: LONG.iter().map(|sizes| record(sizes)).collect(),
+    }];
+    Details {
+        drawn,
+        ..Details::default()
+    }
+}
