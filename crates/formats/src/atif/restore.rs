@@ -118,12 +118,12 @@ pub(super) fn difference(
         let base = match from {
             Some(index) => {
                 taken[index] = true;
-                json(&*plain.messages[index])?
+                json(&plain.messages[index])?
             }
             None => Value::Null,
         };
         let mut set = Vec::new();
-        compare(&base, &json(&**message)?, &mut String::new(), &mut set);
+        compare(&base, &json(message)?, &mut String::new(), &mut set);
         messages.push(Made { from, set });
     }
     let mut rest = Vec::new();
@@ -153,7 +153,7 @@ pub(super) fn apply(session: &mut Session, found: &Value, steps: usize) -> bool 
                 Some(index) => Some(session.messages.get(index)?),
                 None => None,
             };
-            let mut value = plain.map_or(Some(Value::Null), |plain| json(&**plain))?;
+            let mut value = plain.map_or(Some(Value::Null), |plain| json(plain))?;
             change(&mut value, &made.set)?;
             let mut message: Message = serde_json::from_value(value).ok()?;
             if let Some(plain) = plain {
