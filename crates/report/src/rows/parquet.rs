@@ -174,3 +174,51 @@ impl<'w> Table<'w> {
         self.out.write_all(&std::mem::take(self.file.inner_mut()))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use parquet::file::reader::{FileReader as _, SerializedFileReader};
+    use parquet::record::RowAccessor as _;
+
+    #[test]
+    fn rows_come_back_over_row_groups() {
+        let rows = GROUP + 3;
+        let row = |call: usize| Row {
+            preset: if call < 2 { "none" } else { "ünly" },
+            call,
+            start_ms: (call % 3 != 0).then_some(call as i64),
+            overflow: call % 2 == 1,
+            ..Row::default()
+        };
+        let mut written = tempfile::tempfile().unwrap();
+        let mut table = Table::new(&mut written).unwrap();
+        for call in 0..rows {
+            table.push(&row(call)).unwrap();
+        }
+        table.finish().unwrap();
+
+        let file = SerializedFileReader::new(written).unwrap();
+        assert_eq!(file.num_row_groups(), 2);
+        let names = file.metadata().file_metadata().schema().get_fields();
+        let at = |name: &str| names.iter().position(|field| field.name() == name).unwrap();
+        let (preset, start, overflow) = (at("preset"), at("start_ms"), at("overflow"));
+        let mut call = 0;
+        for read in file
+            .get_row_iter(None)
+            .unwrap()
+            .map(std::result::Result::unwrap)
+        {
+            let expected = row(call);
+            assert_eq!(read.get_string(preset).unwrap(), expected.preset, "{call}");
+            assert_eq!(
+                read.get_bool(overflow).unwrap(),
+                expected.overflow,
+                "{call}"
+            );
+            assert_eq!(read.get_long(start).ok(), expected.start_ms, "{call}");
+            call += 1;
+        }
+        assert_eq!(call, rows);
+    }
+}

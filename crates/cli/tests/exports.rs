@@ -1,0 +1,240 @@
+//! What `foldback compare` writes for programs: the published schemas, and that what is written keeps to
+//! them and to itself.
+
+#![expect(clippy::unwrap_used, reason = "a helper of a test fails like the test")]
+
+mod common;
+
+use common::{foldback, root};
+use serde_json::{Map, Value};
+use std::path::Path;
+
+/// What `foldback schema OF` prints.
+fn schema(of: &str) -> String {
+    let ran = foldback(&["schema", of]);
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    ran.stdout
+}
+
+/// Runs a comparison in which presets fire, writing to `option` and a file of this name; gives the text.
+fn compare(folder: &Path, option: &str, name: &str) -> String {
+    let (store, file) = (folder.join("store"), folder.join(name));
+    let ran = foldback(&[
+        "compare",
+        "examples/sessions",
+        "--preset=none,opencode,window",
+        "--window=40000",
+        "--output=4000",
+        "--store",
+        store.to_str().unwrap(),
+        option,
+        file.to_str().unwrap(),
+    ]);
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    std::fs::read_to_string(file).unwrap()
+}
+
+#[test]
+fn the_published_schemas_are_those_of_the_command() {
+    for of in ["comparison", "row"] {
+        let path = format!("docs/schema/{of}.schema.json");
+        let published = std::fs::read_to_string(root().join(&path)).unwrap_or_default();
+        assert!(
+            published == schema(of),
+            "{path} is not what the command writes; `cargo run -- schema {of} > {path}` does it, and a key \
+             that went or changed its meaning needs a new version in crates/report/src/schema.rs"
+        );
+    }
+}
+
+#[test]
+fn the_page_on_rows_lists_the_columns_of_the_schema() {
+    let schema: Value = serde_json::from_str(&schema("row")).unwrap();
+    let kind = |column: &Value| match &column["type"] {
+        Value::Array(_) => "integer or empty",
+        Value::String(kind) if kind == "array" => "list, else text",
+        Value::String(kind) if kind == "integer" => "integer",
+        Value::String(kind) if kind == "boolean" => "boolean",
+        _ => "text",
+    };
+    let columns: Vec<String> = schema["properties"]
+        .as_object()
+        .unwrap()
+        .iter()
+        .map(|(name, column)| {
+            let words = column["description"].as_str().unwrap();
+            format!("| `{name}` | {} | {words} |", kind(column))
+        })
+        .collect();
+    let page = std::fs::read_to_string(root().join("docs/rows.md")).unwrap();
+    let listed: Vec<&str> = page
+        .lines()
+        .filter(|line| line.starts_with("| `"))
+        .collect();
+    assert_eq!(
+        listed,
+        columns,
+        "the table of docs/rows.md should be\n{}",
+        columns.join("\n")
+    );
+}
+
+#[test]
+fn what_is_written_keeps_to_the_schemas_and_adds_up() {
+    let folder = tempfile::tempdir().unwrap();
+    let document: Value =
+        serde_json::from_str(&compare(folder.path(), "--json", "all.json")).unwrap();
+    let lines = compare(folder.path(), "--rows", "rows.jsonl");
+    let rows: Vec<Value> = lines
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+
+    let comparison = validator("comparison");
+    let why: Vec<String> = errors(&comparison, &document);
+    assert!(why.is_empty(), "{why:#?}");
+    let mut broken = document.clone();
+    broken["presets"][1]["metrics"]["frr_obs"]["value"] = "most".into();
+    assert_eq!(errors(&comparison, &broken).len(), 1);
+    broken.as_object_mut().unwrap().remove("corpus");
+    assert_eq!(errors(&comparison, &broken).len(), 2);
+
+    let row = validator("row");
+    for line in &rows {
+        let why = errors(&row, line);
+        assert!(why.is_empty(), "{line}: {why:#?}");
+    }
+
+    adds_up(&document, &rows);
+    same_in_csv(&rows, &compare(folder.path(), "--rows", "rows.csv"));
+}
+
+fn validator(of: &str) -> jsonschema::Validator {
+    let schema: Value = serde_json::from_str(&schema(of)).unwrap();
+    assert!(jsonschema::meta::is_valid(&schema));
+    jsonschema::validator_for(&schema).unwrap()
+}
+
+fn errors(validator: &jsonschema::Validator, value: &Value) -> Vec<String> {
+    let errors = validator.iter_errors(value);
+    errors
+        .map(|error| format!("{}: {error}", error.instance_path()))
+        .collect()
+}
+
+/// The totals of a preset are the sums of its rows.
+fn adds_up(document: &Value, rows: &[Value]) {
+    let presets = document["presets"].as_array().unwrap();
+    assert!(presets.iter().any(|preset| preset["compactions"] != 0));
+    for preset in presets {
+        let own = || rows.iter().filter(|row| row["preset"] == preset["preset"]);
+        let sum = |column: &str| -> u64 { own().map(|row| row[column].as_u64().unwrap()).sum() };
+        let examined = |column: &str| -> u64 {
+            let rows = own().filter(|row| row["exam"] == true);
+            rows.map(|row| row[column].as_u64().unwrap()).sum()
+        };
+        let (retention, name) = (&preset["retention"], &preset["preset"]);
+        let table = [
+            ("calls", own().count() as u64, &preset["calls"]),
+            ("input", sum("input_tokens"), &preset["input_tokens"]),
+            ("churn", sum("churn"), &preset["churn_tokens"]),
+            ("frr kept", examined("frr_kept"), &retention["frr"]["kept"]),
+            ("frr", examined("frr_needed"), &retention["frr"]["needed"]),
+            (
+                "obs kept",
+                examined("frr_obs_kept"),
+                &retention["frr_obs"]["kept"],
+            ),
+            (
+                "obs",
+                examined("frr_obs_needed"),
+                &retention["frr_obs"]["needed"],
+            ),
+            (
+                "far kept",
+                examined("frr_far_kept"),
+                &retention["frr_far"]["kept"],
+            ),
+            (
+                "far",
+                examined("frr_far_needed"),
+                &retention["frr_far"]["needed"],
+            ),
+            ("rescued", examined("frr_rescued"), &retention["rescued"]),
+        ];
+        for (what, sum, total) in table {
+            assert_eq!(Some(sum), total.as_u64(), "{what} of {name}");
+        }
+        let share = |kept: &str, needed: &str| examined(kept) as f64 / examined(needed) as f64;
+        let per_100 = |column: &str| 100.0 * sum(column) as f64 / own().count() as f64;
+        let metrics = &preset["metrics"];
+        let table = [
+            ("epr", share("epr_kept", "epr_needed")),
+            ("rereads_per_100_calls", per_100("rereads")),
+            ("reread_tokens_per_100_calls", per_100("reread_tokens")),
+        ];
+        for (metric, value) in table {
+            let reported = metrics[metric]["value"].as_f64().unwrap();
+            assert!((value - reported).abs() < 1e-9, "{metric} of {name}");
+        }
+    }
+}
+
+/// CSV has the columns of JSON in their order, and the same values.
+fn same_in_csv(rows: &[Value], text: &str) {
+    let mut table = csv::Reader::from_reader(text.as_bytes());
+    let names: Vec<&String> = rows[0].as_object().unwrap().keys().collect();
+    assert_eq!(table.headers().unwrap().iter().collect::<Vec<_>>(), names);
+    let records: Vec<csv::StringRecord> = table.records().map(Result::unwrap).collect();
+    assert_eq!(records.len(), rows.len());
+    for (row, record) in rows.iter().zip(&records) {
+        let row: &Map<String, Value> = row.as_object().unwrap();
+        let expected: Vec<String> = row.values().map(flat).collect();
+        assert_eq!(record.iter().collect::<Vec<_>>(), expected);
+    }
+    let fired = |row: &&Value| {
+        row["fired"]
+            .as_array()
+            .is_some_and(|fired| !fired.is_empty())
+    };
+    assert!(rows.iter().any(|row| fired(&row)), "something fires");
+}
+
+fn flat(value: &Value) -> String {
+    match value {
+        Value::Null => String::new(),
+        Value::String(text) => text.clone(),
+        Value::Array(fired) => fired
+            .iter()
+            .map(|fired| {
+                let part = |key: &str| fired[key].as_str().unwrap();
+                format!("{}:{}", part("moment"), part("stage"))
+            })
+            .collect::<Vec<_>>()
+            .join("+"),
+        other => other.to_string(),
+    }
+}
+
+#[test]
+fn parquet_is_written_or_the_error_says_how_to_get_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("rows.parquet");
+    let ran = foldback(&[
+        "compare",
+        "examples/sessions",
+        "--preset=none",
+        "--no-store",
+        "--rows",
+        file.to_str().unwrap(),
+    ]);
+    if cfg!(feature = "parquet") {
+        assert_eq!(ran.code, 0, "{}", ran.stderr);
+        let bytes = std::fs::read(file).unwrap();
+        assert!(bytes.starts_with(b"PAR1") && bytes.ends_with(b"PAR1"));
+    } else {
+        assert_eq!(ran.code, 2, "{}", ran.stderr);
+        assert!(ran.stderr.contains("--features parquet"), "{}", ran.stderr);
+        assert!(!file.exists());
+    }
+}
