@@ -1,4 +1,5 @@
-//! What the tests of the workspace share: sessions made in code, and every preset compiled.
+//! What the tests of the workspace share: sessions made in code, every preset compiled, and the
+//! laboratory in one call.
 
 use foldback_core::log::{Answer, Finish, Message, Part, Usage};
 use foldback_core::strategy::Strategy;
@@ -8,6 +9,9 @@ use foldback_formats::session::{Shape, Source};
 use foldback_replay::ReplayOptions;
 use std::path::PathBuf;
 use std::sync::Arc;
+
+pub mod lab;
+pub mod planted;
 
 /// All presets, by name.
 pub fn presets() -> Vec<Arc<Strategy>> {
