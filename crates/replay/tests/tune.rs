@@ -178,6 +178,35 @@ fn the_file_of_a_configuration_is_the_configuration() {
 }
 
 #[test]
+fn a_file_says_only_what_differs() {
+    let (registry, strategy) = (registry(), preset("tunacode"));
+    let paths = ["pruner.protect_tokens", "pruner.minimum_tokens"];
+    let fields = paths.map(|path| Field::find(&registry, &strategy, path).unwrap());
+    let (kept, _) = candidates(
+        &registry,
+        &strategy,
+        "tunacode",
+        &fields,
+        &[vec![json!(40_000), json!(500)]],
+        Limits::default(),
+        Options::default(),
+    );
+    assert_eq!(
+        kept[1].name(),
+        "tunacode[protect_tokens=40000,minimum_tokens=500]"
+    );
+    insta::assert_snapshot!(kept[1].toml(Header { name: "mine", model: Some("m"), ..Header::default() }), @r#"
+    name = "mine"
+    extends = "tunacode"
+    model = "m"
+
+    [[pruner]]
+    minimum_tokens = 500
+    use = "tunacode.placeholder"
+    "#);
+}
+
+#[test]
 fn the_embedded_sweeps_all_compile() {
     let table = sweeps::embedded();
     assert!(!table.is_empty());

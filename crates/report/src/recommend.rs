@@ -88,6 +88,12 @@ pub fn file(advice: &Advice<'_>, strategy: &str) -> String {
              at all, and what it would forget where it does act, they can't say",
         );
     }
+    if trial.tune.triggered > 0 && trial.tune.cost_ratio.value > Some(1.0) {
+        item(
+            &mut out,
+            "it is dearer than no compaction would be, if that fitted: it makes room, it saves nothing",
+        );
+    }
     if let Some(runner) = runner_up(advice) {
         item(&mut out, &runner);
     }

@@ -70,7 +70,7 @@ pub fn tuned(tuned: &Tuned, search: Search, width: u16) -> String {
          of that without compaction · kept: of what later calls referred to, what still stood in the view: obs had \
          only stood in tool results and user messages, far was last seen more than three calls ago · edits: old \
          texts of edits that stood in the view · over: requests over the window, ✗ rules of the provider broken · \
-         than own: what can be told from the preset's own values, over all pairs shown (Holm) · in brackets 95 % intervals over sessions; those it was tuned on have none, because choosing among \
+         than own: what tells it from the preset's own values, Holm over all rows · in brackets 95 % intervals over sessions; those it was tuned on have none, because choosing among \
          them spoils them",
         tuned.reporting.regime
     );

@@ -18,6 +18,8 @@ pub struct Candidate {
     pub extends: String,
     /// What it sets; nothing for the strategy's own values.
     pub settings: Vec<(Field, Value)>,
+    /// Those of the settings that are not the strategy's own values: what a file has to say.
+    pub changes: Vec<(Field, Value)>,
     /// Ready to replay.
     pub preset: Preset,
 }
@@ -51,6 +53,7 @@ impl Candidate {
             of: strategy.strategy.name.clone(),
             extends: extends.to_owned(),
             settings: Vec::new(),
+            changes: Vec::new(),
             preset: Preset::new(
                 strategy.strategy.clone(),
                 strategy.root.to_value().to_string(),
@@ -70,7 +73,7 @@ impl Candidate {
 
     /// A strategy file that extends what the configuration is made of and sets what differs.
     pub fn toml(&self, header: Header<'_>) -> String {
-        file(&self.extends, &self.settings, header)
+        file(&self.extends, &self.changes, header)
     }
 }
 
@@ -140,7 +143,7 @@ fn file(extends: &str, settings: &[(Field, Value)], header: Header<'_>) -> Strin
 /// The strategy with its own values, then every combination of values that makes a strategy and that differs
 /// from them; beside it what had to be left out.
 ///
-/// A combination is compiled from the very file that [`Candidate::toml`] writes. `limits` are those of the
+/// A combination is compiled from a file such as [`Candidate::toml`] writes. `limits` are those of the
 /// command line: a window in which nothing could ever fit is refused.
 pub fn candidates(
     registry: &Registry,
@@ -164,6 +167,7 @@ pub fn candidates(
                 kept.push(Candidate {
                     of: own.of.clone(),
                     extends: extends.to_owned(),
+                    changes: changes(strategy, &settings),
                     settings,
                     preset: Preset::new(compiled.strategy, fingerprint),
                 });
@@ -173,6 +177,12 @@ pub fn candidates(
     }
     kept.insert(0, own);
     (kept, rejected)
+}
+
+fn changes(strategy: &Compiled, settings: &[(Field, Value)]) -> Vec<(Field, Value)> {
+    let changed =
+        |(field, value): &&(Field, Value)| field.value(&strategy.root).as_ref() != Some(value);
+    settings.iter().filter(changed).cloned().collect()
 }
 
 fn compile(

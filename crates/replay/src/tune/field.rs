@@ -58,6 +58,20 @@ impl Field {
         self.keys.last().map_or(&self.path, String::as_str)
     }
 
+    /// The value that a strategy gives the field; `None` where it leaves it to the stage's default.
+    pub(super) fn value(&self, root: &Node) -> Option<Value> {
+        let section = root.get(self.section)?;
+        let start = match &self.stage {
+            None => section,
+            Some(stage) => section
+                .elements()
+                .iter()
+                .find(|node| node.get("use").and_then(Node::as_str) == Some(stage))?,
+        };
+        let found = self.keys.iter().try_fold(start, |node, key| node.get(key));
+        found.map(Node::to_value)
+    }
+
     /// Sets the field in a file that extends the strategy.
     pub(super) fn set(&self, file: &mut toml::Table, value: &Value) {
         let Ok(value) = toml::Value::try_from(value) else {
