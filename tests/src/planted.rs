@@ -66,7 +66,7 @@ impl Planted {
         // By result, the facts that it must hold; by call, those that it names.
         let mut held: Vec<Vec<String>> = vec![Vec::new(); self.calls];
         let mut named: Vec<Vec<String>> = vec![Vec::new(); self.calls];
-        for call in 1..self.calls {
+        for (call, named) in named.iter_mut().enumerate().skip(1) {
             for _ in 0..NAMED {
                 let reach = 1 + rng.below(self.reach).min(rng.below(self.reach));
                 if reach > call {
@@ -78,7 +78,7 @@ impl Planted {
                 };
                 let fact = format!("planted_{number}_{result}_{}", held[result].len());
                 held[result].push(fact.clone());
-                named[call].push(fact);
+                named.push(fact);
             }
         }
         let mut script = Script::default();
