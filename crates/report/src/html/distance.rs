@@ -23,15 +23,18 @@ const FEW: u64 = 30;
 /// The charts of those that lose something, what the others are, and all numbers as a table.
 pub(super) fn section(out: &mut String, presets: &[PresetLine]) {
     let order = all(presets);
-    let asked = order.iter().any(|at| presets[*at].retention.frr.needed > 0);
-    if !asked {
+    // All presets sit the same exam.
+    let asked = presets.iter().map(|line| line.retention.frr.needed).max();
+    let Some(asked @ 1..) = asked else {
         return;
-    }
-    out.push_str(
+    };
+    let _ = writeln!(
+        out,
         "<section id=\"distance\">\n<h2>Retention over distance</h2>\n<p class=\"key\">Of what calls referred \
          to, how much still stood in the view, by the number of calls since it was last seen: up to 1, 2, 3, \
-         5, 10, 20, 50, and more. <span class=\"k size\">the preset</span> <span class=\"k random\">random \
-         eviction</span> Hollow: fewer than 30 references.</p>\n",
+         5, 10, 20, 50, and more. {} references in all; hollow: fewer than 30. <span class=\"k size\">the preset</span> <span class=\"k random\">random \
+         eviction</span></p>",
+        grouped(asked)
     );
     let floor = floor(presets);
     let random = presets.iter().find(|line| line.preset == "random");
@@ -89,11 +92,10 @@ fn figure(out: &mut String, line: &PresetLine, random: Option<&PresetLine>, floo
     };
     let _ = write!(
         out,
-        "<figure>\n<figcaption><strong>{}</strong>{kind} {} of {} references</figcaption>\n<svg class=\"curve\" viewBox=\"0 0 260 \
+        "<figure>\n<figcaption><strong>{}</strong>{kind} {}</figcaption>\n<svg class=\"curve\" viewBox=\"0 0 260 \
          128\" role=\"img\" aria-label=\"Retention over distance under {}\">",
         breakable(&line.preset),
         frr.value().map_or_else(|| NONE.to_owned(), share),
-        grouped(frr.needed),
         text(&line.preset)
     );
     for tick in ticks(1000 - floor, 4) {
@@ -182,7 +184,6 @@ fn table(out: &mut String, presets: &[PresetLine], order: &[usize]) {
     }
     out.push_str("<th scope=\"col\">&gt; 50</th></tr></thead>\n<tbody>\n");
     if let Some(first) = order.first() {
-        // All presets sit the same exam.
         out.push_str("<tr><th scope=\"row\">references</th>");
         for share in steps(&presets[*first]) {
             let _ = write!(out, "<td>{}</td>", grouped(share.needed));

@@ -43,11 +43,18 @@ pub(super) fn why_not(line: &PresetLine) -> String {
         ));
     }
     if gate.overflow_calls > 0 {
-        why.push(format!(
-            "sent {} requests over the window, by up to {} tokens",
-            grouped(gate.overflow_calls),
-            short(gate.max_excess)
-        ));
+        let requests = match gate.overflow_calls {
+            1 => "one request".to_owned(),
+            more => format!("{} requests", grouped(more)),
+        };
+        // Over the input limit alone there is no excess over the window.
+        why.push(match gate.max_excess {
+            0 => format!("sent {requests} over the limits"),
+            excess => format!(
+                "sent {requests} over the window, by up to {} tokens",
+                short(excess)
+            ),
+        });
     }
     why.join(" and ")
 }

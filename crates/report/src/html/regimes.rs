@@ -12,6 +12,8 @@ const WARM: &str = "recorded-or-warm";
 const COLD: &str = "recorded-or-cold";
 /// A change below this is neither cheaper nor dearer.
 const SAME: f64 = 0.005;
+/// A difference between the two readings of pauses that is worth a line.
+const NOTABLE: f64 = 0.02;
 
 /// The matrix of presets and regimes.
 pub(super) fn section(out: &mut String, presets: &[PresetLine], reported: &str) {
@@ -126,7 +128,7 @@ fn row(out: &mut String, line: &PresetLine, regimes: &[&str]) {
             change(ratio)
         );
         let cold = find(line, regime, COLD).and_then(|dollars| dollars.ratio);
-        if let Some(cold) = cold.filter(|cold| (cold - ratio).abs() >= SAME) {
+        if let Some(cold) = cold.filter(|cold| (cold - ratio).abs() >= NOTABLE) {
             let _ = write!(out, "<br><small>cold {}</small>", change(cold));
         }
         out.push_str("</td>");
@@ -158,7 +160,7 @@ fn notes(out: &mut String, presets: &[PresetLine], regimes: &[&str]) {
         })
         .collect();
     out.push_str(
-        "<p class=\"key\">cold: where it differs, with a cold cache at every user turn of the recordings \
+        "<p class=\"key\">cold: where it differs by two points or more, with a cold cache at every user turn of the recordings \
          without times.",
     );
     if regimes.contains(&"own") {

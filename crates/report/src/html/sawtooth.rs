@@ -1,7 +1,8 @@
 //! Size of the requests over the calls of one session under one preset: the saw-tooth.
 //!
 //! The grey line is the session without compaction, marks under the axis say where something fired, a
-//! dashed line is the largest request that the provider would take.
+//! dashed line is the largest request that the provider would take, a band lies where the recorder itself had
+//! compacted.
 
 use super::chart::{position, thinned, ticks};
 use super::markup::text;
@@ -66,6 +67,7 @@ pub(super) fn draw(
         "<svg class=\"saw\" viewBox=\"0 0 360 146\" role=\"img\" aria-label=\"{}\">",
         text(label)
     );
+    recorder(out, rows, scale);
     axes(out, scale);
     let sizes =
         |rows: &[CallRow]| -> Vec<u64> { rows.iter().map(|row| row.input_tokens).collect() };
@@ -116,12 +118,30 @@ fn axes(out: &mut String, scale: Scale) {
     }
 }
 
+/// A band over the calls behind a compaction of the recorder's own.
+fn recorder(out: &mut String, rows: &[CallRow], scale: Scale) {
+    let mut calls = 0;
+    for run in rows.chunk_by(|a, b| a.recorder_compacted == b.recorder_compacted) {
+        let last = calls + run.len() - 1;
+        if run[0].recorder_compacted {
+            let _ = write!(
+                out,
+                "<path class=\"recorder\" d=\"M{} {TOP}H{}v{HEIGHT}H{}z\"/>",
+                scale.x(calls),
+                // A single call is a line.
+                scale.x(last).max(scale.x(calls) + 1),
+                scale.x(calls)
+            );
+        }
+        calls = last + 1;
+    }
+}
+
 /// Firings under the axis, one mark per pixel however many there are; requests over the window above.
 fn marks(out: &mut String, rows: &[CallRow], scale: Scale) {
     let mut folds: BTreeSet<u64> = BTreeSet::new();
     let mut prunes: BTreeSet<u64> = BTreeSet::new();
     let mut over: BTreeSet<u64> = BTreeSet::new();
-    let mut recorder: BTreeSet<u64> = BTreeSet::new();
     for (index, row) in rows.iter().enumerate() {
         let x = scale.x(index);
         for fired in &row.fired {
@@ -132,9 +152,6 @@ fn marks(out: &mut String, rows: &[CallRow], scale: Scale) {
         }
         if row.overflow {
             over.insert(x);
-        }
-        if row.recorder_compacted {
-            recorder.insert(x);
         }
     }
     let mut mark = |class: &str, at: &BTreeSet<u64>, top: u64, shape: &str| {
@@ -147,7 +164,6 @@ fn marks(out: &mut String, rows: &[CallRow], scale: Scale) {
         }
         out.push_str("\"/>");
     };
-    mark("recorder", &recorder, TOP, &format!("v{HEIGHT}"));
     mark("prune", &prunes, BOTTOM + 2, "v7");
     mark("fold", &folds, BOTTOM + 2, "l4 8h-8z");
     mark("over", &over, TOP - 6, "v5");

@@ -122,7 +122,7 @@ pub(super) fn drawings(out: &mut String, comparison: &Comparison, drawn: &[Drawn
          tokens, over the number of the call. <span class=\"k size\">under the preset</span> <span class=\"k \
          plain\">without compaction</span> <span class=\"k ceiling\">window</span> <span class=\"k \
          prune\">pruned</span> <span class=\"k fold\">folded</span> <span class=\"k over\">over the \
-         window</span> <span class=\"k recorder\">the recorder had compacted</span></p>\n",
+         window</span> <span class=\"k recorder\">behind a compaction of the recorder</span></p>\n",
     );
     let groups = groups(comparison);
     let acted = groups

@@ -24,6 +24,21 @@ fn nothing_is_asked_for_over_the_network() {
 }
 
 #[test]
+fn a_page_with_walks_allows_the_script_of_the_reader_alone() {
+    let details = Details {
+        walks: vec![crate::explain::fixtures::walk()],
+        not_walked: vec!["z/<long>.jsonl".to_owned()],
+        ..drawn()
+    };
+    let page = comparison(&tiny(), &details);
+    assert!(page.contains(&format!("content=\"{}\"", super::reader::policy())));
+    let scripts: Vec<&str> = page.matches("<script").collect();
+    assert_eq!(scripts.len(), 2, "the walk, which is data, and the reader");
+    assert!(page.contains("<a href=\"#reader\">"));
+    assert!(page.contains("z/&lt;long&gt;.jsonl"));
+}
+
+#[test]
 fn data_stays_text() {
     let page = comparison(&tiny(), &drawn());
     for raw in [

@@ -117,7 +117,7 @@ fn record(sizes: &[u64]) -> Record {
                 overflow: input_tokens > 2_500,
                 excess: 0,
                 fired: if shrank { vec![fired] } else { Vec::new() },
-                recorder_compacted: false,
+                recorder_compacted: call == 2,
             }
         })
         .collect();
