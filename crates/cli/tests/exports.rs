@@ -67,13 +67,13 @@ fn the_page_on_rows_lists_the_columns_of_the_schema() {
         })
         .collect();
     let page = std::fs::read_to_string(root().join("docs/rows.md")).unwrap();
-    let listed: Vec<&str> = page
+    let (_, table) = page.split_once("\n## Columns\n").unwrap();
+    let listed: Vec<&str> = table
         .lines()
         .filter(|line| line.starts_with("| `"))
         .collect();
-    assert_eq!(
-        listed,
-        columns,
+    assert!(
+        listed == columns,
         "the table of docs/rows.md should be\n{}",
         columns.join("\n")
     );

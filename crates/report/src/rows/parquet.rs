@@ -187,7 +187,7 @@ mod tests {
         let row = |call: usize| Row {
             preset: if call < 2 { "none" } else { "ünly" },
             call,
-            start_ms: (call % 3 != 0).then_some(call as i64),
+            start_ms: (!call.is_multiple_of(3)).then_some(call as i64),
             overflow: call % 2 == 1,
             ..Row::default()
         };
