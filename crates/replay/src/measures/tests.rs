@@ -183,7 +183,7 @@ fn how_long_identifiers_live() {
 fn what_summaries_are_worth() {
     // The last call needs all three names; the first two texts are folded away.
     let needs = "first_name other_name second_name";
-    let table: [(&str, &str, (u64, u64), (u64, u64), &[&str]); 8] = [
+    let table: [(&str, &str, (u64, u64), (u64, u64), &[&str]); 6] = [
         (
             "copies all",
             "first_name other_name second_name",
