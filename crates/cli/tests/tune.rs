@@ -162,14 +162,21 @@ fn advice_is_a_file_that_can_be_used_or_says_what_comes_nearest() {
     let ran = recommend("keep=0.3");
     assert_eq!(ran.code, 0, "{}", ran.stderr);
     let text = std::fs::read_to_string(&file).unwrap();
+    // Comments are broken where the line ends.
+    let words: Vec<&str> = text
+        .split_whitespace()
+        .filter(|word| *word != "#")
+        .collect();
+    let words = words.join(" ");
     for part in [
         "a budget of keep=0.3: at least 30 %",
-        "# Why this one:",
+        "Why this one:",
         "that it was not chosen on (95 % intervals over sessions)",
         "left the view at call",
-        "\nextends = ",
-        "[window]\ncontext = 16000\noutput = 2000\n",
     ] {
+        assert!(words.contains(part), "{part}:\n{text}");
+    }
+    for part in ["\nextends = ", "[window]\ncontext = 16000\noutput = 2000\n"] {
         assert!(text.contains(part), "{part}:\n{text}");
     }
     let checked = foldback(&["check", &file]);
