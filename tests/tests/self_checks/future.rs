@@ -1,0 +1,120 @@
+//! No strategy sees what is to come.
+
+use super::{Sent, few, mending};
+use foldback_core::log::{Message, Part};
+use foldback_core::strategy::Strategy;
+use foldback_formats::Session;
+use foldback_replay::availability::Index;
+use foldback_replay::controls::{Hindsight, clairvoyant};
+use foldback_replay::replay_with;
+use foldback_stages::pruner::EvictConfig;
+use foldback_tests::lab::{self, everything};
+use foldback_tests::options;
+use foldback_tests::planted::Needs;
+use std::sync::Arc;
+
+/// A strategy that may be made for one session.
+type Maker = Box<dyn Fn(&Session) -> Arc<Strategy>>;
+
+fn makers() -> Vec<(String, Maker)> {
+    let presets = everything().into_iter().map(|preset| preset.strategy);
+    let examples = lab::examples();
+    let examples = examples.iter().map(|name| lab::example(name).strategy);
+    presets
+        .filter(|strategy| strategy.name != "clairvoyant")
+        .chain(examples)
+        .map(|strategy| {
+            let name = strategy.name.clone();
+            (name, Box::new(move |_: &_| Arc::clone(&strategy)) as Maker)
+        })
+        .collect()
+}
+
+/// The clairvoyant of the session that is replayed.
+fn seer(session: &Session) -> Arc<Strategy> {
+    let foresight = Hindsight::of(&Index::of(session));
+    Arc::new(clairvoyant(Arc::new(foresight), EvictConfig::default()).unwrap())
+}
+
+fn sent(session: &Session, strategy: &Arc<Strategy>, calls: usize) -> Sent {
+    let mut sent = Sent::default();
+    let replay = replay_with(session, strategy, &options(10_000, 1_000), &mut [&mut sent]);
+    sent.views.truncate(calls);
+    sent.rows = replay.rows;
+    sent.rows.truncate(calls);
+    sent
+}
+
+/// The session with another future behind its first `cut` messages.
+type Future = fn(&mut Vec<Arc<Message>>, usize);
+
+const FUTURES: [(&str, Future); 3] = [
+    ("cut off", |messages, cut| messages.truncate(cut)),
+    ("turned round", |messages, cut| {
+        // By calls with their results, so that it stays a conversation.
+        let future = messages.split_off(cut);
+        let mut groups: Vec<Vec<Arc<Message>>> = Vec::new();
+        for message in future {
+            match groups.last_mut() {
+                Some(group) if message.role == foldback_core::Role::Tool => group.push(message),
+                _ => groups.push(vec![message]),
+            }
+        }
+        messages.extend(groups.into_iter().rev().flatten());
+    }),
+    ("another", |messages, cut| {
+        messages.truncate(cut);
+        messages.push(Arc::new(Message::assistant(
+            "stop",
+            vec![Part::text("Done.")],
+        )));
+        messages.push(Arc::new(Message::user("other", "Now mend src/other.rs")));
+        messages.push(Arc::new(Message::assistant("end", vec![Part::text("No.")])));
+    }),
+];
+
+/// Whether a strategy sends the same up to the cut, whatever comes behind it.
+fn blind(session: &Session, cut: usize, make: &Maker) -> Result<(), String> {
+    let past = session.messages[..cut].iter();
+    let calls = past.filter(|message| message.is_answer()).count();
+    let recorded = sent(session, &make(session), calls);
+    assert_eq!(recorded.rows.len(), calls);
+    for (name, future) in FUTURES {
+        let mut other = session.clone();
+        future(&mut other.messages, cut);
+        let other = sent(&other, &make(&other), calls);
+        if other.views != recorded.views {
+            return Err(format!("future {name}: other views"));
+        }
+        if other.rows != recorded.rows {
+            return Err(format!("future {name}: other rows"));
+        }
+    }
+    Ok(())
+}
+
+/// The first message behind the `share` of the session that is an answer: everything before it is whole.
+fn cut(session: &Session, share: f64) -> usize {
+    let at = (session.messages.len() as f64 * share) as usize;
+    let behind = session.messages[at..].iter();
+    at + behind.take_while(|message| !message.is_answer()).count()
+}
+
+#[test]
+fn what_is_to_come_changes_nothing_that_was_sent() {
+    let sessions = [mending(), few(Needs::Old).remove(0)];
+    for session in &sessions {
+        for share in [0.5, 0.9] {
+            let cut = cut(session, share);
+            for (name, make) in makers() {
+                let is = blind(session, cut, &make);
+                assert_eq!(is, Ok(()), "{name} on {} at {share}", session.id);
+            }
+        }
+    }
+    // The one that does see it must be found out, or nothing would be.
+    let session = &sessions[1];
+    let found = blind(session, cut(session, 0.9), &(Box::new(seer) as Maker));
+    assert!(found.is_err(), "foresight was not noticed");
+    println!("clairvoyant: {found:?}");
+}

@@ -1,0 +1,190 @@
+//! Scale: with the window and all token counts doubled, what has no size in tokens decides the same.
+
+use super::{Sent, few, mending, mending_files_of};
+use foldback_core::log::{Message, Part};
+use foldback_core::stage::Estimator;
+use foldback_core::strategy::Strategy;
+use foldback_formats::Session;
+use foldback_replay::replay_with;
+use foldback_tests::lab::{self, everything};
+use foldback_tests::options;
+use foldback_tests::planted::Needs;
+use std::sync::Arc;
+
+/// Counts twice what another estimator counts.
+#[derive(Debug)]
+struct Doubled {
+    id: Arc<str>,
+    of: Arc<dyn Estimator>,
+}
+
+impl Doubled {
+    fn of(of: &Arc<dyn Estimator>) -> Arc<dyn Estimator> {
+        let (id, of) = (format!("2 x {}", of.id()).into(), Arc::clone(of));
+        Arc::new(Self { id, of })
+    }
+}
+
+impl Estimator for Doubled {
+    fn id(&self) -> &Arc<str> {
+        &self.id
+    }
+
+    fn text(&self, text: &str) -> u64 {
+        2 * self.of.text(text)
+    }
+
+    fn part(&self, part: &Part, shown: &str) -> u64 {
+        2 * self.of.part(part, shown)
+    }
+
+    fn overhead(&self, message: &Message) -> u64 {
+        2 * self.of.overhead(message)
+    }
+
+    fn per_request(&self) -> u64 {
+        2 * self.of.per_request()
+    }
+}
+
+/// The session as a provider would have billed it that counts twice.
+fn doubled(session: &Session) -> Session {
+    let mut twice = session.clone();
+    for message in &mut twice.messages {
+        let answer = &mut Arc::make_mut(message).answer;
+        if let Some(usage) = answer.as_mut().and_then(|answer| answer.usage.as_mut()) {
+            for tokens in [
+                &mut usage.uncached,
+                &mut usage.cache_read,
+                &mut usage.cache_write,
+                &mut usage.output,
+                &mut usage.reasoning,
+            ] {
+                *tokens *= 2;
+            }
+        }
+    }
+    twice
+}
+
+/// What a preset with its own unit of tokens does, in the order of the requests.
+fn decided(
+    session: &Session,
+    strategy: &Arc<Strategy>,
+    [context, output]: [u64; 2],
+    unit: u64,
+) -> (Vec<Vec<String>>, usize) {
+    let mut options = options(context * unit, output * unit);
+    if unit == 2 {
+        options.measure = Doubled::of(&options.measure);
+    }
+    let mut sent = Sent::default();
+    let replay = replay_with(session, strategy, &options, &mut [&mut sent]);
+    let fired = replay.rows.iter().filter(|row| !row.fired.is_empty());
+    (sent.views, fired.count())
+}
+
+/// What shows that sizes in tokens matter to a preset.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Shown {
+    /// The small sessions.
+    Small,
+    /// The large one.
+    Large,
+    /// None of them: at these sizes none of its fields decides anything.
+    Nowhere,
+}
+
+/// Presets that say sizes in tokens, and where: their decisions hang on the unit. All others are relative.
+const ABSOLUTE: [(&str, &str, Shown); 9] = [
+    (
+        "brutus",
+        "protect_tokens, minimum_tokens, output_token_max, summary_budget",
+        Shown::Nowhere,
+    ),
+    (
+        "opencode",
+        "protect_tokens, minimum_tokens, output_token_max, summary_budget",
+        Shown::Nowhere,
+    ),
+    (
+        "opencode-1.17",
+        "tail_minimum, tail_maximum, output_token_max, summary_budget",
+        Shown::Large,
+    ),
+    (
+        "tiered",
+        "min_summary_tokens, min_result_tokens, system_prompt_tokens, shares.safety_margin",
+        Shown::Nowhere,
+    ),
+    ("tiered-doc-exact", "budget_tokens", Shown::Nowhere),
+    ("tunacode", "protect_tokens, minimum_tokens", Shown::Large),
+    (
+        "tunacode-local",
+        "protect_tokens, minimum_tokens",
+        Shown::Small,
+    ),
+    ("window", "summary_tokens, max_output", Shown::Small),
+    (
+        "window-faithful",
+        "summary_tokens, max_output",
+        Shown::Nowhere,
+    ),
+];
+
+#[test]
+fn twice_the_window_and_twice_the_tokens_decide_the_same() {
+    // Sessions with a window that is small for them.
+    let small = [
+        (mending(), [9_000, 1_000]),
+        (few(Needs::Recent).remove(0), [9_000, 1_000]),
+    ];
+    let large = [(mending_files_of(14_000), [60_000, 6_000])];
+    // Before how many calls it acted, and whether twice the tokens gave the same requests.
+    let twice = |strategy: &Arc<Strategy>, sessions: &[(Session, [u64; 2])]| {
+        let mut two = (**strategy).clone();
+        two.estimators = two.estimators.iter().map(Doubled::of).collect();
+        let two = Arc::new(two);
+        let outcomes = sessions.iter().map(|(session, limits)| {
+            let (plain, acted) = decided(session, strategy, *limits, 1);
+            let (twice, _) = decided(&doubled(session), &two, *limits, 2);
+            (acted, plain == twice)
+        });
+        outcomes.fold((0, true), |(sum, all), (acted, same)| {
+            (sum + acted, all && same)
+        })
+    };
+    let presets = everything().into_iter().map(|preset| preset.strategy);
+    let examples = lab::examples();
+    let examples = examples.iter().map(|name| lab::example(name).strategy);
+    let (mut relative, mut absolute) = (0, 0);
+    for strategy in presets.chain(examples) {
+        // The clairvoyant is made for each session and never the same strategy twice.
+        let name = strategy.name.as_str();
+        if ["none", "clairvoyant"].contains(&name) {
+            continue;
+        }
+        let listed = ABSOLUTE.iter().find(|(listed, _, _)| *listed == name);
+        match listed {
+            None => {
+                let (acted, same) = twice(&strategy, &small);
+                println!("{name}: relative, acted before {acted} calls");
+                assert!(acted > 0, "{name} did nothing, so nothing was tested");
+                assert!(same, "{name} is not listed as one with sizes in tokens");
+                relative += 1;
+            }
+            Some((_, fields, shown)) => {
+                println!("{name}: absolute by {fields}; shown: {shown:?}");
+                let sessions = match shown {
+                    Shown::Small => &small[..],
+                    Shown::Large => &large[..],
+                    Shown::Nowhere => &[],
+                };
+                let (_, same) = twice(&strategy, sessions);
+                assert_eq!(same, *shown == Shown::Nowhere, "{name}");
+                absolute += 1;
+            }
+        }
+    }
+    assert_eq!((relative, absolute), (10, ABSOLUTE.len()));
+}
