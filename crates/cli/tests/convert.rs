@@ -1,7 +1,5 @@
 //! `foldback convert`: what is written, what is said, and what is refused.
 
-#![expect(clippy::unwrap_used, reason = "a helper of a test fails like the test")]
-
 mod common;
 
 use common::{foldback, run};

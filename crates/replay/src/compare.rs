@@ -91,6 +91,8 @@ pub struct Comparison {
     pub presets: Vec<PresetLine>,
     /// Pairs of strategies.
     pub contrasts: Vec<Contrast>,
+    /// Every strategy against every control but no compaction.
+    pub against_controls: Vec<Contrast>,
     /// One per session and preset, by session, then preset.
     pub scores: Vec<Score>,
     keys: Vec<Keys>,
@@ -282,6 +284,7 @@ fn assemble(
         .map(|(at, preset)| line::line(&preset.strategy, at, &table))
         .collect();
     let contrasts = contrast::contrasts(&table, presets, &preset_lines);
+    let against_controls = contrast::against_controls(&table, presets, &preset_lines);
     contrast::rank(&table, &mut preset_lines, &contrasts);
     summary.triggering = table.triggering(presets);
     let cache_check = assumptions::cache_check(setup, &facts);
@@ -295,6 +298,7 @@ fn assemble(
         cache_check,
         presets: preset_lines,
         contrasts,
+        against_controls,
         scores,
         keys,
     }

@@ -1,5 +1,7 @@
 //! Tuning: ranges, fields, grids, fronts and budgets, as tables and properties.
 
+#![expect(clippy::unwrap_used, reason = "a helper of a test fails like the test")]
+
 use foldback::Registry;
 use foldback_core::Limits;
 use foldback_core::config::{self, Compiled, Document, Options, compile_preset};

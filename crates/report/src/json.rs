@@ -34,6 +34,8 @@ pub(crate) struct Document<'a> {
     presets: &'a [PresetLine],
     /// One entry per pair of strategies; controls are in none.
     contrasts: &'a [Contrast],
+    /// One entry per strategy and control but no compaction: exploratory, not adjusted for.
+    against_controls: &'a [Contrast],
 }
 
 /// A comparison as one JSON document, indented, with a newline at its end.
@@ -51,6 +53,7 @@ pub fn comparison(comparison: &Comparison) -> serde_json::Result<String> {
             .collect(),
         presets: &comparison.presets,
         contrasts: &comparison.contrasts,
+        against_controls: &comparison.against_controls,
     })?;
     text.push('\n');
     Ok(text)

@@ -229,8 +229,7 @@ fn coincidence(presets: &[PresetLine], scores: &[Score]) -> Option<String> {
         .filter(|(a, b)| a.metrics.compactions > 0 && b.metrics.compactions > 0)
         .collect();
     let alike = acted.iter().filter(|(a, b)| {
-        a.metrics.input_tokens == b.metrics.input_tokens
-            && a.exam.references == b.exam.references
+        a.metrics.input_tokens == b.metrics.input_tokens && a.exam.references == b.exam.references
     });
     let alike = alike.count();
     (alike > 0).then(|| {

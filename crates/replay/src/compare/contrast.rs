@@ -20,7 +20,8 @@ pub struct Difference {
     pub hi: Option<f64>,
     /// Two-sided p-value of the paired cluster bootstrap, at least 2/(draws + 1).
     pub p: Option<f64>,
-    /// The same after Holm's adjustment over all pairs and both metrics.
+    /// The same after Holm's adjustment over all pairs of strategies and both metrics; `null` for pairs
+    /// with a control, which are exploratory.
     pub p_holm: Option<f64>,
     /// Wilcoxon signed-rank p-value over sessions, as a check that looks at no totals.
     pub wilcoxon_p: Option<f64>,
@@ -67,23 +68,49 @@ pub(super) fn contrasts(
     presets: &[Preset],
     lines: &[PresetLine],
 ) -> Vec<Contrast> {
-    let strategies: Vec<usize> = (0..presets.len())
-        .filter(|at| presets[*at].strategy.kind == Kind::Strategy)
-        .collect();
+    let strategies = of_kind(presets, Kind::Strategy);
     let mut contrasts = Vec::new();
     for (at, first) in strategies.iter().enumerate() {
         for second in &strategies[at + 1..] {
-            contrasts.push(Contrast {
-                first: lines[*first].preset.clone(),
-                second: lines[*second].preset.clone(),
-                cost: cost_of(table, *first, *second),
-                frr_obs: retention(table, *first, *second),
-                cheaper: cheaper(&lines[*first], &lines[*second]),
-            });
+            contrasts.push(contrast(table, lines, *first, *second));
         }
     }
     adjust(&mut contrasts);
     contrasts
+}
+
+/// Every strategy against every control that changes something. Exploratory: not in the family that is
+/// adjusted for, and nothing is ranked by it.
+pub(super) fn against_controls(
+    table: &Table<'_>,
+    presets: &[Preset],
+    lines: &[PresetLine],
+) -> Vec<Contrast> {
+    let mut controls = of_kind(presets, Kind::Control);
+    controls.retain(|control| *control != table.baseline);
+    let strategies = of_kind(presets, Kind::Strategy);
+    let pairs = strategies
+        .iter()
+        .flat_map(|strategy| controls.iter().map(move |control| (*strategy, *control)));
+    pairs
+        .map(|(strategy, control)| contrast(table, lines, strategy, control))
+        .collect()
+}
+
+fn of_kind(presets: &[Preset], kind: Kind) -> Vec<usize> {
+    (0..presets.len())
+        .filter(|at| presets[*at].strategy.kind == kind)
+        .collect()
+}
+
+fn contrast(table: &Table<'_>, lines: &[PresetLine], first: usize, second: usize) -> Contrast {
+    Contrast {
+        first: lines[first].preset.clone(),
+        second: lines[second].preset.clone(),
+        cost: cost_of(table, first, second),
+        frr_obs: retention(table, first, second),
+        cheaper: cheaper(&lines[first], &lines[second]),
+    }
 }
 
 fn cost_of(table: &Table<'_>, first: usize, second: usize) -> Difference {

@@ -2,13 +2,13 @@
 //! its retention stands between chance and foresight. Values over all sessions, without intervals.
 
 use super::Score;
-use crate::study::Shadow;
 use crate::availability::Share;
 use crate::controls::nfr;
 use crate::measures::Source;
 use crate::measures::position::{BINS, Positions};
 use crate::measures::size::Sizes;
 use crate::measures::survival::Survival;
+use crate::study::Shadow;
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::BTreeMap;

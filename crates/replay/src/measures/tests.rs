@@ -138,7 +138,8 @@ const READS: [(&str, &str); 3] = [
 #[test]
 fn how_long_identifiers_live() {
     // first_name and other_name come before call 1, second_name before call 2; there are four calls.
-    let table: [(&str, Vec<(usize, Act)>, &[(u64, u64, u64)]); 6] = [
+    type Case<'a> = (&'a str, Vec<(usize, Act)>, &'a [(u64, u64, u64)]);
+    let table: [Case<'_>; 6] = [
         ("nothing is folded", vec![], &[(2, 0, 1), (3, 0, 2)]),
         (
             "cleared before any request",
@@ -183,7 +184,8 @@ fn how_long_identifiers_live() {
 fn what_summaries_are_worth() {
     // The last call needs all three names; the first two texts are folded away.
     let needs = "first_name other_name second_name";
-    let table: [(&str, &str, (u64, u64), (u64, u64), &[&str]); 6] = [
+    type Case<'a> = (&'a str, &'a str, (u64, u64), (u64, u64), &'a [&'a str]);
+    let table: [Case<'_>; 6] = [
         (
             "copies all",
             "first_name other_name second_name",
@@ -297,7 +299,7 @@ struct Check {
 impl Probe for Check {
     fn call(&mut self, conversation: &Conversation, call: usize, answer: &Message) {
         self.measures.call(conversation, call, answer);
-        if call % 13 != 0 {
+        if !call.is_multiple_of(13) {
             return;
         }
         let vocabulary = &self.measures.vocabulary;
