@@ -11,7 +11,7 @@ use foldback_replay::compare::{Metric, PresetLine, Primary};
 pub(super) fn table(out: &mut String, comparison: &Comparison, layout: Layout) {
     let mut table = fitted(layout);
     table.set_header([
-        "#", "preset", "cost %", "worst %", "kept obs", "kept far", "edits", "reread", "NFR",
+        "#", "preset", "cost %", "worst", "kept obs", "kept far", "edits", "reread", "NFR",
     ]);
     let plain = baseline_usd(comparison);
     for line in &comparison.presets {
