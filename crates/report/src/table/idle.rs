@@ -2,6 +2,7 @@
 
 use super::{Layout, wrap};
 use crate::number::percent;
+use foldback_core::strategy::Kind;
 use foldback_replay::Comparison;
 use foldback_replay::compare::{Idle, PresetLine};
 use std::fmt::Write as _;
@@ -11,7 +12,7 @@ pub(super) fn list(out: &mut String, comparison: &Comparison, layout: Layout) {
     let with_idle: Vec<&PresetLine> = comparison
         .presets
         .iter()
-        .filter(|line| !line.idle.is_empty() && line.estimator != "none")
+        .filter(|line| !line.idle.is_empty() && line.kind == Kind::Strategy)
         .filter(|line| line.idle.iter().any(|idle| idle.why != NO_STAGE))
         .collect();
     if with_idle.is_empty() {
