@@ -176,7 +176,8 @@ fn what_can_be_used_is_used_and_the_rest_counted() {
     ]);
     assert_eq!(ran.code, 0, "{}", ran.stderr);
     for text in [
-        "4 files looked at, 1 sessions imported, 3 files skipped",
+        "4 files looked at: 1 sessions of 1 tasks or repositories imported",
+        "3 files skipped",
         "b-the-same.json: the same bytes as",
         "c-empty.json: the file is empty",
         "d-binary.jsonl: not a text file",

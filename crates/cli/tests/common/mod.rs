@@ -24,6 +24,8 @@ pub(crate) fn run(args: &[&str], input: &str, env: &[(&str, &str)]) -> Ran {
     for name in ["OPENCODE_DISABLE_AUTOCOMPACT", "OPENCODE_DISABLE_PRUNE"] {
         command.env_remove(name);
     }
+    // Results that the user keeps are none of the tests' business.
+    command.env("XDG_CACHE_HOME", env!("CARGO_TARGET_TMPDIR"));
     command.envs(env.iter().copied());
     let mut child = command.spawn().expect("the command starts");
     // A command that fails before it reads closes the pipe; that is not the test's business.

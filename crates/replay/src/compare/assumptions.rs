@@ -1,5 +1,6 @@
 //! What must be known to read the numbers of a comparison, and what should make one doubt it.
 
+use super::contrast::LEAST_CLUSTERS;
 use super::{CorpusSummary, DEFAULT_LIMITS, Preset, PresetLine, Reporting, Score, Setup};
 use crate::cost::{self, Agreement, RecordedCall};
 use crate::recorder::{Policy, RecorderPolicy, by_totals};
@@ -188,7 +189,13 @@ pub(super) fn cautions(
                 .to_owned(),
         );
     }
-    if corpus.triggering > 0 && corpus.triggering < 50 {
+    if corpus.clusters < LEAST_CLUSTERS {
+        lines.push(format!(
+            "The sessions are of {} tasks or repositories: below {LEAST_CLUSTERS}, intervals promise more than \
+             they hold, and no preset is placed before another.",
+            corpus.clusters
+        ));
+    } else if corpus.triggering > 0 && corpus.triggering < 50 {
         lines.push(format!(
             "Strategies acted in {} sessions of {} tasks or repositories; below 50, only coarse differences \
              can be told from chance.",

@@ -31,7 +31,8 @@ pub struct Difference {
     pub detectable: Option<f64>,
     /// Sessions.
     pub n: usize,
-    /// The two are told apart neither by the interval nor, after adjustment, by the test: not ranked.
+    /// The two are not told apart both by the interval and, after adjustment, by the test, or there are
+    /// fewer than ten clusters to draw from: not ranked.
     pub tie: bool,
 }
 
@@ -61,6 +62,10 @@ pub struct Contrast {
     /// By the bounds of the forgetting cost.
     pub cheaper: Cheaper,
 }
+
+/// With fewer clusters the draws are too few and too alike for an interval to hold what it promises
+/// (Cameron, Gelbach and Miller, "Bootstrap-Based Improvements for Inference with Clustered Errors", 2008).
+pub(super) const LEAST_CLUSTERS: usize = 10;
 
 /// All pairs of strategies that are no controls.
 pub(super) fn contrasts(
@@ -183,7 +188,7 @@ fn difference(estimate: Estimate, shifts: &[f64], scale: Option<f64>, null: f64)
             .zip(scale)
             .map(|(se, scale)| stats::minimum_detectable(se * scale, 0.95, 0.8)),
         n: estimate.n,
-        tie: alike || estimate.is_tie(null),
+        tie: alike || estimate.clusters < LEAST_CLUSTERS || estimate.is_tie(null),
     }
 }
 
