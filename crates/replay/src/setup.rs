@@ -186,7 +186,7 @@ mod tests {
             (
                 "output above",
                 limits(121_600, 0, 128_000),
-                limits(121_600, 0, 32_000),
+                limits(121_600, 0, 30_400),
             ),
             (
                 "small window",

@@ -34,9 +34,19 @@ mod tests {
 
     #[test]
     fn a_session_stays_in_its_part() {
-        let ids = ["a", "b", "c", "d", "e", "f", "session-7"];
-        let parts = ids.map(Split::of);
-        insta::assert_compact_json_snapshot!(parts);
+        // The first eight bytes of the hash, computed with another implementation of BLAKE3.
+        let table = [
+            ("a", Split::Report),
+            ("b", Split::Report),
+            ("c", Split::Tune),
+            ("d", Split::Tune),
+            ("e", Split::Report),
+            ("f", Split::Report),
+            ("session-7", Split::Report),
+        ];
+        for (id, part) in table {
+            assert_eq!(Split::of(id), part, "{id}");
+        }
         let many = (0..10_000).filter(|id| Split::of(&id.to_string()) == Split::Tune);
         let many = many.count();
         assert!((5_800..6_200).contains(&many), "{many} of 10000");
