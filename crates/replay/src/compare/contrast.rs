@@ -31,8 +31,8 @@ pub struct Difference {
     pub detectable: Option<f64>,
     /// Sessions.
     pub n: usize,
-    /// The two are not told apart both by the interval and, after adjustment, by the test, or there are
-    /// fewer than ten clusters to draw from: not ranked.
+    /// Not ranked: the interval and the adjusted test do not both tell the two apart, or there are fewer
+    /// than ten clusters to draw from.
     pub tie: bool,
 }
 
