@@ -221,6 +221,19 @@ pub(super) fn cautions(
             ));
         }
     }
+    let slack: Vec<&str> = presets
+        .iter()
+        .filter(|line| line.kind == Kind::Strategy && line.triggered > 0)
+        .filter(|line| line.nfr_obs.value.is_none() && line.nfr_obs.clairvoyant.is_some())
+        .map(|line| line.preset.as_str())
+        .collect();
+    if !slack.is_empty() {
+        lines.push(format!(
+            "At the sizes of {}, foresight keeps hardly more than chance: the budget does not bind, and what they \
+             keep says nothing about how well they choose.",
+            slack.join(", ")
+        ));
+    }
     lines.extend(coincidence(presets, scores));
     lines
 }

@@ -56,6 +56,7 @@ pub(super) fn cells<'a>(row: &Row<'a>) -> Vec<(&'static str, Cell<'a>)> {
         epr_kept,
         rereads,
         reread_tokens,
+        experiment,
     } = *row;
     vec![
         ("session", text(session)),
@@ -95,6 +96,7 @@ pub(super) fn cells<'a>(row: &Row<'a>) -> Vec<(&'static str, Cell<'a>)> {
         ("epr_kept", number(epr_kept)),
         ("rereads", number(rereads)),
         ("reread_tokens", number(reread_tokens)),
+        ("experiment", text(experiment)),
     ]
 }
 

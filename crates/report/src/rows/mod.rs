@@ -109,6 +109,8 @@ pub struct Row<'a> {
     pub rereads: u64,
     /// Size of those results in tokens.
     pub reread_tokens: u64,
+    /// Hash of the experiment file that fixed the comparison beforehand; empty without one.
+    pub experiment: &'a str,
 }
 
 /// How rows are written.
@@ -186,6 +188,8 @@ fn each(
     store: &Store,
     mut take: impl FnMut(&Row<'_>) -> Result<()>,
 ) -> Result<()> {
+    let experiment = comparison.reporting.experiment.as_deref();
+    let experiment = experiment.unwrap_or_default();
     for (number, session) in comparison.corpus.sessions.iter().enumerate() {
         let gone = || Error::other(format!("the results of {} are gone", session.path));
         let facts = comparison.facts(store, number).ok_or_else(gone)?;
@@ -198,7 +202,10 @@ fn each(
             let forgotten = Forgotten::of(&facts, record);
             for ((call, facts), forgotten) in record.rows.iter().zip(&facts.calls).zip(&forgotten) {
                 let exam = start.is_some_and(|start| call.call >= start);
-                take(&row(session, preset, record, call, facts, forgotten, exam))?;
+                take(&Row {
+                    experiment,
+                    ..row(session, preset, record, call, facts, forgotten, exam)
+                })?;
             }
         }
     }
@@ -252,6 +259,7 @@ fn row<'a>(
         epr_kept: forgotten.edits.kept,
         rereads: forgotten.rereads,
         reread_tokens: forgotten.reread_tokens,
+        experiment: "",
     }
 }
 
