@@ -259,3 +259,251 @@ fn beats(table: &Table<'_>, contrasts: &[Contrast], a: &str, b: &str) -> bool {
         (forward && ahead > 0.0) || (backward && ahead < 0.0)
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::availability::{Retention, Share};
+    use crate::compare::{Gate, Reporting, Score, SessionLine};
+    use crate::study::{Bill, Exam, Pauses};
+
+    /// Bills of `first` and `second` per session, in dollars, and what the first keeps of ten.
+    struct Case {
+        sessions: usize,
+        usd: [f64; 2],
+        pessimistic: f64,
+        kept: u64,
+        gate: bool,
+        primary: Primary,
+        margin: f64,
+    }
+
+    const PLAIN: Case = Case {
+        sessions: 12,
+        usd: [0.5, 1.0],
+        pessimistic: 0.6,
+        kept: 9,
+        gate: true,
+        primary: Primary::Cost,
+        margin: 0.0,
+    };
+
+    fn score(session: usize, preset: usize, usd: f64, kept: u64) -> Score {
+        // No two sessions are alike, or there would be nothing to draw.
+        let usd = usd * (1.0 + session as f64 / 100.0);
+        Score {
+            session,
+            preset,
+            exam: Exam {
+                references: Retention {
+                    frr_obs: Share { kept, needed: 10 },
+                    ..Retention::default()
+                },
+                edits: Share::default(),
+            },
+            bills: vec![Bill {
+                regime: "anthropic-5m".to_owned(),
+                pauses: Pauses::Recorded,
+                usd,
+                input_usd: usd,
+                output_usd: 0.0,
+                summaries_usd: 0.0,
+                summaries_shared_usd: 0.0,
+                read_tokens: 0,
+                equivalent_tokens: 0,
+                pessimistic_usd: usd,
+                ledger: Vec::new(),
+            }],
+            ..Score::default()
+        }
+    }
+
+    fn line(preset: &str, passed: bool, usd: f64, pessimistic_usd: f64) -> PresetLine {
+        let mut line = PresetLine {
+            preset: preset.to_owned(),
+            gate: Gate {
+                passed,
+                ..Gate::default()
+            },
+            ..PresetLine::default()
+        };
+        line.dollars.usd = usd;
+        line.dollars.pessimistic_usd = pessimistic_usd;
+        line
+    }
+
+    /// Places of both, and the contrast.
+    fn run(case: &Case) -> ([Option<usize>; 2], Contrast) {
+        let registry = foldback::registry().unwrap();
+        let presets: Vec<Preset> = ["none", "tunacode", "opencode"]
+            .map(|name| {
+                let strategy = foldback::preset(&registry, name).unwrap();
+                Preset::new(strategy, name.to_owned())
+            })
+            .into();
+        let sessions: Vec<SessionLine> = (0..case.sessions)
+            .map(|session| SessionLine {
+                cluster: session.to_string(),
+                ..SessionLine::default()
+            })
+            .collect();
+        let scores: Vec<Score> = (0..case.sessions)
+            .flat_map(|session| {
+                [
+                    score(session, 0, 2.0, 10),
+                    score(session, 1, case.usd[0], case.kept),
+                    score(session, 2, case.usd[1], 5),
+                ]
+            })
+            .collect();
+        let reporting = Reporting {
+            primary: case.primary,
+            margin: case.margin,
+            draws: 1_000,
+            ..Reporting::default()
+        };
+        let table = Table {
+            sessions: &sessions,
+            scores: &scores,
+            presets: presets.len(),
+            baseline: 0,
+            reporting: &reporting,
+        };
+        let [first, second] = case.usd;
+        let mut lines = vec![
+            line("none", true, 2.0, 2.0),
+            line("tunacode", case.gate, first, case.pessimistic),
+            line("opencode", true, second, second),
+        ];
+        lines[0].kind = Kind::Control;
+        let mut contrasts = contrasts(&table, &presets, &lines);
+        rank(&table, &mut lines, &contrasts);
+        assert_eq!(lines[0].rank, None, "a control has no place");
+        ([lines[1].rank, lines[2].rank], contrasts.remove(0))
+    }
+
+    #[test]
+    fn places_are_given_to_what_can_be_told_apart() {
+        let both = [Some(1), Some(2)];
+        let tied = [Some(1), Some(1)];
+        let table = [
+            ("cheaper", PLAIN, both, Cheaper::First),
+            (
+                "dearer",
+                Case {
+                    usd: [1.5, 1.0],
+                    pessimistic: 1.5,
+                    ..PLAIN
+                },
+                [Some(2), Some(1)],
+                Cheaper::Second,
+            ),
+            (
+                "alike",
+                Case {
+                    usd: [1.0, 1.0],
+                    pessimistic: 1.0,
+                    ..PLAIN
+                },
+                tied,
+                Cheaper::Depends,
+            ),
+            (
+                "nine tasks",
+                Case {
+                    sessions: 9,
+                    ..PLAIN
+                },
+                tied,
+                Cheaper::First,
+            ),
+            (
+                "ten tasks",
+                Case {
+                    sessions: 10,
+                    ..PLAIN
+                },
+                both,
+                Cheaper::First,
+            ),
+            (
+                "within the margin",
+                Case {
+                    margin: 0.6,
+                    ..PLAIN
+                },
+                tied,
+                Cheaper::First,
+            ),
+            (
+                "beyond the margin",
+                Case {
+                    margin: 0.4,
+                    ..PLAIN
+                },
+                both,
+                Cheaper::First,
+            ),
+            (
+                "a gate",
+                Case {
+                    gate: false,
+                    ..PLAIN
+                },
+                [None, Some(1)],
+                Cheaper::First,
+            ),
+            (
+                "re-reads",
+                Case {
+                    pessimistic: 1.1,
+                    ..PLAIN
+                },
+                both,
+                Cheaper::Depends,
+            ),
+            (
+                "by what is kept",
+                Case {
+                    primary: Primary::FrrObs,
+                    usd: [1.5, 1.0],
+                    pessimistic: 1.5,
+                    ..PLAIN
+                },
+                both,
+                Cheaper::Second,
+            ),
+            (
+                "by what is kept, worse",
+                Case {
+                    primary: Primary::FrrObs,
+                    kept: 1,
+                    ..PLAIN
+                },
+                [Some(2), Some(1)],
+                Cheaper::First,
+            ),
+        ];
+        for (name, case, places, cheaper) in table {
+            let (is, contrast) = run(&case);
+            assert_eq!(is, places, "{name}: {contrast:?}");
+            assert_eq!(contrast.cheaper, cheaper, "{name}");
+        }
+    }
+
+    #[test]
+    fn a_contrast_is_a_ratio_of_bills_and_a_difference_of_shares() {
+        let (_, contrast) = run(&PLAIN);
+        let close = |value: Option<f64>, expected: f64| {
+            assert!(
+                value.is_some_and(|value| (value - expected).abs() < 1e-9),
+                "{value:?}"
+            );
+        };
+        close(contrast.cost.value, 0.5);
+        close(contrast.cost.shift, 0.5_f64.ln());
+        close(contrast.frr_obs.value, 0.4);
+        assert_eq!(contrast.cost.n, 12);
+        assert!(contrast.cost.p_holm >= contrast.cost.p);
+    }
+}

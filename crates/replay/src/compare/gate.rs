@@ -32,3 +32,36 @@ impl Gate {
         gate
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_sent_in_the_end_decides() {
+        let session = |strategy_violations, overflow_calls, sent_over, max_excess| SessionMetrics {
+            strategy_violations,
+            overflow_calls,
+            sent_over,
+            max_excess,
+            ..SessionMetrics::default()
+        };
+        let table = [
+            ("nothing", vec![session(0, 0, 0, 0)], true),
+            ("refused and mended", vec![session(0, 3, 0, 0)], true),
+            ("sent all the same", vec![session(0, 3, 1, 7)], false),
+            ("a broken rule", vec![session(1, 0, 0, 0)], false),
+            (
+                "one of two",
+                vec![session(0, 0, 0, 0), session(0, 1, 1, 9)],
+                false,
+            ),
+        ];
+        for (name, sessions, passed) in table {
+            let gate = Gate::of(sessions.iter());
+            assert_eq!(gate.passed, passed, "{name}");
+            let excess = sessions.iter().map(|session| session.max_excess).max();
+            assert_eq!(Some(gate.max_excess), excess, "{name}");
+        }
+    }
+}
