@@ -12,6 +12,7 @@ mod table;
 pub use crate::corpus::{Corpus, Skipped, Source};
 pub use crate::setup::{DEFAULT_LIMITS, Preset, Setup};
 pub use crate::study::Score;
+pub(crate) use contrast::LEAST_CLUSTERS;
 pub use contrast::{Cheaper, Contrast, Difference};
 pub use detail::{HalfLife, Normalised, Position, Pressure, SummaryQuality};
 pub use gate::Gate;

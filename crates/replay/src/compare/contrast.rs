@@ -31,6 +31,8 @@ pub struct Difference {
     pub detectable: Option<f64>,
     /// Sessions.
     pub n: usize,
+    /// Tasks or repositories that they fall into.
+    pub clusters: usize,
     /// Not ranked: the interval and the adjusted test do not both tell the two apart, or there are fewer
     /// than ten clusters to draw from.
     pub tie: bool,
@@ -65,7 +67,7 @@ pub struct Contrast {
 
 /// With fewer clusters the draws are too few and too alike for an interval to hold what it promises
 /// (Cameron, Gelbach and Miller, "Bootstrap-Based Improvements for Inference with Clustered Errors", 2008).
-pub(super) const LEAST_CLUSTERS: usize = 10;
+pub(crate) const LEAST_CLUSTERS: usize = 10;
 
 /// All pairs of strategies that are no controls.
 pub(super) fn contrasts(
@@ -188,6 +190,7 @@ fn difference(estimate: Estimate, shifts: &[f64], scale: Option<f64>, null: f64)
             .zip(scale)
             .map(|(se, scale)| stats::minimum_detectable(se * scale, 0.95, 0.8)),
         n: estimate.n,
+        clusters: estimate.clusters,
         tie: alike || estimate.clusters < LEAST_CLUSTERS || estimate.is_tie(null),
     }
 }

@@ -2,7 +2,9 @@
 
 use super::pareto::{Point, ranks};
 use super::{Candidate, Rejected};
-use crate::compare::{CompareError, Contrast, Difference, Gate, Metric, PresetLine};
+use crate::compare::{
+    CompareError, Contrast, Difference, Gate, LEAST_CLUSTERS, Metric, PresetLine,
+};
 use crate::corpus::Corpus;
 use crate::setup::{Preset, Setup};
 use crate::split::Split;
@@ -340,7 +342,9 @@ fn adjust<'t>(contrasts: impl Iterator<Item = &'t mut AgainstOwn>) {
         difference.p_holm = difference.p.map(|_| adjusted);
         let beside = |(lo, hi): (f64, f64)| lo > *null || hi < *null;
         let told_apart = difference.lo.zip(difference.hi).is_some_and(beside);
-        difference.tie = !told_apart || difference.p_holm.is_none_or(|p| p > 0.05);
+        difference.tie = !told_apart
+            || difference.clusters < LEAST_CLUSTERS
+            || difference.p_holm.is_none_or(|p| p > 0.05);
     }
 }
 
