@@ -12,7 +12,7 @@ mod table;
 pub use crate::corpus::{Corpus, Skipped, Source};
 pub use crate::setup::{DEFAULT_LIMITS, Preset, Setup};
 pub use crate::study::Score;
-pub(crate) use contrast::LEAST_CLUSTERS;
+pub(crate) use contrast::adjust;
 pub use contrast::{Cheaper, Contrast, Difference};
 pub use detail::{HalfLife, Normalised, Position, Pressure, SummaryQuality};
 pub use gate::Gate;
@@ -316,7 +316,7 @@ fn session_line(session: &Studied) -> SessionLine {
             .unwrap_or_else(|| session.path.clone()),
         messages: facts.messages,
         tool_calls: facts.tool_calls,
-        calls: session.calls,
+        calls: facts.calls.len(),
         turns: facts.turns,
         boundaries: facts.boundaries,
         warnings: facts.warnings,

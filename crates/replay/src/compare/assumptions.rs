@@ -1,8 +1,7 @@
 //! What must be known to read the numbers of a comparison, and what should make one doubt it.
 
-use super::{
-    CorpusSummary, DEFAULT_LIMITS, LEAST_CLUSTERS, Preset, PresetLine, Reporting, Score, Setup,
-};
+use super::contrast::LEAST_CLUSTERS;
+use super::{CorpusSummary, DEFAULT_LIMITS, Preset, PresetLine, Reporting, Score, Setup};
 use crate::cost::{self, Agreement, RecordedCall};
 use crate::recorder::{Policy, RecorderPolicy, by_totals};
 use crate::study::Facts;

@@ -67,7 +67,13 @@ pub struct Contrast {
 
 /// With fewer clusters the draws are too few and too alike for an interval to hold what it promises
 /// (Cameron, Gelbach and Miller, "Bootstrap-Based Improvements for Inference with Clustered Errors", 2008).
-pub(crate) const LEAST_CLUSTERS: usize = 10;
+pub(super) const LEAST_CLUSTERS: usize = 10;
+
+/// Ratio of two bills that are the same.
+const SAME_BILL: f64 = 1.0;
+
+/// Difference of two shares that are the same.
+const SAME_SHARE: f64 = 0.0;
 
 /// All pairs of strategies that are no controls.
 pub(super) fn contrasts(
@@ -82,7 +88,8 @@ pub(super) fn contrasts(
             contrasts.push(contrast(table, lines, *first, *second));
         }
     }
-    adjust(&mut contrasts);
+    let pairs = contrasts.iter_mut();
+    adjust(pairs.map(|contrast| (&mut contrast.cost, &mut contrast.frr_obs)));
     contrasts
 }
 
@@ -141,7 +148,7 @@ fn cost_of(table: &Table<'_>, first: usize, second: usize) -> Difference {
         .collect();
     // Of the log, to first order: se / value.
     let scale = estimate.value.filter(|value| *value > 0.0).map(f64::recip);
-    difference(estimate, &logs, scale, 1.0)
+    difference(estimate, &logs, scale, SAME_BILL)
 }
 
 fn retention(table: &Table<'_>, first: usize, second: usize) -> Difference {
@@ -168,7 +175,7 @@ fn retention(table: &Table<'_>, first: usize, second: usize) -> Difference {
         .map(|(a, b)| a.kept as f64 / a.needed as f64 - b.kept as f64 / b.needed as f64)
         .collect();
     match stats::proportion_difference(&bootstrap, &a, &b) {
-        Some(estimate) => difference(estimate, &shifts, Some(1.0), 0.0),
+        Some(estimate) => difference(estimate, &shifts, Some(1.0), SAME_SHARE),
         None => Difference::default(),
     }
 }
@@ -177,7 +184,7 @@ fn difference(estimate: Estimate, shifts: &[f64], scale: Option<f64>, null: f64)
     let signed = stats::signed_rank(shifts);
     // Sessions that are all alike differ by nothing, and there is nothing to draw.
     let alike = shifts.iter().all(|shift| *shift == 0.0);
-    Difference {
+    let mut difference = Difference {
         value: estimate.value,
         lo: estimate.lo,
         hi: estimate.hi,
@@ -191,24 +198,33 @@ fn difference(estimate: Estimate, shifts: &[f64], scale: Option<f64>, null: f64)
             .map(|(se, scale)| stats::minimum_detectable(se * scale, 0.95, 0.8)),
         n: estimate.n,
         clusters: estimate.clusters,
-        tie: alike || estimate.clusters < LEAST_CLUSTERS || estimate.is_tie(null),
+        tie: false,
+    };
+    difference.tie = difference.is_open(null);
+    difference
+}
+
+impl Difference {
+    /// Whether the interval leaves open which of two is ahead, or there are too few clusters for one.
+    fn is_open(&self, null: f64) -> bool {
+        let beside = |(lo, hi): (f64, f64)| null < lo || hi < null;
+        self.clusters < LEAST_CLUSTERS || !self.lo.zip(self.hi).is_some_and(beside)
     }
 }
 
-/// Holm over one family: all pairs, both metrics.
-fn adjust(contrasts: &mut [Contrast]) {
-    let p: Vec<f64> = contrasts
-        .iter()
-        .flat_map(|contrast| [&contrast.cost, &contrast.frr_obs])
-        .map(|difference| difference.p.unwrap_or(f64::NAN))
+/// Holm over one family, the bills and the shares of these pairs, and what is a tie by it. Differences
+/// that were adjusted in a larger family are judged anew.
+pub(crate) fn adjust<'d>(pairs: impl Iterator<Item = (&'d mut Difference, &'d mut Difference)>) {
+    let mut family: Vec<(&mut Difference, f64)> = pairs
+        .flat_map(|(cost, share)| [(cost, SAME_BILL), (share, SAME_SHARE)])
         .collect();
-    let adjusted = stats::holm(&p);
-    let differences = contrasts
-        .iter_mut()
-        .flat_map(|contrast| [&mut contrast.cost, &mut contrast.frr_obs]);
-    for (difference, adjusted) in differences.zip(adjusted) {
+    let p: Vec<f64> = family
+        .iter()
+        .map(|(difference, _)| difference.p.unwrap_or(f64::NAN))
+        .collect();
+    for ((difference, null), adjusted) in family.iter_mut().zip(stats::holm(&p)) {
         difference.p_holm = difference.p.map(|_| adjusted);
-        difference.tie |= difference.p_holm.is_none_or(|p| p > 0.05);
+        difference.tie = difference.is_open(*null) || difference.p_holm.is_none_or(|p| p > 0.05);
     }
 }
 

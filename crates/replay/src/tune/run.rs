@@ -2,13 +2,10 @@
 
 use super::pareto::{Point, ranks};
 use super::{Candidate, Rejected};
-use crate::compare::{
-    CompareError, Contrast, Difference, Gate, LEAST_CLUSTERS, Metric, PresetLine,
-};
+use crate::compare::{CompareError, Contrast, Difference, Gate, Metric, PresetLine, adjust};
 use crate::corpus::Corpus;
 use crate::setup::{Preset, Setup};
 use crate::split::Split;
-use crate::stats;
 use crate::{Comparison, Reporting, Run, compare};
 use foldback_core::strategy::Kind;
 use serde::{Serialize, Serializer};
@@ -317,34 +314,13 @@ impl Bench<'_> {
                 found.filter(|_| line.kind == Kind::Strategy)
             });
         }
-        adjust(
-            tuned
-                .trials
-                .iter_mut()
-                .filter_map(|trial| trial.against_own.as_mut()),
-        );
+        // The family is what is asked here: every configuration that is shown against the own values. The
+        // comparison's own is all pairs, of which most are nobody's question.
+        let asked = tuned.trials.iter_mut();
+        let asked = asked.filter_map(|trial| trial.against_own.as_mut());
+        adjust(asked.map(|against| (&mut against.cost, &mut against.frr_obs)));
         tuned.doubt(Split::Report);
         Ok(Some((comparison, shown)))
-    }
-}
-
-/// Holm over what is asked here: every configuration that is shown against the own values, both metrics. The
-/// comparison's own adjustment is over all pairs, of which most are nobody's question.
-fn adjust<'t>(contrasts: impl Iterator<Item = &'t mut AgainstOwn>) {
-    let mut family: Vec<(&mut Difference, f64)> = contrasts
-        .flat_map(|against| [(&mut against.cost, 1.0), (&mut against.frr_obs, 0.0)])
-        .collect();
-    let p: Vec<f64> = family
-        .iter()
-        .map(|(difference, _)| difference.p.unwrap_or(f64::NAN))
-        .collect();
-    for ((difference, null), adjusted) in family.iter_mut().zip(stats::holm(&p)) {
-        difference.p_holm = difference.p.map(|_| adjusted);
-        let beside = |(lo, hi): (f64, f64)| lo > *null || hi < *null;
-        let told_apart = difference.lo.zip(difference.hi).is_some_and(beside);
-        difference.tie = !told_apart
-            || difference.clusters < LEAST_CLUSTERS
-            || difference.p_holm.is_none_or(|p| p > 0.05);
     }
 }
 
