@@ -1,6 +1,6 @@
 use super::super::{
-    Agreement, Firing, RecordedCall, RegimeTable, RequestLog, SummaryCall, Terms, agreement, cost,
-    ledger, regime::Rates, request::Block,
+    Agreement, Firing, Priced, RecordedCall, RegimeTable, RequestLog, SummaryCall, Terms,
+    agreement, regime::Rates, request::Block,
 };
 use super::*;
 
@@ -131,7 +131,7 @@ fn a_session_is_billed_with_its_summaries() {
         output_tokens: 200,
         shares_prefix,
     };
-    let bill = cost(&log, &terms, &[summary(true), summary(false)]);
+    let bill = Priced::new(&log, &terms).cost(&[summary(true), summary(false)]);
     // Written 2 + 1 + 1, read 2 + 1 thousand; three answers of a hundred.
     let calls = 4000.0 * 1.25e-6 + 3000.0 * 0.1e-6 + 300.0 * 5e-6;
     let summaries = [3000.0 * 0.1e-6 + 200.0 * 5e-6, 3000.0 * 1e-6 + 200.0 * 5e-6];
@@ -162,12 +162,12 @@ fn a_firing_pays_back_after_its_break_even() {
     for (follow, paid) in [(22, false), (24, true)] {
         let mut requests = vec![(0, before)];
         requests.extend(std::iter::repeat_n((1, after), follow));
-        let row = ledger(&log(&requests), &terms, &[firing])[0];
+        let row = Priced::new(&log(&requests), &terms).ledger(&[firing])[0];
         assert_eq!((row.rewritten, row.calls, row.cold), (6000, follow, false));
         assert!((row.break_even.unwrap() - 23.0).abs() < 1e-9, "{row:?}");
         assert_eq!(row.paid_back(), paid, "{row:?}");
     }
-    let cold = ledger(&log(&[(0, before), (999, after)]), &terms, &[firing])[0];
+    let cold = Priced::new(&log(&[(0, before), (999, after)]), &terms).ledger(&[firing])[0];
     assert_eq!(
         (cold.cold, cold.rewritten, cold.break_even),
         (true, 0, Some(0.0))
@@ -188,11 +188,8 @@ fn a_summary_weighs_on_its_firing_and_reads_only_what_still_lives() {
     };
     let requests = log(&[(0, &[1, 2, 3]), (1, &[1]), (2, &[1]), (3, &[1])]);
     // Two firings before one request are one stretch; the next firing ends it.
-    let rows = ledger(
-        &requests,
-        &terms,
-        &[firing(1, 0.0), firing(1, 0.001), firing(3, 0.0)],
-    );
+    let rows =
+        Priced::new(&requests, &terms).ledger(&[firing(1, 0.0), firing(1, 0.001), firing(3, 0.0)]);
     let calls: Vec<_> = rows.iter().map(|row| row.calls).collect();
     assert_eq!(calls, [2, 2, 1]);
     assert!((rows[0].net_usd - rows[1].net_usd - 0.001).abs() < 1e-12);
@@ -204,7 +201,7 @@ fn a_summary_weighs_on_its_firing_and_reads_only_what_still_lives() {
         shares_prefix: true,
     };
     for (pause, price) in [(1, 0.1), (999, 1.0)] {
-        let bill = cost(&log(&[(0, &[1, 2, 3]), (pause, &[1])]), &terms, &[summary]);
+        let bill = Priced::new(&log(&[(0, &[1, 2, 3]), (pause, &[1])]), &terms).cost(&[summary]);
         let expected = 3000.0 * price * 1e-6;
         assert!((bill.summaries[0] - expected).abs() < 1e-12, "{pause}");
     }

@@ -1,9 +1,6 @@
 //! The firing ledger: what each compaction saved, what it cost, and whether it paid for itself.
 
-use super::cache::simulate;
-use super::regime::Terms;
-use super::request::RequestLog;
-use super::session::usd;
+use super::session::{Priced, usd};
 use serde::{Deserialize, Serialize};
 
 /// A compaction.
@@ -46,70 +43,72 @@ impl LedgerRow {
     }
 }
 
-/// Sets up the ledger; firings are in order of their calls, and those without a request behind them
-/// are left out.
-///
-/// Warm: `saving(N) = p_r·R·N - (p_w - p_r)·W - S`. Cold: the first call would have written `R`, so it
-/// saves `p_w·R` and each later one `p_r·R`. The later calls are taken to be warm.
-pub fn ledger(log: &RequestLog, terms: &Terms, firings: &[Firing]) -> Vec<LedgerRow> {
-    let requests = log.requests();
-    let uses = simulate(log, terms.rules);
-    let mut rows = Vec::new();
-    for (at, firing) in firings.iter().enumerate() {
-        let (Some(request), Some(cache)) = (requests.get(firing.call), uses.get(firing.call))
-        else {
-            continue;
-        };
-        let next = firings[at + 1..]
-            .iter()
-            .map(|later| later.call)
-            .find(|call| *call > firing.call)
-            .unwrap_or(requests.len())
-            .min(requests.len());
-        let calls = next - firing.call;
-        let rates = terms.rates.at(request.input_tokens);
-        let cold = cache.expired || firing.call == 0;
-        // What of the request before is still sent, less what is read of it.
-        let previous = firing
-            .call
-            .checked_sub(1)
-            .map_or(0, |call| requests[call].input_tokens);
-        let rewritten = if cold {
-            0
-        } else {
-            previous
-                .saturating_sub(firing.reclaimed)
-                .saturating_sub(cache.read)
-        };
-        let per_call = usd(rates.read, firing.reclaimed);
-        let first = if cold {
-            usd(rates.write, firing.reclaimed)
-        } else {
-            per_call
-        };
-        let fixed = usd(rates.write - rates.read, rewritten) + firing.summary_usd;
-        let break_even = if fixed <= 0.0 {
-            Some(0.0)
-        } else if per_call <= 0.0 {
-            None
-        } else {
-            // Calls beyond the first that are needed, and the first.
-            Some(if fixed <= first {
-                fixed / first
+impl Priced<'_> {
+    /// Sets up the ledger; firings are in order of their calls, and those without a request behind them
+    /// are left out.
+    ///
+    /// Warm: `saving(N) = p_r·R·N - (p_w - p_r)·W - S`. Cold: the first call would have written `R`, so it
+    /// saves `p_w·R` and each later one `p_r·R`. The later calls are taken to be warm.
+    pub fn ledger(&self, firings: &[Firing]) -> Vec<LedgerRow> {
+        let Self { log, terms, uses } = self;
+        let requests = log.requests();
+        let mut rows = Vec::new();
+        for (at, firing) in firings.iter().enumerate() {
+            let (Some(request), Some(cache)) = (requests.get(firing.call), uses.get(firing.call))
+            else {
+                continue;
+            };
+            let next = firings[at + 1..]
+                .iter()
+                .map(|later| later.call)
+                .find(|call| *call > firing.call)
+                .unwrap_or(requests.len())
+                .min(requests.len());
+            let calls = next - firing.call;
+            let rates = terms.rates.at(request.input_tokens);
+            let cold = cache.expired || firing.call == 0;
+            // What of the request before is still sent, less what is read of it.
+            let previous = firing
+                .call
+                .checked_sub(1)
+                .map_or(0, |call| requests[call].input_tokens);
+            let rewritten = if cold {
+                0
             } else {
-                1.0 + (fixed - first) / per_call
-            })
-        };
-        rows.push(LedgerRow {
-            call: firing.call,
-            reclaimed: firing.reclaimed,
-            rewritten,
-            summary_usd: firing.summary_usd,
-            cold,
-            break_even,
-            calls,
-            net_usd: first + per_call * calls.saturating_sub(1) as f64 - fixed,
-        });
+                previous
+                    .saturating_sub(firing.reclaimed)
+                    .saturating_sub(cache.read)
+            };
+            let per_call = usd(rates.read, firing.reclaimed);
+            let first = if cold {
+                usd(rates.write, firing.reclaimed)
+            } else {
+                per_call
+            };
+            let fixed = usd(rates.write - rates.read, rewritten) + firing.summary_usd;
+            let break_even = if fixed <= 0.0 {
+                Some(0.0)
+            } else if per_call <= 0.0 {
+                None
+            } else {
+                // Calls beyond the first that are needed, and the first.
+                Some(if fixed <= first {
+                    fixed / first
+                } else {
+                    1.0 + (fixed - first) / per_call
+                })
+            };
+            rows.push(LedgerRow {
+                call: firing.call,
+                reclaimed: firing.reclaimed,
+                rewritten,
+                summary_usd: firing.summary_usd,
+                cold,
+                break_even,
+                calls,
+                net_usd: first + per_call * calls.saturating_sub(1) as f64 - fixed,
+            });
+        }
+        rows
     }
-    rows
 }

@@ -2,8 +2,8 @@
 //! price regimes, summariser calls, and whether a compaction paid for itself.
 //!
 //! A [`RequestLog`] holds the requests of one replay as lists of blocks; it is filled by looking on
-//! (it is a [`crate::Probe`]) or by hand. [`cost`] prices it under [`Terms`]: a provider's caching
-//! rules with its prices. [`ledger`] and [`bounds`] are built on that.
+//! (it is a [`crate::Probe`]) or by hand. [`Priced`] prices it under [`Terms`]: a provider's caching
+//! rules with its prices. [`Priced::ledger`] and [`bounds`] are built on that.
 //!
 //! Tokens saved are not money saved: an edit in the middle of a cached prefix makes everything behind
 //! it be written again.
@@ -19,7 +19,7 @@ mod session;
 pub use agreement::{Agreement, RecordedCall, TOLERANCE, agreement};
 pub use cache::{CacheRules, CacheUse, simulate};
 pub use forgetting::{Bounds, Reread, Verdict, bounds, compare};
-pub use ledger::{Firing, LedgerRow, ledger};
+pub use ledger::{Firing, LedgerRow};
 pub use regime::{Rates, Regime, RegimeTable, RegimeTableError, Terms};
 pub use request::{Block, Request, RequestLog};
-pub use session::{CallCost, SessionCost, SummaryCall, cost};
+pub use session::{CallCost, Priced, SessionCost, SummaryCall};

@@ -46,6 +46,12 @@ impl RequestLog {
         &self.requests
     }
 
+    /// Whether every request says when it was sent, and there is one.
+    pub fn timed(&self) -> bool {
+        let mut requests = self.requests.iter();
+        !self.requests.is_empty() && requests.all(|request| request.start_ms.is_some())
+    }
+
     /// The same requests sent at other times, by number of the call.
     #[must_use]
     pub fn starting(&self, at: impl Fn(usize) -> Option<i64>) -> Self {

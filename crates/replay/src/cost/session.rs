@@ -54,55 +54,76 @@ impl SessionCost {
     }
 }
 
-/// Prices a session: `p_r·read + p_w·write + p_u·uncached + p_o·output` per call, at the prices of a
-/// request of that size, and the summariser's calls.
-pub fn cost(log: &RequestLog, terms: &Terms, summaries: &[SummaryCall]) -> SessionCost {
-    let uses = simulate(log, terms.rules);
-    let mut bill = SessionCost::default();
-    for (request, cache) in log.requests().iter().zip(&uses) {
-        let rates = terms.rates.at(request.input_tokens);
-        let call = CallCost {
-            cache: *cache,
-            input_usd: input_usd(&rates, cache),
-            output_usd: usd(rates.output, request.output_tokens),
-        };
-        bill.input_tokens += request.input_tokens;
-        bill.read_tokens += cache.read;
-        bill.churn_tokens += cache.churn;
-        bill.usd += call.input_usd + call.output_usd;
-        bill.calls.push(call);
-    }
-    for summary in summaries {
-        let price = summary_usd(log, terms, &uses, summary);
-        bill.usd += price;
-        bill.summaries.push(price);
-    }
-    bill
+/// The requests of a session under one set of terms, sent through the cache once.
+#[derive(Debug)]
+pub struct Priced<'a> {
+    pub(super) log: &'a RequestLog,
+    pub(super) terms: &'a Terms,
+    pub(super) uses: Vec<CacheUse>,
 }
 
-/// Dollars of a summariser call.
-fn summary_usd(log: &RequestLog, terms: &Terms, uses: &[CacheUse], summary: &SummaryCall) -> f64 {
-    let rates = terms.rates.at(summary.input_tokens);
-    let before = summary
-        .call
-        .checked_sub(1)
-        .and_then(|call| log.requests().get(call));
-    let expired = uses.get(summary.call).is_some_and(|cache| cache.expired);
-    let read = match before {
-        Some(before) if summary.shares_prefix && !expired => {
-            let shared = before.input_tokens.min(summary.input_tokens);
-            let step = terms.rules.granularity.max(1);
-            if shared < terms.rules.minimum {
-                0
-            } else {
-                shared - shared % step
-            }
+impl<'a> Priced<'a> {
+    /// Sends the requests through the cache.
+    pub fn new(log: &'a RequestLog, terms: &'a Terms) -> Self {
+        Self {
+            log,
+            terms,
+            uses: simulate(log, terms.rules),
         }
-        _ => 0,
-    };
-    usd(rates.read, read)
-        + usd(rates.input, summary.input_tokens - read)
-        + usd(rates.output, summary.output_tokens)
+    }
+
+    /// Prices the session: `p_r·read + p_w·write + p_u·uncached + p_o·output` per call, at the prices of a
+    /// request of that size, and the summariser's calls.
+    pub fn cost(&self, summaries: &[SummaryCall]) -> SessionCost {
+        let mut bill = SessionCost::default();
+        for (request, cache) in self.log.requests().iter().zip(&self.uses) {
+            let rates = self.terms.rates.at(request.input_tokens);
+            let call = CallCost {
+                cache: *cache,
+                input_usd: input_usd(&rates, cache),
+                output_usd: usd(rates.output, request.output_tokens),
+            };
+            bill.input_tokens += request.input_tokens;
+            bill.read_tokens += cache.read;
+            bill.churn_tokens += cache.churn;
+            bill.usd += call.input_usd + call.output_usd;
+            bill.calls.push(call);
+        }
+        for summary in summaries {
+            let price = self.summary_usd(summary);
+            bill.usd += price;
+            bill.summaries.push(price);
+        }
+        bill
+    }
+
+    /// Dollars of a summariser call.
+    pub fn summary_usd(&self, summary: &SummaryCall) -> f64 {
+        let rates = self.terms.rates.at(summary.input_tokens);
+        let before = summary
+            .call
+            .checked_sub(1)
+            .and_then(|call| self.log.requests().get(call));
+        let expired = self
+            .uses
+            .get(summary.call)
+            .is_some_and(|cache| cache.expired);
+        let read = match before {
+            Some(before) if summary.shares_prefix && !expired => {
+                let shared = before.input_tokens.min(summary.input_tokens);
+                let step = self.terms.rules.granularity.max(1);
+                if shared < self.terms.rules.minimum {
+                    0
+                } else {
+                    shared - shared % step
+                }
+            }
+            _ => 0,
+        };
+        usd(rates.read, read)
+            + usd(rates.input, summary.input_tokens - read)
+            + usd(rates.output, summary.output_tokens)
+    }
 }
 
 fn input_usd(rates: &Rates, cache: &CacheUse) -> f64 {

@@ -1,7 +1,7 @@
 //! The bill of one session under one strategy, by price regime.
 
 use crate::cost::{
-    self, Firing, LedgerRow, Regime, RequestLog, Reread, SummaryCall, Terms, bounds, ledger,
+    Firing, LedgerRow, Priced, Regime, RequestLog, Reread, SummaryCall, Terms, bounds,
 };
 use crate::measures::firings as measures;
 use crate::models::ModelTable;
@@ -83,12 +83,13 @@ pub(super) struct Items<'a> {
     pub(super) rereads: &'a [Reread],
 }
 
-fn summary_call(firing: &measures::Firing, shares_prefix: bool) -> Option<SummaryCall> {
+/// The summariser's call of a firing, with a prompt of its own.
+fn summary_call(firing: &measures::Firing) -> Option<SummaryCall> {
     (firing.summaries > 0).then_some(SummaryCall {
         call: firing.call,
         input_tokens: firing.frame + firing.before,
         output_tokens: firing.summary_tokens,
-        shares_prefix,
+        shares_prefix: false,
     })
 }
 
@@ -130,46 +131,35 @@ fn paused(items: &Items<'_>, pauses: Pauses) -> RequestLog {
 
 fn bill(items: &Items<'_>, log: &RequestLog, pauses: Pauses, named: &NamedTerms) -> Bill {
     let terms = &named.terms;
-    let calls = |shares_prefix| -> Vec<SummaryCall> {
-        let firings = items.firings.iter();
-        firings
-            .filter_map(|firing| summary_call(firing, shares_prefix))
-            .collect()
-    };
-    let asked = calls(false);
-    let bill = cost::cost(log, terms, &asked);
-    let summaries_usd: f64 = bill.summaries.iter().sum();
-    let shared: f64 = if asked.is_empty() {
-        0.0
-    } else {
-        let shared = cost::cost(log, terms, &calls(true));
-        shared.summaries.iter().sum()
-    };
-    let mut prices = bill.summaries.iter();
+    let priced = Priced::new(log, terms);
+    let asked: Vec<SummaryCall> = items.firings.iter().filter_map(summary_call).collect();
+    let bill = priced.cost(&asked);
+    let shared = asked.iter().map(|summary| {
+        priced.summary_usd(&SummaryCall {
+            shares_prefix: true,
+            ..*summary
+        })
+    });
     let firings: Vec<Firing> = items
         .firings
         .iter()
         .map(|firing| Firing {
             call: firing.call,
             reclaimed: firing.reclaimed(),
-            summary_usd: if firing.summaries > 0 {
-                prices.next().copied().unwrap_or(0.0)
-            } else {
-                0.0
-            },
+            summary_usd: summary_call(firing).map_or(0.0, |summary| priced.summary_usd(&summary)),
         })
         .collect();
     let input_usd: f64 = bill.calls.iter().map(|call| call.input_usd).sum();
-    let output_usd: f64 = bill.calls.iter().map(|call| call.output_usd).sum();
     let per_token = terms.rates.input / 1e6;
     Bill {
         regime: named.name.clone(),
         pauses,
         usd: bill.usd,
         input_usd,
-        output_usd,
-        summaries_usd,
-        summaries_shared_usd: shared,
+        output_usd: bill.calls.iter().map(|call| call.output_usd).sum(),
+        summaries_usd: bill.summaries.iter().sum(),
+        // The empty sum of floats is -0.
+        summaries_shared_usd: shared.fold(0.0, |sum, usd| sum + usd),
         read_tokens: bill.read_tokens,
         equivalent_tokens: if per_token > 0.0 {
             (input_usd / per_token).round() as u64
@@ -177,6 +167,6 @@ fn bill(items: &Items<'_>, log: &RequestLog, pauses: Pauses, named: &NamedTerms)
             0
         },
         pessimistic_usd: bounds(bill.usd, &terms.rates, items.rereads).pessimistic,
-        ledger: ledger(log, terms, &firings),
+        ledger: priced.ledger(&firings),
     }
 }

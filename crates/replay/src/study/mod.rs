@@ -94,7 +94,6 @@ pub(crate) struct Studied {
     pub(crate) path: String,
     /// Without what only the scores needed.
     pub(crate) facts: Facts,
-    pub(crate) calls: usize,
     /// By preset; their session index is not set yet.
     pub(crate) scores: Vec<Score>,
     pub(crate) keys: Keys,
@@ -138,9 +137,8 @@ pub(crate) fn study(
                 let session = sessions()?.get(number);
                 session.ok_or_else(|| "the file changed while it was read".to_owned())
             };
-            let mut studied = study_session(context, hash, number, &session)?;
-            studied.path = source.path_of(id, ids.len() > 1);
-            Ok(studied)
+            let path = source.path_of(id, ids.len() > 1);
+            study_session(context, hash, number, path, &session)
         })
         .collect()
 }
@@ -151,10 +149,12 @@ fn keep<T: Serialize>(store: &Store, at: Key, value: &T) -> Result<(), String> {
         .map_err(|error| format!("its results can't be stored: {error}"))
 }
 
+/// Studies one session. `path` is what reports call it.
 fn study_session<'s>(
     context: &Context<'_>,
     hash: ContentHash,
     number: usize,
+    path: String,
     session: &(dyn Fn() -> Result<&'s Session, String> + Sync),
 ) -> Result<Studied, String> {
     let name = |kind: &str, fingerprint: &str| {
@@ -192,12 +192,13 @@ fn study_session<'s>(
                     let session = session()?;
                     let measure = &*context.setup.measure;
                     let shared = shared.get_or_init(|| Shared::of(session, measure));
-                    let (facts, record) = replay(context.setup, session, shared, preset)?;
-                    keep(context.store, keys.records[at], &record)?;
-                    if known.get().is_none() {
+                    let unknown = known.get().is_none();
+                    let (facts, record) = replay(context.setup, session, shared, preset, unknown)?;
+                    if let Some(facts) = facts {
                         keep(context.store, keys.facts, &facts)?;
                         let _ = known.set(facts);
                     }
+                    keep(context.store, keys.records[at], &record)?;
                     record
                 }
             };
@@ -208,18 +209,16 @@ fn study_session<'s>(
     let mut facts = known
         .into_inner()
         .ok_or_else(|| "there is no strategy to study it under".to_owned())?;
-    let start = records.iter().filter_map(Record::first_fired).min();
+    let start = Record::exam_start(&records);
     let scores = records
         .into_iter()
         .enumerate()
-        .map(|(preset, record)| Score::of(0, preset, &facts, record, start))
+        .map(|(preset, record)| Score::of(preset, &facts, record, start))
         .collect();
     facts.references = Vec::new();
     facts.edits = Vec::new();
-    let calls = facts.calls.len();
     Ok(Studied {
-        path: String::new(),
-        calls,
+        path,
         facts,
         scores,
         keys,
@@ -252,13 +251,15 @@ impl Shared {
 /// Seed of the random shadows.
 const SEED: u64 = 1;
 
-/// Replays a session under one strategy and measures everything.
+/// Replays a session under one strategy and measures everything; with the facts of the session, where they
+/// are not known yet.
 fn replay(
     setup: &Setup,
     session: &Session,
     shared: &Shared,
     preset: &Preset,
-) -> Result<(Facts, Record), String> {
+    facts_unknown: bool,
+) -> Result<(Option<Facts>, Record), String> {
     let seeing = match &preset.clairvoyant {
         Some(config) => Some(Arc::new(
             clairvoyant(Arc::clone(&shared.foresight), config.clone())
@@ -282,21 +283,22 @@ fn replay(
     );
     let findings = availability.finish(&replayed.conversation);
     let measures = measures.finish(&replayed.conversation);
-    let recorder = shared.recorder.clone();
-    let facts = Facts::of(
-        session,
-        &**measure,
-        &replayed.rows,
-        &log,
-        &findings,
-        recorder,
-    );
+    let facts = facts_unknown.then(|| {
+        Facts::of(
+            session,
+            &**measure,
+            &replayed.rows,
+            &log,
+            &findings,
+            shared.recorder.clone(),
+        )
+    });
     let rereads = rereads(&replayed, &findings.rereads, &measures);
     let turns: Vec<usize> = replayed.rows.iter().map(|row| row.turn).collect();
     let items = bill::Items {
         log: &log,
         turns: &turns,
-        timed: facts.timed(),
+        timed: log.timed(),
         firings: &measures.firings,
         rereads: &rereads,
     };

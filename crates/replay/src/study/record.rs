@@ -64,6 +64,12 @@ impl Record {
             .find(|row| !row.fired.is_empty())
             .map(|row| row.call)
     }
+
+    /// Where the exam of retention begins for all strategies that are compared on a session: at the first
+    /// call before which any of them changed something. `None` where none did.
+    pub fn exam_start(records: &[Self]) -> Option<usize> {
+        records.iter().filter_map(Self::first_fired).min()
+    }
 }
 
 /// The presences of what was found.

@@ -61,14 +61,8 @@ pub struct Score {
 }
 
 impl Score {
-    /// Reduces a record. `start` is where the exam begins, the same for all strategies.
-    pub(super) fn of(
-        session: usize,
-        preset: usize,
-        facts: &Facts,
-        record: Record,
-        start: Option<usize>,
-    ) -> Self {
+    /// Reduces a record; the number of the session is set where sessions have one. `start` is where the exam begins, the same for all strategies.
+    pub(super) fn of(preset: usize, facts: &Facts, record: Record, start: Option<usize>) -> Self {
         let exam = |counts: &dyn Fn(usize) -> bool| {
             let references = facts.references.iter().zip(&record.references);
             let mut edits = Share::default();
@@ -110,7 +104,7 @@ impl Score {
             shadow
         };
         Self {
-            session,
+            session: 0,
             preset,
             random: matched(&record.matched.random.references),
             clairvoyant: matched(&record.matched.clairvoyant.references),

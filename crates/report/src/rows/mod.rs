@@ -197,7 +197,7 @@ fn each(
         let records: Vec<Record> = presets
             .map(|preset| comparison.record(store, number, preset).ok_or_else(gone))
             .collect::<Result<_>>()?;
-        let start = records.iter().filter_map(Record::first_fired).min();
+        let start = Record::exam_start(&records);
         for (preset, record) in comparison.presets.iter().zip(&records) {
             let forgotten = Forgotten::of(&facts, record);
             for ((call, facts), forgotten) in record.rows.iter().zip(&facts.calls).zip(&forgotten) {
