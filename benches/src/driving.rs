@@ -124,7 +124,11 @@ impl Summarizer for FixedSummary {
         "fixed"
     }
 
-    async fn summarize(&self, request: &SummaryRequest) -> Result<Summary, SummaryError> {
+    async fn summarize(
+        &self,
+        request: &SummaryRequest,
+        _services: &Services,
+    ) -> Result<Summary, SummaryError> {
         Ok(Summary {
             text: SUMMARY.to_owned(),
             tokens: request.estimator.text(SUMMARY),

@@ -31,7 +31,11 @@ impl Summarizer for Scripted {
         "scripted"
     }
 
-    async fn summarize(&self, request: &SummaryRequest) -> Result<Summary, SummaryError> {
+    async fn summarize(
+        &self,
+        request: &SummaryRequest,
+        _services: &Services,
+    ) -> Result<Summary, SummaryError> {
         self.asked.lock().unwrap().push(request.clone());
         let text = self
             .answer

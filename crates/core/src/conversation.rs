@@ -214,14 +214,8 @@ impl Conversation {
             .collect()
     }
 
-    fn emit(&self, event: &Event) {
-        for observer in &self.services.observers {
-            observer.observe(event);
-        }
-    }
-
     fn emit_entry(&self, kind: EntryKind, id: &str) {
-        self.emit(&Event::Entry {
+        self.services.emit(&Event::Entry {
             kind,
             id: id.to_owned(),
         });

@@ -6,13 +6,52 @@ use crate::outcome::Outcome;
 use serde::Serialize;
 use std::sync::Arc;
 
+/// Why a model goes on with another context.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum StartSource {
+    /// A fold moved messages out of the view.
+    Compact,
+    /// The last fold was taken back.
+    Undo,
+}
+
+/// What a summary is waiting for.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case", tag = "step")]
+pub enum ProgressStep {
+    /// A model is asked.
+    Asking {
+        /// What is sent, e.g. `whole`, `cleared`, `chunk 2 of 5`.
+        what: String,
+        /// Bytes of the request.
+        bytes: usize,
+    },
+    /// The model did not answer and is asked again.
+    Retrying {
+        /// Number of the attempt that comes, from 2.
+        attempt: u32,
+        /// Milliseconds until then.
+        wait: u64,
+        /// Why the last one failed.
+        why: String,
+    },
+    /// The request was too large, or the answer not usable; something less is tried.
+    SteppingDown {
+        /// What comes next.
+        to: String,
+        /// Why.
+        why: String,
+    },
+}
+
 /// Something that a conversation did.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case", tag = "event")]
 #[non_exhaustive]
 pub enum Event {
     /// A compaction is about to run.
-    Before {
+    PreCompact {
         /// When.
         moment: Moment,
         /// Who asked.
@@ -34,6 +73,25 @@ pub enum Event {
         /// Estimator of the tokens.
         estimator: Arc<str>,
     },
+    /// The model goes on with another context than before.
+    SessionStart {
+        /// Why.
+        source: StartSource,
+    },
+    /// A stage that takes its time says what it is doing.
+    Progress {
+        /// The stage.
+        stage: String,
+        /// Which of its summaries, e.g. `checkpoint`.
+        name: String,
+        /// What.
+        step: ProgressStep,
+    },
+    /// A hook ended with an error, which changes nothing else.
+    HookFailed {
+        /// What it said.
+        error: String,
+    },
     /// A message was written into the history.
     Entry {
         /// Which kind.
@@ -42,7 +100,7 @@ pub enum Event {
         id: String,
     },
     /// A stage ended.
-    After {
+    Outcome {
         /// When.
         moment: Moment,
         /// The stage.
@@ -69,7 +127,7 @@ impl Event {
                 tokens_after,
                 ..
             }
-            | Self::After {
+            | Self::Outcome {
                 tokens_before,
                 tokens_after,
                 ..

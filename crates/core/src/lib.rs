@@ -30,6 +30,7 @@ pub mod meter;
 pub mod moment;
 pub mod outcome;
 pub mod plan;
+pub mod provider;
 pub mod registry;
 pub mod services;
 pub mod stage;

@@ -4,6 +4,8 @@
 
 use crate::event::Event;
 use crate::moment::{Moment, Trigger};
+use crate::provider::Model;
+use async_trait::async_trait;
 use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
@@ -63,17 +65,31 @@ pub struct BeforeCompaction {
     pub tokens: u64,
 }
 
+/// What a hook says to a compaction.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Verdict {
+    /// Go on.
+    #[default]
+    Proceed,
+    /// Go on, with these instructions for the summary.
+    Instruct(String),
+    /// Leave the view as it is, for this reason. The compaction is reported as skipped.
+    Veto(String),
+}
+
 /// Runs before and after every compaction.
+#[async_trait]
 pub trait Hook: Send + Sync + fmt::Debug {
-    /// Before any stage runs. May give instructions for the summary; of several hooks the first that
-    /// gives a text wins. An error is ignored: a hook can't stop a compaction.
-    fn before(&self, context: &BeforeCompaction) -> Result<Option<String>, String> {
+    /// Before any stage runs. Of several hooks the first that gives instructions wins, and one veto is
+    /// enough. A person's own compaction can't be vetoed. An error is reported and otherwise ignored:
+    /// a broken hook does not stop a compaction.
+    async fn before(&self, context: &BeforeCompaction) -> Result<Verdict, String> {
         let _ = context;
-        Ok(None)
+        Ok(Verdict::Proceed)
     }
 
     /// After a fold was committed.
-    fn after(&self, event: &Event) {
+    async fn after(&self, event: &Event) {
         let _ = event;
     }
 }
@@ -103,6 +119,8 @@ pub struct Services {
     pub memory: Option<Arc<dyn SessionMemory>>,
     /// Observers, in order.
     pub observers: Vec<Arc<dyn Observer>>,
+    /// The models that stages may ask; `None` where nothing may leave the program.
+    pub model: Option<Arc<dyn Model>>,
 }
 
 impl Services {
@@ -114,6 +132,14 @@ impl Services {
             hooks: Vec::new(),
             memory: None,
             observers: Vec::new(),
+            model: None,
+        }
+    }
+
+    /// Tells all observers.
+    pub fn emit(&self, event: &Event) {
+        for observer in &self.observers {
+            observer.observe(event);
         }
     }
 }

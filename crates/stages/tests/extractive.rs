@@ -3,6 +3,7 @@
 use foldback_core::log::{
     EntryKind, Message, Origin, Part, PartKind, ResultStatus, Role, ToolResult,
 };
+use foldback_core::services::Services;
 use foldback_core::stage::{Estimator, Summarizer, SummaryError, SummaryRequest};
 use foldback_stages::estimator::{Rounding, Unit, chars, o200k};
 use foldback_stages::extractive::Extractive;
@@ -283,7 +284,7 @@ fn a_huge_input_takes_no_time() {
 async fn it_answers_at_once_and_names_itself() {
     let summarizer = Extractive::default();
     let summary = summarizer
-        .summarize(&request("", 500, session()))
+        .summarize(&request("", 500, session()), &Services::default())
         .await
         .expect("a summary");
     assert_eq!(

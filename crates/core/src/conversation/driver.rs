@@ -3,7 +3,7 @@
 use super::planning::Changes;
 use super::summaries::Stop;
 use super::{Conversation, FoldId};
-use crate::event::Event;
+use crate::event::{Event, StartSource};
 use crate::moment::{Moment, Trigger};
 use crate::outcome::{Outcome, Why};
 use crate::plan::Plan;
@@ -241,13 +241,24 @@ impl Conversation {
         let strategy = Arc::clone(&self.strategy);
         let tokens = self.meters[0].view_tokens();
         let estimator = Arc::clone(strategy.estimator().id());
-        self.emit(&Event::Before {
+        self.services.emit(&Event::PreCompact {
             moment,
             trigger,
             tokens,
             estimator: Arc::clone(&estimator),
         });
-        let instructions = self.instructions(moment, trigger, tokens, signals);
+        let instructions = match self.instructions(moment, trigger, tokens, signals).await {
+            Ok(instructions) => instructions,
+            Err(why) => {
+                let outcome = Outcome::Skipped(why);
+                let mut report =
+                    self.report(moment, &filter.name, StageRole::Fold, outcome, tokens, None);
+                report.decision = decision;
+                report.usage_source = signals.usage.map(|usage| usage.source);
+                reports.push(report);
+                return;
+            }
+        };
         for pruner in strategy
             .pruners
             .iter()
@@ -284,9 +295,12 @@ impl Conversation {
                             tokens_after: after,
                             estimator,
                         };
-                        self.emit(&boundary);
+                        self.services.emit(&boundary);
+                        self.services.emit(&Event::SessionStart {
+                            source: StartSource::Compact,
+                        });
                         for hook in &self.services.hooks {
-                            hook.after(&boundary);
+                            hook.after(&boundary).await;
                         }
                         (
                             degraded.map_or(Outcome::Changed, Outcome::Degraded),
@@ -345,7 +359,7 @@ impl Conversation {
         let reclaimed = fold
             .and_then(|_| self.folds.last())
             .map_or(0, |fold| fold.plan.reclaimed);
-        self.emit(&Event::After {
+        self.services.emit(&Event::Outcome {
             moment,
             stage: stage.to_owned(),
             outcome: outcome.clone(),

@@ -4,9 +4,10 @@
 use super::Conversation;
 use super::driver::Signals;
 use super::planning::Changes;
+use crate::event::Event;
 use crate::moment::{Moment, Trigger};
 use crate::outcome::Why;
-use crate::services::BeforeCompaction;
+use crate::services::{BeforeCompaction, Verdict};
 use crate::stage::{
     Arrangement, Decision, Filter, Scene, Summarizer, Summary, SummaryError, SummaryRequest,
 };
@@ -20,34 +21,43 @@ pub(super) enum Stop {
 }
 
 impl Conversation {
-    pub(super) fn instructions(
+    /// Asks the hooks: the instructions for the summary, a person's first, or why a hook wants the view
+    /// left as it is.
+    pub(super) async fn instructions(
         &self,
         moment: Moment,
         trigger: Trigger,
         tokens: u64,
         signals: &Signals,
-    ) -> Vec<String> {
+    ) -> Result<Vec<String>, Why> {
         let context = BeforeCompaction {
             moment,
             trigger,
             tokens,
         };
         // Every hook is called; of their instructions the first that is not empty counts.
-        let mut from_hooks = None;
+        let (mut from_hooks, mut veto) = (None, None);
         for hook in &self.services.hooks {
-            if let Ok(Some(text)) = hook.before(&context)
-                && from_hooks.is_none()
-                && !text.trim().is_empty()
-            {
-                from_hooks = Some(text);
+            match hook.before(&context).await {
+                Ok(Verdict::Instruct(text)) if !text.trim().is_empty() => {
+                    from_hooks.get_or_insert(text);
+                }
+                Ok(Verdict::Veto(why)) if trigger == Trigger::Auto => {
+                    veto.get_or_insert(why);
+                }
+                Ok(_) => {}
+                Err(error) => self.services.emit(&Event::HookFailed { error }),
             }
         }
-        signals
-            .instructions
-            .iter()
-            .cloned()
-            .chain(from_hooks)
-            .collect()
+        match veto {
+            Some(why) => Err(Why::new("vetoed", format!("a hook said no: {why}"))),
+            None => Ok(signals
+                .instructions
+                .iter()
+                .cloned()
+                .chain(from_hooks)
+                .collect()),
+        }
     }
 
     pub(super) async fn arrange(
@@ -180,7 +190,7 @@ impl Conversation {
         summarizer: &Arc<dyn Summarizer>,
         request: &SummaryRequest,
     ) -> Result<Summary, SummaryError> {
-        let summary = summarizer.summarize(request).await?;
+        let summary = summarizer.summarize(request, &self.services).await?;
         if self.strategy.guards.summary {
             if summary.text.trim().is_empty() {
                 return Err(SummaryError::Empty);

@@ -2,6 +2,8 @@
 
 use super::Estimator;
 use crate::log::{Message, Usage};
+use crate::provider::ProviderError;
+use crate::services::Services;
 use async_trait::async_trait;
 use std::fmt;
 use std::sync::Arc;
@@ -63,6 +65,9 @@ pub enum SummaryError {
     /// The summarizer failed.
     #[error("{0}")]
     Failed(String),
+    /// The model that was to write it did not answer.
+    #[error("{0}")]
+    Provider(#[from] ProviderError),
 }
 
 /// Writes summaries.
@@ -74,6 +79,11 @@ pub trait Summarizer: Send + Sync + fmt::Debug {
     /// Names the summarizer and everything that its text depends on, e.g. `extractive`.
     fn id(&self) -> &str;
 
-    /// Text that stands for `request.messages`.
-    async fn summarize(&self, request: &SummaryRequest) -> Result<Summary, SummaryError>;
+    /// Text that stands for `request.messages`. `services` holds the model to ask, for summarizers that
+    /// ask one, and the observers of their progress.
+    async fn summarize(
+        &self,
+        request: &SummaryRequest,
+        services: &Services,
+    ) -> Result<Summary, SummaryError>;
 }

@@ -24,6 +24,7 @@ mod style;
 
 use async_trait::async_trait;
 use foldback_core::registry::{Invalid, StageConfig};
+use foldback_core::services::Services;
 use foldback_core::stage::{Summarizer, Summary, SummaryError, SummaryRequest};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -111,7 +112,11 @@ impl Summarizer for Extractive {
         &self.id
     }
 
-    async fn summarize(&self, request: &SummaryRequest) -> Result<Summary, SummaryError> {
+    async fn summarize(
+        &self,
+        request: &SummaryRequest,
+        _services: &Services,
+    ) -> Result<Summary, SummaryError> {
         self.summary(request)
     }
 }

@@ -65,7 +65,11 @@ impl Summarizer for Scripted {
         "scripted"
     }
 
-    async fn summarize(&self, request: &SummaryRequest) -> Result<Summary, SummaryError> {
+    async fn summarize(
+        &self,
+        request: &SummaryRequest,
+        _services: &Services,
+    ) -> Result<Summary, SummaryError> {
         self.requests.lock().unwrap().push(request.clone());
         let text = self.texts.lock().unwrap().pop();
         let text = text.unwrap_or_else(|| Err(SummaryError::Failed("no text left".into())))?;

@@ -64,7 +64,11 @@ impl Summarizer for Fake {
         "fake"
     }
 
-    async fn summarize(&self, request: &SummaryRequest) -> Result<Summary, SummaryError> {
+    async fn summarize(
+        &self,
+        request: &SummaryRequest,
+        _services: &Services,
+    ) -> Result<Summary, SummaryError> {
         self.asked.lock().unwrap().push(request.clone());
         let text = match self.answer {
             Answer::Fails => return Err(SummaryError::Failed("out of order".to_owned())),

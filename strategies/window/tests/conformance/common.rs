@@ -10,7 +10,7 @@ use foldback_core::log::{Message, Part};
 use foldback_core::moment::Moment;
 use foldback_core::registry::Registry;
 use foldback_core::services::{
-    BeforeCompaction, FixedClock, Hook, Observer, Services, SessionMemory,
+    BeforeCompaction, FixedClock, Hook, Observer, Services, SessionMemory, Verdict,
 };
 use foldback_core::stage::{Summarizer, Summary, SummaryError, SummaryRequest};
 use foldback_core::strategy::Strategy;
@@ -119,7 +119,11 @@ impl Summarizer for Fake {
         "fake"
     }
 
-    async fn summarize(&self, request: &SummaryRequest) -> Result<Summary, SummaryError> {
+    async fn summarize(
+        &self,
+        request: &SummaryRequest,
+        _services: &Services,
+    ) -> Result<Summary, SummaryError> {
         self.asked.lock().unwrap().push(request.clone());
         let text = self
             .answer
@@ -147,13 +151,17 @@ impl Witness {
     }
 }
 
+#[async_trait]
 impl Hook for Witness {
-    fn before(&self, context: &BeforeCompaction) -> Result<Option<String>, String> {
+    async fn before(&self, context: &BeforeCompaction) -> Result<Verdict, String> {
         self.note(format!("before {}", context.trigger.as_str()));
-        Ok(self.instructions.clone())
+        Ok(self
+            .instructions
+            .clone()
+            .map_or(Verdict::Proceed, Verdict::Instruct))
     }
 
-    fn after(&self, _: &Event) {
+    async fn after(&self, _: &Event) {
         self.note("after".to_owned());
     }
 }

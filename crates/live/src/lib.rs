@@ -1,0 +1,1 @@
+//! What an agent loop needs around a conversation.

@@ -1,0 +1,3 @@
+//! A tool-using agent with foldback in it.
+
+fn main() {}

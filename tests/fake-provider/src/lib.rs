@@ -1,0 +1,1 @@
+//! A local server that speaks the protocols of model providers, and fails the way they do.
