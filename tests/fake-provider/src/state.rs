@@ -1,0 +1,89 @@
+//! What the server and the test share.
+
+use crate::recorded::Recorded;
+use crate::reply::Reply;
+use crate::server::Script;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use tokio::sync::watch;
+
+/// Counts the tokens of a request.
+pub(crate) type Counter = Box<dyn Fn(&Recorded) -> u64 + Send + Sync>;
+
+pub(crate) struct State {
+    script: Mutex<Script>,
+    requests: Mutex<Vec<Recorded>>,
+    pub(crate) counter: Counter,
+    pub(crate) window: Option<u64>,
+    /// Requests so far, for who waits for one.
+    pub(crate) received: watch::Sender<usize>,
+    /// Releases so far; a reply that hangs waits for the next.
+    pub(crate) released: watch::Sender<usize>,
+    cancelled: AtomicUsize,
+}
+
+impl State {
+    pub(crate) fn new(script: Script, counter: Counter, window: Option<u64>) -> Self {
+        Self {
+            script: Mutex::new(script),
+            requests: Mutex::default(),
+            counter,
+            window,
+            received: watch::Sender::new(0),
+            released: watch::Sender::new(0),
+            cancelled: AtomicUsize::new(0),
+        }
+    }
+
+    pub(crate) fn requests(&self) -> Vec<Recorded> {
+        lock(&self.requests).clone()
+    }
+
+    pub(crate) fn cancelled(&self) -> usize {
+        self.cancelled.load(Ordering::SeqCst)
+    }
+
+    /// Numbers a request and counts its tokens; it is kept from here on.
+    pub(crate) fn record(&self, mut request: Recorded) -> Recorded {
+        request.tokens = (self.counter)(&request);
+        let mut requests = lock(&self.requests);
+        request.number = requests.len() + 1;
+        requests.push(request.clone());
+        self.received.send_replace(requests.len());
+        request
+    }
+
+    /// What the script answers to a request; `None` where a list is at its end.
+    pub(crate) fn next(&self, request: &Recorded) -> Option<Reply> {
+        match &mut *lock(&self.script) {
+            Script::List(replies) => replies.pop_front(),
+            Script::Answer(answer) => Some(answer(request)),
+        }
+    }
+
+    /// Adds to the script's list; does nothing where the script is a function.
+    pub(crate) fn push(&self, reply: Reply) {
+        if let Script::List(replies) = &mut *lock(&self.script) {
+            replies.push_back(reply);
+        }
+    }
+}
+
+/// Counts a request whose client went away before it was answered.
+pub(crate) struct Waiting<'a> {
+    pub(crate) state: &'a State,
+    pub(crate) answered: bool,
+}
+
+impl Drop for Waiting<'_> {
+    fn drop(&mut self) {
+        if !self.answered {
+            self.state.cancelled.fetch_add(1, Ordering::SeqCst);
+        }
+    }
+}
+
+/// A panic of a test's closure must not hide behind a poisoned lock.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
