@@ -45,6 +45,7 @@ pub struct Builder {
     script: Script,
     counter: Counter,
     window: Option<u64>,
+    pairs: bool,
 }
 
 impl Builder {
@@ -53,6 +54,14 @@ impl Builder {
     #[must_use]
     pub fn window(mut self, tokens: u64) -> Self {
         self.window = Some(tokens);
+        self
+    }
+
+    /// Refuses requests in which a tool result has no call before it, or a call no result behind it, in
+    /// OpenAI's words; other protocols are not looked at.
+    #[must_use]
+    pub fn pairs(mut self) -> Self {
+        self.pairs = true;
         self
     }
 
@@ -72,7 +81,12 @@ impl Builder {
     pub async fn start(self) -> io::Result<FakeProvider> {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?;
         let address = listener.local_addr()?;
-        let state = Arc::new(State::new(self.script, self.counter, self.window));
+        let state = Arc::new(State::new(
+            self.script,
+            self.counter,
+            self.window,
+            self.pairs,
+        ));
         let shared = Arc::clone(&state);
         let app = Router::new().fallback(move |request: Request| {
             let state = Arc::clone(&shared);
@@ -113,6 +127,7 @@ impl FakeProvider {
             script: script.into(),
             counter: Box::new(|request| (request.bytes as u64).div_ceil(4)),
             window: None,
+            pairs: false,
         }
     }
 
@@ -133,7 +148,7 @@ impl FakeProvider {
     }
 
     /// Every request so far, answered or not.
-    pub fn requests(&self) -> Vec<Recorded> {
+    pub fn requests(&self) -> Vec<Arc<Recorded>> {
         self.state.requests()
     }
 
@@ -207,6 +222,13 @@ async fn serve(state: &State, request: Request) -> Response {
         && request.tokens + output > window
     {
         return response(400, &protocol.overflow(window, request.tokens, output));
+    }
+    if let Some(refusal) = state
+        .pairs
+        .then(|| protocol.unpaired(request.messages()))
+        .flatten()
+    {
+        return response(400, &refusal);
     }
     let Some(reply) = state.next(&request) else {
         let message = format!("the script has no reply number {}", request.number);

@@ -4,7 +4,7 @@ use crate::recorded::Recorded;
 use crate::reply::Reply;
 use crate::server::Script;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::watch;
 
 /// Counts the tokens of a request.
@@ -12,9 +12,10 @@ pub(crate) type Counter = Box<dyn Fn(&Recorded) -> u64 + Send + Sync>;
 
 pub(crate) struct State {
     script: Mutex<Script>,
-    requests: Mutex<Vec<Recorded>>,
+    requests: Mutex<Vec<Arc<Recorded>>>,
     pub(crate) counter: Counter,
     pub(crate) window: Option<u64>,
+    pub(crate) pairs: bool,
     /// Requests so far, for who waits for one.
     pub(crate) received: watch::Sender<usize>,
     /// Releases so far; a reply that hangs waits for the next.
@@ -23,19 +24,20 @@ pub(crate) struct State {
 }
 
 impl State {
-    pub(crate) fn new(script: Script, counter: Counter, window: Option<u64>) -> Self {
+    pub(crate) fn new(script: Script, counter: Counter, window: Option<u64>, pairs: bool) -> Self {
         Self {
             script: Mutex::new(script),
             requests: Mutex::default(),
             counter,
             window,
+            pairs,
             received: watch::Sender::new(0),
             released: watch::Sender::new(0),
             cancelled: AtomicUsize::new(0),
         }
     }
 
-    pub(crate) fn requests(&self) -> Vec<Recorded> {
+    pub(crate) fn requests(&self) -> Vec<Arc<Recorded>> {
         lock(&self.requests).clone()
     }
 
@@ -44,11 +46,12 @@ impl State {
     }
 
     /// Numbers a request and counts its tokens; it is kept from here on.
-    pub(crate) fn record(&self, mut request: Recorded) -> Recorded {
+    pub(crate) fn record(&self, mut request: Recorded) -> Arc<Recorded> {
         request.tokens = (self.counter)(&request);
         let mut requests = lock(&self.requests);
         request.number = requests.len() + 1;
-        requests.push(request.clone());
+        let request = Arc::new(request);
+        requests.push(Arc::clone(&request));
         self.received.send_replace(requests.len());
         request
     }

@@ -144,6 +144,14 @@ impl Protocol {
         }
     }
 
+    /// The refusal of messages in which calls and results do not belong together.
+    pub(crate) fn unpaired(self, messages: &[Value]) -> Option<Value> {
+        match self {
+            Self::OpenAi => openai::unpaired(messages),
+            Self::Anthropic | Self::Gemini | Self::Ollama => None,
+        }
+    }
+
     /// The refusal of a request that is larger than the window. `output` is what it asks to generate,
     /// 0 where it doesn't say.
     pub(crate) fn overflow(self, window: u64, input: u64, output: u64) -> Value {

@@ -83,6 +83,43 @@ pub(super) fn overflow(window: u64, input: u64, output: u64) -> Value {
     json!({"error": {"message": message, "type": kind, "param": "messages", "code": code}})
 }
 
+/// Every `tool` message answers a call of the assistant message in front of it, and all its calls are
+/// answered before anybody else speaks.
+pub(super) fn unpaired(messages: &[Value]) -> Option<Value> {
+    let mut open: Vec<&str> = Vec::new();
+    let end = Value::Null;
+    for (index, message) in messages.iter().chain([&end]).enumerate() {
+        if message["role"] == "tool" {
+            let id = message["tool_call_id"].as_str().unwrap_or_default();
+            let Some(at) = open.iter().position(|call| *call == id) else {
+                return Some(refusal(
+                    "Invalid parameter: messages with role 'tool' must be a response to a preceeding \
+                     message with 'tool_calls'.",
+                    &format!("messages.[{index}].role"),
+                ));
+            };
+            open.remove(at);
+            continue;
+        }
+        if !open.is_empty() {
+            let message = format!(
+                "An assistant message with 'tool_calls' must be followed by tool messages responding to \
+                 each 'tool_call_id'. The following tool_call_ids did not have response messages: {}",
+                open.join(", ")
+            );
+            return Some(refusal(&message, &format!("messages.[{index}].role")));
+        }
+        let calls = message["tool_calls"].as_array().into_iter().flatten();
+        open.extend(calls.filter_map(|call| call["id"].as_str()));
+    }
+    None
+}
+
+fn refusal(message: &str, param: &str) -> Value {
+    let kind = "invalid_request_error";
+    json!({"error": {"message": message, "type": kind, "param": param, "code": null}})
+}
+
 fn frame(spelling: &Spelling<'_>, object: &str, choices: Value) -> Value {
     json!({
         "id": format!("chatcmpl-{}", spelling.number),
@@ -107,4 +144,55 @@ fn usage(usage: Usage) -> Value {
         "total_tokens": usage.input + usage.output,
         "prompt_tokens_details": {"cached_tokens": usage.cached},
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn calls_and_results_belong_together() {
+        let user = || json!({"role": "user", "content": "x"});
+        let calls = |ids: &[&str]| {
+            let calls: Vec<Value> = ids.iter().map(|id| json!({"id": id})).collect();
+            json!({"role": "assistant", "tool_calls": calls})
+        };
+        let result = |id: &str| json!({"role": "tool", "tool_call_id": id});
+        let orphan = "must be a response";
+        let missing = "did not have response messages: b";
+        let rows = [
+            ("none", vec![user()], None),
+            (
+                "paired",
+                vec![calls(&["a", "b"]), result("b"), result("a"), user()],
+                None,
+            ),
+            ("no call", vec![user(), result("a")], Some(orphan)),
+            (
+                "twice",
+                vec![calls(&["a"]), result("a"), result("a")],
+                Some(orphan),
+            ),
+            ("of another", vec![calls(&["a"]), result("c")], Some(orphan)),
+            (
+                "interrupted",
+                vec![calls(&["a", "b"]), result("a"), user()],
+                Some(missing),
+            ),
+            (
+                "at the end",
+                vec![calls(&["a", "b"]), result("a")],
+                Some(missing),
+            ),
+        ];
+        for (name, messages, expect) in rows {
+            let said = unpaired(&messages).map(|body| body["error"]["message"].to_string());
+            match expect {
+                None => assert_eq!(said, None, "{name}"),
+                Some(words) => {
+                    assert!(said.as_deref().unwrap().contains(words), "{name}: {said:?}")
+                }
+            }
+        }
+    }
 }
