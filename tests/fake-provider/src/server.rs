@@ -148,7 +148,7 @@ impl FakeProvider {
     }
 
     /// Every request so far, answered or not.
-    pub fn requests(&self) -> Vec<Arc<Recorded>> {
+    pub fn requests(&self) -> Vec<Recorded> {
         self.state.requests()
     }
 
@@ -185,7 +185,7 @@ impl fmt::Debug for FakeProvider {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("FakeProvider")
             .field("address", &self.address)
-            .field("requests", &self.state.requests().len())
+            .field("requests", &self.state.count())
             .finish_non_exhaustive()
     }
 }

@@ -37,8 +37,16 @@ impl State {
         }
     }
 
-    pub(crate) fn requests(&self) -> Vec<Arc<Recorded>> {
-        lock(&self.requests).clone()
+    pub(crate) fn requests(&self) -> Vec<Recorded> {
+        let requests = lock(&self.requests);
+        requests
+            .iter()
+            .map(|request| Recorded::clone(request))
+            .collect()
+    }
+
+    pub(crate) fn count(&self) -> usize {
+        lock(&self.requests).len()
     }
 
     pub(crate) fn cancelled(&self) -> usize {

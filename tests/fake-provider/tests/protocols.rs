@@ -8,7 +8,6 @@ use genai::chat::{ChatMessage, ChatOptions, ChatRequest, StopReason, Usage};
 use genai::resolver::{AuthData, Endpoint};
 use genai::{Client, ModelIden, ServiceTarget};
 use serde_json::{Value, json};
-use std::sync::Arc;
 
 const KEY: &str = "sk-planted-key";
 
@@ -207,11 +206,11 @@ async fn every_protocol_says_the_same_whole_and_streamed() {
         }
         let requests = provider.requests();
         assert_eq!(requests.len(), 8, "{name}: one request each");
-        let mut sent = requests.iter().map(|request| request.messages());
+        let mut sent = requests.iter().map(Recorded::messages);
         assert!(sent.all(|messages| messages.len() == 1), "{name}");
-        let mut limits = requests.iter().map(|request| request.max_output());
+        let mut limits = requests.iter().map(Recorded::max_output);
         assert!(limits.all(|limit| limit == Some(100)), "{name}");
-        let keyed = |request: &Arc<Recorded>| request.headers.iter().any(|(_, v)| v.contains(KEY));
+        let keyed = |request: &Recorded| request.headers.iter().any(|(_, v)| v.contains(KEY));
         assert!(requests[..4].iter().all(keyed), "{name}: keys are recorded");
     }
 }
