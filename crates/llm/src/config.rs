@@ -1,0 +1,259 @@
+//! The section `[summarizer] use = "llm"`: which model, what it may cost, how large its requests may be.
+
+use crate::prompt::Prompts;
+use crate::summarizer::LlmSummarizer;
+use foldback_core::provider::Endpoint;
+use foldback_core::registry::{Invalid, StageConfig};
+use foldback_core::stage::Summarizer;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Configuration of [`LlmSummarizer`].
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct LlmConfig {
+    /// Protocol, e.g. `anthropic`, `openai`, `gemini`; without it told by the model's name, or `openai` where a base_url is given.
+    pub provider: Option<String>,
+    /// Model id as the provider spells it.
+    pub model: String,
+    /// Address that speaks the protocol, e.g. `http://localhost:11434/v1/`; the provider's own without it.
+    pub base_url: Option<String>,
+    /// Name of the environment variable that holds the key, never the key; the provider's usual one without it.
+    pub key_variable: Option<String>,
+    /// Sampling temperature, 0 to 2; the provider's default without it (some models take no other).
+    pub temperature: Option<f64>,
+    /// Most tokens that an answer may have, reasoning included; a summary's own budget may be smaller.
+    pub max_output_tokens: u64,
+    /// Window of the summarizing model; its requests may take this less max_output_tokens.
+    pub context_tokens: u64,
+    /// Most bytes of a request's texts, whatever the window.
+    pub max_request_bytes: usize,
+    /// Seconds until a request that was not answered is given up.
+    pub timeout_seconds: u64,
+    /// Most times a request is sent while it fails for passing reasons; all requests of a summary share attempts - 1 retries.
+    pub attempts: u32,
+    /// Characters that a tool output or the arguments of a call keep in the smaller requests; 0 clears them.
+    pub tool_output_max: usize,
+    /// Most requests for the chunks of a conversation that does not fit into one; more than that and the extractive summary is used.
+    pub max_chunks: u32,
+    /// Number of the sample, for recordings that hold several answers to one request.
+    pub replicate: u32,
+    /// Summaries that are kept so that the same text is not summarised twice; 0 for none.
+    pub memo: usize,
+    /// Most US dollars that the requests of a run may cost; no limit without it. Kept by whoever provides the model.
+    pub budget_usd: Option<f64>,
+}
+
+impl Default for LlmConfig {
+    fn default() -> Self {
+        Self {
+            provider: None,
+            model: "claude-haiku-4-5".to_owned(),
+            base_url: None,
+            key_variable: None,
+            temperature: None,
+            max_output_tokens: 4_096,
+            context_tokens: 200_000,
+            max_request_bytes: 8 * 1024 * 1024,
+            timeout_seconds: 120,
+            attempts: 4,
+            tool_output_max: 2_000,
+            max_chunks: 8,
+            replicate: 0,
+            memo: 64,
+            budget_usd: None,
+        }
+    }
+}
+
+/// Model names that tell their provider, by how they begin.
+const PROVIDERS: &[(&str, &str)] = &[
+    ("claude", "anthropic"),
+    ("gemini", "gemini"),
+    ("gpt-", "openai"),
+    ("chatgpt-", "openai"),
+    ("o1", "openai"),
+    ("o3", "openai"),
+    ("o4", "openai"),
+];
+
+impl LlmConfig {
+    /// Most requests that one summary can send, retries and the reminder included: whole, with cut tool
+    /// outputs, each chunk, one reminder, and the retries that all of them share.
+    pub fn max_requests(&self) -> u32 {
+        self.max_chunks
+            .saturating_add(3)
+            .saturating_add(self.attempts.saturating_sub(1))
+    }
+
+    /// Tokens that a request may have: the window less the answer.
+    pub fn room(&self) -> u64 {
+        self.context_tokens.saturating_sub(self.max_output_tokens)
+    }
+
+    /// What the requests of a run may cost in US dollars, for whoever provides the model.
+    pub fn budget_usd(&self) -> Option<f64> {
+        self.budget_usd
+    }
+
+    /// How long an answer may take.
+    pub fn timeout(&self) -> Duration {
+        Duration::from_secs(self.timeout_seconds)
+    }
+
+    /// Who is asked.
+    ///
+    /// # Errors
+    ///
+    /// Where no provider is named and neither the model's name nor a base URL tells it.
+    pub fn endpoint(&self) -> Result<Endpoint, Invalid> {
+        let by_name = || {
+            PROVIDERS
+                .iter()
+                .find(|(start, _)| self.model.starts_with(start))
+                .map(|(_, provider)| *provider)
+        };
+        let provider = match (&self.provider, &self.base_url) {
+            (Some(provider), _) => provider.as_str(),
+            (None, Some(_)) => "openai",
+            (None, None) => by_name().ok_or_else(|| {
+                Invalid::new(
+                    "provider",
+                    format!(
+                        "the name of the model `{}` does not tell its provider; say which protocol \
+                         to speak, e.g. \"openai\", and with a server of your own its base_url",
+                        self.model
+                    ),
+                )
+            })?,
+        };
+        Ok(Endpoint {
+            provider: provider.to_owned(),
+            model: self.model.clone(),
+            base_url: self.base_url.clone(),
+            key_variable: self.key_variable.clone(),
+        })
+    }
+
+    /// Names everything that a summary's text depends on: the model, the version of the prompts, and
+    /// where another setting is not the default a short hash of them all, e.g.
+    /// `llm(claude-haiku-4-5 v1)`, `llm(gpt-5-mini v1 3fa9c1d2)`.
+    pub(crate) fn id(&self, endpoint: &Endpoint, prompts: u32) -> String {
+        let told = |config: &Self, endpoint: &Endpoint| {
+            format!(
+                "{:?}",
+                (
+                    (&endpoint.provider, &endpoint.base_url),
+                    config.temperature,
+                    (config.max_output_tokens, config.context_tokens),
+                    (config.max_request_bytes, config.max_chunks),
+                    (config.tool_output_max, config.replicate),
+                )
+            )
+        };
+        let plain = Self {
+            model: self.model.clone(),
+            ..Self::default()
+        };
+        let own = told(self, endpoint);
+        let usual = plain.endpoint().is_ok_and(|at| told(&plain, &at) == own);
+        if usual {
+            format!("llm({} v{prompts})", self.model)
+        } else {
+            let hash = blake3::hash(own.as_bytes()).to_hex();
+            format!("llm({} v{prompts} {})", self.model, &hash[..8])
+        }
+    }
+
+    fn check(&self) -> Result<(), Invalid> {
+        let invalid = |path: &str, message: &str| Err(Invalid::new(path, message));
+        if self.model.trim().is_empty() {
+            return invalid("model", "name the model that writes the summaries");
+        }
+        if self.provider.as_ref().is_some_and(|p| p.trim().is_empty()) {
+            return invalid(
+                "provider",
+                "must not be empty; leave it out to have it told",
+            );
+        }
+        if let Some(url) = &self.base_url {
+            // A URL with a password in it is not repeated.
+            let rest = url
+                .strip_prefix("http://")
+                .or_else(|| url.strip_prefix("https://"));
+            match rest {
+                None => return invalid("base_url", "must begin with http:// or https://"),
+                Some(rest) if rest.split('/').next().is_some_and(|h| h.contains('@')) => {
+                    return invalid(
+                        "base_url",
+                        "must not hold a user or a password; put the key into a variable and name it in key_variable",
+                    );
+                }
+                Some(_) => {}
+            }
+        }
+        if let Some(name) = &self.key_variable {
+            let word = |c: char| c.is_ascii_alphanumeric() || c == '_';
+            let digit = |c: char| c.is_ascii_digit();
+            if name.is_empty() || !name.chars().all(word) || name.starts_with(digit) {
+                // What stands there may be the key itself, so it is not repeated.
+                return invalid(
+                    "key_variable",
+                    "must be the name of an environment variable (letters, digits and _), not a key",
+                );
+            }
+        }
+        if self
+            .temperature
+            .is_some_and(|at| !(0.0..=2.0).contains(&at))
+        {
+            return invalid("temperature", "must be from 0 to 2");
+        }
+        if self.max_output_tokens == 0 {
+            return invalid("max_output_tokens", "must be 1 or more");
+        }
+        if self.context_tokens <= self.max_output_tokens {
+            return invalid(
+                "context_tokens",
+                "must be more than max_output_tokens, or no request fits",
+            );
+        }
+        if self.max_request_bytes == 0 {
+            return invalid("max_request_bytes", "must be 1 or more");
+        }
+        if self.timeout_seconds == 0 {
+            return invalid("timeout_seconds", "must be 1 or more");
+        }
+        if self.attempts == 0 {
+            return invalid("attempts", "must be 1 or more");
+        }
+        if self
+            .budget_usd
+            .is_some_and(|usd| !usd.is_finite() || usd < 0.0)
+        {
+            return invalid("budget_usd", "must be 0 or more");
+        }
+        Ok(())
+    }
+}
+
+impl StageConfig<dyn Summarizer> for LlmConfig {
+    fn build(self) -> Result<Arc<dyn Summarizer>, Invalid> {
+        Ok(Arc::new(LlmSummarizer::new(self)?))
+    }
+}
+
+impl LlmSummarizer {
+    /// The summarizer with these settings.
+    ///
+    /// # Errors
+    ///
+    /// The value that can't be used, and what would be right.
+    pub fn new(config: LlmConfig) -> Result<Self, Invalid> {
+        config.check()?;
+        let endpoint = config.endpoint()?;
+        Ok(Self::with_prompts(config, endpoint, Prompts::embedded()?))
+    }
+}

@@ -1,0 +1,350 @@
+//! The requests of one summary, from the whole conversation down to none.
+//!
+//! | rung | what is sent |
+//! |---|---|
+//! | whole | everything, as the strategy gave it |
+//! | cleared | tool outputs and arguments cut |
+//! | chunks | the cut conversation in parts, oldest first; the summary of each goes into the next as the earlier summary, so the last answer is the summary |
+//! | extractive | nothing: the summary is copied together without a model |
+//!
+//! A rung is left where its request would not fit, or where the provider says that it did not. On every
+//! rung an answer that can't be used is followed by a reminder, one in a summary. All of that ends after
+//! [`LlmConfig::max_requests`] requests.
+
+use crate::asking::Asker;
+use crate::check::{Demands, Fault, check};
+use crate::config::LlmConfig;
+use crate::prompt::{Material, Prompts, fill, record};
+use crate::room::{self, Room, Size, TooLarge};
+use foldback_core::event::ProgressStep;
+use foldback_core::log::{Role, Usage};
+use foldback_core::provider::{Completion, CompletionRequest, Endpoint, ErrorKind, Turn};
+use foldback_core::stage::{SummaryError, SummaryRequest};
+use foldback_stages::extractive::Extractive;
+
+/// Least room for a chunk's part of the record; with less the requests would be all instructions.
+const LEAST_CHUNK: Size = Size {
+    tokens: 64,
+    bytes: 256,
+};
+
+/// How a summary came about.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum End {
+    /// A model wrote it.
+    Written { text: String, tokens: u64 },
+    /// No request fits.
+    Extractive(ErrorKind),
+    /// Only the number of requests was wanted.
+    Dry,
+}
+
+/// What became of a request.
+enum Asked {
+    Written { text: String, tokens: u64 },
+    Dry,
+    TooLarge(TooLarge),
+}
+
+/// What is the same for all requests of a summarizer.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Terms<'a> {
+    pub(crate) config: &'a LlmConfig,
+    pub(crate) endpoint: &'a Endpoint,
+    pub(crate) prompts: &'a Prompts,
+}
+
+impl Terms<'_> {
+    /// Tokens that are asked for: the budget, as far as the model may write so much.
+    fn target(&self, request: &SummaryRequest) -> u64 {
+        request.budget.min(self.config.max_output_tokens)
+    }
+
+    /// The request for the whole conversation.
+    pub(crate) fn whole(&self, request: &SummaryRequest) -> CompletionRequest {
+        let record = record::blocks(&request.messages, None).join("\n");
+        self.word(request, &record, None, request.previous.as_deref())
+    }
+
+    fn word(
+        &self,
+        request: &SummaryRequest,
+        record: &str,
+        part: Option<(usize, usize)>,
+        previous: Option<&str>,
+    ) -> CompletionRequest {
+        let material = Material {
+            record,
+            part,
+            previous,
+            instructions: &request.instructions,
+            budget: self.target(request),
+        };
+        let worded = self.prompts.word(&request.style, &material);
+        CompletionRequest {
+            endpoint: self.endpoint.clone(),
+            system: worded.system,
+            turns: vec![Turn {
+                role: Role::User,
+                text: worded.turn,
+            }],
+            temperature: self.config.temperature,
+            max_output: self.config.max_output_tokens,
+            timeout: self.config.timeout(),
+            replicate: self.config.replicate,
+        }
+    }
+}
+
+/// One way down the ladder.
+#[derive(Debug)]
+pub(crate) struct Descent<'a> {
+    terms: Terms<'a>,
+    request: &'a SummaryRequest,
+    asker: Asker<'a>,
+    room: Room,
+    reminded: bool,
+}
+
+impl<'a> Descent<'a> {
+    pub(crate) fn new(terms: Terms<'a>, request: &'a SummaryRequest, asker: Asker<'a>) -> Self {
+        let config = terms.config;
+        Self {
+            terms,
+            request,
+            asker,
+            room: Room::new(config.room(), config.max_request_bytes),
+            reminded: false,
+        }
+    }
+
+    /// What all answers have cost.
+    pub(crate) fn usage(&self) -> Option<Usage> {
+        self.asker.usage()
+    }
+
+    /// From the request for the whole conversation downwards.
+    pub(crate) async fn run(&mut self, whole: CompletionRequest) -> Result<End, SummaryError> {
+        let why = match self.ask("whole", whole).await?.end() {
+            Ok(end) => return Ok(end),
+            Err(why) => why,
+        };
+        self.step_down("cleared", &why.why);
+        let config = self.terms.config;
+        let blocks = record::blocks(&self.request.messages, Some(config.tool_output_max));
+        let previous = self.request.previous.as_deref();
+        let cleared = self
+            .terms
+            .word(self.request, &blocks.join("\n"), None, previous);
+        let why = match self.ask("cleared", cleared).await?.end() {
+            Ok(end) => return Ok(end),
+            Err(why) => why,
+        };
+        self.step_down("chunks", &why.why);
+        let why = match self.chunks(blocks).await?.end() {
+            Ok(end) => return Ok(end),
+            Err(why) => why,
+        };
+        self.step_down("extractive", &why.why);
+        Ok(End::Extractive(why.kind))
+    }
+
+    fn step_down(&self, to: &str, why: &str) {
+        self.asker.progress(ProgressStep::SteppingDown {
+            to: to.to_owned(),
+            why: why.to_owned(),
+        });
+    }
+
+    /// Chunk after chunk. Chunks are cut anew before each request, because an earlier summary may take
+    /// more room than was kept for it, and a refusal leaves less.
+    async fn chunks(&mut self, blocks: Vec<String>) -> Result<Asked, SummaryError> {
+        let most = usize::try_from(self.terms.config.max_chunks).unwrap_or(usize::MAX);
+        let mut rest = blocks;
+        let mut previous = self.request.previous.clone();
+        let (mut sent, mut done, mut dry) = (0, 0, false);
+        loop {
+            let limit = match self.chunk_limit(previous.as_deref()) {
+                Ok(limit) => limit,
+                Err(why) => return Ok(Asked::TooLarge(why)),
+            };
+            let estimator = &*self.request.estimator;
+            rest = room::pieces(&rest, limit, estimator);
+            let cut = room::chunks(&rest, limit, estimator);
+            if sent + cut.len() > most {
+                return Ok(Asked::TooLarge(TooLarge {
+                    kind: ErrorKind::ContextOverflow,
+                    why: format!("{} more chunks, at most {}", cut.len(), most - sent),
+                }));
+            }
+            let Some(chunk) = cut.first() else {
+                return Err(SummaryError::Empty);
+            };
+            let (part, parts) = (done + 1, done + cut.len());
+            let request = self.terms.word(
+                self.request,
+                &rest[chunk.clone()].join("\n"),
+                Some((part, parts)),
+                previous.as_deref(),
+            );
+            if let Err(why) = self.room.check(Size::of(&request, estimator)) {
+                return Ok(Asked::TooLarge(why));
+            }
+            sent += 1;
+            let last = cut.len() == 1;
+            match self
+                .ask(&format!("chunk {part} of {parts}"), request)
+                .await?
+            {
+                Asked::Written { text, tokens } if last && !dry => {
+                    return Ok(Asked::Written { text, tokens });
+                }
+                Asked::Written { text, .. } => previous = Some(text),
+                // The other chunks are asked for as well, so that all of them are counted.
+                Asked::Dry => {
+                    dry = true;
+                    previous = Some(Extractive::default().summary(self.request)?.text);
+                }
+                // Less room is believed in now; what is left is cut smaller.
+                Asked::TooLarge(_) => continue,
+            }
+            if last {
+                return Ok(Asked::Dry);
+            }
+            done += 1;
+            rest.drain(..chunk.end);
+        }
+    }
+
+    /// What a chunk's part of the record may take beside the instructions and the summary so far.
+    fn chunk_limit(&self, previous: Option<&str>) -> Result<Size, TooLarge> {
+        let estimator = &*self.request.estimator;
+        // Numbers of parts are short; no conversation has more than this many chunks.
+        let empty = self
+            .terms
+            .word(self.request, "", Some((999, 999)), previous);
+        let taken = Size::of(&empty, estimator);
+        // Room for the summary of this chunk in the request for the next. Tokens of the strategy's
+        // estimator may be four bytes and more, which count as two here.
+        let coming = self.terms.target(self.request).saturating_mul(2);
+        let known = previous.map_or(0, |text| Size::of_text(text, estimator).tokens);
+        let kept = coming.saturating_sub(known);
+        let reserve = Size {
+            tokens: kept,
+            bytes: usize::try_from(kept.saturating_mul(3)).unwrap_or(usize::MAX),
+        };
+        let limit = self.room.size().less(taken).less(reserve);
+        if limit.tokens < LEAST_CHUNK.tokens || limit.bytes < LEAST_CHUNK.bytes {
+            let kind = if limit.tokens < LEAST_CHUNK.tokens {
+                ErrorKind::ContextOverflow
+            } else {
+                ErrorKind::TooLarge
+            };
+            return Err(TooLarge {
+                kind,
+                why: "the instructions and the earlier summary leave no room for the record"
+                    .to_owned(),
+            });
+        }
+        Ok(limit)
+    }
+
+    /// Asks, and reminds once in a summary where the answer can't be used.
+    async fn ask(&mut self, what: &str, request: CompletionRequest) -> Result<Asked, SummaryError> {
+        let answer = match self.send(what, &request).await? {
+            Ok(answer) => answer,
+            Err(asked) => return Ok(asked),
+        };
+        let fault = match self.check(&answer) {
+            Ok(asked) => return Ok(asked),
+            Err(fault) => fault,
+        };
+        if self.reminded {
+            return Err(fault.into());
+        }
+        self.reminded = true;
+        let wording = &self.terms.prompts.shared().reminder;
+        let told = fault.tell(wording, self.terms.target(self.request));
+        let words = fill(&wording.again, &[("fault", &told)]);
+        let Some(again) = self.remind(request, answer.text, &words) else {
+            return Err(fault.into());
+        };
+        self.step_down("reminder", &told);
+        match self.send(&format!("{what}, reminded"), &again).await? {
+            Ok(answer) => self.check(&answer).map_err(SummaryError::from),
+            Err(asked) => Ok(asked),
+        }
+    }
+
+    /// The same request with a reminder: after the answer, where there was one and it fits, else at the
+    /// end of the request.
+    fn remind(
+        &self,
+        request: CompletionRequest,
+        answer: String,
+        words: &str,
+    ) -> Option<CompletionRequest> {
+        let estimator = &*self.request.estimator;
+        let fits =
+            |request: &CompletionRequest| self.room.check(Size::of(request, estimator)).is_ok();
+        if !answer.trim().is_empty() {
+            let mut with = request.clone();
+            let turn = |role, text| Turn { role, text };
+            with.turns.push(turn(Role::Assistant, answer));
+            with.turns.push(turn(Role::User, words.to_owned()));
+            if fits(&with) {
+                return Some(with);
+            }
+        }
+        let mut without = request;
+        let last = without.turns.last_mut()?;
+        last.text.push_str("\n\n");
+        last.text.push_str(words);
+        fits(&without).then_some(without)
+    }
+
+    fn check(&self, answer: &Completion) -> Result<Asked, Fault> {
+        let demands = Demands {
+            headings: &self.terms.prompts.style(&self.request.style).headings,
+            budget: self.request.budget,
+            estimator: &*self.request.estimator,
+            max_output: self.terms.config.max_output_tokens,
+        };
+        check(answer, &demands).map(|(text, tokens)| Asked::Written { text, tokens })
+    }
+
+    /// Sends a request that fits; errors that the ladder has an answer to are no errors here.
+    async fn send(
+        &mut self,
+        what: &str,
+        request: &CompletionRequest,
+    ) -> Result<Result<Completion, Asked>, SummaryError> {
+        let size = Size::of(request, &*self.request.estimator);
+        if let Err(why) = self.room.check(size) {
+            return Ok(Err(Asked::TooLarge(why)));
+        }
+        match self.asker.send(what, request).await {
+            Ok(answer) => Ok(Ok(answer)),
+            Err(error) if error.kind == ErrorKind::DryRun => Ok(Err(Asked::Dry)),
+            Err(error) if error.kind.is_overflow() => {
+                self.room.refused(size, error.kind);
+                Ok(Err(Asked::TooLarge(TooLarge {
+                    kind: error.kind,
+                    why: error.to_string(),
+                })))
+            }
+            Err(error) => Err(error.into()),
+        }
+    }
+}
+
+impl Asked {
+    /// The end of the descent, or why it goes on.
+    fn end(self) -> Result<End, TooLarge> {
+        match self {
+            Self::Written { text, tokens } => Ok(End::Written { text, tokens }),
+            Self::Dry => Ok(End::Dry),
+            Self::TooLarge(why) => Err(why),
+        }
+    }
+}

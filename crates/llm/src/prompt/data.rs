@@ -1,0 +1,147 @@
+//! The files of wording, embedded.
+
+use foldback_core::registry::Invalid;
+use serde::Deserialize;
+use std::collections::BTreeMap;
+
+const SHARED: &str = include_str!("../../prompts/shared.toml");
+const DEFAULT: &str = include_str!("../../prompts/default.toml");
+const STYLES: &[&str] = &[
+    include_str!("../../prompts/opencode-anchored.toml"),
+    include_str!("../../prompts/opencode-checkpoint.toml"),
+    include_str!("../../prompts/tiered-1.toml"),
+    include_str!("../../prompts/tiered-2.toml"),
+    include_str!("../../prompts/tiered-3.toml"),
+    include_str!("../../prompts/window-compact.toml"),
+];
+
+/// What is asked for in one style.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Prompt {
+    /// Its name, as [`SummaryRequest::style`](foldback_core::stage::SummaryRequest::style) has it.
+    pub style: String,
+    /// What is asked for where there is no earlier summary.
+    pub create: String,
+    /// What is asked for where there is one; without it `create` and [`Shared::update`].
+    pub update: Option<String>,
+    /// Lines that an answer must have as headings.
+    pub headings: Vec<String>,
+}
+
+/// Wording that all styles share; see `prompts/shared.toml`.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Shared {
+    /// Version of all wording.
+    pub version: u32,
+    /// The system text.
+    pub system: String,
+    /// Before the record.
+    pub record: String,
+    /// Which part of the record it is.
+    pub part: String,
+    /// Before the earlier summary.
+    pub previous: String,
+    /// What to do with the earlier summary, for styles that say nothing on it.
+    pub update: String,
+    /// Before the instructions of a person or a hook.
+    pub instructions: String,
+    /// Which headings there must be.
+    pub headings: String,
+    /// How long the answer may be.
+    pub budget: String,
+    /// What is said to an answer that can't be used.
+    pub reminder: Reminder,
+}
+
+/// What is said to an answer that can't be used.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Reminder {
+    /// The sentence around the fault.
+    pub again: String,
+    /// It had no text.
+    pub empty: String,
+    /// It called tools and had no text.
+    pub tools: String,
+    /// It reached the output limit.
+    pub cut: String,
+    /// Headings are missing.
+    pub headings: String,
+    /// It is over its budget.
+    pub long: String,
+}
+
+/// All wording.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Prompts {
+    shared: Shared,
+    default: Prompt,
+    styles: BTreeMap<String, Prompt>,
+}
+
+impl Prompts {
+    /// The wording that this crate brings along.
+    ///
+    /// # Errors
+    ///
+    /// Where an embedded file can't be read, which would be a defect of this crate.
+    pub fn embedded() -> Result<Self, Invalid> {
+        let mut styles = BTreeMap::new();
+        for text in STYLES {
+            let prompt: Prompt = read(text)?;
+            styles.insert(prompt.style.clone(), prompt);
+        }
+        Ok(Self {
+            shared: read(SHARED)?,
+            default: read(DEFAULT)?,
+            styles,
+        })
+    }
+
+    /// Version of all wording.
+    pub fn version(&self) -> u32 {
+        self.shared.version
+    }
+
+    /// Wording that all styles share.
+    pub fn shared(&self) -> &Shared {
+        &self.shared
+    }
+
+    /// The wording of a style; the default one for styles that have none.
+    pub fn style(&self, name: &str) -> &Prompt {
+        self.styles.get(name).unwrap_or(&self.default)
+    }
+
+    /// Names of the styles that have wording of their own.
+    pub fn styles(&self) -> impl Iterator<Item = &str> {
+        self.styles.keys().map(String::as_str)
+    }
+}
+
+fn read<T: serde::de::DeserializeOwned>(text: &str) -> Result<T, Invalid> {
+    toml::from_str(text).map_err(|error| Invalid::new("", format!("embedded prompt: {error}")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The id of the summarizer names the version, so wording must not change beneath it.
+    #[test]
+    fn changed_wording_has_a_new_version() {
+        let mut hash = blake3::Hasher::new();
+        for text in STYLES.iter().chain(&[DEFAULT, SHARED]) {
+            hash.update(text.as_bytes());
+        }
+        let digest = hash.finalize().to_hex();
+        let version = Prompts::embedded().unwrap().version();
+        assert_eq!(
+            (version, &digest[..16]),
+            (1, "a6f001134066ec1e"),
+            "raise `version` in prompts/shared.toml, then note the new digest here"
+        );
+    }
+}

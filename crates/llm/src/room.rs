@@ -1,0 +1,241 @@
+//! How large a request is, how large it may be, and how a conversation is cut into chunks that fit.
+//!
+//! The summarizing model's own tokenizer is not known here, so sizes are chosen high: a text counts by
+//! the strategy's estimator or as a token per three bytes, whichever is more. A provider that refuses a
+//! request all the same has shown that the room is smaller than was believed; from then on half of what
+//! it refused is taken for the room.
+
+use foldback_core::provider::{CompletionRequest, ErrorKind};
+use foldback_core::stage::Estimator;
+use std::ops::Range;
+
+/// A size, or a limit of it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Size {
+    pub(crate) tokens: u64,
+    pub(crate) bytes: usize,
+}
+
+impl Size {
+    pub(crate) fn of_text(text: &str, estimator: &dyn Estimator) -> Self {
+        let by_bytes = u64::try_from(text.len().div_ceil(3)).unwrap_or(u64::MAX);
+        Self {
+            tokens: estimator.text(text).max(by_bytes),
+            bytes: text.len(),
+        }
+    }
+
+    pub(crate) fn of(request: &CompletionRequest, estimator: &dyn Estimator) -> Self {
+        let turns = request.turns.iter().map(|turn| turn.text.as_str());
+        std::iter::once(request.system.as_str())
+            .chain(turns)
+            .map(|text| Self::of_text(text, estimator))
+            .fold(Self::default(), Self::plus)
+    }
+
+    pub(crate) fn plus(self, other: Self) -> Self {
+        Self {
+            tokens: self.tokens.saturating_add(other.tokens),
+            bytes: self.bytes.saturating_add(other.bytes),
+        }
+    }
+
+    /// What of a limit is left beside `other`.
+    pub(crate) fn less(self, other: Self) -> Self {
+        Self {
+            tokens: self.tokens.saturating_sub(other.tokens),
+            bytes: self.bytes.saturating_sub(other.bytes),
+        }
+    }
+
+    fn is_within(self, limit: Self) -> bool {
+        self.tokens <= limit.tokens && self.bytes <= limit.bytes
+    }
+}
+
+/// Why a request can't be sent, or was refused: too large.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct TooLarge {
+    /// In tokens or in bytes.
+    pub(crate) kind: ErrorKind,
+    pub(crate) why: String,
+}
+
+/// The largest request that is believed to be taken.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Room(Size);
+
+impl Room {
+    pub(crate) fn new(tokens: u64, bytes: usize) -> Self {
+        Self(Size { tokens, bytes })
+    }
+
+    pub(crate) fn size(self) -> Size {
+        self.0
+    }
+
+    pub(crate) fn check(self, size: Size) -> Result<(), TooLarge> {
+        let Size { tokens, bytes } = self.0;
+        if size.tokens > tokens {
+            return Err(TooLarge {
+                kind: ErrorKind::ContextOverflow,
+                why: format!("about {} tokens, room for {tokens}", size.tokens),
+            });
+        }
+        if size.bytes > bytes {
+            return Err(TooLarge {
+                kind: ErrorKind::TooLarge,
+                why: format!("{} bytes, at most {bytes}", size.bytes),
+            });
+        }
+        Ok(())
+    }
+
+    /// A provider refused a request of this size.
+    pub(crate) fn refused(&mut self, size: Size, kind: ErrorKind) {
+        if kind == ErrorKind::TooLarge {
+            self.0.bytes = self.0.bytes.min(size.bytes / 2);
+        } else {
+            self.0.tokens = self.0.tokens.min(size.tokens / 2);
+        }
+    }
+}
+
+/// Before the rest of a message that did not fit into one chunk.
+const CONTINUED: &str = "[continued]: ";
+
+/// Room that a piece leaves for [`CONTINUED`] and the line break between pieces.
+const SEAM: Size = Size {
+    tokens: 16,
+    bytes: 16,
+};
+
+/// The blocks, those that are larger than a chunk in pieces.
+pub(crate) fn pieces(blocks: &[String], limit: Size, estimator: &dyn Estimator) -> Vec<String> {
+    let limit = limit.less(SEAM);
+    let mut out = Vec::with_capacity(blocks.len());
+    for block in blocks {
+        let first = out.len();
+        split(block, limit, estimator, &mut out);
+        for piece in &mut out[first + 1..] {
+            piece.insert_str(0, CONTINUED);
+        }
+    }
+    out
+}
+
+/// Halves a text until every piece is within the limit; at a line break where there is one.
+fn split(text: &str, limit: Size, estimator: &dyn Estimator, out: &mut Vec<String>) {
+    let mut middle = text.len() / 2;
+    while !text.is_char_boundary(middle) {
+        middle -= 1;
+    }
+    if middle == 0 || Size::of_text(text, estimator).is_within(limit) {
+        out.push(text.to_owned());
+        return;
+    }
+    let line_break = text[..middle].rfind('\n').map(|at| at + 1);
+    let at = line_break.filter(|at| *at > middle / 2).unwrap_or(middle);
+    split(&text[..at], limit, estimator, out);
+    split(&text[at..], limit, estimator, out);
+}
+
+/// As many pieces to a chunk as fit, in order.
+pub(crate) fn chunks(
+    pieces: &[String],
+    limit: Size,
+    estimator: &dyn Estimator,
+) -> Vec<Range<usize>> {
+    let mut out: Vec<Range<usize>> = Vec::new();
+    let mut filled = Size::default();
+    for (at, piece) in pieces.iter().enumerate() {
+        // The line break; and rounding, which may differ between a text and its pieces.
+        let size = Size::of_text(piece, estimator).plus(Size {
+            tokens: 1,
+            bytes: 1,
+        });
+        match out.last_mut() {
+            Some(chunk) if filled.plus(size).is_within(limit) => {
+                chunk.end = at + 1;
+                filled = filled.plus(size);
+            }
+            _ => {
+                out.push(at..at + 1);
+                filled = size;
+            }
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use foldback_core::registry::StageConfig;
+    use foldback_stages::estimator::CharsConfig;
+    use std::sync::Arc;
+
+    fn chars(per_token: u64) -> Arc<dyn Estimator> {
+        let config = CharsConfig {
+            per_token,
+            ..CharsConfig::default()
+        };
+        config.build().unwrap()
+    }
+
+    #[test]
+    fn the_larger_of_both_counts() {
+        let one = chars(1);
+        let four = chars(4);
+        assert_eq!(Size::of_text("abcdef", &*one).tokens, 6);
+        assert_eq!(Size::of_text("abcdef", &*four).tokens, 2);
+        assert_eq!(Size::of_text("日本", &*four).tokens, 2);
+    }
+
+    #[test]
+    fn a_refusal_makes_the_room_smaller_never_larger() {
+        let mut room = Room::new(100, 300);
+        let size = |tokens, bytes| Size { tokens, bytes };
+        room.refused(size(90, 270), ErrorKind::ContextOverflow);
+        assert_eq!(room.size(), size(45, 300));
+        room.refused(size(400, 1_200), ErrorKind::TooLarge);
+        assert_eq!(room.size(), size(45, 300));
+        room.refused(size(40, 120), ErrorKind::TooLarge);
+        assert_eq!(room.size(), size(45, 60));
+        assert!(room.check(size(45, 60)).is_ok());
+        let kinds = [size(46, 60), size(45, 61)].map(|size| room.check(size).map_err(|e| e.kind));
+        assert_eq!(
+            kinds,
+            [Err(ErrorKind::ContextOverflow), Err(ErrorKind::TooLarge)]
+        );
+    }
+
+    #[test]
+    fn chunks_are_within_the_limit_and_lose_nothing() {
+        let estimator = chars(1);
+        let blocks = [
+            "[user]: a".to_owned(),
+            format!("[tool x]: {}", "ä\n".repeat(100)),
+            "[user]: z".to_owned(),
+        ];
+        for tokens in [64, 100, 300] {
+            let limit = Size {
+                tokens,
+                bytes: 1_000,
+            };
+            let pieces = pieces(&blocks, limit, &*estimator);
+            let chunks = chunks(&pieces, limit, &*estimator);
+            assert_eq!(chunks.first().map(|chunk| chunk.start), Some(0));
+            assert_eq!(chunks.last().map(|chunk| chunk.end), Some(pieces.len()));
+            for chunk in &chunks {
+                let text = pieces[chunk.clone()].join("\n");
+                assert!(
+                    Size::of_text(&text, &*estimator).is_within(limit),
+                    "{tokens}: {text:?}"
+                );
+            }
+            let all: String = pieces.iter().map(|p| p.replace(CONTINUED, "")).collect();
+            assert_eq!(all, blocks.concat());
+        }
+    }
+}

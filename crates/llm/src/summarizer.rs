@@ -1,0 +1,140 @@
+//! `llm`: a summary written by a model.
+
+use crate::asking::Asker;
+use crate::config::LlmConfig;
+use crate::ladder::{Descent, End, Terms};
+use crate::memo::{self, Memo};
+use crate::prompt::Prompts;
+use crate::retry::Retries;
+use async_trait::async_trait;
+use foldback_core::provider::Endpoint;
+use foldback_core::services::Services;
+use foldback_core::stage::{Summarizer, Summary, SummaryError, SummaryRequest};
+use foldback_stages::extractive::Extractive;
+use tracing::Instrument;
+
+/// What [`Summary::by`] says where a dry run stood in for the model.
+pub const DRY_RUN: &str = "dry-run";
+
+/// Asks a model for summaries.
+///
+/// It needs [`Services::model`], and a runtime with timers where there is one. A cancelled summary leaves
+/// nothing behind: what was answered is kept only once the whole summary is there.
+#[derive(Debug)]
+pub struct LlmSummarizer {
+    config: LlmConfig,
+    endpoint: Endpoint,
+    prompts: Prompts,
+    id: String,
+    memo: Memo,
+}
+
+impl LlmSummarizer {
+    pub(crate) fn with_prompts(config: LlmConfig, endpoint: Endpoint, prompts: Prompts) -> Self {
+        Self {
+            id: config.id(&endpoint, prompts.version()),
+            memo: Memo::new(config.memo),
+            config,
+            endpoint,
+            prompts,
+        }
+    }
+
+    /// Its settings.
+    pub fn config(&self) -> &LlmConfig {
+        &self.config
+    }
+
+    /// Who is asked.
+    pub fn endpoint(&self) -> &Endpoint {
+        &self.endpoint
+    }
+
+    /// The wording of its requests.
+    pub fn prompts(&self) -> &Prompts {
+        &self.prompts
+    }
+
+    /// Summaries that did not have to be asked for, because the same one had been written before.
+    pub fn memo_hits(&self) -> u64 {
+        self.memo.hits()
+    }
+
+    async fn written(
+        &self,
+        request: &SummaryRequest,
+        services: &Services,
+    ) -> Result<Summary, SummaryError> {
+        let Some(model) = &services.model else {
+            return Err(SummaryError::Unavailable(format!(
+                "no model is provided, so {} can't be asked for a summary: give the conversation's \
+                 services a client or recorded answers, or set [summarizer] use = \"extractive\"",
+                self.endpoint.model
+            )));
+        };
+        let terms = Terms {
+            config: &self.config,
+            endpoint: &self.endpoint,
+            prompts: &self.prompts,
+        };
+        let whole = terms.whole(request);
+        let key = memo::key(self.prompts.version(), request, &whole);
+        if let Some(text) = self.memo.get(&key) {
+            return Ok(Summary {
+                tokens: request.estimator.text(&text),
+                text,
+                by: self.id.clone(),
+                usage: None,
+            });
+        }
+        let retries = Retries::new(self.config.attempts);
+        let asker = Asker::new(&**model, services, &request.name, retries);
+        let mut descent = Descent::new(terms, request, asker);
+        let end = descent.run(whole).await?;
+        let usage = descent.usage();
+        let without_model = |by: String| {
+            let summary = Extractive::default().summary(request)?;
+            Ok(Summary {
+                by,
+                usage,
+                ..summary
+            })
+        };
+        match end {
+            End::Written { text, tokens } => {
+                self.memo.put(key, &text);
+                Ok(Summary {
+                    text,
+                    tokens,
+                    by: self.id.clone(),
+                    usage,
+                })
+            }
+            End::Extractive(kind) => without_model(format!("extractive (llm: {kind})")),
+            End::Dry => without_model(DRY_RUN.to_owned()),
+        }
+    }
+}
+
+#[async_trait]
+impl Summarizer for LlmSummarizer {
+    fn id(&self) -> &str {
+        &self.id
+    }
+
+    async fn summarize(
+        &self,
+        request: &SummaryRequest,
+        services: &Services,
+    ) -> Result<Summary, SummaryError> {
+        let span = tracing::info_span!(
+            "summarize",
+            gen_ai.operation.name = "summarize",
+            gen_ai.request.model = self.endpoint.model,
+            foldback.summary.name = request.name,
+            foldback.summary.style = request.style,
+            foldback.summary.messages = request.messages.len(),
+        );
+        self.written(request, services).instrument(span).await
+    }
+}
