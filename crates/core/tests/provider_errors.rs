@@ -27,7 +27,7 @@ struct Table {
 }
 
 fn cases() -> Vec<Case> {
-    let table: Table = toml::from_str(include_str!("provider_errors.toml")).unwrap();
+    let table: Table = toml::from_str(include_str!("provider_errors.toml")).expect("the table");
     table.case
 }
 
