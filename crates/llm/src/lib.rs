@@ -1,1 +1,49 @@
 //! Summaries written by a model.
+//!
+//! The [`llm`](summarizer) summarizer words its requests from [prompts that are data](prompt), quotes
+//! the recorded conversation so that nothing in it can pass for an instruction ([`quote`]), asks the
+//! [`Model`](foldback_core::provider::Model) that the services hold, [checks](check) what comes back and
+//! steps down a ladder where a request is too large: whole, with cut tool outputs, in chunks, and last
+//! the extractive summary. Every way through it ends: [`config::LlmConfig::max_requests`] is the most
+//! requests that one summary can cost.
+
+mod asking;
+pub mod budget;
+pub mod cassette;
+pub mod check;
+pub mod client;
+pub mod config;
+pub mod dry_run;
+pub mod keys;
+mod ladder;
+mod memo;
+pub mod prompt;
+pub mod quote;
+mod retry;
+mod room;
+pub mod summarizer;
+pub mod watch;
+
+use foldback_core::registry::{Registration, StageDescriptor};
+
+pub use budget::{Budget, Price, Prices};
+pub use cassette::Cassette;
+pub use client::Client;
+pub use config::LlmConfig;
+pub use dry_run::DryRun;
+pub use keys::{Key, Keys};
+pub use summarizer::LlmSummarizer;
+pub use watch::Watch;
+
+/// The stages of this crate.
+pub const REGISTRATION: Registration = Registration {
+    package: env!("CARGO_PKG_NAME"),
+    version: env!("CARGO_PKG_VERSION"),
+    stages: &[StageDescriptor::summarizer::<LlmConfig>(
+        "llm",
+        "Asks a model, with smaller requests and then the extractive summary where it can't take them",
+    )],
+    presets: &[],
+};
+
+foldback_core::inventory::submit! { REGISTRATION }

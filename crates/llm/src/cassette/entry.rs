@@ -1,0 +1,168 @@
+//! A recorded answer as a file: readable, diffable, and named by what was asked.
+
+use foldback_core::log::{Finish, Role, Usage};
+use foldback_core::provider::{Completion, CompletionRequest, ErrorKind, ProviderError, Turn};
+use serde::{Deserialize, Serialize};
+
+/// Version of the files and of their names. Goes up whenever either changes.
+const FORMAT: u32 = 1;
+
+/// A text as its lines, so that a person can read it and a change shows where it is.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(transparent)]
+struct Lines(Vec<String>);
+
+impl Lines {
+    fn of(text: &str) -> Self {
+        Self(text.split('\n').map(str::to_owned).collect())
+    }
+
+    fn text(&self) -> String {
+        self.0.join("\n")
+    }
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Said {
+    role: Role,
+    text: Lines,
+}
+
+/// Everything that an answer depends on.
+///
+/// Where the model is served (`base_url`), under which key and how long it may take are no part of it:
+/// what was recorded on one machine is to be replayed on another, where nothing is served at all.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Asked {
+    format: u32,
+    provider: String,
+    model: String,
+    temperature: Option<f64>,
+    max_output: u64,
+    replicate: u32,
+    system: Lines,
+    turns: Vec<Said>,
+}
+
+impl Asked {
+    fn of(request: &CompletionRequest) -> Self {
+        let said = |turn: &Turn| Said {
+            role: turn.role,
+            text: Lines::of(&turn.text),
+        };
+        Self {
+            format: FORMAT,
+            provider: request.endpoint.provider.clone(),
+            model: request.endpoint.model.clone(),
+            temperature: request.temperature,
+            max_output: request.max_output,
+            replicate: request.replicate,
+            system: Lines::of(&request.system),
+            turns: request.turns.iter().map(said).collect(),
+        }
+    }
+
+    /// BLAKE3 of the compact JSON.
+    fn name(&self) -> String {
+        let mut hasher = blake3::Hasher::new();
+        // Strings, numbers and lists of them: there is nothing here that JSON can't hold.
+        let written = serde_json::to_writer(&mut hasher, self);
+        debug_assert!(written.is_ok(), "{written:?}");
+        hasher.finalize().to_hex().to_string()
+    }
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Given {
+    text: Lines,
+    finish: Finish,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    usage: Option<Usage>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    model: Option<String>,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Outcome {
+    Answer(Given),
+    Error(ProviderError),
+}
+
+/// The file.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Entry {
+    request: Asked,
+    outcome: Outcome,
+}
+
+/// Name of the file that holds the answer to a request, without its ending.
+pub(crate) fn name(request: &CompletionRequest) -> String {
+    Asked::of(request).name()
+}
+
+/// Whether a failure says something about the request rather than about the moment, so that it would
+/// come again and what is done about it has to be replayed: too large, refused for its content, more
+/// output than there may be.
+pub(crate) fn lasting(kind: ErrorKind) -> bool {
+    kind.is_overflow() || matches!(kind, ErrorKind::ContentRefused | ErrorKind::OutputLimit)
+}
+
+impl Entry {
+    /// What is to be recorded of an answer; `None` for a failure that passes.
+    pub(crate) fn of(
+        request: &CompletionRequest,
+        answer: &Result<Completion, ProviderError>,
+    ) -> Option<Self> {
+        let outcome = match answer {
+            Ok(completion) => Outcome::Answer(Given {
+                text: Lines::of(&completion.text),
+                finish: completion.finish,
+                usage: completion.usage,
+                model: completion.model.clone(),
+            }),
+            Err(error) if lasting(error.kind) => Outcome::Error(error.clone()),
+            Err(_) => return None,
+        };
+        Some(Self {
+            request: Asked::of(request),
+            outcome,
+        })
+    }
+
+    /// The file's text.
+    pub(crate) fn write(&self) -> Result<String, serde_json::Error> {
+        serde_json::to_string_pretty(self).map(|text| text + "\n")
+    }
+
+    /// Reads a file's text. The error says where it is wrong.
+    pub(crate) fn read(text: &str) -> Result<Self, String> {
+        let mut json = serde_json::Deserializer::from_str(text);
+        let entry: Self = serde_path_to_error::deserialize(&mut json)
+            .map_err(|error| format!("at {}: {}", error.path(), error.inner()))?;
+        json.end().map_err(|error| error.to_string())?;
+        Ok(entry)
+    }
+
+    /// The name that its request gives.
+    pub(crate) fn name(&self) -> String {
+        self.request.name()
+    }
+
+    /// What was answered.
+    pub(crate) fn answer(self) -> Result<Completion, ProviderError> {
+        match self.outcome {
+            Outcome::Answer(given) => Ok(Completion {
+                text: given.text.text(),
+                finish: given.finish,
+                usage: given.usage,
+                model: given.model,
+            }),
+            Outcome::Error(error) => Err(error),
+        }
+    }
+}

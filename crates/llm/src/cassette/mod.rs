@@ -1,0 +1,174 @@
+//! Recorded answers: a folder with one file for every answer, so that comparisons, snapshots and CI run
+//! without a network and twice the same.
+//!
+//! A file is named by the BLAKE3 hash of everything that its answer depends on: the texts, provider and
+//! model, temperature, output limit, number of the sample, version of the format. It holds the request
+//! as well, for people to review, and therefore whatever the session said that was to be summarised. It
+//! never holds a key.
+
+pub(crate) mod entry;
+
+use async_trait::async_trait;
+use entry::Entry;
+use foldback_core::provider::{Completion, CompletionRequest, ErrorKind, Model, ProviderError};
+use std::collections::BTreeMap;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// Answers from a folder, and where they are missing from a model, whose answers are put there.
+///
+/// Recorded are answers, and errors that belong to the request and not to the moment (too large,
+/// content refused, more output than there may be): what a summarizer does about them has to be
+/// replayed too. Rate limits, outages and missing keys are never recorded.
+#[derive(Debug)]
+pub struct Cassette {
+    folder: PathBuf,
+    /// Who is asked where nothing is recorded; `None` where nobody may be.
+    model: Option<Arc<dyn Model>>,
+    /// Requests that are under way, so that of two equal ones only the first is sent.
+    under_way: Mutex<BTreeMap<String, Arc<tokio::sync::Mutex<()>>>>,
+    replayed: AtomicU64,
+    recorded: AtomicU64,
+}
+
+impl Cassette {
+    /// Replays what is recorded in `folder` and asks nobody: a request that is not recorded is an error
+    /// of kind [`ErrorKind::NotRecorded`].
+    pub fn replay(folder: impl Into<PathBuf>) -> Self {
+        Self::new(folder.into(), None)
+    }
+
+    /// Replays what is recorded in `folder`, asks `model` for the rest and records its answers. The
+    /// folder is made with the first of them.
+    pub fn record(folder: impl Into<PathBuf>, model: Arc<dyn Model>) -> Self {
+        Self::new(folder.into(), Some(model))
+    }
+
+    fn new(folder: PathBuf, model: Option<Arc<dyn Model>>) -> Self {
+        Self {
+            folder,
+            model,
+            under_way: Mutex::default(),
+            replayed: AtomicU64::new(0),
+            recorded: AtomicU64::new(0),
+        }
+    }
+
+    /// The file that holds the answer to a request, whether it exists or not.
+    pub fn file(&self, request: &CompletionRequest) -> PathBuf {
+        self.folder.join(file_name(&entry::name(request)))
+    }
+
+    /// Number of answers that were replayed.
+    pub fn replayed(&self) -> u64 {
+        self.replayed.load(Ordering::Relaxed)
+    }
+
+    /// Number of answers that were recorded.
+    pub fn recorded(&self) -> u64 {
+        self.recorded.load(Ordering::Relaxed)
+    }
+
+    fn find(&self, name: &str) -> Result<Option<Entry>, ProviderError> {
+        let file = self.folder.join(file_name(name));
+        let damaged = |what: &str| {
+            unusable(format!(
+                "{} is no recorded answer: {what}. Mend it, or delete it and record the answer again",
+                file.display()
+            ))
+        };
+        let bytes = match std::fs::read(&file) {
+            Ok(bytes) => bytes,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+            Err(error) => {
+                return Err(unusable(format!(
+                    "{} can't be read: {error}",
+                    file.display()
+                )));
+            }
+        };
+        let text = std::str::from_utf8(&bytes).map_err(|error| damaged(&error.to_string()))?;
+        let entry = Entry::read(text).map_err(|error| damaged(&error))?;
+        if entry.name() != name {
+            return Err(damaged(
+                "at request: it was changed after it was recorded, and the file's name is its hash",
+            ));
+        }
+        self.replayed.fetch_add(1, Ordering::Relaxed);
+        Ok(Some(entry))
+    }
+
+    fn keep(&self, name: &str, entry: &Entry) -> Result<(), ProviderError> {
+        let file = self.folder.join(file_name(name));
+        write(&self.folder, &file, entry).map_err(|error| {
+            unusable(format!(
+                "the answer can't be recorded in {}: {error}",
+                file.display()
+            ))
+        })?;
+        self.recorded.fetch_add(1, Ordering::Relaxed);
+        Ok(())
+    }
+
+    fn turnstile(&self, name: &str) -> Arc<tokio::sync::Mutex<()>> {
+        let mut under_way = self
+            .under_way
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        Arc::clone(under_way.entry(name.to_owned()).or_default())
+    }
+}
+
+#[async_trait]
+impl Model for Cassette {
+    async fn complete(&self, request: &CompletionRequest) -> Result<Completion, ProviderError> {
+        let name = entry::name(request);
+        let Some(model) = &self.model else {
+            return match self.find(&name)? {
+                Some(entry) => entry.answer(),
+                None => Err(missing(&self.folder.join(file_name(&name)), request)),
+            };
+        };
+        // A request that is dropped lets the next one through.
+        let turnstile = self.turnstile(&name);
+        let _turn = turnstile.lock().await;
+        if let Some(entry) = self.find(&name)? {
+            return entry.answer();
+        }
+        let answer = model.complete(request).await;
+        if let Some(entry) = Entry::of(request, &answer) {
+            self.keep(&name, &entry)?;
+        }
+        answer
+    }
+}
+
+fn file_name(name: &str) -> String {
+    format!("{name}.json")
+}
+
+fn missing(file: &Path, request: &CompletionRequest) -> ProviderError {
+    unusable(format!(
+        "{} is missing, the answer of {} ({}) to a request of {} bytes; `--record` asks the model and writes it",
+        file.display(),
+        request.endpoint.model,
+        request.endpoint.provider,
+        request.bytes(),
+    ))
+}
+
+/// Whatever is wrong with a recording, there is no recorded answer, and to try again would not help.
+fn unusable(message: String) -> ProviderError {
+    ProviderError::new(ErrorKind::NotRecorded, message)
+}
+
+/// Writes a file, whole or not at all.
+fn write(folder: &Path, file: &Path, entry: &Entry) -> std::io::Result<()> {
+    std::fs::create_dir_all(folder)?;
+    let mut temporary = tempfile::NamedTempFile::new_in(folder)?;
+    temporary.write_all(entry.write()?.as_bytes())?;
+    temporary.persist(file).map_err(|error| error.error)?;
+    Ok(())
+}

@@ -1,0 +1,109 @@
+//! A planted key is looked for wherever something is written: errors, debug output, logs, recordings.
+
+mod support;
+
+use foldback_core::provider::Model;
+use foldback_fake_provider::{FakeProvider, Reply};
+use foldback_llm::{Cassette, Client, Keys};
+use std::fmt::Write as _;
+use std::sync::{Arc, Mutex};
+use support::{KEY, PROVIDERS, client, endpoint, request};
+use tracing::field::{Field, Visit};
+use tracing::span::{Attributes, Id, Record};
+use tracing::{Event, Metadata, Subscriber};
+
+/// Writes everything down that anybody logs, at every level.
+#[derive(Clone, Default)]
+struct Logs(Arc<Mutex<String>>);
+
+impl Visit for Logs {
+    fn record_debug(&mut self, field: &Field, value: &dyn std::fmt::Debug) {
+        let mut text = self.0.lock().expect("a test");
+        writeln!(text, "{field}={value:?}").expect("a test");
+    }
+}
+
+impl Subscriber for Logs {
+    fn enabled(&self, _: &Metadata<'_>) -> bool {
+        true
+    }
+    fn new_span(&self, span: &Attributes<'_>) -> Id {
+        span.record(&mut self.clone());
+        Id::from_u64(1)
+    }
+    fn record(&self, _: &Id, values: &Record<'_>) {
+        values.record(&mut self.clone());
+    }
+    fn record_follows_from(&self, _: &Id, _: &Id) {}
+    fn event(&self, event: &Event<'_>) {
+        event.record(&mut self.clone());
+    }
+    fn enter(&self, _: &Id) {}
+    fn exit(&self, _: &Id) {}
+}
+
+#[tokio::test]
+async fn a_planted_key_is_found_nowhere() {
+    let logs = Logs::default();
+    let _guard = tracing::subscriber::set_default(logs.clone());
+    let echo =
+        || format!("{{\"error\":{{\"message\":\"no such key: {KEY}\",\"code\":\"{KEY}\"}}}}");
+    let overflow = format!(
+        "{{\"error\":{{\"message\":\"maximum context length is 10 tokens, said {KEY}\",\"code\":\"context_length_exceeded\"}}}}"
+    );
+    let replies = || {
+        [
+            Reply::status(401, echo()),
+            Reply::status(500, echo()),
+            Reply::raw(200, "application/json", echo()),
+            Reply::raw(200, "text/html", format!("<html>{KEY}</html>")),
+            Reply::raw(200, "application/json", format!("{{ {KEY}")),
+            Reply::status(400, overflow.clone()),
+            Reply::text(format!("Your key is {KEY}.")),
+        ]
+    };
+    let folder = tempfile::tempdir().unwrap();
+    let mut written = String::new();
+    for provider in PROVIDERS {
+        // Every protocol sends its key: the two without a usual variable name one.
+        let server = FakeProvider::start(replies()).await.unwrap();
+        let client: Arc<Client> = Arc::new(client());
+        let cassette = Cassette::record(folder.path(), Arc::clone(&client) as _);
+        for replicate in 0..7 {
+            let mut asked = request(endpoint(provider, &server));
+            asked.endpoint.key_variable = Some("ANY".to_owned());
+            asked.replicate = replicate;
+            let answer = cassette.complete(&asked).await;
+            if let Err(error) = &answer {
+                write!(written, "{error} ").unwrap();
+            }
+            writeln!(written, "{answer:?} {asked:?} {cassette:?} {client:?}").unwrap();
+        }
+        for got in server.requests() {
+            let sent = got.headers.iter().any(|(_, value)| value.contains(KEY));
+            assert!(
+                sent,
+                "{provider}: the key was not sent, so that the test shows nothing"
+            );
+        }
+        assert_eq!(server.requests().len(), 7, "{provider}");
+    }
+    for file in std::fs::read_dir(folder.path()).unwrap() {
+        written += &std::fs::read_to_string(file.unwrap().path()).unwrap();
+    }
+    let keys = Keys::new(|_| Some(KEY.to_owned()));
+    writeln!(written, "{keys:?} {:?}", keys.get("ANY")).unwrap();
+    let logged = logs.0.lock().unwrap().clone();
+    assert!(
+        logged.contains("not answered"),
+        "nothing was logged: {logged}"
+    );
+    assert!(
+        written.contains("[key]"),
+        "nothing was blotted out: {written}"
+    );
+    for (name, text) in [("written", &written), ("logged", &logged)] {
+        let at = text.find(KEY).map(|at| &text[at.saturating_sub(200)..at]);
+        assert_eq!(at, None, "{name}: the key stands behind this");
+    }
+}
