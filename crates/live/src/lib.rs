@@ -1,5 +1,18 @@
 //! What an agent loop needs around a conversation.
+//!
+//! | for | here |
+//! |---|---|
+//! | saying which moment it is, and what comes next | [`AgentLoop`], [`Next`] |
+//! | reaching what was cleared | [`recall`], and [`tools`] to offer it to the model |
+//! | surviving a crash | [`journal`] |
+//! | watching | [`channel`] for events, [`metrics`] for counters |
+//!
+//! Each stands alone: an agent that has its own loop can take the journal, and one that needs no
+//! journal can take the metrics.
 
 mod agent;
+pub mod recall;
+pub mod tools;
 
 pub use agent::{AgentLoop, Next, Stopped};
+pub use recall::Recall;
