@@ -35,8 +35,11 @@ pub use foldback_core::registry::{Registration, Registry, RegistryError};
 pub use foldback_core::services::Services;
 pub use foldback_core::strategy::Strategy;
 pub use foldback_core::{Frame, Limits, Message, Part, PartKind, Role, SegmentKind};
+pub use foldback_live as live;
 pub use foldback_stages as stages;
 
+#[cfg(feature = "llm")]
+pub use foldback_llm as llm;
 #[cfg(feature = "opencode")]
 pub use foldback_opencode as opencode;
 #[cfg(feature = "tiered")]
@@ -51,6 +54,8 @@ pub use foldback_window as window;
 pub fn registrations() -> Vec<&'static Registration> {
     vec![
         &foldback_stages::REGISTRATION,
+        #[cfg(feature = "llm")]
+        &foldback_llm::REGISTRATION,
         #[cfg(feature = "opencode")]
         &foldback_opencode::REGISTRATION,
         #[cfg(feature = "tunacode")]

@@ -4,7 +4,7 @@ use crate::asking::Asker;
 use crate::config::LlmConfig;
 use crate::ladder::{Descent, End, Terms};
 use crate::memo::{self, Memo};
-use crate::prompt::Prompts;
+use crate::prompt::{Prompts, record};
 use crate::retry::Retries;
 use async_trait::async_trait;
 use foldback_core::provider::Endpoint;
@@ -72,6 +72,10 @@ impl LlmSummarizer {
                 self.endpoint.model
             )));
         };
+        let previous = request.previous.as_deref().unwrap_or_default();
+        if record::is_empty(&request.messages) && previous.trim().is_empty() {
+            return Err(SummaryError::Empty);
+        }
         let terms = Terms {
             config: &self.config,
             endpoint: &self.endpoint,

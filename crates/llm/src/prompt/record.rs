@@ -27,6 +27,13 @@ pub fn blocks(messages: &[Arc<Message>], tool_output_max: Option<usize>) -> Vec<
         .collect()
 }
 
+/// Whether no message has anything to show.
+pub fn is_empty(messages: &[Arc<Message>]) -> bool {
+    messages
+        .iter()
+        .all(|message| block(message, None).is_empty())
+}
+
 fn block(message: &Message, tool_output_max: Option<usize>) -> String {
     let lines: Vec<String> = message
         .parts

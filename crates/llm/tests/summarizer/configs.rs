@@ -1,0 +1,144 @@
+//! The section as it is configured: values that are refused, ids, every preset with it.
+
+use foldback_core::config::{Document, Options, compile};
+use foldback_core::registry::{Registry, StageConfig, StageKind};
+use foldback_core::stage::Summarizer;
+use foldback_llm::{LlmConfig, LlmSummarizer};
+
+fn registry() -> Registry {
+    let llm = [&foldback_llm::REGISTRATION];
+    Registry::of(foldback::registrations().into_iter().chain(llm)).unwrap()
+}
+
+#[test]
+fn every_preset_compiles_with_it() {
+    let registry = registry();
+    let mut checked = 0;
+    for preset in registry.presets() {
+        let name = preset.item.name;
+        if !preset.item.toml.contains("[summarizer]") || name == "drop-oldest" {
+            continue;
+        }
+        for (model, more) in [
+            ("claude-haiku-4-5", ""),
+            ("gpt-5-mini", "on_failure = \"extractive\"\n"),
+            (
+                "qwen3:8b",
+                "base_url = \"http://localhost:11434/v1/\"\ntemperature = 0.0\n",
+            ),
+        ] {
+            let toml = format!(
+                "name = \"mine\"\nextends = \"{name}\"\n\
+                 [summarizer]\nuse = \"llm\"\nmodel = \"{model}\"\n{more}"
+            );
+            let document = Document::parse("mine.toml", &toml).unwrap();
+            let compiled = compile(&registry, document, Options::default())
+                .unwrap_or_else(|errors| panic!("{name}: {errors}"));
+            let label = compiled.strategy.label();
+            assert!(
+                label.starts_with(&format!("mine+llm({model} v1")),
+                "{name}: {label}"
+            );
+        }
+        checked += 1;
+    }
+    assert!(checked >= 7, "{checked} presets with a summarizer");
+}
+
+#[test]
+fn every_field_says_what_it_means() {
+    let registry = registry();
+    let stage = registry.stage(StageKind::Summarizer, "llm").unwrap();
+    let fields = stage.item.fields();
+    assert_eq!(fields.len(), 15);
+    for field in fields {
+        assert!(field.doc.len() > 20, "{}: {}", field.name, field.doc);
+    }
+}
+
+#[test]
+fn values_that_are_refused_as_a_table() {
+    let cases: &[(&str, &str)] = &[
+        ("model = ''", "model"),
+        ("model = 'llama3'", "provider"),
+        ("provider = ' '", "provider"),
+        ("base_url = 'localhost:80'", "base_url"),
+        ("base_url = 'https://me:hunter2@host/v1/'", "base_url"),
+        ("key_variable = 'sk-ant-hunter2'", "key_variable"),
+        ("key_variable = ''", "key_variable"),
+        ("temperature = 2.5", "temperature"),
+        ("max_output_tokens = 0", "max_output_tokens"),
+        ("context_tokens = 4096", "context_tokens"),
+        ("max_request_bytes = 0", "max_request_bytes"),
+        ("timeout_seconds = 0", "timeout_seconds"),
+        ("attempts = 0", "attempts"),
+        ("budget_usd = -1.0", "budget_usd"),
+    ];
+    for (toml, path) in cases {
+        let config: LlmConfig = toml::from_str(toml).expect(toml);
+        let invalid = config.build().map(|_| ()).expect_err(toml);
+        assert_eq!(invalid.path, *path, "{toml}: {}", invalid.message);
+        assert!(!invalid.message.contains("hunter2"), "{}", invalid.message);
+    }
+    assert!(toml::from_str::<LlmConfig>("modle = 'x'").is_err());
+    let whole = "provider = 'openai'\nmodel = 'x'\nbudget_usd = 0.5\nkey_variable = 'MY_KEY'";
+    let config: LlmConfig = toml::from_str(whole).unwrap();
+    assert_eq!(config.budget_usd(), Some(0.5));
+    assert!(config.build().is_ok());
+}
+
+#[test]
+fn providers_as_a_table() {
+    let cases = [
+        ("model = 'claude-haiku-4-5'", "anthropic"),
+        ("model = 'gemini-2.5-flash'", "gemini"),
+        ("model = 'gpt-5-mini'", "openai"),
+        ("model = 'o4-mini'", "openai"),
+        (
+            "model = 'claude-x'\nbase_url = 'http://localhost/v1/'",
+            "openai",
+        ),
+        ("model = 'claude-x'\nprovider = 'openrouter'", "openrouter"),
+    ];
+    for (toml, provider) in cases {
+        let config: LlmConfig = toml::from_str(toml).unwrap();
+        assert_eq!(config.endpoint().unwrap().provider, provider, "{toml}");
+    }
+}
+
+/// Caches of summaries are keyed by the id: settings that change a text change the id, others don't.
+#[test]
+fn ids_tell_settings_apart() {
+    let id = |toml: &str| {
+        let config: LlmConfig = toml::from_str(toml).expect(toml);
+        LlmSummarizer::new(config).expect(toml).id().to_owned()
+    };
+    let plain = id("");
+    assert_eq!(plain, "llm(claude-haiku-4-5 v1)");
+    for same in [
+        "provider = 'anthropic'",
+        "timeout_seconds = 5\nattempts = 1\nmemo = 0",
+        "budget_usd = 1.0\nkey_variable = 'MY_KEY'",
+    ] {
+        assert_eq!(id(same), plain, "{same}");
+    }
+    let mut seen = vec![plain];
+    for other in [
+        "model = 'claude-sonnet-4-5'",
+        "provider = 'openrouter'",
+        "base_url = 'http://localhost/v1/'",
+        "temperature = 0.0",
+        "temperature = 1.0",
+        "max_output_tokens = 2048",
+        "context_tokens = 100000",
+        "max_request_bytes = 1000",
+        "tool_output_max = 0",
+        "max_chunks = 2",
+        "replicate = 1",
+    ] {
+        let id = id(other);
+        assert!(id.len() < 48 && id.starts_with("llm(claude-"), "{id}");
+        assert!(!seen.contains(&id), "{other}: {id}");
+        seen.push(id);
+    }
+}

@@ -1,0 +1,248 @@
+//! Which requests are sent when one is too large.
+
+use super::support::{Bench, Step, fails, large, request, says, small, window};
+use foldback_core::log::Message;
+use foldback_core::provider::ErrorKind;
+use foldback_core::stage::Summarizer;
+use foldback_llm::LlmConfig;
+
+struct Case {
+    name: &'static str,
+    config: LlmConfig,
+    messages: Vec<Message>,
+    script: Vec<Step>,
+    /// Text and author of the summary; no text for whatever the extractive summarizer says.
+    expect: (Option<&'static str>, &'static str),
+    steps: &'static [&'static str],
+}
+
+const BY_MODEL: &str = "llm(claude-haiku-4-5";
+
+#[tokio::test]
+async fn rungs_as_a_table() {
+    let overflow = || fails(ErrorKind::ContextOverflow);
+    let bytes = |max_request_bytes| LlmConfig {
+        max_request_bytes,
+        ..window(200_000)
+    };
+    let few = |max_chunks| LlmConfig {
+        max_chunks,
+        ..window(3_500)
+    };
+    let cases = [
+        Case {
+            name: "it fits",
+            config: window(200_000),
+            messages: large(4, 4_000, 20),
+            script: vec![says("whole")],
+            expect: (Some("whole"), BY_MODEL),
+            steps: &["ask whole"],
+        },
+        Case {
+            name: "its outputs do not fit by tokens",
+            config: window(4_000),
+            messages: large(4, 4_000, 20),
+            script: vec![says("cut")],
+            expect: (Some("cut"), BY_MODEL),
+            steps: &["to cleared", "ask cleared"],
+        },
+        Case {
+            name: "its outputs do not fit by bytes",
+            config: bytes(8_000),
+            messages: large(4, 4_000, 20),
+            script: vec![says("cut")],
+            expect: (Some("cut"), BY_MODEL),
+            steps: &["to cleared", "ask cleared"],
+        },
+        Case {
+            name: "the provider says that it does not fit",
+            config: window(200_000),
+            messages: large(4, 4_000, 20),
+            script: vec![overflow(), says("cut")],
+            expect: (Some("cut"), BY_MODEL),
+            steps: &["ask whole", "to cleared", "ask cleared"],
+        },
+        Case {
+            name: "the body is too large for the provider",
+            config: window(200_000),
+            messages: large(4, 4_000, 20),
+            script: vec![fails(ErrorKind::TooLarge), says("cut")],
+            expect: (Some("cut"), BY_MODEL),
+            steps: &["ask whole", "to cleared", "ask cleared"],
+        },
+        Case {
+            name: "its texts do not fit",
+            config: window(3_500),
+            messages: large(6, 10, 2_000),
+            script: vec![says("one"), says("two"), says("three")],
+            expect: (Some("three"), BY_MODEL),
+            steps: &[
+                "to cleared",
+                "to chunks",
+                "ask chunk 1 of 3",
+                "ask chunk 2 of 3",
+                "ask chunk 3 of 3",
+            ],
+        },
+        Case {
+            name: "a chunk is refused and what is left is cut smaller",
+            config: window(20_000),
+            messages: large(12, 10, 8_000),
+            script: std::iter::once(overflow())
+                .chain((1..8).map(|_| says("a chunk")))
+                .collect(),
+            expect: (Some("a chunk"), BY_MODEL),
+            steps: &[
+                "to cleared",
+                "to chunks",
+                "ask chunk 1 of 2",
+                "ask chunk 1 of 6",
+                "ask chunk 2 of 6",
+                "ask chunk 3 of 6",
+                "ask chunk 4 of 6",
+                "ask chunk 5 of 6",
+                "ask chunk 6 of 6",
+            ],
+        },
+        Case {
+            name: "it takes more chunks than are allowed",
+            config: few(2),
+            messages: large(6, 10, 2_000),
+            script: vec![],
+            expect: (None, "extractive (llm: context-overflow)"),
+            steps: &["to cleared", "to chunks", "to extractive"],
+        },
+        Case {
+            name: "the instructions alone do not fit",
+            config: LlmConfig {
+                max_output_tokens: 10,
+                ..window(300)
+            },
+            messages: small(),
+            script: vec![],
+            expect: (None, "extractive (llm: context-overflow)"),
+            steps: &["to cleared", "to chunks", "to extractive"],
+        },
+        Case {
+            name: "everything is refused",
+            config: few(2),
+            messages: small(),
+            script: vec![overflow(), overflow(), overflow(), overflow()],
+            expect: (None, "extractive (llm: context-overflow)"),
+            steps: &["ask whole", "to cleared", "to chunks", "to extractive"],
+        },
+    ];
+    for case in cases {
+        let bench = Bench::new(case.config, case.script);
+        let asked = request("window.compact", case.messages);
+        let summary = bench.ask(&asked).await.expect(case.name);
+        assert_eq!(bench.steps(), case.steps, "{}", case.name);
+        assert!(
+            summary.by.starts_with(case.expect.1),
+            "{}: {}",
+            case.name,
+            summary.by
+        );
+        match case.expect.0 {
+            Some(text) => assert_eq!(summary.text, text, "{}", case.name),
+            None => assert!(
+                summary.text.contains("## "),
+                "{}: {}",
+                case.name,
+                summary.text
+            ),
+        }
+        assert!(summary.tokens <= asked.budget, "{}", case.name);
+        assert_eq!(summary.tokens, asked.estimator.text(&summary.text));
+        assert!(bench.sent() <= bench.summarizer.config().max_requests() as usize);
+        for sent in 0..bench.sent() {
+            let bytes = bench.request(sent).bytes();
+            let config = bench.summarizer.config();
+            assert!(bytes <= config.max_request_bytes, "{}: {bytes}", case.name);
+            assert!(bytes as u64 <= 3 * config.room(), "{}: {bytes}", case.name);
+        }
+    }
+}
+
+#[tokio::test]
+async fn every_chunk_is_shown_once_and_the_summary_goes_along() {
+    let script = ["first part", "second part", "third part"].map(says);
+    let bench = Bench::new(window(3_500), script);
+    let messages = large(6, 10, 2_000);
+    let mut asked = request("opencode.checkpoint", messages);
+    asked.previous = Some("what came before".to_owned());
+    asked.instructions = vec!["name every file".to_owned()];
+    bench.ask(&asked).await.unwrap();
+    let turns: Vec<String> = (0..bench.sent())
+        .map(|index| bench.request(index).turns[0].text.clone())
+        .collect();
+    assert_eq!(turns.len(), 3);
+    for turn in 0..6 {
+        let begin = format!("turn {turn}: ");
+        let shown = turns.iter().filter(|text| text.contains(&begin)).count();
+        assert_eq!(shown, 1, "{begin}");
+    }
+    let earlier = ["what came before", "first part", "second part"];
+    for (index, earlier) in earlier.iter().enumerate() {
+        let text = &turns[index];
+        assert_eq!(text.matches("<previous-summary>").count(), 1, "{text}");
+        assert!(text.contains(earlier), "{text}");
+        assert!(text.contains(&format!("part {} of 3", index + 1)), "{text}");
+        assert!(text.contains("name every file"), "{text}");
+    }
+    assert!(!turns[1].contains("what came before"));
+}
+
+#[tokio::test]
+async fn a_text_larger_than_a_chunk_is_shown_in_pieces() {
+    let bench = Bench::new(window(3_500), (0..8).map(|_| says("so far")));
+    let text: String = (0..1_500).map(|n| format!("word{n} ")).collect();
+    let asked = request("tiered.1", vec![Message::user("u", &*text)]);
+    bench.ask(&asked).await.unwrap();
+    assert!(bench.sent() > 2);
+    let shown: String = (0..bench.sent())
+        .map(|index| {
+            let turn = bench.request(index).turns[0].text.clone();
+            let (_, rest) = turn.split_once("-----BEGIN RECORD ").unwrap();
+            let (_, rest) = rest.split_once('\n').unwrap();
+            let (record, _) = rest.split_once("\n-----END RECORD").unwrap();
+            record.replace("[continued]: ", "")
+        })
+        .collect();
+    let words = |text: &str| text.replace([' ', '\n'], "");
+    assert_eq!(words(&shown), words(&format!("[user]: {text}")));
+}
+
+#[tokio::test]
+async fn usage_is_the_sum_of_all_answers() {
+    let bench = Bench::new(window(3_500), ["a", "", "b", "c"].map(says));
+    let asked = request("window.compact", large(6, 10, 2_000));
+    let usage = bench.ask(&asked).await.unwrap().usage.unwrap();
+    assert_eq!((bench.sent(), usage.uncached, usage.output), (4, 400, 40));
+}
+
+#[tokio::test]
+async fn a_dry_run_asks_for_every_chunk_and_copies() {
+    let dry = || fails(ErrorKind::DryRun);
+    for (messages, requests) in [(small(), 1), (large(6, 10, 2_000), 3)] {
+        let bench = Bench::new(window(3_500), (0..9).map(|_| dry()));
+        let summary = bench
+            .ask(&request("window.compact", messages))
+            .await
+            .unwrap();
+        assert_eq!(summary.by, "dry-run");
+        assert!(summary.text.contains("## "), "{}", summary.text);
+        assert_eq!(bench.sent(), requests);
+        assert_eq!(bench.summarizer.memo_hits(), 0);
+    }
+}
+
+#[tokio::test]
+async fn nothing_to_summarise_is_no_reason_to_ask() {
+    let bench = Bench::new(window(900), []);
+    let asked = request("window.compact", Vec::new());
+    // Too small for the instructions, and nothing to copy.
+    assert!(bench.ask(&asked).await.is_err());
+    assert_eq!(bench.sent(), 0);
+    assert!(bench.summarizer.id().starts_with(BY_MODEL));
+}

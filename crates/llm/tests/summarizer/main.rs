@@ -1,0 +1,13 @@
+//! The `llm` summarizer with scripted models: every rung, every check, retries, cancellation, quoting.
+
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+
+mod answers;
+mod bounds;
+mod configs;
+mod failures;
+mod ladder;
+mod quoting;
+mod spans;
+mod support;
+mod wording;
