@@ -10,11 +10,14 @@
 //! undo()                     takes the last fold back
 //! ```
 
+mod breaker;
 mod driver;
 mod fold;
+mod folding;
 mod planning;
 mod summaries;
 
+pub use breaker::Breaker;
 pub use driver::{Report, Signals, StageRole};
 pub use fold::{CommitError, Fold, FoldId};
 
@@ -30,6 +33,7 @@ use crate::services::Services;
 use crate::stage::Estimator;
 use crate::strategy::Strategy;
 use crate::view::{EditKind, PartEdit, PartPos, Pos, Shown, Stored, View};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// A conversation and the strategy that keeps it small.
@@ -47,8 +51,13 @@ pub struct Conversation {
     next_fold: FoldId,
     revision: Revision,
     counters: Counters,
-    /// Length of the log when the last automatic fold was committed.
-    folded_at: Option<usize>,
+    /// Answers of the model so far.
+    answers: u64,
+    /// Length of the log, and answers in it, when the last automatic fold was committed.
+    folded_at: Option<(usize, u64)>,
+    breaker: Breaker,
+    automatic: bool,
+    pinned: BTreeSet<Pos>,
 }
 
 impl Conversation {
@@ -75,7 +84,11 @@ impl Conversation {
             next_fold: 1,
             revision: 0,
             counters: Counters::default(),
+            answers: 0,
             folded_at: None,
+            breaker: Breaker::default(),
+            automatic: true,
+            pinned: BTreeSet::new(),
         }
     }
 
@@ -104,10 +117,49 @@ impl Conversation {
         for meter in &mut self.meters {
             meter.append(&message);
         }
+        self.answers += u64::from(message.is_answer());
         let pos = self.history.append(message);
         self.view.append(pos);
         self.revision += 1;
         pos
+    }
+
+    /// Keeps a message in the view, word for word, whatever is folded: its content is not edited, and
+    /// where a fold would hide it, it is [carried over](crate::carry). `false` where there is no such
+    /// message.
+    pub fn pin(&mut self, pos: Pos) -> bool {
+        self.history.get(pos).is_some() && self.pinned.insert(pos)
+    }
+
+    /// Lets folds have a message again.
+    pub fn unpin(&mut self, pos: Pos) -> bool {
+        self.pinned.remove(&pos)
+    }
+
+    /// Switches everything automatic off or on again; a person can still compact. For agents whose
+    /// context somebody else looks after.
+    pub fn set_automatic(&mut self, on: bool) {
+        self.automatic = on;
+    }
+
+    /// Other limits, for an agent that changes its model.
+    pub fn set_limits(&mut self, limits: Limits) {
+        self.limits = limits;
+        self.breaker = Breaker::default();
+    }
+
+    /// Whether and why automatic compaction is held back.
+    pub fn breaker(&self) -> Breaker {
+        self.breaker
+    }
+
+    /// Whether the model had ended its turn when the log was last appended to. Nobody tells it to go on
+    /// then.
+    pub fn has_finished(&self) -> bool {
+        let log = self.history.iter().rev();
+        let mut log = log.filter(|(_, message)| !message.is_entry());
+        log.next()
+            .is_some_and(|(_, message)| message.is_final_answer())
     }
 
     /// Takes over a mark that the recorder had made on a part, as if a fold before the first had made it.

@@ -87,6 +87,13 @@ pub enum Event {
         /// What.
         step: ProgressStep,
     },
+    /// Automatic compaction is not tried any more, because it was of no use, or is tried again.
+    Breaker {
+        /// Whether it is held back from now on.
+        open: bool,
+        /// Compactions in a row that were of no use.
+        fruitless: u32,
+    },
     /// A hook ended with an error, which changes nothing else.
     HookFailed {
         /// What it said.

@@ -10,6 +10,9 @@ use crate::view::Pos;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+/// Automatic folds in a row that may be of no use, unless a file says otherwise.
+const FRUITLESS: u32 = 3;
+
 /// Which guards are on. All are, unless a preset says otherwise.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
@@ -18,10 +21,17 @@ pub struct Guards {
     pub pairs: bool,
     /// A fold does not make the view larger.
     pub no_growth: bool,
-    /// No automatic compaction when nothing was appended since the last one.
+    /// At most one automatic compaction between two answers of the model.
     pub repeat: bool,
     /// An empty or over-long summary is not accepted.
     pub summary: bool,
+    /// No message tells the model to continue when it had finished.
+    pub continuation: bool,
+    /// A fold that fails takes back the clearings that prepared it.
+    pub atomic: bool,
+    /// After this many automatic compactions in a row that were of no use none is tried until the user
+    /// speaks again or a person compacts; 0 for no end. See [`Breaker`](crate::conversation::Breaker).
+    pub breaker: u32,
 }
 
 impl Default for Guards {
@@ -31,6 +41,9 @@ impl Default for Guards {
             no_growth: true,
             repeat: true,
             summary: true,
+            continuation: true,
+            atomic: true,
+            breaker: FRUITLESS,
         }
     }
 }
@@ -43,6 +56,9 @@ impl Guards {
             (self.no_growth, "no-growth"),
             (self.repeat, "repeat"),
             (self.summary, "summary"),
+            (self.continuation, "continuation"),
+            (self.atomic, "atomic"),
+            (self.breaker > 0, "breaker"),
         ]
         .into_iter()
         .filter(|(on, _)| !on)

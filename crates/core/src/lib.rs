@@ -17,6 +17,7 @@
 //! This crate does no I/O and never reads the wall clock: time and ids come from
 //! [`Services`](services::Services).
 
+pub mod carry;
 pub mod config;
 pub mod conversation;
 pub mod counters;

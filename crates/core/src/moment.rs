@@ -58,6 +58,11 @@ impl Moment {
         Self::Manual,
     ];
 
+    /// Whether something has gone wrong already: the request was refused, or its answer cut.
+    pub fn is_reactive(self) -> bool {
+        matches!(self, Self::LengthStop | Self::ProviderOverflow)
+    }
+
     /// The name used in configuration and output.
     pub fn as_str(self) -> &'static str {
         match self {

@@ -1,5 +1,6 @@
 //! What one compaction would do, as data: it can be printed, compared, snapshotted, undone.
 
+use crate::history::History;
 use crate::log::{EntryKind, Message, Origin, Part, Role};
 use crate::moment::{Moment, Trigger};
 use crate::outcome::Why;
@@ -85,6 +86,21 @@ impl Layout {
             push_kept(&mut slots, pos);
         }
         Self { slots, tail_from }
+    }
+
+    /// By position, whether the layout shows the message.
+    pub fn visible(&self, history: &History) -> Vec<bool> {
+        let mut visible = vec![false; history.len()];
+        let kept = self.slots.iter().filter_map(|slot| match slot {
+            Slot::Keep(range) => Some(range.clone()),
+            Slot::Insert(_) => None,
+        });
+        for range in kept.chain(std::iter::once(self.tail_from..history.len())) {
+            for (pos, _) in history.range(range) {
+                visible[pos] = true;
+            }
+        }
+        visible
     }
 }
 

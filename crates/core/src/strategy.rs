@@ -1,5 +1,6 @@
 //! A compiled strategy: stages bound and ready to run.
 
+use crate::carry::Carry;
 use crate::guard::Guards;
 use crate::limits::Limits;
 use crate::moment::Moment;
@@ -99,6 +100,8 @@ pub struct Strategy {
     pub model: Option<String>,
     /// Which guards are on.
     pub guards: Guards,
+    /// What folds may not lose.
+    pub carry: Carry,
     /// How it differs from what it reproduces.
     pub deviations: Vec<Deviation>,
 }

@@ -110,6 +110,7 @@ fn conversation(estimator: &Arc<Counting>, clears: usize) -> Conversation {
         preset_limits: Limits::default(),
         model: None,
         guards: Guards::default(),
+        carry: foldback_core::carry::Carry::default(),
         deviations: Vec::new(),
     };
     Conversation::new(

@@ -49,6 +49,7 @@ fn strategy() -> Arc<Strategy> {
         preset_limits: Limits::default(),
         model: None,
         guards: Guards::default(),
+        carry: foldback_core::carry::Carry::default(),
         deviations: Vec::new(),
     })
 }

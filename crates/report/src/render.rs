@@ -91,6 +91,7 @@ fn entry_name(kind: EntryKind) -> &'static str {
         EntryKind::Summary => "summary",
         EntryKind::Continue => "continue",
         EntryKind::Boundary => "boundary",
+        EntryKind::Carried => "carried",
     }
 }
 

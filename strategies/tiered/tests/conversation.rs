@@ -151,7 +151,10 @@ async fn each_fold_is_cut_from_the_originals_and_replaces_the_one_before() {
     let fake = Fake::default();
     let mut conversation = sixty(&strategy("tiered", "", &fake));
     at(&mut conversation, Moment::CallStart).await;
-    for n in 60..120 {
+    // An answer lets the next one be made.
+    let answer = Message::assistant("m60", filler("", 100).parts);
+    conversation.append(answer);
+    for n in 61..120 {
         conversation.append(filler(&format!("m{n}"), 100));
     }
     at(&mut conversation, Moment::CallStart).await;

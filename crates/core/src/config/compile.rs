@@ -127,6 +127,7 @@ pub fn compile(
         preset_limits,
         model: header.model.clone(),
         guards: header.guards,
+        carry: header.carry,
         deviations: header.deviation.clone(),
     };
     Ok(Compiled {

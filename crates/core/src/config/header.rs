@@ -1,5 +1,6 @@
 //! The part of a strategy file that no stage owns.
 
+use crate::carry::Carry;
 use crate::guard::Guards;
 use crate::limits::Limits;
 use crate::strategy::{Deviation, Kind};
@@ -30,6 +31,8 @@ pub struct Header {
     pub window: Limits,
     /// Which of the engine's guards are on.
     pub guards: Guards,
+    /// What folds may not lose besides pinned messages.
+    pub carry: Carry,
     /// Environment variables of the original that the command honours.
     pub env: Vec<EnvFlag>,
     /// How the strategy differs from what it reproduces.

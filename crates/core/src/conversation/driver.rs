@@ -1,19 +1,17 @@
-//! What happens at a moment: which stages run, in which order, and what becomes of their proposals.
+//! What happens at a moment: which stages run, in which order, and which are held back.
 
-use super::planning::Changes;
-use super::summaries::Stop;
-use super::{Conversation, FoldId};
-use crate::event::{Event, StartSource};
+use super::{Breaker, Conversation, FoldId};
+use crate::event::Event;
+use crate::log::Usage;
 use crate::moment::{Moment, Trigger};
 use crate::outcome::{Outcome, Why};
 use crate::plan::Plan;
-use crate::stage::{
-    Decision, Filter, OverflowPolicy, Pressure, Pruner, Pruning, Scene, UsageReading, UsageSource,
-};
+use crate::stage::{Decision, OverflowPolicy, Pressure, Scene, UsageReading, UsageSource};
 use crate::strategy::Bound;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
+use tracing::Instrument as _;
 
 /// What comes with a moment.
 #[derive(Clone, Debug, Default)]
@@ -66,67 +64,87 @@ impl Conversation {
     /// Runs whatever the strategy runs at this moment, and reports on every stage that ran.
     ///
     /// At [`Moment::Manual`] the policy is not asked: a person did. A strategy without a filter then
-    /// runs its pruners.
+    /// runs its pruners. Dropping the future leaves the view as the last stage that ended left it.
     pub async fn at(&mut self, moment: Moment, signals: Signals) -> Vec<Report> {
+        let span = tracing::info_span!(
+            "foldback.compaction",
+            strategy = %self.strategy.name,
+            moment = moment.as_str(),
+            outcome = tracing::field::Empty,
+            tokens_before = tracing::field::Empty,
+            tokens_after = tracing::field::Empty,
+            "gen_ai.conversation.compacted" = tracing::field::Empty,
+        );
+        let reports = self.run(moment, &signals).instrument(span.clone()).await;
+        if let Some(last) = reports.last() {
+            span.record("outcome", last.outcome.name());
+            span.record("tokens_before", reports[0].tokens_before);
+            span.record("tokens_after", last.tokens_after);
+            let compacted = reports.iter().any(|report| report.outcome.changed());
+            span.record("gen_ai.conversation.compacted", compacted);
+        }
+        reports
+    }
+
+    async fn run(&mut self, moment: Moment, signals: &Signals) -> Vec<Report> {
         let strategy = Arc::clone(&self.strategy);
-        let mut reports = Vec::new();
         let manual = moment == Moment::Manual;
+        if moment == Moment::TurnStart {
+            self.breaker = Breaker::default();
+        }
+        let mut reports = Vec::new();
+        let off = !manual && !self.automatic;
         for pruner in &strategy.pruners {
-            if pruner.when.contains(&moment) || (manual && strategy.filter.is_none()) {
+            let runs = pruner.when.contains(&moment) || (manual && strategy.filter.is_none());
+            if runs && off {
+                reports.push(self.switched_off(moment, &pruner.name, StageRole::Pruner));
+            } else if runs {
                 reports.push(self.prune(pruner, moment));
             }
         }
         if manual {
             if let Some(filter) = &strategy.filter {
-                self.fold(
-                    filter,
-                    moment,
-                    Trigger::Manual,
-                    None,
-                    &signals,
-                    &mut reports,
-                )
-                .await;
+                let fold = self.fold(filter, moment, None, signals, &mut reports);
+                if fold.await {
+                    self.breaker = Breaker::default();
+                }
             }
             return reports;
         }
-        let Some(policy) = &strategy.overflow else {
+        let policy = strategy.overflow.as_ref();
+        let Some(policy) = policy.filter(|policy| policy.when.contains(&moment)) else {
             return reports;
         };
-        if !policy.when.contains(&moment) {
+        if off {
+            reports.push(self.switched_off(moment, &policy.name, StageRole::Overflow));
             return reports;
         }
-        let decision = self.decide(policy, moment, &signals);
+        let decision = self.decide(policy, moment, signals);
         if decision.fold {
             self.counters.overflow_detections += 1;
         }
         match &strategy.filter {
-            Some(filter) if decision.fold => {
-                if let Some(why) = self.nothing_appended() {
-                    let outcome = Outcome::Unchanged(why);
-                    reports.push(self.idle(
-                        moment,
-                        &policy.name,
-                        outcome,
-                        Some(decision),
-                        &signals,
-                    ));
-                } else {
-                    self.fold(
-                        filter,
-                        moment,
-                        Trigger::Auto,
-                        Some(decision),
-                        &signals,
-                        &mut reports,
-                    )
-                    .await;
+            Some(filter) if decision.fold => match self.held_back(moment) {
+                Some(outcome) => {
+                    let (role, tokens) = (StageRole::Overflow, self.meters[0].view_tokens());
+                    let report = self.report(moment, &policy.name, role, outcome, tokens, None);
+                    reports.push(report.with(Some(decision), signals));
                 }
-            }
+                None => {
+                    let fold = self.fold(filter, moment, Some(decision), signals, &mut reports);
+                    fold.await;
+                    self.judge(policy, moment, reports.last());
+                }
+            },
             _ => {
-                let outcome =
-                    Outcome::Unchanged(Why::new("below-threshold", decision.reason.clone()));
-                reports.push(self.idle(moment, &policy.name, outcome, Some(decision), &signals));
+                let why = Why::new("below-threshold", decision.reason.clone());
+                let report = self.idle(
+                    moment,
+                    &policy.name,
+                    StageRole::Overflow,
+                    Outcome::Unchanged(why),
+                );
+                reports.push(report.with(Some(decision), signals));
             }
         }
         reports
@@ -179,205 +197,68 @@ impl Conversation {
         }
     }
 
-    fn nothing_appended(&self) -> Option<Why> {
-        let unchanged = self.folded_at == Some(self.history.log_len());
-        (self.strategy.guards.repeat && unchanged).then(|| {
-            Why::new(
-                "nothing-appended",
-                "nothing was appended since the last automatic compaction",
-            )
-        })
-    }
-
-    fn prune(&mut self, pruner: &Bound<dyn Pruner>, moment: Moment) -> Report {
-        let proposal = pruner.stage.prune(&self.scene(moment, pruner.estimator));
-        let before = self.meters[0].view_tokens();
-        let (outcome, fold) = match proposal {
-            Pruning::Nothing(why) => (Outcome::Unchanged(why), None),
-            Pruning::Edits {
-                edits,
-                prunable,
-                reason,
-            } => {
-                let arrangement = Changes {
-                    edits,
-                    reasons: vec![reason],
-                    ..Changes::default()
-                };
-                let plan = self.plan(&pruner.name, moment, Trigger::Auto, arrangement);
-                let plan = Plan { prunable, ..plan };
-                let reclaimed = plan.reclaimed;
-                match self.check_and_commit(plan) {
-                    Err(why) => (Outcome::Failed(why), None),
-                    Ok(fold) => {
-                        self.counters.prune_operations += 1;
-                        self.counters.tokens_pruned += prunable;
-                        self.counters.tokens_reclaimed += reclaimed;
-                        self.counters.tokens_before_total += before;
-                        (Outcome::Changed, Some(fold))
-                    }
-                }
+    /// Why an automatic fold that the policy asks for is not tried.
+    fn held_back(&self, moment: Moment) -> Option<Outcome> {
+        let now = (self.history.log_len(), self.answers);
+        if let Some(then) = self.folded_at.filter(|_| self.strategy.guards.repeat) {
+            if then == now {
+                return Some(Outcome::Unchanged(Why::new(
+                    "nothing-appended",
+                    "nothing was appended since the last automatic compaction",
+                )));
             }
-        };
-        self.report(
-            moment,
-            &pruner.name,
-            StageRole::Pruner,
-            outcome,
-            before,
-            fold,
-        )
+            if then.1 == now.1 {
+                return Some(Outcome::Skipped(Why::new(
+                    "no-model-step",
+                    "the model has not answered since the last automatic compaction",
+                )));
+            }
+        }
+        let limit = self.strategy.guards.breaker;
+        self.breaker.holds(moment, limit).map(Outcome::Skipped)
     }
 
-    async fn fold(
+    /// Books whether an automatic fold was of any use.
+    fn judge(
         &mut self,
-        filter: &Bound<dyn Filter>,
+        policy: &Bound<dyn OverflowPolicy>,
         moment: Moment,
-        trigger: Trigger,
-        decision: Option<Decision>,
-        signals: &Signals,
-        reports: &mut Vec<Report>,
+        report: Option<&Report>,
     ) {
-        let strategy = Arc::clone(&self.strategy);
-        let tokens = self.meters[0].view_tokens();
-        let estimator = Arc::clone(strategy.estimator().id());
-        self.services.emit(&Event::PreCompact {
-            moment,
-            trigger,
-            tokens,
-            estimator: Arc::clone(&estimator),
-        });
-        let instructions = match self.instructions(moment, trigger, tokens, signals).await {
-            Ok(instructions) => instructions,
-            Err(why) => {
-                let outcome = Outcome::Skipped(why);
-                let mut report =
-                    self.report(moment, &filter.name, StageRole::Fold, outcome, tokens, None);
-                report.decision = decision;
-                report.usage_source = signals.usage.map(|usage| usage.source);
-                reports.push(report);
-                return;
+        let useful = match report.map(|report| &report.outcome) {
+            Some(Outcome::Changed | Outcome::Degraded(_)) => {
+                moment.is_reactive() || !self.would_fold_again(policy)
             }
+            Some(Outcome::Failed(_)) => false,
+            // It cost nothing.
+            Some(Outcome::Unchanged(_) | Outcome::Skipped(_)) | None => return,
         };
-        for pruner in strategy
-            .pruners
-            .iter()
-            .filter(|p| p.when.contains(&Moment::BeforeSummary))
-        {
-            let report = self.prune(pruner, Moment::BeforeSummary);
-            reports.push(report);
+        let limit = self.strategy.guards.breaker;
+        if let Some((open, fruitless)) = self.breaker.book(moment, useful, limit) {
+            self.services.emit(&Event::Breaker { open, fruitless });
         }
-        let before = self.meters[0].view_tokens();
-        let arranged = self
-            .arrange(filter, moment, trigger, decision.as_ref(), &instructions)
-            .await;
-        let (outcome, fold) = match arranged {
-            Err(Stop::Nothing(why)) => (Outcome::Unchanged(why), None),
-            Err(Stop::Failed(why)) => (Outcome::Failed(why), None),
-            Ok(changes) => {
-                let degraded = changes.degraded.clone();
-                let summaries = changes.summaries.len() as u64;
-                let mut plan = self.plan(&filter.name, moment, trigger, changes);
-                plan.decision = decision.clone();
-                let (before, after) = (plan.tokens_before, plan.tokens_after);
-                match self.check_and_commit(plan) {
-                    Err(why) => (Outcome::Failed(why), None),
-                    Ok(fold) => {
-                        self.counters.folds += 1;
-                        self.counters.summaries += summaries;
-                        self.counters.tokens_before_total += before;
-                        if trigger == Trigger::Auto {
-                            self.folded_at = Some(self.history.log_len());
-                        }
-                        let boundary = Event::Boundary {
-                            trigger,
-                            tokens_before: before,
-                            tokens_after: after,
-                            estimator,
-                        };
-                        self.services.emit(&boundary);
-                        self.services.emit(&Event::SessionStart {
-                            source: StartSource::Compact,
-                        });
-                        for hook in &self.services.hooks {
-                            hook.after(&boundary).await;
-                        }
-                        (
-                            degraded.map_or(Outcome::Changed, Outcome::Degraded),
-                            Some(fold),
-                        )
-                    }
-                }
-            }
+    }
+
+    /// Whether the policy would fire on the view as it is, its size taken for the usage that the next
+    /// answer will report.
+    fn would_fold_again(&self, policy: &Bound<dyn OverflowPolicy>) -> bool {
+        let meter = &self.meters[policy.estimator];
+        let usage = Usage {
+            uncached: meter.frame_tokens() + meter.view_tokens(),
+            ..Usage::default()
         };
-        if matches!(outcome, Outcome::Failed(_)) {
-            self.counters.failures += 1;
-        }
-        let mut report = self.report(moment, &filter.name, StageRole::Fold, outcome, before, fold);
-        report.decision = decision;
-        report.usage_source = signals.usage.map(|usage| usage.source);
-        reports.push(report);
+        let signals = Signals {
+            usage: Some(UsageReading {
+                usage,
+                source: UsageSource::Synthesised,
+            }),
+            instructions: None,
+        };
+        self.decide(policy, Moment::CallStart, &signals).fold
     }
 
-    fn check_and_commit(&mut self, plan: Plan) -> Result<FoldId, Why> {
-        self.strategy.guards.check(&self.history, &plan)?;
-        Ok(self.apply(plan))
-    }
-
-    fn idle(
-        &self,
-        moment: Moment,
-        stage: &str,
-        outcome: Outcome,
-        decision: Option<Decision>,
-        signals: &Signals,
-    ) -> Report {
-        let tokens = self.meters[0].view_tokens();
-        Report {
-            moment,
-            stage: stage.to_owned(),
-            role: StageRole::Overflow,
-            outcome,
-            decision,
-            usage_source: signals.usage.map(|usage| usage.source),
-            tokens_before: tokens,
-            tokens_after: tokens,
-            fold: None,
-        }
-    }
-
-    fn report(
-        &self,
-        moment: Moment,
-        stage: &str,
-        role: StageRole,
-        outcome: Outcome,
-        tokens_before: u64,
-        fold: Option<FoldId>,
-    ) -> Report {
-        let tokens_after = self.meters[0].view_tokens();
-        let reclaimed = fold
-            .and_then(|_| self.folds.last())
-            .map_or(0, |fold| fold.plan.reclaimed);
-        self.services.emit(&Event::Outcome {
-            moment,
-            stage: stage.to_owned(),
-            outcome: outcome.clone(),
-            tokens_before,
-            tokens_after,
-            reclaimed,
-            estimator: Arc::clone(self.strategy.estimator().id()),
-        });
-        Report {
-            moment,
-            stage: stage.to_owned(),
-            role,
-            outcome,
-            decision: None,
-            usage_source: None,
-            tokens_before,
-            tokens_after,
-            fold,
-        }
+    fn switched_off(&self, moment: Moment, stage: &str, role: StageRole) -> Report {
+        let why = Why::new("switched-off", "automatic compaction is switched off here");
+        self.idle(moment, stage, role, Outcome::Skipped(why))
     }
 }

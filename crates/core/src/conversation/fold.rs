@@ -1,6 +1,7 @@
 //! Committing a plan, and taking it back.
 
 use super::Conversation;
+use crate::event::{Event, StartSource};
 use crate::log::Origin;
 use crate::plan::{Layout, Plan};
 use crate::view::{PartEdit, PartPos, Pos};
@@ -98,6 +99,30 @@ impl Conversation {
 
     /// Takes the last fold back and returns its number. Messages that were appended since stay.
     pub fn undo(&mut self) -> Option<FoldId> {
+        let id = self.undo_last()?;
+        self.services.emit(&Event::SessionStart {
+            source: StartSource::Undo,
+        });
+        Some(id)
+    }
+
+    /// Takes folds back until this one is, the newest first; what was folded on top of it can't stand
+    /// without it. Empty where there is no such fold.
+    pub fn undo_to(&mut self, fold: FoldId) -> Vec<FoldId> {
+        if !self.folds.iter().any(|other| other.id == fold) {
+            return Vec::new();
+        }
+        let mut undone = Vec::new();
+        while undone.last() != Some(&fold) {
+            match self.undo() {
+                Some(id) => undone.push(id),
+                None => break,
+            }
+        }
+        undone
+    }
+
+    pub(super) fn undo_last(&mut self) -> Option<FoldId> {
         let fold = self.folds.pop()?;
         for pos in &fold.entries {
             self.history.withdraw(*pos);

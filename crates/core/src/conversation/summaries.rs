@@ -4,9 +4,12 @@
 use super::Conversation;
 use super::driver::Signals;
 use super::planning::Changes;
+use crate::carry;
 use crate::event::Event;
+use crate::log::{EntryKind, Role};
 use crate::moment::{Moment, Trigger};
 use crate::outcome::Why;
+use crate::plan::{Insert, Slot};
 use crate::services::{BeforeCompaction, Verdict};
 use crate::stage::{
     Arrangement, Decision, Filter, Scene, Summarizer, Summary, SummaryError, SummaryRequest,
@@ -74,7 +77,13 @@ impl Conversation {
             instructions,
             ..self.scene(moment, filter.estimator)
         };
-        let proposal = filter.stage.propose(&scene).map_err(Stop::Nothing)?;
+        let mut proposal = filter.stage.propose(&scene).map_err(Stop::Nothing)?;
+        for request in &mut proposal.requests {
+            // It stays as it is; a summary of it would be said twice.
+            request
+                .messages
+                .retain(|message| !message.is_entry_of(EntryKind::Carried));
+        }
         let mut summaries = Vec::with_capacity(proposal.requests.len());
         let mut degraded = None;
         for request in &proposal.requests {
@@ -87,16 +96,34 @@ impl Conversation {
             .flatten()
             .map(|summary: &Summary| summary.by.clone())
             .collect();
-        let Arrangement {
-            entries,
-            layout,
-            edits,
-            reasons,
-            tables,
-        } = filter
+        let mut arrangement = filter
             .stage
             .arrange(&scene, &proposal, &summaries)
             .map_err(Stop::Nothing)?;
+        if self.strategy.guards.continuation && self.has_finished() {
+            self.drop_continue(&mut arrangement);
+        }
+        let Arrangement {
+            entries,
+            mut layout,
+            mut edits,
+            reasons,
+            tables,
+        } = arrangement;
+        edits.retain(|edit| !self.pinned.contains(&edit.at.item));
+        let carried = self.strategy.carry.text(
+            &self.history,
+            &layout,
+            &self.pinned,
+            self.strategy.estimator(),
+        );
+        let carried = carried.map(|text| Insert {
+            id: self.services.ids.next("carried"),
+            role: Role::User,
+            text,
+            origin: EntryKind::Carried,
+        });
+        carry::place(&mut layout, carried);
         let reasons = decision
             .map(|decision| decision.reason.clone())
             .into_iter()
@@ -112,6 +139,27 @@ impl Conversation {
             summaries: by,
             degraded,
         })
+    }
+
+    /// Leaves out the message that would tell a model to go on that had finished. It is the last entry:
+    /// what it continues stands before it.
+    fn drop_continue(&self, arrangement: &mut Arrangement) {
+        let last = arrangement.entries.last();
+        if last.is_some_and(|entry| entry.is_entry_of(EntryKind::Continue)) {
+            arrangement.entries.pop();
+            let end = self.history.len() + arrangement.entries.len();
+            let layout = &mut arrangement.layout;
+            layout.tail_from = layout.tail_from.min(end);
+            for slot in &mut layout.slots {
+                if let Slot::Keep(range) = slot {
+                    range.end = range.end.min(end);
+                    range.start = range.start.min(range.end);
+                }
+            }
+            layout
+                .slots
+                .retain(|slot| !matches!(slot, Slot::Keep(range) if range.is_empty()));
+        }
     }
 
     /// A summary, or what the strategy does without one.

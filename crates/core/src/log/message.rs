@@ -1,6 +1,6 @@
 //! A message: who speaks, in which parts, and where it was recorded.
 
-use super::{Answer, CountCache, Part, PartKind};
+use super::{Answer, CountCache, Finish, Part, PartKind};
 use serde::{Deserialize, Serialize};
 
 /// Who speaks.
@@ -41,6 +41,8 @@ pub enum EntryKind {
     Continue,
     /// A note that a compaction took place here.
     Boundary,
+    /// What is carried over word for word: pinned messages, the user's words, the open plan.
+    Carried,
 }
 
 /// Whether a message happened or was written by a compaction.
@@ -167,6 +169,16 @@ impl Message {
     /// Whether it is an entry of this kind.
     pub fn is_entry_of(&self, kind: EntryKind) -> bool {
         self.origin == Origin::Entry(kind)
+    }
+
+    /// Whether the model ended its turn here: it answered, called no tool, and was not cut short.
+    pub fn is_final_answer(&self) -> bool {
+        let finish = self.answer.as_ref().and_then(|answer| answer.finish);
+        let cut = matches!(
+            finish,
+            Some(Finish::Length | Finish::Error | Finish::ToolCalls)
+        );
+        self.is_answer() && !cut && self.call_ids().next().is_none()
     }
 
     /// Whether the model answered here: an assistant message of the log that a call produced.

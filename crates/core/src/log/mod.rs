@@ -13,8 +13,10 @@ mod answer;
 mod count;
 mod message;
 mod part;
+mod todo;
 
 pub use answer::{Answer, Finish, Usage};
 pub use count::{CountCache, Counts};
 pub use message::{EntryKind, Message, Origin, Role};
 pub use part::{Marker, Media, Part, PartKind, ResultStatus, ToolCall, ToolResult};
+pub use todo::open_items;

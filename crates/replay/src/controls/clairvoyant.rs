@@ -3,6 +3,7 @@
 use super::choice::{Choice, Greedy, Price};
 use super::foresight::Foresight;
 use super::holdings::{Holdings, UnitId};
+use foldback_core::carry::Carry;
 use foldback_core::guard::Guards;
 use foldback_core::history::History;
 use foldback_core::limits::Limits;
@@ -53,6 +54,7 @@ pub fn clairvoyant(
         preset_limits: Limits::default(),
         model: None,
         guards: Guards::default(),
+        carry: Carry::default(),
         deviations: Vec::new(),
     })
 }

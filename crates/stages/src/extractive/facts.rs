@@ -2,11 +2,12 @@
 
 use super::errors::failure;
 use super::files::{Tool, Touch, command, tool, touches};
-use super::open::{is_open, todo};
+use super::open::is_open;
 use super::previous;
 use super::sentence::{cut, sentences};
 use super::shell;
 use super::style::Topic;
+use foldback_core::log::open_items;
 use foldback_core::log::{EntryKind, Message, Part, PartKind, ResultStatus, Role, ToolCall};
 use foldback_core::stage::SummaryRequest;
 use std::collections::{HashMap, HashSet};
@@ -282,7 +283,7 @@ impl Collector {
             return;
         }
         if kind == Tool::Todo
-            && let Some(items) = todo(&arguments)
+            && let Some(items) = open_items(&arguments)
         {
             self.todo = Some(items);
         }

@@ -121,7 +121,9 @@ fn br_5_overflow_compaction_summary_filter_continue() {
 #[test]
 fn br_an_error_of_the_agent_saves_nothing() {
     let summarizer = Scripted::new([Err(SummaryError::Failed("503".into()))]);
-    let mut conversation = with("brutus", "", &summarizer);
+    // Beneath the guard that takes them back.
+    let changes = "[guards]\natomic = false";
+    let mut conversation = with("brutus", changes, &summarizer);
     fill(&mut conversation);
     let before = conversation.history().len();
     let reports = at(
@@ -268,7 +270,7 @@ fn going_on_is_a_decision_of_its_own() {
         let summarizer = Scripted::new([Ok("short")]);
         let mut conversation = with(
             "opencode",
-            &format!("[filter]\ncontinue = \"{policy}\""),
+            &format!("[guards]\ncontinuation = false\n[filter]\ncontinue = \"{policy}\""),
             &summarizer,
         );
         fill(&mut conversation);

@@ -234,7 +234,7 @@ fn before_a_summary_the_marker_counts_as_a_turn() {
     let row = Row {
         id: "BR, order",
         preset: "brutus",
-        changes: "",
+        changes: "[guards]\natomic = false",
         given: vec![U, A(&[("read", 240_000)]), U],
         expect: &[],
     };

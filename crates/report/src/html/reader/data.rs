@@ -38,6 +38,7 @@ fn entry(kind: EntryKind) -> &'static str {
         EntryKind::Summary => "summary",
         EntryKind::Continue => "continue",
         EntryKind::Boundary => "boundary",
+        EntryKind::Carried => "carried",
     }
 }
 

@@ -1,0 +1,226 @@
+//! What a fold may not lose: pinned messages, the user's own words, the open plan.
+//!
+//! Whatever a summary says, these stand in the view word for word, in one message that the driver
+//! puts in front of what a filter keeps. It is made anew from the log at every fold, so nothing wears
+//! off by being summarised again, and it holds only what the view would otherwise hide.
+//!
+//! Pinned messages are always carried, whole. The rest is the `[carry]` section of a strategy file; it
+//! is off in presets that reproduce a system, which did no such thing.
+
+use crate::history::History;
+use crate::log::{EntryKind, Role, open_items};
+use crate::plan::{Insert, Layout, Slot};
+use crate::stage::Estimator;
+use crate::view::Pos;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+/// What is carried over besides pinned messages.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Carry {
+    /// Which of the user's messages.
+    pub user: CarryUser,
+    /// The open items of the last todo list or plan that the model wrote.
+    pub plan: bool,
+    /// Most tokens for both, by the strategy's estimator. The first and the newest messages come first.
+    pub budget: u64,
+}
+
+/// Which of the user's messages are carried over.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum CarryUser {
+    /// None.
+    #[default]
+    None,
+    /// The first and the last one.
+    Ends,
+    /// All, as far as the budget goes.
+    All,
+}
+
+impl Default for Carry {
+    fn default() -> Self {
+        Self {
+            user: CarryUser::None,
+            plan: false,
+            budget: 2_000,
+        }
+    }
+}
+
+impl Carry {
+    /// Everything: what an agent in use wants.
+    pub fn all() -> Self {
+        Self {
+            user: CarryUser::All,
+            plan: true,
+            ..Self::default()
+        }
+    }
+
+    /// The text that has to stand in the view besides what `layout` shows, or `None` where nothing is
+    /// lost.
+    pub(crate) fn text(
+        &self,
+        history: &History,
+        layout: &Layout,
+        pinned: &BTreeSet<Pos>,
+        estimator: &Arc<dyn Estimator>,
+    ) -> Option<String> {
+        if pinned.is_empty() && self.user == CarryUser::None && !self.plan {
+            return None;
+        }
+        let visible = layout.visible(history);
+        let hidden = |pos: Pos| !visible.get(pos).copied().unwrap_or(true);
+        let pins: Vec<String> = pinned
+            .iter()
+            .filter(|pos| hidden(**pos))
+            .filter_map(|pos| history.get(*pos))
+            .map(|message| quoted(message.role.as_str(), &message.shown_text()))
+            .collect();
+        let plan = self.plan.then(|| open_plan(history, &hidden)).flatten();
+        let spent = plan.as_deref().map_or(0, |plan| estimator.text(plan));
+        let room = self.budget.saturating_sub(spent);
+        let said = self.said(history, &hidden, room, estimator);
+        let sections = [
+            ("Pinned", pins.join("\n")),
+            ("What the user said", said),
+            ("Open plan", plan.unwrap_or_default()),
+        ];
+        let mut text = String::new();
+        for (title, body) in sections.iter().filter(|(_, body)| !body.is_empty()) {
+            if text.is_empty() {
+                text.push_str(HEADING);
+            }
+            text.push_str(&format!("\n\n## {title}\n\n{body}"));
+        }
+        (!text.is_empty()).then_some(text)
+    }
+
+    /// The user's hidden messages, oldest first, the first and the newest ones where not all fit.
+    fn said(
+        &self,
+        history: &History,
+        hidden: &dyn Fn(Pos) -> bool,
+        room: u64,
+        estimator: &Arc<dyn Estimator>,
+    ) -> String {
+        let all: Vec<String> = history
+            .iter()
+            .filter(|(pos, message)| {
+                message.role == Role::User && !message.is_entry() && hidden(*pos)
+            })
+            .map(|(_, message)| message.said())
+            .filter(|said| !said.trim().is_empty())
+            .collect();
+        // By importance: the task, the latest word, then backwards.
+        let order: Vec<usize> = match (self.user, all.len()) {
+            (CarryUser::None, _) | (_, 0) => return String::new(),
+            (_, 1) => vec![0],
+            (CarryUser::Ends, len) => vec![0, len - 1],
+            (CarryUser::All, len) => std::iter::once(0).chain((1..len).rev()).collect(),
+        };
+        let mut left = room;
+        let mut taken = BTreeSet::new();
+        let mut texts: Vec<Option<String>> = vec![None; all.len()];
+        for (rank, index) in order.iter().enumerate() {
+            // The task and the latest word are cut where they are too long; others are left out.
+            let share = if rank == 0 { left / 2 } else { left };
+            let Some(text) = within(&all[*index], share, rank < 2, estimator) else {
+                break;
+            };
+            left = left.saturating_sub(estimator.text(&text));
+            texts[*index] = Some(text);
+            taken.insert(*index);
+        }
+        let lost = if self.user == CarryUser::All {
+            all.len() - taken.len()
+        } else {
+            0
+        };
+        let mut out: Vec<String> = Vec::new();
+        let mut noted = lost == 0;
+        for (index, text) in texts.into_iter().enumerate() {
+            match text {
+                Some(text) => out.push(quoted("user", &text)),
+                None if !noted && index > 0 => {
+                    out.push(format!("({lost} messages in between are left out)"));
+                    noted = true;
+                }
+                None => {}
+            }
+        }
+        out.join("\n")
+    }
+}
+
+const HEADING: &str = "[Carried over word for word]";
+/// Texts of fewer tokens say nothing once they are cut.
+const LEAST: u64 = 16;
+
+/// A text as data: no line of it can end the quotation.
+fn quoted(who: &str, text: &str) -> String {
+    let longest = text
+        .split(|c| c != '`')
+        .map(str::len)
+        .max()
+        .unwrap_or_default();
+    let fence = "`".repeat(longest.max(2) + 1);
+    format!("{who}:\n{fence}\n{}\n{fence}", text.trim_end())
+}
+
+/// The text where it fits, else its beginning where it may be cut.
+fn within(text: &str, room: u64, cut: bool, estimator: &Arc<dyn Estimator>) -> Option<String> {
+    if estimator.text(text) <= room {
+        return Some(text.to_owned());
+    }
+    if !cut || room < LEAST {
+        return None;
+    }
+    let mut end = text.len();
+    while end > 0 {
+        end = end * 7 / 8;
+        while !text.is_char_boundary(end) {
+            end -= 1;
+        }
+        let short = format!("{} …", &text[..end]);
+        if estimator.text(&short) <= room {
+            return Some(short);
+        }
+    }
+    None
+}
+
+/// The open items of the last list that a tool was given, where the view hides it.
+fn open_plan(history: &History, hidden: &dyn Fn(Pos) -> bool) -> Option<String> {
+    let mut calls = history.iter().rev().flat_map(|(pos, message)| {
+        let calls = message.parts.iter().rev().filter_map(|part| part.as_call());
+        calls.map(move |call| (pos, call))
+    });
+    let (pos, items) = calls.find_map(|(pos, call)| {
+        let name = call.tool.to_ascii_lowercase();
+        let listed = name.contains("todo") || name.contains("plan");
+        listed.then(|| Some((pos, open_items(&call.arguments_value())?)))?
+    })?;
+    if !hidden(pos) || items.is_empty() {
+        return None;
+    }
+    let lines: Vec<String> = items.iter().map(|item| format!("- [ ] {item}")).collect();
+    Some(lines.join("\n"))
+}
+
+/// Puts the carried text into a layout: behind a summary that stands in front, else in front, where it
+/// can part no call from its result. Takes out what an earlier fold had put there.
+pub(crate) fn place(layout: &mut Layout, insert: Option<Insert>) {
+    layout.slots.retain(
+        |slot| !matches!(slot, Slot::Insert(insert) if insert.origin == EntryKind::Carried),
+    );
+    if let Some(insert) = insert {
+        let behind = usize::from(matches!(layout.slots.first(), Some(Slot::Insert(_))));
+        layout.slots.insert(behind, Slot::Insert(insert));
+    }
+}

@@ -1,0 +1,97 @@
+//! Holds automatic compaction back where it is of no use, so that nobody pays for it at every step.
+
+use crate::moment::Moment;
+use crate::outcome::Why;
+
+/// Counts automatic compactions in a row that were of no use.
+///
+/// Of no use is one that failed (no summary, no gain, refused by a guard), and one after which the
+/// policy would fire again on what is left. Where a compaction found nothing to do it cost nothing and
+/// does not count. What is done because a request was refused or an answer was cut counts apart: it is
+/// the last resort, and may still help when the proactive one does not.
+///
+/// Held back until the user speaks again, a person compacts with success, or the limits change.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Breaker {
+    proactive: u32,
+    reactive: u32,
+}
+
+impl Breaker {
+    /// Compactions in a row that were of no use, of the kind that this moment calls for.
+    pub fn fruitless(&self, moment: Moment) -> u32 {
+        if moment.is_reactive() {
+            self.reactive
+        } else {
+            self.proactive
+        }
+    }
+
+    /// Why none is tried, where that is so. `limit` is the number after which it is held back.
+    pub(super) fn holds(&self, moment: Moment, limit: u32) -> Option<Why> {
+        let fruitless = self.fruitless(moment);
+        (limit > 0 && fruitless >= limit).then(|| {
+            Why::new(
+                "breaker-open",
+                format!(
+                    "{fruitless} automatic compactions in a row were of no use; the next user message, a manual compaction or other limits end this"
+                ),
+            )
+        })
+    }
+
+    /// Books a compaction, and returns the count where that opens or closes the breaker.
+    pub(super) fn book(&mut self, moment: Moment, useful: bool, limit: u32) -> Option<(bool, u32)> {
+        let count = if moment.is_reactive() {
+            &mut self.reactive
+        } else {
+            &mut self.proactive
+        };
+        let was = *count;
+        *count = if useful { 0 } else { was.saturating_add(1) };
+        match limit {
+            0 => None,
+            _ if *count == limit && was < limit => Some((true, *count)),
+            _ if was >= limit && *count == 0 => Some((false, was)),
+            _ => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_row_of_useless_ones_opens_it_and_a_useful_one_closes_it() {
+        let (mut breaker, step, refused) = (
+            Breaker::default(),
+            Moment::StepEnd,
+            Moment::ProviderOverflow,
+        );
+        let table = [
+            (step, false, None),
+            (step, true, None),
+            (step, false, None),
+            (step, false, None),
+            (refused, false, None),
+            (step, false, Some((true, 3))),
+            (step, false, None),
+            (step, true, Some((false, 4))),
+        ];
+        for (row, (moment, useful, expected)) in table.into_iter().enumerate() {
+            assert_eq!(breaker.book(moment, useful, 3), expected, "row {row}");
+        }
+        assert_eq!(breaker.fruitless(refused), 1);
+    }
+
+    #[test]
+    fn zero_never_holds() {
+        let mut breaker = Breaker::default();
+        for _ in 0..9 {
+            assert_eq!(breaker.book(Moment::CallStart, false, 0), None);
+        }
+        assert_eq!(breaker.holds(Moment::CallStart, 0), None);
+        assert!(breaker.holds(Moment::CallStart, 9).is_some());
+    }
+}
