@@ -105,6 +105,24 @@ async fn rungs_as_a_table() {
             ],
         },
         Case {
+            name: "a chunk that was refused counts as well",
+            config: LlmConfig {
+                max_chunks: 6,
+                ..window(20_000)
+            },
+            messages: large(12, 10, 8_000),
+            script: std::iter::once(overflow())
+                .chain((1..8).map(|_| says("a chunk")))
+                .collect(),
+            expect: (None, "extractive (llm: context-overflow)"),
+            steps: &[
+                "to cleared",
+                "to chunks",
+                "ask chunk 1 of 2",
+                "to extractive",
+            ],
+        },
+        Case {
             name: "it takes more chunks than are allowed",
             config: few(2),
             messages: large(6, 10, 2_000),
