@@ -15,11 +15,13 @@ mod driver;
 mod fold;
 mod folding;
 mod planning;
+mod replay;
 mod summaries;
 
 pub use breaker::Breaker;
 pub use driver::{Report, Signals, StageRole};
 pub use fold::{CommitError, Fold, FoldId};
+pub use replay::ReplayError;
 
 use crate::counters::Counters;
 use crate::event::Event;

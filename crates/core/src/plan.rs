@@ -6,7 +6,7 @@ use crate::moment::{Moment, Trigger};
 use crate::outcome::Why;
 use crate::stage::Decision;
 use crate::view::{EditKind, PartPos, Pos};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -14,7 +14,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 /// Content of one part that is replaced in the view.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Edit {
     /// Which part.
     pub at: PartPos,
@@ -31,7 +31,7 @@ pub struct Edit {
 }
 
 /// A message that stands in the view without being in the history.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Insert {
     /// Id of the message.
     pub id: String,
@@ -58,7 +58,7 @@ impl Insert {
 }
 
 /// One slot of a layout.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Slot {
     /// These messages of the history, in stored order (half-open range of positions).
@@ -69,7 +69,7 @@ pub enum Slot {
 
 /// What stands where: the slots in order, then everything in the history from `tail_from` on,
 /// whatever is appended later included.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Layout {
     /// What comes before the tail.
     pub slots: Vec<Slot>,
@@ -116,7 +116,7 @@ pub fn push_kept(slots: &mut Vec<Slot>, pos: Pos) {
 pub type Revision = u64;
 
 /// What one compaction would do.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Plan {
     /// The state that it was made on. A plan on another state is refused.
     pub base: Revision,
@@ -140,23 +140,23 @@ pub struct Plan {
     /// Why, in words, one line each.
     pub reasons: Vec<String>,
     /// What the policy decided, where one did.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub decision: Option<Decision>,
     /// Content that is replaced.
     pub edits: Vec<Edit>,
     /// Messages that go into the history.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub entries: Vec<Message>,
     /// What stands where from now on; `None` where nothing moves.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub layout: Option<Layout>,
     /// Who wrote the summaries, in order; empty where there are none.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub summaries: Vec<String>,
     /// What the stages want kept with the plan, by name (a budget, the scores).
-    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub tables: BTreeMap<String, Value>,
     /// What did not go as the strategy meant it to.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub degraded: Option<Why>,
 }

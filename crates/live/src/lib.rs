@@ -11,8 +11,10 @@
 //! journal can take the metrics.
 
 mod agent;
+pub mod journal;
 pub mod recall;
 pub mod tools;
 
 pub use agent::{AgentLoop, Next, Stopped};
+pub use journal::Journal;
 pub use recall::Recall;

@@ -16,11 +16,20 @@ pub type FoldId = u64;
 pub struct Fold {
     /// Its number.
     pub id: FoldId,
+    /// When it was committed, by the injected clock, in milliseconds since the Unix epoch.
+    pub at: i64,
     /// What was committed.
     pub plan: Arc<Plan>,
     before_edits: Vec<(PartPos, Option<PartEdit>)>,
     before_layout: Option<Layout>,
     entries: Vec<Pos>,
+}
+
+impl Fold {
+    /// Where the messages of the plan stand in the history, ascending.
+    pub fn entries(&self) -> &[Pos] {
+        &self.entries
+    }
 }
 
 /// Why a plan was not committed.
@@ -53,6 +62,11 @@ impl Conversation {
     /// Puts a plan in force that was made and counted on the current state.
     pub(super) fn apply(&mut self, plan: Plan) -> FoldId {
         let now = self.services.clock.now();
+        self.apply_at(plan, now)
+    }
+
+    /// The same at another time than now: of a fold that is read back.
+    pub(super) fn apply_at(&mut self, plan: Plan, now: i64) -> FoldId {
         let mut before_edits = Vec::with_capacity(plan.edits.len());
         for edit in &plan.edits {
             let next = PartEdit {
@@ -89,6 +103,7 @@ impl Conversation {
         self.revision += 1;
         self.folds.push(Fold {
             id,
+            at: now,
             plan: Arc::new(plan),
             before_edits,
             before_layout,

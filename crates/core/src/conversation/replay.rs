@@ -1,0 +1,134 @@
+//! Bringing a conversation back to a state that it had: folds that were committed before are put in
+//! force again, with their numbers and times. Nobody is told, since nothing happens.
+
+use super::{Conversation, FoldId};
+use crate::log::Message;
+use crate::moment::Trigger;
+use crate::plan::{Plan, Slot};
+use crate::view::Pos;
+use std::sync::Arc;
+use thiserror::Error;
+
+/// Why something that was written down can't have happened in this conversation.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum ReplayError {
+    /// The fold names a message or a part that is not there.
+    #[error("fold {fold} speaks of {what}, and the history has {messages} messages")]
+    OutOfRange {
+        /// The fold.
+        fold: FoldId,
+        /// What is not there.
+        what: String,
+        /// Length of the history.
+        messages: usize,
+    },
+    /// Numbers of folds only grow.
+    #[error("fold {fold} comes after fold {last}")]
+    Order {
+        /// The fold.
+        fold: FoldId,
+        /// The last number that was given out.
+        last: FoldId,
+    },
+    /// Only the last fold can be taken back.
+    #[error("fold {fold} is taken back, and the last fold in force is {}", .last.map_or("none".to_owned(), |last| last.to_string()))]
+    NotLast {
+        /// The fold.
+        fold: FoldId,
+        /// The last one in force.
+        last: Option<FoldId>,
+    },
+}
+
+impl Conversation {
+    /// Commits a fold again that was committed to the same history before.
+    ///
+    /// # Errors
+    ///
+    /// Where the plan does not fit the history; nothing was changed then.
+    pub fn replay(&mut self, id: FoldId, at: i64, plan: Plan) -> Result<(), ReplayError> {
+        if id < self.next_fold {
+            let last = self.next_fold - 1;
+            return Err(ReplayError::Order { fold: id, last });
+        }
+        if let Some(what) = self.missing(&plan) {
+            let messages = self.history.len();
+            return Err(ReplayError::OutOfRange {
+                fold: id,
+                what,
+                messages,
+            });
+        }
+        let (counters, before) = (&mut self.counters, plan.tokens_before);
+        counters.tokens_before_total += before;
+        if plan.layout.is_some() {
+            counters.folds += 1;
+            counters.summaries += plan.summaries.len() as u64;
+        } else {
+            counters.prune_operations += 1;
+            counters.tokens_pruned += plan.prunable;
+            counters.tokens_reclaimed += plan.reclaimed;
+        }
+        let automatic = plan.layout.is_some() && plan.trigger == Trigger::Auto;
+        self.next_fold = id;
+        self.silently(|conversation| conversation.apply_at(plan, at));
+        if automatic {
+            self.folded_at = Some((self.history.log_len(), self.answers));
+        }
+        Ok(())
+    }
+
+    /// Takes a fold back again.
+    ///
+    /// # Errors
+    ///
+    /// Where it is not the last one in force; nothing was changed then.
+    pub fn replay_undo(&mut self, id: FoldId) -> Result<(), ReplayError> {
+        let last = self.folds.last().map(|fold| fold.id);
+        if last != Some(id) {
+            return Err(ReplayError::NotLast { fold: id, last });
+        }
+        self.silently(Self::undo);
+        Ok(())
+    }
+
+    /// Appends a message whose fold was taken back: it has a place, and nobody sees it.
+    pub fn replay_withdrawn(&mut self, message: impl Into<Arc<Message>>) -> Pos {
+        let pos = self.append(message);
+        self.history.withdraw(pos);
+        let layout = self.view.layout().clone();
+        self.view.set_layout(&self.history, layout);
+        for meter in &mut self.meters {
+            meter.relayout(&self.view);
+        }
+        pos
+    }
+
+    fn silently<T>(&mut self, act: impl FnOnce(&mut Self) -> T) -> T {
+        let observers = std::mem::take(&mut self.services.observers);
+        let done = act(self);
+        self.services.observers = observers;
+        done
+    }
+
+    /// What a plan speaks of that is not in the history.
+    fn missing(&self, plan: &Plan) -> Option<String> {
+        let parts =
+            |pos: Pos| (pos < self.history.len()).then(|| self.history.message(pos).parts.len());
+        let edit = plan
+            .edits
+            .iter()
+            .find(|edit| parts(edit.at.item).is_none_or(|parts| edit.at.part >= parts));
+        if let Some(edit) = edit {
+            return Some(format!("part {} of message {}", edit.at.part, edit.at.item));
+        }
+        let layout = plan.layout.as_ref()?;
+        let end = self.history.len() + plan.entries.len();
+        let kept = layout.slots.iter().filter_map(|slot| match slot {
+            Slot::Keep(range) => Some(range.end),
+            Slot::Insert(_) => None,
+        });
+        let last = kept.chain([layout.tail_from]).max()?;
+        (last > end).then(|| format!("message {}", last - 1))
+    }
+}

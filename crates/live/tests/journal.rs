@@ -1,0 +1,319 @@
+//! What a journal gives back is what was there, to the byte; and a process may die at any time.
+
+mod support;
+
+use foldback::{Conversation, Message, Moment};
+use foldback_core::services::FixedClock;
+use foldback_core::view::PartPos;
+use foldback_live::journal::{Journal, JournalError};
+use proptest::prelude::*;
+use std::fs;
+use std::path::PathBuf;
+use std::sync::Arc;
+use support::{asks, at, sent, step, stored};
+use tempfile::TempDir;
+
+struct Place {
+    _folder: TempDir,
+    path: PathBuf,
+}
+
+fn place() -> Place {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("journal.jsonl");
+    Place {
+        _folder: folder,
+        path,
+    }
+}
+
+fn empty(preset: &str) -> Conversation {
+    support::conversation(preset, &Arc::new(FixedClock::at(9_999_999)))
+}
+
+fn reopened(preset: &str, place: &Place) -> Conversation {
+    let mut conversation = empty(preset);
+    Journal::open(&place.path, &mut conversation).expect("the journal");
+    conversation
+}
+
+/// Everything that a reader of a conversation can see.
+fn state(conversation: &Conversation) -> String {
+    let folds: Vec<_> = conversation
+        .folds()
+        .iter()
+        .map(|fold| {
+            (
+                fold.id,
+                fold.at,
+                fold.entries(),
+                serde_json::to_string(&*fold.plan).expect("JSON"),
+            )
+        })
+        .collect();
+    format!(
+        "{}\n{}\n{:?}\n{} tokens\n{folds:?}",
+        sent(conversation),
+        stored(conversation),
+        conversation.view().layout(),
+        conversation.tokens()
+    )
+}
+
+/// What a conversation goes through.
+#[derive(Clone, Debug)]
+enum Act {
+    Step(usize),
+    Fold,
+    TurnEnd,
+    CallStart,
+    Undo,
+    Record,
+    Reopen,
+}
+
+fn acts() -> impl Strategy<Value = Vec<Act>> {
+    let act = prop_oneof![
+        5 => (1_usize..500).prop_map(Act::Step),
+        2 => Just(Act::Fold),
+        1 => Just(Act::TurnEnd),
+        1 => Just(Act::CallStart),
+        1 => Just(Act::Undo),
+        3 => Just(Act::Record),
+        1 => Just(Act::Reopen),
+    ];
+    proptest::collection::vec(act, 1..24)
+}
+
+fn presets() -> impl Strategy<Value = &'static str> {
+    prop_oneof![
+        Just("window"),
+        Just("opencode"),
+        Just("opencode-1.17"),
+        Just("tiered"),
+        Just("tunacode-local")
+    ]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 32, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn what_was_recorded_comes_back(preset in presets(), acts in acts()) {
+        let place = place();
+        let clock = Arc::new(FixedClock::at(1));
+        let mut conversation = support::conversation(preset, &clock);
+        let mut journal = Journal::open(&place.path, &mut conversation).unwrap();
+        for (number, act) in acts.into_iter().enumerate() {
+            clock.set(number as i64 * 1_000);
+            match act {
+                Act::Step(words) => {
+                    conversation.append(asks(number));
+                    for message in step(number, words) {
+                        conversation.append(message);
+                    }
+                }
+                Act::Fold => { at(&mut conversation, Moment::Manual); }
+                Act::TurnEnd => { at(&mut conversation, Moment::TurnEnd); }
+                Act::CallStart => { at(&mut conversation, Moment::CallStart); }
+                Act::Undo => { conversation.undo(); }
+                Act::Record => journal.record(&conversation).unwrap(),
+                Act::Reopen => {
+                    journal.record(&conversation).unwrap();
+                    drop(journal);
+                    let before = state(&conversation);
+                    conversation = support::conversation(preset, &clock);
+                    journal = Journal::open(&place.path, &mut conversation).unwrap();
+                    prop_assert_eq!(state(&conversation), before);
+                }
+            }
+        }
+        journal.record(&conversation).unwrap();
+        drop(journal);
+        prop_assert_eq!(state(&reopened(preset, &place)), state(&conversation));
+        // Going on makes the same folds as if nothing had happened.
+        let mut again = reopened(preset, &place);
+        prop_assert_eq!(again.undo(), conversation.undo());
+        prop_assert_eq!(sent(&again), sent(&conversation));
+    }
+}
+
+/// A file that ends at any byte gives one of the states that were recorded, and can be written on.
+#[test]
+fn a_process_may_die_at_any_byte() {
+    let place = place();
+    let mut conversation = empty("window");
+    let mut journal = Journal::open(&place.path, &mut conversation).unwrap();
+    let mut states = vec![(
+        fs::metadata(&place.path).unwrap().len(),
+        state(&conversation),
+    )];
+    for number in 0..8 {
+        conversation.append(asks(number));
+        for message in step(number, 300) {
+            conversation.append(message);
+        }
+        journal.record(&conversation).unwrap();
+    }
+    let mut mark = |conversation: &Conversation, journal: &mut Journal| {
+        journal.record(conversation).unwrap();
+        states.push((
+            fs::metadata(&place.path).unwrap().len(),
+            state(conversation),
+        ));
+    };
+    mark(&conversation, &mut journal);
+    assert!(
+        at(&mut conversation, Moment::Manual)
+            .iter()
+            .any(|report| report.outcome.changed())
+    );
+    mark(&conversation, &mut journal);
+    conversation.undo();
+    mark(&conversation, &mut journal);
+    at(&mut conversation, Moment::Manual);
+    mark(&conversation, &mut journal);
+    drop(journal);
+    let whole = fs::read(&place.path).unwrap();
+    let from = states[1].0 as usize;
+    let blank = empty("window");
+    for cut in from..=whole.len() {
+        fs::write(&place.path, &whole[..cut]).unwrap();
+        let expect = states
+            .iter()
+            .rev()
+            .find(|(end, _)| *end as usize <= cut)
+            .expect("a state");
+        let mut conversation = blank.clone();
+        let mut journal = Journal::open(&place.path, &mut conversation).unwrap();
+        assert!(
+            state(&conversation) == expect.1,
+            "cut at {cut} of {}",
+            whole.len()
+        );
+        // Every byte would take long: once in the middle of each line is enough.
+        if cut % 997 == 0 || cut == whole.len() {
+            conversation.append(Message::user("later", "later"));
+            journal.record(&conversation).unwrap();
+            drop(journal);
+            assert_eq!(
+                state(&reopened("window", &place)),
+                state(&conversation),
+                "cut at {cut}"
+            );
+        }
+    }
+}
+
+#[test]
+fn damage_is_named() {
+    let good = place();
+    let mut conversation = empty("window");
+    let mut journal = Journal::open(&good.path, &mut conversation).unwrap();
+    for number in 0..3 {
+        conversation.append(asks(number));
+        journal.record(&conversation).unwrap();
+    }
+    drop(journal);
+    let text = fs::read_to_string(&good.path).unwrap();
+    let lines: Vec<&str> = text.lines().collect();
+    let plan = r#"{"base":0,"moment":"manual","trigger":"manual","stage":"s","estimator":"e","tokens_before":0,"tokens_after":0,"prunable":0,"reclaimed":0,"reasons":[],"edits":[],"layout":{"slots":[],"tail_from":99}}"#;
+    let fold = format!(r#"[{{"fold":{{"id":1,"at":0,"plan":{plan}}}}}]"#);
+    let cases = [
+        (
+            vec![lines[0], lines[1], "[{\"mess", lines[3]],
+            ":3: can't be read (EOF",
+        ),
+        (
+            vec![lines[0], "[{\"letter\":1}]", lines[2]],
+            ":2: can't be read (unknown variant `letter`",
+        ),
+        (vec!["{\"a\":1}", lines[1]], ":1: is no journal of foldback"),
+        (
+            vec!["{\"foldback_journal\":2}"],
+            ":1: has version 2, and only 1 can be read",
+        ),
+        (
+            vec![lines[0], lines[1], "[{\"undo\":1}]"],
+            ":3: fold 1 is taken back, and the last fold in force is none",
+        ),
+        (
+            vec![lines[0], lines[1], &fold],
+            ":3: fold 1 speaks of message 98, and the history has 1 messages",
+        ),
+        (
+            vec![
+                lines[0],
+                "[{\"mark\":{\"part\":{\"item\":0,\"part\":0},\"text\":\"\",\"at\":0}}]",
+            ],
+            ":2: fold 0 speaks of part 0 of message 0",
+        ),
+    ];
+    for (lines, expect) in cases {
+        let bad = place();
+        fs::write(&bad.path, lines.join("\n") + "\n").unwrap();
+        let before = fs::read(&bad.path).unwrap();
+        let error = Journal::open(&bad.path, &mut empty("window")).unwrap_err();
+        let message = error.to_string();
+        assert!(
+            message.contains(expect) && message.contains("journal.jsonl"),
+            "{message}"
+        );
+        assert_eq!(
+            fs::read(&bad.path).unwrap(),
+            before,
+            "a damaged file is left alone"
+        );
+    }
+}
+
+#[test]
+fn who_may_open() {
+    let taken = place();
+    let mut conversation = empty("window");
+    let journal = Journal::open(&taken.path, &mut conversation).unwrap();
+    let again = Journal::open(&taken.path, &mut empty("window"));
+    assert!(
+        matches!(again, Err(JournalError::Locked { .. })),
+        "{again:?}"
+    );
+    drop(journal);
+    conversation.append(asks(0));
+    let full = Journal::open(&taken.path, &mut conversation);
+    assert!(
+        matches!(full, Err(JournalError::NotEmpty { .. })),
+        "{full:?}"
+    );
+
+    let late = place();
+    for number in 0..8 {
+        for message in step(number, 400) {
+            conversation.append(message);
+        }
+    }
+    at(&mut conversation, Moment::Manual);
+    let late = Journal::open(&late.path, &mut conversation);
+    assert!(
+        matches!(late, Err(JournalError::TooLate { .. })),
+        "{late:?}"
+    );
+
+    let nowhere = Journal::open("/nowhere/at/all", &mut empty("window")).unwrap_err();
+    assert!(
+        nowhere.to_string().starts_with("/nowhere/at/all: "),
+        "{nowhere}"
+    );
+}
+
+/// A history that was loaded with marks of its recorder.
+#[test]
+fn marks_of_a_loaded_history() {
+    let place = place();
+    let mut conversation = empty("opencode");
+    for message in step(0, 20) {
+        conversation.append(message);
+    }
+    conversation.mark_cleared(PartPos { item: 1, part: 0 }, "[cleared]".into(), 42);
+    drop(Journal::open(&place.path, &mut conversation).unwrap());
+    assert_eq!(state(&reopened("opencode", &place)), state(&conversation));
+}
