@@ -11,10 +11,14 @@
 //! journal can take the metrics.
 
 mod agent;
+pub mod channel;
 pub mod journal;
+pub mod metrics;
 pub mod recall;
 pub mod tools;
 
 pub use agent::{AgentLoop, Next, Stopped};
+pub use channel::ChannelObserver;
 pub use journal::Journal;
+pub use metrics::Metrics;
 pub use recall::Recall;
