@@ -152,6 +152,35 @@ sizes = ["Sent {requested} of {limit}"]
     assert_eq!((sizes.requested, sizes.limit), (Some(7), Some(5)));
 }
 
+/// Without any one of the rules some row is read otherwise: no rule is there for nothing, and none can
+/// be lost unseen.
+#[test]
+fn every_rule_is_needed() {
+    let cases = cases();
+    let all = Classifier::builtin();
+    let read = |classifier: &Classifier| -> Vec<_> {
+        let read = cases.iter().map(|case| {
+            let provider = case.provider.as_deref();
+            let kind = classifier.kind_of(provider, case.status, &case.body);
+            (kind, classifier.sizes(provider, case.status, &case.body))
+        });
+        read.collect()
+    };
+    let expect = read(all);
+    let idle: Vec<_> = (0..all.rules().len())
+        .filter(|without| {
+            let others = all
+                .rules()
+                .iter()
+                .enumerate()
+                .filter(|(index, _)| index != without);
+            read(&Classifier::of(others.map(|(_, rule)| rule.clone()))) == expect
+        })
+        .map(|index| &all.rules()[index])
+        .collect();
+    assert!(idle.is_empty(), "{idle:#?}");
+}
+
 /// Whatever comes over the wire is read without harm, and a long one is cut.
 #[test]
 fn strange_bodies() {

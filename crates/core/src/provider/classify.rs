@@ -40,6 +40,13 @@ impl Classifier {
         })
     }
 
+    /// These rules and no others.
+    pub fn of(rules: impl IntoIterator<Item = Rule>) -> Self {
+        Self {
+            rules: rules.into_iter().map(Rule::lowered).collect(),
+        }
+    }
+
     /// The rules of a text in the form of [`BUILTIN`], tried before those that come with the crate.
     ///
     /// # Errors

@@ -99,7 +99,7 @@ impl Rule {
     }
 
     /// Phrases in lower case, as they are compared.
-    fn lowered(mut self) -> Self {
+    pub(super) fn lowered(mut self) -> Self {
         for list in [
             &mut self.all_of,
             &mut self.any_of,
