@@ -160,6 +160,7 @@ pub fn options(context: u64, output: u64) -> ReplayOptions {
         model: None,
         measure: Arc::new(chars(Unit::Utf16, Rounding::Ceil)),
         validate: true,
+        completions: None,
     }
 }
 

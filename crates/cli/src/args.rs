@@ -1,8 +1,10 @@
 //! What the command takes.
 
 mod search;
+mod summaries;
 
 pub(crate) use search::{Recommend, SearchArgs, Tune};
+pub(crate) use summaries::SummaryArgs;
 
 use clap::{Args as ClapArgs, Parser, Subcommand};
 use std::path::PathBuf;
@@ -99,7 +101,7 @@ pub(crate) struct Compare {
     pub(crate) prices: Option<String>,
     /// Pre-registration (TOML): strategies, prices, primary metric, margin, seed, split. Its hash is in
     /// every output.
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["preset", "prices", "window", "output", "model"])]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["preset", "prices", "window", "output", "model", "summarizer"])]
     pub(crate) experiment: Option<PathBuf>,
     /// Folder in which results are kept, so that a rerun does only what is new; the user's cache
     /// folder when not given.
@@ -124,6 +126,8 @@ pub(crate) struct Compare {
     /// else JSON lines.
     #[arg(long, value_name = "FILE")]
     pub(crate) rows: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) summaries: SummaryArgs,
 }
 
 #[derive(Debug, ClapArgs)]
@@ -165,6 +169,8 @@ pub(crate) struct Compact {
     pub(crate) strict: bool,
     #[command(flatten)]
     pub(crate) model: ModelArgs,
+    #[command(flatten)]
+    pub(crate) summaries: SummaryArgs,
 }
 
 #[derive(Debug, ClapArgs)]

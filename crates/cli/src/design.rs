@@ -35,6 +35,8 @@ pub(crate) struct Design {
     pub(crate) model: Option<String>,
     /// Estimator that reports.
     pub(crate) measure: String,
+    /// Who writes the summaries, as `--summarizer` takes it; the strategies' own choice when not given.
+    pub(crate) summarizer: Option<String>,
     /// Hash of the file.
     #[serde(skip)]
     pub(crate) hash: Option<String>,
@@ -55,6 +57,7 @@ impl Default for Design {
             output: 0,
             model: None,
             measure: "o200k".to_owned(),
+            summarizer: None,
             hash: None,
         }
     }
@@ -70,6 +73,7 @@ impl Design {
             output: args.output.unwrap_or(0),
             model: args.model.clone(),
             measure: args.measure.clone(),
+            summarizer: args.summaries.summarizer.clone(),
             ..Self::default()
         }
     }
@@ -82,7 +86,7 @@ impl Design {
                 .span()
                 .map_or(1, |span| text[..span.start].matches('\n').count() + 1);
             Error::Usage(format!(
-                "{}:{line}: {}; an experiment file has strategies, prices, primary, margin, seed, draws, split, window, output, model, measure",
+                "{}:{line}: {}; an experiment file has strategies, prices, primary, margin, seed, draws, split, window, output, model, measure, summarizer",
                 path.display(),
                 error.message()
             ))
@@ -95,7 +99,7 @@ impl Design {
             )));
         }
         let folder = path.parent().unwrap_or(Path::new(""));
-        for name in &mut design.strategies {
+        for name in design.strategies.iter_mut().chain(&mut design.summarizer) {
             if name.ends_with(".toml") {
                 *name = folder.join(&*name).display().to_string();
             }

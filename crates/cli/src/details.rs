@@ -89,9 +89,14 @@ impl Compared<'_> {
             let tracks: Vec<Vec<Track>> = acted
                 .par_iter()
                 .map(|at| {
-                    let strategy = &self.presets[*at].strategy;
+                    let Preset {
+                        strategy,
+                        completions,
+                        ..
+                    } = &self.presets[*at];
                     let mut options = self.setup.options(&read, strategy);
                     options.validate = false;
+                    options.completions.clone_from(completions);
                     let mut walk = empty.clone();
                     walk.follow(&read, &index, strategy, &options, DETAIL);
                     walk.tracks

@@ -1,6 +1,7 @@
 //! What the command says when it can't do what was asked.
 
 use foldback::{ConfigErrors, RegistryError};
+use foldback_core::provider::ProviderError;
 use foldback_formats::{ReadError, WriteError};
 use foldback_replay::CompareError;
 use foldback_replay::corpus::Skipped;
@@ -42,12 +43,35 @@ pub(crate) enum Error {
     },
     #[error("{0}")]
     Usage(String),
+    #[error("{}", asked(.error, *.unanswered))]
+    Model {
+        error: ProviderError,
+        unanswered: usize,
+    },
     #[error("can't write the output: {0}")]
     Output(std::io::Error),
     #[error(transparent)]
     Parquet(foldback_report::rows::NoParquet),
     #[error("can't write JSON: {0}")]
     Json(#[from] serde_json::Error),
+}
+
+impl From<ProviderError> for Error {
+    fn from(error: ProviderError) -> Self {
+        Self::Model {
+            error,
+            unanswered: 1,
+        }
+    }
+}
+
+/// One cause stands for all requests without an answer: with one of them the result would be that of
+/// another strategy.
+fn asked(error: &ProviderError, unanswered: usize) -> String {
+    match unanswered {
+        0 | 1 => error.to_string(),
+        more => format!("{error}\n{more} requests were not answered; this is the first of them"),
+    }
 }
 
 impl From<CompareError> for Error {

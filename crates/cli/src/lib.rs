@@ -9,6 +9,8 @@
 //! ```
 
 mod args;
+#[cfg_attr(not(feature = "llm"), path = "asking_none.rs")]
+mod asking;
 mod command;
 mod design;
 mod details;
@@ -17,6 +19,7 @@ mod input;
 mod output;
 mod results;
 mod strategies;
+mod summaries;
 
 use clap::Parser;
 use std::process::ExitCode;

@@ -1,7 +1,9 @@
 //! From what the user named to compiled strategies.
 
+use crate::asking::Asked;
 use crate::error::Error;
 use crate::input;
+use crate::summaries::{Choice, refuse_models, summarises};
 use foldback::{Compiled, Document, Options, Registry};
 use foldback_core::Limits;
 use foldback_core::registry::{Build, StageKind};
@@ -17,6 +19,26 @@ use std::sync::Arc;
 /// Compiles a preset by name or a strategy file by path, with the environment variables of the
 /// original honoured; those that were found are printed.
 pub(crate) fn compile(registry: &Registry, name: &str) -> Result<Compiled, Error> {
+    compile_with(registry, name, None)
+}
+
+/// The same for a command that asks no models.
+pub(crate) fn compile_without_model(
+    registry: &Registry,
+    name: &str,
+    command: &str,
+) -> Result<Compiled, Error> {
+    let compiled = compile(registry, name)?;
+    refuse_models(&compiled, command)?;
+    Ok(compiled)
+}
+
+/// The same with another summarizer, where the strategy has summaries written.
+pub(crate) fn compile_with(
+    registry: &Registry,
+    name: &str,
+    choice: Option<&Choice>,
+) -> Result<Compiled, Error> {
     let path = Path::new(name);
     let folder = path.parent().map(Path::to_owned).unwrap_or_default();
     let read = move |other: &str| {
@@ -28,13 +50,30 @@ pub(crate) fn compile(registry: &Registry, name: &str) -> Result<Compiled, Error
         read_file: Some(&read),
         env: Some(&env),
     };
-    let is_file = name.ends_with(".toml");
-    let compiled = if is_file {
-        let document = Document::parse(name, &input::text(path)?)?;
-        foldback::config::compile(registry, document, options)?
-    } else {
-        foldback::config::compile_preset(registry, name, options)?
+    let file = match name.ends_with(".toml") {
+        true => Some(Document::parse(name, &input::text(path)?)?),
+        false => None,
     };
+    let mut compiled = match &file {
+        Some(document) => foldback::config::compile(registry, document.clone(), options)?,
+        None => foldback::config::compile_preset(registry, name, options)?,
+    };
+    if let Some(choice) = choice.filter(|_| summarises(&compiled)) {
+        let section = choice.section(&compiled);
+        let preset = || {
+            // An alias has led to it; it goes by its own name from here.
+            let preset = registry.preset(&compiled.strategy.name)?.item;
+            Some(Document::parse(preset.name, preset.toml))
+        };
+        let document = match file {
+            Some(document) => Some(document),
+            None => preset().transpose()?,
+        };
+        if let Some(mut document) = document {
+            document.root.set("summarizer", section);
+            compiled = foldback::config::compile(registry, document, options)?;
+        }
+    }
     for (flag, value) in &compiled.env {
         anstream::eprintln!(
             "{}: {}={value} sets {}",
@@ -46,36 +85,57 @@ pub(crate) fn compile(registry: &Registry, name: &str) -> Result<Compiled, Error
     Ok(compiled)
 }
 
+/// A strategy that is compared, and the model that it asks.
+#[derive(Debug)]
+pub(crate) struct Contender {
+    pub(crate) preset: Preset,
+    pub(crate) asked: Option<Asked>,
+}
+
 /// A strategy as the laboratory takes it, with the configuration that it goes by.
-pub(crate) fn preset(registry: &Registry, name: &str) -> Result<Preset, Error> {
-    let compiled = compile(registry, name)?;
+pub(crate) fn contender(
+    registry: &Registry,
+    name: &str,
+    choice: Option<&Choice>,
+) -> Result<Contender, Error> {
+    let compiled = compile_with(registry, name, choice)?;
     let fingerprint = compiled.root.to_value().to_string();
-    Ok(Preset::new(compiled.strategy, fingerprint))
+    Ok(Contender {
+        asked: Asked::of(&compiled)?,
+        preset: Preset::new(compiled.strategy, fingerprint),
+    })
 }
 
 /// The presets that were named, or all of them, and every control: without what it is compared with, a
 /// number says little. No compaction comes first, the other controls last.
-pub(crate) fn presets(registry: &Registry, names: &[String]) -> Result<Vec<Preset>, Error> {
-    let mut presets = names
+pub(crate) fn presets(
+    registry: &Registry,
+    names: &[String],
+    choice: Option<&Choice>,
+) -> Result<Vec<Contender>, Error> {
+    let mut contenders = names
         .iter()
-        .map(|name| preset(registry, name))
+        .map(|name| contender(registry, name, choice))
         .collect::<Result<Vec<_>, _>>()?;
     for known in registry.presets() {
-        let more = preset(registry, known.item.name)?;
-        let wanted = names.is_empty() || more.strategy.kind == Kind::Control;
-        let there = |other: &Preset| other.strategy.name == more.strategy.name;
-        if wanted && !presets.iter().any(there) {
-            presets.push(more);
+        let more = contender(registry, known.item.name, choice)?;
+        let wanted = names.is_empty() || more.preset.strategy.kind == Kind::Control;
+        let there = |other: &Contender| other.preset.strategy.name == more.preset.strategy.name;
+        if wanted && !contenders.iter().any(there) {
+            contenders.push(more);
         }
     }
     let clairvoyant = Preset::clairvoyant(EvictConfig::default())
         .map_err(|invalid| Error::Usage(invalid.message))?;
-    presets.push(clairvoyant);
-    presets.sort_by_key(|preset| {
-        let control = preset.strategy.kind == Kind::Control;
-        (!is_baseline(&preset.strategy), control)
+    contenders.push(Contender {
+        preset: clairvoyant,
+        asked: None,
     });
-    Ok(presets)
+    contenders.sort_by_key(|contender| {
+        let strategy = &contender.preset.strategy;
+        (!is_baseline(strategy), strategy.kind == Kind::Control)
+    });
+    Ok(contenders)
 }
 
 /// What the presets of a run share.

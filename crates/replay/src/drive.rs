@@ -7,6 +7,7 @@ use crate::step::{Step, steps};
 use foldback_core::conversation::{Conversation, Report, Signals, StageRole};
 use foldback_core::log::{Message, Usage};
 use foldback_core::moment::Moment;
+use foldback_core::provider::Model;
 use foldback_core::services::{FixedClock, Services};
 use foldback_core::stage::{Estimator, UsageReading, UsageSource};
 use foldback_core::strategy::Strategy;
@@ -27,6 +28,8 @@ pub struct ReplayOptions {
     pub measure: Arc<dyn Estimator>,
     /// Whether to check every dialect's rules.
     pub validate: bool,
+    /// Who answers stages that ask a model; `None` where nobody may be asked.
+    pub completions: Option<Arc<dyn Model>>,
 }
 
 /// What a replay gave.
@@ -47,9 +50,7 @@ pub struct Replay {
 pub fn conversation_for(
     session: &Session,
     strategy: Arc<Strategy>,
-    limits: Limits,
-    model: Option<String>,
-    measure: &dyn Estimator,
+    options: &ReplayOptions,
 ) -> (Conversation, Arc<FixedClock>) {
     let start = session
         .messages
@@ -57,12 +58,33 @@ pub fn conversation_for(
         .find_map(|message| message.at)
         .unwrap_or(0);
     let clock = Arc::new(FixedClock::at(start));
-    let services = Services::with_clock(Arc::clone(&clock) as _);
-    let frame = frame_for(session, measure);
+    let services = Services {
+        model: options.completions.clone(),
+        ..Services::with_clock(Arc::clone(&clock) as _)
+    };
+    let frame = frame_for(session, &*options.measure);
     (
-        Conversation::new(strategy, limits, frame, services).with_model(model),
+        Conversation::new(strategy, options.limits, frame, services)
+            .with_model(options.model.clone()),
         clock,
     )
+}
+
+/// Runs what a conversation does on this thread, on a runtime of its own. Only where a model may be
+/// asked has it drivers for time and network.
+///
+/// # Panics
+///
+/// Where the system has no more of what the drivers need, such as file descriptors.
+pub(crate) fn block_on<F: Future>(options: &ReplayOptions, future: F) -> F::Output {
+    let mut builder = tokio::runtime::Builder::new_current_thread();
+    if options.completions.is_some() {
+        builder.enable_all();
+    }
+    match builder.build() {
+        Ok(runtime) => runtime.block_on(future),
+        Err(error) => panic!("no runtime can be made to ask a model on: {error}"),
+    }
 }
 
 /// The recorded frame, and behind it what usage says was sent besides.
@@ -94,13 +116,8 @@ pub fn replay_with(
     options: &ReplayOptions,
     probes: &mut [&mut dyn Probe],
 ) -> Replay {
-    let runtime = tokio::runtime::Builder::new_current_thread().build();
     let mut driver = Driver::new(session, strategy, options);
-    match runtime {
-        Ok(runtime) => runtime.block_on(driver.run(session, probes)),
-        // Without drivers of its own a current-thread runtime has nothing that can fail to start.
-        Err(error) => unreachable!("tokio runtime: {error}"),
-    }
+    block_on(options, driver.run(session, probes));
     driver.finish()
 }
 
@@ -132,13 +149,7 @@ struct Driver<'s> {
 
 impl<'s> Driver<'s> {
     fn new(session: &'s Session, strategy: &Arc<Strategy>, options: &'s ReplayOptions) -> Self {
-        let (mut conversation, clock) = conversation_for(
-            session,
-            Arc::clone(strategy),
-            options.limits,
-            options.model.clone(),
-            &*options.measure,
-        );
+        let (mut conversation, clock) = conversation_for(session, Arc::clone(strategy), options);
         let meter = conversation.add_meter(Arc::clone(&options.measure));
         let recorded_frame = session.frame.tokens(|text| strategy.estimator().text(text));
         // Number of log messages up to which the recorder sent its whole log.

@@ -1,7 +1,7 @@
 //! One session through one strategy, for its own sake: the state that an agent would have been left
 //! with, or what the strategy makes of a stored history.
 
-use crate::drive::{ReplayOptions, conversation_for, replay};
+use crate::drive::{ReplayOptions, block_on, conversation_for, replay};
 use foldback_core::conversation::{Conversation, Report, Signals};
 use foldback_core::log::Message;
 use foldback_core::moment::Moment;
@@ -46,13 +46,7 @@ pub fn stored(
     options: &ReplayOptions,
     ask: Ask,
 ) -> (Conversation, Vec<Report>) {
-    let (mut conversation, clock) = conversation_for(
-        session,
-        Arc::clone(strategy),
-        options.limits,
-        options.model.clone(),
-        &*options.measure,
-    );
+    let (mut conversation, clock) = conversation_for(session, Arc::clone(strategy), options);
     for message in &session.messages {
         conversation.append(Arc::clone(message));
     }
@@ -95,11 +89,7 @@ pub fn stored(
         }
         reports
     };
-    let reports = match tokio::runtime::Builder::new_current_thread().build() {
-        Ok(runtime) => runtime.block_on(run),
-        // Without drivers of its own a current-thread runtime has nothing that can fail to start.
-        Err(error) => unreachable!("tokio runtime: {error}"),
-    };
+    let reports = block_on(options, run);
     (conversation, reports)
 }
 

@@ -6,6 +6,7 @@ use crate::drive::ReplayOptions;
 use crate::models::{Model, ModelTable};
 use crate::study::{NamedTerms, OWN, named};
 use foldback_core::Limits;
+use foldback_core::provider::Model as Completions;
 use foldback_core::registry::Invalid;
 use foldback_core::stage::Estimator;
 use foldback_core::strategy::Strategy;
@@ -24,6 +25,9 @@ pub struct Preset {
     /// How the greedy clairvoyant evicts. It is made anew for every session, with what that session's
     /// calls will need; `strategy` then only names it. `None` for everything that sees no future.
     pub clairvoyant: Option<EvictConfig>,
+    /// Who answers stages that ask a model; `None` where nobody may be asked. What is answered is no
+    /// part of `fingerprint`: results that a model had a part in belong into a store of their own.
+    pub completions: Option<Arc<dyn Completions>>,
 }
 
 impl Preset {
@@ -33,7 +37,15 @@ impl Preset {
             strategy: Arc::new(strategy),
             fingerprint,
             clairvoyant: None,
+            completions: None,
         }
+    }
+
+    /// The strategy with somebody who answers its stages.
+    #[must_use]
+    pub fn with_completions(mut self, completions: Arc<dyn Completions>) -> Self {
+        self.completions = Some(completions);
+        self
     }
 
     /// The greedy clairvoyant: a control, never a strategy.
@@ -43,6 +55,7 @@ impl Preset {
             strategy: Arc::new(clairvoyant(blind, config.clone())?),
             fingerprint: format!("clairvoyant {config:?}"),
             clairvoyant: Some(config),
+            completions: None,
         })
     }
 }
@@ -114,13 +127,14 @@ impl Setup {
             .or_else(|| session.model.clone())
     }
 
-    /// The options of one replay.
+    /// The options of one replay, in which no model is asked.
     pub fn options(&self, session: &Session, strategy: &Strategy) -> ReplayOptions {
         ReplayOptions {
             limits: self.limits_for(session, strategy),
             model: self.model_for(session, strategy),
             measure: Arc::clone(&self.measure),
             validate: true,
+            completions: None,
         }
     }
 

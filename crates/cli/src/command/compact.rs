@@ -1,7 +1,9 @@
 //! `foldback compact`
 
 use crate::args::Compact;
+use crate::asking::Answers;
 use crate::error::Error;
+use crate::summaries::Choice;
 use crate::{input, output, strategies};
 use foldback_core::Limits;
 use foldback_formats::View;
@@ -11,7 +13,10 @@ use std::sync::Arc;
 
 pub(crate) fn run(args: &Compact) -> Result<(), Error> {
     let registry = foldback::registry()?;
-    let strategy = Arc::new(strategies::compile(&registry, &args.preset)?.strategy);
+    let choice = args.summaries.summarizer.as_deref();
+    let choice = choice.map(Choice::read).transpose()?;
+    let contender = strategies::contender(&registry, &args.preset, choice.as_ref())?;
+    let strategy = Arc::clone(&contender.preset.strategy);
     let limits = Limits {
         context: args.model.window.unwrap_or(0),
         input: 0,
@@ -35,8 +40,15 @@ pub(crate) fn run(args: &Compact) -> Result<(), Error> {
                 error,
             }
         })?;
+    let answers = Answers::open(
+        &args.summaries,
+        std::slice::from_ref(&contender),
+        choice.as_ref(),
+        &setup.models,
+    )?;
     let mut options = setup.options(&session, &strategy);
     options.validate = false;
+    options.completions = answers.as_ref().map(|answers| answers.model(0));
     let (conversation, reports) = if args.live {
         live(&session, &strategy, &options)
     } else {
@@ -47,6 +59,11 @@ pub(crate) fn run(args: &Compact) -> Result<(), Error> {
         };
         stored(&session, &strategy, &options, ask)
     };
+    if let Some(answers) = &answers
+        && let Some(counted) = answers.finish()?
+    {
+        return output::print(&counted);
+    }
     if args.plan {
         let text = if args.json {
             let plans: Vec<_> = conversation.folds().iter().map(|fold| &fold.plan).collect();

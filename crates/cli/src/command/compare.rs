@@ -1,12 +1,15 @@
 //! `foldback compare`
 
 use crate::args::Compare;
+use crate::asking::Answers;
 use crate::design::Design;
 use crate::details::Compared;
 use crate::error::Error;
+use crate::strategies::Contender;
+use crate::summaries::Choice;
 use crate::{input, output, results, strategies};
 use foldback_core::Limits;
-use foldback_replay::{Preset, Run};
+use foldback_replay::{Preset, Run, Store};
 use foldback_report::{html, json, rows, table};
 use indicatif::{ProgressBar, ProgressStyle};
 use std::io::IsTerminal as _;
@@ -27,7 +30,8 @@ pub(crate) fn run(args: &Compare) -> Result<(), Error> {
         Some(path) => Design::read(path)?,
         None => Design::of_args(args),
     };
-    let presets = strategies::presets(&registry, &design.strategies)?;
+    let choice = design.summarizer.as_deref().map(Choice::read).transpose()?;
+    let contenders = strategies::presets(&registry, &design.strategies, choice.as_ref())?;
     let limits = Limits {
         context: design.window,
         input: 0,
@@ -40,10 +44,12 @@ pub(crate) fn run(args: &Compare) -> Result<(), Error> {
         args.models.as_ref(),
         &design.measure,
     )?;
-    refuse_windows(&presets, limits)?;
     let reporting = design.reporting(&setup)?;
     let corpus = input::corpus(&args.paths, args.discover)?;
-    let store = results::open(args.store.as_deref(), args.no_store)?;
+    let answers = Answers::open(&args.summaries, &contenders, choice.as_ref(), &setup.models)?;
+    let presets = with_answers(contenders, answers.as_ref());
+    refuse_windows(&presets, limits)?;
+    let store = store(args, answers.is_some())?;
     let bar = progress(corpus.sources.len(), presets.len());
     let run = Run {
         store: &store,
@@ -52,6 +58,11 @@ pub(crate) fn run(args: &Compare) -> Result<(), Error> {
     };
     let comparison = foldback_replay::compare(&corpus, &presets, &setup, reporting, run)?;
     bar.finish_and_clear();
+    if let Some(answers) = &answers
+        && let Some(counted) = answers.finish()?
+    {
+        return output::print(&counted);
+    }
     tell_statistics(&presets);
     if let Some((path, format)) = rows {
         output::write_with(Some(path), |out| {
@@ -87,6 +98,26 @@ pub(crate) fn run(args: &Compare) -> Result<(), Error> {
         ..table::Layout::default()
     };
     output::print(&table::comparison(&comparison, layout))
+}
+
+/// The presets, each with whoever answers it where it asks a model.
+fn with_answers(contenders: Vec<Contender>, answers: Option<&Answers>) -> Vec<Preset> {
+    let with = |(at, contender): (usize, Contender)| match answers {
+        Some(answers) if contender.asked.is_some() => {
+            contender.preset.with_completions(answers.model(at))
+        }
+        _ => contender.preset,
+    };
+    contenders.into_iter().enumerate().map(with).collect()
+}
+
+/// Results that a model had a part in are not kept: they depend on its answers, which a cassette keeps, and
+/// replaying those takes no longer than without a model.
+fn store(args: &Compare, models: bool) -> Result<Store, Error> {
+    if models && args.store.is_some() {
+        anstream::eprintln!("note: no results are kept in --store where a model is asked");
+    }
+    results::open(args.store.as_deref(), args.no_store || models)
 }
 
 /// What filters tell of their own work, such as the hit rate of a cache. It depends on what ran when, so it

@@ -11,7 +11,10 @@ use std::sync::Arc;
 
 pub(crate) fn run(args: &Explain) -> Result<(), Error> {
     let registry = foldback::registry()?;
-    let compile = |name: &String| Ok(Arc::new(strategies::compile(&registry, name)?.strategy));
+    let compile = |name: &String| {
+        let compiled = strategies::compile_without_model(&registry, name, "explain")?;
+        Ok(Arc::new(compiled.strategy))
+    };
     let presets = args
         .preset
         .iter()

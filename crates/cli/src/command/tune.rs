@@ -18,7 +18,7 @@ use std::path::{Path, PathBuf};
 
 pub(crate) fn run(args: &Tune) -> Result<(), Error> {
     let registry = foldback::registry()?;
-    let strategy = strategies::compile(&registry, &args.preset)?;
+    let strategy = strategies::compile_without_model(&registry, &args.preset, "tune")?;
     let (fields, ranges) = axes(&registry, &strategy, &args.vary)?;
     let Prepared {
         corpus,
@@ -186,7 +186,10 @@ pub(super) fn prepare(registry: &Registry, args: &SearchArgs) -> Result<Prepared
         )));
     }
     let none = ["none".to_owned()];
-    let mut controls = strategies::presets(registry, &none)?;
+    let mut controls: Vec<Preset> = strategies::presets(registry, &none, None)?
+        .into_iter()
+        .map(|contender| contender.preset)
+        .collect();
     controls.retain(|preset| preset.strategy.kind == Kind::Control && preset.clairvoyant.is_none());
     Ok(Prepared {
         corpus: input::corpus(&args.paths, args.discover)?,

@@ -169,6 +169,13 @@ fn write(folder: &Path, file: &Path, entry: &Entry) -> std::io::Result<()> {
     std::fs::create_dir_all(folder)?;
     let mut temporary = tempfile::NamedTempFile::new_in(folder)?;
     temporary.write_all(entry.write()?.as_bytes())?;
+    // A temporary file is private; a recording is there to be shared.
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt as _;
+        let mode = std::fs::Permissions::from_mode(0o644);
+        temporary.as_file().set_permissions(mode)?;
+    }
     temporary.persist(file).map_err(|error| error.error)?;
     Ok(())
 }

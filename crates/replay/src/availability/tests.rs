@@ -489,6 +489,7 @@ fn real_sessions_without_compaction_lose_nothing() {
                 model: None,
                 measure: Arc::clone(&measure),
                 validate: false,
+                completions: None,
             };
             let mut probe = Availability::new(Arc::clone(&index), measure);
             let replay = crate::replay_with(&session, &strategy, &options, &mut [&mut probe]);

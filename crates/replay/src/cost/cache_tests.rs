@@ -295,6 +295,7 @@ fn a_log_that_looked_on_agrees_with_the_driver() {
             model: None,
             measure: std::sync::Arc::clone(strategy.estimator()),
             validate: false,
+            completions: None,
         };
         let mut log = RequestLog::new(1);
         let replay = replay_with(&session, &strategy, &options, &mut [&mut log]);

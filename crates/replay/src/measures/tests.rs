@@ -347,6 +347,7 @@ fn replayed(
         model: None,
         measure: Arc::clone(strategy.estimator()),
         validate: false,
+        completions: None,
     };
     let mut check = Check {
         measures: Measures::new(Arc::clone(vocabulary), strategy.estimators.len()),

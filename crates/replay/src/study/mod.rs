@@ -21,7 +21,7 @@ use crate::availability::{Availability, Index};
 use crate::controls::{Foresight, Hindsight, Placebo, clairvoyant, view_sizes};
 use crate::corpus::{ContentHash, Source};
 use crate::cost::{RequestLog, Reread};
-use crate::drive::{Replay, replay_with};
+use crate::drive::{Replay, ReplayOptions, replay_with};
 use crate::measures::{Measures, SessionMeasures, Vocabulary};
 use crate::recorder::{self, RecorderPolicy};
 use crate::setup::{Preset, Setup};
@@ -268,7 +268,10 @@ fn replay(
         None => None,
     };
     let strategy = seeing.as_ref().unwrap_or(&preset.strategy);
-    let options = setup.options(session, strategy);
+    let options = ReplayOptions {
+        completions: preset.completions.clone(),
+        ..setup.options(session, strategy)
+    };
     let measure = &setup.measure;
     // The measuring meter comes behind those of the strategy.
     let meter = strategy.estimators.len();

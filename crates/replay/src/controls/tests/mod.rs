@@ -104,6 +104,7 @@ fn measured(session: &Session, strategy: Strategy, limits: Limits) -> (Replay, K
         model: None,
         measure: Arc::clone(&measure),
         validate: true,
+        completions: None,
     };
     let mut probe = Availability::new(Arc::new(Index::of(session)), measure);
     let replay = replay_with(session, &Arc::new(strategy), &options, &mut [&mut probe]);

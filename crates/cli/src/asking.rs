@@ -1,0 +1,338 @@
+//! Who answers where strategies ask a model: a cassette, a provider, or a count of what would be asked.
+//!
+//! ```text
+//! watch ── cassette ── budget ── client        --record, or no cassette (then one that is thrown away)
+//! watch ── cassette                            --cassette
+//! watch ── cassette ── count                   --dry-run, one for every strategy
+//! ```
+//!
+//! A strategy survives a summary that could not be had, and would be compared as something that it is
+//! not. So the watch asks in the end, and a request without an answer is an error of the command.
+
+use crate::args::SummaryArgs;
+use crate::error::Error;
+use crate::strategies::Contender;
+use crate::summaries::{Choice, ChosenPrice, asks_a_model};
+use foldback::Compiled;
+use foldback::llm::{Budget, Cassette, Client, DryRun, LlmConfig, Price, Prices, Watch};
+use foldback_core::provider::{Endpoint, Model};
+use foldback_replay::ModelTable;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
+use std::path::Path;
+use std::sync::Arc;
+
+/// Keys of a [summarizer] section that are no settings of the summarizer.
+const COMMON: [&str; 5] = ["use", "on_failure", "when", "enabled", "estimator"];
+
+/// A model that a strategy asks.
+#[derive(Clone, Debug)]
+pub(crate) struct Asked {
+    endpoint: Endpoint,
+    budget: Option<f64>,
+}
+
+impl Asked {
+    /// The model that a strategy asks for its summaries, where it asks one.
+    pub(crate) fn of(compiled: &Compiled) -> Result<Option<Self>, Error> {
+        let section = compiled.root.get("summarizer");
+        let Some(section) = section.filter(|_| asks_a_model(compiled)) else {
+            return Ok(None);
+        };
+        let mut section = section.clone();
+        for key in COMMON {
+            section.take(key);
+        }
+        let wrong =
+            |why: &str| Error::Usage(format!("{}: [summarizer]: {why}", compiled.strategy.name));
+        let config: LlmConfig = serde_json::from_value(section.to_value())
+            .map_err(|error| wrong(&error.to_string()))?;
+        let endpoint = config
+            .endpoint()
+            .map_err(|invalid| wrong(&invalid.message))?;
+        Ok(Some(Self {
+            endpoint,
+            budget: config.budget_usd(),
+        }))
+    }
+}
+
+/// Answers to what the strategies of a run ask.
+#[derive(Debug)]
+pub(crate) struct Answers {
+    watch: Arc<Watch>,
+    /// The cassette behind the watch, and the folder of one that is thrown away.
+    cassette: Arc<Cassette>,
+    _temporary: Option<tempfile::TempDir>,
+    /// By strategy; empty where models are really asked.
+    counts: BTreeMap<usize, Count>,
+    prices: Prices,
+}
+
+/// What one strategy would ask.
+#[derive(Debug)]
+struct Count {
+    label: String,
+    dry_run: DryRun,
+    model: Arc<Watch>,
+}
+
+impl Answers {
+    /// Opens what the flags say, and checks before anything runs that there is a key, somebody at the
+    /// address, and a price where a budget is to be kept. `None` where no strategy asks a model.
+    pub(crate) fn open(
+        args: &SummaryArgs,
+        contenders: &[Contender],
+        choice: Option<&Choice>,
+        models: &ModelTable,
+    ) -> Result<Option<Self>, Error> {
+        let asked: Vec<&Asked> = contenders
+            .iter()
+            .filter_map(|contender| contender.asked.as_ref())
+            .collect();
+        if asked.is_empty() {
+            let flags = [
+                ("--cassette", args.cassette.is_some()),
+                ("--dry-run", args.dry_run),
+                ("--budget-usd", args.budget_usd.is_some()),
+            ];
+            return match flags.iter().find(|(_, given)| *given) {
+                None => Ok(None),
+                Some((flag, _)) => Err(Error::Usage(format!(
+                    "{flag} is for models, and no strategy asks one; let one write the summaries with --summarizer llm"
+                ))),
+            };
+        }
+        let prices = prices(choice.and_then(|choice| choice.price), models);
+        let temporary = match &args.cassette {
+            Some(_) => None,
+            None => Some(tempfile::tempdir().map_err(|error| Error::File {
+                path: std::env::temp_dir(),
+                error,
+            })?),
+        };
+        let folder = match (&args.cassette, &temporary) {
+            (Some(folder), _) => folder.as_path(),
+            (None, Some(temporary)) => temporary.path(),
+            (None, None) => Path::new("."),
+        };
+        let mut counts = BTreeMap::new();
+        let cassette = if args.dry_run {
+            for (at, contender) in contenders.iter().enumerate() {
+                if contender.asked.is_some() {
+                    counts.insert(at, Count::new(contender.preset.strategy.label(), folder));
+                }
+            }
+            Cassette::replay(folder)
+        } else if args.cassette.is_some() && !args.record {
+            replayed(folder)?
+        } else {
+            Cassette::record(folder, asking(args, &asked, &prices)?)
+        };
+        let cassette = Arc::new(cassette);
+        Ok(Some(Self {
+            watch: Arc::new(Watch::new(Arc::clone(&cassette) as _)),
+            cassette,
+            _temporary: temporary,
+            counts,
+            prices,
+        }))
+    }
+
+    /// Who answers a strategy, by its place in the list.
+    pub(crate) fn model(&self, strategy: usize) -> Arc<dyn Model> {
+        match self.counts.get(&strategy) {
+            Some(count) => Arc::clone(&count.model) as _,
+            None => Arc::clone(&self.watch) as _,
+        }
+    }
+
+    /// What is to be printed instead of a result after a dry run; an error where requests were not
+    /// answered.
+    pub(crate) fn finish(&self) -> Result<Option<String>, Error> {
+        let watches = self.counts.values().map(|count| &count.model);
+        let unanswered = watches
+            .chain([&self.watch])
+            .find_map(|watch| watch.unanswered());
+        if let Some((error, unanswered)) = unanswered {
+            return Err(Error::Model { error, unanswered });
+        }
+        let recorded = self.cassette.recorded();
+        if self._temporary.is_none() && recorded > 0 {
+            anstream::eprintln!("{recorded} answers were recorded");
+        }
+        Ok((!self.counts.is_empty()).then(|| self.table()))
+    }
+
+    fn table(&self) -> String {
+        let mut rows = vec![
+            [
+                "strategy",
+                "model",
+                "requests",
+                "input tokens",
+                "output at most",
+                "USD at most",
+            ]
+            .map(str::to_owned),
+        ];
+        let (mut requests, mut input, mut output, mut cost) = (0, 0, 0, Some(0.0));
+        for count in self.counts.values() {
+            for (endpoint, tally) in count.dry_run.report() {
+                let price = self.prices.get(&endpoint);
+                let dollars = price.map(|price| tally.at_most(&price));
+                requests += tally.requests;
+                input += tally.input;
+                output += tally.output_at_most;
+                cost = cost.zip(dollars).map(|(sum, more)| sum + more);
+                rows.push([
+                    count.label.clone(),
+                    endpoint.model,
+                    tally.requests.to_string(),
+                    tally.input.to_string(),
+                    tally.output_at_most.to_string(),
+                    shown(dollars),
+                ]);
+            }
+        }
+        rows.push([
+            "together".to_owned(),
+            String::new(),
+            requests.to_string(),
+            input.to_string(),
+            output.to_string(),
+            shown(cost),
+        ]);
+        let mut text = aligned(&rows);
+        text.push_str(
+            "\nA dry run: nothing was sent. Input is estimated at four bytes to a token, output is all that may\n\
+             be generated. Retries and reminders are not counted, and later requests depend on what earlier\n\
+             ones are answered. What is on the cassette already is not counted. A request that several strategies\n\
+             have in common is counted for each and sent once.\n",
+        );
+        if cost.is_none() {
+            let _ = writeln!(text, "{PRICE}");
+        }
+        text
+    }
+}
+
+impl Count {
+    fn new(label: String, folder: &Path) -> Self {
+        let dry_run = DryRun::new();
+        // Nothing is recorded in a dry run: all there is to record is that it is one.
+        let cassette = Cassette::record(folder, Arc::new(dry_run.clone()));
+        Self {
+            label,
+            dry_run,
+            model: Arc::new(Watch::new(Arc::new(cassette))),
+        }
+    }
+}
+
+/// What to do about a price that is not known.
+const PRICE: &str = "The price of a model is not known: put [price] with input and output, in USD per million tokens, into the file for --summarizer, or the model into a table for --models.";
+
+/// A cassette that is only replayed. An empty folder is most often a misspelt one.
+fn replayed(folder: &Path) -> Result<Cassette, Error> {
+    match std::fs::read_dir(folder) {
+        Ok(_) => Ok(Cassette::replay(folder)),
+        Err(error) => Err(Error::Usage(format!(
+            "there is no cassette {} ({error}); `--record` asks the models and writes it",
+            folder.display()
+        ))),
+    }
+}
+
+/// A client for all models, with a budget where there is one.
+fn asking(args: &SummaryArgs, asked: &[&Asked], prices: &Prices) -> Result<Arc<dyn Model>, Error> {
+    let client = Client::from_env()?;
+    let mut endpoints: Vec<&Endpoint> = Vec::new();
+    for one in asked {
+        if !endpoints.contains(&&one.endpoint) {
+            endpoints.push(&one.endpoint);
+        }
+    }
+    for endpoint in &endpoints {
+        client.check(endpoint)?;
+    }
+    let own = asked.iter().filter_map(|one| one.budget).reduce(f64::min);
+    let budget = args.budget_usd.or(own);
+    if budget.is_some() {
+        let unknown: BTreeSet<&str> = endpoints
+            .iter()
+            .filter(|endpoint| prices.get(endpoint).is_none())
+            .map(|endpoint| endpoint.model.as_str())
+            .collect();
+        if let Some(model) = unknown.first() {
+            return Err(Error::Usage(format!(
+                "no budget can be kept for {model}. {PRICE}"
+            )));
+        }
+    }
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(|error| Error::Usage(format!("no runtime can be made: {error}")))?;
+    for endpoint in endpoints {
+        runtime.block_on(client.reach(endpoint))?;
+    }
+    let client = Arc::new(client);
+    Ok(match budget {
+        Some(limit) => Arc::new(Budget::new(client, limit, prices.clone())),
+        None => client,
+    })
+}
+
+/// The chosen price for every model, else the one of the table. What runs on one's own Ollama is free.
+fn prices(chosen: Option<ChosenPrice>, models: &ModelTable) -> Prices {
+    let models = models.clone();
+    Prices::new(move |endpoint| {
+        if let Some(chosen) = chosen {
+            return Some(Price {
+                input: chosen.input,
+                output: chosen.output,
+                cache_read: chosen.cache_read.unwrap_or(chosen.input),
+                cache_write: chosen.cache_write.unwrap_or(chosen.input),
+            });
+        }
+        if endpoint.provider == "ollama" {
+            return Some(Price::default());
+        }
+        let price = models.find(&endpoint.model)?.price;
+        // A class that is not billed apart is input like any other.
+        let or_input = |class: f64| if class > 0.0 { class } else { price.input };
+        Some(Price {
+            input: price.input,
+            output: price.output,
+            cache_read: or_input(price.cache_read),
+            cache_write: or_input(price.cache_write_5m),
+        })
+    })
+}
+
+fn shown(dollars: Option<f64>) -> String {
+    dollars.map_or_else(|| "unknown".to_owned(), |dollars| format!("{dollars:.2}"))
+}
+
+/// Columns of equal width: texts to the left, numbers to the right.
+fn aligned(rows: &[[String; 6]]) -> String {
+    let width = |column: usize| {
+        let cells = rows.iter().map(|row| row[column].chars().count());
+        cells.max().unwrap_or(0)
+    };
+    let mut text = String::new();
+    for row in rows {
+        let mut line = String::new();
+        for (column, cell) in row.iter().enumerate() {
+            let width = width(column);
+            let _ = match column {
+                0 | 1 => write!(line, "{cell:<width$}  "),
+                _ => write!(line, "{cell:>width$}  "),
+            };
+        }
+        text.push_str(line.trim_end());
+        text.push('\n');
+    }
+    text
+}

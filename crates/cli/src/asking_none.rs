@@ -1,0 +1,49 @@
+//! Without the feature `llm` no strategy asks a model.
+
+use crate::args::SummaryArgs;
+use crate::error::Error;
+use crate::strategies::Contender;
+use crate::summaries::Choice;
+use foldback::Compiled;
+use foldback_core::provider::Model;
+use foldback_replay::ModelTable;
+use std::sync::Arc;
+
+/// Nobody.
+#[derive(Debug)]
+pub(crate) enum Asked {}
+
+impl Asked {
+    pub(crate) fn of(_: &Compiled) -> Result<Option<Self>, Error> {
+        Ok(None)
+    }
+}
+
+/// No answers.
+#[derive(Debug)]
+pub(crate) enum Answers {}
+
+impl Answers {
+    pub(crate) fn open(
+        args: &SummaryArgs,
+        _: &[Contender],
+        _: Option<&Choice>,
+        _: &ModelTable,
+    ) -> Result<Option<Self>, Error> {
+        if args.cassette.is_some() || args.dry_run || args.budget_usd.is_some() {
+            return Err(Error::Usage(
+                "this program was built without the feature `llm`, so no model can be asked"
+                    .to_owned(),
+            ));
+        }
+        Ok(None)
+    }
+
+    pub(crate) fn model(&self, _: usize) -> Arc<dyn Model> {
+        match *self {}
+    }
+
+    pub(crate) fn finish(&self) -> Result<Option<String>, Error> {
+        match *self {}
+    }
+}

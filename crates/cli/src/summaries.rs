@@ -1,0 +1,103 @@
+//! Who writes summaries: a strategy's own choice, or another one for every strategy that has some written.
+
+use crate::error::Error;
+use crate::input;
+use foldback::config::{Node, NodeKind};
+use foldback::{Compiled, Document};
+use serde::Deserialize;
+use serde_json::{Value, json};
+use std::path::Path;
+
+/// What `--summarizer` takes, as an error says it.
+const FORM: &str = "a file for --summarizer has a [summarizer] section as strategy files do, and where no model table has the model [price] with input and output in USD per million tokens";
+
+/// Another summarizer than the strategies' own.
+#[derive(Clone, Debug)]
+pub(crate) struct Choice {
+    section: Node,
+    /// Price of its model.
+    pub(crate) price: Option<ChosenPrice>,
+}
+
+/// Prices in USD per million tokens, for models that are in no table.
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct ChosenPrice {
+    pub(crate) input: f64,
+    pub(crate) output: f64,
+    pub(crate) cache_read: Option<f64>,
+    pub(crate) cache_write: Option<f64>,
+}
+
+impl Choice {
+    /// Reads what `--summarizer` names: a summarizer, or a file.
+    pub(crate) fn read(name: &str) -> Result<Self, Error> {
+        if !name.ends_with(".toml") {
+            let source = "--summarizer";
+            let chosen = Node::leaf(source, json!(name));
+            return Ok(Self {
+                section: Node {
+                    kind: NodeKind::Table(vec![("use".to_owned(), chosen)]),
+                    ..Node::leaf(source, Value::Null)
+                },
+                price: None,
+            });
+        }
+        let mut root = Document::parse(name, &input::text(Path::new(name))?)?.root;
+        let wrong =
+            |line: usize, what: &str| Error::Usage(format!("{name}:{line}: {what}; {FORM}"));
+        let Some(mut section) = root.take("summarizer") else {
+            return Err(wrong(1, "there is no [summarizer] section"));
+        };
+        if section.get("use").is_none() {
+            section.set("use", Node::leaf(name, json!("llm")));
+        }
+        let price = match root.take("price") {
+            None => None,
+            Some(node) => {
+                let price = serde_json::from_value(node.to_value());
+                Some(price.map_err(|error| wrong(node.place.line, &format!("price: {error}")))?)
+            }
+        };
+        if let Some((key, node)) = root.entries().first() {
+            return Err(wrong(node.key_place.line, &format!("unknown key `{key}`")));
+        }
+        Ok(Self { section, price })
+    }
+
+    /// The section for a strategy, which keeps its own answer to a summary that can't be had.
+    pub(crate) fn section(&self, compiled: &Compiled) -> Node {
+        let mut section = self.section.clone();
+        if section.get("on_failure").is_none()
+            && let Some(own) = compiled.root.at("summarizer.on_failure")
+        {
+            section.set("on_failure", own.clone());
+        }
+        section
+    }
+}
+
+/// Whether a strategy has summaries written.
+pub(crate) fn summarises(compiled: &Compiled) -> bool {
+    compiled.strategy.filter.is_some() && used(compiled) != Some("none")
+}
+
+/// Whether it asks a model for them.
+pub(crate) fn asks_a_model(compiled: &Compiled) -> bool {
+    compiled.strategy.filter.is_some() && used(compiled) == Some("llm")
+}
+
+fn used(compiled: &Compiled) -> Option<&str> {
+    compiled.root.at("summarizer.use").and_then(Node::as_str)
+}
+
+/// Refuses a strategy that asks a model, for commands in which none can be asked.
+pub(crate) fn refuse_models(compiled: &Compiled, command: &str) -> Result<(), Error> {
+    if !asks_a_model(compiled) {
+        return Ok(());
+    }
+    Err(Error::Usage(format!(
+        "{} has its summaries written by a model, and `{command}` asks none; use `compare` or `compact`, or set [summarizer] use = \"extractive\"",
+        compiled.strategy.name
+    )))
+}

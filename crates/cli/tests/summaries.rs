@@ -1,0 +1,392 @@
+//! Summaries by a model, as a user of the command has them written: recorded against a server, replayed
+//! when it is gone, and every way in which that can fail.
+
+#![expect(clippy::unwrap_used, reason = "a helper of a test fails like the test")]
+
+mod common;
+
+use common::{Ran, foldback, run};
+use foldback_fake_provider::{FakeProvider, Recorded, Reply, Script};
+use std::path::{Path, PathBuf};
+use std::sync::mpsc;
+use std::thread::JoinHandle;
+
+const SESSION: &str = "examples/sessions/refunds-pydantic-ai.json";
+
+/// A provider on a thread of its own, for commands that are processes of their own.
+struct Server {
+    url: String,
+    stop: tokio::sync::oneshot::Sender<()>,
+    thread: JoinHandle<Vec<String>>,
+}
+
+impl Server {
+    fn start(answer: fn(&Recorded) -> Reply) -> Self {
+        let (stop, stopped) = tokio::sync::oneshot::channel();
+        let (tell, told) = mpsc::channel();
+        let thread = std::thread::spawn(move || {
+            let runtime = tokio::runtime::Builder::new_current_thread()
+                .enable_all()
+                .build()
+                .unwrap();
+            runtime.block_on(async {
+                let server = FakeProvider::start(Script::answer(answer)).await.unwrap();
+                tell.send(server.openai_url()).unwrap();
+                let _ = stopped.await;
+                let requests = server.requests();
+                let asked = requests
+                    .iter()
+                    .filter(|got| got.path.ends_with("completions"));
+                asked.map(|got| got.body.to_string()).collect()
+            })
+        });
+        Self {
+            url: told.recv().unwrap(),
+            stop,
+            thread,
+        }
+    }
+
+    /// Ends it and gives the bodies of all requests to the model.
+    fn end(self) -> Vec<String> {
+        let _ = self.stop.send(());
+        self.thread.join().unwrap()
+    }
+}
+
+/// Under every heading that was asked for, how much was sent: two summaries of different texts differ.
+fn summary(got: &Recorded) -> Reply {
+    let body = got.body.to_string();
+    let headings = [
+        "Goal",
+        "Constraints & Preferences",
+        "Progress",
+        "Key Decisions",
+        "Next Steps",
+    ];
+    let more = ["Critical Context", "Relevant Files"];
+    let mut text = String::new();
+    for heading in headings.into_iter().chain(more) {
+        if body.contains(&format!("## {heading}")) {
+            text.push_str(&format!("## {heading}\n(none)\n"));
+        }
+    }
+    Reply::text(format!("{text}A record of {} bytes.", got.bytes))
+}
+
+struct Folder(tempfile::TempDir);
+
+impl Folder {
+    fn new() -> Self {
+        Self(tempfile::tempdir().unwrap())
+    }
+
+    fn path(&self, name: &str) -> String {
+        self.0.path().join(name).to_str().unwrap().to_owned()
+    }
+
+    fn write(&self, name: &str, text: &str) -> String {
+        std::fs::write(self.0.path().join(name), text).unwrap();
+        self.path(name)
+    }
+
+    /// A file for `--summarizer` that asks a model at this address.
+    fn summarizer(&self, url: &str) -> String {
+        let text = format!(
+            "[summarizer]\nprovider = \"openai-compatible\"\nmodel = \"small-model\"\nbase_url = \"{url}\"\nattempts = 1\n\n[price]\ninput = 1.0\noutput = 2.0\n"
+        );
+        self.write("summaries.toml", &text)
+    }
+}
+
+fn files(folder: &str) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(folder).into_iter().flatten();
+    let mut files: Vec<PathBuf> = entries.map(|entry| entry.unwrap().path()).collect();
+    files.sort();
+    files
+}
+
+fn compare(more: &[&str]) -> Ran {
+    let mut args = vec!["compare", SESSION, "--preset", "opencode,window"];
+    args.extend(["--window", "32000", "--output", "4000", "--json", "-"]);
+    args.extend(more);
+    foldback(&args)
+}
+
+#[test]
+fn a_comparison_is_recorded_once_and_replayed_alike_without_a_network() {
+    let folder = Folder::new();
+    let server = Server::start(summary);
+    let file = folder.summarizer(&server.url);
+    let cassette = folder.path("cassette");
+    let with = ["--summarizer", &*file, "--cassette", &*cassette];
+    let with = |more: &[&'static str]| compare(&[&with[..], more].concat());
+
+    let dry = with(&["--dry-run"]);
+    assert_eq!(dry.code, 0, "{}", dry.stderr);
+    assert!(dry.stdout.starts_with("strategy"), "{}", dry.stdout);
+    assert!(
+        dry.stdout.contains("opencode+llm(small-model"),
+        "{}",
+        dry.stdout
+    );
+    assert!(!Path::new(&cassette).exists(), "a dry run wrote something");
+
+    let recorded = with(&["--record"]);
+    assert_eq!(recorded.code, 0, "{}", recorded.stderr);
+    let asked = server.end();
+    let answers = files(&cassette);
+    assert!(asked.len() >= 2, "no summaries were asked for");
+    assert_eq!(asked.len(), answers.len(), "equal requests were sent twice");
+    assert!(
+        recorded
+            .stderr
+            .contains(&format!("{} answers were recorded", asked.len()))
+    );
+    for label in ["opencode+llm(small-model", "window+llm(small-model"] {
+        assert!(recorded.stdout.contains(label), "no {label}");
+    }
+
+    // The server is gone.
+    for name in ["first", "second"] {
+        let replayed = with(&["--replay-only"]);
+        assert_eq!(replayed.code, 0, "{name}: {}", replayed.stderr);
+        assert!(replayed.stdout == recorded.stdout, "{name}: other bytes");
+    }
+    let own = compare(&[]);
+    assert!(
+        own.stdout != recorded.stdout,
+        "the summaries made no difference"
+    );
+
+    // Recorded already, so that nothing is left to count.
+    let dry = with(&["--dry-run"]);
+    let together = dry.stdout.lines().find(|line| line.starts_with("together"));
+    let words: Vec<&str> = together.unwrap().split_whitespace().collect();
+    assert_eq!(words, ["together", "0", "0", "0", "0.00"], "{}", dry.stdout);
+
+    let lost = &answers[0];
+    std::fs::remove_file(lost).unwrap();
+    let missing = with(&[]);
+    assert_eq!(
+        (missing.code, &*missing.stdout),
+        (2, ""),
+        "{}",
+        missing.stderr
+    );
+    for part in ["not-recorded", &*lost.display().to_string(), "`--record`"] {
+        assert!(
+            missing.stderr.contains(part),
+            "no {part}: {}",
+            missing.stderr
+        );
+    }
+
+    std::fs::write(&answers[1], "{}").unwrap();
+    let damaged = with(&[]);
+    assert_eq!(damaged.code, 2, "{}", damaged.stderr);
+}
+
+/// A strategy file that asks a model needs no flag for it.
+#[test]
+fn a_strategy_file_of_ones_own_is_compacted_and_replayed() {
+    let folder = Folder::new();
+    let server = Server::start(summary);
+    let strategy = format!(
+        "name = \"mine\"\nextends = \"opencode\"\n[summarizer]\nuse = \"llm\"\nmodel = \"small-model\"\nbase_url = \"{}\"\nattempts = 1\n",
+        server.url
+    );
+    let strategy = folder.write("mine.toml", &strategy);
+    let cassette = folder.path("cassette");
+    let compact = |more: &[&str]| {
+        let mut args = vec![
+            "compact", SESSION, "--preset", &*strategy, "--live", "--render",
+        ];
+        args.extend([
+            "--window",
+            "32000",
+            "--output-limit",
+            "4000",
+            "--cassette",
+            &*cassette,
+        ]);
+        args.extend(more);
+        foldback(&args)
+    };
+    let recorded = compact(&["--record"]);
+    assert_eq!(recorded.code, 0, "{}", recorded.stderr);
+    assert!(
+        recorded.stdout.contains("A record of"),
+        "{}",
+        recorded.stdout
+    );
+    assert!(!server.end().is_empty());
+    let replayed = compact(&[]);
+    assert_eq!(replayed.code, 0, "{}", replayed.stderr);
+    assert!(replayed.stdout == recorded.stdout);
+
+    // What can't ask a model says so, instead of telling of another strategy.
+    let explained = foldback(&["explain", SESSION, "--preset", &*strategy]);
+    assert_eq!(explained.code, 2);
+    assert!(
+        explained.stderr.contains("`explain` asks none"),
+        "{}",
+        explained.stderr
+    );
+}
+
+/// Budgets and providers that fail end the command, with nothing on standard output.
+#[test]
+fn a_run_that_could_not_ask_everything_is_no_result() {
+    type Answer = fn(&Recorded) -> Reply;
+    type Parts = &'static [&'static str];
+    let refuse: Answer = |_| Reply::status(401, r#"{"error":{"message":"no such key"}}"#);
+    let fail: Answer = |_| Reply::status(503, r#"{"error":{"message":"overloaded"}}"#);
+    let table: [(&str, Answer, Parts, Parts, usize); 3] = [
+        (
+            "too dear",
+            summary,
+            &["--budget-usd", "0.0001"],
+            &[
+                "budget: a request to small-model may cost up to $",
+                "`--budget-usd`",
+            ],
+            0,
+        ),
+        (
+            "refused",
+            refuse,
+            &[],
+            &["auth (HTTP 401): no such key", "`key_variable`"],
+            1,
+        ),
+        ("failing", fail, &[], &["overloaded (HTTP 503)"], 1),
+    ];
+    for (name, answer, flags, parts, least) in table {
+        let folder = Folder::new();
+        let server = Server::start(answer);
+        let file = folder.summarizer(&server.url);
+        let ran = compare(&[&["--summarizer", &*file], flags].concat());
+        let asked = server.end().len();
+        assert_eq!((ran.code, &*ran.stdout), (2, ""), "{name}: {}", ran.stderr);
+        for part in parts {
+            assert!(
+                ran.stderr.contains(part),
+                "{name}, no {part}: {}",
+                ran.stderr
+            );
+        }
+        assert!(asked >= least, "{name}: {asked} requests");
+    }
+}
+
+/// What is found out before anything runs.
+#[test]
+fn each_mistake_is_told_and_ends_with_2() {
+    let folder = Folder::new();
+    let closed = "http://127.0.0.1:9/v1/";
+    let nobody = folder.summarizer(closed);
+    let bare = folder.write("bare.toml", "model = \"m\"\n");
+    let odd = folder.write(
+        "odd.toml",
+        "[summarizer]\nuse = \"llm\"\n\n[prices]\ninput = 1\n",
+    );
+    let misspelt = folder.write(
+        "misspelt.toml",
+        "[summarizer]\nuse = \"llm\"\nmodle = \"m\"\n",
+    );
+    let priceless = folder.write(
+        "priceless.toml",
+        &format!("[summarizer]\nmodel = \"unheard-of\"\nbase_url = \"{closed}\"\n"),
+    );
+    let table: [(&str, &[&str], &[&str]); 12] = [
+        (
+            "no key",
+            &["--summarizer", "llm"],
+            &[
+                "auth",
+                "ANTHROPIC_API_KEY",
+                "`key_variable` of [summarizer]",
+            ],
+        ),
+        (
+            "nobody there",
+            &["--summarizer", &nobody],
+            &["transport", closed, "can't be reached", "`base_url`"],
+        ),
+        (
+            "no cassette",
+            &["--summarizer", "llm", "--cassette", "no/such/folder"],
+            &["there is no cassette no/such/folder", "`--record`"],
+        ),
+        (
+            "a price that is not known",
+            &["--summarizer", &priceless, "--budget-usd", "1"],
+            &[
+                "no budget can be kept for unheard-of",
+                "[price]",
+                "--models",
+            ],
+        ),
+        (
+            "no such summarizer",
+            &["--summarizer", "lln"],
+            &["lln", "llm"],
+        ),
+        (
+            "no section",
+            &["--summarizer", &bare],
+            &["bare.toml:1", "no [summarizer] section"],
+        ),
+        (
+            "another section",
+            &["--summarizer", &odd],
+            &["odd.toml:4", "unknown key `prices`"],
+        ),
+        (
+            "a misspelt field",
+            &["--summarizer", &misspelt],
+            &["misspelt.toml:3", "modle"],
+        ),
+        (
+            "no model",
+            &["--cassette", "x"],
+            &["--cassette is for models", "--summarizer llm"],
+        ),
+        (
+            "nowhere to record",
+            &["--summarizer", "llm", "--record"],
+            &["--cassette"],
+        ),
+        (
+            "both",
+            &[
+                "--summarizer",
+                "llm",
+                "--cassette",
+                "x",
+                "--record",
+                "--replay-only",
+            ],
+            &["cannot be used with"],
+        ),
+        (
+            "no money",
+            &["--summarizer", "llm", "--budget-usd", "-1"],
+            &["--budget-usd"],
+        ),
+    ];
+    for (name, flags, parts) in table {
+        let mut args = vec!["compare", SESSION, "--preset", "opencode"];
+        args.extend(flags);
+        let ran = run(&args, "", &[("ANTHROPIC_API_KEY", "")]);
+        assert_eq!((ran.code, &*ran.stdout), (2, ""), "{name}: {}", ran.stderr);
+        for part in parts {
+            assert!(
+                ran.stderr.contains(part),
+                "{name}, no {part}: {}",
+                ran.stderr
+            );
+        }
+    }
+}
