@@ -180,6 +180,14 @@ impl Reply {
         Self::new(Content::Garbage)
     }
 
+    /// The calls that the reply makes, for scripts that remember what they did.
+    pub fn called(&self) -> &[Call] {
+        match &self.content {
+            Content::Answer(answer) => &answer.calls,
+            Content::Raw { .. } | Content::Garbage => &[],
+        }
+    }
+
     /// Adds a header.
     #[must_use]
     pub fn header(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {

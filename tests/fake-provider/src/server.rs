@@ -9,6 +9,7 @@ use axum::body::{Body, Bytes, to_bytes};
 use axum::extract::Request;
 use axum::http::{StatusCode, header};
 use axum::response::Response;
+use axum::serve::ListenerExt;
 use futures_util::stream::{self, StreamExt};
 use serde_json::{Value, json};
 use std::collections::VecDeque;
@@ -42,10 +43,11 @@ impl<I: IntoIterator<Item = Reply>> From<I> for Script {
 
 /// Settings of a server.
 pub struct Builder {
-    script: Script,
-    counter: Counter,
-    window: Option<u64>,
-    pairs: bool,
+    pub(crate) script: Script,
+    pub(crate) counter: Counter,
+    pub(crate) window: Option<u64>,
+    pub(crate) output_counts: bool,
+    pub(crate) pairs: bool,
 }
 
 impl Builder {
@@ -54,6 +56,15 @@ impl Builder {
     #[must_use]
     pub fn window(mut self, tokens: u64) -> Self {
         self.window = Some(tokens);
+        self.output_counts = true;
+        self
+    }
+
+    /// As [`window`](Self::window), for a provider to which the output asked for does not count.
+    #[must_use]
+    pub fn input_window(mut self, tokens: u64) -> Self {
+        self.window = Some(tokens);
+        self.output_counts = false;
         self
     }
 
@@ -81,12 +92,11 @@ impl Builder {
     pub async fn start(self) -> io::Result<FakeProvider> {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?;
         let address = listener.local_addr()?;
-        let state = Arc::new(State::new(
-            self.script,
-            self.counter,
-            self.window,
-            self.pairs,
-        ));
+        // Pieces of a stream go out at once instead of waiting for the client to confirm the last.
+        let listener = listener.tap_io(|connection| {
+            let _ = connection.set_nodelay(true);
+        });
+        let state = Arc::new(State::new(self));
         let shared = Arc::clone(&state);
         let app = Router::new().fallback(move |request: Request| {
             let state = Arc::clone(&shared);
@@ -127,6 +137,7 @@ impl FakeProvider {
             script: script.into(),
             counter: Box::new(|request| (request.bytes as u64).div_ceil(4)),
             window: None,
+            output_counts: true,
             pairs: false,
         }
     }
@@ -217,7 +228,10 @@ async fn serve(state: &State, request: Request) -> Response {
         tokens: 0,
         body,
     });
-    let output = request.max_output().unwrap_or(0);
+    let output = match state.output_counts {
+        true => request.max_output().unwrap_or(0),
+        false => 0,
+    };
     if let Some(window) = state.window
         && request.tokens + output > window
     {

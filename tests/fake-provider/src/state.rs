@@ -2,7 +2,7 @@
 
 use crate::recorded::Recorded;
 use crate::reply::Reply;
-use crate::server::Script;
+use crate::server::{Builder, Script};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::watch;
@@ -15,6 +15,7 @@ pub(crate) struct State {
     requests: Mutex<Vec<Arc<Recorded>>>,
     pub(crate) counter: Counter,
     pub(crate) window: Option<u64>,
+    pub(crate) output_counts: bool,
     pub(crate) pairs: bool,
     /// Requests so far, for who waits for one.
     pub(crate) received: watch::Sender<usize>,
@@ -24,13 +25,14 @@ pub(crate) struct State {
 }
 
 impl State {
-    pub(crate) fn new(script: Script, counter: Counter, window: Option<u64>, pairs: bool) -> Self {
+    pub(crate) fn new(settings: Builder) -> Self {
         Self {
-            script: Mutex::new(script),
+            script: Mutex::new(settings.script),
             requests: Mutex::default(),
-            counter,
-            window,
-            pairs,
+            counter: settings.counter,
+            window: settings.window,
+            output_counts: settings.output_counts,
+            pairs: settings.pairs,
             received: watch::Sender::new(0),
             released: watch::Sender::new(0),
             cancelled: AtomicUsize::new(0),
