@@ -35,6 +35,7 @@ use crate::services::Services;
 use crate::stage::Estimator;
 use crate::strategy::Strategy;
 use crate::view::{EditKind, PartEdit, PartPos, Pos, Shown, Stored, View};
+use crate::yields::{Asked, Yield};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -60,6 +61,8 @@ pub struct Conversation {
     breaker: Breaker,
     automatic: bool,
     pinned: BTreeSet<Pos>,
+    yields: Vec<Yield>,
+    asked: Asked,
 }
 
 impl Conversation {
@@ -91,6 +94,8 @@ impl Conversation {
             breaker: Breaker::default(),
             automatic: true,
             pinned: BTreeSet::new(),
+            yields: Vec::new(),
+            asked: Asked::default(),
         }
     }
 
@@ -119,11 +124,48 @@ impl Conversation {
         for meter in &mut self.meters {
             meter.append(&message);
         }
-        self.answers += u64::from(message.is_answer());
-        let pos = self.history.append(message);
+        let pos = self.history.append(Arc::clone(&message));
+        if message.is_answer() {
+            self.answers += 1;
+            self.book_answer(pos, &message);
+        }
         self.view.append(pos);
         self.revision += 1;
         pos
+    }
+
+    /// Books an answer, and which of its calls ask again for what the view no longer shows.
+    fn book_answer(&mut self, pos: Pos, answer: &Message) {
+        let mut missed = 0;
+        for call in answer.parts.iter().filter_map(|part| part.as_call()) {
+            let before = self.asked.again(call, pos);
+            missed += u64::from(before.is_some_and(|before| self.is_reduced(before)));
+        }
+        if let Some(last) = self.yields.last_mut() {
+            last.answers += 1;
+            last.missed += missed;
+        }
+    }
+
+    /// Whether the view shows less of a message or its group than was appended.
+    fn is_reduced(&self, pos: Pos) -> bool {
+        let group = self.history.group(self.history.group_of(pos));
+        let items = group.items.iter();
+        items
+            .copied()
+            .any(|item| !self.view.is_visible(item) || self.view.has_edit(item))
+    }
+
+    /// Books that the model had something given back that a fold had taken: what it missed.
+    pub fn note_recall(&mut self) {
+        if let Some(last) = self.yields.last_mut() {
+            last.missed += 1;
+        }
+    }
+
+    /// What the folds brought and cost so far, oldest first; folds that were taken back included.
+    pub fn yields(&self) -> &[Yield] {
+        &self.yields
     }
 
     /// Keeps a message in the view, word for word, whatever is folded: its content is not edited, and

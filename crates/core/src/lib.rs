@@ -21,6 +21,7 @@ pub mod carry;
 pub mod config;
 pub mod conversation;
 pub mod counters;
+pub mod diff;
 pub mod event;
 pub mod frame;
 pub mod guard;
@@ -38,6 +39,7 @@ pub mod stage;
 pub mod strategy;
 pub mod validity;
 pub mod view;
+pub mod yields;
 
 #[doc(no_inline)]
 pub use inventory;

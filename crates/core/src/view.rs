@@ -203,6 +203,13 @@ impl View {
         self.edits.get(&at)
     }
 
+    /// Whether any part of the message at this position is edited.
+    pub fn has_edit(&self, pos: Pos) -> bool {
+        let from = PartPos { item: pos, part: 0 };
+        let next = self.edits.range(from..).next();
+        next.is_some_and(|(at, _)| at.item == pos)
+    }
+
     /// Whether the message at this position is shown.
     pub fn is_visible(&self, pos: Pos) -> bool {
         self.visible.get(pos).copied().unwrap_or(false)

@@ -178,6 +178,7 @@ impl Conversation {
             usage: signals.usage,
             limits: self.limits,
             model: self.model.as_deref(),
+            yields: &self.yields,
         })
     }
 

@@ -32,6 +32,13 @@ impl Fold {
     }
 }
 
+impl Fold {
+    /// The layout in force before it; `None` where it moved nothing.
+    pub(crate) fn layout_before(&self) -> Option<&Layout> {
+        self.before_layout.as_ref()
+    }
+}
+
 /// Why a plan was not committed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum CommitError {

@@ -11,6 +11,7 @@ use crate::outcome::{Outcome, Why};
 use crate::plan::Plan;
 use crate::stage::{Decision, Filter, Pruner, Pruning};
 use crate::strategy::Bound;
+use crate::yields::Yield;
 use std::sync::Arc;
 
 impl Report {
@@ -179,10 +180,18 @@ impl Conversation {
             })?;
         let degraded = changes.degraded.clone();
         let summaries = changes.summaries.len() as u64;
+        let summary_tokens = changes.summary_tokens;
         let mut plan = self.plan(&filter.name, moment, trigger, changes);
         plan.decision = decision.cloned();
-        let before = plan.tokens_before;
+        let (before, after) = (plan.tokens_before, plan.tokens_after);
         let fold = self.check_and_commit(plan).map_err(Outcome::Failed)?;
+        self.yields.push(Yield {
+            fold,
+            tokens_before: before,
+            tokens_after: after,
+            summary_tokens,
+            ..Yield::default()
+        });
         self.counters.folds += 1;
         self.counters.summaries += summaries;
         self.counters.tokens_before_total += before;

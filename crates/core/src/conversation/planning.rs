@@ -21,6 +21,7 @@ pub(super) struct Changes {
     pub(super) reasons: Vec<String>,
     pub(super) tables: BTreeMap<String, Value>,
     pub(super) summaries: Vec<String>,
+    pub(super) summary_tokens: u64,
     pub(super) degraded: Option<Why>,
 }
 
@@ -41,6 +42,7 @@ impl Conversation {
             reasons,
             tables,
             summaries,
+            summary_tokens: _,
             degraded,
         } = changes;
         self.count_edits(&mut edits);

@@ -96,6 +96,13 @@ impl Conversation {
             .flatten()
             .map(|summary: &Summary| summary.by.clone())
             .collect();
+        let usages = summaries
+            .iter()
+            .flatten()
+            .filter_map(|summary| summary.usage);
+        let summary_tokens = usages
+            .map(|usage| usage.input_total() + usage.output + usage.reasoning)
+            .sum();
         let mut arrangement = filter
             .stage
             .arrange(&scene, &proposal, &summaries)
@@ -137,6 +144,7 @@ impl Conversation {
             reasons,
             tables,
             summaries: by,
+            summary_tokens,
             degraded,
         })
     }

@@ -3,6 +3,7 @@
 use crate::limits::Limits;
 use crate::log::Usage;
 use crate::moment::Moment;
+use crate::yields::Yield;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -42,6 +43,8 @@ pub struct Pressure<'a> {
     pub limits: Limits,
     /// Id of the model, where known.
     pub model: Option<&'a str>,
+    /// What the folds so far brought and cost, oldest first, for policies that learn from it.
+    pub yields: &'a [Yield],
 }
 
 /// What a policy decided, with the arithmetic behind it.

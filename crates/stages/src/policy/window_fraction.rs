@@ -9,6 +9,7 @@ use foldback_core::limits::Limits;
 use foldback_core::moment::Moment;
 use foldback_core::registry::{Invalid, StageConfig};
 use foldback_core::stage::{Decision, OverflowPolicy, Pressure};
+use foldback_core::yields::Yield;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -25,6 +26,8 @@ pub struct WindowFractionConfig {
     pub floor: f64,
     /// Whether the output limit is taken off the window first. A limit of the input alone already leaves it out.
     pub reserve_output: bool,
+    /// Whether the target moves with what the last folds of the conversation brought and what was missed after them.
+    pub adaptive: bool,
 }
 
 impl Default for WindowFractionConfig {
@@ -34,6 +37,7 @@ impl Default for WindowFractionConfig {
             target: 0.5,
             floor: 0.0,
             reserve_output: true,
+            adaptive: false,
         }
     }
 }
@@ -76,8 +80,14 @@ impl OverflowPolicy for WindowFraction {
             trigger: share_of_trigger,
             target,
             floor,
+            adaptive,
             ..
         } = self.config;
+        let (target, learned) = if adaptive {
+            adapted(&self.config, pressure.yields)
+        } else {
+            (target, String::new())
+        };
         let count = pressure.frame_tokens + pressure.view_tokens;
         let trigger = usable.share(share_of_trigger);
         let fold = usable.tokens > 0 && count > trigger;
@@ -89,7 +99,7 @@ impl OverflowPolicy for WindowFraction {
             target: Some(usable.share(target)),
             floor: (floor > 0.0).then(|| usable.share(floor)),
             reason: format!(
-                "{count} {sign} {trigger} ({share_of_trigger} of {})",
+                "{count} {sign} {trigger} ({share_of_trigger} of {}){learned}",
                 usable.arithmetic
             ),
         }
@@ -107,6 +117,39 @@ impl OverflowPolicy for WindowFraction {
     }
 }
 
+/// Folds that an adaptive target looks back on.
+const LOOK_BACK: usize = 3;
+/// How far the target moves for each sign.
+const STEP: f64 = 0.05;
+/// A fold that takes off less than this share of the view was hardly worth its summary.
+const LITTLE: f64 = 0.2;
+
+/// The target after what the last folds brought, and why, as the end of a sentence. It rises, so that
+/// more stays, by a step for each fold after which something was asked for again; it falls, so that
+/// folds are fewer, by a step for each that took off little and was not missed.
+fn adapted(config: &WindowFractionConfig, yields: &[Yield]) -> (f64, String) {
+    let recent = &yields[yields.len().saturating_sub(LOOK_BACK)..];
+    let missed = recent.iter().filter(|fold| fold.missed > 0).count();
+    let idle = recent
+        .iter()
+        .filter(|fold| fold.missed == 0 && fold.gain() < LITTLE)
+        .count();
+    if missed == idle {
+        return (config.target, String::new());
+    }
+    let moved = config.target + STEP * (missed as f64 - idle as f64);
+    let lowest = config.floor.max(STEP).min(config.target);
+    let highest = (config.trigger - STEP).max(config.target);
+    let target = moved.clamp(lowest, highest);
+    let reason = format!(
+        "; target {:.2} for {:.2}: of the last {} folds {missed} were missed and {idle} took off little",
+        target,
+        config.target,
+        recent.len()
+    );
+    (target, reason)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -119,6 +162,7 @@ mod tests {
             usage: None,
             limits,
             model: None,
+            yields: &[],
         })
     }
 
@@ -195,6 +239,63 @@ mod tests {
                 "{name}: {}",
                 decision.reason
             );
+        }
+    }
+
+    #[test]
+    fn an_adaptive_target_as_a_table() {
+        let fold = |missed, after| Yield {
+            tokens_before: 100,
+            tokens_after: after,
+            missed,
+            ..Yield::default()
+        };
+        let (missed, little, fine) = (fold(2, 40), fold(0, 95), fold(0, 40));
+        // name, adaptive, folds so far, target in tokens, whether the reason tells of it
+        let cases = [
+            ("no folds", true, vec![], 40_000, false),
+            ("all fine", true, vec![fine, fine], 40_000, false),
+            ("missed once", true, vec![fine, missed], 44_000, true),
+            (
+                "missed thrice",
+                true,
+                vec![missed, missed, missed],
+                52_000,
+                true,
+            ),
+            (
+                "long ago",
+                true,
+                vec![missed, fine, fine, fine],
+                40_000,
+                false,
+            ),
+            ("little gain", true, vec![little, little], 36_000, true),
+            ("both", true, vec![missed, little], 40_000, false),
+            ("off", false, vec![missed, missed], 40_000, false),
+        ];
+        for (name, adaptive, yields, target, told) in cases {
+            let config = WindowFractionConfig {
+                adaptive,
+                ..WindowFractionConfig::default()
+            };
+            let decision = config.build().unwrap().decide(&Pressure {
+                moment: Moment::CallStart,
+                view_tokens: 70_000,
+                frame_tokens: 0,
+                usage: None,
+                limits: Limits::new(100_000, 20_000),
+                model: None,
+                yields: &yields,
+            });
+            assert_eq!(decision.target, Some(target), "{name}");
+            assert_eq!(
+                decision.reason.contains("folds"),
+                told,
+                "{name}: {}",
+                decision.reason
+            );
+            assert_eq!((decision.fold, decision.trigger), (true, 64_000), "{name}");
         }
     }
 

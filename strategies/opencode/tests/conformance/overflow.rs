@@ -223,6 +223,7 @@ fn decide(row: &Row, usage: Usage) -> Decision {
         }),
         limits: row.limits,
         model: None,
+        yields: &[],
     })
 }
 
@@ -339,6 +340,7 @@ fn one_policy_decides_at_every_moment() {
             usage: None,
             limits: m(200 * K, 32 * K),
             model: None,
+            yields: &[],
         });
         assert_eq!(decision.fold, fold, "{case}");
     }

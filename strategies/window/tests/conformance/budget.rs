@@ -156,6 +156,7 @@ fn folds(config: UtilisationConfig, moment: Moment, used: u64) -> bool {
         usage: None,
         limits: Limits::new(200_000, 64_000),
         model: None,
+        yields: &[],
     });
     assert_eq!(decision.count, used, "{}", decision.reason);
     decision.fold
@@ -262,6 +263,7 @@ fn where_the_window_comes_from() {
             usage: None,
             limits: Limits::new(*context, 0),
             model: Some(model),
+            yields: &[],
         };
         Utilisation::new(config.clone())
             .unwrap()
@@ -294,6 +296,7 @@ fn the_reserve() {
             usage: None,
             limits: Limits::new(200_000, 64_000),
             model: None,
+            yields: &[],
         };
         Utilisation::new(config.clone())
             .unwrap()

@@ -1,0 +1,54 @@
+//! What the folds of a conversation brought and cost: kept with it, for policies that learn from it.
+//!
+//! A fold yields tokens, costs a summary, and may be followed by the model asking again for what it
+//! hid. "Asking again" is the same tool with the same arguments as a call whose result the view no
+//! longer shows as it was, and every [recall](crate::conversation::Conversation::note_recall): both are
+//! certain, and neither needs to understand a text.
+
+use crate::conversation::FoldId;
+use crate::log::ToolCall;
+use crate::view::Pos;
+use serde::{Deserialize, Serialize};
+use std::collections::HashMap;
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+
+/// What one fold brought and cost so far.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Yield {
+    /// The fold.
+    pub fold: FoldId,
+    /// Tokens of the view before, by the strategy's estimator.
+    pub tokens_before: u64,
+    /// Tokens of the view after.
+    pub tokens_after: u64,
+    /// Tokens that models read and wrote for its summaries, as they reported them.
+    pub summary_tokens: u64,
+    /// Results that the model asked for again until the next fold.
+    pub missed: u64,
+    /// Answers of the model until the next fold.
+    pub answers: u64,
+}
+
+impl Yield {
+    /// Share of the view that it took off.
+    pub fn gain(&self) -> f64 {
+        if self.tokens_before == 0 {
+            return 0.0;
+        }
+        self.tokens_before.saturating_sub(self.tokens_after) as f64 / self.tokens_before as f64
+    }
+}
+
+/// Which calls were made before, by what they ask for.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Asked(HashMap<u64, Pos>);
+
+impl Asked {
+    /// Books a call at a position, and gives the position of the last one that asked for the same.
+    pub(crate) fn again(&mut self, call: &ToolCall, pos: Pos) -> Option<Pos> {
+        // With its fixed keys: the same log gives the same answers.
+        let mut hasher = DefaultHasher::new();
+        (&call.tool, &call.arguments).hash(&mut hasher);
+        self.0.insert(hasher.finish(), pos)
+    }
+}
