@@ -270,7 +270,7 @@ mod tests {
                 40_000,
                 false,
             ),
-            ("little gain", true, vec![little, little], 36_000, true),
+            ("little gain", true, vec![little, little], 32_000, true),
             ("both", true, vec![missed, little], 40_000, false),
             ("off", false, vec![missed, missed], 40_000, false),
         ];
