@@ -16,6 +16,7 @@ const FORM: &str = "a file for --summarizer has a [summarizer] section as strate
 pub(crate) struct Choice {
     section: Node,
     /// Price of its model.
+    #[cfg_attr(not(feature = "llm"), expect(dead_code, reason = "no model is asked"))]
     pub(crate) price: Option<ChosenPrice>,
 }
 

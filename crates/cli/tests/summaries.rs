@@ -119,8 +119,8 @@ fn a_comparison_is_recorded_once_and_replayed_alike_without_a_network() {
     let server = Server::start(summary);
     let file = folder.summarizer(&server.url);
     let cassette = folder.path("cassette");
-    let with = ["--summarizer", &*file, "--cassette", &*cassette];
-    let with = |more: &[&'static str]| compare(&[&with[..], more].concat());
+    let with_cassette = ["--summarizer", &*file, "--cassette", &*cassette];
+    let with = |more: &[&'static str]| compare(&[&with_cassette[..], more].concat());
 
     let dry = with(&["--dry-run"]);
     assert_eq!(dry.code, 0, "{}", dry.stderr);
@@ -148,11 +148,17 @@ fn a_comparison_is_recorded_once_and_replayed_alike_without_a_network() {
     }
 
     // The server is gone.
-    for name in ["first", "second"] {
-        let replayed = with(&["--replay-only"]);
+    let pages = ["first.html", "second.html"].map(|name| {
+        let page = folder.path(name);
+        let replayed = compare(&[&with_cassette[..], &["--replay-only", "--html", &page]].concat());
         assert_eq!(replayed.code, 0, "{name}: {}", replayed.stderr);
         assert!(replayed.stdout == recorded.stdout, "{name}: other bytes");
-    }
+        std::fs::read(page).unwrap()
+    });
+    // Single sessions are replayed once more for the page.
+    assert!(pages[0] == pages[1], "two pages");
+    let page = String::from_utf8_lossy(&pages[0]);
+    assert!(page.contains("A record of"), "no summary on the page");
     let own = compare(&[]);
     assert!(
         own.stdout != recorded.stdout,
