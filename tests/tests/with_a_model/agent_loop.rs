@@ -4,29 +4,20 @@
 //! V2 is not among the presets. Its rows are here where they state what a loop does; how V2 itself
 //! words and renders a checkpoint is not.
 
-use crate::model::{Reply, TOO_LONG, calls, ends, fails, overflow, says};
+use crate::given::Act::{Interrupted, Stored as Before, Turn};
+use crate::given::{Act, Given};
+use crate::model::{Reply, TOO_LONG, calls, ends, fails, overflow, says, summary};
 use crate::row::Claim::{
-    Asked, By, Ended, FirstTurn, Fold, Folds, Hides, LastTurn, NothingStored, Nowhere, Shows,
-    ShowsOnce, Stored, Turns, Waited,
+    Asked, Ended, Fold, Folds, Hides, LastTurn, NothingStored, Nowhere, Stored, Turns, Waited,
 };
-use crate::row::{Row, check, row};
-use crate::session::Act::{Compact, Interrupted, Stored as Before, Turn};
-use crate::session::{Act, Given};
-use crate::texts::{anchored, answer, long, prompt, screenshot, x};
-use foldback_core::Limits;
+use crate::row::{OURS, Row, UP, check, row};
+use crate::texts::{answer, long, prompt, x};
 use foldback_core::log::EntryKind::{Continue, Marker, Summary};
 use foldback_core::log::Finish;
-use foldback_core::provider::{Classifier, ErrorKind};
+use foldback_core::provider::{Classifier, ErrorKind, ProviderError};
 use foldback_fake_provider::errors::{
     ANTHROPIC_PROMPT, GEMINI_INPUT, LLAMA_CPP, OPENAI_COMPLETION, OPENAI_MESSAGES, OPENROUTER,
 };
-
-const UP: &str = "upstream";
-const OURS: &str = "ours";
-
-fn summary() -> Reply {
-    says(anchored("They said hello."))
-}
 
 /// A turn after an earlier one.
 fn given(model: Vec<Reply>) -> Given {
@@ -278,109 +269,23 @@ fn v2() -> Vec<Row> {
             given(vec![ends("Let me see wh", Finish::Error)]),
             [Asked("agent"), NothingStored, Nowhere("Continue if")],
         ),
-    ]
-}
-
-/// What a request holds: V2's rows, on presets that have the behaviour.
-fn contents() -> Vec<Row> {
-    let (call, result) = screenshot("shot.png", 4_000);
-    let described = |strip: bool| Given {
-        changes: format!("[filter]\nstrip_media = {strip}\ntail_turns = 0"),
-        acts: vec![
-            Before(prompt("u1", &long("look at the page"))),
-            Before(call.clone()),
-            Before(result.clone()),
-            Before(prompt(
-                "u2",
-                &format!("inline data:image/png;base64,{}", "iVBORw0K".repeat(500)),
-            )),
-            Compact,
-        ],
-        model: vec![summary()],
-        ..Given::default()
-    };
-    // Keeps 2,000 of 5,000 tokens, 1,000 of them for the answer.
-    let recent = Given {
-        preset: "window",
-        changes: "[overflow]\nmax_output = 1_000".to_owned(),
-        limits: Limits::new(5_000, 1_000),
-        ..Given::default()
-    };
-    let first = format!("first task {}", x(6_000));
-    let second = format!("second task {}", x(7_000));
-    let third = format!("third task {}", x(7_000));
-    let lead = "[Previous conversation summary]\n\n";
-    vec![
         row(
-            "OCv2-1",
-            UP,
-            "media of tools are described",
-            described(false),
-            [
-                Asked("summary"),
-                Shows(
-                    0,
-                    "[tool screenshot]: taken\n[Attached image/png: shot.png]".to_owned(),
-                ),
-                Nowhere("iVBORw0K"),
-            ],
-        ),
-        row(
-            "OCv2-1",
+            "OCv2-9",
             OURS,
-            "where a preset strips them they are gone",
-            described(true),
-            [
-                Asked("summary"),
-                Shows(0, "[tool screenshot]: taken\n".to_owned()),
-                Hides(0, "shot.png".to_owned()),
-                Nowhere("iVBORw0K"),
-            ],
-        ),
-        row(
-            "OCv2-2",
-            UP,
-            "a second prompt over the ceiling: two requests, and the prompt word for word",
-            Given {
-                acts: vec![Turn(prompt("u1", &first)), Turn(prompt("u2", &second))],
-                model: vec![says("ok"), says("One was done."), says("done")],
-                ..recent.clone()
-            },
+            "and an agent that wants to recover all the same has its prompt put again, not half an answer",
+            given(vec![
+                Reply::Breaks(
+                    "Let me see wh",
+                    ProviderError::new(ErrorKind::ContextOverflow, TOO_LONG),
+                ),
+                summary(),
+                says("done"),
+            ]),
             [
                 Asked("agent summary agent"),
-                FirstTurn(2, format!("{lead}One was done.")),
-                LastTurn(2, second.clone()),
-                Hides(2, "first task".to_owned()),
-                Hides(1, "second task".to_owned()),
-            ],
-        ),
-        row(
-            "OCv2-3",
-            UP,
-            "a third one: the summary so far, and what was recent",
-            Given {
-                acts: vec![
-                    Turn(prompt("u1", &first)),
-                    Turn(prompt("u2", &second)),
-                    Turn(prompt("u3", &third)),
-                ],
-                model: vec![
-                    says("ok"),
-                    says("One was done."),
-                    says("done"),
-                    says("One and two were done."),
-                    says("done"),
-                ],
-                ..recent
-            },
-            [
-                Asked("agent summary agent summary agent"),
-                Shows(3, "<previous-summary>\n".to_owned()),
-                ShowsOnce(3, "One was done.".to_owned()),
-                Shows(3, "[user]: second task".to_owned()),
-                Hides(3, "third task".to_owned()),
-                FirstTurn(4, format!("{lead}One and two were done.")),
-                LastTurn(4, third.clone()),
+                Ended("finished"),
+                LastTurn(2, "and the lexer".to_owned()),
+                Hides(2, "Let me see wh".to_owned()),
             ],
         ),
     ]
@@ -426,78 +331,6 @@ fn phrases() -> Vec<Row> {
     rows
 }
 
-/// A summary request that is too large itself.
-fn overflowing() -> Vec<Row> {
-    let large = Given {
-        acts: vec![
-            Before(prompt("u1", &long("fix the parser"))),
-            Before(answer("a1", &"the parser has lines ".repeat(20_000))),
-            Turn(prompt("u2", "and the lexer")),
-        ],
-        ..Given::default()
-    };
-    let chunk = |n| says(anchored(&format!("Parts up to {n}.")));
-    vec![
-        row(
-            "OCv2-overflow",
-            UP,
-            "nothing of it is stored, beneath the ladder",
-            Given {
-                beneath: Some(foldback_core::stage::SummaryError::Provider(
-                    foldback_core::provider::ProviderError::new(
-                        ErrorKind::ContextOverflow,
-                        TOO_LONG,
-                    ),
-                )),
-                ..given(vec![overflow()])
-            },
-            [Asked("agent"), Ended("overflow"), NothingStored],
-        ),
-        row(
-            "OCv2-overflow",
-            OURS,
-            "what does not fit at once is summarised in parts",
-            Given {
-                model: vec![
-                    overflow(),
-                    overflow(),
-                    chunk(1),
-                    chunk(2),
-                    chunk(3),
-                    chunk(4),
-                    says("done"),
-                ],
-                ..large.clone()
-            },
-            [
-                Asked("agent summary summary summary summary summary agent"),
-                Ended("finished"),
-                Folds(1),
-                Shows(2, "part 1 of 4".to_owned()),
-                Hides(2, "<previous-summary>\n".to_owned()),
-                Shows(5, "part 4 of 4".to_owned()),
-                ShowsOnce(5, "Parts up to 3.".to_owned()),
-                Shows(6, anchored("Parts up to 4.")),
-            ],
-        ),
-        row(
-            "OCv2-overflow",
-            OURS,
-            "refused on every rung: the extractive summary, and the loop goes on",
-            Given {
-                model: vec![overflow(), overflow(), overflow(), says("done")],
-                ..large
-            },
-            [
-                Asked("agent summary summary agent"),
-                Ended("finished"),
-                Folds(1),
-                By("extractive (llm: context-overflow)"),
-            ],
-        ),
-    ]
-}
-
 #[test]
 fn opencode_1_17() {
     check(&v1());
@@ -509,20 +342,10 @@ fn opencode_v2() {
 }
 
 #[test]
-fn what_requests_hold() {
-    check(&contents());
-}
-
-#[test]
 fn refusals() {
     check(&phrases());
 }
 
-#[test]
-fn a_summary_request_that_is_too_large() {
-    check(&overflowing());
-}
-
 pub(crate) fn rows() -> Vec<Row> {
-    [v1(), v2(), contents(), phrases(), overflowing()].concat()
+    [v1(), v2(), phrases()].concat()
 }

@@ -9,9 +9,12 @@
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 mod agent_loop;
+mod answers;
 mod coverage;
+mod given;
 mod model;
 mod opencode;
+mod requests;
 mod row;
 mod session;
 mod texts;

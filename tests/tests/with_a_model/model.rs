@@ -1,6 +1,7 @@
 //! One scripted model for everybody: the agent's requests and those of the summarizer are answered from
 //! the same list, in the order in which they are sent, and kept.
 
+use crate::texts::anchored;
 use async_trait::async_trait;
 use foldback_core::log::{Finish, Usage};
 use foldback_core::provider::{Completion, CompletionRequest, ErrorKind, Model, ProviderError};
@@ -20,11 +21,18 @@ pub(crate) enum Reply {
     Fails(ProviderError),
     /// Never answers.
     Hangs,
+    /// To the agent: says something and then fails. What was said has reached the user, and is stored.
+    Breaks(&'static str, ProviderError),
 }
 
 /// An answer of plain text that ended by itself.
 pub(crate) fn says(text: impl Into<String>) -> Reply {
     ends(text, Finish::Stop)
+}
+
+/// A summary in the form of OpenCode 1.17.
+pub(crate) fn summary() -> Reply {
+    says(anchored("They said hello."))
 }
 
 /// An answer that ended for a reason.
@@ -74,6 +82,7 @@ impl Reply {
 pub(crate) struct Scripted {
     replies: Mutex<VecDeque<Reply>>,
     requests: Mutex<Vec<CompletionRequest>>,
+    broken: Mutex<Option<String>>,
 }
 
 impl Scripted {
@@ -87,6 +96,11 @@ impl Scripted {
     /// The requests so far, in order.
     pub(crate) fn requests(&self) -> Vec<CompletionRequest> {
         self.requests.lock().unwrap().clone()
+    }
+
+    /// What the last answer had said when it broke off, once.
+    pub(crate) fn broken(&self) -> Option<String> {
+        self.broken.lock().unwrap().take()
     }
 
     /// Replies that nobody has asked for.
@@ -111,6 +125,10 @@ impl Model for Scripted {
                 model: None,
             }),
             Some(Reply::Fails(error)) => Err(error),
+            Some(Reply::Breaks(text, error)) => {
+                *self.broken.lock().unwrap() = Some(text.to_owned());
+                Err(error)
+            }
             Some(Reply::Hangs) => std::future::pending().await,
             None => Err(ProviderError::new(ErrorKind::Unknown, "the script is over")),
         }

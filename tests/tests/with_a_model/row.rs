@@ -1,15 +1,22 @@
 //! Rows: what is given, and what is claimed of what can be seen afterwards.
 
-use crate::session::{Given, Seen, TURN, run};
+use crate::given::Given;
+use crate::session::{Seen, TURN, run};
 use foldback_core::log::EntryKind;
+
+/// The original's own test.
+pub(crate) const UP: &str = "upstream";
+/// Read from the original's code or documents.
+pub(crate) const READ: &str = "reference";
+/// What foldback does where it differs, or more than the original states.
+pub(crate) const OURS: &str = "ours";
 
 /// One row.
 #[derive(Clone, Debug)]
 pub(crate) struct Row {
     /// Id of the reference.
     pub(crate) id: &'static str,
-    /// `upstream` (the original's own test), `reference` (read from its code or its documents), `ours`
-    /// (what foldback does where it differs, or more than the original states).
+    /// [`UP`], [`READ`] or [`OURS`].
     pub(crate) origin: &'static str,
     /// What is special about it.
     pub(crate) name: String,

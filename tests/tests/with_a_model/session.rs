@@ -3,123 +3,20 @@
 //!
 //! Time is tokio's, paused: it stands still while anything can be done, and leaps to the next timer.
 
-use crate::model::{AGENT, Reply, Scripted};
-use async_trait::async_trait;
-use foldback_core::config::{Document, Options, compile};
+use crate::given::{Act, Given, NOW, Notes, strategy};
+use crate::model::{AGENT, Scripted};
 use foldback_core::conversation::{Conversation, Report, StageRole};
 use foldback_core::event::Event;
-use foldback_core::log::{Answer, EntryKind, Finish, Message, Part};
+use foldback_core::log::{Answer, EntryKind, Finish, Message, Origin, Part};
 use foldback_core::provider::{
     Completion, CompletionRequest, Endpoint, Model, ProviderError, Turn,
 };
-use foldback_core::registry::Registry;
-use foldback_core::services::{
-    BeforeCompaction, CountingIds, FixedClock, Hook, Observer, Services, SessionMemory, Verdict,
-};
-use foldback_core::stage::{Summarizer, Summary, SummaryError, SummaryRequest};
-use foldback_core::strategy::Strategy;
-use foldback_core::{Frame, Limits, Role};
+use foldback_core::services::{CountingIds, FixedClock, Observer, Services};
+use foldback_core::{Frame, Role};
 use foldback_live::{AgentLoop, Next, Stopped};
 use std::fmt::Write as _;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
-
-/// When every row takes place, in milliseconds since the Unix epoch.
-pub(crate) const NOW: i64 = 1_770_000_000_000;
-
-/// What a row gives.
-#[derive(Clone, Debug)]
-pub(crate) struct Given {
-    /// Preset that is extended.
-    pub(crate) preset: &'static str,
-    /// TOML that is added to it.
-    pub(crate) changes: String,
-    /// Keys of the summarizer's section besides `use = "llm"`.
-    pub(crate) summarizer: &'static str,
-    /// Window and output limit.
-    pub(crate) limits: Limits,
-    /// What the model does, request by request.
-    pub(crate) model: Vec<Reply>,
-    /// What happens, in order.
-    pub(crate) acts: Vec<Act>,
-    /// A hook.
-    pub(crate) hook: Option<Before>,
-    /// The agent's notes on its session, and their age in milliseconds.
-    pub(crate) notes: Option<(&'static str, i64)>,
-    /// In place of the `llm` summarizer, one that fails with this: rows that are beneath its ladder.
-    pub(crate) beneath: Option<SummaryError>,
-}
-
-impl Default for Given {
-    fn default() -> Self {
-        Self {
-            preset: "opencode-1.17",
-            changes: String::new(),
-            summarizer: "",
-            limits: Limits::new(200_000, 32_000),
-            model: Vec::new(),
-            acts: Vec::new(),
-            hook: None,
-            notes: None,
-            beneath: None,
-        }
-    }
-}
-
-/// Something that happens.
-#[derive(Clone, Debug)]
-pub(crate) enum Act {
-    /// A message that was stored before.
-    Stored(Message),
-    /// A user turn, until the model has finished or the agent can't go on.
-    Turn(Message),
-    /// A person compacts.
-    Compact,
-    /// The act, given up after so many milliseconds.
-    Interrupted(Box<Act>, u64),
-}
-
-/// What a hook does before a compaction.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum Before {
-    /// Adds instructions.
-    Instructs(&'static str),
-    /// Never ends.
-    Hangs,
-}
-
-#[async_trait]
-impl Hook for Before {
-    async fn before(&self, _: &BeforeCompaction) -> Result<Verdict, String> {
-        match self {
-            Self::Instructs(text) => Ok(Verdict::Instruct((*text).to_owned())),
-            Self::Hangs => std::future::pending().await,
-        }
-    }
-}
-
-#[derive(Debug)]
-struct Notes(String, i64);
-
-impl SessionMemory for Notes {
-    fn read(&self) -> Option<(String, i64)> {
-        Some((self.0.clone(), self.1))
-    }
-}
-
-#[derive(Debug)]
-struct Failing(SummaryError);
-
-#[async_trait]
-impl Summarizer for Failing {
-    fn id(&self) -> &str {
-        "failing"
-    }
-
-    async fn summarize(&self, _: &SummaryRequest, _: &Services) -> Result<Summary, SummaryError> {
-        Err(self.0.clone())
-    }
-}
 
 /// Writes down what observers are told of a fold, a word or two for each.
 #[derive(Debug, Default)]
@@ -191,24 +88,6 @@ pub(crate) fn run(given: &Given) -> Seen {
         .build()
         .unwrap()
         .block_on(Session::new(given).play(given))
-}
-
-fn strategy(given: &Given) -> Strategy {
-    let linked = [&foldback_llm::REGISTRATION];
-    let registry = Registry::of(foldback::registrations().into_iter().chain(linked)).unwrap();
-    let toml = format!(
-        "name = \"row\"\nextends = \"{}\"\n{}\n[summarizer]\nuse = \"llm\"\n{}\n",
-        given.preset, given.changes, given.summarizer
-    );
-    let document = Document::parse("row", &toml).unwrap();
-    let compiled = compile(&registry, document, Options::default());
-    let mut strategy = compiled
-        .unwrap_or_else(|errors| panic!("{errors}\n{toml}"))
-        .strategy;
-    if let Some(error) = &given.beneath {
-        strategy.summarizer = Some(Arc::new(Failing(error.clone())));
-    }
-    strategy
 }
 
 /// An agent with one tool, and its conversation.
@@ -290,7 +169,12 @@ impl Session {
             self.note();
             let mut next = match self.ask().await {
                 Ok(completion) => self.answered(completion).await,
-                Err(error) => self.agent.refused(&error).await,
+                Err(error) => {
+                    if let Some(text) = self.model.broken() {
+                        self.half(text);
+                    }
+                    self.agent.refused(&error).await
+                }
             };
             self.note();
             if next == Next::Tools {
@@ -360,6 +244,21 @@ impl Session {
         self.agent.answered(message).await
     }
 
+    /// Stores half an answer, as an agent does that has shown it.
+    fn half(&mut self, text: String) {
+        let id = format!("half-{}", self.appended.len());
+        let answer = Answer {
+            finish: Some(Finish::Error),
+            ..Answer::default()
+        };
+        let message = Message {
+            answer: Some(answer),
+            ..Message::assistant(&id, vec![Part::text(text)])
+        };
+        self.appended.push(id);
+        self.agent.conversation_mut().append(message);
+    }
+
     /// Results of the calls of the last answer.
     fn results(&mut self) -> Vec<Message> {
         let history = self.agent.conversation().history();
@@ -409,7 +308,7 @@ impl Session {
         let mut stored = String::new();
         let mut entries = Vec::new();
         for (_, message) in conversation.history().iter() {
-            if let foldback_core::log::Origin::Entry(kind) = message.origin {
+            if let Origin::Entry(kind) = message.origin {
                 entries.push(kind);
                 for part in &message.parts {
                     let _ = writeln!(stored, "{}: {}", part.kind_name(), part.shown());

@@ -1,20 +1,18 @@
 //! S9-*: the window compactor of Spec 09, its summaries asked of a model.
 
+use crate::given::Act::{Compact, Stored as Before, Turn};
+use crate::given::{Act, Before as Hook, Given};
 use crate::model::{Reply, calls, ends, fails, says};
 use crate::row::Claim::{
     Asked, By, Ended, Events, FirstTurn, Fold, Folds, Hides, NothingStored, Nowhere, Shows, View,
     Waited,
 };
-use crate::row::{Row, check, row};
-use crate::session::Act::{Compact, Stored as Before, Turn};
-use crate::session::{Act, Before as Hook, Given};
+use crate::row::{OURS, Row, UP, check, row};
 use crate::texts::{answer, prompt, x};
 use foldback_core::Limits;
 use foldback_core::log::Finish;
 use foldback_core::provider::ErrorKind;
 
-const UP: &str = "upstream";
-const OURS: &str = "ours";
 const PRESETS: [&str; 2] = ["window", "window-faithful"];
 const LEAD: &str = "[Previous conversation summary]\n\n";
 
@@ -142,6 +140,16 @@ fn compaction(preset: &'static str) -> Vec<Row> {
                 Ended("finished"),
                 NothingStored,
             ],
+        ),
+        row(
+            "S9-21",
+            UP,
+            format!("{preset}: who is asked where nobody is named"),
+            Given {
+                model: summarised(),
+                ..given(preset, 10, tenth())
+            },
+            [By("llm(claude-haiku-4-5 v")],
         ),
         row(
             "S9-20",
