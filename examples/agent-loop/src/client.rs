@@ -44,16 +44,13 @@ pub struct Target {
 impl Client {
     /// A client that sends `system` and `tools` with every request. The key may be empty for servers
     /// that want none.
-    ///
-    /// # Errors
-    ///
-    /// The HTTP client can't be made.
     pub fn new(
+        client: genai::Client,
         target: Target,
         key: String,
         system: String,
         tools: Vec<Tool>,
-    ) -> Result<Self, genai::Error> {
+    ) -> Self {
         let mut base_url = target.base_url;
         if !base_url.ends_with('/') {
             base_url.push('/');
@@ -65,15 +62,15 @@ impl Client {
             .with_capture_usage(true)
             // Else a model named `some-max` would be taken for `some` with an effort.
             .with_reasoning_effort(ReasoningEffort::Budget(0));
-        Ok(Self {
-            client: genai::Client::new()?,
+        Self {
+            client,
             base_url,
             model: target.model,
             key,
             system,
             tools,
             options,
-        })
+        }
     }
 
     /// Sends the conversation and reads the answer to its end.

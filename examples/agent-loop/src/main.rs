@@ -80,8 +80,8 @@ async fn run(args: Args) -> Result<ExitCode, String> {
         max_output: args.output,
     };
     let key = std::env::var(&args.key_variable).unwrap_or_default();
-    let client = Client::new(target, key, SYSTEM.to_owned(), tools.definitions())
-        .map_err(|error| error.to_string())?;
+    let http = genai::Client::new().map_err(|error| error.to_string())?;
+    let client = Client::new(http, target, key, SYSTEM.to_owned(), tools.definitions());
     let print = |event: agent_loop::event::Event<'_>| {
         if let Some(line) = event.line() {
             println!("{line}");
