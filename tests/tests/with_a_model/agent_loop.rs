@@ -8,10 +8,11 @@ use crate::given::Act::{Interrupted, Stored as Before, Turn};
 use crate::given::{Act, Given};
 use crate::model::{Reply, TOO_LONG, calls, ends, fails, overflow, says, summary};
 use crate::row::Claim::{
-    Asked, Ended, Fold, Folds, Hides, LastTurn, NothingStored, Nowhere, Stored, Turns, Waited,
+    Asked, Ended, Fold, Folds, Hides, LastTurn, NothingStored, Nowhere, Shows, Stored, Turns,
+    Waited,
 };
-use crate::row::{OURS, Row, UP, check, row};
-use crate::texts::{answer, long, prompt, x};
+use crate::row::{OURS, READ, Row, UP, check, row};
+use crate::texts::{answer, long, prompt, tool, x};
 use foldback_core::log::EntryKind::{Continue, Marker, Summary};
 use foldback_core::log::Finish;
 use foldback_core::provider::{Classifier, ErrorKind, ProviderError};
@@ -127,6 +128,16 @@ fn v2() -> Vec<Row> {
         ]
     };
     let invalid = || fails(ErrorKind::Auth, "no such key");
+    let listing = tool("list", &x(240_000));
+    // Folded at the end of one turn, and refused at the beginning of the next.
+    let two_turns = |changes: &str, model| Given {
+        changes: changes.to_owned(),
+        acts: vec![
+            Turn(prompt("u1", &long("fix the parser"))),
+            Turn(prompt("u2", &long("and the lexer"))),
+        ],
+        ..given(model)
+    };
     vec![
         row(
             "OCv2-4",
@@ -181,6 +192,37 @@ fn v2() -> Vec<Row> {
                 Asked("agent summary agent agent summary agent"),
                 Ended("finished"),
                 Folds(2),
+            ],
+        ),
+        row(
+            "OCv2-5",
+            READ,
+            "folded after the last answer and refused now, beneath the guard `repeat`",
+            two_turns(
+                "[guards]\nrepeat = false",
+                vec![
+                    says("done").using(168_000),
+                    summary(),
+                    overflow(),
+                    summary(),
+                    says("done"),
+                ],
+            ),
+            [
+                Asked("agent summary agent summary agent"),
+                Ended("finished"),
+                Folds(2),
+            ],
+        ),
+        row(
+            "OCv2-5",
+            OURS,
+            "no second fold before the model has answered",
+            two_turns("", vec![says("done").using(168_000), summary(), overflow()]),
+            [
+                Asked("agent summary agent"),
+                Ended("overflow: context-overflow: prompt is too long"),
+                Folds(1),
             ],
         ),
         row(
@@ -251,16 +293,28 @@ fn v2() -> Vec<Row> {
         row(
             "OCv2-8",
             OURS,
-            "and of what had been cleared for it",
+            "what had been cleared for the summary is there again",
             Given {
                 preset: "brutus",
                 acts: vec![
                     Before(prompt("u1", &long("fix the parser"))),
-                    Interrupted(Box::new(Turn(prompt("u2", "and the lexer"))), 250),
+                    Before(listing.0),
+                    Before(listing.1),
+                    Before(prompt("u2", "and the lexer")),
+                    Interrupted(Box::new(Turn(prompt("u3", "and the rest"))), 250),
                 ],
-                ..given(vec![calls(x(4_000)).using(168_001), Reply::Hangs])
+                ..given(vec![calls("ok").using(168_001), Reply::Hangs])
             },
-            [Asked("agent summary"), Ended("interrupted"), NothingStored],
+            [
+                Asked("agent summary"),
+                // It had been: the summarizer was shown the placeholder.
+                Shows(
+                    1,
+                    "[tool list]: [Old tool result content cleared]".to_owned(),
+                ),
+                Ended("interrupted"),
+                NothingStored,
+            ],
         ),
         row(
             "OCv2-9",

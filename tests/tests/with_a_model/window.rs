@@ -7,7 +7,7 @@ use crate::row::Claim::{
     Asked, By, Ended, Events, FirstTurn, Fold, Folds, Hides, NothingStored, Nowhere, Shows, View,
     Waited,
 };
-use crate::row::{OURS, Row, UP, check, row};
+use crate::row::{OURS, READ, Row, UP, check, row};
 use crate::texts::{answer, prompt, x};
 use foldback_core::Limits;
 use foldback_core::log::Finish;
@@ -240,7 +240,32 @@ fn prompts(preset: &'static str) -> Vec<Row> {
 
 fn moments(preset: &'static str) -> Vec<Row> {
     let cut = |bytes| ends(x(bytes), Finish::Length);
+    // 872 of 1,000: above the threshold and below what the plan calls critical.
+    let between = if preset == "window" {
+        row(
+            "S9-24",
+            OURS,
+            "window: no on max_tokens below 95 %",
+            Given {
+                model: vec![cut(300)],
+                ..given(preset, 6, tenth())
+            },
+            [Asked("agent"), Ended("length: 872 <= 950"), NothingStored],
+        )
+    } else {
+        row(
+            "S9-24",
+            READ,
+            "window-faithful: yes on max_tokens above 80 %, as the code asks",
+            Given {
+                model: vec![cut(300), says("They said hello."), says("done")],
+                ..given(preset, 6, tenth())
+            },
+            [Asked("agent summary agent"), Ended("finished"), Folds(1)],
+        )
+    };
     vec![
+        between,
         row(
             "S9-24",
             UP,
