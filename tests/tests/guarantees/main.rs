@@ -1,0 +1,11 @@
+//! What a live loop is promised, with faults on purpose.
+//!
+//! [`guards`] has one test a promise: it holds, and it stops holding when its guard is taken away.
+//! [`schedules`] lets everything happen at once, a thousand times, by seed.
+
+#![expect(clippy::unwrap_used, reason = "a helper of a test fails like the test")]
+
+mod faults;
+mod guards;
+mod schedules;
+mod world;

@@ -1,0 +1,111 @@
+//! Strategies, messages and views of the tests here.
+
+use crate::faults::Faulty;
+use foldback_core::config::{Document, Options, compile};
+use foldback_core::conversation::{Conversation, Report, StageRole};
+use foldback_core::log::{Answer, Finish, Message, Part, Usage};
+use foldback_core::moment::Moment;
+use foldback_core::outcome::Outcome;
+use foldback_core::services::Services;
+use foldback_core::strategy::Strategy;
+use foldback_core::{Frame, Limits};
+use foldback_live::AgentLoop;
+use std::sync::Arc;
+
+/// A preset whose summaries are written by a model, with changes.
+pub(crate) fn with_model(preset: &str, changes: &str) -> Arc<Strategy> {
+    // The window compactor keeps a fixed number of tokens free; here it fits the window.
+    let small = "[overflow]\nmax_output = 600\n";
+    let changes = match (preset, changes.contains("[overflow]\n")) {
+        ("window", true) => changes.replace("[overflow]\n", small),
+        ("window", false) => format!("{changes}{small}"),
+        _ => changes.to_owned(),
+    };
+    let text = format!(
+        "name = \"mine\"\nextends = \"{preset}\"\n{changes}\n[summarizer]\nuse = \"llm\"\nmodel = \"claude-haiku-4-5\"\nmax_output_tokens = 1_000\ncontext_tokens = 6_000\nmemo = 0\n"
+    );
+    let registry = foldback::registry().unwrap();
+    let document = Document::parse("mine.toml", &text).unwrap();
+    let compiled = compile(&registry, document, Options::default());
+    Arc::new(
+        compiled
+            .unwrap_or_else(|error| panic!("{preset}: {error}\n{text}"))
+            .strategy,
+    )
+}
+
+/// An agent with a window.
+pub(crate) fn agent(
+    strategy: &Arc<Strategy>,
+    model: Option<&Arc<Faulty>>,
+    limits: Limits,
+) -> AgentLoop {
+    let services = Services {
+        model: model.map(|model| Arc::clone(model) as _),
+        ..Services::default()
+    };
+    AgentLoop::new(Conversation::new(
+        Arc::clone(strategy),
+        limits,
+        Frame::default(),
+        services,
+    ))
+}
+
+/// An answer that calls tools (id, arguments), or ends the turn.
+pub(crate) fn answer(
+    id: &str,
+    text: &str,
+    calls: &[(String, String)],
+    finish: Finish,
+    input: u64,
+) -> Message {
+    let texts = (!text.is_empty()).then(|| Part::text(text));
+    let calls = calls
+        .iter()
+        .map(|(id, arguments)| Part::call(id.clone(), "read", arguments.clone()));
+    Message {
+        answer: Some(Answer {
+            usage: Some(Usage {
+                uncached: input,
+                output: 40,
+                ..Usage::default()
+            }),
+            finish: Some(finish),
+            ..Answer::default()
+        }),
+        ..Message::assistant(id, texts.into_iter().chain(calls).collect())
+    }
+}
+
+/// What the model would be sent, as one text.
+pub(crate) fn view(conversation: &Conversation) -> String {
+    let mut out = String::new();
+    for shown in conversation.sent() {
+        let message = shown.to_message();
+        out.push_str(message.role.as_str());
+        out.push('\n');
+        out.push_str(&message.shown_text());
+        out.push('\n');
+    }
+    out
+}
+
+/// Size of the request for a provider: bytes by four.
+pub(crate) fn size(conversation: &Conversation) -> u64 {
+    view(conversation).len() as u64 / 4
+}
+
+/// Whether a report is about a fold that a model may have been asked for.
+pub(crate) fn is_try(report: &Report) -> bool {
+    report.role == StageRole::Fold
+        && matches!(
+            report.outcome,
+            Outcome::Changed | Outcome::Degraded(_) | Outcome::Failed(_)
+        )
+}
+
+/// Whether a report is about an automatic fold that was committed.
+pub(crate) fn is_automatic_fold(report: &Report) -> bool {
+    report.role == StageRole::Fold && report.outcome.changed() && report.moment != Moment::Manual
+}
