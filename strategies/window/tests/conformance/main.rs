@@ -14,7 +14,7 @@ mod split;
 const EXCEPTIONS: [(&str, &str); 4] = [
     (
         "S9-21",
-        "the default model of the summary (haiku): summaries that call a model come later",
+        "the default model of the summary (haiku): with a model, in tests/tests/with_a_model/window.rs",
     ),
     (
         "S9-22",
@@ -22,11 +22,11 @@ const EXCEPTIONS: [(&str, &str); 4] = [
     ),
     (
         "S9-23",
-        "the wording of the request (`[user]: hello`): it belongs to a summarizer that calls a model; that a long message is cut is tested",
+        "the wording of the request (`[user]: hello`): with a model, in tests/tests/with_a_model/window.rs; that a long message is cut is tested here too",
     ),
     (
         "S9-24",
-        "the exit reason `max_tokens`: what an agent does when no fold is asked for is the agent's own",
+        "the exit reason `max_tokens`: with an agent's loop, in tests/tests/with_a_model/window.rs",
     ),
 ];
 
