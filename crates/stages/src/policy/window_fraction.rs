@@ -3,6 +3,10 @@
 //! What is compared is the whole next request, frame and view; what it is compared with leaves room
 //! for the answer. Both are what users of existing systems ask for most: thresholds that know the
 //! system prompt and the tools, and that scale with the model.
+//!
+//! Asked because a provider refused a request (`when = ["call-start", "provider-overflow"]`), it folds
+//! whatever the count says: the provider counts better. The target is then the same share of the count
+//! as it would be of the trigger, for estimators that count too low.
 
 use crate::usable::{Usable, check_shares};
 use foldback_core::limits::Limits;
@@ -90,6 +94,17 @@ impl OverflowPolicy for WindowFraction {
         };
         let count = pressure.frame_tokens + pressure.view_tokens;
         let trigger = usable.share(share_of_trigger);
+        if pressure.moment == Moment::ProviderOverflow {
+            let of_count = (count as f64 * target / share_of_trigger) as u64;
+            return Decision {
+                fold: usable.tokens > 0,
+                count,
+                trigger,
+                target: Some(usable.share(target).min(of_count)),
+                floor: None,
+                reason: format!("the provider refused {count} tokens by this estimate{learned}"),
+            };
+        }
         let fold = usable.tokens > 0 && count > trigger;
         let sign = if count > trigger { ">" } else { "<=" };
         Decision {
@@ -296,6 +311,25 @@ mod tests {
                 decision.reason
             );
             assert_eq!((decision.fold, decision.trigger), (true, 64_000), "{name}");
+        }
+    }
+
+    #[test]
+    fn a_refusal_counts_more_than_the_count() {
+        // tokens counted, target
+        for (count, target) in [(90_000, 40_000), (40_000, 25_000), (0, 0)] {
+            let policy = WindowFractionConfig::default().build().unwrap();
+            let decision = policy.decide(&Pressure {
+                moment: Moment::ProviderOverflow,
+                view_tokens: count,
+                frame_tokens: 0,
+                usage: None,
+                limits: Limits::new(100_000, 20_000),
+                model: None,
+                yields: &[],
+            });
+            let got = (decision.fold, decision.target);
+            assert_eq!(got, (true, Some(target)), "{}", decision.reason);
         }
     }
 
