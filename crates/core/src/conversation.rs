@@ -28,7 +28,7 @@ use crate::event::Event;
 use crate::frame::Frame;
 use crate::history::History;
 use crate::limits::Limits;
-use crate::log::{EntryKind, Message};
+use crate::log::{EntryKind, Message, ToolCall};
 use crate::meter::Meter;
 use crate::plan::Revision;
 use crate::services::Services;
@@ -62,6 +62,8 @@ pub struct Conversation {
     automatic: bool,
     pinned: BTreeSet<Pos>,
     yields: Vec<Yield>,
+    /// Which of the yields are of folds in force, oldest first.
+    yielding: Vec<usize>,
     asked: Asked,
 }
 
@@ -95,6 +97,7 @@ impl Conversation {
             automatic: true,
             pinned: BTreeSet::new(),
             yields: Vec::new(),
+            yielding: Vec::new(),
             asked: Asked::default(),
         }
     }
@@ -129,6 +132,9 @@ impl Conversation {
             self.answers += 1;
             self.book_answer(pos, &message);
         }
+        if message.is_entry() {
+            self.services.ids.taken(&message.id);
+        }
         self.view.append(pos);
         self.revision += 1;
         pos
@@ -139,45 +145,81 @@ impl Conversation {
         let mut missed = 0;
         for call in answer.parts.iter().filter_map(|part| part.as_call()) {
             let before = self.asked.again(call, pos);
-            missed += u64::from(before.is_some_and(|before| self.is_reduced(before)));
+            missed += u64::from(before.is_some_and(|before| self.is_reduced(before, call)));
         }
-        if let Some(last) = self.yields.last_mut() {
-            last.answers += 1;
-            last.missed += missed;
+        if let Some(fold) = self.yielding() {
+            fold.answers += 1;
+            fold.missed += missed;
         }
     }
 
-    /// Whether the view shows less of a message or its group than was appended.
-    fn is_reduced(&self, pos: Pos) -> bool {
+    /// Whether the view shows less of the result of a call like this one, made at `pos`, than came.
+    fn is_reduced(&self, pos: Pos, call: &ToolCall) -> bool {
+        let made = self.history.message(pos).parts.iter();
+        let mut same = made
+            .filter_map(|part| part.as_call())
+            .filter(|made| made.tool == call.tool && made.arguments == call.arguments);
+        let Some(made) = same.next_back() else {
+            return false;
+        };
         let group = self.history.group(self.history.group_of(pos));
-        let items = group.items.iter();
-        items
-            .copied()
-            .any(|item| !self.view.is_visible(item) || self.view.has_edit(item))
+        let results = group.items.iter().copied().filter(|item| {
+            let mut parts = self.history.message(*item).parts.iter();
+            parts.any(|part| {
+                part.as_result()
+                    .is_some_and(|result| result.call_id == made.call_id)
+            })
+        });
+        let reduced = |item: Pos| !self.view.is_visible(item) || self.view.has_edit(item);
+        let mut results = results.peekable();
+        results.peek().is_some() && results.any(reduced)
+    }
+
+    /// What the newest fold in force brings: what happens now happens after it.
+    fn yielding(&mut self) -> Option<&mut Yield> {
+        let index = *self.yielding.last()?;
+        self.yields.get_mut(index)
+    }
+
+    fn book_yield(&mut self, fold: Yield) {
+        self.yielding.push(self.yields.len());
+        self.yields.push(fold);
     }
 
     /// Books that the model had something given back that a fold had taken: what it missed.
     pub fn note_recall(&mut self) {
-        if let Some(last) = self.yields.last_mut() {
-            last.missed += 1;
+        if let Some(fold) = self.yielding() {
+            fold.missed += 1;
         }
     }
 
-    /// What the folds brought and cost so far, oldest first; folds that were taken back included.
+    /// What the folds brought and cost so far, oldest first; folds that were taken back included, with
+    /// what they had come to until then.
     pub fn yields(&self) -> &[Yield] {
         &self.yields
     }
 
     /// Keeps a message in the view, word for word, whatever is folded: its content is not edited, and
-    /// where a fold would hide it, it is [carried over](crate::carry). `false` where there is no such
-    /// message.
+    /// where a fold would hide it, it is [carried over](crate::carry). One that is hidden or edited
+    /// already is carried over by the next fold. `false` where there is no such message, or it is pinned
+    /// already.
     pub fn pin(&mut self, pos: Pos) -> bool {
-        self.history.get(pos).is_some() && self.pinned.insert(pos)
+        let pinned = self.history.get(pos).is_some() && self.pinned.insert(pos);
+        // A plan that was made before may edit or hide it.
+        self.revision += u64::from(pinned);
+        pinned
     }
 
     /// Lets folds have a message again.
     pub fn unpin(&mut self, pos: Pos) -> bool {
-        self.pinned.remove(&pos)
+        let unpinned = self.pinned.remove(&pos);
+        self.revision += u64::from(unpinned);
+        unpinned
+    }
+
+    /// The messages that are pinned.
+    pub fn pinned(&self) -> &BTreeSet<Pos> {
+        &self.pinned
     }
 
     /// Switches everything automatic off or on again; a person can still compact. For agents whose
@@ -280,7 +322,7 @@ impl Conversation {
         &self.folds
     }
 
-    /// The state: every append and every commit moves it.
+    /// The state: every append, commit, undo and pin moves it.
     pub fn revision(&self) -> Revision {
         self.revision
     }

@@ -153,10 +153,17 @@ pub struct Plan {
     /// Who wrote the summaries, in order; empty where there are none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub summaries: Vec<String>,
+    /// Tokens that models read and wrote for the summaries, as they reported them.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub summary_tokens: u64,
     /// What the stages want kept with the plan, by name (a budget, the scores).
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub tables: BTreeMap<String, Value>,
     /// What did not go as the strategy meant it to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub degraded: Option<Why>,
+}
+
+fn is_zero(tokens: &u64) -> bool {
+    *tokens == 0
 }

@@ -20,6 +20,12 @@ pub trait Clock: Send + Sync + fmt::Debug {
 pub trait IdSource: Send + Sync + fmt::Debug {
     /// A new id; `kind` says for what (`marker`, `summary`, …).
     fn next(&self, kind: &str) -> String;
+
+    /// An id of this source that a conversation has already, because it was read back. It must not be
+    /// given out again. Sources whose ids never repeat need not listen.
+    fn taken(&self, id: &str) {
+        let _ = id;
+    }
 }
 
 /// A clock that stands until it is set: the time of a replay.
@@ -51,6 +57,15 @@ pub struct CountingIds(AtomicU64);
 impl IdSource for CountingIds {
     fn next(&self, kind: &str) -> String {
         format!("fold-{kind}-{}", self.0.fetch_add(1, Ordering::Relaxed) + 1)
+    }
+
+    fn taken(&self, id: &str) {
+        let number = id
+            .strip_prefix("fold-")
+            .and_then(|id| id.rsplit('-').next());
+        if let Some(number) = number.and_then(|number| number.parse().ok()) {
+            self.0.fetch_max(number, Ordering::Relaxed);
+        }
     }
 }
 

@@ -284,12 +284,11 @@ impl View {
                     }
                 }
                 Slot::Insert(insert) => {
-                    let known = self
-                        .inserts
-                        .iter()
-                        .position(|message| message.id == insert.id);
+                    let message = insert.to_message();
+                    // An id that is used again is another message all the same.
+                    let known = self.inserts.iter().rposition(|known| **known == message);
                     let index = known.unwrap_or_else(|| {
-                        self.inserts.push(Arc::new(insert.to_message()));
+                        self.inserts.push(Arc::new(message));
                         self.inserts.len() - 1
                     });
                     self.places.push(Place::Insert(index));

@@ -2,8 +2,9 @@
 //!
 //! A fold yields tokens, costs a summary, and may be followed by the model asking again for what it
 //! hid. "Asking again" is the same tool with the same arguments as a call whose result the view no
-//! longer shows as it was, and every [recall](crate::conversation::Conversation::note_recall): both are
-//! certain, and neither needs to understand a text.
+//! longer shows as it was, whoever cleared it, and every
+//! [recall](crate::conversation::Conversation::note_recall). Neither needs to understand a text; a call
+//! that is repeated by nature (`git status`) counts where its last result is gone.
 
 use crate::conversation::FoldId;
 use crate::log::ToolCall;
@@ -23,9 +24,9 @@ pub struct Yield {
     pub tokens_after: u64,
     /// Tokens that models read and wrote for its summaries, as they reported them.
     pub summary_tokens: u64,
-    /// Results that the model asked for again until the next fold.
+    /// Results that the model asked for again while this was the newest fold in force.
     pub missed: u64,
-    /// Answers of the model until the next fold.
+    /// Answers of the model while this was the newest fold in force.
     pub answers: u64,
 }
 

@@ -103,6 +103,7 @@ fn plan(conversation: &Conversation) -> Plan {
         entries: Vec::new(),
         layout: None,
         summaries: Vec::new(),
+        summary_tokens: 0,
         tables: Default::default(),
         degraded: None,
     }

@@ -1,7 +1,7 @@
 //! A conversation that survives the end of its process: a file to which everything that happened is
 //! appended, and from which the same view comes back.
 //!
-//! Each line is a JSON list of what happened together (messages, folds with their plans, undos) and
+//! Each line is a JSON list of what happened together (messages, folds with their plans, undos, pins) and
 //! counts as a whole or not at all. A line that was not finished when the process died is dropped, so a
 //! fold either happened or did not. Lines with a fold or an undo are on the disk before
 //! [`Journal::record`] returns; lines of messages alone are left to the operating system, as they can
@@ -18,17 +18,18 @@
 //! # }
 //! ```
 //!
-//! What is not written: the strategy, the limits, the frame and the model, which are the caller's to
-//! set up again. Plans are replayed, not made again, so another strategy may go on with the journal.
+//! What is not written: the strategy, the limits, the frame, the model, and whether automatic compaction
+//! is switched on, which are the caller's to set up again. Plans are replayed, not made again, so another
+//! strategy may go on with the journal. A breaker that was open is closed.
 
-use foldback_core::conversation::{Conversation, FoldId, ReplayError};
-use foldback_core::log::Message;
-use foldback_core::plan::{Layout, Plan, Slot};
-use foldback_core::view::{PartPos, Pos};
+mod happened;
+
+use foldback_core::conversation::Conversation;
+use foldback_core::plan::Layout;
+use happened::{Happened, Known, replay};
 use serde::{Deserialize, Serialize};
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, Read, Seek, SeekFrom, Write};
-use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use thiserror::Error;
@@ -84,32 +85,6 @@ struct Header {
     foldback_journal: u32,
 }
 
-/// What happened.
-#[derive(Debug, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case", deny_unknown_fields)]
-enum Happened {
-    /// A message was appended.
-    Message(Arc<Message>),
-    /// A message was appended by a fold that was taken back before it was written.
-    Withdrawn(Arc<Message>),
-    /// A loaded history had this part cleared.
-    Mark {
-        part: PartPos,
-        text: Arc<str>,
-        at: i64,
-    },
-    /// What a loaded history said of its own folds was put in force.
-    Restored,
-    /// A fold was committed.
-    Fold {
-        id: FoldId,
-        at: i64,
-        plan: Arc<Plan>,
-    },
-    /// A fold was taken back.
-    Undo(FoldId),
-}
-
 /// The file behind a conversation.
 #[derive(Debug)]
 pub struct Journal {
@@ -117,10 +92,8 @@ pub struct Journal {
     path: PathBuf,
     /// Bytes of the file that are whole lines.
     written: u64,
-    /// Messages that are written.
-    messages: usize,
-    /// Folds that are written and in force as far as the file knows.
-    folds: Vec<FoldId>,
+    /// What the file knows of the conversation.
+    known: Known,
 }
 
 impl Journal {
@@ -159,8 +132,7 @@ impl Journal {
             file,
             path,
             written: whole as u64,
-            messages: 0,
-            folds: Vec::new(),
+            known: Known::default(),
         };
         if whole == 0 {
             if !conversation.folds().is_empty() {
@@ -173,7 +145,7 @@ impl Journal {
             }
             journal.read(&bytes, conversation)?;
             journal.repair()?;
-            journal.remember(conversation);
+            journal.known = Known::of(conversation);
         }
         Ok(journal)
     }
@@ -184,7 +156,7 @@ impl Journal {
     ///
     /// Where the file can't be written. Nothing counts as written then, and the next call tries again.
     pub fn record(&mut self, conversation: &Conversation) -> Result<(), JournalError> {
-        let happened = self.since(conversation);
+        let happened = self.known.since(conversation);
         if happened.is_empty() {
             return Ok(());
         }
@@ -192,7 +164,7 @@ impl Journal {
             .iter()
             .any(|what| !matches!(what, Happened::Message(_)));
         self.write(&happened, durable)?;
-        self.remember(conversation);
+        self.known = Known::of(conversation);
         Ok(())
     }
 
@@ -208,7 +180,7 @@ impl Journal {
             },
             true,
         )?;
-        let mut happened = self.since(conversation);
+        let mut happened = self.known.since(conversation);
         let view = conversation.view();
         happened.extend(view.edits().iter().map(|(part, edit)| Happened::Mark {
             part: *part,
@@ -221,7 +193,7 @@ impl Journal {
         if !happened.is_empty() {
             self.write(&happened, true)?;
         }
-        self.remember(conversation);
+        self.known = Known::of(conversation);
         // The name of a new file is in its folder.
         let folder = self
             .path
@@ -271,11 +243,6 @@ impl Journal {
         })
     }
 
-    fn remember(&mut self, conversation: &Conversation) {
-        self.messages = conversation.history().len();
-        self.folds = conversation.folds().iter().map(|fold| fold.id).collect();
-    }
-
     fn read(&self, bytes: &[u8], conversation: &mut Conversation) -> Result<(), JournalError> {
         let damaged = |line: usize, message: String| JournalError::Damaged {
             path: self.path.clone(),
@@ -303,98 +270,4 @@ impl Journal {
         }
         Ok(())
     }
-
-    /// What happened since the last line.
-    ///
-    /// The order among messages and folds is that of the history. A fold that brought no messages has
-    /// no place in it; it comes as early as what it speaks of is there, which makes no difference to
-    /// the view, as everything after a layout's tail is in the tail.
-    fn since(&self, conversation: &Conversation) -> Vec<Happened> {
-        let history = conversation.history();
-        let mut happened = Vec::new();
-        let now = conversation.folds();
-        let standing = self
-            .folds
-            .iter()
-            .zip(now)
-            .take_while(|(id, fold)| **id == fold.id)
-            .count();
-        happened.extend(
-            self.folds[standing..]
-                .iter()
-                .rev()
-                .copied()
-                .map(Happened::Undo),
-        );
-        let mut pos = self.messages;
-        let messages = |range: Range<Pos>| {
-            range.map(|pos| {
-                let message = Arc::clone(history.message(pos));
-                if history.is_withdrawn(pos) {
-                    Happened::Withdrawn(message)
-                } else {
-                    Happened::Message(message)
-                }
-            })
-        };
-        for fold in &now[standing..] {
-            let place = match fold.entries().first() {
-                Some(first) => *first,
-                None => needs(&fold.plan).clamp(pos, history.len()),
-            };
-            happened.extend(messages(pos..place));
-            happened.push(Happened::Fold {
-                id: fold.id,
-                at: fold.at,
-                plan: Arc::clone(&fold.plan),
-            });
-            pos = place + fold.entries().len();
-        }
-        happened.extend(messages(pos..history.len()));
-        happened
-    }
-}
-
-/// How long the history has to be for a plan without messages of its own.
-fn needs(plan: &Plan) -> Pos {
-    let edits = plan.edits.iter().map(|edit| edit.at.item + 1);
-    let layout = plan.layout.iter().flat_map(|layout| {
-        let kept = layout.slots.iter().filter_map(|slot| match slot {
-            Slot::Keep(range) => Some(range.end),
-            Slot::Insert(_) => None,
-        });
-        kept.chain([layout.tail_from])
-    });
-    edits.chain(layout).max().unwrap_or(0)
-}
-
-fn replay(conversation: &mut Conversation, what: Happened) -> Result<(), ReplayError> {
-    match what {
-        Happened::Message(message) => {
-            conversation.append(message);
-        }
-        Happened::Withdrawn(message) => {
-            conversation.replay_withdrawn(message);
-        }
-        Happened::Mark { part, text, at } => {
-            let messages = conversation.history().len();
-            let parts = (part.item < messages).then(|| conversation.history().message(part.item));
-            if parts.is_none_or(|message| part.part >= message.parts.len()) {
-                let what = format!("part {} of message {}", part.part, part.item);
-                return Err(ReplayError::OutOfRange {
-                    fold: 0,
-                    what,
-                    messages,
-                });
-            }
-            conversation.mark_cleared(part, text, at);
-        }
-        Happened::Restored => conversation.restore(),
-        Happened::Fold { id, at, plan } => {
-            let plan = Arc::try_unwrap(plan).unwrap_or_else(|shared| (*shared).clone());
-            conversation.replay(id, at, plan)?;
-        }
-        Happened::Undo(id) => conversation.replay_undo(id)?,
-    }
-    Ok(())
 }

@@ -205,6 +205,76 @@ fn a_process_may_die_at_any_byte() {
     }
 }
 
+/// Folds, notices that they were missed, and folds again: closing the program in between makes no
+/// difference, down to ids, what the folds brought, and which automatic fold is held back.
+#[test]
+fn going_on_is_as_if_nothing_had_happened() {
+    for preset in ["window", "opencode-1.17", "tiered"] {
+        let mut ends = Vec::new();
+        for reopens in [false, true] {
+            let place = place();
+            let clock = Arc::new(FixedClock::at(1));
+            let mut conversation = support::conversation(preset, &clock);
+            let mut journal = Journal::open(&place.path, &mut conversation).unwrap();
+            let mut outcomes = Vec::new();
+            for round in 0..3 {
+                for number in 0..8 {
+                    conversation.append(asks(10 * round + number));
+                    for message in step(number, 400) {
+                        conversation.append(message);
+                    }
+                }
+                let moment = if round == 1 {
+                    Moment::Manual
+                } else {
+                    Moment::ProviderOverflow
+                };
+                outcomes.extend(at(&mut conversation, moment));
+                outcomes.extend(at(&mut conversation, Moment::CallStart));
+                journal.record(&conversation).unwrap();
+                if reopens {
+                    drop(journal);
+                    conversation = support::conversation(preset, &clock);
+                    journal = Journal::open(&place.path, &mut conversation).unwrap();
+                }
+                outcomes.extend(at(&mut conversation, Moment::CallStart));
+            }
+            assert!(conversation.folds().len() > 1, "{preset}");
+            ends.push((
+                state(&conversation),
+                conversation.yields().to_vec(),
+                serde_json::to_string(&outcomes).unwrap(),
+            ));
+        }
+        assert!(ends[0].1.iter().any(|fold| fold.missed > 0), "{preset}");
+        assert_eq!(ends[0], ends[1], "{preset}");
+    }
+}
+
+/// A person's wishes outlive the process too.
+#[test]
+fn pins_come_back() {
+    let place = place();
+    let mut conversation = empty("window");
+    let mut journal = Journal::open(&place.path, &mut conversation).unwrap();
+    for number in 0..8 {
+        conversation.append(asks(number));
+        for message in step(number, 400) {
+            conversation.append(message);
+        }
+    }
+    assert!(conversation.pin(1) && conversation.pin(3));
+    journal.record(&conversation).unwrap();
+    assert!(conversation.unpin(3) && conversation.pin(0));
+    journal.record(&conversation).unwrap();
+    drop(journal);
+    let mut again = reopened("window", &place);
+    assert_eq!(again.pinned(), conversation.pinned());
+    assert_eq!(again.pinned().iter().copied().collect::<Vec<_>>(), [0, 1]);
+    at(&mut again, Moment::Manual);
+    assert!(sent(&again).contains("Question 0"), "{}", sent(&again));
+}
+
 #[test]
 fn damage_is_named() {
     let good = place();

@@ -23,16 +23,21 @@ pub struct Fold {
     before_edits: Vec<(PartPos, Option<PartEdit>)>,
     before_layout: Option<Layout>,
     entries: Vec<Pos>,
+    history_len: usize,
 }
 
 impl Fold {
+    /// Length of the history when it was committed, its own messages not counted: what came later is
+    /// at this position or behind it.
+    pub fn history_len(&self) -> usize {
+        self.history_len
+    }
+
     /// Where the messages of the plan stand in the history, ascending.
     pub fn entries(&self) -> &[Pos] {
         &self.entries
     }
-}
 
-impl Fold {
     /// The layout in force before it; `None` where it moved nothing.
     pub(crate) fn layout_before(&self) -> Option<&Layout> {
         self.before_layout.as_ref()
@@ -88,6 +93,7 @@ impl Conversation {
             }
             before_edits.push((edit.at, self.view.set_edit(edit.at, Some(next))));
         }
+        let history_len = self.history.len();
         let entries: Vec<Pos> = plan
             .entries
             .iter()
@@ -115,6 +121,7 @@ impl Conversation {
             before_edits,
             before_layout,
             entries,
+            history_len,
         });
         id
     }
@@ -146,8 +153,12 @@ impl Conversation {
 
     pub(super) fn undo_last(&mut self) -> Option<FoldId> {
         let fold = self.folds.pop()?;
+        if self.yielding().is_some_and(|newest| newest.fold == fold.id) {
+            self.yielding.pop();
+        }
         for pos in &fold.entries {
             self.history.withdraw(*pos);
+            self.pinned.remove(pos);
         }
         for (at, edit) in fold.before_edits.into_iter().rev() {
             for meter in &mut self.meters {

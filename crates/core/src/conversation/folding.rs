@@ -185,7 +185,7 @@ impl Conversation {
         plan.decision = decision.cloned();
         let (before, after) = (plan.tokens_before, plan.tokens_after);
         let fold = self.check_and_commit(plan).map_err(Outcome::Failed)?;
-        self.yields.push(Yield {
+        self.book_yield(Yield {
             fold,
             tokens_before: before,
             tokens_after: after,

@@ -42,7 +42,7 @@ impl Conversation {
             reasons,
             tables,
             summaries,
-            summary_tokens: _,
+            summary_tokens,
             degraded,
         } = changes;
         self.count_edits(&mut edits);
@@ -78,6 +78,7 @@ impl Conversation {
             entries,
             layout,
             summaries,
+            summary_tokens,
             tables,
             degraded,
         }

@@ -6,6 +6,7 @@ use crate::log::Message;
 use crate::moment::Trigger;
 use crate::plan::{Plan, Slot};
 use crate::view::Pos;
+use crate::yields::Yield;
 use std::sync::Arc;
 use thiserror::Error;
 
@@ -69,6 +70,16 @@ impl Conversation {
             counters.tokens_pruned += plan.prunable;
             counters.tokens_reclaimed += plan.reclaimed;
         }
+        self.take_ids(&plan);
+        if plan.layout.is_some() {
+            self.book_yield(Yield {
+                fold: id,
+                tokens_before: plan.tokens_before,
+                tokens_after: plan.tokens_after,
+                summary_tokens: plan.summary_tokens,
+                ..Yield::default()
+            });
+        }
         let automatic = plan.layout.is_some() && plan.trigger == Trigger::Auto;
         self.next_fold = id;
         self.silently(|conversation| conversation.apply_at(plan, at));
@@ -94,6 +105,8 @@ impl Conversation {
 
     /// Appends a message whose fold was taken back: it has a place, and nobody sees it.
     pub fn replay_withdrawn(&mut self, message: impl Into<Arc<Message>>) -> Pos {
+        let message = message.into();
+        self.services.ids.taken(&message.id);
         let pos = self.append(message);
         self.history.withdraw(pos);
         let layout = self.view.layout().clone();
@@ -102,6 +115,18 @@ impl Conversation {
             meter.relayout(&self.view);
         }
         pos
+    }
+
+    /// Tells the source of ids which ones a plan that was read back has used.
+    fn take_ids(&self, plan: &Plan) {
+        for entry in &plan.entries {
+            self.services.ids.taken(&entry.id);
+        }
+        for slot in plan.layout.iter().flat_map(|layout| &layout.slots) {
+            if let Slot::Insert(insert) = slot {
+                self.services.ids.taken(&insert.id);
+            }
+        }
     }
 
     fn silently<T>(&mut self, act: impl FnOnce(&mut Self) -> T) -> T {

@@ -70,6 +70,7 @@ fn plan(conversation: &Conversation, edits: Vec<Edit>, layout: Option<Layout>) -
         entries: Vec::new(),
         layout,
         summaries: Vec::new(),
+        summary_tokens: 0,
         tables: Default::default(),
         degraded: None,
     }

@@ -73,6 +73,7 @@ fn act(conversation: &mut Conversation, act: &Act) {
         entries: Vec::new(),
         layout,
         summaries,
+        summary_tokens: 0,
         tables: BTreeMap::new(),
         degraded: None,
     };

@@ -1,0 +1,141 @@
+//! What can happen to a conversation, as it is written down and as it happens again.
+
+use foldback_core::conversation::{Conversation, FoldId, ReplayError};
+use foldback_core::log::Message;
+use foldback_core::plan::Plan;
+use foldback_core::view::{PartPos, Pos};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
+use std::ops::Range;
+use std::sync::Arc;
+
+/// What happened.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub(super) enum Happened {
+    /// A message was appended.
+    Message(Arc<Message>),
+    /// A message was appended by a fold that was taken back before it was written.
+    Withdrawn(Arc<Message>),
+    /// A loaded history had this part cleared.
+    Mark {
+        part: PartPos,
+        text: Arc<str>,
+        at: i64,
+    },
+    /// What a loaded history said of its own folds was put in force.
+    Restored,
+    /// A fold was committed.
+    Fold {
+        id: FoldId,
+        at: i64,
+        plan: Arc<Plan>,
+    },
+    /// A fold was taken back.
+    Undo(FoldId),
+    /// A message was pinned.
+    Pin(Pos),
+    /// A message was unpinned.
+    Unpin(Pos),
+}
+
+/// As much of a conversation as is written down.
+#[derive(Debug, Default)]
+pub(super) struct Known {
+    /// Messages.
+    messages: usize,
+    /// Folds in force.
+    folds: Vec<FoldId>,
+    pinned: BTreeSet<Pos>,
+}
+
+impl Known {
+    /// All of a conversation.
+    pub(super) fn of(conversation: &Conversation) -> Self {
+        Self {
+            messages: conversation.history().len(),
+            folds: conversation.folds().iter().map(|fold| fold.id).collect(),
+            pinned: conversation.pinned().clone(),
+        }
+    }
+
+    /// What happened since. Messages and folds are in their order; undos come first, and pins last, as
+    /// neither makes a difference to how the others happen again.
+    pub(super) fn since(&self, conversation: &Conversation) -> Vec<Happened> {
+        let history = conversation.history();
+        let mut happened = Vec::new();
+        let now = conversation.folds();
+        let standing = self
+            .folds
+            .iter()
+            .zip(now)
+            .take_while(|(id, fold)| **id == fold.id)
+            .count();
+        let undone = self.folds[standing..].iter().rev().copied();
+        happened.extend(undone.map(Happened::Undo));
+        let messages = |range: Range<Pos>| {
+            range.map(|pos| {
+                let message = Arc::clone(history.message(pos));
+                if history.is_withdrawn(pos) {
+                    Happened::Withdrawn(message)
+                } else {
+                    Happened::Message(message)
+                }
+            })
+        };
+        let mut pos = self.messages;
+        for fold in &now[standing..] {
+            happened.extend(messages(pos..fold.history_len()));
+            happened.push(Happened::Fold {
+                id: fold.id,
+                at: fold.at,
+                plan: Arc::clone(&fold.plan),
+            });
+            pos = fold.history_len() + fold.entries().len();
+        }
+        happened.extend(messages(pos..history.len()));
+        let pinned = conversation.pinned();
+        let unpinned = self.pinned.difference(pinned);
+        happened.extend(unpinned.copied().map(Happened::Unpin));
+        happened.extend(pinned.difference(&self.pinned).copied().map(Happened::Pin));
+        happened
+    }
+}
+
+/// Lets it happen again.
+pub(super) fn replay(conversation: &mut Conversation, what: Happened) -> Result<(), ReplayError> {
+    match what {
+        Happened::Message(message) => {
+            conversation.append(message);
+        }
+        Happened::Withdrawn(message) => {
+            conversation.replay_withdrawn(message);
+        }
+        Happened::Mark { part, text, at } => {
+            let messages = conversation.history().len();
+            let parts = (part.item < messages).then(|| conversation.history().message(part.item));
+            if parts.is_none_or(|message| part.part >= message.parts.len()) {
+                let what = format!("part {} of message {}", part.part, part.item);
+                return Err(ReplayError::OutOfRange {
+                    fold: 0,
+                    what,
+                    messages,
+                });
+            }
+            conversation.mark_cleared(part, text, at);
+        }
+        Happened::Restored => conversation.restore(),
+        Happened::Fold { id, at, plan } => {
+            let plan = Arc::try_unwrap(plan).unwrap_or_else(|shared| (*shared).clone());
+            conversation.replay(id, at, plan)?;
+        }
+        Happened::Undo(id) => conversation.replay_undo(id)?,
+        Happened::Pin(pos) => {
+            conversation.pin(pos);
+        }
+        Happened::Unpin(pos) => {
+            conversation.unpin(pos);
+        }
+    }
+    Ok(())
+}
