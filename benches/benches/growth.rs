@@ -2,11 +2,14 @@
 //! messages. Both are to stay flat: a log that is ten times as long costs the same per message.
 
 use criterion::{BenchmarkId, Criterion, criterion_group, criterion_main};
-use foldback_benches::driving::{at, counted, preset};
+use foldback::live::AgentLoop;
+use foldback_benches::driving::{LIMITS, at, counted, preset, ready, with_fixed_summary};
 use foldback_benches::shape;
 use foldback_core::Limits;
-use foldback_core::log::Message;
+use foldback_core::log::{Message, Role, Usage};
 use foldback_core::moment::Moment;
+use foldback_core::strategy::Strategy;
+use std::hint::black_box;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -91,5 +94,77 @@ fn moment(c: &mut Criterion) {
     group.finish();
 }
 
-criterion_group!(benches, append, moment);
+/// A loop that has gone on for so many messages, in a window that it fills again and again.
+fn looped(strategy: &Arc<Strategy>, log: &[Arc<Message>]) -> AgentLoop {
+    let conversation = counted(strategy, LIMITS, &[]);
+    let mut agent = AgentLoop::new(conversation);
+    for message in log {
+        told(&mut agent, message);
+    }
+    agent
+}
+
+/// What a loop does with a message of a session: a user turn begins, a request goes out and is
+/// answered, a result comes back.
+fn told(agent: &mut AgentLoop, message: &Message) {
+    match message.role {
+        Role::User => ready(agent.user(message.clone())),
+        Role::Assistant => {
+            ready(agent.before_call());
+            black_box(agent.conversation().view().places().len());
+            let mut message = message.clone();
+            let answer = message.answer.get_or_insert_default();
+            answer.usage = Some(Usage {
+                uncached: agent.conversation().tokens(),
+                ..Usage::default()
+            });
+            ready(agent.answered(message));
+        }
+        Role::Tool => {
+            ready(agent.results(vec![message.clone()]));
+        }
+        Role::System => {}
+    }
+}
+
+/// A message through a whole loop, compactions included as they come: their summaries are written in
+/// no time.
+fn step(c: &mut Criterion) {
+    let mut group = c.benchmark_group("loop-message");
+    group
+        .sample_size(10)
+        .warm_up_time(Duration::from_millis(50))
+        .measurement_time(Duration::from_millis(200));
+    let sessions = sessions();
+    for name in ["none", "window", "opencode-1.17"] {
+        let strategy = Arc::new(with_fixed_summary(preset(name)));
+        for (log, next) in &sessions {
+            group.bench_function(BenchmarkId::new(name, log.len()), |b| {
+                b.iter_custom(|messages| {
+                    let mut spent = Duration::ZERO;
+                    let mut left = messages as usize;
+                    while left > 0 {
+                        let chunk = left.min(CHUNK);
+                        let mut agent = looped(&strategy, log);
+                        let folds = agent.conversation().counters().folds;
+                        assert!(
+                            name == "none" || log.len() < LENGTHS[1] || folds > 0,
+                            "{name}"
+                        );
+                        let start = Instant::now();
+                        for message in &next[..chunk] {
+                            told(&mut agent, message);
+                        }
+                        spent += start.elapsed();
+                        left -= chunk;
+                    }
+                    spent
+                });
+            });
+        }
+    }
+    group.finish();
+}
+
+criterion_group!(benches, append, moment, step);
 criterion_main!(benches);

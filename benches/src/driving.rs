@@ -81,13 +81,22 @@ pub fn counted(
 ///
 /// If something is.
 pub fn at(conversation: &mut Conversation, moment: Moment) -> Vec<Report> {
-    let mut future = pin!(conversation.at(moment, Signals::default()));
+    ready(conversation.at(moment, Signals::default()))
+}
+
+/// What a future gives at once.
+///
+/// # Panics
+///
+/// If it waits for something.
+pub fn ready<T>(future: impl Future<Output = T>) -> T {
+    let mut future = pin!(future);
     match future
         .as_mut()
         .poll(&mut Context::from_waker(Waker::noop()))
     {
-        Poll::Ready(reports) => reports,
-        Poll::Pending => panic!("a stage waits for something at {moment}"),
+        Poll::Ready(ready) => ready,
+        Poll::Pending => panic!("a stage waits for something"),
     }
 }
 
