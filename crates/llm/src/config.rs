@@ -14,13 +14,13 @@ use std::time::Duration;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct LlmConfig {
-    /// Protocol, e.g. `anthropic`, `openai`, `gemini`; without it told by the model's name, or `openai` where a base_url is given.
+    /// Protocol, e.g. `anthropic`, `openai`, `gemini`; without it told by the model's name, or `openai-compatible` where a base_url is given.
     pub provider: Option<String>,
     /// Model id as the provider spells it.
     pub model: String,
     /// Address that speaks the protocol, e.g. `http://localhost:11434/v1/`; the provider's own without it.
     pub base_url: Option<String>,
-    /// Name of the environment variable that holds the key, never the key; the provider's usual one without it.
+    /// Name of the environment variable that holds the key, never the key; the provider's usual one without it, and no key for openai-compatible and ollama.
     pub key_variable: Option<String>,
     /// Sampling temperature, 0 to 2; the provider's default without it (some models take no other).
     pub temperature: Option<f64>,
@@ -117,7 +117,8 @@ impl LlmConfig {
         };
         let provider = match (&self.provider, &self.base_url) {
             (Some(provider), _) => provider.as_str(),
-            (None, Some(_)) => "openai",
+            // Whoever listens there, a key is sent only if one was named for it.
+            (None, Some(_)) => "openai-compatible",
             (None, None) => by_name().ok_or_else(|| {
                 Invalid::new(
                     "provider",
@@ -139,13 +140,14 @@ impl LlmConfig {
 
     /// Names everything that a summary's text depends on: the model, the version of the prompts, and
     /// where another setting is not the default a short hash of them all, e.g.
-    /// `llm(claude-haiku-4-5 v1)`, `llm(gpt-5-mini v1 3fa9c1d2)`.
+    /// `llm(claude-haiku-4-5 v1)`, `llm(gpt-5-mini v1 3fa9c1d2)`. Where the model is served is no part of
+    /// it, as it is none of a recording.
     pub(crate) fn id(&self, endpoint: &Endpoint, prompts: u32) -> String {
         let told = |config: &Self, endpoint: &Endpoint| {
             format!(
                 "{:?}",
                 (
-                    (&endpoint.provider, &endpoint.base_url),
+                    &endpoint.provider,
                     config.temperature,
                     (config.max_output_tokens, config.context_tokens),
                     (config.max_request_bytes, config.max_chunks),

@@ -96,6 +96,10 @@ fn providers_as_a_table() {
         ("model = 'o4-mini'", "openai"),
         (
             "model = 'claude-x'\nbase_url = 'http://localhost/v1/'",
+            "openai-compatible",
+        ),
+        (
+            "provider = 'openai'\nmodel = 'x'\nbase_url = 'http://localhost/v1/'",
             "openai",
         ),
         ("model = 'claude-x'\nprovider = 'openrouter'", "openrouter"),
@@ -119,14 +123,21 @@ fn ids_tell_settings_apart() {
         "provider = 'anthropic'",
         "timeout_seconds = 5\nattempts = 1\nmemo = 0",
         "budget_usd = 1.0\nkey_variable = 'MY_KEY'",
+        "provider = 'anthropic'\nbase_url = 'http://localhost/v1/'",
     ] {
         assert_eq!(id(same), plain, "{same}");
     }
+    let [one, other] = ["http://localhost:1/v1/", "http://elsewhere/"]
+        .map(|url| id(&format!("model = 'qwen3:8b'\nbase_url = '{url}'")));
+    assert_eq!(
+        one, other,
+        "a recording replayed elsewhere has the same name"
+    );
     let mut seen = vec![plain];
     for other in [
         "model = 'claude-sonnet-4-5'",
         "provider = 'openrouter'",
-        "base_url = 'http://localhost/v1/'",
+        "provider = 'openai-compatible'\nbase_url = 'http://localhost/v1/'",
         "temperature = 0.0",
         "temperature = 1.0",
         "max_output_tokens = 2048",
