@@ -195,7 +195,11 @@ impl Conversation {
                     return Ok((Some(summary), None));
                 }
                 let asked = self.ask(summarizer, request).await;
-                if let Ok(summary) = &asked {
+                // What stood in for the summarizer (a copy, a dry run) is no summary of its own, and
+                // would be taken for one by everybody who shares the filter.
+                if let Ok(summary) = &asked
+                    && summary.by == summarizer.id()
+                {
                     filter.stage.remember(request, summarizer.id(), summary);
                 }
                 asked

@@ -9,5 +9,6 @@ mod failures;
 mod ladder;
 mod quoting;
 mod spans;
+mod stand_ins;
 mod support;
 mod wording;
