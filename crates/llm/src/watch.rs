@@ -10,9 +10,20 @@ use foldback_core::provider::{Completion, CompletionRequest, ErrorKind, Model, P
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// Failures in a row, each of which would pass, after which nothing more is asked: the provider is out,
-/// and what is recorded by now is recorded.
+/// Failures in a row after which nothing more is asked: the provider is out, or refuses whatever it is
+/// asked. What is recorded by now is recorded.
 const PATIENCE: u32 = 12;
+
+/// Whether a failure will meet every other request as well: the key is wrong, the account is empty.
+fn is_final(kind: ErrorKind) -> bool {
+    matches!(kind, ErrorKind::Auth | ErrorKind::Quota)
+}
+
+/// Whether a failure came without anybody having been asked. These are counted to the end: how many
+/// answers a cassette lacks is worth knowing, and costs nothing.
+fn is_local(kind: ErrorKind) -> bool {
+    matches!(kind, ErrorKind::NotRecorded | ErrorKind::Budget)
+}
 
 /// Remembers which requests were never answered.
 ///
@@ -29,8 +40,10 @@ pub struct Watch {
 struct Seen {
     /// By the request's name, so that the first one does not depend on what ran when.
     unanswered: BTreeMap<String, ProviderError>,
-    /// Failures since the latest answer that would pass.
+    /// Failures of requests that were sent, since the latest answer.
     in_a_row: u32,
+    /// Why nothing more is asked.
+    given_up: Option<ProviderError>,
 }
 
 impl Watch {
@@ -56,15 +69,13 @@ impl Watch {
     /// A request goes out, and counts as not answered until it is: it may be dropped on the way.
     fn begin(&self, name: &str, request: &CompletionRequest) -> Result<(), ProviderError> {
         let mut seen = self.seen();
-        if seen.in_a_row >= PATIENCE
-            && let Some(last) = seen.unanswered.values().next().cloned()
-        {
+        if let Some(why) = seen.given_up.clone() {
             // Not of a kind that is tried again.
             let error = ProviderError {
                 kind: ErrorKind::InvalidRequest,
-                ..last.clone()
+                ..why.clone()
             };
-            seen.unanswered.entry(name.to_owned()).or_insert(last);
+            seen.unanswered.entry(name.to_owned()).or_insert(why);
             return Err(error);
         }
         let dropped = ProviderError::new(
@@ -81,11 +92,11 @@ impl Watch {
     fn end(&self, name: String, answer: &Result<Completion, ProviderError>) {
         let mut seen = self.seen();
         match answer {
-            Err(error) if error.kind.is_transient() => {
-                seen.in_a_row += 1;
-                seen.unanswered.insert(name, error.clone());
-            }
             Err(error) if !entry::lasting(error.kind) && error.kind != ErrorKind::DryRun => {
+                seen.in_a_row += u32::from(!is_local(error.kind));
+                if is_final(error.kind) || seen.in_a_row >= PATIENCE {
+                    seen.given_up.get_or_insert_with(|| error.clone());
+                }
                 seen.unanswered.insert(name, error.clone());
             }
             _ => {

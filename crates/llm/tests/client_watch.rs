@@ -63,19 +63,48 @@ async fn a_dropped_request_is_unanswered() {
     assert_eq!((error.kind, count), (ErrorKind::Timeout, 1));
 }
 
-/// A provider that is out is not asked for every session again.
+/// A provider that is out, or refuses everything, is not asked for every session again; what costs
+/// nothing is counted to the end.
 #[tokio::test]
 async fn patience_ends() {
-    let model = Arc::new(Scripted::new((0..12).map(|_| broken(ErrorKind::Transport))));
-    let watch = Watch::new(Arc::clone(&model) as _);
-    for number in 0..20 {
-        let error = watch
-            .complete(&plain(&number.to_string()))
-            .await
-            .unwrap_err();
-        assert_eq!(error.kind.is_transient(), number < 12, "{number}: {error}");
+    use ErrorKind::{Auth, Budget, InvalidRequest, NotRecorded, Quota, Transport, Unknown};
+    let table = [
+        (Transport, 12),
+        (InvalidRequest, 12),
+        (Unknown, 12),
+        (Auth, 1),
+        (Quota, 1),
+        (NotRecorded, 20),
+        (Budget, 20),
+    ];
+    for (kind, asked) in table {
+        let model = Arc::new(Scripted::new((0..asked).map(|_| broken(kind))));
+        let watch = Watch::new(Arc::clone(&model) as _);
+        for number in 0..20 {
+            let error = watch
+                .complete(&plain(&number.to_string()))
+                .await
+                .unwrap_err();
+            let expected = if number < asked { kind } else { InvalidRequest };
+            assert_eq!(error.kind, expected, "{kind}, {number}: {error}");
+        }
+        assert_eq!(model.times_asked(), asked, "{kind}");
+        let (error, count) = watch.unanswered().unwrap();
+        assert_eq!((error.kind, count), (kind, 20), "{kind}");
     }
-    assert_eq!(model.times_asked(), 12);
-    let (error, count) = watch.unanswered().unwrap();
-    assert_eq!((error.kind, count), (ErrorKind::Transport, 20));
+}
+
+#[tokio::test]
+async fn an_answer_gives_new_patience() {
+    let answers = (0..30).map(|n| match n % 3 {
+        0 => Ok(answer("x")),
+        _ => broken(ErrorKind::InvalidRequest),
+    });
+    let model = Arc::new(Scripted::new(answers));
+    let watch = Watch::new(Arc::clone(&model) as _);
+    for number in 0..30 {
+        let _ = watch.complete(&plain(&number.to_string())).await;
+    }
+    assert_eq!(model.times_asked(), 30);
+    assert_eq!(watch.unanswered().unwrap().1, 20);
 }
