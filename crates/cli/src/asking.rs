@@ -14,6 +14,7 @@ use crate::error::Error;
 use crate::strategies::Contender;
 use crate::summaries::{Choice, ChosenPrice, asks_a_model};
 use foldback::Compiled;
+use foldback::llm::dry_run::Tally;
 use foldback::llm::{Budget, Cassette, Client, DryRun, LlmConfig, Price, Prices, Watch};
 use foldback_core::provider::{Endpoint, Model};
 use foldback_replay::ModelTable;
@@ -73,6 +74,7 @@ pub(crate) struct Answers {
 #[derive(Debug)]
 struct Count {
     label: String,
+    endpoint: Endpoint,
     dry_run: DryRun,
     model: Arc<Watch>,
 }
@@ -119,8 +121,9 @@ impl Answers {
         let mut counts = BTreeMap::new();
         let cassette = if args.dry_run {
             for (at, contender) in contenders.iter().enumerate() {
-                if contender.asked.is_some() {
-                    counts.insert(at, Count::new(contender.preset.strategy.label(), folder));
+                if let Some(asked) = &contender.asked {
+                    let label = contender.preset.strategy.label();
+                    counts.insert(at, Count::new(label, asked.endpoint.clone(), folder));
                 }
             }
             Cassette::replay(folder)
@@ -172,58 +175,69 @@ impl Answers {
                 "requests",
                 "input tokens",
                 "output at most",
-                "USD at most",
+                "USD",
             ]
             .map(str::to_owned),
         ];
-        let (mut requests, mut input, mut output, mut cost) = (0, 0, 0, Some(0.0));
         for count in self.counts.values() {
-            for (endpoint, tally) in count.dry_run.report() {
-                let price = self.prices.get(&endpoint);
-                let dollars = price.map(|price| tally.at_most(&price));
-                requests += tally.requests;
-                input += tally.input;
-                output += tally.output_at_most;
-                cost = cost.zip(dollars).map(|(sum, more)| sum + more);
-                rows.push([
-                    count.label.clone(),
-                    endpoint.model,
-                    tally.requests.to_string(),
-                    tally.input.to_string(),
-                    tally.output_at_most.to_string(),
-                    shown(dollars),
-                ]);
+            let mut report = count.dry_run.report();
+            if report.is_empty() {
+                report.push((count.endpoint.clone(), Tally::default()));
+            }
+            for (endpoint, tally) in report {
+                let dollars = self.dollars(&endpoint, &tally);
+                rows.push(row(count.label.clone(), endpoint.model, tally, dollars));
             }
         }
-        rows.push([
-            "together".to_owned(),
-            String::new(),
-            requests.to_string(),
-            input.to_string(),
-            output.to_string(),
-            shown(cost),
-        ]);
+        // What strategies have in common is sent once.
+        let (mut all, mut cost) = (Tally::default(), Some(0.0));
+        for (endpoint, tally) in DryRun::together(self.counts.values().map(|count| &count.dry_run))
+        {
+            all.requests += tally.requests;
+            all.input += tally.input;
+            all.output_at_most += tally.output_at_most;
+            cost = cost
+                .zip(self.dollars(&endpoint, &tally))
+                .map(|(sum, more)| sum + more);
+        }
+        rows.push(row("together".to_owned(), String::new(), all, cost));
         let mut text = aligned(&rows);
         text.push_str(
-            "\nA dry run: nothing was sent. Input is estimated at four bytes to a token, output is all that may\n\
-             be generated. Retries and reminders are not counted, and later requests depend on what earlier\n\
-             ones are answered. What is on the cassette already is not counted. A request that several strategies\n\
-             have in common is counted for each and sent once.\n",
+            "\nA dry run: nothing was sent, and what it says is an estimate. Copied summaries stand in for the\n\
+             model's; other answers make other requests, and retries and reminders come on top. Input is put at\n\
+             four bytes to a token, output at all that may be generated. What the cassette holds is not counted,\n\
+             and what strategies have in common is sent once. --budget-usd is a limit that is kept.\n",
         );
         if cost.is_none() {
             let _ = writeln!(text, "{PRICE}");
         }
         text
     }
+
+    fn dollars(&self, endpoint: &Endpoint, tally: &Tally) -> Option<f64> {
+        self.prices.get(endpoint).map(|price| tally.at_most(&price))
+    }
+}
+
+fn row(label: String, model: String, tally: Tally, dollars: Option<f64>) -> [String; 6] {
+    [
+        label,
+        model,
+        tally.requests.to_string(),
+        tally.input.to_string(),
+        tally.output_at_most.to_string(),
+        shown(dollars),
+    ]
 }
 
 impl Count {
-    fn new(label: String, folder: &Path) -> Self {
+    fn new(label: String, endpoint: Endpoint, folder: &Path) -> Self {
         let dry_run = DryRun::new();
         // Nothing is recorded in a dry run: all there is to record is that it is one.
         let cassette = Cassette::record(folder, Arc::new(dry_run.clone()));
         Self {
             label,
+            endpoint,
             dry_run,
             model: Arc::new(Watch::new(Arc::new(cassette))),
         }

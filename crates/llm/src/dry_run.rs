@@ -1,18 +1,19 @@
 //! Counts what would be asked, and asks nothing.
 
 use crate::budget::{Price, estimated_input};
+use crate::cassette::entry;
 use async_trait::async_trait;
 use foldback_core::provider::{
     Completion, CompletionRequest, Endpoint, ErrorKind, Model, ProviderError,
 };
 use std::collections::BTreeMap;
 use std::fmt;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// What would be asked of one model.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
-    /// Number of requests.
+    /// Number of requests, equal ones counted once.
     pub requests: u64,
     /// Their input tokens, as far as they can be estimated.
     pub input: u64,
@@ -30,6 +31,17 @@ impl Tally {
 /// Input tokens of a request.
 type Estimate = Arc<dyn Fn(&CompletionRequest) -> u64 + Send + Sync>;
 
+/// Requests by the name that a cassette gives them: equal ones are recorded, and so asked, once.
+type Asked = BTreeMap<String, Request>;
+
+#[derive(Clone, Debug)]
+struct Request {
+    provider: String,
+    model: String,
+    input: u64,
+    output: u64,
+}
+
 /// Answers every request with an error of kind [`ErrorKind::DryRun`] and keeps count.
 ///
 /// The count is an estimate of a real run and no bound: a summary that comes out otherwise than its
@@ -38,7 +50,7 @@ type Estimate = Arc<dyn Fn(&CompletionRequest) -> u64 + Send + Sync>;
 #[derive(Clone)]
 pub struct DryRun {
     estimate: Estimate,
-    tallies: Arc<Mutex<BTreeMap<(String, String), Tally>>>,
+    asked: Arc<Mutex<Asked>>,
 }
 
 impl DryRun {
@@ -53,24 +65,44 @@ impl DryRun {
     ) -> Self {
         Self {
             estimate: Arc::new(estimate),
-            tallies: Arc::default(),
+            asked: Arc::default(),
         }
     }
 
     /// The count so far, by provider and model.
     pub fn report(&self) -> Vec<(Endpoint, Tally)> {
-        let tallies = self.tallies.lock().unwrap_or_else(PoisonError::into_inner);
+        Self::together([self])
+    }
+
+    /// The count of several runs that are to share one cassette: a request that they have in common is
+    /// counted once.
+    pub fn together<'a>(runs: impl IntoIterator<Item = &'a Self>) -> Vec<(Endpoint, Tally)> {
+        let mut asked = Asked::new();
+        for run in runs {
+            asked.extend(run.asked().clone());
+        }
+        let mut tallies: BTreeMap<(String, String), Tally> = BTreeMap::new();
+        for request in asked.into_values() {
+            let tally = tallies
+                .entry((request.provider, request.model))
+                .or_default();
+            tally.requests += 1;
+            tally.input += request.input;
+            tally.output_at_most += request.output;
+        }
+        let endpoint = |(provider, model)| Endpoint {
+            provider,
+            model,
+            ..Endpoint::default()
+        };
         tallies
-            .iter()
-            .map(|((provider, model), tally)| {
-                let endpoint = Endpoint {
-                    provider: provider.clone(),
-                    model: model.clone(),
-                    ..Endpoint::default()
-                };
-                (endpoint, *tally)
-            })
+            .into_iter()
+            .map(|(name, tally)| (endpoint(name), tally))
             .collect()
+    }
+
+    fn asked(&self) -> MutexGuard<'_, Asked> {
+        self.asked.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -90,13 +122,13 @@ impl fmt::Debug for DryRun {
 impl Model for DryRun {
     async fn complete(&self, request: &CompletionRequest) -> Result<Completion, ProviderError> {
         let endpoint = &request.endpoint;
-        let name = (endpoint.provider.clone(), endpoint.model.clone());
-        let input = (self.estimate)(request);
-        let mut tallies = self.tallies.lock().unwrap_or_else(PoisonError::into_inner);
-        let tally = tallies.entry(name).or_default();
-        tally.requests += 1;
-        tally.input += input;
-        tally.output_at_most += request.max_output;
+        let counted = Request {
+            provider: endpoint.provider.clone(),
+            model: endpoint.model.clone(),
+            input: (self.estimate)(request),
+            output: request.max_output,
+        };
+        self.asked().insert(entry::name(request), counted);
         Err(ProviderError::new(
             ErrorKind::DryRun,
             format!("{} was not asked: this is a dry run", endpoint.model),
