@@ -11,7 +11,7 @@ use crate::history::History;
 use crate::log::{EntryKind, Role, open_items};
 use crate::plan::{Insert, Layout, Slot};
 use crate::stage::Estimator;
-use crate::view::Pos;
+use crate::view::{Pos, View};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
@@ -67,6 +67,7 @@ impl Carry {
     pub(crate) fn text(
         &self,
         history: &History,
+        view: &View,
         layout: &Layout,
         pinned: &BTreeSet<Pos>,
         estimator: &Arc<dyn Estimator>,
@@ -78,11 +79,12 @@ impl Carry {
         let hidden = |pos: Pos| !visible.get(pos).copied().unwrap_or(true);
         let pins: Vec<String> = pinned
             .iter()
-            .filter(|pos| hidden(**pos))
+            .filter(|pos| hidden(**pos) || view.has_edit(**pos))
             .filter_map(|pos| history.get(*pos))
             .map(|message| quoted(message.role.as_str(), &message.shown_text()))
             .collect();
-        let plan = self.plan.then(|| open_plan(history, &hidden)).flatten();
+        let items = self.plan.then(|| open_plan(history, &hidden)).flatten();
+        let plan = items.and_then(|items| fitting(&items, self.budget, estimator));
         let spent = plan.as_deref().map_or(0, |plan| estimator.text(plan));
         let room = self.budget.saturating_sub(spent);
         let said = self.said(history, &hidden, room, estimator);
@@ -101,7 +103,8 @@ impl Carry {
         (!text.is_empty()).then_some(text)
     }
 
-    /// The user's hidden messages, oldest first, the first and the newest ones where not all fit.
+    /// What the user said and the view hides, oldest first; the first and the newest ones where not all
+    /// fit.
     fn said(
         &self,
         history: &History,
@@ -109,39 +112,36 @@ impl Carry {
         room: u64,
         estimator: &Arc<dyn Estimator>,
     ) -> String {
-        let all: Vec<String> = history
+        if self.user == CarryUser::None {
+            return String::new();
+        }
+        let mut all: Vec<(Pos, String)> = history
             .iter()
-            .filter(|(pos, message)| {
-                message.role == Role::User && !message.is_entry() && hidden(*pos)
-            })
-            .map(|(_, message)| message.said())
-            .filter(|said| !said.trim().is_empty())
+            .filter(|(_, message)| message.role == Role::User && !message.is_entry())
+            .map(|(pos, message)| (pos, message.said()))
+            .filter(|(_, said)| !said.trim().is_empty())
             .collect();
+        if self.user == CarryUser::Ends && all.len() > 2 {
+            all.drain(1..all.len() - 1);
+        }
+        all.retain(|(pos, _)| hidden(*pos));
         // By importance: the task, the latest word, then backwards.
-        let order: Vec<usize> = match (self.user, all.len()) {
-            (CarryUser::None, _) | (_, 0) => return String::new(),
-            (_, 1) => vec![0],
-            (CarryUser::Ends, len) => vec![0, len - 1],
-            (CarryUser::All, len) => std::iter::once(0).chain((1..len).rev()).collect(),
-        };
+        let order = (0..all.len().min(1)).chain((1..all.len()).rev());
         let mut left = room;
-        let mut taken = BTreeSet::new();
         let mut texts: Vec<Option<String>> = vec![None; all.len()];
-        for (rank, index) in order.iter().enumerate() {
+        for (rank, index) in order.enumerate() {
             // The task and the latest word are cut where they are too long; others are left out.
-            let share = if rank == 0 { left / 2 } else { left };
-            let Some(text) = within(&all[*index], share, rank < 2, estimator) else {
+            let share = match rank {
+                0 if all.len() > 1 => left / 2,
+                _ => left,
+            };
+            let Some(text) = within(&all[index].1, share, rank < 2, estimator) else {
                 break;
             };
             left = left.saturating_sub(estimator.text(&text));
-            texts[*index] = Some(text);
-            taken.insert(*index);
+            texts[index] = Some(text);
         }
-        let lost = if self.user == CarryUser::All {
-            all.len() - taken.len()
-        } else {
-            0
-        };
+        let lost = texts.iter().filter(|text| text.is_none()).count();
         let mut out: Vec<String> = Vec::new();
         let mut noted = lost == 0;
         for (index, text) in texts.into_iter().enumerate() {
@@ -196,7 +196,7 @@ fn within(text: &str, room: u64, cut: bool, estimator: &Arc<dyn Estimator>) -> O
 }
 
 /// The open items of the last list that a tool was given, where the view hides it.
-fn open_plan(history: &History, hidden: &dyn Fn(Pos) -> bool) -> Option<String> {
+fn open_plan(history: &History, hidden: &dyn Fn(Pos) -> bool) -> Option<Vec<String>> {
     let mut calls = history.iter().rev().flat_map(|(pos, message)| {
         let calls = message.parts.iter().rev().filter_map(|part| part.as_call());
         calls.map(move |call| (pos, call))
@@ -206,11 +206,25 @@ fn open_plan(history: &History, hidden: &dyn Fn(Pos) -> bool) -> Option<String> 
         let listed = name.contains("todo") || name.contains("plan");
         listed.then(|| Some((pos, open_items(&call.arguments_value())?)))?
     })?;
-    if !hidden(pos) || items.is_empty() {
-        return None;
+    (hidden(pos) && !items.is_empty()).then_some(items)
+}
+
+/// The items as a list, the first ones where not all fit.
+fn fitting(items: &[String], room: u64, estimator: &Arc<dyn Estimator>) -> Option<String> {
+    let mut list = String::new();
+    for item in items {
+        let line = format!("- [ ] {}", item.replace('\n', " "));
+        let longer = if list.is_empty() {
+            line
+        } else {
+            format!("{list}\n{line}")
+        };
+        if estimator.text(&longer) > room {
+            break;
+        }
+        list = longer;
     }
-    let lines: Vec<String> = items.iter().map(|item| format!("- [ ] {item}")).collect();
-    Some(lines.join("\n"))
+    (!list.is_empty()).then_some(list)
 }
 
 /// Puts the carried text into a layout: behind a summary that stands in front, else in front, where it
@@ -224,3 +238,6 @@ pub(crate) fn place(layout: &mut Layout, insert: Option<Insert>) {
         layout.slots.insert(behind, Slot::Insert(insert));
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -231,7 +231,7 @@ impl Conversation {
     /// Other limits, for an agent that changes its model.
     pub fn set_limits(&mut self, limits: Limits) {
         self.limits = limits;
-        self.breaker = Breaker::default();
+        self.close_breaker();
     }
 
     /// Whether and why automatic compaction is held back.

@@ -6,7 +6,6 @@
 use crate::conversation::{Conversation, FoldId};
 use crate::history::History;
 use crate::plan::{Edit, Layout, Plan, Slot};
-use crate::view::Pos;
 use serde::Serialize;
 use std::collections::BTreeSet;
 use std::fmt;
@@ -58,23 +57,27 @@ pub struct Diff {
 impl Conversation {
     /// What a committed fold changed when it was committed; `None` where it was taken back.
     pub fn diff(&self, fold: FoldId) -> Option<Diff> {
-        let fold = self.folds().iter().find(|other| other.id == fold)?;
-        Some(self.diff_of(&fold.plan, fold.layout_before()))
+        let index = self.folds().iter().position(|other| other.id == fold)?;
+        // The first fold from this one on that moved something knows what was in force until then.
+        let mut later = self.folds()[index..].iter();
+        let before = later.find_map(|fold| fold.layout_before());
+        let before = before.unwrap_or_else(|| self.view().layout());
+        Some(self.diff_of(&self.folds()[index].plan, before))
     }
 
     /// What a plan, of a [preview](Conversation::preview) say, would change now.
     pub fn diff_plan(&self, plan: &Plan) -> Diff {
-        self.diff_of(plan, Some(self.view().layout()))
+        self.diff_of(plan, self.view().layout())
     }
 
-    fn diff_of(&self, plan: &Plan, before: Option<&Layout>) -> Diff {
+    fn diff_of(&self, plan: &Plan, before: &Layout) -> Diff {
         let history = self.history();
         let mut diff = Diff {
             tokens: (plan.tokens_before, plan.tokens_after),
             ..Diff::default()
         };
         let after = plan.layout.as_ref();
-        if let (Some(before), Some(after)) = (before, after) {
+        if let Some(after) = after {
             let (was, is) = (before.visible(history), after.visible(history));
             let entries: BTreeSet<&str> = plan.entries.iter().map(|e| e.id.as_str()).collect();
             for (pos, message) in history.iter() {
@@ -106,9 +109,8 @@ impl Conversation {
                 diff.added.push(line(&entry.id, entry.role.as_str(), &text));
             }
         }
-        let visible = after.or(before).map(|layout| layout.visible(history));
-        let stands = |pos: Pos| visible.as_ref().is_none_or(|visible| visible[pos]);
-        let edits = plan.edits.iter().filter(|edit| stands(edit.at.item));
+        let visible = after.unwrap_or(before).visible(history);
+        let edits = plan.edits.iter().filter(|edit| visible[edit.at.item]);
         diff.edited = edits.map(|edit| edited(history, edit)).collect();
         diff
     }

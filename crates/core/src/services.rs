@@ -69,6 +69,20 @@ impl IdSource for CountingIds {
     }
 }
 
+/// Numbers ids from one for a state: `preview-7-summary-1`.
+#[derive(Debug)]
+struct PreviewIds {
+    revision: u64,
+    last: AtomicU64,
+}
+
+impl IdSource for PreviewIds {
+    fn next(&self, kind: &str) -> String {
+        let number = self.last.fetch_add(1, Ordering::Relaxed) + 1;
+        format!("preview-{}-{kind}-{number}", self.revision)
+    }
+}
+
 /// What a hook is told before a compaction.
 #[derive(Clone, Debug)]
 pub struct BeforeCompaction {
@@ -106,6 +120,17 @@ pub trait Hook: Send + Sync + fmt::Debug {
     /// After a fold was committed.
     async fn after(&self, event: &Event) {
         let _ = event;
+    }
+}
+
+/// A hook that may say something and is not told what came of it.
+#[derive(Debug)]
+struct AskedOnly(Arc<dyn Hook>);
+
+#[async_trait]
+impl Hook for AskedOnly {
+    async fn before(&self, context: &BeforeCompaction) -> Result<Verdict, String> {
+        self.0.before(context).await
     }
 }
 
@@ -148,6 +173,21 @@ impl Services {
             memory: None,
             observers: Vec::new(),
             model: None,
+        }
+    }
+
+    /// The same for a run that does not count: nobody is told, and ids are of its own, unlike those of
+    /// any other preview.
+    pub(crate) fn for_preview(&self, revision: u64) -> Self {
+        let asked = |hook: &Arc<dyn Hook>| Arc::new(AskedOnly(Arc::clone(hook))) as Arc<dyn Hook>;
+        Self {
+            ids: Arc::new(PreviewIds {
+                revision,
+                last: AtomicU64::default(),
+            }),
+            hooks: self.hooks.iter().map(asked).collect(),
+            observers: Vec::new(),
+            ..self.clone()
         }
     }
 

@@ -27,6 +27,12 @@ impl Breaker {
         }
     }
 
+    /// The count of the kind that is held back, where one is.
+    pub(super) fn open(&self, limit: u32) -> Option<u32> {
+        let most = self.proactive.max(self.reactive);
+        (limit > 0 && most >= limit).then_some(most)
+    }
+
     /// Why none is tried, where that is so. `limit` is the number after which it is held back.
     pub(super) fn holds(&self, moment: Moment, limit: u32) -> Option<Why> {
         let fruitless = self.fruitless(moment);

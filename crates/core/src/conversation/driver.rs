@@ -76,12 +76,12 @@ impl Conversation {
             "gen_ai.conversation.compacted" = tracing::field::Empty,
         );
         let reports = self.run(moment, &signals).instrument(span.clone()).await;
-        if let Some(last) = reports.last() {
-            span.record("outcome", last.outcome.name());
-            span.record("tokens_before", reports[0].tokens_before);
+        let changed = reports.iter().rfind(|report| report.outcome.changed());
+        span.record("gen_ai.conversation.compacted", changed.is_some());
+        if let (Some(first), Some(last)) = (reports.first(), reports.last()) {
+            span.record("outcome", changed.unwrap_or(last).outcome.name());
+            span.record("tokens_before", first.tokens_before);
             span.record("tokens_after", last.tokens_after);
-            let compacted = reports.iter().any(|report| report.outcome.changed());
-            span.record("gen_ai.conversation.compacted", compacted);
         }
         reports
     }
@@ -90,7 +90,7 @@ impl Conversation {
         let strategy = Arc::clone(&self.strategy);
         let manual = moment == Moment::Manual;
         if moment == Moment::TurnStart {
-            self.breaker = Breaker::default();
+            self.close_breaker();
         }
         let mut reports = Vec::new();
         let off = !manual && !self.automatic;
@@ -99,15 +99,19 @@ impl Conversation {
             if runs && off {
                 reports.push(self.switched_off(moment, &pruner.name, StageRole::Pruner));
             } else if runs {
-                reports.push(self.prune(pruner, moment));
+                let report = self.prune(pruner, moment);
+                self.tell(&report);
+                reports.push(report);
             }
         }
         if manual {
             if let Some(filter) = &strategy.filter {
                 let fold = self.fold(filter, moment, None, signals, &mut reports);
-                if fold.await {
-                    self.breaker = Breaker::default();
+                let boundary = fold.await;
+                if boundary.is_some() {
+                    self.close_breaker();
                 }
+                self.tell_hooks(boundary.as_ref()).await;
             }
             return reports;
         }
@@ -126,14 +130,15 @@ impl Conversation {
         match &strategy.filter {
             Some(filter) if decision.fold => match self.held_back(moment) {
                 Some(outcome) => {
-                    let (role, tokens) = (StageRole::Overflow, self.meters[0].view_tokens());
-                    let report = self.report(moment, &policy.name, role, outcome, tokens, None);
+                    let report = self.idle(moment, &policy.name, StageRole::Overflow, outcome);
+                    self.tell(&report);
                     reports.push(report.with(Some(decision), signals));
                 }
                 None => {
                     let fold = self.fold(filter, moment, Some(decision), signals, &mut reports);
-                    fold.await;
+                    let boundary = fold.await;
                     self.judge(policy, moment, reports.last());
+                    self.tell_hooks(boundary.as_ref()).await;
                 }
             },
             _ => {
@@ -150,10 +155,15 @@ impl Conversation {
         reports
     }
 
-    /// The plans that a moment would commit now, without committing them.
+    /// The plans that a moment would commit now, without committing them. Each is made on the state
+    /// after the one before, so only the first can be [committed](Self::commit) as it is.
+    ///
+    /// Costs a copy of the overlay, not of any message; summaries are written as they would be, by the
+    /// model that would write them. Hooks are asked, but not told of a fold; observers hear nothing, and
+    /// no id of the conversation's own is used up.
     pub async fn preview(&self, moment: Moment, signals: Signals) -> Vec<Arc<Plan>> {
         let mut copy = self.clone();
-        copy.services.observers.clear();
+        copy.services = self.services.for_preview(self.revision);
         let had = copy.folds.len();
         copy.at(moment, signals).await;
         copy.folds
@@ -256,6 +266,16 @@ impl Conversation {
             instructions: None,
         };
         self.decide(policy, Moment::CallStart, &signals).fold
+    }
+
+    /// Tries again whatever was held back.
+    pub(super) fn close_breaker(&mut self) {
+        let fruitless = self.breaker.open(self.strategy.guards.breaker);
+        self.breaker = Breaker::default();
+        if let Some(fruitless) = fruitless {
+            let open = false;
+            self.services.emit(&Event::Breaker { open, fruitless });
+        }
     }
 
     fn switched_off(&self, moment: Moment, stage: &str, role: StageRole) -> Report {

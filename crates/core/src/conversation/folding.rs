@@ -8,7 +8,7 @@ use crate::counters::Counters;
 use crate::event::{Event, StartSource};
 use crate::moment::{Moment, Trigger};
 use crate::outcome::{Outcome, Why};
-use crate::plan::Plan;
+use crate::plan::{Edit, Plan};
 use crate::stage::{Decision, Filter, Pruner, Pruning};
 use crate::strategy::Bound;
 use crate::yields::Yield;
@@ -85,18 +85,16 @@ impl Conversation {
                 }
             }
         };
-        self.report(
-            moment,
-            &pruner.name,
-            StageRole::Pruner,
-            outcome,
-            before,
+        let report = self.idle(moment, &pruner.name, StageRole::Pruner, outcome);
+        Report {
+            tokens_before: before,
             fold,
-        )
+            ..report
+        }
     }
 
-    /// One fold: hooks, prunings that prepare it, summaries, and the commit. Says whether the view
-    /// changed by it.
+    /// One fold: what hooks say, prunings that prepare it, summaries, and the commit. Gives the boundary
+    /// where it was committed.
     pub(super) async fn fold(
         &mut self,
         filter: &Bound<dyn Filter>,
@@ -104,7 +102,7 @@ impl Conversation {
         decision: Option<Decision>,
         signals: &Signals,
         reports: &mut Vec<Report>,
-    ) -> bool {
+    ) -> Option<Event> {
         let trigger = match decision {
             Some(_) => Trigger::Auto,
             None => Trigger::Manual,
@@ -116,12 +114,12 @@ impl Conversation {
             tokens,
             estimator: Arc::clone(self.strategy.estimator().id()),
         });
+        let first = reports.len();
         let mut tokens_before = tokens;
         let ended = match self.instructions(moment, trigger, tokens, signals).await {
             Err(why) => Err(Outcome::Skipped(why)),
             Ok(instructions) => {
                 let mut prepared = Prepared::new(self);
-                let first = reports.len();
                 prepared.conversation.prepare(reports);
                 tokens_before = prepared.conversation.meters[0].view_tokens();
                 let ended = prepared
@@ -131,6 +129,7 @@ impl Conversation {
                 prepared.committed = ended.is_ok() || !prepared.conversation.strategy.guards.atomic;
                 if !prepared.committed {
                     taken_back(&mut reports[first..]);
+                    tokens_before = tokens;
                 }
                 ended
             }
@@ -142,16 +141,19 @@ impl Conversation {
         if let Outcome::Failed(_) = outcome {
             self.counters.failures += 1;
         }
-        if fold.is_some() {
-            self.announce(trigger).await;
-        } else {
-            tokens_before = tokens;
+        // Only now it is known what became of the prunings.
+        for report in &reports[first..] {
+            self.tell(report);
         }
-        let changed = outcome.changed();
-        let role = StageRole::Fold;
-        let report = self.report(moment, &filter.name, role, outcome, tokens_before, fold);
+        let boundary = fold.and_then(|_| self.announce(trigger));
+        let report = Report {
+            tokens_before,
+            fold,
+            ..self.idle(moment, &filter.name, StageRole::Fold, outcome)
+        };
+        self.tell(&report);
         reports.push(report.with(decision, signals));
-        changed
+        boundary
     }
 
     fn prepare(&mut self, reports: &mut Vec<Report>) {
@@ -201,11 +203,9 @@ impl Conversation {
         Ok((degraded.map_or(Outcome::Changed, Outcome::Degraded), fold))
     }
 
-    /// Tells observers and hooks of the last fold.
-    async fn announce(&self, trigger: Trigger) {
-        let Some(plan) = self.folds.last().map(|fold| &fold.plan) else {
-            return;
-        };
+    /// Tells observers of the last fold, and gives the boundary for hooks.
+    fn announce(&self, trigger: Trigger) -> Option<Event> {
+        let plan = &self.folds.last()?.plan;
         let boundary = Event::Boundary {
             trigger,
             tokens_before: plan.tokens_before,
@@ -216,8 +216,15 @@ impl Conversation {
         self.services.emit(&Event::SessionStart {
             source: StartSource::Compact,
         });
-        for hook in &self.services.hooks {
-            hook.after(&boundary).await;
+        Some(boundary)
+    }
+
+    /// Tells hooks of a fold, once everything about it is booked.
+    pub(super) async fn tell_hooks(&self, boundary: Option<&Event>) {
+        if let Some(event) = boundary {
+            for hook in &self.services.hooks {
+                hook.after(event).await;
+            }
         }
     }
 
@@ -225,11 +232,16 @@ impl Conversation {
     fn unpinned(&self, proposal: Pruning) -> Pruning {
         match proposal {
             Pruning::Edits {
-                mut edits,
-                prunable,
+                edits,
+                mut prunable,
                 reason,
             } if !self.pinned.is_empty() => {
-                edits.retain(|edit| !self.pinned.contains(&edit.at.item));
+                let (kept, edits): (Vec<Edit>, Vec<Edit>) = edits
+                    .into_iter()
+                    .partition(|edit| self.pinned.contains(&edit.at.item));
+                for edit in &kept {
+                    prunable = prunable.saturating_sub(edit.before);
+                }
                 if edits.is_empty() {
                     return Pruning::Nothing(Why::new(
                         "pinned",
@@ -273,39 +285,20 @@ impl Conversation {
         }
     }
 
-    pub(super) fn report(
-        &self,
-        moment: Moment,
-        stage: &str,
-        role: StageRole,
-        outcome: Outcome,
-        tokens_before: u64,
-        fold: Option<FoldId>,
-    ) -> Report {
-        let tokens_after = self.meters[0].view_tokens();
-        let reclaimed = fold
-            .and_then(|_| self.folds.last())
-            .map_or(0, |fold| fold.plan.reclaimed);
+    /// Tells observers how a stage ended.
+    pub(super) fn tell(&self, report: &Report) {
+        let fold = report
+            .fold
+            .and_then(|id| self.folds.iter().rev().find(|fold| fold.id == id));
         self.services.emit(&Event::Outcome {
-            moment,
-            stage: stage.to_owned(),
-            outcome: outcome.clone(),
-            tokens_before,
-            tokens_after,
-            reclaimed,
+            moment: report.moment,
+            stage: report.stage.clone(),
+            outcome: report.outcome.clone(),
+            tokens_before: report.tokens_before,
+            tokens_after: report.tokens_after,
+            reclaimed: fold.map_or(0, |fold| fold.plan.reclaimed),
             estimator: Arc::clone(self.strategy.estimator().id()),
         });
-        Report {
-            moment,
-            stage: stage.to_owned(),
-            role,
-            outcome,
-            decision: None,
-            usage_source: None,
-            tokens_before,
-            tokens_after,
-            fold,
-        }
     }
 }
 

@@ -100,13 +100,17 @@ impl Conversation {
             .iter()
             .flatten()
             .filter_map(|summary| summary.usage);
-        let summary_tokens = usages
+        let summary_tokens: u64 = usages
             .map(|usage| usage.input_total() + usage.output + usage.reasoning)
             .sum();
         let mut arrangement = filter
             .stage
             .arrange(&scene, &proposal, &summaries)
-            .map_err(Stop::Nothing)?;
+            // What was paid for and not taken is no idle run: paying again has to end some time.
+            .map_err(|why| match summary_tokens {
+                0 => Stop::Nothing(why),
+                _ => Stop::Failed(why),
+            })?;
         if self.strategy.guards.continuation && self.has_finished() {
             self.drop_continue(&mut arrangement);
         }
@@ -120,6 +124,7 @@ impl Conversation {
         edits.retain(|edit| !self.pinned.contains(&edit.at.item));
         let carried = self.strategy.carry.text(
             &self.history,
+            &self.view,
             &layout,
             &self.pinned,
             self.strategy.estimator(),
@@ -192,7 +197,9 @@ impl Conversation {
         let asked = match &self.strategy.summarizer {
             Some(summarizer) => {
                 if let Some(summary) = filter.stage.recall(request, summarizer.id()) {
-                    return Ok((Some(summary), None));
+                    // It was paid for when it was written.
+                    let usage = None;
+                    return Ok((Some(Summary { usage, ..summary }), None));
                 }
                 let asked = self.ask(summarizer, request).await;
                 // What stood in for the summarizer (a copy, a dry run) is no summary of its own, and
