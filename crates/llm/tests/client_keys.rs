@@ -107,3 +107,23 @@ async fn a_planted_key_is_found_nowhere() {
         assert_eq!(at, None, "{name}: the key stands behind this");
     }
 }
+
+/// Long bodies are cut, and the cut may go through the key.
+#[tokio::test]
+async fn no_half_of_a_key_is_left_where_a_message_is_cut() {
+    let half = &KEY[..KEY.len() / 2];
+    for (status, length) in [(401, 1_000), (500, 1_000), (400, 2_000), (401, 2_000)] {
+        // Wherever the cut is, one of these has it in the middle of a key.
+        for more in 0..KEY.len() {
+            let filler = "x".repeat(length - KEY.len() + more);
+            let server =
+                FakeProvider::start([Reply::status(status, format!("{filler}{KEY} and on"))])
+                    .await
+                    .unwrap();
+            let mut asked = request(endpoint("openai-compatible", &server));
+            asked.endpoint.key_variable = Some("ANY".to_owned());
+            let error = client().complete(&asked).await.unwrap_err();
+            assert!(!format!("{error:?}").contains(half), "{status}: {error}");
+        }
+    }
+}

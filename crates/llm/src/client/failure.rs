@@ -158,8 +158,10 @@ impl Failures<'_> {
     }
 
     fn classified(&self, status: u16, body: &str) -> ProviderError {
+        // Before anything is cut off: half a key is not recognised any more.
+        let body = self.target.scrub(body);
         self.classifier
-            .classify(self.target.known_as(), Some(status), body)
+            .classify(self.target.known_as(), Some(status), &body)
     }
 }
 
