@@ -140,7 +140,7 @@ impl LlmConfig {
 
     /// Names everything that a summary's text depends on: the model, the version of the prompts, and
     /// where another setting is not the default a short hash of them all, e.g.
-    /// `llm(claude-haiku-4-5 v1)`, `llm(gpt-5-mini v1 3fa9c1d2)`. Where the model is served is no part of
+    /// `llm(claude-haiku-4-5 v2)`, `llm(gpt-5-mini v2 3fa9c1d2)`. Where the model is served is no part of
     /// it, as it is none of a recording.
     pub(crate) fn id(&self, endpoint: &Endpoint, prompts: u32) -> String {
         let told = |config: &Self, endpoint: &Endpoint| {

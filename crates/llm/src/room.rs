@@ -101,27 +101,56 @@ impl Room {
     }
 }
 
-/// Before the rest of a message that did not fit into one chunk.
-const CONTINUED: &str = "[continued]: ";
+/// Behind who speaks, before the rest of a message that did not fit into one chunk.
+const CONTINUED: &str = ", continued]: ";
 
-/// Room that a piece leaves for [`CONTINUED`] and the line break between pieces.
+/// A piece of what the harness said in a person's place.
+const HARNESS_CONTINUED: &str = "harness, continued";
+
+/// Room that a piece leaves for who speaks, for [`CONTINUED`] and for the line break between pieces.
 const SEAM: Size = Size {
-    tokens: 16,
-    bytes: 16,
+    tokens: 32,
+    bytes: 32,
 };
 
-/// The blocks, those that are larger than a chunk in pieces.
+/// The blocks, those that are larger than a chunk in pieces, each of which says who speaks: a chunk that
+/// begins in the middle of a tool output must not be taken for what a person said.
 pub(crate) fn pieces(blocks: &[String], limit: Size, estimator: &dyn Estimator) -> Vec<String> {
     let limit = limit.less(SEAM);
     let mut out = Vec::with_capacity(blocks.len());
     for block in blocks {
         let first = out.len();
         split(block, limit, estimator, &mut out);
-        for piece in &mut out[first + 1..] {
-            piece.insert_str(0, CONTINUED);
+        let mut speaker = "";
+        let mut rest = block.as_str();
+        let mut at_line = true;
+        for piece in &mut out[first..] {
+            let (own, more) = rest.split_at(piece.len());
+            // Only the harness's own lines begin with a bracket.
+            if !(at_line && own.starts_with('[')) {
+                piece.insert_str(0, &format!("[{speaker}{CONTINUED}"));
+            }
+            let lines = own.lines().skip(usize::from(!at_line));
+            speaker = lines.filter_map(speaks).last().unwrap_or(speaker);
+            at_line = own.ends_with('\n');
+            rest = more;
         }
     }
     out
+}
+
+/// Who speaks from a line on, in one word; `None` where nobody else begins to.
+fn speaks(line: &str) -> Option<&str> {
+    let (who, _) = line.strip_prefix('[')?.split_once("]: ")?;
+    if matches!(who.split_once(", "), Some((role, "by the harness")) if !role.contains(' '))
+        || who == HARNESS_CONTINUED
+    {
+        return Some("harness");
+    }
+    let word = who.split([' ', ',']).next().unwrap_or(who);
+    ["user", "assistant", "tool", "system", "earlier"]
+        .contains(&word)
+        .then_some(word)
 }
 
 /// Halves a text until every piece is within the limit; at a line break where there is one.
@@ -234,8 +263,51 @@ mod tests {
                     "{tokens}: {text:?}"
                 );
             }
-            let all: String = pieces.iter().map(|p| p.replace(CONTINUED, "")).collect();
+            let all: String = pieces
+                .iter()
+                .map(|p| p.replace("[tool, continued]: ", ""))
+                .collect();
             assert_eq!(all, blocks.concat());
         }
+    }
+
+    #[test]
+    fn every_piece_says_who_speaks() {
+        let estimator = chars(1);
+        let limit = Size {
+            tokens: 64,
+            bytes: 1_000,
+        };
+        let long = "word ".repeat(20);
+        let firsts = |block: &str| -> Vec<String> {
+            let mut pieces = pieces(&[block.to_owned()], limit, &*estimator);
+            // What is left is cut anew before each request.
+            pieces = super::pieces(&pieces, limit, &*estimator);
+            let head = |piece: String| piece.split_once("]: ").map(|(who, _)| who.to_owned());
+            pieces.into_iter().map(|p| head(p).unwrap()).collect()
+        };
+        let cases = [
+            ("[user]: ", "[user, continued"),
+            ("[tool bash failed]: ", "[tool, continued"),
+            ("[tool x, by the harness]: ", "[tool, continued"),
+            ("[user, by the harness]: ", "[harness, continued"),
+            ("[assistant call]: f(", "[assistant, continued"),
+            ("[earlier summary]: ", "[earlier, continued"),
+            ("[user]: [tool x]: ", "[user, continued"),
+        ];
+        for (start, expected) in cases {
+            let found = firsts(&format!("{start}{long}"));
+            assert!(found.len() > 2, "{start}: {found:?}");
+            assert!(
+                found[1..].iter().all(|who| who == expected),
+                "{start}: {found:?}"
+            );
+        }
+        let two = format!("[assistant]: {long}\n[assistant call]: read({long})");
+        let found = firsts(&two);
+        assert!(
+            found.contains(&"[assistant, continued".to_owned()),
+            "{found:?}"
+        );
     }
 }

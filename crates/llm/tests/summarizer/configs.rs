@@ -36,7 +36,7 @@ fn every_preset_compiles_with_it() {
                 .unwrap_or_else(|errors| panic!("{name}: {errors}"));
             let label = compiled.strategy.label();
             assert!(
-                label.starts_with(&format!("mine+llm({model} v1")),
+                label.starts_with(&format!("mine+llm({model} v2")),
                 "{name}: {label}"
             );
         }
@@ -118,7 +118,7 @@ fn ids_tell_settings_apart() {
         LlmSummarizer::new(config).expect(toml).id().to_owned()
     };
     let plain = id("");
-    assert_eq!(plain, "llm(claude-haiku-4-5 v1)");
+    assert_eq!(plain, "llm(claude-haiku-4-5 v2)");
     for same in [
         "provider = 'anthropic'",
         "timeout_seconds = 5\nattempts = 1\nmemo = 0",

@@ -224,7 +224,7 @@ async fn a_text_larger_than_a_chunk_is_shown_in_pieces() {
             let (_, rest) = turn.split_once("-----BEGIN RECORD ").unwrap();
             let (_, rest) = rest.split_once('\n').unwrap();
             let (record, _) = rest.split_once("\n-----END RECORD").unwrap();
-            record.replace("[continued]: ", "")
+            record.replace("[user, continued]: ", "")
         })
         .collect();
     let words = |text: &str| text.replace([' ', '\n'], "");
