@@ -167,9 +167,13 @@ fn a_comparison_is_recorded_once_and_replayed_alike_without_a_network() {
 
     // Recorded already, so that nothing is left to count.
     let dry = with(&["--dry-run"]);
-    let together = dry.stdout.lines().find(|line| line.starts_with("together"));
-    let words: Vec<&str> = together.unwrap().split_whitespace().collect();
-    assert_eq!(words, ["together", "0", "0", "0", "0.00"], "{}", dry.stdout);
+    for start in ["opencode+", "window+", "together"] {
+        let line = dry.stdout.lines().find(|line| line.starts_with(start));
+        let mut words = line.unwrap_or_default().split_whitespace().rev();
+        for number in ["0.00", "0", "0", "0"] {
+            assert_eq!(words.next(), Some(number), "{start}: {}", dry.stdout);
+        }
+    }
 
     let lost = &answers[0];
     std::fs::remove_file(lost).unwrap();

@@ -319,3 +319,16 @@ async fn a_dry_run_counts_what_is_not_recorded() {
     assert!((tally.at_most(&price) - 0.0513).abs() < 1e-9);
     assert_eq!(files(folder.path()), 1);
 }
+
+/// Equal requests are recorded, and so paid for, once: within a run and among several.
+#[tokio::test]
+async fn a_dry_run_counts_equal_requests_once() {
+    let runs = [DryRun::new(), DryRun::new()];
+    for (run, texts) in runs.iter().zip([["a", "b", "a"], ["b", "c", "c"]]) {
+        for text in texts {
+            run.complete(&plain(text)).await.unwrap_err();
+        }
+        assert_eq!(run.report()[0].1.requests, 2);
+    }
+    assert_eq!(DryRun::together(&runs)[0].1.requests, 3);
+}
