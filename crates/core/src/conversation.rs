@@ -28,7 +28,7 @@ use crate::event::Event;
 use crate::frame::Frame;
 use crate::history::History;
 use crate::limits::Limits;
-use crate::log::{EntryKind, Message, ToolCall};
+use crate::log::{EntryKind, Message, Role, ToolCall};
 use crate::meter::Meter;
 use crate::plan::Revision;
 use crate::services::Services;
@@ -134,6 +134,8 @@ impl Conversation {
         }
         if message.is_entry() {
             self.services.ids.taken(&message.id);
+        } else if message.role == Role::User {
+            self.close_breaker();
         }
         self.view.append(pos);
         self.revision += 1;

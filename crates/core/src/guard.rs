@@ -4,6 +4,7 @@
 //! study, a preset turns the guard off by name and is reported as such.
 
 use crate::history::History;
+use crate::moment::Moment;
 use crate::outcome::Why;
 use crate::plan::{Layout, Plan, Slot};
 use crate::view::Pos;
@@ -79,8 +80,39 @@ impl Guards {
         }
         if let (true, Some(layout)) = (self.pairs, &plan.layout) {
             check_pairs(history, layout)?;
+            // At other moments a result that is not there does not come any more.
+            if plan.moment == Moment::ToolResult {
+                check_open(history, layout)?;
+            }
         }
         Ok(())
+    }
+}
+
+/// Refuses a layout that hides a call of the newest answer whose result is still to come: it would
+/// stand in the view without its call.
+fn check_open(history: &History, layout: &Layout) -> Result<(), Why> {
+    let Some((pos, answer)) = history
+        .iter()
+        .rev()
+        .find(|(_, message)| message.is_answer())
+    else {
+        return Ok(());
+    };
+    let items = &history.group(history.group_of(pos)).items;
+    let answered = |id: &str| {
+        items.iter().any(|item| {
+            let mut parts = history.message(*item).parts.iter();
+            parts.any(|part| part.as_result().is_some_and(|result| result.call_id == id))
+        })
+    };
+    let open = answer.call_ids().find(|id| !answered(id));
+    match open {
+        Some(call) if !layout.visible(history)[pos] => Err(Why::new(
+            "pair-broken",
+            format!("message {pos} would go while the result of its call {call} is still to come"),
+        )),
+        _ => Ok(()),
     }
 }
 

@@ -10,17 +10,26 @@
 //! | has an answer: [`answered`](AgentLoop::answered) | length-stop; step-end where no tool was called; turn-end where the model has finished | [`Next`] |
 //! | has the tools' results: [`results`](AgentLoop::results) | tool-result for each, step-end | [`Next`] |
 //! | was refused: [`refused`](AgentLoop::refused) | provider-overflow, where it was for the size | [`Next`] |
+//! | was stopped by its user: [`interrupted`](AgentLoop::interrupted) | | |
 //! | is told to: [`compact`](AgentLoop::compact) | manual | |
 //!
-//! Nothing here loops. A refusal is answered by one fold and one more request at most: if that is
-//! refused too, or there was nothing to fold, the agent is told to stop, with the provider's error and
-//! the reason. Whether to go on after a fold is decided by what the model did, not by the fold: a model
-//! that had finished is never told to continue.
+//! Nothing here loops. A refusal, or a stop for length, is answered by one fold and one more request at
+//! most: if that ends the same way, or there was nothing to fold, the agent is told to stop, with the
+//! reason. Whether to go on after a fold is decided by what the model did, not by the fold: a model that
+//! had finished is never told to continue.
+//!
+//! Nothing is sent that a provider can't take. A user's message that comes while a request or a tool is
+//! running waits until its answer and its results are there, and the model then goes on with it. A call
+//! whose result never comes gets one that says so before anything else is appended. A result that
+//! answers no open call (given twice, given late) is not appended.
+//!
+//! Any of the futures may be dropped: messages that were handed over are appended all the same, a stage
+//! that was running leaves nothing behind, and the moments that had not come yet do not come.
 
 use foldback_core::conversation::{Conversation, Report, Signals, StageRole};
-use foldback_core::log::{Finish, Message, Usage};
+use foldback_core::log::{Finish, Message, Part, PartKind, ResultStatus, Role, Usage};
 use foldback_core::moment::Moment;
-use foldback_core::outcome::Why;
+use foldback_core::outcome::{Outcome, Why};
 use foldback_core::provider::ProviderError;
 use foldback_core::stage::{UsageReading, UsageSource};
 
@@ -59,17 +68,39 @@ pub enum Stopped {
     Provider(ProviderError),
 }
 
+/// What a tool that was given up is said to have answered.
+pub const NO_RESULT: &str = "[no result: the tool was interrupted]";
+
 /// Drives a [`Conversation`] through an agent's loop.
 #[derive(Debug)]
 pub struct AgentLoop {
     conversation: Conversation,
     /// What the last answer cost, for the end of its step.
     usage: Option<Usage>,
-    /// Calls of the last answer that have no result yet.
-    open: usize,
+    /// A request was sent and has no answer yet.
+    sent: bool,
+    /// What the user said meanwhile.
+    waiting: Vec<Message>,
     /// The last answer was cut, and the moment for that waits for the results of its calls.
     cut: bool,
+    /// The request was sent again because of this moment, and how that ended is not known yet.
+    again: Option<Moment>,
     reports: Vec<Report>,
+}
+
+/// Messages that are appended one by one, at the latest when this is dropped: no cancelled future
+/// takes a message with it.
+struct Handed<'a> {
+    agent: &'a mut AgentLoop,
+    messages: std::vec::IntoIter<Message>,
+}
+
+impl Drop for Handed<'_> {
+    fn drop(&mut self) {
+        for message in self.messages.by_ref() {
+            self.agent.conversation.append(message);
+        }
+    }
 }
 
 impl AgentLoop {
@@ -78,8 +109,10 @@ impl AgentLoop {
         Self {
             conversation,
             usage: None,
-            open: 0,
+            sent: false,
+            waiting: Vec::new(),
             cut: false,
+            again: None,
             reports: Vec::new(),
         }
     }
@@ -99,55 +132,129 @@ impl AgentLoop {
         &self.reports
     }
 
-    /// A user turn begins.
+    /// The calls of the last answer that have no result yet, by id, with their tools.
+    pub fn open_calls(&self) -> Vec<(&str, &str)> {
+        let history = self.conversation.history();
+        let Some((pos, answer)) = history
+            .iter()
+            .rev()
+            .find(|(_, message)| message.is_answer())
+        else {
+            return Vec::new();
+        };
+        let mut open: Vec<(&str, &str)> = answer
+            .parts
+            .iter()
+            .filter_map(|part| part.as_call())
+            .map(|call| (call.call_id.as_str(), call.tool.as_str()))
+            .collect();
+        if !open.is_empty() {
+            let items = &history.group(history.group_of(pos)).items;
+            let parts = items.iter().flat_map(|item| &history.message(*item).parts);
+            for result in parts.filter_map(|part| part.as_result()) {
+                open.retain(|(id, _)| *id != result.call_id);
+            }
+        }
+        open
+    }
+
+    /// The user says something: a turn begins. While a request or a tool is running, the message waits,
+    /// and begins none.
     pub async fn user(&mut self, message: Message) {
         self.reports.clear();
-        self.at(Moment::TurnStart).await;
-        self.conversation.append(message);
+        if self.sent || !self.open_calls().is_empty() {
+            let mid_turn = true;
+            self.waiting.push(Message {
+                mid_turn,
+                ..message
+            });
+            return;
+        }
+        self.again = None;
+        let handed = Handed {
+            messages: vec![message].into_iter(),
+            agent: self,
+        };
+        handed.agent.at(Moment::TurnStart).await;
+    }
+
+    /// The user stopped the request or the tools that are running; nothing more comes of them. Then it is
+    /// the user's turn.
+    pub fn interrupted(&mut self) {
+        self.reports.clear();
+        self.sent = false;
+        self.cut = false;
+        self.again = None;
+        self.give_up();
+        self.heed();
     }
 
     /// A request is about to be sent. Where a compaction fails, [`reports`](Self::reports) say so and the
     /// request goes ahead all the same: it may fit.
     pub async fn before_call(&mut self) {
         self.reports.clear();
+        self.give_up();
+        self.heed();
         self.at(Moment::CallStart).await;
+        self.sent = true;
     }
 
     /// The model answered; `message.answer` says why it stopped and what it cost.
-    pub async fn answered(&mut self, message: Message) -> Next {
+    pub async fn answered(&mut self, mut message: Message) -> Next {
         self.reports.clear();
-        let answer = message.answer.clone().unwrap_or_default();
+        self.sent = false;
+        self.give_up();
+        let answer = message.answer.get_or_insert_default().clone();
         self.usage = answer.usage.filter(|usage| !usage.is_zero());
-        self.open = message.call_ids().count();
         self.cut = answer.finish == Some(Finish::Length);
+        if !self.cut || self.again != Some(Moment::LengthStop) {
+            self.again = None;
+        }
         self.conversation.append(message);
-        if self.open > 0 {
+        if !self.open_calls().is_empty() {
             // A call that was cut is a call all the same: nothing can be sent before it has a result.
             return Next::Tools;
         }
         if self.cut {
             return self.cut_short().await;
         }
+        // A fold comes before what the user said meanwhile, which stands behind it in full.
         self.at(Moment::StepEnd).await;
+        if self.heed() {
+            return Next::Call;
+        }
         self.at(Moment::TurnEnd).await;
         Next::Finished
     }
 
-    /// Results of the calls of the last answer, in order.
+    /// Results of the calls of the last answer, in order, all at once or as they come.
     pub async fn results(&mut self, messages: Vec<Message>) -> Next {
         self.reports.clear();
-        for message in messages {
-            self.open = self.open.saturating_sub(1);
-            self.conversation.append(message);
-            self.at(Moment::ToolResult).await;
+        let messages = self.expected(messages);
+        if self.open_calls().is_empty() {
+            // Nothing was waited for.
+            return match self.conversation.has_finished() {
+                true => Next::Finished,
+                false => Next::Call,
+            };
         }
-        if self.open > 0 {
+        let mut handed = Handed {
+            messages: messages.into_iter(),
+            agent: self,
+        };
+        while let Some(message) = handed.messages.next() {
+            handed.agent.conversation.append(message);
+            handed.agent.at(Moment::ToolResult).await;
+        }
+        drop(handed);
+        if !self.open_calls().is_empty() {
             return Next::Tools;
         }
         if self.cut {
             return self.cut_short().await;
         }
         self.at(Moment::StepEnd).await;
+        self.heed();
         Next::Call
     }
 
@@ -155,34 +262,127 @@ impl AgentLoop {
     /// again; what the model had said before is untouched.
     pub async fn refused(&mut self, error: &ProviderError) -> Next {
         self.reports.clear();
+        self.sent = false;
         if !error.kind.is_overflow() {
             return Next::Stopped(Stopped::Provider(error.clone()));
         }
-        if self.at(Moment::ProviderOverflow).await {
-            return Next::Call;
+        match self.make_room(Moment::ProviderOverflow).await {
+            Ok(()) => Next::Call,
+            Err(why) => Next::Stopped(Stopped::Overflow {
+                error: error.clone(),
+                why,
+            }),
         }
-        Next::Stopped(Stopped::Overflow {
-            error: error.clone(),
-            why: self.why_not("no stage of the strategy answers to a refusal"),
-        })
     }
 
-    /// A person asks for a compaction, perhaps with instructions for the summary.
+    /// A person asks for a compaction, perhaps with instructions for the summary. While tools are running
+    /// it is skipped: their results would come without their calls.
     pub async fn compact(&mut self, instructions: Option<String>) -> &[Report] {
         self.reports.clear();
-        self.fire(Moment::Manual, None, instructions).await;
+        if self.open_calls().is_empty() {
+            self.fire(Moment::Manual, None, instructions).await;
+            return &self.reports;
+        }
+        let tokens = self.conversation.meter(0).view_tokens();
+        self.reports.push(Report {
+            moment: Moment::Manual,
+            stage: self.conversation.strategy().name.clone(),
+            role: StageRole::Fold,
+            outcome: Outcome::Skipped(Why::new(
+                "tools-running",
+                "tools are running; compact when their results are there",
+            )),
+            decision: None,
+            usage_source: None,
+            tokens_before: tokens,
+            tokens_after: tokens,
+            fold: None,
+        });
         &self.reports
     }
 
     /// The model stopped for length: with room in the window again it can go on.
     async fn cut_short(&mut self) -> Next {
         self.cut = false;
-        if self.at(Moment::LengthStop).await {
-            return Next::Call;
+        match self.make_room(Moment::LengthStop).await {
+            Ok(()) => Next::Call,
+            Err(why) => Next::Stopped(Stopped::Length { why }),
         }
-        Next::Stopped(Stopped::Length {
-            why: self.why_not("no stage of the strategy answers to a length stop"),
-        })
+    }
+
+    /// Lets the strategy fold so that the request can be sent again, once; else says why not.
+    async fn make_room(&mut self, moment: Moment) -> Result<(), Why> {
+        let again = self.again.take() == Some(moment);
+        // Of a request that was refused twice the conversation's own guard says more.
+        let guarded =
+            moment == Moment::ProviderOverflow && self.conversation.strategy().guards.repeat;
+        if again && !guarded {
+            return Err(Why::new(
+                "again",
+                "the last fold was for the same reason, and did not help",
+            ));
+        }
+        if self.at(moment).await {
+            self.again = Some(moment);
+            self.heed();
+            return Ok(());
+        }
+        Err(self.why_not(match moment {
+            Moment::LengthStop => "no stage of the strategy answers to a length stop",
+            _ => "no stage of the strategy answers to a refusal",
+        }))
+    }
+
+    /// Appends what the user said meanwhile, and says whether there was anything.
+    fn heed(&mut self) -> bool {
+        if !self.open_calls().is_empty() {
+            return false;
+        }
+        let waiting = std::mem::take(&mut self.waiting);
+        let any = !waiting.is_empty();
+        for message in waiting {
+            self.conversation.append(message);
+        }
+        any
+    }
+
+    /// Answers the calls whose results do not come any more.
+    fn give_up(&mut self) {
+        let open: Vec<(String, String)> = self
+            .open_calls()
+            .into_iter()
+            .map(|(id, tool)| (id.to_owned(), tool.to_owned()))
+            .collect();
+        for (call_id, tool) in open {
+            let id = self.conversation.services().ids.next("no-result");
+            let mut part = Part::result(call_id, tool, NO_RESULT);
+            if let PartKind::Result(result) = &mut part.kind {
+                result.status = ResultStatus::Error;
+            }
+            self.conversation
+                .append(Message::new(id, Role::Tool, vec![part]));
+        }
+    }
+
+    /// The messages without results that answer no open call.
+    fn expected(&self, messages: Vec<Message>) -> Vec<Message> {
+        let mut open: Vec<&str> = self.open_calls().into_iter().map(|(id, _)| id).collect();
+        let expected = |message: &Message| {
+            let results = message.parts.iter().filter_map(|part| part.as_result());
+            let ids: Vec<&str> = results.map(|result| result.call_id.as_str()).collect();
+            let fits = ids.iter().all(|id| open.contains(id));
+            if fits {
+                open.retain(|id| !ids.contains(id));
+            } else {
+                tracing::warn!(message = %message.id, "a result that answers no open call is left out");
+            }
+            fits
+        };
+        let mut expected = expected;
+        messages
+            .into_iter()
+            .filter(|message| expected(message))
+            .collect()
     }
 
     /// Fires a moment with the signals that a replay has there, and says whether the view changed.

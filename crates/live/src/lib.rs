@@ -17,7 +17,7 @@ pub mod metrics;
 pub mod recall;
 pub mod tools;
 
-pub use agent::{AgentLoop, Next, Stopped};
+pub use agent::{AgentLoop, NO_RESULT, Next, Stopped};
 pub use channel::ChannelObserver;
 pub use journal::Journal;
 pub use metrics::Metrics;

@@ -139,7 +139,8 @@ async fn a_second_refusal_is_the_end() {
 
 #[tokio::test(start_paused = true)]
 async fn what_is_of_no_use_is_not_tried_for_ever() {
-    let rounds = 12;
+    // Few enough that a summary still fits one request.
+    let rounds = 8;
     for (guard, tries) in [
         ("", 3),
         ("[guards]\nbreaker = 5\n", 5),
@@ -160,7 +161,7 @@ async fn what_is_of_no_use_is_not_tried_for_ever() {
                 .filter(|report| is_try(report))
                 .count();
         }
-        assert_eq!(tried, tries, "{guard:?}");
+        assert_eq!(tried, tries, "{guard:?}: {:?}", agent.reports());
         assert_eq!(
             model.billed() - before,
             tries,
