@@ -290,7 +290,7 @@ fn assemble(
     summary.triggering = table.triggering(presets);
     let cache_check = assumptions::cache_check(setup, &facts);
     let assumptions = assumptions::assumptions(presets, setup, &facts, &scores, &reporting);
-    let cautions = assumptions::cautions(&preset_lines, &summary, &scores);
+    let cautions = assumptions::cautions(presets, &preset_lines, &summary, &scores);
     Comparison {
         corpus: summary,
         reporting,

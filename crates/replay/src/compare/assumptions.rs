@@ -79,6 +79,14 @@ pub(super) fn assumptions(
                 .to_owned(),
         );
     }
+    if presets.iter().any(|preset| preset.completions.is_some()) {
+        lines.push(
+            "Where a preset's name ends with llm(MODEL vN), this MODEL was asked, now or when its answers \
+             were recorded, with prompts of foldback's own of version N; the code behind them tells other \
+             settings apart. What that cost is not in the bill, which goes by the prices of the regime."
+                .to_owned(),
+        );
+    }
     lines.push(windows(setup, sessions, scores));
     lines.extend(recorders(sessions));
     lines
@@ -175,8 +183,34 @@ fn windows(setup: &Setup, sessions: &[Facts], scores: &[Score]) -> String {
     )
 }
 
+/// Presets whose name promises summaries of a model that were not all had.
+fn without_model<'a>(
+    presets: &'a [Preset],
+    lines: &'a [PresetLine],
+    scores: &'a [Score],
+) -> impl Iterator<Item = String> + 'a {
+    let asking = presets.iter().zip(lines).enumerate();
+    asking
+        .filter(|(_, (preset, _))| preset.completions.is_some())
+        .filter_map(|(at, (_, line))| {
+            let own = scores.iter().filter(|score| score.preset == at);
+            let firings = own.flat_map(|score| &score.measures.firings);
+            let without: u64 = firings.map(|firing| firing.stand_ins).sum();
+            let failed = line.failures;
+            (failed + without > 0).then(|| {
+                format!(
+                    "{}: no summary of the model could be used in {} compactions; {failed} of them changed \
+                     nothing, {without} did without or with a stand-in. Its numbers are of that as well.",
+                    line.preset,
+                    failed + without
+                )
+            })
+        })
+}
+
 /// Signs that a comparison says little.
 pub(super) fn cautions(
+    contenders: &[Preset],
     presets: &[PresetLine],
     corpus: &CorpusSummary,
     scores: &[Score],
@@ -234,6 +268,7 @@ pub(super) fn cautions(
             slack.join(", ")
         ));
     }
+    lines.extend(without_model(contenders, presets, scores));
     lines.extend(coincidence(presets, scores));
     lines
 }

@@ -14,7 +14,7 @@
 //! their `call` is the number of calls.
 
 use super::presence::{Change, Presence};
-use foldback_core::conversation::{Conversation, StageRole};
+use foldback_core::conversation::{Conversation, Fold, StageRole};
 use foldback_core::log::{EntryKind, Message};
 use foldback_core::moment::Moment;
 use foldback_core::plan::Slot;
@@ -47,6 +47,8 @@ pub struct Firing {
     pub frame: u64,
     /// Summaries that a summariser was asked for.
     pub summaries: u64,
+    /// Folds that had to do with a stand-in for one, or without.
+    pub stand_ins: u64,
     /// Tokens of the messages with summaries that are new in the view.
     pub summary_tokens: u64,
     /// Distinct identifiers of what was taken out or replaced.
@@ -77,6 +79,19 @@ impl Firing {
     pub fn identifier_recall(&self) -> Option<f64> {
         (self.dropped > 0).then(|| self.still_there as f64 / self.dropped as f64)
     }
+}
+
+/// Folds with a summary that was asked for and that their strategy's summarizer did not write.
+fn stand_ins(conversation: &Conversation, folds: &[Fold]) -> u64 {
+    let Some(summarizer) = &conversation.strategy().summarizer else {
+        return 0;
+    };
+    // An agent's own notes are asked for before anybody else is.
+    let own = |by: &String| by == summarizer.id() || by == "session-memory";
+    let without = folds
+        .iter()
+        .filter(|fold| fold.plan.degraded.is_some() || !fold.plan.summaries.iter().all(own));
+    without.count() as u64
 }
 
 /// A message with a summary that a fold wrote.
@@ -180,6 +195,7 @@ impl Firings {
                 .iter()
                 .map(|fold| fold.plan.summaries.len() as u64)
                 .sum(),
+            stand_ins: stand_ins(conversation, folds),
             summary_tokens: written.iter().map(|summary| summary.tokens).sum(),
             dropped: 0,
             still_there: 0,
