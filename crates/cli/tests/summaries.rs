@@ -400,3 +400,87 @@ fn each_mistake_is_told_and_ends_with_2() {
         }
     }
 }
+
+/// A model whose summaries can't be used makes no result look like one of its own.
+#[test]
+fn a_model_that_is_of_no_use_is_told() {
+    let folder = Folder::new();
+    let server = Server::start(|_| Reply::text("word ".repeat(20_000)));
+    let file = folder.summarizer(&server.url);
+    let ran = compare(&["--summarizer", &file]);
+    assert!(!server.end().is_empty());
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    for name in ["opencode+llm(small-model", "window+llm(small-model"] {
+        let caution = ran.stdout.split(name).any(|rest| {
+            rest.split_once(": no summary of the model could be used in ")
+                .is_some_and(|(hash, _)| !hash.contains(' ') || hash.len() < 16)
+        });
+        assert!(caution, "{name}: {}", ran.stdout);
+    }
+    assert!(ran.stdout.contains("prompts of foldback's own of version"));
+}
+
+/// The key goes to the provider that it was named for, and nowhere else: not into what is printed, not
+/// into files, not to an address that no key was named for.
+#[test]
+fn a_planted_key_is_found_nowhere() {
+    const KEY: &str = "sk-planted-0123456789abcdef";
+    let folder = Folder::new();
+    let server = Server::start(|got| {
+        let sent = |name: &str| got.headers.iter().any(|(key, _)| key == name);
+        match sent("authorization") {
+            true => Reply::text(format!("{}\nYour key is {KEY}.", HEADINGS)),
+            false => Reply::text(format!("{}\nNo key came.", HEADINGS)),
+        }
+    });
+    let bare = folder.summarizer(&server.url);
+    let plain = std::fs::read_to_string(&bare).unwrap();
+    let unnamed = plain.replace("provider = \"openai-compatible\"\n", "");
+    assert_ne!(unnamed, plain);
+    let unnamed = folder.write("unnamed.toml", &unnamed);
+    let named = plain.replace("attempts", "key_variable = \"MY_KEY\"\nattempts");
+    let named = folder.write("named.toml", &named);
+    for (file, told) in [(&unnamed, "No key came."), (&named, "Your key is [key].")] {
+        let cassette = folder.path(if told.starts_with('N') { "one" } else { "two" });
+        let page = folder.path("page.html");
+        let mut args = vec![
+            "compare", SESSION, "--preset", "opencode", "--window", "32000",
+        ];
+        args.extend(["--output", "4000", "--json", "-", "--html", &page]);
+        args.extend(["--summarizer", file, "--cassette", &cassette]);
+        let variables = [
+            ("OPENAI_API_KEY", KEY),
+            ("MY_KEY", KEY),
+            ("RUST_LOG", "trace"),
+        ];
+        let dry = run(&[&args[..], &["--dry-run"]].concat(), "", &variables);
+        let ran = run(&[&args[..], &["--record"]].concat(), "", &variables);
+        assert_eq!(
+            (dry.code, ran.code),
+            (0, 0),
+            "{} {}",
+            dry.stderr,
+            ran.stderr
+        );
+        let recorded: String = files(&cassette)
+            .iter()
+            .map(|file| std::fs::read_to_string(file).unwrap())
+            .collect();
+        assert!(recorded.contains(told), "{file}: {recorded}");
+        let page = std::fs::read_to_string(&page).unwrap();
+        for text in [
+            &dry.stdout,
+            &dry.stderr,
+            &ran.stdout,
+            &ran.stderr,
+            &recorded,
+            &page,
+        ] {
+            assert!(!text.contains(KEY), "{file}");
+        }
+    }
+    server.end();
+}
+
+/// Every heading that is asked for.
+const HEADINGS: &str = "## Goal\n## Constraints & Preferences\n## Progress\n## Key Decisions\n## Next Steps\n## Critical Context\n## Relevant Files";

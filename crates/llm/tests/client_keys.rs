@@ -3,8 +3,11 @@
 mod support;
 
 use foldback_core::provider::Model;
+use foldback_core::services::Services;
 use foldback_fake_provider::{FakeProvider, Reply};
-use foldback_llm::{Cassette, Client, Keys};
+use foldback_llm::{
+    Budget, Cassette, Client, DryRun, Keys, LlmConfig, LlmSummarizer, Prices, Watch,
+};
 use std::fmt::Write as _;
 use std::sync::{Arc, Mutex};
 use support::{KEY, PROVIDERS, client, endpoint, request};
@@ -93,6 +96,25 @@ async fn a_planted_key_is_found_nowhere() {
     }
     let keys = Keys::new(|_| Some(KEY.to_owned()));
     writeln!(written, "{keys:?} {:?}", keys.get("ANY")).unwrap();
+    // Whatever is put around a client shows no more of it.
+    let model: Arc<dyn Model> = Arc::new(Client::new(keys).unwrap());
+    let prices = Prices::new(|_| None);
+    let budget = Budget::new(Arc::clone(&model), 1.0, prices.clone());
+    let services = Services {
+        model: Some(Arc::clone(&model)),
+        ..Services::default()
+    };
+    let config = LlmConfig {
+        key_variable: Some("ANY".to_owned()),
+        ..LlmConfig::default()
+    };
+    let summarizer = LlmSummarizer::new(config.clone()).unwrap();
+    let (watch, dry) = (Watch::new(model), DryRun::new());
+    writeln!(
+        written,
+        "{budget:?} {prices:?} {services:?} {config:?} {summarizer:?} {watch:?} {dry:?}"
+    )
+    .unwrap();
     let logged = logs.0.lock().unwrap().clone();
     assert!(
         logged.contains("not answered"),

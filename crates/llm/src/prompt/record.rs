@@ -61,8 +61,9 @@ fn line(message: &Message, part: &Part, tool_output_max: Option<usize>) -> Optio
         } => {
             let who = match message.origin {
                 Origin::Entry(EntryKind::Summary) => "earlier summary".to_owned(),
-                Origin::Log if *synthetic => format!("{role}, by the harness"),
-                Origin::Log | Origin::Entry(_) => role.to_owned(),
+                Origin::Log if !*synthetic => role.to_owned(),
+                // What an earlier compaction wrote, nobody said.
+                Origin::Log | Origin::Entry(_) => format!("{role}, by the harness"),
             };
             (who, without_base64(text).into_owned())
         }
