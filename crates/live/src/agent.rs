@@ -30,7 +30,7 @@ use foldback_core::conversation::{Conversation, Report, Signals, StageRole};
 use foldback_core::log::{Finish, Message, Part, PartKind, ResultStatus, Role, Usage};
 use foldback_core::moment::Moment;
 use foldback_core::outcome::{Outcome, Why};
-use foldback_core::provider::ProviderError;
+use foldback_core::provider::{ErrorKind, ProviderError};
 use foldback_core::stage::{UsageReading, UsageSource};
 
 /// What an agent does next.
@@ -215,6 +215,14 @@ impl AgentLoop {
             // A call that was cut is a call all the same: nothing can be sent before it has a result.
             return Next::Tools;
         }
+        if answer.finish == Some(Finish::Error) {
+            let why = answer
+                .error
+                .as_deref()
+                .unwrap_or("the answer ended with an error");
+            let error = ProviderError::new(ErrorKind::Unknown, why);
+            return Next::Stopped(Stopped::Provider(error));
+        }
         if self.cut {
             return self.cut_short().await;
         }
@@ -242,7 +250,7 @@ impl AgentLoop {
             messages: messages.into_iter(),
             agent: self,
         };
-        while let Some(message) = handed.messages.next() {
+        for message in handed.messages.by_ref() {
             handed.agent.conversation.append(message);
             handed.agent.at(Moment::ToolResult).await;
         }

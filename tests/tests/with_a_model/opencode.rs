@@ -76,7 +76,7 @@ fn process() -> Vec<Row> {
             },
             [
                 Asked("summary"),
-                Ended("changed"),
+                Ended("degraded"),
                 Stored(checkpoint()),
                 By("extractive (llm: context-overflow)"),
             ],

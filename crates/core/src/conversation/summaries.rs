@@ -216,7 +216,10 @@ impl Conversation {
             )),
         };
         let error = match asked {
-            Ok(summary) => return Ok((Some(summary), None)),
+            Ok(summary) => {
+                let stand_in = self.stand_in(request, &summary);
+                return Ok((Some(summary), stand_in));
+            }
             Err(error) => error,
         };
         let why = |what: &str| {
@@ -250,6 +253,18 @@ impl Conversation {
                 }
             }
         }
+    }
+
+    /// Says so where something else wrote the summary than was to write it: a summarizer without a
+    /// model, in place of one with a model that could not take the request.
+    fn stand_in(&self, request: &SummaryRequest, summary: &Summary) -> Option<Why> {
+        let meant = self.strategy.summarizer.as_ref()?.id();
+        (summary.by != meant).then(|| {
+            Why::new(
+                "stand-in",
+                format!("{}: {} stood in for {meant}", request.name, summary.by),
+            )
+        })
     }
 
     async fn ask(
