@@ -53,7 +53,9 @@ fn which_messages_by_budget() {
     let long = "x".repeat(100);
     let texts = ["task", "middle", "newest", "shown"];
     // which, budget, hidden from the front, contains, does not contain
-    let table: [(CarryUser, u64, Pos, &[&str], &[&str]); 8] = [
+    /// Which messages, within which budget, hidden up to where; what is carried, what is not.
+    type Row<'a> = (CarryUser, u64, Pos, &'a [&'a str], &'a [&'a str]);
+    let table: [Row<'_>; 8] = [
         (CarryUser::None, 2_000, 4, &[], &["task"]),
         (CarryUser::All, 2_000, 0, &[], &["task"]),
         (
@@ -141,7 +143,9 @@ fn the_open_plan_as_a_table() {
         r#"{"content":"write it","status":"completed"}"#,
     );
     // calls in order (tool, arguments), hidden from the front, budget, expected
-    let table: [(&[(&str, String)], Pos, u64, Option<&str>); 7] = [
+    /// Calls, hidden up to where, within which budget; the plan that is carried.
+    type Row<'a> = (&'a [(&'a str, String)], Pos, u64, Option<&'a str>);
+    let table: [Row<'_>; 7] = [
         (
             &[("TodoWrite", list(open))],
             1,
