@@ -6,7 +6,7 @@ mod idle;
 mod notes;
 
 use comfy_table::{
-    CellAlignment, ColumnConstraint, ContentArrangement, LineStyle, Table, TableStyle,
+    CellAlignment, ColumnConstraint, ContentArrangement, LineStyle, Table, TableStyle, Width,
 };
 use foldback_replay::Comparison;
 
@@ -58,6 +58,9 @@ fn fitted(layout: Layout) -> Table {
     table
 }
 
+/// Names of more characters than any preset's with a summarizer that needs no model.
+const LONG_NAME: u16 = 30;
+
 /// Sets a table: the column of names and what stands before it to the left, numbers to the right.
 /// Nothing is broken where the terminal leaves another way; names are broken last.
 fn set(out: &mut String, mut table: Table, names: usize, layout: Layout) {
@@ -73,6 +76,14 @@ fn set(out: &mut String, mut table: Table, names: usize, layout: Layout) {
         let mut lines = text.lines();
         lines.all(|line| line.chars().count() <= usize::from(layout.width))
     };
+    // A name that tells a model and its settings is broken before numbers are.
+    let widths = table.column_max_content_widths();
+    if !fits(&text) && widths.get(names).is_some_and(|width| *width > LONG_NAME) {
+        if let Some(column) = table.column_mut(names) {
+            column.set_constraint(ColumnConstraint::LowerBoundary(Width::Fixed(LONG_NAME - 6)));
+        }
+        text = table.trim_fmt();
+    }
     if !fits(&text) {
         for (index, column) in table.column_iter_mut().enumerate() {
             if index != names || layout.width < 100 {
@@ -110,4 +121,27 @@ fn wrap(out: &mut String, indent: &str, text: &str, width: u16) {
     }
     out.push_str(&line);
     out.push('\n');
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_long_name_is_broken_before_a_number() {
+        let layout = Layout {
+            width: 100,
+            ..Layout::default()
+        };
+        let mut table = fitted(layout);
+        table.set_header(["preset"].into_iter().chain(["cleared"; 8]));
+        let name = "opencode+llm(a-rather-large-model v2 c00ba315)";
+        table.add_row([name].into_iter().chain(["100.0%"; 8]));
+        let mut text = String::new();
+        set(&mut text, table, 0, layout);
+        for whole in ["cleared", "100.0%"] {
+            assert_eq!(text.matches(whole).count(), 8, "{whole}\n{text}");
+        }
+        assert!(!text.contains(name), "{text}");
+    }
 }
