@@ -13,7 +13,7 @@ use std::sync::{Arc, Mutex};
 use support::{KEY, PROVIDERS, client, endpoint, request};
 use tracing::field::{Field, Visit};
 use tracing::span::{Attributes, Id, Record};
-use tracing::{Event, Metadata, Subscriber};
+use tracing::{Dispatch, Event, Metadata, Subscriber};
 
 /// Writes everything down that anybody logs, at every level.
 #[derive(Clone, Default)]
@@ -48,6 +48,9 @@ impl Subscriber for Logs {
 #[tokio::test]
 async fn a_planted_key_is_found_nowhere() {
     let logs = Logs::default();
+    // With one subscriber alone, tracing believes the thread that reaches a call site first, and a test beside
+    // this one has none; a second subscriber has both asked.
+    let _second = Dispatch::new(logs.clone());
     let _guard = tracing::subscriber::set_default(logs.clone());
     let echo =
         || format!("{{\"error\":{{\"message\":\"no such key: {KEY}\",\"code\":\"{KEY}\"}}}}");

@@ -16,7 +16,7 @@ use std::fmt::Debug;
 use std::sync::{Arc, Mutex};
 use tracing::field::{Field, Visit};
 use tracing::span::{Attributes, Id, Record};
-use tracing::{Metadata, Subscriber};
+use tracing::{Dispatch, Metadata, Subscriber};
 
 /// Keeps the fields of all spans, in the order in which they began.
 #[derive(Clone, Default)]
@@ -88,6 +88,9 @@ fn fill(conversation: &mut Conversation, rounds: usize) {
 #[tokio::test(start_paused = true)]
 async fn spans_say_whether_the_conversation_was_compacted() {
     let spans = Spans::default();
+    // With one subscriber alone, tracing believes the thread that reaches a call site first, and a test beside
+    // this one has none; a second subscriber has both asked.
+    let _second = Dispatch::new(spans.clone());
     let _guard = tracing::subscriber::set_default(spans.clone());
     for (fault, moment, outcome, compacted) in [
         (Fault::None, Moment::Manual, Some("changed"), "true"),

@@ -120,7 +120,8 @@ impl Client {
                 chat(request),
                 Some(&options),
             )
-            // The library logs whole bodies, and providers quote keys in them.
+            // The library logs whole bodies, and providers quote keys in them. Not `Dispatch::none()`: asked
+            // alone, it would silence what the application shares with us (hyper) for the whole process.
             .with_subscriber(NoSubscriber::default());
         let failures = self.failures(target, &request.endpoint);
         let response = tokio::time::timeout(request.timeout, call)

@@ -8,7 +8,7 @@ use std::fmt::Debug;
 use std::sync::{Arc, Mutex};
 use tracing::field::{Field, Visit};
 use tracing::span::{Attributes, Id, Record};
-use tracing::{Event, Metadata, Subscriber};
+use tracing::{Dispatch, Event, Metadata, Subscriber};
 
 type Fields = BTreeMap<String, String>;
 
@@ -58,6 +58,9 @@ fn a_request_and_a_failure_leave_their_spans() {
         LlmConfig::default(),
         [fails(ErrorKind::Overloaded), says("ok")],
     );
+    // With one subscriber alone, tracing believes the thread that reaches a call site first, and a test beside
+    // this one has none; a second subscriber has both asked.
+    let _second = Dispatch::new(spans.clone());
     tracing::subscriber::with_default(spans.clone(), || {
         runtime
             .block_on(bench.ask(&request("window.compact", small())))
