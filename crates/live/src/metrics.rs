@@ -26,7 +26,6 @@
 
 use foldback_core::counters::Counters;
 use foldback_core::event::{Event, ProgressStep, StartSource};
-use foldback_core::log::EntryKind;
 use foldback_core::moment::{Moment, Trigger};
 use foldback_core::services::Observer;
 use serde::{Serialize, Serializer};
@@ -164,7 +163,7 @@ impl Snapshot {
             },
             Event::Breaker { open: true, .. } => self.breaker_openings += 1,
             Event::HookFailed { .. } => self.hook_failures += 1,
-            Event::Entry { kind, .. } => *self.entries.entry(kind_name(*kind)).or_default() += 1,
+            Event::Entry { kind, .. } => *self.entries.entry(kind.as_str()).or_default() += 1,
             _ => {}
         }
     }
@@ -349,16 +348,6 @@ fn trigger_of(moment: Moment) -> Trigger {
     }
 }
 
-fn kind_name(kind: EntryKind) -> &'static str {
-    match kind {
-        EntryKind::Marker => "marker",
-        EntryKind::Summary => "summary",
-        EntryKind::Continue => "continue",
-        EntryKind::Boundary => "boundary",
-        EntryKind::Carried => "carried",
-    }
-}
-
 fn add(series: &mut BTreeMap<String, u64>, key: &str, value: u64) {
     if let Some(known) = series.get_mut(key) {
         *known += value;
@@ -420,6 +409,7 @@ fn escaped(value: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use foldback_core::log::EntryKind;
     use foldback_core::outcome::{Outcome, Why};
     use std::sync::Arc;
 

@@ -4,7 +4,7 @@
 //! reviewer can read a whole context in a minute and a change shows up as a changed line.
 
 use foldback_core::conversation::Conversation;
-use foldback_core::log::{EntryKind, Origin, PartKind};
+use foldback_core::log::{Origin, PartKind};
 use foldback_core::view::{EditKind, Shown};
 use std::fmt::Write as _;
 
@@ -56,7 +56,7 @@ fn message(out: &mut String, number: usize, shown: &Shown<'_>) {
     let message = shown.message;
     let origin = match message.origin {
         Origin::Log => String::new(),
-        Origin::Entry(kind) => format!(" [{}]", entry_name(kind)),
+        Origin::Entry(kind) => format!(" [{}]", kind.as_str()),
     };
     let _ = writeln!(
         out,
@@ -82,16 +82,6 @@ fn message(out: &mut String, number: usize, shown: &Shown<'_>) {
         };
         let text = shown.text_of(index);
         let _ = writeln!(out, "    {head}{mark}: {}", brief(&text));
-    }
-}
-
-fn entry_name(kind: EntryKind) -> &'static str {
-    match kind {
-        EntryKind::Marker => "marker",
-        EntryKind::Summary => "summary",
-        EntryKind::Continue => "continue",
-        EntryKind::Boundary => "boundary",
-        EntryKind::Carried => "carried",
     }
 }
 

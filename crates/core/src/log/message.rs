@@ -45,6 +45,19 @@ pub enum EntryKind {
     Carried,
 }
 
+impl EntryKind {
+    /// The name used in output.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Marker => "marker",
+            Self::Summary => "summary",
+            Self::Continue => "continue",
+            Self::Boundary => "boundary",
+            Self::Carried => "carried",
+        }
+    }
+}
+
 /// Whether a message happened or was written by a compaction.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]

@@ -2,7 +2,7 @@
 //! needs that some preset did not meet.
 
 use crate::explain::words::class_name;
-use foldback_core::log::{EntryKind, Role};
+use foldback_core::log::Role;
 use foldback_replay::walk::{NeedKind, State, Step, Track, Walk};
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -29,16 +29,6 @@ fn state(state: State) -> u8 {
         State::Cleared => 2,
         State::Summarised => 3,
         State::Dropped => 4,
-    }
-}
-
-fn entry(kind: EntryKind) -> &'static str {
-    match kind {
-        EntryKind::Marker => "marker",
-        EntryKind::Summary => "summary",
-        EntryKind::Continue => "continue",
-        EntryKind::Boundary => "boundary",
-        EntryKind::Carried => "carried",
     }
 }
 
@@ -193,7 +183,7 @@ fn data<'a>(track: &'a Track, places: &BTreeMap<usize, usize>) -> TrackData<'a> 
             .map(|written| {
                 let text: String = written.text.chars().take(room).collect();
                 let text = cut(&text, written.cut || text.len() < written.text.len());
-                (entry(written.kind), written.call, written.tokens, text)
+                (written.kind.as_str(), written.call, written.tokens, text)
             })
             .collect(),
         shown: &track.shown,
