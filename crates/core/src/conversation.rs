@@ -164,17 +164,9 @@ impl Conversation {
         let Some(made) = same.next_back() else {
             return false;
         };
-        let group = self.history.group(self.history.group_of(pos));
-        let results = group.items.iter().copied().filter(|item| {
-            let mut parts = self.history.message(*item).parts.iter();
-            parts.any(|part| {
-                part.as_result()
-                    .is_some_and(|result| result.call_id == made.call_id)
-            })
-        });
+        let mut results = self.history.results_of(pos, &made.call_id);
         let reduced = |item: Pos| !self.view.is_visible(item) || self.view.has_edit(item);
-        let mut results = results.peekable();
-        results.peek().is_some() && results.any(reduced)
+        results.any(reduced)
     }
 
     /// What the newest fold in force brings: what happens now happens after it.

@@ -92,25 +92,17 @@ impl Guards {
 /// Refuses a layout that hides a call of the newest answer whose result is still to come: it would
 /// stand in the view without its call.
 fn check_open(history: &History, layout: &Layout) -> Result<(), Why> {
-    let Some((pos, answer)) = history
-        .iter()
-        .rev()
-        .find(|(_, message)| message.is_answer())
-    else {
-        return Ok(());
-    };
-    let items = &history.group(history.group_of(pos)).items;
-    let answered = |id: &str| {
-        items.iter().any(|item| {
-            let mut parts = history.message(*item).parts.iter();
-            parts.any(|part| part.as_result().is_some_and(|result| result.call_id == id))
-        })
-    };
-    let open = answer.call_ids().find(|id| !answered(id));
-    match open {
-        Some(call) if !layout.visible(history)[pos] => Err(Why::new(
+    let open = history.unanswered();
+    match open
+        .as_ref()
+        .and_then(|(pos, calls)| Some((*pos, calls.first()?)))
+    {
+        Some((pos, call)) if !layout.visible(history)[pos] => Err(Why::new(
             "pair-broken",
-            format!("message {pos} would go while the result of its call {call} is still to come"),
+            format!(
+                "message {pos} would go while the result of its call {} is still to come",
+                call.call_id
+            ),
         )),
         _ => Ok(()),
     }

@@ -4,7 +4,7 @@
 //! that compaction writes) are appended like any other; undoing a fold withdraws its entries in
 //! place instead of removing them.
 
-use crate::log::{Message, Role};
+use crate::log::{Message, Role, ToolCall};
 use crate::view::Pos;
 use std::collections::HashMap;
 use std::ops::Range;
@@ -148,6 +148,26 @@ impl History {
     /// All groups, by the order of their first message.
     pub fn groups(&self) -> &[Group] {
         &self.groups
+    }
+
+    /// Positions of the results that came for a call of the message at `pos`.
+    pub fn results_of<'h>(&'h self, pos: Pos, call: &'h str) -> impl Iterator<Item = Pos> + 'h {
+        let items = self.group(self.group_of(pos)).items.iter().copied();
+        items.filter(move |item| {
+            let mut parts = self.message(*item).parts.iter();
+            parts.any(|part| {
+                part.as_result()
+                    .is_some_and(|result| result.call_id == call)
+            })
+        })
+    }
+
+    /// The position of the newest answer, and those of its calls that have no result yet.
+    pub fn unanswered(&self) -> Option<(Pos, Vec<&ToolCall>)> {
+        let (pos, answer) = self.iter().rev().find(|(_, message)| message.is_answer())?;
+        let calls = answer.parts.iter().filter_map(|part| part.as_call());
+        let open = calls.filter(|call| self.results_of(pos, &call.call_id).next().is_none());
+        Some((pos, open.collect()))
     }
 
     /// Whether a cut before `pos` would leave a call on one side and a result of it on the other.

@@ -134,28 +134,11 @@ impl AgentLoop {
 
     /// The calls of the last answer that have no result yet, by id, with their tools.
     pub fn open_calls(&self) -> Vec<(&str, &str)> {
-        let history = self.conversation.history();
-        let Some((pos, answer)) = history
-            .iter()
-            .rev()
-            .find(|(_, message)| message.is_answer())
-        else {
-            return Vec::new();
-        };
-        let mut open: Vec<(&str, &str)> = answer
-            .parts
-            .iter()
-            .filter_map(|part| part.as_call())
+        let open = self.conversation.history().unanswered();
+        let calls = open.into_iter().flat_map(|(_, calls)| calls);
+        calls
             .map(|call| (call.call_id.as_str(), call.tool.as_str()))
-            .collect();
-        if !open.is_empty() {
-            let items = &history.group(history.group_of(pos)).items;
-            let parts = items.iter().flat_map(|item| &history.message(*item).parts);
-            for result in parts.filter_map(|part| part.as_result()) {
-                open.retain(|(id, _)| *id != result.call_id);
-            }
-        }
-        open
+            .collect()
     }
 
     /// The user says something: a turn begins. While a request or a tool is running, the message waits,
