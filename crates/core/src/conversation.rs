@@ -175,11 +175,6 @@ impl Conversation {
         self.yields.get_mut(index)
     }
 
-    fn book_yield(&mut self, fold: Yield) {
-        self.yielding.push(self.yields.len());
-        self.yields.push(fold);
-    }
-
     /// Books that the model had something given back that a fold had taken: what it missed.
     pub fn note_recall(&mut self) {
         if let Some(fold) = self.yielding() {

@@ -3,8 +3,10 @@
 use super::Conversation;
 use crate::event::{Event, StartSource};
 use crate::log::Origin;
+use crate::moment::Trigger;
 use crate::plan::{Layout, Plan};
 use crate::view::{PartEdit, PartPos, Pos};
+use crate::yields::Yield;
 use std::sync::Arc;
 use thiserror::Error;
 
@@ -68,17 +70,46 @@ impl Conversation {
             });
         }
         self.count_edits(&mut plan.edits);
-        Ok(self.apply(plan))
-    }
-
-    /// Puts a plan in force that was made and counted on the current state.
-    pub(super) fn apply(&mut self, plan: Plan) -> FoldId {
         let now = self.services.clock.now();
-        self.apply_at(plan, now)
+        Ok(self.apply_at(plan, now))
     }
 
-    /// The same at another time than now: of a fold that is read back.
-    pub(super) fn apply_at(&mut self, plan: Plan, now: i64) -> FoldId {
+    /// Puts a plan in force and counts it among what was done: a pruning, or a fold with what it brings.
+    pub(super) fn apply_and_book(&mut self, plan: Plan, now: i64) -> FoldId {
+        let fold = self.apply_at(plan, now);
+        if let Some(plan) = self.folds.last().map(|last| Arc::clone(&last.plan)) {
+            self.book(fold, &plan);
+        }
+        fold
+    }
+
+    fn book(&mut self, fold: FoldId, plan: &Plan) {
+        let counters = &mut self.counters;
+        counters.tokens_before_total += plan.tokens_before;
+        if plan.layout.is_none() {
+            counters.prune_operations += 1;
+            counters.tokens_pruned += plan.prunable;
+            counters.tokens_reclaimed += plan.reclaimed;
+            return;
+        }
+        counters.folds += 1;
+        counters.summaries += plan.summaries.len() as u64;
+        self.yielding.push(self.yields.len());
+        self.yields.push(Yield {
+            fold,
+            tokens_before: plan.tokens_before,
+            tokens_after: plan.tokens_after,
+            summary_tokens: plan.summary_tokens,
+            ..Yield::default()
+        });
+        if plan.trigger == Trigger::Auto {
+            self.folded_at = Some((self.history.log_len(), self.answers));
+        }
+    }
+
+    /// Puts a plan in force that was made and counted on the current state; `now` is another time where a
+    /// fold is read back.
+    fn apply_at(&mut self, plan: Plan, now: i64) -> FoldId {
         let mut before_edits = Vec::with_capacity(plan.edits.len());
         for edit in &plan.edits {
             let next = PartEdit {

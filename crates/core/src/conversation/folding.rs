@@ -11,7 +11,6 @@ use crate::outcome::{Outcome, Why};
 use crate::plan::{Edit, Plan};
 use crate::stage::{Decision, Filter, Pruner, Pruning};
 use crate::strategy::Bound;
-use crate::yields::Yield;
 use std::sync::Arc;
 
 impl Report {
@@ -72,16 +71,9 @@ impl Conversation {
                 };
                 let plan = self.plan(&pruner.name, moment, Trigger::Auto, arrangement);
                 let plan = Plan { prunable, ..plan };
-                let reclaimed = plan.reclaimed;
                 match self.check_and_commit(plan) {
                     Err(why) => (Outcome::Failed(why), None),
-                    Ok(fold) => {
-                        self.counters.prune_operations += 1;
-                        self.counters.tokens_pruned += prunable;
-                        self.counters.tokens_reclaimed += reclaimed;
-                        self.counters.tokens_before_total += before;
-                        (Outcome::Changed, Some(fold))
-                    }
+                    Ok(fold) => (Outcome::Changed, Some(fold)),
                 }
             }
         };
@@ -181,25 +173,9 @@ impl Conversation {
                 Stop::Failed(why) => Outcome::Failed(why),
             })?;
         let degraded = changes.degraded.clone();
-        let summaries = changes.summaries.len() as u64;
-        let summary_tokens = changes.summary_tokens;
         let mut plan = self.plan(&filter.name, moment, trigger, changes);
         plan.decision = decision.cloned();
-        let (before, after) = (plan.tokens_before, plan.tokens_after);
         let fold = self.check_and_commit(plan).map_err(Outcome::Failed)?;
-        self.book_yield(Yield {
-            fold,
-            tokens_before: before,
-            tokens_after: after,
-            summary_tokens,
-            ..Yield::default()
-        });
-        self.counters.folds += 1;
-        self.counters.summaries += summaries;
-        self.counters.tokens_before_total += before;
-        if trigger == Trigger::Auto {
-            self.folded_at = Some((self.history.log_len(), self.answers));
-        }
         Ok((degraded.map_or(Outcome::Changed, Outcome::Degraded), fold))
     }
 
@@ -260,7 +236,8 @@ impl Conversation {
 
     fn check_and_commit(&mut self, plan: Plan) -> Result<FoldId, Why> {
         self.strategy.guards.check(&self.history, &plan)?;
-        Ok(self.apply(plan))
+        let now = self.services.clock.now();
+        Ok(self.apply_and_book(plan, now))
     }
 
     /// A report on a stage that changed nothing, without an event.

@@ -3,10 +3,8 @@
 
 use super::{Conversation, FoldId};
 use crate::log::Message;
-use crate::moment::Trigger;
 use crate::plan::{Plan, Slot};
 use crate::view::Pos;
-use crate::yields::Yield;
 use std::sync::Arc;
 use thiserror::Error;
 
@@ -60,32 +58,9 @@ impl Conversation {
                 messages,
             });
         }
-        let (counters, before) = (&mut self.counters, plan.tokens_before);
-        counters.tokens_before_total += before;
-        if plan.layout.is_some() {
-            counters.folds += 1;
-            counters.summaries += plan.summaries.len() as u64;
-        } else {
-            counters.prune_operations += 1;
-            counters.tokens_pruned += plan.prunable;
-            counters.tokens_reclaimed += plan.reclaimed;
-        }
         self.take_ids(&plan);
-        if plan.layout.is_some() {
-            self.book_yield(Yield {
-                fold: id,
-                tokens_before: plan.tokens_before,
-                tokens_after: plan.tokens_after,
-                summary_tokens: plan.summary_tokens,
-                ..Yield::default()
-            });
-        }
-        let automatic = plan.layout.is_some() && plan.trigger == Trigger::Auto;
         self.next_fold = id;
-        self.silently(|conversation| conversation.apply_at(plan, at));
-        if automatic {
-            self.folded_at = Some((self.history.log_len(), self.answers));
-        }
+        self.silently(|conversation| conversation.apply_and_book(plan, at));
         Ok(())
     }
 
