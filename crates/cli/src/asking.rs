@@ -1,7 +1,7 @@
 //! Who answers where strategies ask a model: a cassette, a provider, or a count of what would be asked.
 //!
 //! ```text
-//! watch ── cassette ── budget ── client        --record, or no cassette (then one that is thrown away)
+//! watch ── cassette ── bill ── client          --record, or no cassette (then one that is thrown away)
 //! watch ── cassette                            --cassette
 //! watch ── cassette ── count                   --dry-run, one for every strategy
 //! ```
@@ -15,7 +15,7 @@ use crate::strategies::Contender;
 use crate::summaries::{Choice, ChosenPrice, asks_a_model};
 use foldback::Compiled;
 use foldback::llm::dry_run::Tally;
-use foldback::llm::{Budget, Cassette, Client, DryRun, LlmConfig, Price, Prices, Watch};
+use foldback::llm::{Bill, Budget, Cassette, Client, DryRun, LlmConfig, Price, Prices, Watch};
 use foldback_core::provider::{Endpoint, Model};
 use foldback_replay::ModelTable;
 use std::collections::{BTreeMap, BTreeSet};
@@ -64,7 +64,9 @@ pub(crate) struct Answers {
     watch: Arc<Watch>,
     /// The cassette behind the watch, and the folder of one that is thrown away.
     cassette: Arc<Cassette>,
-    _temporary: Option<tempfile::TempDir>,
+    temporary: Option<tempfile::TempDir>,
+    /// What asking cost; `None` where nobody is asked.
+    budget: Option<Arc<Budget>>,
     /// By strategy; empty where models are really asked.
     counts: BTreeMap<usize, Count>,
     prices: Prices,
@@ -118,7 +120,7 @@ impl Answers {
             (None, Some(temporary)) => temporary.path(),
             (None, None) => Path::new("."),
         };
-        let mut counts = BTreeMap::new();
+        let (mut counts, mut budget) = (BTreeMap::new(), None);
         let cassette = if args.dry_run {
             for (at, contender) in contenders.iter().enumerate() {
                 if let Some(asked) = &contender.asked {
@@ -130,13 +132,15 @@ impl Answers {
         } else if args.cassette.is_some() && !args.record {
             replayed(folder)?
         } else {
-            Cassette::record(folder, asking(args, &asked, &prices)?)
+            let asking = budget.insert(asking(args, &asked, &prices)?);
+            Cassette::record(folder, Arc::clone(asking) as _)
         };
         let cassette = Arc::new(cassette);
         Ok(Some(Self {
             watch: Arc::new(Watch::new(Arc::clone(&cassette) as _)),
             cassette,
-            _temporary: temporary,
+            temporary,
+            budget,
             counts,
             prices,
         }))
@@ -153,16 +157,21 @@ impl Answers {
     /// What is to be printed instead of a result after a dry run; an error where requests were not
     /// answered.
     pub(crate) fn finish(&self) -> Result<Option<String>, Error> {
+        let recorded = self.cassette.recorded();
+        if self.temporary.is_none() && recorded > 0 {
+            anstream::eprintln!("{recorded} answers were recorded");
+        }
+        // Also of a run that failed: it cost as much.
+        let bill = self.budget.as_ref().map(|budget| budget.bill());
+        if let Some(bill) = bill.filter(|bill| bill.requests > 0) {
+            anstream::eprintln!("{}", told(&bill));
+        }
         let watches = self.counts.values().map(|count| &count.model);
         let unanswered = watches
             .chain([&self.watch])
             .find_map(|watch| watch.unanswered());
         if let Some((error, unanswered)) = unanswered {
             return Err(Error::Model { error, unanswered });
-        }
-        let recorded = self.cassette.recorded();
-        if self._temporary.is_none() && recorded > 0 {
-            anstream::eprintln!("{recorded} answers were recorded");
         }
         Ok((!self.counts.is_empty()).then(|| self.table()))
     }
@@ -219,6 +228,30 @@ impl Answers {
     }
 }
 
+/// A bill in one line.
+fn told(bill: &Bill) -> String {
+    let requests = match bill.requests {
+        1 => "1 request".to_owned(),
+        n => format!("{n} requests"),
+    };
+    let mut text = format!(
+        "{requests}: {} input and {} output tokens, ",
+        bill.input, bill.output
+    );
+    let _ = match bill.unpriced {
+        0 => write!(text, "{:.4} USD", bill.usd),
+        _ => write!(text, "at a price that is not known"),
+    };
+    if bill.untold > 0 {
+        let _ = write!(
+            text,
+            "; of {} nobody told the tokens, and they are in at the most that they can have cost",
+            bill.untold
+        );
+    }
+    text
+}
+
 fn row(label: String, model: String, tally: Tally, dollars: Option<f64>) -> [String; 6] {
     [
         label,
@@ -258,8 +291,8 @@ fn replayed(folder: &Path) -> Result<Cassette, Error> {
     }
 }
 
-/// A client for all models, with a budget where there is one.
-fn asking(args: &SummaryArgs, asked: &[&Asked], prices: &Prices) -> Result<Arc<dyn Model>, Error> {
+/// A client for all models, with its bill, and a budget where there is one.
+fn asking(args: &SummaryArgs, asked: &[&Asked], prices: &Prices) -> Result<Arc<Budget>, Error> {
     let client = Client::from_env()?;
     let mut endpoints: Vec<&Endpoint> = Vec::new();
     for one in asked {
@@ -291,11 +324,8 @@ fn asking(args: &SummaryArgs, asked: &[&Asked], prices: &Prices) -> Result<Arc<d
     for endpoint in endpoints {
         runtime.block_on(client.reach(endpoint))?;
     }
-    let client = Arc::new(client);
-    Ok(match budget {
-        Some(limit) => Arc::new(Budget::new(client, limit, prices.clone())),
-        None => client,
-    })
+    let budget = Budget::new(Arc::new(client), budget, prices.clone());
+    Ok(Arc::new(budget))
 }
 
 /// The chosen price for every model, else the one of the table. What runs on one's own Ollama is free.

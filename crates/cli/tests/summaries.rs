@@ -143,6 +143,10 @@ fn a_comparison_is_recorded_once_and_replayed_alike_without_a_network() {
             .stderr
             .contains(&format!("{} answers were recorded", asked.len()))
     );
+    let bill = format!("{} requests: ", asked.len());
+    let line = recorded.stderr.lines().find(|line| line.starts_with(&bill));
+    let told = line.is_some_and(|line| line.ends_with(" USD") && !line.contains(" 0.0000 USD"));
+    assert!(told, "no bill: {}", recorded.stderr);
     for label in ["opencode+llm(small-model", "window+llm(small-model"] {
         assert!(recorded.stdout.contains(label), "no {label}");
     }

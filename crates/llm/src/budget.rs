@@ -1,4 +1,4 @@
-//! A limit on what models may cost.
+//! What models cost, and a limit on it.
 
 use async_trait::async_trait;
 use foldback_core::log::Usage;
@@ -68,7 +68,24 @@ impl fmt::Debug for Prices {
     }
 }
 
-/// Stops before a request that could cost more than is left.
+/// What was asked, and what it cost.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Bill {
+    /// Requests that a model answered, or may have worked on.
+    pub requests: u64,
+    /// Those among them whose tokens nobody told; they are booked at the most that they can cost.
+    pub untold: u64,
+    /// Those among them whose price is not known; they are booked at nothing.
+    pub unpriced: u64,
+    /// Input tokens that providers counted, cached or not.
+    pub input: u64,
+    /// Output tokens that providers counted, reasoning included.
+    pub output: u64,
+    /// US dollars.
+    pub usd: f64,
+}
+
+/// Keeps the bill of a model, and stops before a request that could cost more than is left.
 ///
 /// What is compared is the most that a request can cost; what is booked is what the provider counted.
 /// A request that may have reached the model and whose cost was not told (no answer in time, a cut
@@ -80,19 +97,21 @@ pub struct Budget {
     model: Arc<dyn Model>,
     prices: Prices,
     /// US dollars.
-    limit: f64,
+    limit: Option<f64>,
     account: Arc<Mutex<Account>>,
 }
 
 #[derive(Debug, Default)]
 struct Account {
-    spent: f64,
+    bill: Bill,
+    /// US dollars.
     held: f64,
 }
 
 impl Budget {
-    /// Lets `model` cost up to `limit` US dollars.
-    pub fn new(model: Arc<dyn Model>, limit: f64, prices: Prices) -> Self {
+    /// Lets `model` cost up to `limit` US dollars; without a limit only the bill is kept, and a price may be
+    /// unknown.
+    pub fn new(model: Arc<dyn Model>, limit: Option<f64>, prices: Prices) -> Self {
         Self {
             model,
             prices,
@@ -101,33 +120,44 @@ impl Budget {
         }
     }
 
-    /// What was booked so far, in US dollars.
-    pub fn spent(&self) -> f64 {
-        lock(&self.account).spent
+    /// What was booked so far.
+    pub fn bill(&self) -> Bill {
+        lock(&self.account).bill
     }
 
-    fn hold(&self, request: &CompletionRequest, price: Price) -> Result<Hold, ProviderError> {
+    fn hold(&self, request: &CompletionRequest) -> Result<Hold, ProviderError> {
+        let price = self.prices.get(&request.endpoint);
         let input = estimated_input(request);
-        let most = price.at_most(input, request.max_output);
+        let most = price.map_or(0.0, |price| price.at_most(input, request.max_output));
         let mut account = lock(&self.account);
-        if account.spent + account.held + most > self.limit {
-            return Err(ProviderError::new(
-                ErrorKind::Budget,
-                format!(
-                    "a request to {} may cost up to ${most:.4} (about {input} input tokens and up to {} output tokens), and of the ${:.4} that may be spent ${:.4} are spent and ${:.4} held for requests under way; allow more with `--budget-usd`",
-                    request.endpoint.model,
-                    request.max_output,
-                    self.limit,
-                    account.spent,
-                    account.held,
-                ),
-            ));
+        let spent = account.bill.usd;
+        match self.limit {
+            Some(_) if price.is_none() => {
+                return Err(ProviderError::new(
+                    ErrorKind::Budget,
+                    format!(
+                        "the price of {} is not known, so that no budget can be kept: give its price, or no budget",
+                        request.endpoint.model
+                    ),
+                ));
+            }
+            Some(limit) if spent + account.held + most > limit => {
+                return Err(ProviderError::new(
+                    ErrorKind::Budget,
+                    format!(
+                        "a request to {} may cost up to ${most:.4} (about {input} input tokens and up to {} output tokens), and of the ${:.4} that may be spent ${:.4} are spent and ${:.4} held for requests under way; allow more with `--budget-usd`",
+                        request.endpoint.model, request.max_output, limit, spent, account.held,
+                    ),
+                ));
+            }
+            _ => {}
         }
         account.held += most;
         Ok(Hold {
             account: Arc::clone(&self.account),
+            price,
             most,
-            cost: most,
+            books: Books::Untold,
         })
     }
 }
@@ -135,41 +165,52 @@ impl Budget {
 /// Money that is held while a request is under way, and booked when this is dropped.
 struct Hold {
     account: Arc<Mutex<Account>>,
+    price: Option<Price>,
     most: f64,
-    cost: f64,
+    books: Books,
+}
+
+enum Books {
+    /// No model worked on the request.
+    Nothing,
+    /// What the provider counted.
+    Told(Usage),
+    /// All that the request can cost.
+    Untold,
 }
 
 impl Drop for Hold {
     fn drop(&mut self) {
         let mut account = lock(&self.account);
         account.held = (account.held - self.most).max(0.0);
-        account.spent += self.cost;
+        let bill = &mut account.bill;
+        match &self.books {
+            Books::Nothing => return,
+            Books::Told(usage) => {
+                bill.input += usage.uncached + usage.cache_read + usage.cache_write;
+                bill.output += usage.output + usage.reasoning;
+                bill.usd += self.price.map_or(0.0, |price| price.of(usage));
+            }
+            Books::Untold => {
+                bill.untold += 1;
+                bill.usd += self.most;
+            }
+        }
+        bill.requests += 1;
+        bill.unpriced += u64::from(self.price.is_none());
     }
 }
 
 #[async_trait]
 impl Model for Budget {
     async fn complete(&self, request: &CompletionRequest) -> Result<Completion, ProviderError> {
-        let Some(price) = self.prices.get(&request.endpoint) else {
-            return Err(ProviderError::new(
-                ErrorKind::Budget,
-                format!(
-                    "the price of {} is not known, so that no budget can be kept: give its price, or no budget",
-                    request.endpoint.model
-                ),
-            ));
-        };
-        let mut hold = self.hold(request, price)?;
+        let mut hold = self.hold(request)?;
         let answer = self.model.complete(request).await;
-        match &answer {
-            Ok(completion) => {
-                if let Some(usage) = &completion.usage {
-                    hold.cost = price.of(usage);
-                }
-            }
-            Err(error) if free(error) => hold.cost = 0.0,
-            Err(_) => {}
-        }
+        hold.books = match &answer {
+            Ok(completion) => completion.usage.map_or(Books::Untold, Books::Told),
+            Err(error) if free(error) => Books::Nothing,
+            Err(_) => Books::Untold,
+        };
         answer
     }
 }

@@ -26,7 +26,7 @@ pub mod watch;
 
 use foldback_core::registry::{Registration, StageDescriptor};
 
-pub use budget::{Budget, Price, Prices};
+pub use budget::{Bill, Budget, Price, Prices};
 pub use cassette::Cassette;
 pub use client::Client;
 pub use config::LlmConfig;

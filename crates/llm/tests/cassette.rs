@@ -203,11 +203,15 @@ fn dear() -> Prices {
 async fn a_budget_stops_before_what_it_might_not_hold() {
     // Each answer costs 1,000 × $10 + 100 × $100 for a million: two cents.
     let model = Arc::new(Scripted::new([Ok(answer("1")), Ok(answer("2"))]));
-    let budget = Budget::new(Arc::clone(&model) as _, 0.06, dear());
+    let budget = Budget::new(Arc::clone(&model) as _, Some(0.06), dear());
     let request = plain("text");
     budget.complete(&request).await.unwrap();
     budget.complete(&request).await.unwrap();
-    assert!((budget.spent() - 0.04).abs() < 1e-9, "{}", budget.spent());
+    assert!(
+        (budget.bill().usd - 0.04).abs() < 1e-9,
+        "{}",
+        budget.bill().usd
+    );
     let error = budget.complete(&request).await.unwrap_err();
     assert_eq!(error.kind, ErrorKind::Budget);
     for part in [
@@ -225,7 +229,7 @@ async fn a_budget_stops_before_what_it_might_not_hold() {
 #[tokio::test]
 async fn requests_at_the_same_time_share_a_budget() {
     let model = Arc::new(Scripted::new([Ok(answer("1"))]));
-    let budget = Budget::new(Arc::clone(&model) as _, 0.04, dear());
+    let budget = Budget::new(Arc::clone(&model) as _, Some(0.04), dear());
     let request = plain("text");
     let (one, two) = tokio::join!(budget.complete(&request), budget.complete(&request));
     assert!(one.is_ok());
@@ -241,24 +245,51 @@ async fn what_is_booked() {
     };
     let broken = |kind| Err(ProviderError::new(kind, ""));
     let table = [
-        ("answered", Ok(answer("1")), 0.02),
-        ("answered without usage", Ok(untold), 0.02565),
-        ("refused", refused(ErrorKind::ContextOverflow), 0.0),
-        ("no key", broken(ErrorKind::Auth), 0.0),
-        ("late", broken(ErrorKind::Timeout), 0.02565),
-        ("cut", broken(ErrorKind::Transport), 0.02565),
+        // (requests, those not told, input, output), USD
+        ("answered", Ok(answer("1")), (1, 0, 1_000, 100), 0.02),
+        ("answered without usage", Ok(untold), (1, 1, 0, 0), 0.02565),
+        (
+            "refused",
+            refused(ErrorKind::ContextOverflow),
+            (0, 0, 0, 0),
+            0.0,
+        ),
+        ("no key", broken(ErrorKind::Auth), (0, 0, 0, 0), 0.0),
+        ("late", broken(ErrorKind::Timeout), (1, 1, 0, 0), 0.02565),
+        ("cut", broken(ErrorKind::Transport), (1, 1, 0, 0), 0.02565),
     ];
-    for (name, given, expected) in table {
-        let budget = Budget::new(Arc::new(Scripted::new([given])), 1.0, dear());
+    for (name, given, counts, usd) in table {
+        let budget = Budget::new(Arc::new(Scripted::new([given])), Some(1.0), dear());
         let _ = budget.complete(&plain("text")).await;
-        let spent = budget.spent();
-        assert!((spent - expected).abs() < 1e-9, "{name}: {spent}");
+        let bill = budget.bill();
+        let counted = (bill.requests, bill.untold, bill.input, bill.output);
+        assert_eq!(counted, counts, "{name}");
+        assert!((bill.usd - usd).abs() < 1e-9, "{name}: {bill:?}");
+    }
+}
+
+/// Without a limit there is a bill all the same, as far as prices are known.
+#[tokio::test]
+async fn a_bill_without_a_limit() {
+    for (prices, unpriced, usd) in [(dear(), 0, 0.04), (Prices::new(|_| None), 2, 0.0)] {
+        let model = Scripted::new([Ok(answer("1")), Ok(answer("2"))]);
+        let budget = Budget::new(Arc::new(model), None, prices);
+        budget.complete(&plain("text")).await.unwrap();
+        budget.complete(&plain("text")).await.unwrap();
+        let bill = budget.bill();
+        let counted = (bill.requests, bill.unpriced, bill.input, bill.output);
+        assert_eq!(counted, (2, unpriced, 2_000, 200));
+        assert!((bill.usd - usd).abs() < 1e-9, "{bill:?}");
     }
 }
 
 #[tokio::test]
 async fn a_request_that_was_dropped_is_booked() {
-    let budget = Budget::new(Arc::new(Scripted::new([Ok(answer("1"))])), 1.0, dear());
+    let budget = Budget::new(
+        Arc::new(Scripted::new([Ok(answer("1"))])),
+        Some(1.0),
+        dear(),
+    );
     let request = plain("text");
     // Asked once, the script yields; then it is dropped.
     tokio::select! {
@@ -267,15 +298,19 @@ async fn a_request_that_was_dropped_is_booked() {
         () = std::future::ready(()) => {}
     }
     assert!(
-        (budget.spent() - 0.02565).abs() < 1e-9,
+        (budget.bill().usd - 0.02565).abs() < 1e-9,
         "{}",
-        budget.spent()
+        budget.bill().usd
     );
 }
 
 #[tokio::test]
 async fn a_budget_needs_a_price() {
-    let budget = Budget::new(Arc::new(Scripted::new([])), 1.0, Prices::new(|_| None));
+    let budget = Budget::new(
+        Arc::new(Scripted::new([])),
+        Some(1.0),
+        Prices::new(|_| None),
+    );
     let error = budget.complete(&plain("text")).await.unwrap_err();
     assert_eq!(error.kind, ErrorKind::Budget);
     assert!(

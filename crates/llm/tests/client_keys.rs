@@ -102,7 +102,7 @@ async fn a_planted_key_is_found_nowhere() {
     // Whatever is put around a client shows no more of it.
     let model: Arc<dyn Model> = Arc::new(Client::new(keys).unwrap());
     let prices = Prices::new(|_| None);
-    let budget = Budget::new(Arc::clone(&model), 1.0, prices.clone());
+    let budget = Budget::new(Arc::clone(&model), Some(1.0), prices.clone());
     let services = Services {
         model: Some(Arc::clone(&model)),
         ..Services::default()
