@@ -7,6 +7,7 @@ pub(crate) use search::{Recommend, SearchArgs, Tune};
 pub(crate) use summaries::SummaryArgs;
 
 use clap::{Args as ClapArgs, Parser, Subcommand};
+use foldback_core::Limits;
 use std::path::PathBuf;
 
 /// Context compaction for LLM agents: compare strategies on recorded sessions, or compact one.
@@ -70,6 +71,17 @@ pub(crate) struct ModelArgs {
     /// Estimator that reports, the same for every preset.
     #[arg(long, value_name = "ESTIMATOR", default_value = "o200k")]
     pub(crate) measure: String,
+}
+
+impl ModelArgs {
+    /// The limits that were given; zero where none was.
+    pub(crate) fn limits(&self) -> Limits {
+        Limits {
+            context: self.window.unwrap_or(0),
+            input: 0,
+            output: self.output_limit.unwrap_or(0),
+        }
+    }
 }
 
 #[derive(Debug, ClapArgs)]

@@ -2,9 +2,8 @@
 
 use crate::args::Compare;
 use crate::error::Error;
-use crate::input;
+use crate::{input, strategies};
 use foldback_replay::compare::Primary;
-use foldback_replay::study::OWN;
 use foldback_replay::{Reporting, Setup, Split};
 use serde::Deserialize;
 use std::path::Path;
@@ -109,15 +108,7 @@ impl Design {
     }
 
     pub(crate) fn reporting(&self, setup: &Setup) -> Result<Reporting, Error> {
-        if self.prices != OWN
-            && let Err(known) = setup.regime(&self.prices)
-        {
-            return Err(Error::Usage(format!(
-                "no price regime is called `{}`; known are {}, {OWN}",
-                self.prices,
-                known.join(", ")
-            )));
-        }
+        strategies::check_regime(setup, &self.prices)?;
         Ok(Reporting {
             regime: self.prices.clone(),
             primary: self.primary,

@@ -1,19 +1,20 @@
 //! From what the user named to compiled strategies.
 
+use crate::args::ModelArgs;
 use crate::asking::Asked;
 use crate::error::Error;
 use crate::input;
 use crate::summaries::{Choice, refuse_models, summarises};
 use foldback::{Compiled, Document, Options, Registry};
-use foldback_core::Limits;
 use foldback_core::registry::{Build, StageKind};
 use foldback_core::stage::Estimator;
 use foldback_core::strategy::Kind;
 use foldback_replay::compare::is_baseline;
 use foldback_replay::cost::RegimeTable;
+use foldback_replay::study::OWN;
 use foldback_replay::{ModelTable, Preset, Setup};
 use foldback_stages::pruner::EvictConfig;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 /// Compiles a preset by name or a strategy file by path, with the environment variables of the
@@ -139,21 +140,16 @@ pub(crate) fn presets(
 }
 
 /// What the presets of a run share.
-pub(crate) fn setup(
-    registry: &Registry,
-    limits: Limits,
-    model: Option<String>,
-    models: Option<&PathBuf>,
-    measure: &str,
-) -> Result<Setup, Error> {
-    let models = match models {
+pub(crate) fn setup(registry: &Registry, args: &ModelArgs) -> Result<Setup, Error> {
+    let limits = args.limits();
+    let models = match &args.models {
         None => ModelTable::embedded(),
         Some(path) => ModelTable::parse(&input::text(path)?).map_err(|error| Error::Models {
             path: path.display().to_string(),
             error,
         })?,
     };
-    if let Some(name) = &model
+    if let Some(name) = &args.model
         && models.find(name).is_none()
         && limits.context == 0
     {
@@ -165,11 +161,22 @@ pub(crate) fn setup(
     }
     Ok(Setup {
         limits,
-        model,
+        model: args.model.clone(),
         models,
         regimes: RegimeTable::embedded(),
-        measure: estimator(registry, measure)?,
+        measure: estimator(registry, &args.measure)?,
     })
+}
+
+/// Refuses a price regime that nobody knows.
+pub(crate) fn check_regime(setup: &Setup, name: &str) -> Result<(), Error> {
+    match setup.regime(name) {
+        Err(known) if name != OWN => Err(Error::Usage(format!(
+            "no price regime is called `{name}`; known are {}, {OWN}",
+            known.join(", ")
+        ))),
+        _ => Ok(()),
+    }
 }
 
 /// An estimator by the name of its stage, with its defaults.

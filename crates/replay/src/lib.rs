@@ -17,6 +17,7 @@ pub mod corpus;
 pub mod cost;
 pub mod drive;
 pub mod identifiers;
+mod idle;
 pub mod live;
 pub mod measure;
 pub mod measures;

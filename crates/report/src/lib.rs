@@ -3,6 +3,7 @@
 //! Everything here takes results and gives text; nothing is computed anew and nothing is printed.
 
 pub mod explain;
+mod facts;
 pub mod html;
 pub mod inspect;
 pub mod json;

@@ -5,7 +5,6 @@ use crate::asking::Answers;
 use crate::error::Error;
 use crate::summaries::Choice;
 use crate::{input, output, strategies};
-use foldback_core::Limits;
 use foldback_formats::View;
 use foldback_replay::live::{Ask, live, stored};
 use foldback_report::{plan, render};
@@ -17,18 +16,7 @@ pub(crate) fn run(args: &Compact) -> Result<(), Error> {
     let choice = choice.map(Choice::read).transpose()?;
     let contender = strategies::contender(&registry, &args.preset, choice.as_ref())?;
     let strategy = Arc::clone(&contender.preset.strategy);
-    let limits = Limits {
-        context: args.model.window.unwrap_or(0),
-        input: 0,
-        output: args.model.output_limit.unwrap_or(0),
-    };
-    let setup = strategies::setup(
-        &registry,
-        limits,
-        args.model.model.clone(),
-        args.model.models.as_ref(),
-        &args.model.measure,
-    )?;
+    let setup = strategies::setup(&registry, &args.model)?;
     let (session, format) =
         input::session_and_format(&args.file, args.from.as_deref(), args.session.as_deref())?;
     input::strict(&args.file.display().to_string(), &session, args.strict)?;

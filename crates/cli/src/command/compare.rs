@@ -1,6 +1,6 @@
 //! `foldback compare`
 
-use crate::args::Compare;
+use crate::args::{Compare, ModelArgs};
 use crate::asking::Answers;
 use crate::design::Design;
 use crate::details::Compared;
@@ -32,23 +32,19 @@ pub(crate) fn run(args: &Compare) -> Result<(), Error> {
     };
     let choice = design.summarizer.as_deref().map(Choice::read).transpose()?;
     let contenders = strategies::presets(&registry, &design.strategies, choice.as_ref())?;
-    let limits = Limits {
-        context: design.window,
-        input: 0,
-        output: design.output,
+    let model = ModelArgs {
+        window: Some(design.window),
+        output_limit: Some(design.output),
+        model: design.model.clone(),
+        models: args.models.clone(),
+        measure: design.measure.clone(),
     };
-    let setup = strategies::setup(
-        &registry,
-        limits,
-        design.model.clone(),
-        args.models.as_ref(),
-        &design.measure,
-    )?;
+    let setup = strategies::setup(&registry, &model)?;
     let reporting = design.reporting(&setup)?;
     let corpus = input::corpus(&args.paths, args.discover)?;
     let answers = Answers::open(&args.summaries, &contenders, choice.as_ref(), &setup.models)?;
     let presets = with_answers(contenders, answers.as_ref());
-    refuse_windows(&presets, limits)?;
+    refuse_windows(&presets, setup.limits)?;
     let store = store(args, answers.is_some())?;
     let bar = progress(corpus.sources.len(), presets.len());
     let run = Run {

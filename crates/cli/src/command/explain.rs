@@ -3,7 +3,6 @@
 use crate::args::Explain;
 use crate::error::Error;
 use crate::{input, output, strategies};
-use foldback_core::Limits;
 use foldback_replay::availability::Index;
 use foldback_replay::walk::{Detail, Walk};
 use foldback_report::explain;
@@ -20,18 +19,7 @@ pub(crate) fn run(args: &Explain) -> Result<(), Error> {
         .iter()
         .map(compile)
         .collect::<Result<Vec<_>, Error>>()?;
-    let limits = Limits {
-        context: args.model.window.unwrap_or(0),
-        input: 0,
-        output: args.model.output_limit.unwrap_or(0),
-    };
-    let setup = strategies::setup(
-        &registry,
-        limits,
-        args.model.model.clone(),
-        args.model.models.as_ref(),
-        &args.model.measure,
-    )?;
+    let setup = strategies::setup(&registry, &args.model)?;
     let (session, _) =
         input::session_and_format(&args.file, args.from.as_deref(), args.session.as_deref())?;
     let path = args.file.display().to_string();

@@ -4,7 +4,6 @@ use crate::args::{SearchArgs, Tune};
 use crate::error::Error;
 use crate::{input, output, results, strategies};
 use foldback::{Compiled, Options, Registry};
-use foldback_core::Limits;
 use foldback_core::strategy::Kind;
 use foldback_replay::study::OWN;
 use foldback_replay::tune::{
@@ -155,18 +154,7 @@ pub(super) fn prepare(registry: &Registry, args: &SearchArgs) -> Result<Prepared
             "nothing to replay: name session files or folders, or use --discover".to_owned(),
         ));
     }
-    let limits = Limits {
-        context: args.model.window.unwrap_or(0),
-        input: 0,
-        output: args.model.output_limit.unwrap_or(0),
-    };
-    let setup = strategies::setup(
-        registry,
-        limits,
-        args.model.model.clone(),
-        args.model.models.as_ref(),
-        &args.model.measure,
-    )?;
+    let setup = strategies::setup(registry, &args.model)?;
     let priced = setup.model.is_some()
         && setup
             .terms(setup.model.as_deref())
@@ -177,14 +165,7 @@ pub(super) fn prepare(registry: &Registry, args: &SearchArgs) -> Result<Prepared
         (None, true) => OWN.to_owned(),
         (None, false) => Reporting::default().regime,
     };
-    if regime != OWN
-        && let Err(known) = setup.regime(&regime)
-    {
-        return Err(Error::Usage(format!(
-            "no price regime is called `{regime}`; known are {}, {OWN}",
-            known.join(", ")
-        )));
-    }
+    strategies::check_regime(&setup, &regime)?;
     let none = ["none".to_owned()];
     let mut controls: Vec<Preset> = strategies::presets(registry, &none, None)?
         .into_iter()

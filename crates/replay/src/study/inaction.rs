@@ -2,11 +2,11 @@
 
 use super::record::Inaction;
 use crate::drive::{Replay, ReplayOptions};
+use crate::idle;
 use foldback_core::conversation::StageRole;
 use foldback_core::limits::Limits;
 use foldback_core::log::Usage;
 use foldback_core::moment::Moment;
-use foldback_core::outcome::Outcome;
 use foldback_core::stage::{Decision, Pressure, UsageReading, UsageSource};
 use foldback_core::strategy::Strategy;
 
@@ -17,66 +17,22 @@ pub(super) fn inaction(
     strategy: &Strategy,
     options: &ReplayOptions,
 ) -> Inaction {
-    let (why, window) = reason(replayed, strategy, options);
-    Inaction { why, window }
-}
-
-fn reason(
-    replayed: &Replay,
-    strategy: &Strategy,
-    options: &ReplayOptions,
-) -> (String, Option<u64>) {
-    if strategy.overflow.is_none() && strategy.pruners.is_empty() {
-        return ("has no stage that folds".to_owned(), None);
+    let failures = idle::failures(replayed);
+    if !failures.is_empty() {
+        return Inaction {
+            why: failures.join("; "),
+            window: None,
+        };
     }
-    if replayed.reports.is_empty() {
-        return ("none of its moments came".to_owned(), None);
-    }
-    let failed = replayed
-        .reports
-        .iter()
-        .map(|(_, report)| report)
-        .find(|report| matches!(report.outcome, Outcome::Failed(_)));
-    if let Some(report) = failed {
-        return (format!("{} {}", report.stage, report.outcome), None);
-    }
-    let nearest = replayed
-        .reports
-        .iter()
-        .map(|(_, report)| report)
-        .filter(|report| report.role != StageRole::Pruner)
-        .filter_map(|report| report.decision.as_ref().map(|decision| (report, decision)))
-        .max_by(|(_, a), (_, b)| nearness(a).total_cmp(&nearness(b)));
-    let pruner = replayed
-        .reports
-        .iter()
-        .rev()
-        .map(|(_, report)| report)
-        .find(|report| report.role == StageRole::Pruner);
-    let mut parts = Vec::new();
-    if let Some(report) = pruner {
-        parts.push(format!(
-            "{}: {}",
-            report.stage,
-            report
-                .outcome
-                .why()
-                .map_or(String::new(), ToString::to_string)
-        ));
-    }
-    let mut window = None;
-    if let Some((report, decision)) = nearest {
-        parts.push(format!("{}: {}", report.stage, decision.reason));
-        window = window_to_act(strategy, decision, report.moment, options);
-    }
-    (parts.join("; "), window)
-}
-
-fn nearness(decision: &Decision) -> f64 {
-    if decision.trigger == 0 {
-        0.0
-    } else {
-        decision.count as f64 / decision.trigger as f64
+    let nearest = idle::nearest(replayed).into_iter();
+    let policy = nearest
+        .filter(|report| report.role != StageRole::Pruner && report.decision.is_some())
+        .max_by_key(|report| idle::nearness(report));
+    Inaction {
+        why: idle::reasons(replayed).join("; "),
+        window: policy.and_then(|report| {
+            window_to_act(strategy, report.decision.as_ref()?, report.moment, options)
+        }),
     }
 }
 

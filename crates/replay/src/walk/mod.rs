@@ -10,9 +10,9 @@
 //! Messages go by their ordinal in the log, calls by their number; both count from 0. Tokens are by the
 //! measuring estimator unless a field says otherwise.
 
+mod firings;
 mod log;
 mod needs;
-mod outcome;
 #[cfg(test)]
 mod tests;
 mod tracer;

@@ -1,9 +1,10 @@
 //! The probe that notes, request by request, how the messages of the log are shown.
 
 use super::log::one_line;
-use super::{Change, Detail, Forgotten, State, Step, Track, Written, outcome};
+use super::{Change, Detail, Forgotten, State, Step, Track, Written, firings};
 use crate::availability::{Findings, Index, LogPart};
 use crate::drive::{Probe, Replay};
+use crate::idle;
 use foldback_core::conversation::{Conversation, FoldId};
 use foldback_core::log::{EntryKind, Message, Origin};
 use foldback_core::meter::Meter;
@@ -73,11 +74,10 @@ impl Tracer {
     /// What the preset made of the session. Replay and findings are those that this probe looked on at.
     pub fn finish(self, replay: &Replay, findings: &Findings) -> Track {
         let strategy = replay.conversation.strategy();
-        let firings = outcome::firings(replay);
-        let idle = if firings.is_empty() {
-            outcome::idle(replay)
-        } else {
-            Vec::new()
+        let firings = firings::firings(replay);
+        let idle = match firings.is_empty() {
+            true => idle::reasons(replay),
+            false => Vec::new(),
         };
         let rows = &replay.rows;
         Track {
@@ -92,7 +92,7 @@ impl Tracer {
                 .map(|row| row.call)
                 .collect(),
             forgotten: self.forgotten(findings),
-            failures: outcome::failures(replay),
+            failures: idle::failures(replay),
             firings,
             idle,
             steps: self.steps,

@@ -1,11 +1,11 @@
 //! What was compared, by which prices and seed, and what should make one doubt it.
 
 use super::markup::text;
+use crate::facts;
 use crate::number::grouped;
 use foldback_core::strategy::Kind;
 use foldback_replay::compare::Primary;
 use foldback_replay::{Comparison, Split};
-use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 /// The head of the page, down to the links to its sections; `sections` are their ids and titles.
@@ -24,23 +24,14 @@ pub(super) fn header(out: &mut String, comparison: &Comparison, sections: &[(&st
 /// Every session accounted for.
 fn corpus(out: &mut String, comparison: &Comparison) {
     let corpus = &comparison.corpus;
-    let mut formats: BTreeMap<&str, usize> = BTreeMap::new();
-    for session in &corpus.sessions {
-        *formats.entry(&session.format).or_default() += 1;
-    }
-    let formats: Vec<String> = formats
-        .iter()
-        .map(|(format, count)| format!("{count} {format}"))
-        .collect();
-    let calls: usize = corpus.sessions.iter().map(|session| session.calls).sum();
-    let turns: usize = corpus.sessions.iter().map(|session| session.turns).sum();
+    let (calls, turns) = facts::calls_and_turns(corpus);
     let controls = comparison.presets.iter();
     let controls = controls.filter(|line| line.kind == Kind::Control).count();
     let _ = writeln!(
         out,
         "<p>{} ({}) with {} model calls in {}, replayed under {} and {}.</p>",
         count(corpus.imported, "session", "sessions"),
-        text(&formats.join(", ")),
+        text(&facts::formats(corpus)),
         grouped(calls as u64),
         count(turns, "user turn", "user turns"),
         count(

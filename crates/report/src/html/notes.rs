@@ -1,34 +1,24 @@
 //! What must be known to read the numbers: what was left out, what the recordings bring along, assumptions.
 
 use super::markup::text;
+use crate::facts;
 use crate::number::grouped;
 use foldback_replay::Comparison;
-use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 /// The end of the page.
 pub(super) fn footer(out: &mut String, comparison: &Comparison) {
     let corpus = &comparison.corpus;
     out.push_str("<footer id=\"notes\">\n<h2>Notes</h2>\n<ul>\n");
-    let with_warnings = corpus
-        .sessions
-        .iter()
-        .filter(|session| session.warnings > 0);
-    let (files, warnings) = with_warnings.fold((0, 0), |(files, warnings), session| {
-        (files + 1, warnings + session.warnings)
-    });
+    let (warnings, files) = facts::warnings(corpus);
     if warnings > 0 {
         let _ = writeln!(
             out,
             "<li>{warnings} warnings in {files} sessions (<code>foldback inspect FILE</code> lists them).</li>"
         );
     }
-    let inherited = comparison
-        .presets
-        .iter()
-        .map(|line| line.inherited_violations)
-        .max();
-    if let Some(inherited @ 1..) = inherited {
+    let inherited = facts::inherited(comparison);
+    if inherited > 0 {
         let _ = writeln!(
             out,
             "<li>The recordings themselves break {inherited} provider rules, whatever the preset.</li>"
@@ -57,13 +47,7 @@ pub(super) fn footer(out: &mut String, comparison: &Comparison) {
 
 /// The files that were not used, under their reasons.
 fn skipped(out: &mut String, comparison: &Comparison) {
-    let mut reasons: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
-    for skipped in &comparison.corpus.skipped {
-        reasons
-            .entry(&skipped.reason)
-            .or_default()
-            .push(&skipped.path);
-    }
+    let reasons = facts::skipped(&comparison.corpus);
     if reasons.is_empty() {
         return;
     }

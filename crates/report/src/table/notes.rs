@@ -1,29 +1,20 @@
 //! What was compared, what makes one doubt it, and what must be known to read it.
 
 use super::{Layout, wrap};
+use crate::facts;
 use crate::number::grouped;
 use foldback_replay::Comparison;
-use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 /// Sessions by format, calls and turns.
 pub(super) fn corpus(out: &mut String, comparison: &Comparison) {
     let corpus = &comparison.corpus;
-    let mut formats: BTreeMap<&str, usize> = BTreeMap::new();
-    for session in &corpus.sessions {
-        *formats.entry(&session.format).or_default() += 1;
-    }
-    let formats: Vec<String> = formats
-        .iter()
-        .map(|(format, count)| format!("{count} {format}"))
-        .collect();
-    let calls: usize = corpus.sessions.iter().map(|session| session.calls).sum();
-    let turns: usize = corpus.sessions.iter().map(|session| session.turns).sum();
+    let (calls, turns) = facts::calls_and_turns(corpus);
     let _ = writeln!(
         out,
         "{} sessions ({}), {} model calls in {} user turns",
         corpus.imported,
-        formats.join(", "),
+        facts::formats(corpus),
         grouped(calls as u64),
         grouped(turns as u64),
     );
@@ -58,14 +49,7 @@ pub(super) fn footer(out: &mut String, comparison: &Comparison, layout: Layout) 
     if let Some(experiment) = &comparison.reporting.experiment {
         let _ = writeln!(out, "  Experiment {experiment} (hash of the file)");
     }
-    let mut reasons: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
-    for skipped in &corpus.skipped {
-        reasons
-            .entry(&skipped.reason)
-            .or_default()
-            .push(&skipped.path);
-    }
-    for (reason, paths) in reasons {
+    for (reason, paths) in facts::skipped(corpus) {
         wrap(
             out,
             "    ",
@@ -73,24 +57,15 @@ pub(super) fn footer(out: &mut String, comparison: &Comparison, layout: Layout) 
             layout.width,
         );
     }
-    let warnings: usize = corpus.sessions.iter().map(|session| session.warnings).sum();
+    let (warnings, files) = facts::warnings(corpus);
     if warnings > 0 {
-        let files = corpus
-            .sessions
-            .iter()
-            .filter(|session| session.warnings > 0)
-            .count();
         let _ = writeln!(
             out,
             "  {warnings} warnings in {files} sessions (`foldback inspect FILE` lists them)"
         );
     }
-    let inherited = comparison
-        .presets
-        .iter()
-        .map(|line| line.inherited_violations)
-        .max();
-    if let Some(inherited @ 1..) = inherited {
+    let inherited = facts::inherited(comparison);
+    if inherited > 0 {
         let _ = writeln!(
             out,
             "  the recordings themselves break {inherited} provider rules, whatever the preset"
