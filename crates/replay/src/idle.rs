@@ -1,7 +1,7 @@
 //! What stages said where nothing came of them: what failed, and why nothing fired.
 
 use crate::drive::Replay;
-use foldback_core::conversation::Report;
+use foldback_core::conversation::{Report, StageRole};
 use foldback_core::outcome::Outcome;
 use std::collections::BTreeMap;
 
@@ -22,8 +22,8 @@ pub(crate) fn failures(replay: &Replay) -> Vec<String> {
         .collect()
 }
 
-/// Of each stage that ran, by name, what it reported when it came nearest to doing something; the latest of
-/// what is equally near.
+/// Of each stage that ran, pruners first, what it reported when it came nearest to doing something; the latest
+/// of what is equally near.
 pub(crate) fn nearest(replay: &Replay) -> Vec<&Report> {
     let mut nearest: BTreeMap<&str, &Report> = BTreeMap::new();
     for (_, report) in &replay.reports {
@@ -32,7 +32,9 @@ pub(crate) fn nearest(replay: &Replay) -> Vec<&Report> {
             *best = report;
         }
     }
-    nearest.into_values().collect()
+    let mut nearest: Vec<&Report> = nearest.into_values().collect();
+    nearest.sort_by_key(|report| report.role != StageRole::Pruner);
+    nearest
 }
 
 /// Why nothing fired: what each stage that ran said when it came nearest.
