@@ -18,6 +18,15 @@ pub struct Demands<'a> {
     pub max_output: u64,
 }
 
+/// Tokens that a summary has beside its headings at the very least.
+const LEAST_TEXT: u64 = 16;
+
+/// The smallest budget that a summary with these headings can keep. Nobody is asked for less: what came would
+/// be too long, and the reminder for nothing.
+pub(crate) fn least_budget(headings: &[String], estimator: &dyn Estimator) -> u64 {
+    estimator.text(&headings.join("\n")) + LEAST_TEXT
+}
+
 /// What is wrong with an answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Fault {

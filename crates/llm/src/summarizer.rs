@@ -1,6 +1,7 @@
 //! `llm`: a summary written by a model.
 
 use crate::asking::Asker;
+use crate::check;
 use crate::config::LlmConfig;
 use crate::ladder::{Descent, End, Terms};
 use crate::memo::{self, Memo};
@@ -75,6 +76,14 @@ impl LlmSummarizer {
         let previous = request.previous.as_deref().unwrap_or_default();
         if record::is_empty(&request.messages) && previous.trim().is_empty() {
             return Err(SummaryError::Empty);
+        }
+        let headings = &self.prompts.style(&request.style).headings;
+        let least = check::least_budget(headings, &*request.estimator);
+        if request.budget < least {
+            return Err(SummaryError::Failed(format!(
+                "{} was not asked: the summary may have {} tokens, and with less than {least} it could say nothing",
+                self.endpoint.model, request.budget
+            )));
         }
         let terms = Terms {
             config: &self.config,

@@ -3,7 +3,7 @@
 use super::support::{Bench, Step, ends, fails, request, says, small};
 use foldback_core::log::{Finish, Role};
 use foldback_core::provider::ErrorKind;
-use foldback_core::stage::{Summarizer, SummaryError};
+use foldback_core::stage::{Summarizer, SummaryError, SummaryRequest};
 use foldback_llm::{LlmConfig, LlmSummarizer};
 use std::sync::Arc;
 
@@ -122,6 +122,25 @@ async fn a_second_bad_answer_is_a_typed_error() {
             }
         }
         assert_eq!(bench.sent(), 2, "{error}");
+    }
+}
+
+/// Where a window is too small, strategies ask for summaries of a few tokens, again and again.
+#[tokio::test]
+async fn nobody_is_asked_for_a_summary_that_could_say_nothing() {
+    // (style, the smallest budget that it is asked with): 16, and its headings at four bytes a token
+    for (style, least) in [("window.compact", 16), ("opencode.anchored", 45)] {
+        for (budget, sent) in [(1, 0), (least - 1, 0), (least, 1)] {
+            let bench = Bench::new(LlmConfig::default(), [fails(ErrorKind::Auth)]);
+            let asked = SummaryRequest {
+                budget,
+                ..request(style, small())
+            };
+            let error = bench.ask(&asked).await.unwrap_err();
+            assert_eq!(bench.sent(), sent, "{style} {budget}: {error}");
+            let told = format!("with less than {least}");
+            assert_eq!(error.to_string().contains(&told), sent == 0, "{error}");
+        }
     }
 }
 
