@@ -6,9 +6,10 @@ use crate::error::Error;
 use crate::input;
 use crate::summaries::{Choice, refuse_models, summarises};
 use foldback::{Compiled, Document, Options, Registry};
+use foldback_core::Limits;
 use foldback_core::registry::{Build, StageKind};
 use foldback_core::stage::Estimator;
-use foldback_core::strategy::Kind;
+use foldback_core::strategy::{Kind, Strategy};
 use foldback_replay::compare::is_baseline;
 use foldback_replay::cost::RegimeTable;
 use foldback_replay::study::OWN;
@@ -166,6 +167,17 @@ pub(crate) fn setup(registry: &Registry, args: &ModelArgs) -> Result<Setup, Erro
         regimes: RegimeTable::embedded(),
         measure: estimator(registry, &args.measure)?,
     })
+}
+
+/// Refuses a window in which nothing could ever fit, before anything runs.
+pub(crate) fn check_window(strategy: &Strategy, limits: Limits) -> Result<(), Error> {
+    match strategy.refuses(limits) {
+        Some(why) if limits.context > 0 => Err(Error::Usage(format!(
+            "preset {} can't work with --window {}: {why}",
+            strategy.name, limits.context
+        ))),
+        _ => Ok(()),
+    }
 }
 
 /// Refuses a price regime that nobody knows.

@@ -116,6 +116,16 @@ fn each_kind_of_bad_input_is_told_and_ends_with_2() {
             &["--window 100"],
         ),
         (
+            "a window too small to compact in",
+            &["compact", &good, "--preset", "window", "--window", "16000"],
+            &["preset window can't work with --window 16000", "max_output"],
+        ),
+        (
+            "a window too small to explain",
+            &["explain", &good, "--preset", "window", "--window", "16000"],
+            &["preset window can't work with --window 16000"],
+        ),
+        (
             "an unknown stage",
             &["stages", "tunacode.placeholdr"],
             &["no stage is called `tunacode.placeholdr`"],

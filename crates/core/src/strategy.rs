@@ -130,4 +130,12 @@ impl Strategy {
             .or(table)
             .or(self.preset_limits)
     }
+
+    /// Why the strategy can't work within `limits`, in words; where a limit is zero its own counts. `None`
+    /// where it can, or where the window is not known.
+    pub fn refuses(&self, limits: Limits) -> Option<String> {
+        let limits = self.limits(limits, Limits::default(), Limits::default());
+        let policy = self.overflow.as_ref().filter(|_| limits.context > 0)?;
+        policy.stage.refuses(limits)
+    }
 }

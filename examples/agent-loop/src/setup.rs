@@ -1,8 +1,6 @@
 //! From command-line values to a conversation.
 
 use crate::tools::Tools;
-use foldback::core::stage::OverflowPolicy;
-use foldback::core::strategy::Bound;
 use foldback::{
     Conversation, Document, Frame, Limits, Options, SegmentKind, Services, Strategy, config,
 };
@@ -52,8 +50,7 @@ pub fn conversation(
     tools: &Tools,
     services: Services,
 ) -> Result<Conversation, String> {
-    let refuses = |policy: &Bound<dyn OverflowPolicy>| policy.stage.refuses(limits);
-    if let Some(why) = strategy.overflow.as_ref().and_then(refuses) {
+    if let Some(why) = strategy.refuses(limits) {
         return Err(format!("{}: {why}", strategy.name));
     }
     let mut frame = Frame::default();

@@ -17,6 +17,9 @@ pub(crate) fn run(args: &Compact) -> Result<(), Error> {
     let contender = strategies::contender(&registry, &args.preset, choice.as_ref())?;
     let strategy = Arc::clone(&contender.preset.strategy);
     let setup = strategies::setup(&registry, &args.model)?;
+    if !args.manual {
+        strategies::check_window(&strategy, setup.limits)?;
+    }
     let (session, format) =
         input::session_and_format(&args.file, args.from.as_deref(), args.session.as_deref())?;
     input::strict(&args.file.display().to_string(), &session, args.strict)?;

@@ -8,7 +8,6 @@ use crate::error::Error;
 use crate::strategies::Contender;
 use crate::summaries::Choice;
 use crate::{input, output, results, strategies};
-use foldback_core::Limits;
 use foldback_replay::{Preset, Run, Store};
 use foldback_report::{html, json, rows, table};
 use indicatif::{ProgressBar, ProgressStyle};
@@ -44,7 +43,9 @@ pub(crate) fn run(args: &Compare) -> Result<(), Error> {
     let corpus = input::corpus(&args.paths, args.discover)?;
     let answers = Answers::open(&args.summaries, &contenders, choice.as_ref(), &setup.models)?;
     let presets = with_answers(contenders, answers.as_ref());
-    refuse_windows(&presets, setup.limits)?;
+    for preset in &presets {
+        strategies::check_window(&preset.strategy, setup.limits)?;
+    }
     let store = store(args, answers.is_some())?;
     let bar = progress(corpus.sources.len(), presets.len());
     let run = Run {
@@ -125,26 +126,6 @@ fn tell_statistics(presets: &[Preset]) {
             anstream::eprintln!("{}: {name} {value}", preset.strategy.name);
         }
     }
-}
-
-/// A window in which nothing could ever fit is refused before anything runs.
-fn refuse_windows(presets: &[Preset], limits: Limits) -> Result<(), Error> {
-    if limits.context == 0 {
-        return Ok(());
-    }
-    for preset in presets {
-        let limits = preset
-            .strategy
-            .limits(limits, Limits::default(), Limits::default());
-        let policy = preset.strategy.overflow.as_ref();
-        if let Some(why) = policy.and_then(|policy| policy.stage.refuses(limits)) {
-            return Err(Error::Usage(format!(
-                "preset {} can't work with --window {}: {why}",
-                preset.strategy.name, limits.context
-            )));
-        }
-    }
-    Ok(())
 }
 
 /// How many sessions the files hold is not known before they are read, so the bar counts replays.

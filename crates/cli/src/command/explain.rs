@@ -20,6 +20,9 @@ pub(crate) fn run(args: &Explain) -> Result<(), Error> {
         .map(compile)
         .collect::<Result<Vec<_>, Error>>()?;
     let setup = strategies::setup(&registry, &args.model)?;
+    for strategy in &presets {
+        strategies::check_window(strategy, setup.limits)?;
+    }
     let (session, _) =
         input::session_and_format(&args.file, args.from.as_deref(), args.session.as_deref())?;
     let path = args.file.display().to_string();

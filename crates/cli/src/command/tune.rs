@@ -7,7 +7,7 @@ use foldback::{Compiled, Options, Registry};
 use foldback_core::strategy::Kind;
 use foldback_replay::study::OWN;
 use foldback_replay::tune::{
-    Bench, Candidate, Field, Header, Range, Search, TuneError, Tuned, candidates, refuses, sweeps,
+    Bench, Candidate, Field, Header, Range, Search, TuneError, Tuned, candidates, sweeps,
 };
 use foldback_replay::{Corpus, Preset, Reporting, Run, Setup, Store};
 use foldback_report::tune;
@@ -26,12 +26,7 @@ pub(crate) fn run(args: &Tune) -> Result<(), Error> {
         controls,
         store,
     } = prepare(&registry, &args.search)?;
-    if let Some(why) = refuses(&strategy, setup.limits) {
-        return Err(Error::Usage(format!(
-            "preset {} can't work with --window {}: {why}",
-            strategy.strategy.name, setup.limits.context
-        )));
-    }
+    strategies::check_window(&strategy.strategy, setup.limits)?;
     let search = Search::choose(
         &ranges,
         usize::from(args.grid),

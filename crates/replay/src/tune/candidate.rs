@@ -208,18 +208,10 @@ fn compile(
         });
         each.collect::<Vec<_>>().join("; ")
     })?;
-    match refuses(&compiled, limits) {
+    match compiled.strategy.refuses(limits) {
         Some(why) => Err(why),
         None => Ok(compiled),
     }
-}
-
-/// Why a strategy can't work with the limits of the command line, where they are given.
-pub fn refuses(compiled: &Compiled, limits: Limits) -> Option<String> {
-    let strategy = &compiled.strategy;
-    let policy = strategy.overflow.as_ref().filter(|_| limits.context > 0)?;
-    let limits = strategy.limits(limits, Limits::default(), Limits::default());
-    policy.stage.refuses(limits)
 }
 
 /// Whether two strategies differ in nothing that a stage, the window or a guard says.

@@ -20,7 +20,7 @@ mod run;
 mod space;
 pub mod sweeps;
 
-pub use candidate::{Candidate, Header, Rejected, candidates, plain, refuses};
+pub use candidate::{Candidate, Header, Rejected, candidates, plain};
 pub use field::{Field, fields};
 pub use range::Range;
 pub use run::{

@@ -54,7 +54,7 @@ pub fn all(
         if compiled.strategy.kind != Kind::Strategy {
             continue;
         }
-        if let Some(why) = super::refuses(&compiled, limits) {
+        if let Some(why) = compiled.strategy.refuses(limits) {
             let name = name.to_owned();
             rejected.push(Rejected { name, why });
             continue;
