@@ -187,7 +187,7 @@ impl Drop for Hold {
         match &self.books {
             Books::Nothing => return,
             Books::Told(usage) => {
-                bill.input += usage.uncached + usage.cache_read + usage.cache_write;
+                bill.input += usage.input_total();
                 bill.output += usage.output + usage.reasoning;
                 bill.usd += self.price.map_or(0.0, |price| price.of(usage));
             }
