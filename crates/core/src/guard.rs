@@ -92,12 +92,11 @@ impl Guards {
 /// Refuses a layout that hides a call of the newest answer whose result is still to come: it would
 /// stand in the view without its call.
 fn check_open(history: &History, layout: &Layout) -> Result<(), Why> {
-    let open = history.unanswered();
-    match open
-        .as_ref()
-        .and_then(|(pos, calls)| Some((*pos, calls.first()?)))
-    {
-        Some((pos, call)) if !layout.visible(history)[pos] => Err(Why::new(
+    let Some((pos, open)) = history.unanswered() else {
+        return Ok(());
+    };
+    match open.first() {
+        Some(call) if !layout.visible(history)[pos] => Err(Why::new(
             "pair-broken",
             format!(
                 "message {pos} would go while the result of its call {} is still to come",

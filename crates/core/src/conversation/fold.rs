@@ -71,15 +71,14 @@ impl Conversation {
         }
         self.count_edits(&mut plan.edits);
         let now = self.services.clock.now();
-        Ok(self.apply_at(plan, now))
+        Ok(self.apply_at(Arc::new(plan), now))
     }
 
     /// Puts a plan in force and counts it among what was done: a pruning, or a fold with what it brings.
     pub(super) fn apply_and_book(&mut self, plan: Plan, now: i64) -> FoldId {
-        let fold = self.apply_at(plan, now);
-        if let Some(plan) = self.folds.last().map(|last| Arc::clone(&last.plan)) {
-            self.book(fold, &plan);
-        }
+        let plan = Arc::new(plan);
+        let fold = self.apply_at(Arc::clone(&plan), now);
+        self.book(fold, &plan);
         fold
     }
 
@@ -109,7 +108,7 @@ impl Conversation {
 
     /// Puts a plan in force that was made and counted on the current state; `now` is another time where a
     /// fold is read back.
-    fn apply_at(&mut self, plan: Plan, now: i64) -> FoldId {
+    fn apply_at(&mut self, plan: Arc<Plan>, now: i64) -> FoldId {
         let mut before_edits = Vec::with_capacity(plan.edits.len());
         for edit in &plan.edits {
             let next = PartEdit {
@@ -148,7 +147,7 @@ impl Conversation {
         self.folds.push(Fold {
             id,
             at: now,
-            plan: Arc::new(plan),
+            plan,
             before_edits,
             before_layout,
             entries,
