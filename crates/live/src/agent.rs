@@ -274,21 +274,16 @@ impl AgentLoop {
             self.fire(Moment::Manual, None, instructions).await;
             return &self.reports;
         }
-        let tokens = self.conversation.meter(0).view_tokens();
-        self.reports.push(Report {
-            moment: Moment::Manual,
-            stage: self.conversation.strategy().name.clone(),
-            role: StageRole::Fold,
-            outcome: Outcome::Skipped(Why::new(
-                "tools-running",
-                "tools are running; compact when their results are there",
-            )),
-            decision: None,
-            usage_source: None,
-            tokens_before: tokens,
-            tokens_after: tokens,
-            fold: None,
-        });
+        let why = Why::new(
+            "tools-running",
+            "tools are running; compact when their results are there",
+        );
+        let name = &self.conversation.strategy().name;
+        let skipped = Outcome::Skipped(why);
+        let report = self
+            .conversation
+            .idle(Moment::Manual, name, StageRole::Fold, skipped);
+        self.reports.push(report);
         &self.reports
     }
 
@@ -356,9 +351,9 @@ impl AgentLoop {
     }
 
     /// The messages without results that answer no open call.
-    fn expected(&self, messages: Vec<Message>) -> Vec<Message> {
+    fn expected(&self, mut messages: Vec<Message>) -> Vec<Message> {
         let mut open: Vec<&str> = self.open_calls().into_iter().map(|(id, _)| id).collect();
-        let expected = |message: &Message| {
+        messages.retain(|message| {
             let results = message.parts.iter().filter_map(|part| part.as_result());
             let ids: Vec<&str> = results.map(|result| result.call_id.as_str()).collect();
             let fits = ids.iter().all(|id| open.contains(id));
@@ -368,12 +363,8 @@ impl AgentLoop {
                 tracing::warn!(message = %message.id, "a result that answers no open call is left out");
             }
             fits
-        };
-        let mut expected = expected;
+        });
         messages
-            .into_iter()
-            .filter(|message| expected(message))
-            .collect()
     }
 
     /// Fires a moment with the signals that a replay has there, and says whether the view changed.

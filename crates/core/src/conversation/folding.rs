@@ -241,13 +241,7 @@ impl Conversation {
     }
 
     /// A report on a stage that changed nothing, without an event.
-    pub(super) fn idle(
-        &self,
-        moment: Moment,
-        stage: &str,
-        role: StageRole,
-        outcome: Outcome,
-    ) -> Report {
+    pub fn idle(&self, moment: Moment, stage: &str, role: StageRole, outcome: Outcome) -> Report {
         let tokens = self.meters[0].view_tokens();
         Report {
             moment,
