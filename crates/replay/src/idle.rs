@@ -22,33 +22,26 @@ pub(crate) fn failures(replay: &Replay) -> Vec<String> {
         .collect()
 }
 
-/// Of each stage that ran, pruners first, what it reported when it came nearest to doing something; the latest
-/// of what is equally near.
-pub(crate) fn nearest(replay: &Replay) -> Vec<&Report> {
-    let mut nearest: BTreeMap<&str, &Report> = BTreeMap::new();
-    for (_, report) in &replay.reports {
-        let best = nearest.entry(&report.stage).or_insert(report);
-        if nearness(report) >= nearness(best) {
-            *best = report;
-        }
-    }
-    let mut nearest: Vec<&Report> = nearest.into_values().collect();
-    nearest.sort_by_key(|report| report.role != StageRole::Pruner);
-    nearest
-}
-
-/// Why nothing fired: what each stage that ran said when it came nearest.
+/// Why nothing fired: what each stage that ran, pruners first, said when it came nearest to doing something; the
+/// latest of what is equally near.
 pub(crate) fn reasons(replay: &Replay) -> Vec<String> {
     let strategy = replay.conversation.strategy();
     if strategy.overflow.is_none() && strategy.pruners.is_empty() {
         return vec!["it has no stage that folds".to_owned()];
     }
-    let nearest = nearest(replay);
+    let mut nearest: BTreeMap<(bool, &str), &Report> = BTreeMap::new();
+    for (_, report) in &replay.reports {
+        let stage = (report.role != StageRole::Pruner, report.stage.as_str());
+        let best = nearest.entry(stage).or_insert(report);
+        if nearness(report) >= nearness(best) {
+            *best = report;
+        }
+    }
     if nearest.is_empty() {
         return vec!["none of its moments came".to_owned()];
     }
     nearest
-        .into_iter()
+        .into_values()
         .map(|report| format!("{}: {}", report.stage, why(report)))
         .collect()
 }

@@ -24,8 +24,8 @@ pub(super) fn inaction(
             window: None,
         };
     }
-    let nearest = idle::nearest(replayed).into_iter();
-    let policy = nearest
+    let reports = replayed.reports.iter().map(|(_, report)| report);
+    let policy = reports
         .filter(|report| report.role != StageRole::Pruner && report.decision.is_some())
         .max_by_key(|report| idle::nearness(report));
     Inaction {
