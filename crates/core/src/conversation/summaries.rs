@@ -12,7 +12,8 @@ use crate::outcome::Why;
 use crate::plan::{Insert, Slot};
 use crate::services::{BeforeCompaction, Verdict};
 use crate::stage::{
-    Arrangement, Decision, Filter, Scene, Summarizer, Summary, SummaryError, SummaryRequest,
+    Arrangement, Decision, Filter, SESSION_MEMORY, Scene, Summarizer, Summary, SummaryError,
+    SummaryRequest,
 };
 use crate::strategy::{Bound, OnFailure};
 use std::sync::Arc;
@@ -183,7 +184,7 @@ impl Conversation {
     ) -> Result<(Option<Summary>, Option<Why>), Stop> {
         if let Some(text) = &request.ready {
             let tokens = request.estimator.text(text);
-            let by = "session-memory".to_owned();
+            let by = SESSION_MEMORY.to_owned();
             return Ok((
                 Some(Summary {
                     text: text.clone(),

@@ -31,6 +31,9 @@ pub struct SummaryRequest {
     pub ready: Option<String>,
 }
 
+/// What [`Summary::by`] says where an agent's own notes stand in place of a summary.
+pub const SESSION_MEMORY: &str = "session-memory";
+
 /// A summary.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Summary {

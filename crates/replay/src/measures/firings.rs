@@ -18,6 +18,7 @@ use foldback_core::conversation::{Conversation, Fold, StageRole};
 use foldback_core::log::{EntryKind, Message};
 use foldback_core::moment::Moment;
 use foldback_core::plan::Slot;
+use foldback_core::stage::SESSION_MEMORY;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 
@@ -87,7 +88,7 @@ fn stand_ins(conversation: &Conversation, folds: &[Fold]) -> u64 {
         return 0;
     };
     // An agent's own notes are asked for before anybody else is.
-    let own = |by: &String| by == summarizer.id() || by == "session-memory";
+    let own = |by: &String| by == summarizer.id() || by == SESSION_MEMORY;
     let without = folds
         .iter()
         .filter(|fold| fold.plan.degraded.is_some() || !fold.plan.summaries.iter().all(own));
