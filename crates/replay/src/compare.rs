@@ -10,6 +10,7 @@ mod strata;
 mod table;
 
 pub use crate::corpus::{Corpus, Skipped, Source};
+pub use crate::idle::NO_STAGE;
 pub use crate::setup::{DEFAULT_LIMITS, Preset, Setup};
 pub use crate::study::Score;
 pub(crate) use contrast::adjust;

@@ -5,6 +5,9 @@ use foldback_core::conversation::{Report, StageRole};
 use foldback_core::outcome::Outcome;
 use std::collections::BTreeMap;
 
+/// Why a preset did nothing that has nothing to do it with.
+pub const NO_STAGE: &str = "it has no stage that folds";
+
 /// What stages could not do, by stage, each with the last reason that it gave.
 pub(crate) fn failures(replay: &Replay) -> Vec<String> {
     let mut last: BTreeMap<&str, (u64, &Report)> = BTreeMap::new();
@@ -27,7 +30,7 @@ pub(crate) fn failures(replay: &Replay) -> Vec<String> {
 pub(crate) fn reasons(replay: &Replay) -> Vec<String> {
     let strategy = replay.conversation.strategy();
     if strategy.overflow.is_none() && strategy.pruners.is_empty() {
-        return vec!["it has no stage that folds".to_owned()];
+        return vec![NO_STAGE.to_owned()];
     }
     let mut nearest: BTreeMap<(bool, &str), &Report> = BTreeMap::new();
     for (_, report) in &replay.reports {

@@ -4,7 +4,7 @@ use super::{Layout, wrap};
 use crate::number::percent;
 use foldback_core::strategy::Kind;
 use foldback_replay::Comparison;
-use foldback_replay::compare::{Idle, PresetLine};
+use foldback_replay::compare::{Idle, NO_STAGE, PresetLine};
 use std::fmt::Write as _;
 
 /// The sessions that came nearest to a compaction, by preset.
@@ -46,8 +46,6 @@ pub(super) fn list(out: &mut String, comparison: &Comparison, layout: Layout) {
         }
     }
 }
-
-const NO_STAGE: &str = "has no stage that folds";
 
 fn idle_text(idle: &Idle) -> String {
     let window = idle.window.map_or(String::new(), |window| {

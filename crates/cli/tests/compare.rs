@@ -1,0 +1,27 @@
+//! `foldback compare`, as far as it is the command and not the laboratory.
+
+mod common;
+
+use common::foldback;
+
+/// Where there is nothing to fold with, there is nothing to tell of sessions in which nothing was folded.
+#[test]
+fn a_strategy_without_stages_is_not_called_idle() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("bare.toml");
+    std::fs::write(&file, "name = \"bare\"\n[estimator]\nuse = \"chars\"\n").unwrap();
+    let file = file.to_str().unwrap();
+    let ran = |preset: &str| {
+        let ran = foldback(&[
+            "compare",
+            "examples/sessions",
+            "--preset",
+            preset,
+            "--no-store",
+        ]);
+        assert_eq!(ran.code, 0, "{}", ran.stderr);
+        ran.stdout.contains("\nIdle\n")
+    };
+    assert!(!ran(file));
+    assert!(ran("tiered"));
+}
