@@ -9,26 +9,17 @@ use std::hint::black_box;
 use std::sync::Arc;
 
 fn total(estimator: &dyn Estimator, messages: &[Arc<Message>]) -> u64 {
-    messages
-        .iter()
-        .map(|message| estimator.count(message).total())
-        .sum()
+    messages.iter().map(|message| estimator.count(message).total()).sum()
 }
 
 fn estimate(c: &mut Criterion) {
     let mut group = c.benchmark_group("estimate");
     let messages = shape::messages(1_000);
-    let bytes: usize = messages
-        .iter()
-        .map(|message| message.shown_text().len())
-        .sum();
+    let bytes: usize = messages.iter().map(|message| message.shown_text().len()).sum();
     group.throughput(Throughput::Bytes(bytes as u64));
     let estimators: [(&str, Box<dyn Estimator>); 3] = [
         ("chars-bytes", Box::new(chars(Unit::Bytes, Rounding::Ceil))),
-        (
-            "chars-utf16",
-            Box::new(chars(Unit::Utf16, Rounding::HalfUp)),
-        ),
+        ("chars-utf16", Box::new(chars(Unit::Utf16, Rounding::HalfUp))),
         ("o200k", Box::new(o200k())),
     ];
     for (name, estimator) in &estimators {
@@ -43,9 +34,7 @@ fn estimate(c: &mut Criterion) {
     let estimator = o200k();
     let cached = shape::uncounted(&messages);
     for message in &cached {
-        message
-            .counts
-            .get_or_count(estimator.id(), || estimator.count(message));
+        message.counts.get_or_count(estimator.id(), || estimator.count(message));
     }
     group.sample_size(100);
     group.bench_function(BenchmarkId::new("o200k-again", cached.len()), |b| {

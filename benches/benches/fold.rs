@@ -91,10 +91,7 @@ fn tiered(c: &mut Criterion) {
             || counted(&Arc::new(preset("tiered")), LIMITS, &messages),
             |mut conversation| {
                 let reports = at(&mut conversation, Moment::Manual);
-                assert!(
-                    reports.iter().any(|report| report.fold.is_some()),
-                    "{reports:?}"
-                );
+                assert!(reports.iter().any(|report| report.fold.is_some()), "{reports:?}");
                 (conversation, reports)
             },
             BatchSize::PerIteration,

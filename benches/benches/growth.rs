@@ -19,11 +19,7 @@ const LENGTHS: [usize; 3] = [1_000, 10_000, 100_000];
 const CHUNK: usize = 1_000;
 
 /// A window in which nothing ever folds.
-const ROOMY: Limits = Limits {
-    context: 1_000_000_000,
-    input: 0,
-    output: 32_000,
-};
+const ROOMY: Limits = Limits { context: 1_000_000_000, input: 0, output: 32_000 };
 
 type Messages = Vec<Arc<Message>>;
 
@@ -33,12 +29,7 @@ fn sessions() -> Vec<(Messages, Messages)> {
     let all = shape::messages(turns);
     LENGTHS
         .iter()
-        .map(|length| {
-            (
-                all[..*length].to_vec(),
-                all[*length..*length + CHUNK].to_vec(),
-            )
-        })
+        .map(|length| (all[..*length].to_vec(), all[*length..*length + CHUNK].to_vec()))
         .collect()
 }
 
@@ -114,10 +105,8 @@ fn told(agent: &mut AgentLoop, message: &Message) {
             black_box(agent.conversation().view().places().len());
             let mut message = message.clone();
             let answer = message.answer.get_or_insert_default();
-            answer.usage = Some(Usage {
-                uncached: agent.conversation().tokens(),
-                ..Usage::default()
-            });
+            answer.usage =
+                Some(Usage { uncached: agent.conversation().tokens(), ..Usage::default() });
             ready(agent.answered(message));
         }
         Role::Tool => {
@@ -147,10 +136,7 @@ fn step(c: &mut Criterion) {
                         let chunk = left.min(CHUNK);
                         let mut agent = looped(&strategy, log);
                         let folds = agent.conversation().counters().folds;
-                        assert!(
-                            name == "none" || log.len() < LENGTHS[1] || folds > 0,
-                            "{name}"
-                        );
+                        assert!(name == "none" || log.len() < LENGTHS[1] || folds > 0, "{name}");
                         let start = Instant::now();
                         for message in &next[..chunk] {
                             told(&mut agent, message);

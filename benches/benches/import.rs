@@ -30,10 +30,9 @@ fn generated(c: &mut Criterion) {
             };
             let read = foldback_formats::read(text.as_bytes(), Some(format.id));
             let messages = match read {
-                Ok(sessions) => sessions
-                    .iter()
-                    .map(|session| session.messages.len())
-                    .sum::<usize>(),
+                Ok(sessions) => {
+                    sessions.iter().map(|session| session.messages.len()).sum::<usize>()
+                }
                 Err(error) => panic!("{}: {error}", format.id),
             };
             Some((format.id, messages.to_string(), text.into_bytes()))

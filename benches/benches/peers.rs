@@ -18,11 +18,7 @@ fn foldback(c: &mut Criterion) {
         let messages = shape::messages(turns);
         let mut once = counted(&strategy, limits, &messages);
         at(&mut once, Moment::CallStart);
-        assert!(
-            once.tokens() <= limits.context,
-            "{turns}: {} tokens",
-            once.tokens()
-        );
+        assert!(once.tokens() <= limits.context, "{turns}: {} tokens", once.tokens());
         group.throughput(Throughput::Elements(messages.len() as u64));
         group.bench_function(BenchmarkId::new("foldback", messages.len()), |b| {
             b.iter_batched(
@@ -45,10 +41,7 @@ fn yoagent(c: &mut Criterion) {
     use yoagent::context::{ContextConfig, compact_messages, total_tokens};
 
     let mut group = c.benchmark_group("count-prune-fit");
-    let config = ContextConfig {
-        max_context_tokens: 50_000,
-        ..ContextConfig::default()
-    };
+    let config = ContextConfig { max_context_tokens: 50_000, ..ContextConfig::default() };
     for turns in shape::TURNS {
         let messages = yoagent_messages(turns);
         let left = total_tokens(&compact_messages(messages.clone(), &config));

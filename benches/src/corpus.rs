@@ -21,10 +21,7 @@ pub struct Recording {
 pub fn largest() -> Vec<Recording> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared/sessions");
     if !root.is_dir() {
-        eprintln!(
-            "no recorded sessions at {}: generated ones only",
-            root.display()
-        );
+        eprintln!("no recorded sessions at {}: generated ones only", root.display());
         return Vec::new();
     }
     FORMATS
@@ -58,9 +55,7 @@ pub fn longest(recordings: &[Recording]) -> Option<(&Recording, Session)> {
         .iter()
         .filter_map(|recording| {
             let sessions = foldback_formats::read(&recording.bytes, Some(recording.format)).ok()?;
-            let session = sessions
-                .into_iter()
-                .max_by_key(|session| session.messages.len())?;
+            let session = sessions.into_iter().max_by_key(|session| session.messages.len())?;
             Some((recording, session))
         })
         .max_by_key(|(_, session)| session.messages.len())

@@ -15,11 +15,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
 /// The window that most benches run in.
-pub const LIMITS: Limits = Limits {
-    context: 200_000,
-    input: 0,
-    output: 32_000,
-};
+pub const LIMITS: Limits = Limits { context: 200_000, input: 0, output: 32_000 };
 
 /// A preset.
 ///
@@ -63,12 +59,8 @@ pub fn counted(
     limits: Limits,
     messages: &[Arc<Message>],
 ) -> Conversation {
-    let mut conversation = Conversation::new(
-        Arc::clone(strategy),
-        limits,
-        Frame::default(),
-        Services::default(),
-    );
+    let mut conversation =
+        Conversation::new(Arc::clone(strategy), limits, Frame::default(), Services::default());
     for message in messages {
         conversation.append(Arc::clone(message));
     }
@@ -91,10 +83,7 @@ pub fn at(conversation: &mut Conversation, moment: Moment) -> Vec<Report> {
 /// If it waits for something.
 pub fn ready<T>(future: impl Future<Output = T>) -> T {
     let mut future = pin!(future);
-    match future
-        .as_mut()
-        .poll(&mut Context::from_waker(Waker::noop()))
-    {
+    match future.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
         Poll::Ready(ready) => ready,
         Poll::Pending => panic!("a stage waits for something"),
     }

@@ -14,12 +14,10 @@ use yoagent::types::AgentMessage;
 pub fn yoagent_messages(turns: usize) -> Vec<AgentMessage> {
     shape::messages(turns)
         .iter()
-        .map(
-            |message| match serde_json::from_value(yoagent_json(message)) {
-                Ok(message) => message,
-                Err(error) => panic!("{}: {error}", message.id),
-            },
-        )
+        .map(|message| match serde_json::from_value(yoagent_json(message)) {
+            Ok(message) => message,
+            Err(error) => panic!("{}: {error}", message.id),
+        })
         .collect()
 }
 

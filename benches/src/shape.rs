@@ -25,14 +25,7 @@ const LONGEST_OUTPUT: usize = 30_000;
 
 const SEED: u64 = 0x5EED_F01D_BAC4;
 
-const TOOLS: [&str; 6] = [
-    "read_file",
-    "bash",
-    "grep",
-    "read_file",
-    "edit_file",
-    "bash",
-];
+const TOOLS: [&str; 6] = ["read_file", "bash", "grep", "read_file", "edit_file", "bash"];
 
 const WORDS: [&str; 40] = [
     "fn",
@@ -86,10 +79,7 @@ pub const fn messages_in(turns: usize) -> usize {
 
 /// The messages of a session with so many turns, their tokens not counted yet.
 pub fn messages(turns: usize) -> Vec<Arc<Message>> {
-    let mut writer = Writer {
-        rng: SplitMix(SEED),
-        out: Vec::with_capacity(messages_in(turns)),
-    };
+    let mut writer = Writer { rng: SplitMix(SEED), out: Vec::with_capacity(messages_in(turns)) };
     writer.user(600);
     writer.answer(200, Finish::Stop);
     for turn in 0..turns {
@@ -106,19 +96,12 @@ pub fn messages(turns: usize) -> Vec<Arc<Message>> {
 
 /// The same messages as new ones: nothing is counted, whoever counted the others.
 pub fn uncounted(messages: &[Arc<Message>]) -> Vec<Arc<Message>> {
-    messages
-        .iter()
-        .map(|message| Arc::new(Message::clone(message)))
-        .collect()
+    messages.iter().map(|message| Arc::new(Message::clone(message))).collect()
 }
 
 /// A session of these messages.
 pub fn session(messages: Vec<Arc<Message>>) -> Session {
-    let source = Source {
-        text: "".into(),
-        shape: Shape::Lines,
-        records: Vec::new(),
-    };
+    let source = Source { text: "".into(), shape: Shape::Lines, records: Vec::new() };
     let mut session = Session::new("shape", "foldback", source);
     session.messages = messages;
     session
@@ -152,10 +135,7 @@ impl Writer {
         let arguments = serde_json::json!({ "path": path, "pattern": self.rng.prose(40) });
         let text = self.rng.prose(80);
         self.assistant(
-            vec![
-                Part::text(text),
-                Part::call(&*call, tool, arguments.to_string()),
-            ],
+            vec![Part::text(text), Part::call(&*call, tool, arguments.to_string())],
             Finish::ToolCalls,
         );
         let length = self.rng.output_length();
@@ -225,11 +205,7 @@ impl SplitMix {
         let mut line = 1;
         while out.len() < length {
             let indent = self.next() % 4 * 4;
-            out.push_str(&format!(
-                "{line:>5}: {:indent$}",
-                "",
-                indent = indent as usize
-            ));
+            out.push_str(&format!("{line:>5}: {:indent$}", "", indent = indent as usize));
             for _ in 0..4 + self.next() % 8 {
                 out.push_str(self.pick(&WORDS));
                 out.push_str(self.pick(&MARKS));
@@ -260,10 +236,7 @@ mod tests {
             let messages = messages(turns);
             assert_eq!(messages.len(), expected, "{turns} turns");
             assert_eq!(messages.len(), messages_in(turns), "{turns} turns");
-            let total: u64 = messages
-                .iter()
-                .map(|message| count.count(message).total())
-                .sum();
+            let total: u64 = messages.iter().map(|message| count.count(message).total()).sum();
             assert!(tokens.contains(&total), "{turns} turns: {total} tokens");
         }
         assert_eq!(messages_in(5_000), 11_002);

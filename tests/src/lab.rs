@@ -50,9 +50,8 @@ pub fn clairvoyant() -> Preset {
 
 /// A control as if it were a strategy, for strategies alone are compared in pairs.
 pub fn as_strategy(mut preset: Preset) -> Preset {
-    Arc::get_mut(&mut preset.strategy)
-        .expect("a strategy that nobody else holds")
-        .kind = Kind::Strategy;
+    Arc::get_mut(&mut preset.strategy).expect("a strategy that nobody else holds").kind =
+        Kind::Strategy;
     preset
 }
 
@@ -79,11 +78,7 @@ pub fn setup(context: u64, output: u64) -> Setup {
 
 /// Reporting under a price regime, with as many draws as a test needs.
 pub fn reporting(regime: &str) -> Reporting {
-    Reporting {
-        regime: regime.to_owned(),
-        draws: 1_000,
-        ..Reporting::default()
-    }
+    Reporting { regime: regime.to_owned(), draws: 1_000, ..Reporting::default() }
 }
 
 /// Compares with a store that lasts.
@@ -94,11 +89,7 @@ pub fn compare_in(
     setup: &Setup,
     reporting: Reporting,
 ) -> Comparison {
-    let run = Run {
-        store,
-        progress: &|| (),
-        strict: false,
-    };
+    let run = Run { store, progress: &|| (), strict: false };
     compare(corpus, presets, setup, reporting, run).unwrap_or_else(|error| panic!("{error}"))
 }
 

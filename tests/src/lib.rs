@@ -16,10 +16,7 @@ pub mod planted;
 /// All presets, by name.
 pub fn presets() -> Vec<Arc<Strategy>> {
     let registry = foldback::registry().expect("a registry");
-    registry
-        .presets()
-        .map(|preset| strategy(preset.item.name))
-        .collect()
+    registry.presets().map(|preset| strategy(preset.item.name)).collect()
 }
 
 /// One preset.
@@ -52,11 +49,7 @@ const PACE: i64 = 20_000;
 
 impl Default for Script {
     fn default() -> Self {
-        Self {
-            messages: Vec::new(),
-            calls: 0,
-            size: 4_000,
-        }
+        Self { messages: Vec::new(), calls: 0, size: 4_000 }
     }
 }
 
@@ -78,46 +71,22 @@ impl Script {
 
     /// The model says something and runs tools: name, arguments, result.
     pub fn call(&mut self, text: &str, tools: &[(&str, &str, &str)]) -> &mut Self {
-        let usage = Usage {
-            uncached: self.size / 4,
-            output: 50,
-            ..Usage::default()
-        };
+        let usage = Usage { uncached: self.size / 4, output: 50, ..Usage::default() };
         let mut parts = Vec::new();
         if !text.is_empty() {
             parts.push(MessagePart::text(text));
         }
         let first = self.calls;
         for (offset, (tool, arguments, _)) in tools.iter().enumerate() {
-            parts.push(Part::call(
-                format!("call-{}", first + offset),
-                *tool,
-                *arguments,
-            ));
+            parts.push(Part::call(format!("call-{}", first + offset), *tool, *arguments));
         }
         let id = format!("a{}", self.messages.len());
-        let finish = if tools.is_empty() {
-            Finish::Stop
-        } else {
-            Finish::ToolCalls
-        };
-        let answer = Answer {
-            usage: Some(usage),
-            finish: Some(finish),
-            ..Answer::default()
-        };
-        self.push(Message {
-            answer: Some(answer),
-            ..Message::assistant(id, parts)
-        });
+        let finish = if tools.is_empty() { Finish::Stop } else { Finish::ToolCalls };
+        let answer = Answer { usage: Some(usage), finish: Some(finish), ..Answer::default() };
+        self.push(Message { answer: Some(answer), ..Message::assistant(id, parts) });
         for (offset, (tool, _, result)) in tools.iter().enumerate() {
             let id = format!("t{}", self.messages.len());
-            self.push(Message::tool(
-                id,
-                format!("call-{}", first + offset),
-                *tool,
-                *result,
-            ));
+            self.push(Message::tool(id, format!("call-{}", first + offset), *tool, *result));
         }
         self.calls += tools.len();
         self
@@ -125,11 +94,7 @@ impl Script {
 
     /// The session.
     pub fn session(&self) -> Session {
-        let source = Source {
-            text: "".into(),
-            shape: Shape::Lines,
-            records: Vec::new(),
-        };
+        let source = Source { text: "".into(), shape: Shape::Lines, records: Vec::new() };
         let mut session = Session::new("script", "foldback", source);
         session.messages = self.messages.iter().cloned().map(Arc::new).collect();
         session
@@ -141,11 +106,7 @@ pub fn file(name: &str, characters: usize) -> String {
     let mut text = String::new();
     let mut line = 1;
     while text.len() < characters {
-        text.push_str(&format!(
-            "{line:>5} {name}: value_{} = {}\n",
-            line % 97,
-            line * 31 % 1009
-        ));
+        text.push_str(&format!("{line:>5} {name}: value_{} = {}\n", line % 97, line * 31 % 1009));
         line += 1;
     }
     text.truncate(characters);

@@ -56,9 +56,7 @@ const NAMED: usize = 2;
 impl Planted {
     /// The sessions. The same corpus gives the same sessions.
     pub fn sessions(&self) -> Vec<Session> {
-        (0..self.sessions)
-            .map(|number| self.session(number))
-            .collect()
+        (0..self.sessions).map(|number| self.session(number)).collect()
     }
 
     fn session(&self, number: usize) -> Session {

@@ -17,23 +17,14 @@ fn run(args: &[&str]) -> (bool, String) {
         .map_or_else(|| root().join("target"), PathBuf::from)
         .join("custom-strategy");
     let output = Command::new(cargo)
-        .args([
-            "run",
-            "--quiet",
-            "--manifest-path",
-            "examples/custom-strategy/Cargo.toml",
-            "--",
-        ])
+        .args(["run", "--quiet", "--manifest-path", "examples/custom-strategy/Cargo.toml", "--"])
         .args(args)
         .env("CARGO_TARGET_DIR", target)
         .current_dir(root())
         .output()
         .expect("cargo runs");
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-    (
-        output.status.success(),
-        text(&output.stdout) + &text(&output.stderr),
-    )
+    (output.status.success(), text(&output.stdout) + &text(&output.stderr))
 }
 
 #[test]
@@ -42,10 +33,7 @@ fn a_strategy_crate_of_ones_own_shows_up_everywhere() {
         (&["stages"], &["head-tail", "tunacode.placeholder"]),
         (&["stages", "head-tail"], &["lines = 20"]),
         (&["presets"], &["head-tail", "opencode-1.17"]),
-        (
-            &["compare", "examples/sessions", "--preset", "none,head-tail"],
-            &["head-tail"],
-        ),
+        (&["compare", "examples/sessions", "--preset", "none,head-tail"], &["head-tail"]),
     ];
     for (args, expected) in cases {
         let (done, text) = run(args);

@@ -37,25 +37,15 @@ impl Summarizer for Scripted {
         _services: &Services,
     ) -> Result<Summary, SummaryError> {
         self.asked.lock().unwrap().push(request.clone());
-        let text = self
-            .answer
-            .clone()
-            .ok_or_else(|| SummaryError::Failed("no model".to_owned()))?;
+        let text =
+            self.answer.clone().ok_or_else(|| SummaryError::Failed("no model".to_owned()))?;
         let tokens = request.estimator.text(&text);
-        Ok(Summary {
-            text,
-            tokens,
-            by: "scripted".to_owned(),
-            usage: None,
-        })
+        Ok(Summary { text, tokens, by: "scripted".to_owned(), usage: None })
     }
 }
 
 fn scripted(answer: Option<&str>) -> Arc<Scripted> {
-    Arc::new(Scripted {
-        answer: answer.map(str::to_owned),
-        ..Scripted::default()
-    })
+    Arc::new(Scripted { answer: answer.map(str::to_owned), ..Scripted::default() })
 }
 
 fn with_summarizer(name: &str, summarizer: &Arc<Scripted>) -> Arc<Strategy> {
@@ -76,9 +66,7 @@ fn summarising() -> Vec<String> {
 fn long() -> Script {
     let mut script = Script::default();
     for turn in 0..8 {
-        script.user(&format!(
-            "turn {turn}: mend src/m{turn}.rs and run its tests"
-        ));
+        script.user(&format!("turn {turn}: mend src/m{turn}.rs and run its tests"));
         for step in 0..10 {
             let name = format!("src/m{turn}_{step}.rs");
             let arguments = format!("{{\"path\":\"{name}\"}}");
@@ -117,15 +105,9 @@ fn a_summary_larger_than_what_it_replaces_is_not_accepted() {
         let summarizer = scripted(Some(&huge));
         let done = run(&with_summarizer(&name, &summarizer));
         for (_, report) in &done.reports {
-            assert!(
-                report.tokens_after <= report.tokens_before,
-                "{name}: {report:?}"
-            );
+            assert!(report.tokens_after <= report.tokens_before, "{name}: {report:?}");
         }
-        assert!(
-            !summarizer.asked.lock().unwrap().is_empty(),
-            "{name} never asked"
-        );
+        assert!(!summarizer.asked.lock().unwrap().is_empty(), "{name} never asked");
     }
 }
 
@@ -143,11 +125,7 @@ fn the_summarizer_sees_everything_that_is_hidden() {
         for stored in done.conversation.stored() {
             let message = stored.shown.message;
             if !stored.visible && !message.is_entry() {
-                assert!(
-                    seen.contains(&message.id),
-                    "{name} hid {} unseen",
-                    message.id
-                );
+                assert!(seen.contains(&message.id), "{name} hid {} unseen", message.id);
             }
         }
     }
@@ -165,23 +143,12 @@ fn a_failing_summarizer_is_asked_once_a_moment_and_changes_nothing() {
         let moments = done
             .reports
             .iter()
-            .filter(|(_, report)| {
-                report
-                    .decision
-                    .as_ref()
-                    .is_some_and(|decision| decision.fold)
-            })
+            .filter(|(_, report)| report.decision.as_ref().is_some_and(|decision| decision.fold))
             .count();
         assert!(asked > 0, "{name} never asked");
-        assert!(
-            asked <= moments,
-            "{name} asked {asked} times at {moments} moments"
-        );
+        assert!(asked <= moments, "{name} asked {asked} times at {moments} moments");
         assert_eq!(done.metrics.counters.folds, 0, "{name}");
-        let failed = done
-            .reports
-            .iter()
-            .any(|(_, r)| matches!(r.outcome, Outcome::Failed(_)));
+        let failed = done.reports.iter().any(|(_, r)| matches!(r.outcome, Outcome::Failed(_)));
         assert!(failed, "{name} does not tell that it failed");
     }
 }
@@ -201,18 +168,10 @@ fn a_summary_is_not_known_by_its_text() {
             script.user(text).call("as you say", &[]);
         }
         let done = replay(&script.session(), &strategy, &options(200_000, 20_000));
-        let shown: Vec<String> = done
-            .conversation
-            .sent()
-            .iter()
-            .map(|shown| shown.message.shown_text())
-            .collect();
+        let shown: Vec<String> =
+            done.conversation.sent().iter().map(|shown| shown.message.shown_text()).collect();
         for text in forged {
-            assert!(
-                shown.iter().any(|line| line == text),
-                "{} lost {text:?}",
-                strategy.name
-            );
+            assert!(shown.iter().any(|line| line == text), "{} lost {text:?}", strategy.name);
         }
     }
 }
@@ -226,10 +185,7 @@ fn a_wrong_file_is_an_error_and_not_a_no_op() {
         "extends = \"opencode\"\n[summarizer]\nuse = \"summarise\"\n",
     ] {
         let document = Document::parse("mine.toml", text).unwrap();
-        assert!(
-            compile(&registry, document, Options::default()).is_err(),
-            "{text}"
-        );
+        assert!(compile(&registry, document, Options::default()).is_err(), "{text}");
     }
 }
 
@@ -237,13 +193,7 @@ fn a_wrong_file_is_an_error_and_not_a_no_op() {
 fn a_trigger_that_could_never_work_is_refused() {
     let registry = foldback::registry().unwrap();
     // The presets that keep part of the window for the answer; `tiered` keeps none.
-    for name in [
-        "opencode",
-        "opencode-1.17",
-        "brutus",
-        "window",
-        "window-faithful",
-    ] {
+    for name in ["opencode", "opencode-1.17", "brutus", "window", "window-faithful"] {
         let text =
             format!("extends = \"{name}\"\n[window]\ncontext = 10\ninput = 0\noutput = 10\n");
         let document = Document::parse("mine.toml", &text).unwrap();
@@ -261,41 +211,24 @@ fn an_unanswered_call_does_not_block_compaction() {
             .messages
             .iter()
             .position(|message| {
-                message
-                    .parts
-                    .iter()
-                    .any(|p| p.as_result().is_some_and(|r| r.call_id == "call-2"))
+                message.parts.iter().any(|p| p.as_result().is_some_and(|r| r.call_id == "call-2"))
             })
             .unwrap();
         session.messages.remove(third);
         let done = replay(&session, &strategy(&name), &options(20_000, 2_000));
-        assert!(
-            done.metrics.counters.folds > 0,
-            "{name}: {:#?}",
-            done.reports.last()
-        );
+        assert!(done.metrics.counters.folds > 0, "{name}: {:#?}", done.reports.last());
     }
 }
 
 #[test]
 fn a_kept_tail_survives_the_second_compaction() {
     let done = run(&strategy("opencode-1.17"));
-    assert!(
-        done.metrics.counters.folds >= 2,
-        "{} folds",
-        done.metrics.counters.folds
-    );
+    assert!(done.metrics.counters.folds >= 2, "{} folds", done.metrics.counters.folds);
     // The second checkpoint keeps a tail again, and the first one's marker is gone from the view.
     let sent = done.conversation.sent();
-    let markers = sent
-        .iter()
-        .filter(|s| s.message.is_entry_of(EntryKind::Marker))
-        .count();
+    let markers = sent.iter().filter(|s| s.message.is_entry_of(EntryKind::Marker)).count();
     assert_eq!(markers, 1);
-    let summary = sent
-        .iter()
-        .position(|s| s.message.is_entry_of(EntryKind::Summary))
-        .unwrap();
+    let summary = sent.iter().position(|s| s.message.is_entry_of(EntryKind::Summary)).unwrap();
     assert!(
         sent[summary + 1..].iter().any(|s| !s.message.is_entry()),
         "nothing behind the summary"
@@ -328,11 +261,7 @@ impl Estimator for Tally {
     fn count(&self, message: &Message) -> Counts {
         self.1.fetch_add(1, Ordering::Relaxed);
         Counts {
-            parts: message
-                .parts
-                .iter()
-                .map(|p| self.part(p, &p.shown()))
-                .collect(),
+            parts: message.parts.iter().map(|p| self.part(p, &p.shown())).collect(),
             overhead: 0,
         }
     }
@@ -343,11 +272,7 @@ async fn a_message_is_counted_once() {
     for name in ["tunacode-local", "opencode", "window", "tiered"] {
         let tally = Arc::new(Tally(format!("tally-{name}").into(), AtomicUsize::new(0)));
         let mut strategy = owned(name);
-        strategy.estimators = strategy
-            .estimators
-            .iter()
-            .map(|_| Arc::clone(&tally) as _)
-            .collect();
+        strategy.estimators = strategy.estimators.iter().map(|_| Arc::clone(&tally) as _).collect();
         let mut conversation = Conversation::new(
             Arc::new(strategy),
             Limits::new(1_000_000, 1_000),
@@ -366,9 +291,7 @@ async fn a_message_is_counted_once() {
                 "read",
                 "short",
             ));
-            conversation
-                .at(Moment::ToolResult, Signals::default())
-                .await;
+            conversation.at(Moment::ToolResult, Signals::default()).await;
             conversation.at(Moment::StepEnd, Signals::default()).await;
             conversation.at(Moment::TurnEnd, Signals::default()).await;
         }
@@ -383,16 +306,10 @@ fn the_boundary_of_a_clearing_does_not_move_every_turn() {
     for turn in 0..60 {
         script.user(&format!("turn {turn}"));
         let name = format!("src/m{turn}.rs");
-        script
-            .call("", &[("read", "{}", &file(&name, 12_000))])
-            .call("done", &[]);
+        script.call("", &[("read", "{}", &file(&name, 12_000))]).call("done", &[]);
     }
     for name in ["opencode", "brutus", "tunacode"] {
-        let done = replay(
-            &script.session(),
-            &strategy(name),
-            &options(1_000_000, 32_000),
-        );
+        let done = replay(&script.session(), &strategy(name), &options(1_000_000, 32_000));
         let prunes = done.metrics.counters.prune_operations;
         assert!(prunes <= 10, "{name} cleared {prunes} times in 60 turns");
     }
@@ -406,11 +323,7 @@ fn nothing_is_cleared_twice() {
         for fold in done.conversation.folds() {
             for edit in &fold.plan.edits {
                 let again = !seen.insert((edit.at, edit.text.clone()));
-                assert!(
-                    !again,
-                    "{} edits {:?} twice to the same",
-                    strategy.name, edit.at
-                );
+                assert!(!again, "{} edits {:?} twice to the same", strategy.name, edit.at);
             }
         }
     }

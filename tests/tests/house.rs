@@ -9,14 +9,7 @@ fn what_is_registered() {
     let registry = foldback::registry().unwrap();
     let stages: Vec<String> = registry
         .stages()
-        .map(|stage| {
-            format!(
-                "{} {} ({})",
-                stage.item.kind(),
-                stage.item.name,
-                stage.package
-            )
-        })
+        .map(|stage| format!("{} {} ({})", stage.item.kind(), stage.item.name, stage.package))
         .collect();
     let presets: Vec<String> = registry
         .presets()
@@ -29,12 +22,7 @@ fn what_is_registered() {
 fn every_stage_documents_every_field() {
     for stage in foldback::registry().unwrap().stages() {
         for field in stage.item.fields() {
-            assert!(
-                !field.doc.is_empty(),
-                "{} of {} has no doc line",
-                field.name,
-                stage.item.name
-            );
+            assert!(!field.doc.is_empty(), "{} of {} has no doc line", field.name, stage.item.name);
         }
     }
 }
@@ -44,19 +32,14 @@ fn every_preset_says_what_it_is() {
     for strategy in foldback_tests::presets() {
         assert!(!strategy.description.is_empty(), "{}", strategy.name);
         if !strategy.reproduces.is_empty() {
-            assert!(
-                !strategy.deviations.is_empty(),
-                "{} lists no deviations",
-                strategy.name
-            );
+            assert!(!strategy.deviations.is_empty(), "{} lists no deviations", strategy.name);
         }
     }
 }
 
 /// The strategies, and the words that only they know.
-const NAMES: [&str; 8] = [
-    "opencode", "tunacode", "brutus", "mxf", "spec09", "spec 09", "tiered", "claude",
-];
+const NAMES: [&str; 8] =
+    ["opencode", "tunacode", "brutus", "mxf", "spec09", "spec 09", "tiered", "claude"];
 
 #[test]
 fn the_core_names_no_strategy_in_its_code() {
@@ -80,9 +63,8 @@ fn strategies_do_not_know_each_other() {
     let names = ["opencode", "tunacode", "window", "tiered"];
     for name in names {
         let manifest = std::fs::read_to_string(strategies.join(name).join("Cargo.toml")).unwrap();
-        let (dependencies, _) = manifest
-            .split_once("[dev-dependencies]")
-            .unwrap_or((&manifest, ""));
+        let (dependencies, _) =
+            manifest.split_once("[dev-dependencies]").unwrap_or((&manifest, ""));
         for other in names.iter().filter(|other| **other != name) {
             let other = format!("foldback-{other}");
             assert!(!dependencies.contains(&other), "{name} depends on {other}");
@@ -91,10 +73,8 @@ fn strategies_do_not_know_each_other() {
 }
 
 fn visit(folder: &Path, see: &mut dyn FnMut(&Path, &str)) {
-    let mut entries: Vec<_> = std::fs::read_dir(folder)
-        .unwrap()
-        .map(|e| e.unwrap().path())
-        .collect();
+    let mut entries: Vec<_> =
+        std::fs::read_dir(folder).unwrap().map(|e| e.unwrap().path()).collect();
     entries.sort();
     for path in entries {
         if path.is_dir() {

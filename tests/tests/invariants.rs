@@ -48,19 +48,12 @@ fn session(all: &[Happens]) -> Session {
                 script.call("We decided to keep parse_line in src/lib.rs.", &[]);
             }
             Happens::Tools(sizes) => {
-                let names: Vec<String> = sizes
-                    .iter()
-                    .map(|size| format!("src/m{}.rs", size % 13))
-                    .collect();
-                let arguments: Vec<String> = names
-                    .iter()
-                    .map(|name| format!("{{\"path\":\"{name}\"}}"))
-                    .collect();
-                let results: Vec<String> = names
-                    .iter()
-                    .zip(sizes)
-                    .map(|(name, size)| file(name, *size))
-                    .collect();
+                let names: Vec<String> =
+                    sizes.iter().map(|size| format!("src/m{}.rs", size % 13)).collect();
+                let arguments: Vec<String> =
+                    names.iter().map(|name| format!("{{\"path\":\"{name}\"}}")).collect();
+                let results: Vec<String> =
+                    names.iter().zip(sizes).map(|(name, size)| file(name, *size)).collect();
                 let tools: Vec<(&str, &str, &str)> = arguments
                     .iter()
                     .zip(&results)
@@ -81,9 +74,7 @@ fn session(all: &[Happens]) -> Session {
         }
     }
     let mut session = script.session();
-    session
-        .messages
-        .retain(|message| message.shown_text() != NEVER_CAME);
+    session.messages.retain(|message| message.shown_text() != NEVER_CAME);
     session
 }
 
@@ -105,13 +96,8 @@ fn check(
     let name = &strategy.name;
     // 1. The log is what was appended.
     let log: Vec<&Arc<_>> = session.log().collect();
-    let kept: Vec<_> = done
-        .conversation
-        .history()
-        .iter()
-        .map(|(_, m)| m)
-        .filter(|m| !m.is_entry())
-        .collect();
+    let kept: Vec<_> =
+        done.conversation.history().iter().map(|(_, m)| m).filter(|m| !m.is_entry()).collect();
     prop_assert_eq!(log.len(), kept.len(), "{}", name);
     for (before, after) in log.iter().zip(&kept) {
         prop_assert!(Arc::ptr_eq(before, after), "{} replaced a message", name);
@@ -138,14 +124,8 @@ fn check(
     }
     // 5. No empty summary.
     for message in done.conversation.sent() {
-        let is_summary = message
-            .message
-            .is_entry_of(foldback_core::log::EntryKind::Summary);
-        prop_assert!(
-            !is_summary || !message.message.shown_text().trim().is_empty(),
-            "{}",
-            name
-        );
+        let is_summary = message.message.is_entry_of(foldback_core::log::EntryKind::Summary);
+        prop_assert!(!is_summary || !message.message.shown_text().trim().is_empty(), "{}", name);
     }
     Ok(done)
 }

@@ -66,10 +66,7 @@ fn orders() -> Vec<Preset> {
 
 /// A window that holds about ten of the forty results of a planted session.
 fn orders_on(needs: Needs) -> Comparison {
-    let planted = Planted {
-        needs,
-        ..Planted::default()
-    };
+    let planted = Planted { needs, ..Planted::default() };
     let corpus = Corpus::of(planted.sessions());
     compared(&corpus, &orders(), &setup(5_500, 500))
 }
@@ -116,10 +113,8 @@ fn what_is_needed_decides_which_order_keeps_more() {
         let lines = comparison.presets.iter().skip(1);
         let sent: Vec<f64> = lines.map(|line| line.input_ratio).collect();
         println!("tokens sent, of those without compaction: {sent:.3?}");
-        let (least, most) = (
-            sent.iter().copied().fold(1.0, f64::min),
-            sent.iter().copied().fold(0.0, f64::max),
-        );
+        let (least, most) =
+            (sent.iter().copied().fold(1.0, f64::min), sent.iter().copied().fold(0.0, f64::max));
         assert!(most - least < 0.02, "{sent:?}");
     }
 }
@@ -130,19 +125,9 @@ fn what_is_needed_decides_which_order_keeps_more() {
 #[test]
 fn normalised_retention_is_0_for_chance_and_1_for_foresight() {
     for needs in [Needs::Recent, Needs::Old] {
-        let planted = Planted {
-            needs,
-            sessions: 16,
-            calls: 60,
-            characters: 2_000,
-            ..Planted::default()
-        };
-        let presets = [
-            preset("none"),
-            preset("random"),
-            clairvoyant(),
-            example("evict-oldest"),
-        ];
+        let planted =
+            Planted { needs, sessions: 16, calls: 60, characters: 2_000, ..Planted::default() };
+        let presets = [preset("none"), preset("random"), clairvoyant(), example("evict-oldest")];
         let corpus = Corpus::of(planted.sessions());
         let comparison = compared(&corpus, &presets, &setup(19_000, 1_000));
         // The range of the value by the index of the preset.
@@ -162,11 +147,7 @@ fn normalised_retention_is_0_for_chance_and_1_for_foresight() {
 #[test]
 fn a_budget_that_does_not_bind_tells_nothing_apart() {
     // The agent repeats what it has read, so that nothing is lost with the results.
-    let planted = Planted {
-        sessions: 4,
-        restated: true,
-        ..Planted::default()
-    };
+    let planted = Planted { sessions: 4, restated: true, ..Planted::default() };
     let corpus = Corpus::of(planted.sessions());
     let presets = [preset("none"), example("evict-oldest")];
     let comparison = compared(&corpus, &presets, &setup(5_500, 500));
@@ -201,9 +182,7 @@ fn the_same_contrasts_on_recorded_sessions() {
     };
     let mut paths = Vec::new();
     files_below(&folder, &mut paths);
-    let corpus = Corpus {
-        sources: paths.into_iter().map(Source::File).collect(),
-    };
+    let corpus = Corpus { sources: paths.into_iter().map(Source::File).collect() };
     let mut presets = orders();
     presets.extend(["keep-last-10", "keep-last-10-batched"].map(example));
     let comparison = compared(&corpus, &presets, &setup(128_000, 8_000));
@@ -211,10 +190,7 @@ fn the_same_contrasts_on_recorded_sessions() {
         let pair = format!("{} and {}", contrast.first, contrast.second);
         for (what, of) in [("bill", &contrast.cost), ("frr_obs", &contrast.frr_obs)] {
             let value = [of.value, of.lo, of.hi].map(|value| value.unwrap_or(f64::NAN));
-            println!(
-                "{pair:<48} {what:<8} {value:>7.3?} n {} tie {}",
-                of.n, of.tie
-            );
+            println!("{pair:<48} {what:<8} {value:>7.3?} n {} tie {}", of.n, of.tie);
         }
     }
     assert!(comparison.corpus.imported > 0);
@@ -222,11 +198,7 @@ fn the_same_contrasts_on_recorded_sessions() {
 
 #[test]
 fn a_mask_that_moves_at_every_call_costs_more_than_it_saves() {
-    let planted = Planted {
-        sessions: 12,
-        characters: 4_000,
-        ..Planted::default()
-    };
+    let planted = Planted { sessions: 12, characters: 4_000, ..Planted::default() };
     let corpus = Corpus::of(planted.sessions());
     let (moving, batched) = ("keep-last-10", "keep-last-10-batched");
     let presets = [preset("none"), example(moving), example(batched)];
@@ -237,23 +209,11 @@ fn a_mask_that_moves_at_every_call_costs_more_than_it_saves() {
     let mut rows = Vec::new();
     let mut row = |what: &str, value, expect| rows.push((what.to_owned(), value, expect));
     let contrasted = |comparison| interval(&contrast(comparison, moving, batched).cost);
-    row(
-        "anthropic-5m: bill, moving to batched",
-        contrasted(&cached),
-        Expect::Above(1.0),
-    );
-    row(
-        "no-cache: bill, moving to batched",
-        contrasted(&plain),
-        Expect::Below(1.0),
-    );
+    row("anthropic-5m: bill, moving to batched", contrasted(&cached), Expect::Above(1.0));
+    row("no-cache: bill, moving to batched", contrasted(&plain), Expect::Below(1.0));
     let metric = |comparison: &Comparison, at: usize, tokens: bool| {
         let metrics = &comparison.presets[at].metrics;
-        let metric = if tokens {
-            &metrics.token_ratio
-        } else {
-            &metrics.prompt_cost_ratio
-        };
+        let metric = if tokens { &metrics.token_ratio } else { &metrics.prompt_cost_ratio };
         [metric.value, metric.lo, metric.hi]
     };
     for (at, name) in [(1, moving), (2, batched)] {
@@ -262,10 +222,6 @@ fn a_mask_that_moves_at_every_call_costs_more_than_it_saves() {
         let what = format!("no-cache: prompts, {name} to none");
         row(&what, metric(&plain, at, false), Expect::Below(1.0));
     }
-    row(
-        "anthropic-5m: prompts, moving to none",
-        metric(&cached, 1, false),
-        Expect::Above(1.0),
-    );
+    row("anthropic-5m: prompts, moving to none", metric(&cached, 1, false), Expect::Above(1.0));
     check(rows);
 }

@@ -40,15 +40,9 @@ fn how_often_each_preset_acts_in_one_turn() {
             strategy.name, done.metrics.overflow_calls, done.metrics.peak_tokens
         );
         if fired.is_empty() {
-            let why = done
-                .reports
-                .iter()
-                .rev()
-                .find_map(|(_, report)| report.outcome.why());
-            let why = why.map_or_else(
-                || "none of its moments came".to_owned(),
-                ToString::to_string,
-            );
+            let why = done.reports.iter().rev().find_map(|(_, report)| report.outcome.why());
+            let why =
+                why.map_or_else(|| "none of its moments came".to_owned(), ToString::to_string);
             let _ = writeln!(table, "    never: {why}");
         }
         for (what, calls) in fired {

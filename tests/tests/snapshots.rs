@@ -11,16 +11,8 @@ fn small() -> Script {
     script.call(
         "I will look at the parser first.",
         &[
-            (
-                "read",
-                "{\"path\":\"src/parse.rs\"}",
-                &file("src/parse.rs", 9_000),
-            ),
-            (
-                "search",
-                "{\"pattern\":\"parse_line\"}",
-                &file("hits", 6_000),
-            ),
+            ("read", "{\"path\":\"src/parse.rs\"}", &file("src/parse.rs", 9_000)),
+            ("search", "{\"pattern\":\"parse_line\"}", &file("hits", 6_000)),
         ],
     );
     script.call(
@@ -35,56 +27,21 @@ fn small() -> Script {
         "We decided to read with read_until instead of lines().",
         &[("edit", "{\"path\":\"src/parse.rs\"}", "ok")],
     );
-    script.call(
-        "",
-        &[(
-            "bash",
-            "{\"command\":\"cargo test\"}",
-            &file("log", 150_000),
-        )],
-    );
+    script.call("", &[("bash", "{\"command\":\"cargo test\"}", &file("log", 150_000))]);
     script.call("All tests pass. The last line is kept.", &[]);
     script.user("Now the same for src/lexer.rs.");
-    script.call(
-        "",
-        &[(
-            "read",
-            "{\"path\":\"src/lexer.rs\"}",
-            &file("src/lexer.rs", 30_000),
-        )],
-    );
+    script.call("", &[("read", "{\"path\":\"src/lexer.rs\"}", &file("src/lexer.rs", 30_000))]);
     script.call("", &[("edit", "{\"path\":\"src/lexer.rs\"}", "ok")]);
-    script.call(
-        "",
-        &[(
-            "bash",
-            "{\"command\":\"cargo test\"}",
-            &file("log", 120_000),
-        )],
-    );
+    script.call("", &[("bash", "{\"command\":\"cargo test\"}", &file("log", 120_000))]);
     script.call("Done: the lexer keeps its last line as well.", &[]);
     script.user("Write a test for both.");
-    script.call(
-        "",
-        &[("write", "{\"path\":\"tests/last_line.rs\"}", "created")],
-    );
-    script.call(
-        "",
-        &[(
-            "bash",
-            "{\"command\":\"cargo test\"}",
-            &file("log", 150_000),
-        )],
-    );
+    script.call("", &[("write", "{\"path\":\"tests/last_line.rs\"}", "created")]);
+    script.call("", &[("bash", "{\"command\":\"cargo test\"}", &file("log", 150_000))]);
     script.call("The test is in tests/last_line.rs.", &[]);
     script.user("Thanks. Commit it.");
     script.call(
         "",
-        &[(
-            "bash",
-            "{\"command\":\"git commit -am 'Keep the last line'\"}",
-            "1 file changed",
-        )],
+        &[("bash", "{\"command\":\"git commit -am 'Keep the last line'\"}", "1 file changed")],
     );
     script.call("Committed.", &[]);
     script
@@ -95,16 +52,9 @@ fn each(of: impl Fn(&str, &Conversation)) {
     for strategy in presets() {
         let done = replay(&session, &strategy, &options(90_000, 8_000));
         if strategy.kind == foldback_core::strategy::Kind::Strategy {
-            let whys: Vec<String> = done
-                .reports
-                .iter()
-                .map(|(_, r)| r.outcome.to_string())
-                .collect();
-            assert!(
-                done.metrics.compactions > 0,
-                "{} did nothing: {whys:#?}",
-                strategy.name
-            );
+            let whys: Vec<String> =
+                done.reports.iter().map(|(_, r)| r.outcome.to_string()).collect();
+            assert!(done.metrics.compactions > 0, "{} did nothing: {whys:#?}", strategy.name);
         }
         of(&strategy.name, &done.conversation);
     }

@@ -8,36 +8,16 @@ use std::process::{Command, ExitCode};
 
 /// Files of a new strategy crate: where they go, and what is in them.
 const FILES: [(&str, &str); 5] = [
-    (
-        "strategies/{name}/Cargo.toml",
-        include_str!("../template/Cargo.toml.txt"),
-    ),
-    (
-        "strategies/{name}/src/lib.rs",
-        include_str!("../template/lib.rs.txt"),
-    ),
-    (
-        "strategies/{name}/src/clear.rs",
-        include_str!("../template/clear.rs.txt"),
-    ),
-    (
-        "strategies/{name}/tests/preset.rs",
-        include_str!("../template/test.rs.txt"),
-    ),
-    (
-        "configs/{name}.toml",
-        include_str!("../template/preset.toml.txt"),
-    ),
+    ("strategies/{name}/Cargo.toml", include_str!("../template/Cargo.toml.txt")),
+    ("strategies/{name}/src/lib.rs", include_str!("../template/lib.rs.txt")),
+    ("strategies/{name}/src/clear.rs", include_str!("../template/clear.rs.txt")),
+    ("strategies/{name}/tests/preset.rs", include_str!("../template/test.rs.txt")),
+    ("configs/{name}.toml", include_str!("../template/preset.toml.txt")),
 ];
 
 fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
-    let done = match args
-        .iter()
-        .map(String::as_str)
-        .collect::<Vec<_>>()
-        .as_slice()
-    {
+    let done = match args.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
         ["new-strategy", name] => new_strategy(name),
         _ => Err("usage: cargo xtask new-strategy NAME".to_owned()),
     };
@@ -52,9 +32,7 @@ fn main() -> ExitCode {
 
 fn new_strategy(name: &str) -> Result<(), String> {
     let fine = name.starts_with(|c: char| c.is_ascii_lowercase())
-        && name
-            .chars()
-            .all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-');
+        && name.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-');
     if !fine {
         return Err(format!(
             "`{name}`: a name has lower-case letters, digits and dashes, a letter first"
@@ -63,10 +41,8 @@ fn new_strategy(name: &str) -> Result<(), String> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     let ident = name.replace('-', "_");
     let fill = |text: &str| text.replace("{name}", name).replace("{ident}", &ident);
-    let files: Vec<(PathBuf, String)> = FILES
-        .iter()
-        .map(|(path, text)| (root.join(fill(path)), fill(text)))
-        .collect();
+    let files: Vec<(PathBuf, String)> =
+        FILES.iter().map(|(path, text)| (root.join(fill(path)), fill(text))).collect();
     if let Some((path, _)) = files.iter().find(|(path, _)| path.exists()) {
         return Err(format!("{} is there already", path.display()));
     }
@@ -99,12 +75,9 @@ fn insert(path: &Path, edits: &[(&str, String)]) -> Result<(), String> {
     let fail = |what: String| format!("{}: {what}", path.display());
     let mut text = std::fs::read_to_string(path).map_err(|error| fail(error.to_string()))?;
     for (anchor, line) in edits {
-        let at = text
-            .find(anchor)
-            .ok_or_else(|| fail(format!("`{anchor}` is not in it any more")))?;
-        let end = text[at..]
-            .find('\n')
-            .map_or(text.len(), |newline| at + newline + 1);
+        let at =
+            text.find(anchor).ok_or_else(|| fail(format!("`{anchor}` is not in it any more")))?;
+        let end = text[at..].find('\n').map_or(text.len(), |newline| at + newline + 1);
         text.insert_str(end, line);
     }
     std::fs::write(path, text).map_err(|error| fail(error.to_string()))
@@ -114,10 +87,7 @@ fn add_to_workspace(root: &Path, name: &str) -> Result<(), String> {
     insert(
         &root.join("Cargo.toml"),
         &[
-            (
-                "\"strategies/tunacode\"",
-                format!("    \"strategies/{name}\",\n"),
-            ),
+            ("\"strategies/tunacode\"", format!("    \"strategies/{name}\",\n")),
             (
                 "foldback-tunacode = { path",
                 format!("foldback-{name} = {{ path = \"strategies/{name}\" }}\n"),
@@ -131,10 +101,7 @@ fn add_to_facade(root: &Path, name: &str, ident: &str) -> Result<(), String> {
     insert(
         &facade.join("Cargo.toml"),
         &[
-            (
-                "tunacode = [\"dep:",
-                format!("{name} = [\"dep:foldback-{name}\"]\n"),
-            ),
+            ("tunacode = [\"dep:", format!("{name} = [\"dep:foldback-{name}\"]\n")),
             (
                 "foldback-tunacode = {",
                 format!("foldback-{name} = {{ workspace = true, optional = true }}\n"),

@@ -8,21 +8,14 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 fn main() -> Result<(), Box<dyn Error>> {
-    let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(
-        || Path::new(env!("CARGO_MANIFEST_DIR")).join("../target"),
-        PathBuf::from,
-    );
+    let target = std::env::var_os("CARGO_TARGET_DIR")
+        .map_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../target"), PathBuf::from);
     let mut rows = Vec::new();
     collect(&target.join("criterion"), &mut rows)?;
     rows.sort_by(|a, b| a.key().cmp(&b.key()));
     println!("| bench | fastest | median |\n|---|---:|---:|");
     for row in rows {
-        println!(
-            "| {} | {} | {} |",
-            row.name,
-            time(row.fastest),
-            time(row.median)
-        );
+        println!("| {} | {} | {} |", row.name, time(row.fastest), time(row.median));
     }
     Ok(())
 }
@@ -80,9 +73,7 @@ fn row(folder: &Path) -> Result<Row, Box<dyn Error>> {
         size: text("value_str").parse().ok(),
         name: text("full_id"),
         fastest,
-        median: estimates["median"]["point_estimate"]
-            .as_f64()
-            .unwrap_or(f64::NAN),
+        median: estimates["median"]["point_estimate"].as_f64().unwrap_or(f64::NAN),
     })
 }
 

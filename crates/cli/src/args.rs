@@ -212,12 +212,7 @@ pub(crate) struct Explain {
     /// The session file (`-` is standard input).
     pub(crate) file: PathBuf,
     /// Presets by name, or TOML files; told one after the other.
-    #[arg(
-        long,
-        value_name = "A,B,FILE.toml",
-        value_delimiter = ',',
-        required = true
-    )]
+    #[arg(long, value_name = "A,B,FILE.toml", value_delimiter = ',', required = true)]
     pub(crate) preset: Vec<String>,
     /// Format of the file, where it is not recognised.
     #[arg(long, value_name = "FORMAT")]

@@ -48,13 +48,8 @@ impl Asked {
             |why: &str| Error::Usage(format!("{}: [summarizer]: {why}", compiled.strategy.name));
         let config: LlmConfig = serde_json::from_value(section.to_value())
             .map_err(|error| wrong(&error.to_string()))?;
-        let endpoint = config
-            .endpoint()
-            .map_err(|invalid| wrong(&invalid.message))?;
-        Ok(Some(Self {
-            endpoint,
-            budget: config.budget_usd(),
-        }))
+        let endpoint = config.endpoint().map_err(|invalid| wrong(&invalid.message))?;
+        Ok(Some(Self { endpoint, budget: config.budget_usd() }))
     }
 }
 
@@ -90,10 +85,8 @@ impl Answers {
         choice: Option<&Choice>,
         models: &ModelTable,
     ) -> Result<Option<Self>, Error> {
-        let asked: Vec<&Asked> = contenders
-            .iter()
-            .filter_map(|contender| contender.asked.as_ref())
-            .collect();
+        let asked: Vec<&Asked> =
+            contenders.iter().filter_map(|contender| contender.asked.as_ref()).collect();
         if asked.is_empty() {
             let flags = [
                 ("--cassette", args.cassette.is_some()),
@@ -110,10 +103,10 @@ impl Answers {
         let prices = prices(choice.and_then(|choice| choice.price), models);
         let temporary = match &args.cassette {
             Some(_) => None,
-            None => Some(tempfile::tempdir().map_err(|error| Error::File {
-                path: std::env::temp_dir(),
-                error,
-            })?),
+            None => Some(
+                tempfile::tempdir()
+                    .map_err(|error| Error::File { path: std::env::temp_dir(), error })?,
+            ),
         };
         let folder = match (&args.cassette, &temporary) {
             (Some(folder), _) => folder.as_path(),
@@ -167,9 +160,7 @@ impl Answers {
             anstream::eprintln!("{}", told(&bill));
         }
         let watches = self.counts.values().map(|count| &count.model);
-        let unanswered = watches
-            .chain([&self.watch])
-            .find_map(|watch| watch.unanswered());
+        let unanswered = watches.chain([&self.watch]).find_map(|watch| watch.unanswered());
         if let Some((error, unanswered)) = unanswered {
             return Err(Error::Model { error, unanswered });
         }
@@ -178,15 +169,8 @@ impl Answers {
 
     fn table(&self) -> String {
         let mut rows = vec![
-            [
-                "strategy",
-                "model",
-                "requests",
-                "input tokens",
-                "output at most",
-                "USD",
-            ]
-            .map(str::to_owned),
+            ["strategy", "model", "requests", "input tokens", "output at most", "USD"]
+                .map(str::to_owned),
         ];
         for count in self.counts.values() {
             let mut report = count.dry_run.report();
@@ -205,9 +189,7 @@ impl Answers {
             all.requests += tally.requests;
             all.input += tally.input;
             all.output_at_most += tally.output_at_most;
-            cost = cost
-                .zip(self.dollars(&endpoint, &tally))
-                .map(|(sum, more)| sum + more);
+            cost = cost.zip(self.dollars(&endpoint, &tally)).map(|(sum, more)| sum + more);
         }
         rows.push(row("together".to_owned(), String::new(), all, cost));
         let mut text = aligned(&rows);
@@ -234,10 +216,7 @@ fn told(bill: &Bill) -> String {
         1 => "1 request".to_owned(),
         n => format!("{n} requests"),
     };
-    let mut text = format!(
-        "{requests}: {} input and {} output tokens, ",
-        bill.input, bill.output
-    );
+    let mut text = format!("{requests}: {} input and {} output tokens, ", bill.input, bill.output);
     let _ = match bill.unpriced {
         0 => write!(text, "{:.4} USD", bill.usd),
         _ => write!(text, "at a price that is not known"),
@@ -268,12 +247,7 @@ impl Count {
         let dry_run = DryRun::new();
         // Nothing is recorded in a dry run: all there is to record is that it is one.
         let cassette = Cassette::record(folder, Arc::new(dry_run.clone()));
-        Self {
-            label,
-            endpoint,
-            dry_run,
-            model: Arc::new(Watch::new(Arc::new(cassette))),
-        }
+        Self { label, endpoint, dry_run, model: Arc::new(Watch::new(Arc::new(cassette))) }
     }
 }
 
@@ -312,9 +286,7 @@ fn asking(args: &SummaryArgs, asked: &[&Asked], prices: &Prices) -> Result<Arc<B
             .map(|endpoint| endpoint.model.as_str())
             .collect();
         if let Some(model) = unknown.first() {
-            return Err(Error::Usage(format!(
-                "no budget can be kept for {model}. {PRICE}"
-            )));
+            return Err(Error::Usage(format!("no budget can be kept for {model}. {PRICE}")));
         }
     }
     let runtime = tokio::runtime::Builder::new_current_thread()

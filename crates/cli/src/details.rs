@@ -18,10 +18,7 @@ const DRAWN: usize = 12;
 const WALKED_CALLS: usize = 1_200;
 
 /// Excerpts are shorter than where one session is explained, since a page holds several.
-const DETAIL: Detail = Detail {
-    excerpt: 160,
-    written: 2_500,
-};
+const DETAIL: Detail = Detail { excerpt: 160, written: 2_500 };
 
 /// What was compared and how.
 pub(crate) struct Compared<'a> {
@@ -36,20 +33,15 @@ impl Compared<'_> {
     pub(crate) fn details(&self) -> Details {
         let sessions = &self.comparison.corpus.sessions;
         let (walked, mut others) = html::to_walk(self.comparison, WALKED_CALLS);
-        let walks: Vec<(usize, Option<Walk>)> = walked
-            .into_par_iter()
-            .map(|session| (session, self.walk(session)))
-            .collect();
+        let walks: Vec<(usize, Option<Walk>)> =
+            walked.into_par_iter().map(|session| (session, self.walk(session))).collect();
         let lost = walks.iter().filter(|(_, walk)| walk.is_none());
         others.extend(lost.map(|(session, _)| *session));
         others.sort_unstable();
         Details {
             drawn: self.drawn(),
             walks: walks.into_iter().filter_map(|(_, walk)| walk).collect(),
-            not_walked: others
-                .into_iter()
-                .map(|session| sessions[session].path.clone())
-                .collect(),
+            not_walked: others.into_iter().map(|session| sessions[session].path.clone()).collect(),
         }
     }
 
@@ -60,10 +52,7 @@ impl Compared<'_> {
                 let presets = 0..self.presets.len();
                 let records =
                     presets.map(|preset| self.comparison.record(self.store, session, preset));
-                Some(Drawn {
-                    session,
-                    records: records.collect::<Option<_>>()?,
-                })
+                Some(Drawn { session, records: records.collect::<Option<_>>()? })
             })
             .collect()
     }
@@ -73,10 +62,7 @@ impl Compared<'_> {
     fn walk(&self, session: usize) -> Option<Walk> {
         let path = &self.comparison.corpus.sessions[session].path;
         let changed = |at: usize| {
-            let score = self
-                .comparison
-                .scores
-                .get(session * self.presets.len() + at);
+            let score = self.comparison.scores.get(session * self.presets.len() + at);
             score.is_some_and(|score| score.metrics.compactions > 0)
         };
         let acted: Vec<usize> = (0..self.presets.len())
@@ -89,11 +75,7 @@ impl Compared<'_> {
             let tracks: Vec<Vec<Track>> = acted
                 .par_iter()
                 .map(|at| {
-                    let Preset {
-                        strategy,
-                        completions,
-                        ..
-                    } = &self.presets[*at];
+                    let Preset { strategy, completions, .. } = &self.presets[*at];
                     let mut options = self.setup.options(&read, strategy);
                     options.validate = false;
                     options.completions.clone_from(completions);
@@ -102,13 +84,9 @@ impl Compared<'_> {
                     walk.tracks
                 })
                 .collect();
-            Some(Walk {
-                tracks: tracks.into_iter().flatten().collect(),
-                ..empty
-            })
+            Some(Walk { tracks: tracks.into_iter().flatten().collect(), ..empty })
         };
-        self.comparison
-            .walk(self.store, session, &acted, DETAIL, make)
+        self.comparison.walk(self.store, session, &acted, DETAIL, make)
     }
 
     /// A session by the path that the comparison lists it under.
@@ -121,9 +99,7 @@ impl Compared<'_> {
         self.corpus.sources.iter().filter(holds).find_map(|source| {
             let sessions = source.sessions().ok()?;
             let many = sessions.len() > 1;
-            sessions
-                .into_iter()
-                .find(|session| source.path_of(&session.id, many) == path)
+            sessions.into_iter().find(|session| source.path_of(&session.id, many) == path)
         })
     }
 }

@@ -14,10 +14,7 @@ pub(crate) enum Error {
     #[error("{path}: {error}")]
     Read { path: String, error: ReadError },
     #[error("{path}: {error}")]
-    File {
-        path: PathBuf,
-        error: std::io::Error,
-    },
+    File { path: PathBuf, error: std::io::Error },
     #[error("no session to compare:\n{}", crate::input::reasons(.0))]
     NothingImported(Vec<Skipped>),
     #[error("{0}")]
@@ -25,11 +22,7 @@ pub(crate) enum Error {
     #[error("{path} holds {} sessions; pick one with --session: {}", .ids.len(), .ids.join(", "))]
     ManySessions { path: String, ids: Vec<String> },
     #[error("{path} has no session `{id}`; it has {}", .ids.join(", "))]
-    NoSuchSession {
-        path: String,
-        id: String,
-        ids: Vec<String>,
-    },
+    NoSuchSession { path: String, id: String, ids: Vec<String> },
     #[error("{0}")]
     Config(#[from] ConfigErrors),
     #[error("{0}")]
@@ -37,17 +30,11 @@ pub(crate) enum Error {
     #[error("{0}")]
     Write(#[from] WriteError),
     #[error("{path}: {error}")]
-    Models {
-        path: String,
-        error: foldback_replay::ModelTableError,
-    },
+    Models { path: String, error: foldback_replay::ModelTableError },
     #[error("{0}")]
     Usage(String),
     #[error("{}", asked(.error, *.unanswered))]
-    Model {
-        error: ProviderError,
-        unanswered: usize,
-    },
+    Model { error: ProviderError, unanswered: usize },
     #[error("can't write the output: {0}")]
     Output(std::io::Error),
     #[error(transparent)]
@@ -58,10 +45,7 @@ pub(crate) enum Error {
 
 impl From<ProviderError> for Error {
     fn from(error: ProviderError) -> Self {
-        Self::Model {
-            error,
-            unanswered: 1,
-        }
+        Self::Model { error, unanswered: 1 }
     }
 }
 

@@ -13,23 +13,14 @@ const ENDINGS: [&str; 5] = ["json", "jsonl", "traj", "ndjson", "eval"];
 
 /// Reads the bytes of a file; `-` is standard input.
 pub(crate) fn bytes(path: &Path) -> Result<Vec<u8>, Error> {
-    let fail = |error| Error::File {
-        path: path.to_owned(),
-        error,
-    };
+    let fail = |error| Error::File { path: path.to_owned(), error };
     if path == Path::new("-") {
         let mut bytes = Vec::new();
-        std::io::stdin()
-            .lock()
-            .read_to_end(&mut bytes)
-            .map_err(fail)?;
+        std::io::stdin().lock().read_to_end(&mut bytes).map_err(fail)?;
         return Ok(bytes);
     }
     if path.is_dir() {
-        return Err(Error::Usage(format!(
-            "{} is a folder; name a session file",
-            path.display()
-        )));
+        return Err(Error::Usage(format!("{} is a folder; name a session file", path.display())));
     }
     std::fs::read(path).map_err(fail)
 }
@@ -42,10 +33,8 @@ pub(crate) fn text(path: &Path) -> Result<String, Error> {
 
 /// All sessions of one file.
 pub(crate) fn sessions(path: &Path, from: Option<&str>) -> Result<Vec<Session>, Error> {
-    foldback_formats::read(&bytes(path)?, from).map_err(|error| Error::Read {
-        path: path.display().to_string(),
-        error,
-    })
+    foldback_formats::read(&bytes(path)?, from)
+        .map_err(|error| Error::Read { path: path.display().to_string(), error })
 }
 
 /// One session of a file with the format that the file is in. A session in foldback's own lines keeps
@@ -56,15 +45,8 @@ pub(crate) fn session_and_format(
     id: Option<&str>,
 ) -> Result<(Session, &'static str), Error> {
     let bytes = bytes(path)?;
-    let fail = |error| Error::Read {
-        path: path.display().to_string(),
-        error,
-    };
-    let session = pick(
-        path,
-        foldback_formats::read(&bytes, from).map_err(fail)?,
-        id,
-    )?;
+    let fail = |error| Error::Read { path: path.display().to_string(), error };
+    let session = pick(path, foldback_formats::read(&bytes, from).map_err(fail)?, id)?;
     let format = match from {
         Some(id) => foldback_formats::format(id).map_err(fail)?.id,
         None => std::str::from_utf8(&bytes)
@@ -91,27 +73,15 @@ pub(crate) fn some(
 
 /// The only session of a file, or the one with this id.
 fn pick(path: &Path, mut sessions: Vec<Session>, id: Option<&str>) -> Result<Session, Error> {
-    let ids = || {
-        sessions
-            .iter()
-            .map(|session| session.id.clone())
-            .collect::<Vec<_>>()
-    };
+    let ids = || sessions.iter().map(|session| session.id.clone()).collect::<Vec<_>>();
     let path = || path.display().to_string();
     let index = match id {
         Some(id) => sessions
             .iter()
             .position(|session| session.id == id)
-            .ok_or_else(|| Error::NoSuchSession {
-                path: path(),
-                id: id.to_owned(),
-                ids: ids(),
-            })?,
+            .ok_or_else(|| Error::NoSuchSession { path: path(), id: id.to_owned(), ids: ids() })?,
         None if sessions.len() > 1 => {
-            return Err(Error::ManySessions {
-                path: path(),
-                ids: ids(),
-            });
+            return Err(Error::ManySessions { path: path(), ids: ids() });
         }
         None => 0,
     };
@@ -140,10 +110,7 @@ pub(crate) fn corpus(paths: &[PathBuf], discover: bool) -> Result<Corpus, Error>
             files.push(path.clone());
         } else {
             let error = std::io::Error::new(std::io::ErrorKind::NotFound, "no such file or folder");
-            return Err(Error::File {
-                path: path.clone(),
-                error,
-            });
+            return Err(Error::File { path: path.clone(), error });
         }
     }
     if discover {
@@ -156,9 +123,7 @@ pub(crate) fn corpus(paths: &[PathBuf], discover: bool) -> Result<Corpus, Error>
             files.extend(opencode_store().filter(|store| store.is_file()));
         }
     }
-    Ok(Corpus {
-        sources: files.into_iter().map(Source::File).collect(),
-    })
+    Ok(Corpus { sources: files.into_iter().map(Source::File).collect() })
 }
 
 /// Why nothing could be imported, one line a file.
@@ -167,19 +132,14 @@ pub(crate) fn reasons(skipped: &[Skipped]) -> String {
         return "  no file ends in .json, .jsonl, .ndjson, .traj or .eval; name session files or folders, or use --discover"
             .to_owned();
     }
-    let lines: Vec<String> = skipped
-        .iter()
-        .map(|skipped| format!("  {}: {}", skipped.path, skipped.reason))
-        .collect();
+    let lines: Vec<String> =
+        skipped.iter().map(|skipped| format!("  {}: {}", skipped.path, skipped.reason)).collect();
     lines.join("\n")
 }
 
 /// Files of a folder and the folders below it, by name.
 fn walk(folder: &Path, files: &mut Vec<PathBuf>) -> Result<(), Error> {
-    let fail = |error| Error::File {
-        path: folder.to_owned(),
-        error,
-    };
+    let fail = |error| Error::File { path: folder.to_owned(), error };
     let mut entries: Vec<PathBuf> = std::fs::read_dir(folder)
         .map_err(fail)?
         .map(|entry| entry.map(|entry| entry.path()))
@@ -202,9 +162,8 @@ fn walk(folder: &Path, files: &mut Vec<PathBuf>) -> Result<(), Error> {
 
 /// Where Claude Code and Codex keep a user's sessions.
 fn usual_places() -> Vec<PathBuf> {
-    let home = std::env::var_os("HOME")
-        .or_else(|| std::env::var_os("USERPROFILE"))
-        .map(PathBuf::from);
+    let home =
+        std::env::var_os("HOME").or_else(|| std::env::var_os("USERPROFILE")).map(PathBuf::from);
     let claude = std::env::var_os("CLAUDE_CONFIG_DIR")
         .map(PathBuf::from)
         .or_else(|| home.as_ref().map(|home| home.join(".claude")));
@@ -221,9 +180,8 @@ fn usual_places() -> Vec<PathBuf> {
 /// Where OpenCode keeps a user's sessions, all in one file.
 fn opencode_store() -> Option<PathBuf> {
     let data = std::env::var_os("XDG_DATA_HOME").map(PathBuf::from);
-    let home = std::env::var_os("HOME")
-        .or_else(|| std::env::var_os("USERPROFILE"))
-        .map(PathBuf::from);
+    let home =
+        std::env::var_os("HOME").or_else(|| std::env::var_os("USERPROFILE")).map(PathBuf::from);
     let data = data.or_else(|| Some(home?.join(".local/share")))?;
     Some(data.join("opencode").join("opencode.db"))
 }

@@ -7,9 +7,7 @@ use std::path::Path;
 /// Prints to standard output.
 pub(crate) fn print(text: &str) -> Result<(), Error> {
     let mut out = anstream::stdout().lock();
-    out.write_all(text.as_bytes())
-        .and_then(|()| out.flush())
-        .map_err(Error::Output)
+    out.write_all(text.as_bytes()).and_then(|()| out.flush()).map_err(Error::Output)
 }
 
 /// Writes a text as [`write_with`] does.
@@ -25,32 +23,21 @@ pub(crate) fn write_with(
 ) -> Result<(), Error> {
     let Some(path) = path.filter(|path| *path != Path::new("-")) else {
         let mut out = anstream::stdout().lock();
-        return content(&mut out)
-            .and_then(|()| out.flush())
-            .map_err(Error::Output);
+        return content(&mut out).and_then(|()| out.flush()).map_err(Error::Output);
     };
-    let fail = |error: std::io::Error| Error::File {
-        path: path.to_owned(),
-        error,
-    };
-    let folder = path
-        .parent()
-        .filter(|folder| !folder.as_os_str().is_empty());
+    let fail = |error: std::io::Error| Error::File { path: path.to_owned(), error };
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
     let mut file =
         tempfile::NamedTempFile::new_in(folder.unwrap_or(Path::new("."))).map_err(fail)?;
     let mut buffered = BufWriter::new(&mut file);
-    content(&mut buffered)
-        .and_then(|()| buffered.flush())
-        .map_err(fail)?;
+    content(&mut buffered).and_then(|()| buffered.flush()).map_err(fail)?;
     drop(buffered);
     // A temporary file is private; what a user asked for is as readable as any other file of theirs.
     #[cfg(unix)]
     {
         use std::os::unix::fs::PermissionsExt as _;
         let mode = std::fs::metadata(path).map_or(0o644, |old| old.permissions().mode() & 0o777);
-        file.as_file()
-            .set_permissions(std::fs::Permissions::from_mode(mode))
-            .map_err(fail)?;
+        file.as_file().set_permissions(std::fs::Permissions::from_mode(mode)).map_err(fail)?;
     }
     file.persist(path).map_err(|error| fail(error.error))?;
     Ok(())

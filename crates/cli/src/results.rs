@@ -7,10 +7,7 @@ use std::path::{Path, PathBuf};
 /// The store in `folder`, else in the user's cache folder; one that is gone in the end where results
 /// are not to be kept or nothing says where.
 pub(crate) fn open(folder: Option<&Path>, keep_none: bool) -> Result<Store, Error> {
-    let fail = |path: &Path, error| Error::File {
-        path: path.to_owned(),
-        error,
-    };
+    let fail = |path: &Path, error| Error::File { path: path.to_owned(), error };
     let usual = usual_place();
     let folder = folder.or(usual.as_deref()).filter(|_| !keep_none);
     match folder {

@@ -48,10 +48,7 @@ pub(crate) fn compile_with(
         std::fs::read_to_string(folder.join(other)).map_err(|error| error.to_string())
     };
     let env = |name: &str| std::env::var(name).ok();
-    let options = Options {
-        read_file: Some(&read),
-        env: Some(&env),
-    };
+    let options = Options { read_file: Some(&read), env: Some(&env) };
     let file = match name.ends_with(".toml") {
         true => Some(Document::parse(name, &input::text(path)?)?),
         false => None,
@@ -77,12 +74,7 @@ pub(crate) fn compile_with(
         }
     }
     for (flag, value) in &compiled.env {
-        anstream::eprintln!(
-            "{}: {}={value} sets {}",
-            compiled.strategy.name,
-            flag.name,
-            flag.sets
-        );
+        anstream::eprintln!("{}: {}={value} sets {}", compiled.strategy.name, flag.name, flag.sets);
     }
     Ok(compiled)
 }
@@ -129,10 +121,7 @@ pub(crate) fn presets(
     }
     let clairvoyant = Preset::clairvoyant(EvictConfig::default())
         .map_err(|invalid| Error::Usage(invalid.message))?;
-    contenders.push(Contender {
-        preset: clairvoyant,
-        asked: None,
-    });
+    contenders.push(Contender { preset: clairvoyant, asked: None });
     contenders.sort_by_key(|contender| {
         let strategy = &contender.preset.strategy;
         (!is_baseline(strategy), strategy.kind == Kind::Control)
@@ -145,10 +134,8 @@ pub(crate) fn setup(registry: &Registry, args: &ModelArgs) -> Result<Setup, Erro
     let limits = args.limits();
     let models = match &args.models {
         None => ModelTable::embedded(),
-        Some(path) => ModelTable::parse(&input::text(path)?).map_err(|error| Error::Models {
-            path: path.display().to_string(),
-            error,
-        })?,
+        Some(path) => ModelTable::parse(&input::text(path)?)
+            .map_err(|error| Error::Models { path: path.display().to_string(), error })?,
     };
     if let Some(name) = &args.model
         && models.find(name).is_none()
@@ -199,17 +186,9 @@ pub(crate) fn estimator(registry: &Registry, name: &str) -> Result<Arc<dyn Estim
             .filter(|stage| stage.item.kind() == StageKind::Estimator)
             .map(|stage| stage.item.name)
             .collect();
-        Error::Usage(format!(
-            "no estimator is called `{name}`; known are {}",
-            names.join(", ")
-        ))
+        Error::Usage(format!("no estimator is called `{name}`; known are {}", names.join(", ")))
     };
-    match registry
-        .stage(StageKind::Estimator, name)
-        .ok_or_else(known)?
-        .item
-        .build
-    {
+    match registry.stage(StageKind::Estimator, name).ok_or_else(known)?.item.build {
         Build::Estimator(build) => build(serde_json::json!({}))
             .map_err(|invalid| Error::Usage(format!("estimator `{name}`: {}", invalid.message))),
         _ => Err(known()),

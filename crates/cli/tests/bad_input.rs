@@ -56,16 +56,8 @@ fn each_kind_of_bad_input_is_told_and_ends_with_2() {
             &["compare", "no/such/file.json"],
             &["no/such/file.json", "no such file or folder"],
         ),
-        (
-            "nothing to compare",
-            &["compare"],
-            &["name session files or folders, or use --discover"],
-        ),
-        (
-            "an empty file",
-            &["compare", &empty],
-            &["empty.jsonl", "the file is empty"],
-        ),
+        ("nothing to compare", &["compare"], &["name session files or folders, or use --discover"]),
+        ("an empty file", &["compare", &empty], &["empty.jsonl", "the file is empty"]),
         (
             "a binary file",
             &["inspect", &binary],
@@ -99,17 +91,9 @@ fn each_kind_of_bad_input_is_told_and_ends_with_2() {
         (
             "a misspelt field",
             &["check", &misspelt],
-            &[
-                "misspelt.toml:4:1",
-                "`pruner[0].protect_tokns`",
-                "did you mean `protect_tokens`?",
-            ],
+            &["misspelt.toml:4:1", "`pruner[0].protect_tokns`", "did you mean `protect_tokens`?"],
         ),
-        (
-            "a window that holds nothing",
-            &["check", &tiny],
-            &["tiny.toml", "window"],
-        ),
+        ("a window that holds nothing", &["check", &tiny], &["tiny.toml", "window"]),
         (
             "the same from the command line",
             &["compare", &good, "--preset", "opencode", "--window", "100"],
@@ -154,17 +138,9 @@ fn each_kind_of_bad_input_is_told_and_ends_with_2() {
     for (what, args, expected) in cases {
         let ran = foldback(args);
         assert_eq!(ran.code, 2, "{what}: {}{}", ran.stdout, ran.stderr);
-        assert!(
-            ran.stdout.is_empty(),
-            "{what} printed a result:\n{}",
-            ran.stdout
-        );
+        assert!(ran.stdout.is_empty(), "{what} printed a result:\n{}", ran.stdout);
         for text in *expected {
-            assert!(
-                ran.stderr.contains(text),
-                "{what}:\n{}\nlacks {text:?}",
-                ran.stderr
-            );
+            assert!(ran.stderr.contains(text), "{what}:\n{}\nlacks {text:?}", ran.stderr);
         }
         assert!(!ran.stderr.contains("panicked"), "{what}: {}", ran.stderr);
     }
@@ -178,12 +154,7 @@ fn what_can_be_used_is_used_and_the_rest_counted() {
     write(folder.path(), "c-empty.json", b"");
     write(folder.path(), "d-binary.jsonl", &[0xff, 0x00]);
     write(folder.path(), "notes.md", b"not looked at");
-    let ran = foldback(&[
-        "compare",
-        folder.path().to_str().unwrap(),
-        "--preset",
-        "tunacode-local",
-    ]);
+    let ran = foldback(&["compare", folder.path().to_str().unwrap(), "--preset", "tunacode-local"]);
     assert_eq!(ran.code, 0, "{}", ran.stderr);
     for text in [
         "4 files looked at: 1 sessions of 1 tasks or repositories imported",
@@ -229,57 +200,32 @@ fn nothing_is_written_half() {
     ]);
     assert_eq!(ran.code, 2);
     assert!(!out.exists());
-    let ran = foldback(&[
-        "compact",
-        &good,
-        "--preset",
-        "tunacode",
-        "-o",
-        "no/such/folder/out.json",
-    ]);
+    let ran =
+        foldback(&["compact", &good, "--preset", "tunacode", "-o", "no/such/folder/out.json"]);
     assert_eq!(ran.code, 2, "{}", ran.stderr);
     assert!(ran.stderr.contains("no/such/folder"), "{}", ran.stderr);
 }
 
 #[test]
 fn a_dash_is_standard_input_and_output() {
-    let ran = run(
-        &["compact", "-", "--preset", "tunacode-local", "-o", "-"],
-        &session(),
-        &[],
-    );
+    let ran = run(&["compact", "-", "--preset", "tunacode-local", "-o", "-"], &session(), &[]);
     assert_eq!(ran.code, 0, "{}", ran.stderr);
     assert_eq!(
-        ran.stdout
-            .matches("[Old tool result content cleared]")
-            .count(),
+        ran.stdout.matches("[Old tool result content cleared]").count(),
         1,
         "{}",
         ran.stdout
     );
-    assert!(
-        ran.stderr.contains("reclaimed_tokens=2242"),
-        "{}",
-        ran.stderr
-    );
+    assert!(ran.stderr.contains("reclaimed_tokens=2242"), "{}", ran.stderr);
 }
 
 #[test]
 fn flags_of_the_originals_are_honoured_and_printed() {
-    let ran = run(
-        &["presets", "opencode"],
-        "",
-        &[("OPENCODE_DISABLE_AUTOCOMPACT", "1")],
-    );
+    let ran = run(&["presets", "opencode"], "", &[("OPENCODE_DISABLE_AUTOCOMPACT", "1")]);
     assert_eq!(ran.code, 0, "{}", ran.stderr);
+    assert!(ran.stderr.contains("OPENCODE_DISABLE_AUTOCOMPACT=1 sets"), "{}", ran.stderr);
     assert!(
-        ran.stderr.contains("OPENCODE_DISABLE_AUTOCOMPACT=1 sets"),
-        "{}",
-        ran.stderr
-    );
-    assert!(
-        ran.stdout
-            .contains("# environment variable OPENCODE_DISABLE_AUTOCOMPACT"),
+        ran.stdout.contains("# environment variable OPENCODE_DISABLE_AUTOCOMPACT"),
         "{}",
         ran.stdout
     );

@@ -22,44 +22,22 @@ fn losses_go_to_standard_error_and_the_session_to_standard_output() {
         assert!(ran.stderr.contains(line), "{line} in {}", ran.stderr);
     }
     // There and back.
-    let back = run(
-        &["convert", "-", "-", "--to", "pydantic-ai"],
-        &ran.stdout,
-        &[],
-    );
+    let back = run(&["convert", "-", "-", "--to", "pydantic-ai"], &ran.stdout, &[]);
     assert_eq!(back.code, 0, "{}", back.stderr);
-    assert!(
-        back.stdout.contains(r#""tool_call_id":"c1""#),
-        "{}",
-        back.stdout
-    );
+    assert!(back.stdout.contains(r#""tool_call_id":"c1""#), "{}", back.stdout);
 
     let exact = run(&["convert", "-", "-", "--to", "atif"], SESSION, &[]);
-    assert_eq!(
-        exact.stderr,
-        "pydantic-ai → atif: 3 messages, 1 tool calls, nothing lost\n"
-    );
+    assert_eq!(exact.stderr, "pydantic-ai → atif: 3 messages, 1 tool calls, nothing lost\n");
 }
 
 #[test]
 fn several_sessions_go_where_they_fit_or_one_is_picked() {
     let file = "crates/formats/fixtures/openai-chat/many.jsonl";
     let all = foldback(&["convert", file, "-", "--to", "foldback"]);
-    assert_eq!(
-        all.stdout.matches("{\"foldback\":1").count(),
-        3,
-        "{}",
-        all.stderr
-    );
+    assert_eq!(all.stdout.matches("{\"foldback\":1").count(), 3, "{}", all.stderr);
     let refused = foldback(&["convert", file, "-", "--to", "atif"]);
     assert_eq!(refused.code, 2);
-    assert!(
-        refused
-            .stderr
-            .contains("3 sessions; pick one with --session"),
-        "{}",
-        refused.stderr
-    );
+    assert!(refused.stderr.contains("3 sessions; pick one with --session"), "{}", refused.stderr);
     let id = refused.stderr.rsplit(", ").next().unwrap().trim();
     let one = foldback(&["convert", file, "-", "--to", "atif", "--session", id]);
     assert_eq!(one.code, 0, "{}", one.stderr);
@@ -72,16 +50,8 @@ fn what_cannot_be_written_is_refused_and_nothing_is_left_behind() {
     let out = folder.path().join("out.json");
     let out = out.to_str().unwrap();
     let cases: [(&str, &str, &str); 4] = [
-        (
-            SESSION,
-            "tau2",
-            "the format tau2 is only read; these can be written: foldback, ",
-        ),
-        (
-            SESSION,
-            "xml",
-            "there is no format `xml`; these can be written: foldback, ",
-        ),
+        (SESSION, "tau2", "the format tau2 is only read; these can be written: foldback, "),
+        (SESSION, "xml", "there is no format `xml`; these can be written: foldback, "),
         ("{}", "atif", "none of the known formats"),
         ("", "atif", "the file is empty"),
     ];

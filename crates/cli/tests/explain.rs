@@ -34,12 +34,7 @@ fn a_preset_that_did_nothing_says_why() {
     let args = ["--preset", "opencode", "--window", "1000000"];
     let ran = foldback(&[&["explain", SESSION], args.as_slice()].concat());
     assert_eq!(ran.code, 0, "{}", ran.stderr);
-    for text in [
-        "Nothing fired:",
-        "opencode.overflow: ",
-        " <= ",
-        "Forgotten: 0 of",
-    ] {
+    for text in ["Nothing fired:", "opencode.overflow: ", " <= ", "Forgotten: 0 of"] {
         assert!(ran.stdout.contains(text), "{}\nlacks {text:?}", ran.stdout);
     }
 }
@@ -77,22 +72,14 @@ fn bad_input() {
             &[two, "--preset", "none", "--session", "three"],
             &["no session `three`", "one, two"],
         ),
-        (
-            "a folder",
-            &["examples/sessions", "--preset", "none"],
-            &["is a folder"],
-        ),
+        ("a folder", &["examples/sessions", "--preset", "none"], &["is a folder"]),
     ];
     for (what, args, expected) in cases {
         let ran = foldback(&[&["explain"], args].concat());
         assert_eq!(ran.code, 2, "{what}: {}{}", ran.stdout, ran.stderr);
         assert!(ran.stdout.is_empty(), "{what}: {}", ran.stdout);
         for text in expected {
-            assert!(
-                ran.stderr.contains(text),
-                "{what}:\n{}\nlacks {text:?}",
-                ran.stderr
-            );
+            assert!(ran.stderr.contains(text), "{what}:\n{}\nlacks {text:?}", ran.stderr);
         }
     }
 }

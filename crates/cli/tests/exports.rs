@@ -68,15 +68,8 @@ fn the_page_on_rows_lists_the_columns_of_the_schema() {
         .collect();
     let page = std::fs::read_to_string(root().join("docs/rows.md")).unwrap();
     let (_, table) = page.split_once("\n## Columns\n").unwrap();
-    let listed: Vec<&str> = table
-        .lines()
-        .filter(|line| line.starts_with("| `"))
-        .collect();
-    assert!(
-        listed == columns,
-        "the table of docs/rows.md should be\n{}",
-        columns.join("\n")
-    );
+    let listed: Vec<&str> = table.lines().filter(|line| line.starts_with("| `")).collect();
+    assert!(listed == columns, "the table of docs/rows.md should be\n{}", columns.join("\n"));
 }
 
 #[test]
@@ -85,10 +78,7 @@ fn what_is_written_keeps_to_the_schemas_and_adds_up() {
     let document: Value =
         serde_json::from_str(&compare(folder.path(), "--json", "all.json")).unwrap();
     let lines = compare(folder.path(), "--rows", "rows.jsonl");
-    let rows: Vec<Value> = lines
-        .lines()
-        .map(|line| serde_json::from_str(line).unwrap())
-        .collect();
+    let rows: Vec<Value> = lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
 
     let comparison = validator("comparison");
     let why: Vec<String> = errors(&comparison, &document);
@@ -117,9 +107,7 @@ fn validator(of: &str) -> jsonschema::Validator {
 
 fn errors(validator: &jsonschema::Validator, value: &Value) -> Vec<String> {
     let errors = validator.iter_errors(value);
-    errors
-        .map(|error| format!("{}: {error}", error.instance_path()))
-        .collect()
+    errors.map(|error| format!("{}: {error}", error.instance_path())).collect()
 }
 
 /// The totals of a preset are the sums of its rows.
@@ -140,26 +128,10 @@ fn adds_up(document: &Value, rows: &[Value]) {
             ("churn", sum("churn"), &preset["churn_tokens"]),
             ("frr kept", examined("frr_kept"), &retention["frr"]["kept"]),
             ("frr", examined("frr_needed"), &retention["frr"]["needed"]),
-            (
-                "obs kept",
-                examined("frr_obs_kept"),
-                &retention["frr_obs"]["kept"],
-            ),
-            (
-                "obs",
-                examined("frr_obs_needed"),
-                &retention["frr_obs"]["needed"],
-            ),
-            (
-                "far kept",
-                examined("frr_far_kept"),
-                &retention["frr_far"]["kept"],
-            ),
-            (
-                "far",
-                examined("frr_far_needed"),
-                &retention["frr_far"]["needed"],
-            ),
+            ("obs kept", examined("frr_obs_kept"), &retention["frr_obs"]["kept"]),
+            ("obs", examined("frr_obs_needed"), &retention["frr_obs"]["needed"]),
+            ("far kept", examined("frr_far_kept"), &retention["frr_far"]["kept"]),
+            ("far", examined("frr_far_needed"), &retention["frr_far"]["needed"]),
             ("rescued", examined("frr_rescued"), &retention["rescued"]),
         ];
         for (what, sum, total) in table {
@@ -192,11 +164,7 @@ fn same_in_csv(rows: &[Value], text: &str) {
         let expected: Vec<String> = row.values().map(flat).collect();
         assert_eq!(record.iter().collect::<Vec<_>>(), expected);
     }
-    let fired = |row: &&Value| {
-        row["fired"]
-            .as_array()
-            .is_some_and(|fired| !fired.is_empty())
-    };
+    let fired = |row: &&Value| row["fired"].as_array().is_some_and(|fired| !fired.is_empty());
     assert!(rows.iter().any(|row| fired(&row)), "something fires");
 }
 

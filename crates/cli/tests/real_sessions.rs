@@ -19,18 +19,10 @@ fn real_sessions() -> Option<PathBuf> {
 
 /// Parts of an OpenCode export that carry `state.time.compacted`, by message and part.
 fn marks(export: &Value) -> BTreeSet<(usize, usize)> {
-    let messages = export["messages"]
-        .as_array()
-        .into_iter()
-        .flatten()
-        .enumerate();
+    let messages = export["messages"].as_array().into_iter().flatten().enumerate();
     messages
         .flat_map(|(m, message)| {
-            let parts = message["parts"]
-                .as_array()
-                .into_iter()
-                .flatten()
-                .enumerate();
+            let parts = message["parts"].as_array().into_iter().flatten().enumerate();
             parts
                 .filter(|(_, part)| part["state"]["time"]["compacted"].is_number())
                 .map(move |(p, _)| (m, p))
@@ -45,10 +37,7 @@ fn opencode_clears_what_the_real_program_cleared() {
     let Some(folder) = real_sessions() else {
         return;
     };
-    for (file, count) in [
-        ("nimbus-171msg-pruned.json", 116),
-        ("nimbus-82msg-pruned.json", 52),
-    ] {
+    for (file, count) in [("nimbus-171msg-pruned.json", 116), ("nimbus-82msg-pruned.json", 52)] {
         let text = std::fs::read_to_string(folder.join("opencode").join(file)).expect("a file");
         let recorded: Value = serde_json::from_str(&text).expect("JSON");
         assert_eq!(marks(&recorded).len(), count, "{file}");
@@ -57,11 +46,7 @@ fn opencode_clears_what_the_real_program_cleared() {
             let time = &mut bare["messages"][m]["parts"][p]["state"]["time"];
             time.as_object_mut().expect("a table").remove("compacted");
         }
-        let ran = run(
-            &["compact", "-", "--preset", "opencode", "--live"],
-            &bare.to_string(),
-            &[],
-        );
+        let ran = run(&["compact", "-", "--preset", "opencode", "--live"], &bare.to_string(), &[]);
         assert_eq!(ran.code, 0, "{file}: {}", ran.stderr);
         let written: Value = serde_json::from_str(&ran.stdout).expect("JSON");
         assert_eq!(marks(&written), marks(&recorded), "{file}");
@@ -71,107 +56,27 @@ fn opencode_clears_what_the_real_program_cleared() {
 /// Messages and tool calls of the recorded files, as their own formats count them.
 const FILES: [(&str, &str, u64, u64); 22] = [
     ("claude-code/agentv-small.jsonl", "claude-code", 42, 17),
-    (
-        "claude-code/ccviewer-mock-fe5e1c67.jsonl",
-        "claude-code",
-        437,
-        167,
-    ),
-    (
-        "claude-code/cipherbox-1compact-233tools.jsonl",
-        "claude-code",
-        675,
-        233,
-    ),
-    (
-        "claude-code/entire-cli-2compact-1M.jsonl",
-        "claude-code",
-        719,
-        195,
-    ),
-    (
-        "claude-code/entire-cli-microcompact-only.jsonl",
-        "claude-code",
-        361,
-        96,
-    ),
-    (
-        "claude-code/omp-opus5-1compact-401k.jsonl",
-        "claude-code",
-        1021,
-        311,
-    ),
-    (
-        "claude-code/omp-sonnet5-nocompact-453k.jsonl",
-        "claude-code",
-        911,
-        317,
-    ),
-    (
-        "claude-code/packmind-1compact.jsonl",
-        "claude-code",
-        297,
-        107,
-    ),
-    (
-        "codex/agentv-gpt55-2compact-311tools.jsonl",
-        "codex",
-        959,
-        311,
-    ),
+    ("claude-code/ccviewer-mock-fe5e1c67.jsonl", "claude-code", 437, 167),
+    ("claude-code/cipherbox-1compact-233tools.jsonl", "claude-code", 675, 233),
+    ("claude-code/entire-cli-2compact-1M.jsonl", "claude-code", 719, 195),
+    ("claude-code/entire-cli-microcompact-only.jsonl", "claude-code", 361, 96),
+    ("claude-code/omp-opus5-1compact-401k.jsonl", "claude-code", 1021, 311),
+    ("claude-code/omp-sonnet5-nocompact-453k.jsonl", "claude-code", 911, 317),
+    ("claude-code/packmind-1compact.jsonl", "claude-code", 297, 107),
+    ("codex/agentv-gpt55-2compact-311tools.jsonl", "codex", 959, 311),
     ("codex/agentv-gpt55-nocompact-226k.jsonl", "codex", 632, 221),
     ("codex/agentv-small.jsonl", "codex", 254, 86),
-    (
-        "codex/agentv-spark-2compact-121k-window.jsonl",
-        "codex",
-        581,
-        177,
-    ),
-    (
-        "codex/sessionbridge-gpt54-nocompact-189k.jsonl",
-        "codex",
-        366,
-        114,
-    ),
-    (
-        "mini-swe-agent/deepseek-sqlfluff-1733.traj.json",
-        "mini-swe-agent",
-        316,
-        157,
-    ),
+    ("codex/agentv-spark-2compact-121k-window.jsonl", "codex", 581, 177),
+    ("codex/sessionbridge-gpt54-nocompact-189k.jsonl", "codex", 366, 114),
+    ("mini-swe-agent/deepseek-sqlfluff-1733.traj.json", "mini-swe-agent", 316, 157),
     ("opencode/gatomia-gemini31-49msg.json", "opencode", 49, 47),
-    (
-        "opencode/gatomia-gpt54-131tools-208k.json",
-        "opencode",
-        67,
-        131,
-    ),
+    ("opencode/gatomia-gpt54-131tools-208k.json", "opencode", 67, 131),
     ("opencode/nimbus-171msg-pruned.json", "opencode", 171, 229),
     ("opencode/nimbus-82msg-pruned.json", "opencode", 82, 93),
-    (
-        "opencode/sessionbridge-sonnet46-compaction.json",
-        "opencode",
-        74,
-        72,
-    ),
-    (
-        "swe-agent/demo-marshmallow-1867-fc.traj",
-        "swe-agent",
-        28,
-        13,
-    ),
-    (
-        "swe-agent/swebench-claude35-sphinx-doc__sphinx-11510.traj",
-        "swe-agent",
-        77,
-        27,
-    ),
-    (
-        "swe-agent/swesmith-pandas.95280573.pr_53652.traj",
-        "swe-agent",
-        76,
-        37,
-    ),
+    ("opencode/sessionbridge-sonnet46-compaction.json", "opencode", 74, 72),
+    ("swe-agent/demo-marshmallow-1867-fc.traj", "swe-agent", 28, 13),
+    ("swe-agent/swebench-claude35-sphinx-doc__sphinx-11510.traj", "swe-agent", 77, 27),
+    ("swe-agent/swesmith-pandas.95280573.pr_53652.traj", "swe-agent", 76, 37),
 ];
 
 #[test]
@@ -179,10 +84,8 @@ fn every_file_is_imported_whole_and_no_guarded_preset_breaks_a_rule() {
     if real_sessions().is_none() {
         return;
     }
-    let paths: Vec<String> = FILES
-        .iter()
-        .map(|(path, ..)| format!("../shared/sessions/{path}"))
-        .collect();
+    let paths: Vec<String> =
+        FILES.iter().map(|(path, ..)| format!("../shared/sessions/{path}")).collect();
     let mut args = vec!["compare", "--json", "-"];
     args.extend(paths.iter().map(String::as_str));
     let ran = foldback(&args);
@@ -201,28 +104,13 @@ fn every_file_is_imported_whole_and_no_guarded_preset_breaks_a_rule() {
                     .is_some_and(|p| p.ends_with(path))
             })
             .collect();
-        let sum = |key: &str| {
-            own.iter()
-                .filter_map(|session| session[key].as_u64())
-                .sum::<u64>()
-        };
-        assert!(
-            own.iter().all(|session| session["format"] == format),
-            "{path}"
-        );
-        assert_eq!(
-            (sum("messages"), sum("tool_calls")),
-            (messages, tool_calls),
-            "{path}"
-        );
+        let sum = |key: &str| own.iter().filter_map(|session| session[key].as_u64()).sum::<u64>();
+        assert!(own.iter().all(|session| session["format"] == format), "{path}");
+        assert_eq!((sum("messages"), sum("tool_calls")), (messages, tool_calls), "{path}");
     }
     for preset in report["presets"].as_array().expect("a list") {
         let guarded = preset["guards_off"].as_array().is_some_and(Vec::is_empty);
-        assert!(
-            !guarded || preset["strategy_violations"] == 0,
-            "{}",
-            preset["preset"]
-        );
+        assert!(!guarded || preset["strategy_violations"] == 0, "{}", preset["preset"]);
         assert!(
             preset["kind"] == "control" || preset["triggered"].as_u64() > Some(0),
             "{}",
@@ -254,14 +142,8 @@ fn the_examples_tell_the_presets_apart() {
                 "{name} cleared nothing"
             );
         }
-        let row = [
-            "input_tokens",
-            "peak_tokens",
-            "compactions",
-            "tokens_pruned",
-            "churn_tokens",
-        ]
-        .map(count);
+        let row = ["input_tokens", "peak_tokens", "compactions", "tokens_pruned", "churn_tokens"]
+            .map(count);
         assert!(rows.insert(row), "{name} has the row of another preset");
     }
 }
@@ -271,27 +153,13 @@ fn the_examples_tell_the_presets_apart() {
 fn no_compaction_forgets_nothing_and_costs_what_it_costs() {
     let path = root().join("examples/sessions");
     let path = path.to_str().expect("UTF-8");
-    let ran = foldback(&[
-        "compare",
-        path,
-        "--preset",
-        "none,tunacode-local",
-        "--json",
-        "-",
-    ]);
+    let ran = foldback(&["compare", path, "--preset", "none,tunacode-local", "--json", "-"]);
     assert_eq!(ran.code, 0, "{}", ran.stderr);
     let report: Value = serde_json::from_str(&ran.stdout).expect("JSON");
     let value = |preset: usize, metric: &str| {
         report["presets"][preset]["metrics"][metric]["value"].as_f64()
     };
-    for metric in [
-        "frr",
-        "frr_obs",
-        "frr_far",
-        "epr",
-        "cost_ratio",
-        "cost_ratio_geo",
-    ] {
+    for metric in ["frr", "frr_obs", "frr_far", "epr", "cost_ratio", "cost_ratio_geo"] {
         assert_eq!(value(0, metric), Some(1.0), "none, {metric}");
         let other = value(1, metric).expect("a value");
         assert!(other < 1.0, "tunacode-local, {metric}: {other}");

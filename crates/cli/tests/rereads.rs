@@ -16,10 +16,7 @@ struct Recording {
 
 impl Recording {
     fn new() -> Self {
-        let mut recording = Self {
-            lines: Vec::new(),
-            calls: 0,
-        };
+        let mut recording = Self { lines: Vec::new(), calls: 0 };
         recording.user("fix the parser", false);
         recording
     }
@@ -28,11 +25,7 @@ impl Recording {
         let number = self.lines.len();
         line["uuid"] = json!(format!("line-{number}"));
         line["sessionId"] = json!("planted");
-        line["timestamp"] = json!(format!(
-            "2026-01-01T00:{:02}:{:02}Z",
-            number / 60,
-            number % 60
-        ));
+        line["timestamp"] = json!(format!("2026-01-01T00:{:02}:{:02}Z", number / 60, number % 60));
         if line["parentUuid"].is_null() && number > 0 && line["subtype"].is_null() {
             line["parentUuid"] = json!(format!("line-{}", number - 1));
         }
@@ -53,19 +46,15 @@ impl Recording {
             "id": format!("msg_{}", self.calls), "role": "assistant", "model": "claude-sonnet-4-5",
             "content": [{"type": "tool_use", "id": id, "name": tool, "input": input}],
             "usage": {"input_tokens": 1_000 + 10 * self.calls, "output_tokens": 5}}}));
-        self.line(
-            json!({"type": "user", "message": {"role": "user", "content":
-            [{"type": "tool_result", "tool_use_id": id, "content": result}]}}),
-        );
+        self.line(json!({"type": "user", "message": {"role": "user", "content":
+            [{"type": "tool_result", "tool_use_id": id, "content": result}]}}));
         self.calls += 1;
     }
 
     fn compaction(&mut self, summary: &str) {
-        self.line(
-            json!({"type": "system", "subtype": "compact_boundary", "parentUuid": null,
+        self.line(json!({"type": "system", "subtype": "compact_boundary", "parentUuid": null,
             "content": "Conversation compacted",
-            "compactMetadata": {"trigger": "auto", "preTokens": 5_000}}),
-        );
+            "compactMetadata": {"trigger": "auto", "preTokens": 5_000}}));
         self.user(summary, true);
     }
 
@@ -84,17 +73,9 @@ fn planted() -> Recording {
     let mut recording = Recording::new();
     recording.call("Read", &read("/w/src/a.rs"), "fn alpha_one() {}");
     recording.call("Read", &read("/w/src/b.rs"), "fn beta_two() {}");
-    recording.call(
-        "Bash",
-        &json!({"command": "cargo test"}),
-        "error[E0425]: no alpha",
-    );
+    recording.call("Bash", &json!({"command": "cargo test"}), "error[E0425]: no alpha");
     recording.compaction("beta_two is done");
-    recording.call(
-        "Bash",
-        &json!({"command": "cat /w/src/a.rs"}),
-        "fn alpha_one() {}",
-    );
+    recording.call("Bash", &json!({"command": "cat /w/src/a.rs"}), "fn alpha_one() {}");
     let edit =
         json!({"file_path": "/w/src/new.rs", "old_string": "fn alpha_one() {}", "new_string": ""});
     recording.call("Edit", &edit, "ok");
@@ -110,11 +91,7 @@ fn what_was_planted_is_found() {
     planted().write(folder.path(), "planted.jsonl");
     let mut plain = Recording::new();
     for number in 0..24 {
-        plain.call(
-            "Bash",
-            &json!({"command": format!("make step-{}", number % 16)}),
-            "fine",
-        );
+        plain.call("Bash", &json!({"command": format!("make step-{}", number % 16)}), "fine");
     }
     plain.write(folder.path(), "undisturbed.jsonl");
     let path = folder.path().to_str().unwrap();
@@ -144,12 +121,7 @@ fn a_corpus_without_a_compaction_says_so() {
     let path = recording.write(folder.path(), "short.jsonl");
     let ran = foldback(&["rereads", &path]);
     assert_eq!(ran.code, 0, "{}", ran.stderr);
-    assert!(
-        ran.stdout
-            .contains("No session here has a recorded compaction"),
-        "{}",
-        ran.stdout
-    );
+    assert!(ran.stdout.contains("No session here has a recorded compaction"), "{}", ran.stdout);
 }
 
 #[test]
@@ -160,22 +132,10 @@ fn requests_that_cannot_be_met_end_with_2() {
     std::fs::write(&empty, " \n").unwrap();
     let empty = empty.to_str().unwrap();
     let cases: [(&str, &[&str], &str); 5] = [
-        (
-            "nothing named",
-            &["rereads"],
-            "name session files or folders",
-        ),
-        (
-            "a missing file",
-            &["rereads", "no/such.jsonl"],
-            "no such file or folder",
-        ),
+        ("nothing named", &["rereads"], "name session files or folders"),
+        ("a missing file", &["rereads", "no/such.jsonl"], "no such file or folder"),
         ("an empty file", &["rereads", empty], "the file is empty"),
-        (
-            "another horizon",
-            &["rereads", &good, "--within", "7"],
-            "one of 5, 10, 20, end",
-        ),
+        ("another horizon", &["rereads", &good, "--within", "7"], "one of 5, 10, 20, end"),
         (
             "an unknown estimator",
             &["rereads", &good, "--measure", "o2"],
@@ -187,11 +147,6 @@ fn requests_that_cannot_be_met_end_with_2() {
         assert_eq!(ran.code, 2, "{what}: {}{}", ran.stdout, ran.stderr);
         assert!(ran.stdout.is_empty(), "{what}: {}", ran.stdout);
         assert!(ran.stderr.contains(expected), "{what}: {}", ran.stderr);
-        assert_eq!(
-            ran.stderr.matches("error:").count(),
-            1,
-            "{what}: {}",
-            ran.stderr
-        );
+        assert_eq!(ran.stderr.matches("error:").count(), 1, "{what}: {}", ran.stderr);
     }
 }

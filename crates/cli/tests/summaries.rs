@@ -25,26 +25,18 @@ impl Server {
         let (stop, stopped) = tokio::sync::oneshot::channel();
         let (tell, told) = mpsc::channel();
         let thread = std::thread::spawn(move || {
-            let runtime = tokio::runtime::Builder::new_current_thread()
-                .enable_all()
-                .build()
-                .unwrap();
+            let runtime =
+                tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
             runtime.block_on(async {
                 let server = FakeProvider::start(Script::answer(answer)).await.unwrap();
                 tell.send(server.openai_url()).unwrap();
                 let _ = stopped.await;
                 let requests = server.requests();
-                let asked = requests
-                    .iter()
-                    .filter(|got| got.path.ends_with("completions"));
+                let asked = requests.iter().filter(|got| got.path.ends_with("completions"));
                 asked.map(|got| got.body.to_string()).collect()
             })
         });
-        Self {
-            url: told.recv().unwrap(),
-            stop,
-            thread,
-        }
+        Self { url: told.recv().unwrap(), stop, thread }
     }
 
     /// Ends it and gives the bodies of all requests to the model.
@@ -57,13 +49,7 @@ impl Server {
 /// Under every heading that was asked for, how much was sent: two summaries of different texts differ.
 fn summary(got: &Recorded) -> Reply {
     let body = got.body.to_string();
-    let headings = [
-        "Goal",
-        "Constraints & Preferences",
-        "Progress",
-        "Key Decisions",
-        "Next Steps",
-    ];
+    let headings = ["Goal", "Constraints & Preferences", "Progress", "Key Decisions", "Next Steps"];
     let more = ["Critical Context", "Relevant Files"];
     let mut text = String::new();
     for heading in headings.into_iter().chain(more) {
@@ -125,11 +111,7 @@ fn a_comparison_is_recorded_once_and_replayed_alike_without_a_network() {
     let dry = with(&["--dry-run"]);
     assert_eq!(dry.code, 0, "{}", dry.stderr);
     assert!(dry.stdout.starts_with("strategy"), "{}", dry.stdout);
-    assert!(
-        dry.stdout.contains("opencode+llm(small-model"),
-        "{}",
-        dry.stdout
-    );
+    assert!(dry.stdout.contains("opencode+llm(small-model"), "{}", dry.stdout);
     assert!(!Path::new(&cassette).exists(), "a dry run wrote something");
 
     let recorded = with(&["--record"]);
@@ -138,11 +120,7 @@ fn a_comparison_is_recorded_once_and_replayed_alike_without_a_network() {
     let answers = files(&cassette);
     assert!(asked.len() >= 2, "no summaries were asked for");
     assert_eq!(asked.len(), answers.len(), "equal requests were sent twice");
-    assert!(
-        recorded
-            .stderr
-            .contains(&format!("{} answers were recorded", asked.len()))
-    );
+    assert!(recorded.stderr.contains(&format!("{} answers were recorded", asked.len())));
     let bill = format!("{} requests: ", asked.len());
     let line = recorded.stderr.lines().find(|line| line.starts_with(&bill));
     let told = line.is_some_and(|line| line.ends_with(" USD") && !line.contains(" 0.0000 USD"));
@@ -164,10 +142,7 @@ fn a_comparison_is_recorded_once_and_replayed_alike_without_a_network() {
     let page = String::from_utf8_lossy(&pages[0]);
     assert!(page.contains("A record of"), "no summary on the page");
     let own = compare(&[]);
-    assert!(
-        own.stdout != recorded.stdout,
-        "the summaries made no difference"
-    );
+    assert!(own.stdout != recorded.stdout, "the summaries made no difference");
 
     // Recorded already, so that nothing is left to count.
     let dry = with(&["--dry-run"]);
@@ -182,18 +157,9 @@ fn a_comparison_is_recorded_once_and_replayed_alike_without_a_network() {
     let lost = &answers[0];
     std::fs::remove_file(lost).unwrap();
     let missing = with(&[]);
-    assert_eq!(
-        (missing.code, &*missing.stdout),
-        (2, ""),
-        "{}",
-        missing.stderr
-    );
+    assert_eq!((missing.code, &*missing.stdout), (2, ""), "{}", missing.stderr);
     for part in ["not-recorded", &*lost.display().to_string(), "`--record`"] {
-        assert!(
-            missing.stderr.contains(part),
-            "no {part}: {}",
-            missing.stderr
-        );
+        assert!(missing.stderr.contains(part), "no {part}: {}", missing.stderr);
     }
 
     std::fs::write(&answers[1], "{}").unwrap();
@@ -213,27 +179,14 @@ fn a_strategy_file_of_ones_own_is_compacted_and_replayed() {
     let strategy = folder.write("mine.toml", &strategy);
     let cassette = folder.path("cassette");
     let compact = |more: &[&str]| {
-        let mut args = vec![
-            "compact", SESSION, "--preset", &*strategy, "--live", "--render",
-        ];
-        args.extend([
-            "--window",
-            "32000",
-            "--output-limit",
-            "4000",
-            "--cassette",
-            &*cassette,
-        ]);
+        let mut args = vec!["compact", SESSION, "--preset", &*strategy, "--live", "--render"];
+        args.extend(["--window", "32000", "--output-limit", "4000", "--cassette", &*cassette]);
         args.extend(more);
         foldback(&args)
     };
     let recorded = compact(&["--record"]);
     assert_eq!(recorded.code, 0, "{}", recorded.stderr);
-    assert!(
-        recorded.stdout.contains("A record of"),
-        "{}",
-        recorded.stdout
-    );
+    assert!(recorded.stdout.contains("A record of"), "{}", recorded.stdout);
     assert!(!server.end().is_empty());
     let replayed = compact(&[]);
     assert_eq!(replayed.code, 0, "{}", replayed.stderr);
@@ -242,11 +195,7 @@ fn a_strategy_file_of_ones_own_is_compacted_and_replayed() {
     // What can't ask a model says so, instead of telling of another strategy.
     let explained = foldback(&["explain", SESSION, "--preset", &*strategy]);
     assert_eq!(explained.code, 2);
-    assert!(
-        explained.stderr.contains("`explain` asks none"),
-        "{}",
-        explained.stderr
-    );
+    assert!(explained.stderr.contains("`explain` asks none"), "{}", explained.stderr);
 }
 
 /// Budgets and providers that fail end the command, with nothing on standard output.
@@ -261,19 +210,10 @@ fn a_run_that_could_not_ask_everything_is_no_result() {
             "too dear",
             summary,
             &["--budget-usd", "0.0001"],
-            &[
-                "budget: a request to small-model may cost up to $",
-                "`--budget-usd`",
-            ],
+            &["budget: a request to small-model may cost up to $", "`--budget-usd`"],
             0,
         ),
-        (
-            "refused",
-            refuse,
-            &[],
-            &["auth (HTTP 401): no such key", "`key_variable`"],
-            1,
-        ),
+        ("refused", refuse, &[], &["auth (HTTP 401): no such key", "`key_variable`"], 1),
         ("failing", fail, &[], &["overloaded (HTTP 503)"], 1),
     ];
     for (name, answer, flags, parts, least) in table {
@@ -284,11 +224,7 @@ fn a_run_that_could_not_ask_everything_is_no_result() {
         let asked = server.end().len();
         assert_eq!((ran.code, &*ran.stdout), (2, ""), "{name}: {}", ran.stderr);
         for part in parts {
-            assert!(
-                ran.stderr.contains(part),
-                "{name}, no {part}: {}",
-                ran.stderr
-            );
+            assert!(ran.stderr.contains(part), "{name}, no {part}: {}", ran.stderr);
         }
         assert!(asked >= least, "{name}: {asked} requests");
     }
@@ -301,14 +237,8 @@ fn each_mistake_is_told_and_ends_with_2() {
     let closed = "http://127.0.0.1:9/v1/";
     let nobody = folder.summarizer(closed);
     let bare = folder.write("bare.toml", "model = \"m\"\n");
-    let odd = folder.write(
-        "odd.toml",
-        "[summarizer]\nuse = \"llm\"\n\n[prices]\ninput = 1\n",
-    );
-    let misspelt = folder.write(
-        "misspelt.toml",
-        "[summarizer]\nuse = \"llm\"\nmodle = \"m\"\n",
-    );
+    let odd = folder.write("odd.toml", "[summarizer]\nuse = \"llm\"\n\n[prices]\ninput = 1\n");
+    let misspelt = folder.write("misspelt.toml", "[summarizer]\nuse = \"llm\"\nmodle = \"m\"\n");
     let priceless = folder.write(
         "priceless.toml",
         &format!("[summarizer]\nmodel = \"unheard-of\"\nbase_url = \"{closed}\"\n"),
@@ -317,11 +247,7 @@ fn each_mistake_is_told_and_ends_with_2() {
         (
             "no key",
             &["--summarizer", "llm"],
-            &[
-                "auth",
-                "ANTHROPIC_API_KEY",
-                "`key_variable` of [summarizer]",
-            ],
+            &["auth", "ANTHROPIC_API_KEY", "`key_variable` of [summarizer]"],
         ),
         (
             "nobody there",
@@ -336,59 +262,20 @@ fn each_mistake_is_told_and_ends_with_2() {
         (
             "a price that is not known",
             &["--summarizer", &priceless, "--budget-usd", "1"],
-            &[
-                "no budget can be kept for unheard-of",
-                "[price]",
-                "--models",
-            ],
+            &["no budget can be kept for unheard-of", "[price]", "--models"],
         ),
-        (
-            "no such summarizer",
-            &["--summarizer", "lln"],
-            &["lln", "llm"],
-        ),
-        (
-            "no section",
-            &["--summarizer", &bare],
-            &["bare.toml:1", "no [summarizer] section"],
-        ),
-        (
-            "another section",
-            &["--summarizer", &odd],
-            &["odd.toml:4", "unknown key `prices`"],
-        ),
-        (
-            "a misspelt field",
-            &["--summarizer", &misspelt],
-            &["misspelt.toml:3", "modle"],
-        ),
-        (
-            "no model",
-            &["--cassette", "x"],
-            &["--cassette is for models", "--summarizer llm"],
-        ),
-        (
-            "nowhere to record",
-            &["--summarizer", "llm", "--record"],
-            &["--cassette"],
-        ),
+        ("no such summarizer", &["--summarizer", "lln"], &["lln", "llm"]),
+        ("no section", &["--summarizer", &bare], &["bare.toml:1", "no [summarizer] section"]),
+        ("another section", &["--summarizer", &odd], &["odd.toml:4", "unknown key `prices`"]),
+        ("a misspelt field", &["--summarizer", &misspelt], &["misspelt.toml:3", "modle"]),
+        ("no model", &["--cassette", "x"], &["--cassette is for models", "--summarizer llm"]),
+        ("nowhere to record", &["--summarizer", "llm", "--record"], &["--cassette"]),
         (
             "both",
-            &[
-                "--summarizer",
-                "llm",
-                "--cassette",
-                "x",
-                "--record",
-                "--replay-only",
-            ],
+            &["--summarizer", "llm", "--cassette", "x", "--record", "--replay-only"],
             &["cannot be used with"],
         ),
-        (
-            "no money",
-            &["--summarizer", "llm", "--budget-usd", "-1"],
-            &["--budget-usd"],
-        ),
+        ("no money", &["--summarizer", "llm", "--budget-usd", "-1"], &["--budget-usd"]),
     ];
     for (name, flags, parts) in table {
         let mut args = vec!["compare", SESSION, "--preset", "opencode"];
@@ -396,11 +283,7 @@ fn each_mistake_is_told_and_ends_with_2() {
         let ran = run(&args, "", &[("ANTHROPIC_API_KEY", "")]);
         assert_eq!((ran.code, &*ran.stdout), (2, ""), "{name}: {}", ran.stderr);
         for part in parts {
-            assert!(
-                ran.stderr.contains(part),
-                "{name}, no {part}: {}",
-                ran.stderr
-            );
+            assert!(ran.stderr.contains(part), "{name}, no {part}: {}", ran.stderr);
         }
     }
 }
@@ -447,39 +330,18 @@ fn a_planted_key_is_found_nowhere() {
     for (file, told) in [(&unnamed, "No key came."), (&named, "Your key is [key].")] {
         let cassette = folder.path(if told.starts_with('N') { "one" } else { "two" });
         let page = folder.path("page.html");
-        let mut args = vec![
-            "compare", SESSION, "--preset", "opencode", "--window", "32000",
-        ];
+        let mut args = vec!["compare", SESSION, "--preset", "opencode", "--window", "32000"];
         args.extend(["--output", "4000", "--json", "-", "--html", &page]);
         args.extend(["--summarizer", file, "--cassette", &cassette]);
-        let variables = [
-            ("OPENAI_API_KEY", KEY),
-            ("MY_KEY", KEY),
-            ("RUST_LOG", "trace"),
-        ];
+        let variables = [("OPENAI_API_KEY", KEY), ("MY_KEY", KEY), ("RUST_LOG", "trace")];
         let dry = run(&[&args[..], &["--dry-run"]].concat(), "", &variables);
         let ran = run(&[&args[..], &["--record"]].concat(), "", &variables);
-        assert_eq!(
-            (dry.code, ran.code),
-            (0, 0),
-            "{} {}",
-            dry.stderr,
-            ran.stderr
-        );
-        let recorded: String = files(&cassette)
-            .iter()
-            .map(|file| std::fs::read_to_string(file).unwrap())
-            .collect();
+        assert_eq!((dry.code, ran.code), (0, 0), "{} {}", dry.stderr, ran.stderr);
+        let recorded: String =
+            files(&cassette).iter().map(|file| std::fs::read_to_string(file).unwrap()).collect();
         assert!(recorded.contains(told), "{file}: {recorded}");
         let page = std::fs::read_to_string(&page).unwrap();
-        for text in [
-            &dry.stdout,
-            &dry.stderr,
-            &ran.stdout,
-            &ran.stderr,
-            &recorded,
-            &page,
-        ] {
+        for text in [&dry.stdout, &dry.stderr, &ran.stdout, &ran.stderr, &recorded, &page] {
             assert!(!text.contains(KEY), "{file}");
         }
     }

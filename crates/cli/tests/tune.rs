@@ -17,11 +17,7 @@ fn session(id: &str) -> String {
         let number = lines.len();
         line["uuid"] = json!(format!("{id}-{number}"));
         line["sessionId"] = json!(id);
-        line["timestamp"] = json!(format!(
-            "2026-01-01T00:{:02}:{:02}Z",
-            number / 60,
-            number % 60
-        ));
+        line["timestamp"] = json!(format!("2026-01-01T00:{:02}:{:02}Z", number / 60, number % 60));
         if number > 0 {
             line["parentUuid"] = json!(format!("{id}-{}", number - 1));
         }
@@ -43,10 +39,8 @@ fn session(id: &str) -> String {
         for line in 0..60 {
             let _ = writeln!(text, "def helper_{call}_{line}(value): return value");
         }
-        push(
-            json!({"type": "user", "message": {"role": "user", "content":
-            [{"type": "tool_result", "tool_use_id": tool, "content": text}]}}),
-        );
+        push(json!({"type": "user", "message": {"role": "user", "content":
+            [{"type": "tool_result", "tool_use_id": tool, "content": text}]}}));
     }
     let lines: Vec<String> = lines.iter().map(Value::to_string).collect();
     lines.join("\n") + "\n"
@@ -93,10 +87,7 @@ fn a_grid_is_chosen_on_one_part_and_reported_on_the_other() {
 
     let tuned: Value = serde_json::from_str(&std::fs::read_to_string(&json).unwrap()).unwrap();
     let trials = tuned["trials"].as_array().unwrap();
-    let names: Vec<&str> = trials
-        .iter()
-        .map(|trial| trial["name"].as_str().unwrap())
-        .collect();
+    let names: Vec<&str> = trials.iter().map(|trial| trial["name"].as_str().unwrap()).collect();
     // 40,000 with 20,000 is what the preset says anyway.
     let expected = [
         "tunacode",
@@ -136,37 +127,20 @@ fn advice_is_a_file_that_can_be_used_or_says_what_comes_nearest() {
     let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
     let (sessions, file, store) = (sessions(folder.path(), 8), path("mine.toml"), path("store"));
     let recommend = |budget: &str| {
-        let args = [
-            "recommend",
-            &sessions,
-            "--window",
-            "16000",
-            "--output-limit",
-            "2000",
-        ];
+        let args = ["recommend", &sessions, "--window", "16000", "--output-limit", "2000"];
         let more = ["--budget", budget, "--store", &store, "-o", &file];
         foldback(&[&args[..], &more[..]].concat())
     };
     let ran = recommend("cost=0.01");
     assert_eq!(ran.code, 2, "{}", ran.stdout);
-    assert!(
-        ran.stderr.contains("comes nearest, with a cost of"),
-        "{}",
-        ran.stderr
-    );
-    assert!(
-        !Path::new(&file).exists(),
-        "nothing is written that was not asked for"
-    );
+    assert!(ran.stderr.contains("comes nearest, with a cost of"), "{}", ran.stderr);
+    assert!(!Path::new(&file).exists(), "nothing is written that was not asked for");
 
     let ran = recommend("keep=0.3");
     assert_eq!(ran.code, 0, "{}", ran.stderr);
     let text = std::fs::read_to_string(&file).unwrap();
     // Comments are broken where the line ends.
-    let words: Vec<&str> = text
-        .split_whitespace()
-        .filter(|word| *word != "#")
-        .collect();
+    let words: Vec<&str> = text.split_whitespace().filter(|word| *word != "#").collect();
     let words = words.join(" ");
     for part in [
         "a budget of keep=0.3: at least 30 %",
@@ -183,25 +157,13 @@ fn advice_is_a_file_that_can_be_used_or_says_what_comes_nearest() {
     assert_eq!(checked.code, 0, "{}", checked.stderr);
     let compared = foldback(&["compare", &sessions, "--preset", &file, "--store", &store]);
     assert_eq!(compared.code, 0, "{}", compared.stderr);
-    assert!(
-        compared.stdout.contains("-recommended"),
-        "{}",
-        compared.stdout
-    );
+    assert!(compared.stdout.contains("-recommended"), "{}", compared.stdout);
 }
 
 #[test]
 fn what_cant_be_searched_is_told_and_ends_with_2() {
     let tune = |preset: &'static str, vary: &'static str| {
-        vec![
-            "tune",
-            "examples/sessions",
-            "--no-store",
-            "--preset",
-            preset,
-            "--vary",
-            vary,
-        ]
+        vec!["tune", "examples/sessions", "--no-store", "--preset", preset, "--vary", vary]
     };
     let cases = [
         (
@@ -219,11 +181,7 @@ fn what_cant_be_searched_is_told_and_ends_with_2() {
             tune("none", "pruner.protect_tokens=1,2"),
             "none has no field `pruner.protect_tokens`",
         ),
-        (
-            "no values",
-            tune("tunacode", "pruner.protect_tokens"),
-            "lacks a `=`",
-        ),
+        ("no values", tune("tunacode", "pruner.protect_tokens"), "lacks a `=`"),
         (
             "an empty range",
             tune("tunacode", "pruner.protect_tokens=5.."),
@@ -264,48 +222,21 @@ fn what_cant_be_searched_is_told_and_ends_with_2() {
         ),
         (
             "unknown prices",
-            vec![
-                "recommend",
-                "examples/sessions",
-                "--window",
-                "9000",
-                "--prices",
-                "free",
-            ],
+            vec!["recommend", "examples/sessions", "--window", "9000", "--prices", "free"],
             "no price regime is called `free`",
         ),
-        (
-            "no model",
-            vec!["recommend", "examples/sessions"],
-            "say for which model with --model",
-        ),
+        ("no model", vec!["recommend", "examples/sessions"], "say for which model with --model"),
         (
             "a budget of nothing",
-            vec![
-                "recommend",
-                "examples/sessions",
-                "--window",
-                "9000",
-                "--budget",
-                "time=3",
-            ],
+            vec!["recommend", "examples/sessions", "--window", "9000", "--budget", "time=3"],
             "`time=3` is no budget: write `cost=0.7`",
         ),
-        (
-            "no path",
-            vec!["recommend", "--window", "9000"],
-            "name session files or folders",
-        ),
+        ("no path", vec!["recommend", "--window", "9000"], "name session files or folders"),
     ];
     for (name, args, message) in cases {
         let ran = foldback(&args);
         assert_eq!(ran.code, 2, "{name}: {}{}", ran.stdout, ran.stderr);
         assert!(ran.stderr.contains(message), "{name}: {}", ran.stderr);
-        assert_eq!(
-            ran.stderr.matches("error:").count(),
-            1,
-            "{name}: {}",
-            ran.stderr
-        );
+        assert_eq!(ran.stderr.matches("error:").count(), 1, "{name}: {}", ran.stderr);
     }
 }

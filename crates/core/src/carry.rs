@@ -44,22 +44,14 @@ pub enum CarryUser {
 
 impl Default for Carry {
     fn default() -> Self {
-        Self {
-            user: CarryUser::None,
-            plan: false,
-            budget: 2_000,
-        }
+        Self { user: CarryUser::None, plan: false, budget: 2_000 }
     }
 }
 
 impl Carry {
     /// Everything: what an agent in use wants.
     pub fn all() -> Self {
-        Self {
-            user: CarryUser::All,
-            plan: true,
-            ..Self::default()
-        }
+        Self { user: CarryUser::All, plan: true, ..Self::default() }
     }
 
     /// The text that has to stand in the view besides what `layout` shows, or `None` where nothing is
@@ -164,11 +156,7 @@ const LEAST: u64 = 16;
 
 /// A text as data: no line of it can end the quotation.
 fn quoted(who: &str, text: &str) -> String {
-    let longest = text
-        .split(|c| c != '`')
-        .map(str::len)
-        .max()
-        .unwrap_or_default();
+    let longest = text.split(|c| c != '`').map(str::len).max().unwrap_or_default();
     let fence = "`".repeat(longest.max(2) + 1);
     format!("{who}:\n{fence}\n{}\n{fence}", text.trim_end())
 }
@@ -214,11 +202,7 @@ fn fitting(items: &[String], room: u64, estimator: &Arc<dyn Estimator>) -> Optio
     let mut list = String::new();
     for item in items {
         let line = format!("- [ ] {}", item.replace('\n', " "));
-        let longer = if list.is_empty() {
-            line
-        } else {
-            format!("{list}\n{line}")
-        };
+        let longer = if list.is_empty() { line } else { format!("{list}\n{line}") };
         if estimator.text(&longer) > room {
             break;
         }

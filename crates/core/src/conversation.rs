@@ -70,11 +70,8 @@ pub struct Conversation {
 impl Conversation {
     /// An empty conversation.
     pub fn new(strategy: Arc<Strategy>, limits: Limits, frame: Frame, services: Services) -> Self {
-        let mut meters: Vec<Meter> = strategy
-            .estimators
-            .iter()
-            .map(|estimator| Meter::new(Arc::clone(estimator)))
-            .collect();
+        let mut meters: Vec<Meter> =
+            strategy.estimators.iter().map(|estimator| Meter::new(Arc::clone(estimator))).collect();
         for meter in &mut meters {
             meter.set_frame(&frame);
         }
@@ -233,17 +230,12 @@ impl Conversation {
     pub fn has_finished(&self) -> bool {
         let log = self.history.iter().rev();
         let mut log = log.filter(|(_, message)| !message.is_entry());
-        log.next()
-            .is_some_and(|(_, message)| message.is_final_answer())
+        log.next().is_some_and(|(_, message)| message.is_final_answer())
     }
 
     /// Takes over a mark that the recorder had made on a part, as if a fold before the first had made it.
     pub fn mark_cleared(&mut self, at: PartPos, placeholder: Arc<str>, time: i64) {
-        let edit = PartEdit {
-            kind: EditKind::Clear,
-            text: placeholder,
-            at: time,
-        };
+        let edit = PartEdit { kind: EditKind::Clear, text: placeholder, at: time };
         for meter in &mut self.meters {
             meter.edit(&self.history, &self.view, at, Some(&edit));
         }
@@ -323,11 +315,7 @@ impl Conversation {
 
     /// What the model would be sent, message by message.
     pub fn sent(&self) -> Vec<Shown<'_>> {
-        self.view
-            .places()
-            .iter()
-            .map(|place| self.view.show(&self.history, *place))
-            .collect()
+        self.view.places().iter().map(|place| self.view.show(&self.history, *place)).collect()
     }
 
     /// The whole history with its edits, hidden messages included.
@@ -342,9 +330,6 @@ impl Conversation {
     }
 
     fn emit_entry(&self, kind: EntryKind, id: &str) {
-        self.services.emit(&Event::Entry {
-            kind,
-            id: id.to_owned(),
-        });
+        self.services.emit(&Event::Entry { kind, id: id.to_owned() });
     }
 }

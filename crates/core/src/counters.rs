@@ -26,7 +26,6 @@ pub struct Counters {
 impl Counters {
     /// Mean size of the view before a compaction that changed something; `None` before the first.
     pub fn mean_tokens_before(&self) -> Option<u64> {
-        self.tokens_before_total
-            .checked_div(self.folds + self.prune_operations)
+        self.tokens_before_total.checked_div(self.folds + self.prune_operations)
     }
 }

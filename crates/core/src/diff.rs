@@ -72,10 +72,7 @@ impl Conversation {
 
     fn diff_of(&self, plan: &Plan, before: &Layout) -> Diff {
         let history = self.history();
-        let mut diff = Diff {
-            tokens: (plan.tokens_before, plan.tokens_after),
-            ..Diff::default()
-        };
+        let mut diff = Diff { tokens: (plan.tokens_before, plan.tokens_after), ..Diff::default() };
         let after = plan.layout.as_ref();
         if let Some(after) = after {
             let (was, is) = (before.visible(history), after.visible(history));
@@ -117,21 +114,16 @@ impl Conversation {
 }
 
 fn line(id: &str, role: &'static str, text: &str) -> DiffLine {
-    DiffLine {
-        id: id.to_owned(),
-        role,
-        excerpt: excerpt(text),
-    }
+    DiffLine { id: id.to_owned(), role, excerpt: excerpt(text) }
 }
 
 fn inserts(layout: &Layout) -> Vec<(&str, DiffLine)> {
     let slots = layout.slots.iter();
     slots
         .filter_map(|slot| match slot {
-            Slot::Insert(insert) => Some((
-                insert.id.as_str(),
-                line(&insert.id, insert.role.as_str(), &insert.text),
-            )),
+            Slot::Insert(insert) => {
+                Some((insert.id.as_str(), line(&insert.id, insert.role.as_str(), &insert.text)))
+            }
             Slot::Keep(_) => None,
         })
         .collect()
@@ -159,28 +151,16 @@ fn excerpt(text: &str) -> String {
 impl fmt::Display for Diff {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "{} → {} tokens", self.tokens.0, self.tokens.1)?;
-        let groups = [
-            ('-', &self.hidden),
-            ('-', &self.removed),
-            ('+', &self.shown),
-            ('+', &self.added),
-        ];
+        let groups =
+            [('-', &self.hidden), ('-', &self.removed), ('+', &self.shown), ('+', &self.added)];
         for (sign, lines) in groups {
             for DiffLine { id, role, excerpt } in lines {
                 writeln!(f, "{sign} {id} {role}: {excerpt}")?;
             }
         }
         for edit in &self.edited {
-            let DiffEdit {
-                id,
-                part,
-                excerpt,
-                tokens: (before, after),
-            } = edit;
-            writeln!(
-                f,
-                "~ {id} part {part}, {before} → {after} tokens: {excerpt}"
-            )?;
+            let DiffEdit { id, part, excerpt, tokens: (before, after) } = edit;
+            writeln!(f, "~ {id} part {part}, {before} → {after} tokens: {excerpt}")?;
         }
         Ok(())
     }

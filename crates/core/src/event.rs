@@ -129,16 +129,12 @@ impl Event {
     /// `tokens after / tokens before` of an event that has both.
     pub fn ratio(&self) -> Option<f64> {
         match self {
-            Self::Boundary {
-                tokens_before,
-                tokens_after,
-                ..
+            Self::Boundary { tokens_before, tokens_after, .. }
+            | Self::Outcome { tokens_before, tokens_after, .. }
+                if *tokens_before > 0 =>
+            {
+                Some(*tokens_after as f64 / *tokens_before as f64)
             }
-            | Self::Outcome {
-                tokens_before,
-                tokens_after,
-                ..
-            } if *tokens_before > 0 => Some(*tokens_after as f64 / *tokens_before as f64),
             _ => None,
         }
     }

@@ -48,20 +48,12 @@ pub struct Frame {
 impl Frame {
     /// Adds a segment with a text.
     pub fn push_text(&mut self, kind: SegmentKind, text: impl Into<String>) {
-        self.segments.push(Segment {
-            kind,
-            text: text.into(),
-            tokens: None,
-        });
+        self.segments.push(Segment { kind, text: text.into(), tokens: None });
     }
 
     /// Adds a segment of which only the size is known.
     pub fn push_tokens(&mut self, kind: SegmentKind, tokens: u64) {
-        self.segments.push(Segment {
-            kind,
-            text: String::new(),
-            tokens: Some(tokens),
-        });
+        self.segments.push(Segment { kind, text: String::new(), tokens: Some(tokens) });
     }
 
     /// Tokens of the segments of one kind, counted by `count` where the size is not known.

@@ -131,9 +131,8 @@ fn check_pairs(history: &History, layout: &Layout) -> Result<(), Why> {
     for pos in &shown {
         let id = history.group_of(*pos);
         let members = &history.group(id).items;
-        let missing = members
-            .iter()
-            .find(|member| standing[id] < members.len() && order[**member].is_none());
+        let missing =
+            members.iter().find(|member| standing[id] < members.len() && order[**member].is_none());
         if let Some(member) = missing {
             return Err(Why::new(
                 "pair-broken",
@@ -142,10 +141,7 @@ fn check_pairs(history: &History, layout: &Layout) -> Result<(), Why> {
                 ),
             ));
         }
-        if members
-            .first()
-            .is_some_and(|first| order[*first] > order[*pos])
-        {
+        if members.first().is_some_and(|first| order[*first] > order[*pos]) {
             return Err(Why::new(
                 "pair-broken",
                 format!("the result in message {pos} would stand before its call"),

@@ -60,8 +60,7 @@ impl History {
         for reach in self.reach.iter_mut().skip(first) {
             *reach = (*reach).max(pos);
         }
-        self.reach
-            .push(self.reach.last().map_or(pos, |reach| pos.max(*reach)));
+        self.reach.push(self.reach.last().map_or(pos, |reach| pos.max(*reach)));
         self.groups[group].items.push(pos);
         for call_id in message.call_ids() {
             self.open_calls.insert(call_id.to_owned(), group);
@@ -69,11 +68,7 @@ impl History {
         if !message.is_entry() {
             self.log_len += 1;
         }
-        self.items.push(Item {
-            message,
-            group,
-            withdrawn: false,
-        });
+        self.items.push(Item { message, group, withdrawn: false });
         pos
     }
 
@@ -99,10 +94,7 @@ impl History {
 
     /// The message at a position, if there is one and it was not withdrawn.
     pub fn get(&self, pos: Pos) -> Option<&Arc<Message>> {
-        self.items
-            .get(pos)
-            .filter(|item| !item.withdrawn)
-            .map(|item| &item.message)
+        self.items.get(pos).filter(|item| !item.withdrawn).map(|item| &item.message)
     }
 
     /// Whether the entry at this position was taken back by an undo.
@@ -155,10 +147,7 @@ impl History {
         let items = self.group(self.group_of(pos)).items.iter().copied();
         items.filter(move |item| {
             let mut parts = self.message(*item).parts.iter();
-            parts.any(|part| {
-                part.as_result()
-                    .is_some_and(|result| result.call_id == call)
-            })
+            parts.any(|part| part.as_result().is_some_and(|result| result.call_id == call))
         })
     }
 

@@ -17,11 +17,7 @@ pub struct Limits {
 impl Limits {
     /// Limits with a window and an output limit.
     pub fn new(context: u64, output: u64) -> Self {
-        Self {
-            context,
-            input: 0,
-            output,
-        }
+        Self { context, input: 0, output }
     }
 
     /// The same with a limit of the input alone.

@@ -81,16 +81,12 @@ impl Meter {
 
     /// Where a part is in [`Meter::parts`].
     fn index(&self, at: PartPos) -> Option<usize> {
-        self.parts_of(at.item)
-            .and_then(|mut parts| parts.nth(at.part))
+        self.parts_of(at.item).and_then(|mut parts| parts.nth(at.part))
     }
 
     fn parts_of(&self, item: Pos) -> Option<Range<usize>> {
         let first = self.items.get(item)?.first;
-        let end = self
-            .items
-            .get(item + 1)
-            .map_or(self.parts.len(), |next| next.first);
+        let end = self.items.get(item + 1).map_or(self.parts.len(), |next| next.first);
         Some(first..end)
     }
 
@@ -104,10 +100,7 @@ impl Meter {
 
     /// Tokens of a message that is not in the history.
     pub fn measure(&self, message: &Message) -> u64 {
-        message
-            .counts
-            .get_or_count(self.estimator.id(), || self.estimator.count(message))
-            .total()
+        message.counts.get_or_count(self.estimator.id(), || self.estimator.count(message)).total()
     }
 
     pub(crate) fn set_frame(&mut self, frame: &Frame) {
@@ -115,18 +108,13 @@ impl Meter {
     }
 
     pub(crate) fn append(&mut self, message: &Message) {
-        let counts = message
-            .counts
-            .get_or_count(self.estimator.id(), || self.estimator.count(message));
+        let counts =
+            message.counts.get_or_count(self.estimator.id(), || self.estimator.count(message));
         let shown = counts.total();
         self.view += shown;
         let first = self.parts.len();
         self.parts.extend_from_slice(&counts.parts);
-        self.items.push(Metered {
-            counts,
-            first,
-            shown,
-        });
+        self.items.push(Metered { counts, first, shown });
     }
 
     /// Tokens of a part if it showed `text`.

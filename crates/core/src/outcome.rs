@@ -17,20 +17,13 @@ pub struct Why {
 impl Why {
     /// A reason.
     pub fn new(code: &'static str, detail: impl Into<String>) -> Self {
-        Self {
-            code: Cow::Borrowed(code),
-            detail: detail.into(),
-        }
+        Self { code: Cow::Borrowed(code), detail: detail.into() }
     }
 }
 
 impl fmt::Display for Why {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.detail.is_empty() {
-            f.write_str(&self.code)
-        } else {
-            f.write_str(&self.detail)
-        }
+        if self.detail.is_empty() { f.write_str(&self.code) } else { f.write_str(&self.detail) }
     }
 }
 

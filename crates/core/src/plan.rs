@@ -48,11 +48,7 @@ impl Insert {
     pub fn to_message(&self) -> Message {
         Message {
             origin: Origin::Entry(self.origin),
-            ..Message::new(
-                self.id.clone(),
-                self.role,
-                vec![Part::synthetic(self.text.clone())],
-            )
+            ..Message::new(self.id.clone(), self.role, vec![Part::synthetic(self.text.clone())])
         }
     }
 }

@@ -47,13 +47,8 @@ pub enum StageKind {
 
 impl StageKind {
     /// Every kind, in the order of the sections.
-    pub const ALL: [Self; 5] = [
-        Self::Estimator,
-        Self::Overflow,
-        Self::Pruner,
-        Self::Filter,
-        Self::Summarizer,
-    ];
+    pub const ALL: [Self; 5] =
+        [Self::Estimator, Self::Overflow, Self::Pruner, Self::Filter, Self::Summarizer];
 
     /// Name of the section.
     pub fn section(self) -> &'static str {
@@ -85,10 +80,7 @@ pub struct Invalid {
 impl Invalid {
     /// A value that can't be used.
     pub fn new(path: impl Into<String>, message: impl Into<String>) -> Self {
-        Self {
-            path: path.into(),
-            message: message.into(),
-        }
+        Self { path: path.into(), message: message.into() }
     }
 }
 
@@ -136,12 +128,7 @@ impl StageDescriptor {
         name: &'static str,
         summary: &'static str,
     ) -> Self {
-        Self {
-            name,
-            summary,
-            build: Build::Estimator(make::<C, _>),
-            schema: schema_of::<C>,
-        }
+        Self { name, summary, build: Build::Estimator(make::<C, _>), schema: schema_of::<C> }
     }
 
     /// Describes a policy configured by `C`.
@@ -149,12 +136,7 @@ impl StageDescriptor {
         name: &'static str,
         summary: &'static str,
     ) -> Self {
-        Self {
-            name,
-            summary,
-            build: Build::Overflow(make::<C, _>),
-            schema: schema_of::<C>,
-        }
+        Self { name, summary, build: Build::Overflow(make::<C, _>), schema: schema_of::<C> }
     }
 
     /// Describes a pruner configured by `C`.
@@ -162,12 +144,7 @@ impl StageDescriptor {
         name: &'static str,
         summary: &'static str,
     ) -> Self {
-        Self {
-            name,
-            summary,
-            build: Build::Pruner(make::<C, _>),
-            schema: schema_of::<C>,
-        }
+        Self { name, summary, build: Build::Pruner(make::<C, _>), schema: schema_of::<C> }
     }
 
     /// Describes a filter configured by `C`.
@@ -175,12 +152,7 @@ impl StageDescriptor {
         name: &'static str,
         summary: &'static str,
     ) -> Self {
-        Self {
-            name,
-            summary,
-            build: Build::Filter(make::<C, _>),
-            schema: schema_of::<C>,
-        }
+        Self { name, summary, build: Build::Filter(make::<C, _>), schema: schema_of::<C> }
     }
 
     /// Describes a summarizer configured by `C`.
@@ -188,12 +160,7 @@ impl StageDescriptor {
         name: &'static str,
         summary: &'static str,
     ) -> Self {
-        Self {
-            name,
-            summary,
-            build: Build::Summarizer(make::<C, _>),
-            schema: schema_of::<C>,
-        }
+        Self { name, summary, build: Build::Summarizer(make::<C, _>), schema: schema_of::<C> }
     }
 
     /// Which kind of stage it is.
@@ -214,10 +181,7 @@ impl StageDescriptor {
             return Vec::new();
         };
         let root = schema.as_value();
-        properties
-            .iter()
-            .map(|(name, property)| Field::of(root, name, property))
-            .collect()
+        properties.iter().map(|(name, property)| Field::of(root, name, property)).collect()
     }
 }
 
@@ -228,10 +192,7 @@ fn schema_of<C: JsonSchema>() -> Schema {
 fn make<C: StageConfig<S>, S: ?Sized>(section: Value) -> Result<Arc<S>, Invalid> {
     let config: C = serde_path_to_error::deserialize(section).map_err(|error| {
         let path = error.path().to_string();
-        Invalid::new(
-            if path == "." { String::new() } else { path },
-            error.into_inner().to_string(),
-        )
+        Invalid::new(if path == "." { String::new() } else { path }, error.into_inner().to_string())
     })?;
     config.build()
 }
@@ -315,19 +276,9 @@ impl Registry {
         registrations.sort_by_key(|registration| (registration.package, registration.version));
         registrations.dedup_by_key(|registration| (registration.package, registration.version));
         let mut registry = Self::default();
-        for &Registration {
-            package,
-            version,
-            stages,
-            presets,
-        } in registrations
-        {
+        for &Registration { package, version, stages, presets } in registrations {
             for stage in stages {
-                let entry = Registered {
-                    item: *stage,
-                    package,
-                    version,
-                };
+                let entry = Registered { item: *stage, package, version };
                 if let Some(other) = registry.stages.insert((stage.kind(), stage.name), entry) {
                     return Err(RegistryError::Conflict {
                         kind: format!("{} stage", stage.kind()),
@@ -338,11 +289,7 @@ impl Registry {
                 }
             }
             for preset in presets {
-                let entry = Registered {
-                    item: *preset,
-                    package,
-                    version,
-                };
+                let entry = Registered { item: *preset, package, version };
                 if let Some(other) = registry.presets.insert(preset.name, entry) {
                     return Err(RegistryError::Conflict {
                         kind: "preset".to_owned(),
@@ -353,11 +300,7 @@ impl Registry {
                 }
             }
         }
-        if registry.stages.is_empty() {
-            Err(RegistryError::Empty)
-        } else {
-            Ok(registry)
-        }
+        if registry.stages.is_empty() { Err(RegistryError::Empty) } else { Ok(registry) }
     }
 
     /// All stages, by kind and name.

@@ -60,9 +60,7 @@ impl IdSource for CountingIds {
     }
 
     fn taken(&self, id: &str) {
-        let number = id
-            .strip_prefix("fold-")
-            .and_then(|id| id.rsplit('-').next());
+        let number = id.strip_prefix("fold-").and_then(|id| id.rsplit('-').next());
         if let Some(number) = number.and_then(|number| number.parse().ok()) {
             self.0.fetch_max(number, Ordering::Relaxed);
         }
@@ -181,10 +179,7 @@ impl Services {
     pub(crate) fn for_preview(&self, revision: u64) -> Self {
         let asked = |hook: &Arc<dyn Hook>| Arc::new(AskedOnly(Arc::clone(hook))) as Arc<dyn Hook>;
         Self {
-            ids: Arc::new(PreviewIds {
-                revision,
-                last: AtomicU64::default(),
-            }),
+            ids: Arc::new(PreviewIds { revision, last: AtomicU64::default() }),
             hooks: self.hooks.iter().map(asked).collect(),
             observers: Vec::new(),
             ..self.clone()

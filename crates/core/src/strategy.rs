@@ -124,11 +124,7 @@ impl Strategy {
     /// The limits in force: the command line's, else the user's file's, else the session's, else the
     /// model table's, else the preset's, each value by itself.
     pub fn limits(&self, command_line: Limits, session: Limits, table: Limits) -> Limits {
-        command_line
-            .or(self.user_limits)
-            .or(session)
-            .or(table)
-            .or(self.preset_limits)
+        command_line.or(self.user_limits).or(session).or(table).or(self.preset_limits)
     }
 
     /// Why the strategy can't work within `limits`, in words; where a limit is zero its own counts. `None`

@@ -52,12 +52,8 @@ pub enum Dialect {
 
 impl Dialect {
     /// Every dialect.
-    pub const ALL: [Self; 4] = [
-        Self::Anthropic,
-        Self::OpenAiChat,
-        Self::OpenAiResponses,
-        Self::Gemini,
-    ];
+    pub const ALL: [Self; 4] =
+        [Self::Anthropic, Self::OpenAiChat, Self::OpenAiResponses, Self::Gemini];
 
     /// The name used in configuration and output.
     pub fn as_str(self) -> &'static str {
@@ -128,11 +124,7 @@ impl Violation {
 
 impl fmt::Display for Violation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "{} {}: message {}: {}",
-            self.dialect, self.rule, self.message, self.detail
-        )
+        write!(f, "{} {}: message {}: {}", self.dialect, self.rule, self.message, self.detail)
     }
 }
 

@@ -58,41 +58,26 @@ pub struct Shown<'a> {
 impl<'a> Shown<'a> {
     /// A message shown as it is.
     pub fn plain(message: &'a Arc<Message>) -> Self {
-        Self {
-            message,
-            pos: None,
-            edits: Vec::new(),
-        }
+        Self { message, pos: None, edits: Vec::new() }
     }
 
     /// The edit over a part, if there is one.
     pub fn edit(&self, part: usize) -> Option<&'a PartEdit> {
-        self.edits
-            .iter()
-            .find(|(index, _)| *index == part)
-            .map(|(_, edit)| *edit)
+        self.edits.iter().find(|(index, _)| *index == part).map(|(_, edit)| *edit)
     }
 
     /// What a part shows: the edit's text, else its own.
     pub fn text_of(&self, part: usize) -> Cow<'a, str> {
         match self.edit(part) {
             Some(edit) => Cow::Borrowed(&*edit.text),
-            None => self
-                .message
-                .parts
-                .get(part)
-                .map_or(Cow::Borrowed(""), Part::shown),
+            None => self.message.parts.get(part).map_or(Cow::Borrowed(""), Part::shown),
         }
     }
 
     /// The message as it would be sent, shared with the history where it is sent as it was recorded.
     pub fn to_shared(&self) -> Arc<Message> {
         let as_recorded = self.edits.is_empty() && !self.message.parts.iter().any(is_ignored);
-        if as_recorded {
-            Arc::clone(self.message)
-        } else {
-            Arc::new(self.to_message())
-        }
+        if as_recorded { Arc::clone(self.message) } else { Arc::new(self.to_message()) }
     }
 
     /// The message as it would be sent: edits applied, parts that are never sent left out.
@@ -116,17 +101,10 @@ fn is_ignored(part: &Part) -> bool {
 fn with_text(part: &Part, text: &str) -> Part {
     let text = text.to_owned();
     let kind = match &part.kind {
-        PartKind::Text {
-            synthetic, ignored, ..
-        } => PartKind::Text {
-            text,
-            synthetic: *synthetic,
-            ignored: *ignored,
-        },
-        PartKind::Reasoning { opaque, .. } => PartKind::Reasoning {
-            text,
-            opaque: opaque.clone(),
-        },
+        PartKind::Text { synthetic, ignored, .. } => {
+            PartKind::Text { text, synthetic: *synthetic, ignored: *ignored }
+        }
+        PartKind::Reasoning { opaque, .. } => PartKind::Reasoning { text, opaque: opaque.clone() },
         PartKind::Call(call) => PartKind::Call(ToolCall {
             call_id: call.call_id.clone(),
             tool: call.tool.clone(),
@@ -140,17 +118,10 @@ fn with_text(part: &Part, text: &str) -> Part {
             structured: None,
             media: result.media.clone(),
         }),
-        PartKind::Marker(marker) => PartKind::Marker(Marker {
-            text,
-            ..marker.clone()
-        }),
+        PartKind::Marker(marker) => PartKind::Marker(Marker { text, ..marker.clone() }),
         PartKind::File(_) | PartKind::Unknown { .. } => return part.clone(),
     };
-    Part {
-        kind,
-        pointer: part.pointer.clone(),
-        source_record: part.source_record,
-    }
+    Part { kind, pointer: part.pointer.clone(), source_record: part.source_record }
 }
 
 /// One message of a history with what is laid over it, whether the view shows it or not. This is
@@ -239,18 +210,11 @@ impl View {
     /// The message at a position with its edits, whether it is shown or not.
     pub fn show_item<'a>(&'a self, history: &'a History, pos: Pos) -> Shown<'a> {
         let from = PartPos { item: pos, part: 0 };
-        let to = PartPos {
-            item: pos + 1,
-            part: 0,
-        };
+        let to = PartPos { item: pos + 1, part: 0 };
         Shown {
             message: history.message(pos),
             pos: Some(pos),
-            edits: self
-                .edits
-                .range(from..to)
-                .map(|(at, edit)| (at.part, edit))
-                .collect(),
+            edits: self.edits.range(from..to).map(|(at, edit)| (at.part, edit)).collect(),
         }
     }
 

@@ -138,10 +138,7 @@ const REGISTRATION: Registration = Registration {
         StageDescriptor::pruner::<Idle>("idle", "Clears nothing"),
         StageDescriptor::overflow::<Over>("over", "Folds over a share of the window"),
     ],
-    presets: &[PresetDescriptor {
-        name: "base",
-        toml: BASE,
-    }],
+    presets: &[PresetDescriptor { name: "base", toml: BASE }],
 };
 
 fn registry() -> Registry {
@@ -149,11 +146,7 @@ fn registry() -> Registry {
 }
 
 fn check(text: &str) -> Result<Compiled, ConfigErrors> {
-    compile(
-        &registry(),
-        Document::parse("mine.toml", text)?,
-        Options::default(),
-    )
+    compile(&registry(), Document::parse("mine.toml", text)?, Options::default())
 }
 
 #[test]
@@ -212,10 +205,7 @@ fn errors_point_at_their_place_and_come_all_at_once() {
         let shown: Vec<String> = errors.0.iter().map(ToString::to_string).collect();
         assert_eq!(shown.len(), expected.len(), "{what}: {shown:#?}");
         for (error, expected) in shown.iter().zip(*expected) {
-            assert!(
-                error.contains(expected),
-                "{what}:\n  {error}\nlacks\n  {expected}"
-            );
+            assert!(error.contains(expected), "{what}:\n  {error}\nlacks\n  {expected}");
         }
     }
 }
@@ -229,27 +219,14 @@ fn a_file_that_extends_says_only_what_changes() {
     let pruner = &compiled.root.get("pruner").unwrap().elements()[0];
     let place = |key: &str| {
         let node = pruner.get(key).unwrap();
-        (
-            node.to_value(),
-            node.place.source.to_string(),
-            node.place.line,
-        )
+        (node.to_value(), node.place.source.to_string(), node.place.line)
     };
-    assert_eq!(
-        place("protect_tokens"),
-        (4_000.into(), "mine.toml".to_owned(), 5)
-    );
-    assert_eq!(
-        place("placeholder"),
-        ("[cleared]".into(), "base".to_owned(), 15)
-    );
+    assert_eq!(place("protect_tokens"), (4_000.into(), "mine.toml".to_owned(), 5));
+    assert_eq!(place("placeholder"), ("[cleared]".into(), "base".to_owned(), 15));
     assert_eq!(compiled.strategy.preset_limits, Limits::new(10_000, 0));
     assert_eq!(compiled.strategy.user_limits, Limits::default());
     assert_eq!(compiled.strategy.name, "mine");
-    assert!(
-        compiled.header.aliases.is_empty(),
-        "aliases are not inherited"
-    );
+    assert!(compiled.header.aliases.is_empty(), "aliases are not inherited");
 }
 
 #[test]
@@ -267,9 +244,7 @@ fn presets_are_found_by_name_and_alias() {
         let compiled = compile_preset(&registry(), name, Options::default()).unwrap();
         assert_eq!(compiled.strategy.name, "base");
     }
-    let error = compile_preset(&registry(), "bass", Options::default())
-        .unwrap_err()
-        .to_string();
+    let error = compile_preset(&registry(), "bass", Options::default()).unwrap_err().to_string();
     assert!(error.contains("did you mean `base`?"), "{error}");
 }
 
@@ -283,10 +258,7 @@ fn environment_variables_are_read_only_when_asked() {
         "PROTECT" => Some("77".to_owned()),
         _ => None,
     };
-    let options = Options {
-        env: Some(&env),
-        ..Options::default()
-    };
+    let options = Options { env: Some(&env), ..Options::default() };
     let document = Document::parse("mine.toml", text).unwrap();
     let with = compile(&registry(), document.clone(), options).unwrap();
     let value = |compiled: &Compiled, path: &str| compiled.root.at(path).unwrap().to_value();
@@ -303,27 +275,15 @@ fn a_circle_of_files_is_refused() {
         "a.toml" => Ok("extends = \"b.toml\"\n".to_owned()),
         _ => Ok("extends = \"a.toml\"\n".to_owned()),
     };
-    let options = Options {
-        read_file: Some(&read),
-        ..Options::default()
-    };
+    let options = Options { read_file: Some(&read), ..Options::default() };
     let document = Document::parse("a.toml", "extends = \"b.toml\"\n").unwrap();
-    let error = compile(&registry(), document, options)
-        .unwrap_err()
-        .to_string();
-    assert!(
-        error.contains("comes back to itself: a.toml -> b.toml -> a.toml"),
-        "{error}"
-    );
+    let error = compile(&registry(), document, options).unwrap_err().to_string();
+    assert!(error.contains("comes back to itself: a.toml -> b.toml -> a.toml"), "{error}");
 }
 
 #[test]
 fn the_registry_refuses_what_is_ambiguous_or_empty() {
-    let other = Registration {
-        package: "other",
-        presets: &[],
-        ..REGISTRATION
-    };
+    let other = Registration { package: "other", presets: &[], ..REGISTRATION };
     let error = Registry::of([&REGISTRATION, &other]).unwrap_err();
     assert!(matches!(&error, RegistryError::Conflict { .. }), "{error}");
     assert!(error.to_string().contains("registered by both"), "{error}");
@@ -337,23 +297,15 @@ fn the_registry_refuses_what_is_ambiguous_or_empty() {
 #[test]
 fn fields_come_from_the_struct() {
     let registry = registry();
-    let stage = registry
-        .stage(foldback_core::registry::StageKind::Pruner, "idle")
-        .unwrap();
+    let stage = registry.stage(foldback_core::registry::StageKind::Pruner, "idle").unwrap();
     let fields = stage.item.fields();
-    let names: Vec<(&str, &str, &str)> = fields
-        .iter()
-        .map(|f| (f.name.as_str(), f.takes.as_str(), f.doc.as_str()))
-        .collect();
+    let names: Vec<(&str, &str, &str)> =
+        fields.iter().map(|f| (f.name.as_str(), f.takes.as_str(), f.doc.as_str())).collect();
     assert_eq!(
         names,
         [
             ("protect_tokens", "integer", "Tokens that are protected."),
-            (
-                "placeholder",
-                "string",
-                "Text that stands for what was cleared."
-            ),
+            ("placeholder", "string", "Text that stands for what was cleared."),
         ]
     );
 }

@@ -61,11 +61,7 @@ impl Pruner for ClearOldest {
         if edits.is_empty() {
             return Pruning::Nothing(Why::new("no-results", ""));
         }
-        Pruning::Edits {
-            edits,
-            prunable: 0,
-            reason: String::new(),
-        }
+        Pruning::Edits { edits, prunable: 0, reason: String::new() }
     }
 }
 
@@ -113,12 +109,7 @@ fn conversation(estimator: &Arc<Counting>, clears: usize) -> Conversation {
         carry: foldback_core::carry::Carry::default(),
         deviations: Vec::new(),
     };
-    Conversation::new(
-        Arc::new(strategy),
-        Limits::default(),
-        Frame::default(),
-        Services::default(),
-    )
+    Conversation::new(Arc::new(strategy), Limits::default(), Frame::default(), Services::default())
 }
 
 /// Ten thousand messages: calls, each of two texts (name of the tool and arguments), and results.
@@ -136,18 +127,12 @@ fn log() -> Vec<Arc<Message>> {
 }
 
 fn counting() -> Arc<Counting> {
-    Arc::new(Counting {
-        id: "counting".into(),
-        asked: AtomicUsize::new(0),
-    })
+    Arc::new(Counting { id: "counting".into(), asked: AtomicUsize::new(0) })
 }
 
 fn at(conversation: &mut Conversation, moment: Moment) -> bool {
     let mut future = pin!(conversation.at(moment, Signals::default()));
-    match future
-        .as_mut()
-        .poll(&mut Context::from_waker(Waker::noop()))
-    {
+    match future.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
         Poll::Ready(reports) => reports.iter().any(|report| report.outcome.changed()),
         Poll::Pending => panic!("nothing here waits"),
     }
@@ -182,10 +167,7 @@ fn only_what_is_new_or_touched_is_counted() {
     let untouched = conversation.clone();
     let before = conversation.tokens();
     assert!(at(&mut conversation, Moment::TurnEnd));
-    assert_eq!(
-        before - conversation.tokens(),
-        3 * ("fn main() {}".len() - "gone".len()) as u64
-    );
+    assert_eq!(before - conversation.tokens(), 3 * ("fn main() {}".len() - "gone".len()) as u64);
     assert_eq!(untouched.tokens(), before);
 }
 

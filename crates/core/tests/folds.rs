@@ -55,12 +55,7 @@ fn strategy() -> Arc<Strategy> {
 }
 
 fn conversation() -> Conversation {
-    Conversation::new(
-        strategy(),
-        Limits::default(),
-        Frame::default(),
-        Services::default(),
-    )
+    Conversation::new(strategy(), Limits::default(), Frame::default(), Services::default())
 }
 
 /// What a test does to a conversation.
@@ -118,12 +113,7 @@ fn perform(conversation: &mut Conversation, number: usize, act: &Act) {
             let id = format!("c{number}");
             let parts = vec![Part::call(id.clone(), "run", call.clone())];
             conversation.append(Message::assistant(format!("a{number}"), parts));
-            conversation.append(Message::tool(
-                format!("t{number}"),
-                id,
-                "run",
-                result.clone(),
-            ));
+            conversation.append(Message::tool(format!("t{number}"), id, "run", result.clone()));
         }
         Act::Clear(at) if *at < conversation.history().len() => {
             let edit = Edit {
@@ -134,10 +124,7 @@ fn perform(conversation: &mut Conversation, number: usize, act: &Act) {
                 before: 0,
                 after: 0,
             };
-            let plan = Plan {
-                edits: vec![edit],
-                ..plan(conversation)
-            };
+            let plan = Plan { edits: vec![edit], ..plan(conversation) };
             conversation.commit(plan).expect("a fresh plan");
         }
         Act::Drop(at) if *at < conversation.history().len() => {
@@ -147,14 +134,8 @@ fn perform(conversation: &mut Conversation, number: usize, act: &Act) {
                 text: "what went before".to_owned(),
                 origin: EntryKind::Summary,
             };
-            let layout = Layout {
-                slots: vec![Slot::Insert(insert)],
-                tail_from: *at,
-            };
-            let plan = Plan {
-                layout: Some(layout),
-                ..plan(conversation)
-            };
+            let layout = Layout { slots: vec![Slot::Insert(insert)], tail_from: *at };
+            let plan = Plan { layout: Some(layout), ..plan(conversation) };
             conversation.commit(plan).expect("a fresh plan");
         }
         Act::Enter(text) => {
@@ -162,10 +143,7 @@ fn perform(conversation: &mut Conversation, number: usize, act: &Act) {
                 origin: foldback_core::Origin::Entry(EntryKind::Continue),
                 ..Message::user(format!("e{number}"), text.clone())
             };
-            let plan = Plan {
-                entries: vec![entry],
-                ..plan(conversation)
-            };
+            let plan = Plan { entries: vec![entry], ..plan(conversation) };
             conversation.commit(plan).expect("a fresh plan");
         }
         Act::Undo => {
@@ -235,10 +213,7 @@ fn a_plan_on_another_state_is_refused() {
     conversation.append(Message::user("u1", "hello"));
     let stale = plan(&conversation);
     conversation.append(Message::user("u2", "again"));
-    assert_eq!(
-        conversation.commit(stale),
-        Err(CommitError::Stale { plan: 1, now: 2 })
-    );
+    assert_eq!(conversation.commit(stale), Err(CommitError::Stale { plan: 1, now: 2 }));
 }
 
 #[test]
@@ -251,11 +226,8 @@ fn a_group_is_a_call_with_its_results() {
     conversation.append(Message::user("interrupts", "wait"));
     conversation.append(Message::tool("t2", "c2", "b", "two"));
     let history = conversation.history();
-    let groups: Vec<Vec<usize>> = history
-        .groups()
-        .iter()
-        .map(|group| group.items.clone())
-        .collect();
+    let groups: Vec<Vec<usize>> =
+        history.groups().iter().map(|group| group.items.clone()).collect();
     assert_eq!(groups, [vec![0], vec![1, 2, 4], vec![3]]);
     let splits: Vec<bool> = (0..6).map(|pos| history.splits_group(pos)).collect();
     assert_eq!(splits, [false, false, true, true, true, false]);

@@ -50,11 +50,7 @@ fn every_row_has_its_kind() {
             classifier.kind_of(provider, case.status, &case.body) == error.kind,
             "other".into(),
         );
-        check(
-            "code",
-            case.code.is_none() || error.code == case.code,
-            format!("{:?}", error.code),
-        );
+        check("code", case.code.is_none() || error.code == case.code, format!("{:?}", error.code));
         check(
             "requested",
             sizes.requested == case.requested || case.requested.is_none(),
@@ -72,11 +68,7 @@ fn every_row_has_its_kind() {
             format!("{:?}", error.status),
         );
         let wait = error.retry_after.map(|wait| wait.as_millis());
-        check(
-            "retry_after",
-            wait == case.retry_after_ms,
-            format!("{wait:?}"),
-        );
+        check("retry_after", wait == case.retry_after_ms, format!("{wait:?}"));
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
@@ -87,12 +79,7 @@ fn every_row_has_its_kind() {
 fn the_provider_hardly_matters() {
     let classifier = Classifier::builtin();
     for case in cases().iter().filter(|case| !case.body.is_empty()) {
-        assert_eq!(
-            classifier.kind_of(None, case.status, &case.body),
-            case.kind,
-            "{}",
-            case.id
-        );
+        assert_eq!(classifier.kind_of(None, case.status, &case.body), case.kind, "{}", case.id);
     }
 }
 
@@ -142,11 +129,7 @@ sizes = ["Sent {requested} of {limit}"]
         (None, "Rate limit reached", ErrorKind::RateLimited),
     ];
     for (provider, body, expect) in cases {
-        assert_eq!(
-            classifier.kind_of(provider, Some(400), body),
-            expect,
-            "{provider:?} {body}"
-        );
+        assert_eq!(classifier.kind_of(provider, Some(400), body), expect, "{provider:?} {body}");
     }
     let sizes = classifier.sizes(None, Some(400), cases[3].1);
     assert_eq!((sizes.requested, sizes.limit), (Some(7), Some(5)));
@@ -169,11 +152,7 @@ fn every_rule_is_needed() {
     let expect = read(all);
     let idle: Vec<_> = (0..all.rules().len())
         .filter(|without| {
-            let others = all
-                .rules()
-                .iter()
-                .enumerate()
-                .filter(|(index, _)| index != without);
+            let others = all.rules().iter().enumerate().filter(|(index, _)| index != without);
             read(&Classifier::of(others.map(|(_, rule)| rule.clone()))) == expect
         })
         .map(|index| &all.rules()[index])

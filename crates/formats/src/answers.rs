@@ -10,11 +10,7 @@ pub(crate) fn infer_finish(messages: &mut [Message]) {
         if let Some(answer) = &mut message.answer
             && answer.finish.is_none()
         {
-            answer.finish = Some(if has_calls {
-                Finish::ToolCalls
-            } else {
-                Finish::Stop
-            });
+            answer.finish = Some(if has_calls { Finish::ToolCalls } else { Finish::Stop });
         }
     }
 }
@@ -22,8 +18,6 @@ pub(crate) fn infer_finish(messages: &mut [Message]) {
 /// The model of most answers.
 pub(crate) fn main_model(messages: &[Message]) -> Option<String> {
     value::most_common(
-        messages
-            .iter()
-            .filter_map(|message| message.answer.as_ref()?.model.as_deref()),
+        messages.iter().filter_map(|message| message.answer.as_ref()?.model.as_deref()),
     )
 }

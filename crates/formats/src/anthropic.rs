@@ -42,10 +42,7 @@ fn detect(text: &str) -> u8 {
                 return 0;
             }
             let types = format!("{content}/*/type");
-            if opening
-                .values(&types)
-                .any(|kind| OWN_BLOCKS.contains(&kind))
-            {
+            if opening.values(&types).any(|kind| OWN_BLOCKS.contains(&kind)) {
                 return 80;
             }
             let two_roles = roles.all(|role| role == "user" || role == "assistant");

@@ -34,9 +34,7 @@ const IN_PLACE: &str = "in-place";
 
 fn detect(text: &str) -> u8 {
     let opening = peek(text);
-    let named = opening
-        .values("/schema_version")
-        .any(|version| version.starts_with("ATIF"));
+    let named = opening.values("/schema_version").any(|version| version.starts_with("ATIF"));
     let steps = opening.has("/steps/*/source") && opening.has("/steps/*/message");
     match (named, steps) {
         (true, _) => 99,

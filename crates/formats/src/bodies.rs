@@ -21,10 +21,7 @@ pub(crate) struct Body<'a> {
 impl Body<'_> {
     /// The messages.
     pub(crate) fn messages(&self) -> &[Value] {
-        self.root
-            .pointer(self.list)
-            .and_then(Value::as_array)
-            .map_or(&[], Vec::as_slice)
+        self.root.pointer(self.list).and_then(Value::as_array).map_or(&[], Vec::as_slice)
     }
 
     /// A session without messages, with model, tool definitions and source.
@@ -45,14 +42,9 @@ impl Body<'_> {
         session.cluster = ["instance_id", "task_id"]
             .iter()
             .find_map(|key| cluster::task(None, value::text(&self.root, key)?));
-        let tools = self
-            .root
-            .get("tools")
-            .or_else(|| self.root.get("functions"));
+        let tools = self.root.get("tools").or_else(|| self.root.get("functions"));
         if let Some(tools) = tools.filter(|tools| tools.as_array().is_some_and(|t| !t.is_empty())) {
-            session
-                .frame
-                .push_text(SegmentKind::Tools, tools.to_string());
+            session.frame.push_text(SegmentKind::Tools, tools.to_string());
         }
         Ok(session)
     }
@@ -75,9 +67,7 @@ pub(crate) fn bodies(text: &str) -> Result<Bodies<'_>, ReadError> {
     match value::document(text) {
         Ok(root) => {
             let many = root.as_array().is_some_and(|items| {
-                items
-                    .first()
-                    .is_some_and(|item| list_of(item) == Some("/messages"))
+                items.first().is_some_and(|item| list_of(item) == Some("/messages"))
             });
             let bodies = if many {
                 raw::elements(text, "")
@@ -94,16 +84,10 @@ pub(crate) fn bodies(text: &str) -> Result<Bodies<'_>, ReadError> {
                     "a list of messages is needed here, or at the top",
                 ));
             }
-            Ok(Bodies {
-                bodies,
-                damaged: Vec::new(),
-            })
+            Ok(Bodies { bodies, damaged: Vec::new() })
         }
         Err(error) => {
-            let mut found = Bodies {
-                bodies: Vec::new(),
-                damaged: Vec::new(),
-            };
+            let mut found = Bodies { bodies: Vec::new(), damaged: Vec::new() };
             for (line, range) in raw::numbered_lines(text) {
                 let detail = match raw::parse(&text[range.clone()]) {
                     Ok(root) => match body(&text[range], root) {
@@ -117,11 +101,7 @@ pub(crate) fn bodies(text: &str) -> Result<Bodies<'_>, ReadError> {
                 };
                 found.damaged.push((line, format!("{detail}; left out")));
             }
-            if found.bodies.is_empty() {
-                Err(error)
-            } else {
-                Ok(found)
-            }
+            if found.bodies.is_empty() { Err(error) } else { Ok(found) }
         }
     }
 }
@@ -132,11 +112,7 @@ fn body(text: &str, root: Value) -> Option<Body<'_>> {
 }
 
 fn list_of(root: &Value) -> Option<&'static str> {
-    if root.is_array() {
-        Some("")
-    } else {
-        root.get("messages")?.is_array().then_some("/messages")
-    }
+    if root.is_array() { Some("") } else { root.get("messages")?.is_array().then_some("/messages") }
 }
 
 /// Reads every body with `read`; damaged lines are noted with the first session.
@@ -145,11 +121,7 @@ pub(crate) fn read_all(
     read: impl Fn(&Body<'_>) -> Result<Session, ReadError>,
 ) -> Result<Vec<Session>, ReadError> {
     let found = bodies(text)?;
-    let mut sessions = found
-        .bodies
-        .iter()
-        .map(read)
-        .collect::<Result<Vec<_>, _>>()?;
+    let mut sessions = found.bodies.iter().map(read).collect::<Result<Vec<_>, _>>()?;
     if let Some(first) = sessions.first_mut() {
         for (line, detail) in found.damaged {
             first.warn("damaged-line", format!("line {line}"), detail);
@@ -176,19 +148,15 @@ pub(crate) fn tools(recorded: &str, shape: ToolShape) -> Option<Value> {
         .map(|tool| {
             let function = tool.get("function").unwrap_or(tool);
             let name = value::text(function, "name")?;
-            let schema = ["parameters", "input_schema"]
-                .iter()
-                .find_map(|key| function.get(key));
+            let schema = ["parameters", "input_schema"].iter().find_map(|key| function.get(key));
             let (outer, inner, key) = match shape {
                 ToolShape::OpenAi if tool.get("function").is_some() => return Some(tool.clone()),
                 ToolShape::Anthropic if tool.get("input_schema").is_some() => {
                     return Some(tool.clone());
                 }
-                ToolShape::OpenAi => (
-                    Some(json!({"type": "function"})),
-                    json!({"name": name}),
-                    "parameters",
-                ),
+                ToolShape::OpenAi => {
+                    (Some(json!({"type": "function"})), json!({"name": name}), "parameters")
+                }
                 ToolShape::Anthropic => (None, json!({"name": name}), "input_schema"),
             };
             let mut inner = inner;

@@ -31,9 +31,7 @@ pub(crate) fn content(raw: &Value) -> Content {
         if let Some(text) = value::text(block, "text") {
             texts.push((text, index));
         } else if let Some(url) = block.pointer("/image_url/url").and_then(Value::as_str) {
-            let mime = url
-                .strip_prefix("data:")
-                .and_then(|rest| rest.split(';').next());
+            let mime = url.strip_prefix("data:").and_then(|rest| rest.split(';').next());
             files.push(Media {
                 mime: mime.unwrap_or("image/*").to_owned(),
                 url: url.to_owned(),
@@ -46,11 +44,7 @@ pub(crate) fn content(raw: &Value) -> Content {
         _ => "/content".to_owned(),
     };
     let joined: Vec<&str> = texts.iter().map(|(text, _)| *text).collect();
-    Content {
-        text: joined.join("\n"),
-        pointer,
-        files,
-    }
+    Content { text: joined.join("\n"), pointer, files }
 }
 
 /// The parts of a content.
@@ -83,10 +77,8 @@ pub(crate) fn usage(raw: &Value) -> Option<Usage> {
         "/cache_read_input_tokens",
         "/prompt_cache_hit_tokens",
     ]);
-    let cache_write = first(&[
-        "/cache_creation_input_tokens",
-        "/prompt_tokens_details/cache_creation_tokens",
-    ]);
+    let cache_write =
+        first(&["/cache_creation_input_tokens", "/prompt_tokens_details/cache_creation_tokens"]);
     let reasoning = value::count(raw, "/completion_tokens_details/reasoning_tokens");
     Some(Usage {
         uncached: value::count(raw, "/prompt_tokens").saturating_sub(cache_read + cache_write),

@@ -63,10 +63,7 @@ pub fn writable() -> impl Iterator<Item = &'static Format> {
 /// the writer says.
 pub fn convert(sessions: &[Session], to: &Format) -> Result<Converted, WriteError> {
     if sessions.len() > 1 && !to.many {
-        return Err(WriteError::Several {
-            format: to.id,
-            count: sessions.len(),
-        });
+        return Err(WriteError::Several { format: to.id, count: sessions.len() });
     }
     let mut converted = Converted::default();
     for session in sessions {
@@ -90,10 +87,7 @@ pub fn convert(sessions: &[Session], to: &Format) -> Result<Converted, WriteErro
 fn write(session: &Session, to: &Format) -> Result<String, WriteError> {
     let write = to.write.ok_or_else(|| WriteError::ReadOnly {
         format: to.id,
-        known: writable()
-            .map(|format| format.id)
-            .collect::<Vec<_>>()
-            .join(", "),
+        known: writable().map(|format| format.id).collect::<Vec<_>>().join(", "),
     })?;
     let edits = session.recorded_edits();
     let view = match to.log || session.format == to.id {
@@ -109,10 +103,7 @@ fn log(session: &Session) -> View<'_> {
         .log()
         .enumerate()
         .map(|(index, message)| Stored {
-            shown: Shown {
-                pos: Some(index),
-                ..Shown::plain(message)
-            },
+            shown: Shown { pos: Some(index), ..Shown::plain(message) },
             visible: true,
         })
         .collect();
@@ -126,10 +117,8 @@ fn log(session: &Session) -> View<'_> {
 
 /// What a reader of the new file gets. Files of some formats hold more than the one session.
 fn reread(session: &Session, to: &Format, text: &str) -> Result<Session, WriteError> {
-    let mut found = read(text.as_bytes(), Some(to.id)).map_err(|error| WriteError::Unreadable {
-        format: to.id,
-        detail: error.to_string(),
-    })?;
+    let mut found = read(text.as_bytes(), Some(to.id))
+        .map_err(|error| WriteError::Unreadable { format: to.id, detail: error.to_string() })?;
     let same = found.iter().position(|again| again.id == session.id);
     Ok(found.swap_remove(same.unwrap_or(0)))
 }
@@ -142,11 +131,7 @@ pub fn losses(before: &Session, after: &Session) -> Vec<Loss> {
         .filter_map(|kind| {
             let lost = kind.lost(before, after);
             let of = (kind.of)(before).len();
-            (lost > 0).then_some(Loss {
-                what: kind.what,
-                lost,
-                of,
-            })
+            (lost > 0).then_some(Loss { what: kind.what, lost, of })
         })
         .collect()
 }

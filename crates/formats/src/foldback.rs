@@ -27,11 +27,7 @@ pub(crate) const FORMAT: Format = Format {
 
 fn detect(text: &str) -> u8 {
     let opening = peek(text);
-    if opening.has("/foldback") && opening.has("/format") {
-        100
-    } else {
-        0
-    }
+    if opening.has("/foldback") && opening.has("/format") { 100 } else { 0 }
 }
 
 /// Version of the lines written here; larger ones are refused.
@@ -101,26 +97,13 @@ impl From<ShapeName> for Shape {
 #[expect(clippy::large_enum_variant, reason = "made and used up one at a time")]
 enum Line<'a> {
     /// A record of the source file, with the text between it and the record before.
-    Record {
-        index: u32,
-        lead: Cow<'a, str>,
-        raw: Cow<'a, str>,
-    },
+    Record { index: u32, lead: Cow<'a, str>, raw: Cow<'a, str> },
     /// A message of the history, in stored order.
     Message(Cow<'a, Message>),
     /// A part whose content is cleared; the message still holds it.
-    Cleared {
-        message: Cow<'a, str>,
-        part: usize,
-        time: i64,
-    },
+    Cleared { message: Cow<'a, str>, part: usize, time: i64 },
     /// A part that is shown cut; the message holds all of it. Reading gives it back uncut.
-    Truncated {
-        message: Cow<'a, str>,
-        part: usize,
-        time: i64,
-        text: Cow<'a, str>,
-    },
+    Truncated { message: Cow<'a, str>, part: usize, time: i64, text: Cow<'a, str> },
     /// A compaction that the recorder made.
     Boundary(Cow<'a, Boundary>),
     /// What an importer could not use.

@@ -35,20 +35,14 @@ impl Calls {
     /// The unique id of a new call that was recorded with `id`.
     pub(crate) fn call(&mut self, id: &str) -> String {
         let unique = self.ids.unique(id);
-        self.open
-            .entry(id.to_owned())
-            .or_default()
-            .push_back(unique.clone());
+        self.open.entry(id.to_owned()).or_default().push_back(unique.clone());
         unique
     }
 
     /// The unique id of the call that a result recorded with `id` answers. A second result of a call
     /// and a result without a call keep the recorded id.
     pub(crate) fn result(&mut self, id: &str) -> String {
-        self.open
-            .get_mut(id)
-            .and_then(VecDeque::pop_front)
-            .unwrap_or_else(|| id.to_owned())
+        self.open.get_mut(id).and_then(VecDeque::pop_front).unwrap_or_else(|| id.to_owned())
     }
 }
 
@@ -67,18 +61,9 @@ mod tests {
     fn results_find_the_oldest_open_call() {
         let mut calls = Calls::default();
         assert_eq!((calls.call("0"), calls.call("1")), ("0".into(), "1".into()));
-        assert_eq!(
-            (calls.result("1"), calls.result("0")),
-            ("1".into(), "0".into())
-        );
-        assert_eq!(
-            (calls.call("0"), calls.call("0")),
-            ("0_2".into(), "0_3".into())
-        );
-        assert_eq!(
-            (calls.result("0"), calls.result("0")),
-            ("0_2".into(), "0_3".into())
-        );
+        assert_eq!((calls.result("1"), calls.result("0")), ("1".into(), "0".into()));
+        assert_eq!((calls.call("0"), calls.call("0")), ("0_2".into(), "0_3".into()));
+        assert_eq!((calls.result("0"), calls.result("0")), ("0_2".into(), "0_3".into()));
         assert_eq!(calls.result("0"), "0");
         assert_eq!(calls.result("none"), "none");
     }

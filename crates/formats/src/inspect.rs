@@ -22,11 +22,8 @@ pub(crate) const FORMAT: Format = Format {
 };
 
 /// The archive.
-pub(crate) const ARCHIVE: Binary = Binary {
-    ids: &["inspect"],
-    magic: b"PK\x03\x04",
-    read: archive::read,
-};
+pub(crate) const ARCHIVE: Binary =
+    Binary { ids: &["inspect"], magic: b"PK\x03\x04", read: archive::read };
 
 fn detect(text: &str) -> u8 {
     let opening = peek(text);

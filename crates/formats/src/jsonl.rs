@@ -7,19 +7,12 @@ use std::sync::Arc;
 
 /// A text whose records are its lines.
 pub(crate) fn source(text: &str) -> Source {
-    Source {
-        text: Arc::from(text),
-        shape: Shape::Lines,
-        records: raw::lines(text),
-    }
+    Source { text: Arc::from(text), shape: Shape::Lines, records: raw::lines(text) }
 }
 
 /// The number of the line that a record stands on, as an editor shows it.
 pub(crate) fn place(source: &Source, record: u32) -> String {
-    let start = source
-        .records
-        .get(record as usize)
-        .map_or(source.text.len(), |range| range.start);
+    let start = source.records.get(record as usize).map_or(source.text.len(), |range| range.start);
     format!("line {}", raw::position(&source.text, start).0)
 }
 
@@ -43,11 +36,9 @@ pub(crate) fn unreadable(source: &Source, record: u32, error: &serde_json::Error
 /// with a suffix; version 8, which RFC 9562 leaves to such schemes).
 pub(crate) fn uuid(seed: &str) -> String {
     let hash = |suffix: &[u8]| {
-        seed.bytes()
-            .chain(suffix.iter().copied())
-            .fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
-                (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
-            })
+        seed.bytes().chain(suffix.iter().copied()).fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
+            (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
+        })
     };
     let (high, low) = (hash(b"/0"), hash(b"/1"));
     format!(

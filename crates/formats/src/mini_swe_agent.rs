@@ -26,9 +26,8 @@ const ID: &str = "mini-swe-agent";
 
 fn detect(text: &str) -> u8 {
     let opening = peek(text);
-    let named = opening
-        .values("/trajectory_format")
-        .any(|format| format.starts_with("mini-swe-agent"));
+    let named =
+        opening.values("/trajectory_format").any(|format| format.starts_with("mini-swe-agent"));
     if named || opening.has("/info/mini_version") {
         return 100;
     }

@@ -25,12 +25,8 @@ pub(crate) const FORMAT: Format = Format {
 /// Where lists of items stand, in the order in which they are sent.
 const LISTS: [&str; 5] = ["/input", "/output", "/items", "/data", ""];
 /// Types that only items have.
-const OWN_TYPES: &[&str] = &[
-    "function_call",
-    "function_call_output",
-    "custom_tool_call",
-    "custom_tool_call_output",
-];
+const OWN_TYPES: &[&str] =
+    &["function_call", "function_call_output", "custom_tool_call", "custom_tool_call_output"];
 /// Types of content that only messages among items have.
 const OWN_CONTENT: &[&str] = &["input_text", "output_text", "input_image"];
 
@@ -40,9 +36,7 @@ fn detect(text: &str) -> u8 {
         return 95;
     }
     let items = |list: &str| {
-        let types = opening
-            .values(&format!("{list}/type"))
-            .any(|kind| OWN_TYPES.contains(&kind));
+        let types = opening.values(&format!("{list}/type")).any(|kind| OWN_TYPES.contains(&kind));
         let content = opening
             .values(&format!("{list}/content/*/type"))
             .any(|kind| OWN_CONTENT.contains(&kind));

@@ -38,15 +38,10 @@ pub(crate) const FORMAT: Format = Format {
 
 fn detect(text: &str) -> u8 {
     let opening = peek(text);
-    let session = [
-        "/info/slug",
-        "/info/projectID",
-        "/info/version",
-        "/info/time",
-    ]
-    .iter()
-    .filter(|path| opening.has(path))
-    .count();
+    let session = ["/info/slug", "/info/projectID", "/info/version", "/info/time"]
+        .iter()
+        .filter(|path| opening.has(path))
+        .count();
     if opening.has("/messages/*/info/role") && opening.has("/messages/*/parts") {
         95
     } else if opening.values("/info/id").any(|id| id.starts_with("ses")) && session > 0 {

@@ -7,11 +7,8 @@
 use crate::table::Binary;
 
 /// The store.
-pub(crate) const STORE: Binary = Binary {
-    ids: &["opencode-db", "opencode"],
-    magic: b"SQLite format 3\0",
-    read,
-};
+pub(crate) const STORE: Binary =
+    Binary { ids: &["opencode-db", "opencode"], magic: b"SQLite format 3\0", read };
 
 #[cfg(not(feature = "opencode-db"))]
 fn read(_: &[u8]) -> crate::table::Attempt {
@@ -70,12 +67,7 @@ mod store {
     }
 
     fn sessions(connection: &Connection, write_ahead: bool) -> Result<Vec<Session>, ReadError> {
-        let infos = rows(
-            connection,
-            "SELECT * FROM session ORDER BY time_created, id",
-            "",
-            info,
-        )?;
+        let infos = rows(connection, "SELECT * FROM session ORDER BY time_created, id", "", info)?;
         let mut sessions = Vec::new();
         for info in infos {
             let id = value::string(&info, "id").unwrap_or_default();
@@ -120,11 +112,7 @@ mod store {
             "SELECT id, session_id, message_id, data FROM part WHERE session_id = ?1 ORDER BY id",
             id,
             |row| {
-                let ids = [
-                    ("id", "id"),
-                    ("session_id", "sessionID"),
-                    ("message_id", "messageID"),
-                ];
+                let ids = [("id", "id"), ("session_id", "sessionID"), ("message_id", "messageID")];
                 stored(row, &ids)
             },
         )?;
@@ -141,10 +129,7 @@ mod store {
                 json!({"info": message, "parts": parts}).to_string()
             })
             .collect();
-        Ok(Some(format!(
-            "{{\"info\":{info},\n\"messages\":[\n{}\n]}}\n",
-            lines.join(",\n")
-        )))
+        Ok(Some(format!("{{\"info\":{info},\n\"messages\":[\n{}\n]}}\n", lines.join(",\n"))))
     }
 
     /// The columns of a session that an export has; versions add others.
@@ -196,9 +181,7 @@ mod store {
             _ => &[session],
         };
         let found = statement.query_map(rusqlite::params_from_iter(parameters), |row| read(row));
-        found
-            .and_then(Iterator::collect)
-            .map_err(|error| damaged(&error))
+        found.and_then(Iterator::collect).map_err(|error| damaged(&error))
     }
 
     fn damaged(error: &rusqlite::Error) -> ReadError {

@@ -44,9 +44,8 @@ fn detect(text: &str) -> u8 {
     if events("") || events("/*") {
         return 95;
     }
-    let listed = LISTS
-        .iter()
-        .any(|list| events(&format!("{list}/*")) || events(&format!("{list}/*/*")));
+    let listed =
+        LISTS.iter().any(|list| events(&format!("{list}/*")) || events(&format!("{list}/*/*")));
     let instance = opening.has("/instance_id") && opening.has("/history");
     match (listed, instance) {
         (true, _) => 95,

@@ -59,13 +59,9 @@ fn complete(session: &mut Session) -> Result<(), ReadError> {
         session.id = id.to_owned();
     }
     session.model = value::string(response, "model").or(session.model.take());
-    let tools = root
-        .pointer("/kwargs/tools")
-        .filter(|tools| tools.is_array());
+    let tools = root.pointer("/kwargs/tools").filter(|tools| tools.is_array());
     if let (Some(tools), None) = (tools, session.frame.text_of(SegmentKind::Tools)) {
-        session
-            .frame
-            .push_text(SegmentKind::Tools, tools.to_string());
+        session.frame.push_text(SegmentKind::Tools, tools.to_string());
     }
     let mut ids = Ids::default();
     for message in &mut session.messages {
@@ -86,14 +82,9 @@ fn complete(session: &mut Session) -> Result<(), ReadError> {
         ),
     }
     // The response's calls are new.
-    session
-        .warnings
-        .retain(|warning| !pairing::CODES.contains(&&*warning.code));
+    session.warnings.retain(|warning| !pairing::CODES.contains(&&*warning.code));
     pairing::join(session);
-    session.recorded = Some(Recorded {
-        messages: stored,
-        tool_calls: session.tool_calls(),
-    });
+    session.recorded = Some(Recorded { messages: stored, tool_calls: session.tool_calls() });
     Ok(())
 }
 
@@ -135,9 +126,7 @@ fn answer(
         }
     }
     // Seconds with a fraction; when the log was written, which is when the answer was there.
-    let at = root["timestamp"]
-        .as_f64()
-        .map(|seconds| (seconds * 1000.0) as i64);
+    let at = root["timestamp"].as_f64().map(|seconds| (seconds * 1000.0) as i64);
     message.at = at;
     message.answer = Some(Answer {
         usage: chat::usage(&root["response"]["usage"]).filter(|usage| !usage.is_zero()),

@@ -34,20 +34,11 @@ const OWN: [&str; 5] = [
 
 fn detect(text: &str) -> u8 {
     let opening = peek(text);
-    let spans = [
-        "/resourceSpans/*/scopeSpans",
-        "/resource_spans/*/scope_spans",
-    ];
+    let spans = ["/resourceSpans/*/scopeSpans", "/resource_spans/*/scope_spans"];
     let flat = ["", "/*", "/spans/*"].iter().any(|span| {
-        let named = OWN
-            .iter()
-            .any(|name| opening.has(&format!("{span}/attributes/{name}")));
+        let named = OWN.iter().any(|name| opening.has(&format!("{span}/attributes/{name}")));
         let keys = format!("{span}/attributes/*/key");
         named || opening.values(&keys).any(|key| key.starts_with("gen_ai."))
     });
-    if spans.iter().any(|path| opening.has(path)) || flat {
-        90
-    } else {
-        0
-    }
+    if spans.iter().any(|path| opening.has(path)) || flat { 90 } else { 0 }
 }

@@ -122,11 +122,9 @@ impl<'a> Overlay<'a> {
             let change = part.pointer.clone().zip((rules.edited)(part, &edit.text));
             match record.zip(change) {
                 // In front of the removals: both name places in the record as it was.
-                Some((record, (pointer, new))) => self
-                    .changes
-                    .entry(record)
-                    .or_default()
-                    .insert(0, (pointer, Change::Set(new))),
+                Some((record, (pointer, new))) => {
+                    self.changes.entry(record).or_default().insert(0, (pointer, Change::Set(new)))
+                }
                 None => self.losses.push(format!(
                     "message {}: the edited {} part has no place in the file; left as it was",
                     shown.message.id,
@@ -148,10 +146,7 @@ impl<'a> Overlay<'a> {
             let record = place(shown).and(shown.message.record);
             match record {
                 Some(record) => {
-                    inserts
-                        .entry(Some(record))
-                        .or_default()
-                        .append(&mut waiting);
+                    inserts.entry(Some(record)).or_default().append(&mut waiting);
                     sequence.push((record, records_of(shown.message)));
                 }
                 None => waiting.push(shown),
@@ -185,10 +180,7 @@ impl<'a> Overlay<'a> {
         let text = session.source.record(record).unwrap_or_default();
         raw::patch(text, changes)
             .map(|text| Item::Changed(record, text))
-            .map_err(|error| WriteError::Record {
-                record,
-                detail: error.to_string(),
-            })
+            .map_err(|error| WriteError::Record { record, detail: error.to_string() })
     }
 }
 

@@ -57,10 +57,7 @@ pub(crate) fn rewrite(
                 let mut changes = Vec::new();
                 for (index, shown) in &run.messages {
                     for (number, part) in shown.message.parts.iter().enumerate() {
-                        let at = PartPos {
-                            item: *index,
-                            part: number,
-                        };
+                        let at = PartPos { item: *index, part: number };
                         changes.extend(dialect.changes(at, part, shown.edit(number)));
                     }
                 }
@@ -70,11 +67,8 @@ pub(crate) fn rewrite(
                 last = Some(record);
             }
             None => {
-                let messages: Vec<Message> = run
-                    .messages
-                    .iter()
-                    .map(|(_, shown)| shown.to_message())
-                    .collect();
+                let messages: Vec<Message> =
+                    run.messages.iter().map(|(_, shown)| shown.to_message()).collect();
                 let records = dialect.generate(&messages, last);
                 items.extend(records.into_iter().map(Item::New));
             }
@@ -97,10 +91,7 @@ fn runs<'a, 'b>(own: &Own<'_>, sequence: &'b [Shown<'a>]) -> Vec<Run<'a, 'b>> {
         let index = index.unwrap_or(usize::MAX);
         match runs.last_mut() {
             Some(run) if run.record == record => run.messages.push((index, shown)),
-            _ => runs.push(Run {
-                record,
-                messages: vec![(index, shown)],
-            }),
+            _ => runs.push(Run { record, messages: vec![(index, shown)] }),
         }
     }
     runs

@@ -115,9 +115,7 @@ pub struct Source {
 impl Source {
     /// The raw text of a record.
     pub fn record(&self, index: u32) -> Option<&str> {
-        self.records
-            .get(index as usize)
-            .and_then(|range| self.text.get(range.clone()))
+        self.records.get(index as usize).and_then(|range| self.text.get(range.clone()))
     }
 }
 
@@ -142,9 +140,7 @@ impl Session {
 
     /// The log: what happened, with the recorder's own compactions undone.
     pub fn log(&self) -> impl Iterator<Item = &Arc<Message>> {
-        self.messages
-            .iter()
-            .filter(|message| message.origin == Origin::Log)
+        self.messages.iter().filter(|message| message.origin == Origin::Log)
     }
 
     /// Number of recorded model calls.
@@ -168,11 +164,7 @@ impl Session {
             || {
                 let records: BTreeSet<Option<u32>> =
                     self.messages.iter().map(|message| message.record).collect();
-                if records.contains(&None) {
-                    self.messages.len()
-                } else {
-                    records.len()
-                }
+                if records.contains(&None) { self.messages.len() } else { records.len() }
             },
             |recorded| recorded.messages,
         )
@@ -180,16 +172,12 @@ impl Session {
 
     /// Number of tool calls as the format itself counts them.
     pub fn recorded_tool_calls(&self) -> usize {
-        self.recorded
-            .map_or_else(|| self.tool_calls(), |recorded| recorded.tool_calls)
+        self.recorded.map_or_else(|| self.tool_calls(), |recorded| recorded.tool_calls)
     }
 
     /// Number of summaries that the recorder wrote.
     pub fn recorded_summaries(&self) -> usize {
-        self.messages
-            .iter()
-            .filter(|m| m.is_entry_of(EntryKind::Summary))
-            .count()
+        self.messages.iter().filter(|m| m.is_entry_of(EntryKind::Summary)).count()
     }
 
     /// What the recorder had cleared, as edits with the text that stands in for it in most systems.
@@ -197,11 +185,8 @@ impl Session {
         self.cleared
             .iter()
             .map(|cleared| {
-                let edit = PartEdit {
-                    kind: EditKind::Clear,
-                    text: CLEARED.into(),
-                    at: cleared.time,
-                };
+                let edit =
+                    PartEdit { kind: EditKind::Clear, text: CLEARED.into(), at: cleared.time };
                 (cleared.at, edit)
             })
             .collect()

@@ -76,14 +76,11 @@ pub const FORMATS: &[Format] = &[
 
 /// The format with this id.
 pub fn format(id: &str) -> Result<&'static Format, ReadError> {
-    FORMATS
-        .iter()
-        .find(|format| format.id == id)
-        .ok_or_else(|| ReadError::NoSuchFormat {
-            id: id.to_owned(),
-            nearest: nearest(id),
-            known: known(),
-        })
+    FORMATS.iter().find(|format| format.id == id).ok_or_else(|| ReadError::NoSuchFormat {
+        id: id.to_owned(),
+        nearest: nearest(id),
+        known: known(),
+    })
 }
 
 /// A suggestion for a mistyped id, or nothing where no id is near.
@@ -93,9 +90,7 @@ fn nearest(id: &str) -> String {
         .map(|format| (strsim::levenshtein(id, format.id), format.id))
         .min()
         .filter(|(distance, known)| *distance * 2 <= known.len())
-        .map_or(String::new(), |(_, known)| {
-            format!(" (did you mean `{known}`?)")
-        })
+        .map_or(String::new(), |(_, known)| format!(" (did you mean `{known}`?)"))
 }
 
 /// Reads the bytes of a file in the format `from`, or in the one that recognises it.
@@ -122,9 +117,8 @@ fn read_binary(bytes: &[u8], from: Option<&str>) -> Attempt {
 }
 
 fn read_text(bytes: &[u8], from: Option<&str>) -> Result<Vec<Session>, ReadError> {
-    let text = std::str::from_utf8(bytes).map_err(|error| ReadError::Binary {
-        offset: error.valid_up_to(),
-    })?;
+    let text = std::str::from_utf8(bytes)
+        .map_err(|error| ReadError::Binary { offset: error.valid_up_to() })?;
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let format = match from {
         Some(id) => format(id)?,
@@ -134,11 +128,7 @@ fn read_text(bytes: &[u8], from: Option<&str>) -> Result<Vec<Session>, ReadError
 }
 
 fn known() -> String {
-    FORMATS
-        .iter()
-        .map(|format| format.id)
-        .collect::<Vec<_>>()
-        .join(", ")
+    FORMATS.iter().map(|format| format.id).collect::<Vec<_>>().join(", ")
 }
 
 #[cfg(test)]
@@ -148,14 +138,8 @@ mod tests {
     #[test]
     fn a_mistyped_id_is_answered_with_the_nearest() {
         let table = [
-            (
-                "open-code",
-                "there is no format `open-code` (did you mean `opencode`?); known are ",
-            ),
-            (
-                "anthropc",
-                "there is no format `anthropc` (did you mean `anthropic`?); known are ",
-            ),
+            ("open-code", "there is no format `open-code` (did you mean `opencode`?); known are "),
+            ("anthropc", "there is no format `anthropc` (did you mean `anthropic`?); known are "),
             ("xml", "there is no format `xml`; known are foldback, "),
         ];
         for (id, expected) in table {

@@ -81,11 +81,7 @@ fn read(text: &str) -> Result<Vec<Session>, ReadError> {
     }
     for place in damaged {
         if let Some(first) = sessions.first_mut() {
-            first.warn(
-                "damaged-line",
-                place,
-                "an episode without messages; left out",
-            );
+            first.warn("damaged-line", place, "an episode without messages; left out");
         }
     }
     match sessions.is_empty() {
@@ -122,9 +118,7 @@ impl Reader {
             .pointer("/info/environment_info/tool_defs")
             .filter(|tools| tools.as_array().is_some_and(|tools| !tools.is_empty()))
         {
-            session
-                .frame
-                .push_text(SegmentKind::Tools, tools.to_string());
+            session.frame.push_text(SegmentKind::Tools, tools.to_string());
         }
         // The prompt around it is not recorded.
         if let Some(policy) = at("/info/environment_info/policy") {
@@ -168,10 +162,7 @@ impl Reader {
             role => self.session.warn(
                 "unknown-role",
                 format!("message {record}"),
-                format!(
-                    "there is no role `{}` in this format; left out",
-                    role.unwrap_or("")
-                ),
+                format!("there is no role `{}` in this format; left out", role.unwrap_or("")),
             ),
         }
     }
@@ -213,9 +204,7 @@ impl Reader {
 
     fn result(&mut self, record: u32, raw: &Value, at: &str) {
         let content = chat::content(&raw["content"]);
-        let id = ["tool_call_id", "id"]
-            .iter()
-            .find_map(|key| value::text(raw, key));
+        let id = ["tool_call_id", "id"].iter().find_map(|key| value::text(raw, key));
         let result = ToolResult {
             call_id: self.calls.result(id.unwrap_or_default()),
             tool: value::string(raw, "name").unwrap_or_default(),
@@ -249,9 +238,7 @@ impl Reader {
 }
 
 fn has_calls(raw: &Value) -> bool {
-    raw.get("tool_calls")
-        .and_then(Value::as_array)
-        .is_some_and(|calls| !calls.is_empty())
+    raw.get("tool_calls").and_then(Value::as_array).is_some_and(|calls| !calls.is_empty())
 }
 
 /// `prompt_tokens` holds what was read from the cache, where the provider's own usage says how much.
@@ -265,10 +252,7 @@ fn usage(raw: &Value) -> Option<Usage> {
             .find(|count| *count > 0)
             .unwrap_or(0)
     };
-    let cache_read = first(&[
-        "/cache_read_input_tokens",
-        "/prompt_tokens_details/cached_tokens",
-    ]);
+    let cache_read = first(&["/cache_read_input_tokens", "/prompt_tokens_details/cached_tokens"]);
     let cache_write = first(&["/cache_creation_input_tokens"]);
     let reasoning = first(&["/completion_tokens_details/reasoning_tokens"]);
     let prompt = value::count(usage, "/prompt_tokens");
@@ -276,11 +260,7 @@ fn usage(raw: &Value) -> Option<Usage> {
     let cached = cache_read + cache_write;
     let exclusive = cached > 0 && own.get("input_tokens").is_some_and(|own| *own == prompt);
     Some(Usage {
-        uncached: if exclusive {
-            prompt
-        } else {
-            prompt.saturating_sub(cached)
-        },
+        uncached: if exclusive { prompt } else { prompt.saturating_sub(cached) },
         cache_read,
         cache_write,
         output: value::count(usage, "/completion_tokens").saturating_sub(reasoning),

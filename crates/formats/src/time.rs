@@ -43,12 +43,7 @@ pub(crate) fn format_rfc3339(ms: i64) -> String {
     let rest = ms.rem_euclid(86_400_000);
     let (year, month, day) = date_of(days);
     let (second, fraction) = (rest / 1000, rest % 1000);
-    let clock = format!(
-        "{:02}:{:02}:{:02}",
-        second / 3600,
-        second / 60 % 60,
-        second % 60
-    );
+    let clock = format!("{:02}:{:02}:{:02}", second / 3600, second / 60 % 60, second % 60);
     match fraction {
         0 => format!("{year:04}-{month:02}-{day:02}T{clock}Z"),
         _ => format!("{year:04}-{month:02}-{day:02}T{clock}.{fraction:03}Z"),

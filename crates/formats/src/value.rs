@@ -22,10 +22,7 @@ pub(crate) fn document(text: &str) -> Result<Value, ReadError> {
 
 /// A document that is not shaped as its format wants it.
 pub(crate) fn malformed(place: &str, detail: impl Into<String>) -> ReadError {
-    ReadError::Malformed {
-        place: place.to_owned(),
-        detail: detail.into(),
-    }
+    ReadError::Malformed { place: place.to_owned(), detail: detail.into() }
 }
 
 /// The string member `key`.
@@ -48,9 +45,7 @@ pub(crate) fn count(value: &Value, pointer: &str) -> u64 {
     value
         .pointer(pointer)
         .and_then(|found| {
-            found
-                .as_u64()
-                .or_else(|| found.as_f64().map(|float| float.max(0.0) as u64))
+            found.as_u64().or_else(|| found.as_f64().map(|float| float.max(0.0) as u64))
         })
         .unwrap_or(0)
 }
@@ -58,9 +53,7 @@ pub(crate) fn count(value: &Value, pointer: &str) -> u64 {
 /// A time in milliseconds at a JSON pointer.
 pub(crate) fn millis(value: &Value, pointer: &str) -> Option<i64> {
     let found = value.pointer(pointer)?;
-    found
-        .as_i64()
-        .or_else(|| found.as_f64().map(|float| float as i64))
+    found.as_i64().or_else(|| found.as_f64().map(|float| float as i64))
 }
 
 /// What a value shows as text: a string as it is, anything else as compact JSON.
@@ -81,10 +74,7 @@ pub(crate) fn most_common<'a>(names: impl Iterator<Item = &'a str>) -> Option<St
         }
     }
     let most = counts.iter().map(|(_, count)| *count).max()?;
-    counts
-        .into_iter()
-        .find(|(_, count)| *count == most)
-        .map(|(name, _)| name.to_owned())
+    counts.into_iter().find(|(_, count)| *count == most).map(|(name, _)| name.to_owned())
 }
 
 /// An id made from the content of a file that names none: FNV-1a of its bytes.
@@ -157,10 +147,7 @@ mod tests {
 
     #[test]
     fn the_model_named_most_often_wins() {
-        assert_eq!(
-            most_common(["a", "b", "b", "a", "c"].into_iter()).as_deref(),
-            Some("a")
-        );
+        assert_eq!(most_common(["a", "b", "b", "a", "c"].into_iter()).as_deref(), Some("a"));
         assert_eq!(most_common(std::iter::empty()), None);
     }
 }

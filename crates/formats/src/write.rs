@@ -42,10 +42,7 @@ impl<'a> View<'a> {
             frame: &session.frame,
             stored: sent
                 .iter()
-                .map(|shown| Stored {
-                    shown: shown.clone(),
-                    visible: true,
-                })
+                .map(|shown| Stored { shown: shown.clone(), visible: true })
                 .collect(),
             sent,
         }

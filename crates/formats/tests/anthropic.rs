@@ -26,38 +26,17 @@ fn counts_of_the_fixtures() {
         (
             "parallel.json",
             [9, 10, 2, 2, 4, 0, 1],
-            vec![
-                "unknown-role",
-                "damaged-line",
-                "unknown-type",
-                "orphan-result",
-            ],
+            vec!["unknown-role", "damaged-line", "unknown-type", "orphan-result"],
         ),
     ];
     for (name, expected, codes) in table {
-        let [
-            records,
-            messages,
-            calls,
-            turns,
-            tool_calls,
-            cleared,
-            boundaries,
-        ] = expected;
+        let [records, messages, calls, turns, tool_calls, cleared, boundaries] = expected;
         assert_eq!(detected(&fixture(ID, name)), Some(ID), "{name}");
         let session = load(name);
         check(&session);
         assert_eq!(
             counts(&session),
-            Counts {
-                records,
-                messages,
-                calls,
-                turns,
-                tool_calls,
-                cleared,
-                boundaries
-            },
+            Counts { records, messages, calls, turns, tool_calls, cleared, boundaries },
             "{name}"
         );
         assert_eq!(warnings(&session), codes, "{name}");
@@ -70,12 +49,7 @@ fn usage_is_disjoint_as_it_comes() {
     assert_eq!(usage(&session), [880, 100, 20, 30, 0]);
     let answer = session.messages[1].answer.as_ref().unwrap();
     assert_eq!(answer.finish, Some(Finish::ToolCalls));
-    let frame: Vec<_> = session
-        .frame
-        .segments
-        .iter()
-        .map(|s| (s.kind, s.text.len()))
-        .collect();
+    let frame: Vec<_> = session.frame.segments.iter().map(|s| (s.kind, s.text.len())).collect();
     use SegmentKind::{System, Tools};
     assert_eq!(frame, [(Tools, 80), (System, 9), (System, 15)]);
 }
@@ -109,14 +83,7 @@ fn results_become_messages_of_their_own() {
         .messages
         .iter()
         .filter_map(|message| message.parts.first()?.as_result())
-        .map(|result| {
-            (
-                &*result.tool,
-                result.status,
-                &*result.text,
-                result.media.len(),
-            )
-        })
+        .map(|result| (&*result.tool, result.status, &*result.text, result.media.len()))
         .collect();
     use ResultStatus::{Completed, Error};
     assert_eq!(
@@ -143,10 +110,7 @@ fn reasoning_keeps_what_must_go_back_unaltered() {
             _ => None,
         })
         .collect();
-    assert_eq!(
-        reasoning,
-        [("Look first.", Some("sig")), ("", Some("opaque"))]
-    );
+    assert_eq!(reasoning, [("Look first.", Some("sig")), ("", Some("opaque"))]);
 }
 
 #[test]
@@ -172,10 +136,7 @@ fn edits_replace_the_content_and_nothing_else() {
     let edit = clear(&session, 1, is_tool);
     let text = write(&View::recorded(&session, &edit), ID).text;
     let cleared = "[Old tool result content cleared]";
-    assert_eq!(
-        text,
-        fixture(ID, "plain.json").replace("fn a() {}", cleared)
-    );
+    assert_eq!(text, fixture(ID, "plain.json").replace("fn a() {}", cleared));
 
     let session = load("parallel.json");
     let contents = |kind| -> Vec<Value> {
@@ -220,11 +181,9 @@ fn half_hidden_messages_lose_the_hidden_blocks_alone() {
 
 #[test]
 fn sessions_of_other_formats_are_converted() {
-    for (format, name) in [
-        ("openai-chat", "plain.json"),
-        ("opencode", "plain.json"),
-        ("pydantic-ai", "plain.json"),
-    ] {
+    for (format, name) in
+        [("openai-chat", "plain.json"), ("opencode", "plain.json"), ("pydantic-ai", "plain.json")]
+    {
         let original = session(&fixture(format, name), format);
         let outcome = rewritten(&original, ID);
         let again = session(&outcome.text, ID);
@@ -244,11 +203,7 @@ fn sessions_of_other_formats_are_converted() {
             session.messages.iter().map(|m| (m.role, said(m))).collect()
         };
         assert_eq!(shape(&again), shape(&original), "{format}");
-        let unsigned = outcome
-            .losses
-            .iter()
-            .filter(|loss| loss.contains("signature"))
-            .count();
+        let unsigned = outcome.losses.iter().filter(|loss| loss.contains("signature")).count();
         assert_eq!(unsigned, usize::from(format == "openai-chat"), "{format}");
     }
 }

@@ -105,16 +105,10 @@ fn frame_usage_and_answers() {
     assert_eq!(session.model.as_deref(), Some("model-a"));
     let kinds: Vec<_> = session.frame.segments.iter().map(|s| s.kind).collect();
     assert_eq!(kinds, [SegmentKind::Tools, SegmentKind::System]);
-    assert_eq!(
-        session.frame.text_of(SegmentKind::System),
-        Some("Be brief.")
-    );
+    assert_eq!(session.frame.text_of(SegmentKind::System), Some("Be brief."));
     assert_eq!(usage(&session), [300 + 1100, 600, 100, 30 + 5, 10]);
     let answers: Vec<_> = session.log().filter_map(|m| m.answer.as_ref()).collect();
-    let models: Vec<_> = answers
-        .iter()
-        .map(|a| a.model.as_deref().unwrap())
-        .collect();
+    let models: Vec<_> = answers.iter().map(|a| a.model.as_deref().unwrap()).collect();
     assert_eq!(models, ["model-a", "model-b"]);
     assert_eq!(answers[0].finish, Some(Finish::ToolCalls));
     assert_eq!(answers[0].ended, Some(1_768_912_202_500));
@@ -149,23 +143,12 @@ fn subagents_are_sessions_of_their_own() {
     let sessions = sessions(&text);
     let ids: Vec<_> = sessions.iter().map(|session| &*session.id).collect();
     assert_eq!(ids, ["run-2", "sub"]);
-    assert_eq!(
-        outline(&sessions[1], 40),
-        ["useru text:Sub task.", "assistant text:Sub answer."]
-    );
+    assert_eq!(outline(&sessions[1], 40), ["useru text:Sub task.", "assistant text:Sub answer."]);
     check(&sessions[1]);
     // Written alone, it is the part of the file that it was read from.
     assert!(text.contains(&rewritten(&sessions[1], ID).text));
-    let place = sessions[0]
-        .warnings
-        .iter()
-        .find(|w| w.place.starts_with("/subagent"));
-    assert!(
-        place
-            .unwrap()
-            .detail
-            .contains("/steps: a trajectory has its list of steps here")
-    );
+    let place = sessions[0].warnings.iter().find(|w| w.place.starts_with("/subagent"));
+    assert!(place.unwrap().detail.contains("/steps: a trajectory has its list of steps here"));
 }
 
 #[test]
@@ -175,14 +158,7 @@ fn compactions_are_boundaries_and_copied_steps_no_calls() {
         .boundaries
         .iter()
         .map(|b| {
-            (
-                b.before,
-                &*b.trigger,
-                &*b.kind,
-                b.tokens_before,
-                b.tokens_after,
-                b.original_kept,
-            )
+            (b.before, &*b.trigger, &*b.kind, b.tokens_before, b.tokens_after, b.original_kept)
         })
         .collect();
     assert_eq!(
@@ -249,9 +225,7 @@ fn what_was_folded_stands_in_one_step_and_the_log_stays() {
         let mut view = View::recorded(&read, &[]);
         append(&mut view, &new);
         let last = read.messages.len() - 1;
-        hide(&mut view, |index, message| {
-            index < last && !message.is_entry()
-        });
+        hide(&mut view, |index, message| index < last && !message.is_entry());
         // The summary first, then what is kept of the log.
         view.sent.rotate_right(1);
         let outcome = write(&view, ID);
@@ -260,14 +234,9 @@ fn what_was_folded_stands_in_one_step_and_the_log_stays() {
         expected.insert(last, "userE text:What went before.".to_owned());
         assert_eq!(outline(&again, 40), expected, "{name}");
         assert_eq!(again.boundaries.len(), 1, "{name}");
-        let numbers: Vec<_> = steps(&outcome.text)
-            .iter()
-            .filter_map(|step| step.get("step_id")?.as_u64())
-            .collect();
-        assert!(
-            numbers.iter().copied().eq(1..=numbers.len() as u64),
-            "{name}: {numbers:?}"
-        );
+        let numbers: Vec<_> =
+            steps(&outcome.text).iter().filter_map(|step| step.get("step_id")?.as_u64()).collect();
+        assert!(numbers.iter().copied().eq(1..=numbers.len() as u64), "{name}: {numbers:?}");
         assert_eq!(rewritten(&again, ID).text, outcome.text, "{name}");
     }
 }
@@ -277,26 +246,19 @@ fn steps_that_a_view_undoes_go() {
     let read = load("compaction.json");
     // As a strategy leaves it that does nothing: the log alone.
     let mut view = View::recorded(&read, &[]);
-    view.stored
-        .retain(|stored| !stored.shown.message.is_entry());
+    view.stored.retain(|stored| !stored.shown.message.is_entry());
     for (pos, stored) in view.stored.iter_mut().enumerate() {
         stored.shown.pos = Some(pos);
     }
-    view.sent = view
-        .stored
-        .iter()
-        .map(|stored| stored.shown.clone())
-        .collect();
+    view.sent = view.stored.iter().map(|stored| stored.shown.clone()).collect();
     let outcome = write(&view, ID);
     assert_eq!(
         outcome.losses,
         ["3 step(s) that tell of the recorder's own compactions: the view has others"]
     );
     let again = session(&outcome.text, ID);
-    let log: Vec<_> = outline(&read, 40)
-        .into_iter()
-        .filter(|line| !line.starts_with("userE"))
-        .collect();
+    let log: Vec<_> =
+        outline(&read, 40).into_iter().filter(|line| !line.starts_with("userE")).collect();
     // The hand-over of before 1.7 is known by its subagents alone, and the step that follows is gone.
     assert_eq!(outline(&again, 40), log);
     assert_eq!(again.cleared, []);
@@ -343,16 +305,8 @@ fn sessions_of_other_formats_become_trajectories() {
         assert_eq!(said(&again), said(&original), "{format} {name}");
         assert_eq!(again.tool_calls(), original.tool_calls(), "{format} {name}");
         assert_eq!(usage(&again), usage(&original), "{format} {name}");
-        assert_eq!(
-            again.recorded_summaries(),
-            original.recorded_summaries(),
-            "{format} {name}"
-        );
-        assert_eq!(
-            again.cleared.len(),
-            original.cleared.len(),
-            "{format} {name}"
-        );
+        assert_eq!(again.recorded_summaries(), original.recorded_summaries(), "{format} {name}");
+        assert_eq!(again.cleared.len(), original.cleared.len(), "{format} {name}");
         assert_eq!(rewritten(&again, ID).text, outcome.text, "{format} {name}");
     }
 }
@@ -383,14 +337,8 @@ fn files_cut_off_anywhere() {
 #[test]
 fn bad_input_is_named() {
     let table = [
-        (
-            r#"{"schema_version":"ATIF-v1.7"}"#,
-            "/steps: a trajectory has its list of steps here",
-        ),
-        (
-            r#"{"schema_version":"ATIF-v1.7","steps":[]}"#,
-            "no messages in it",
-        ),
+        (r#"{"schema_version":"ATIF-v1.7"}"#, "/steps: a trajectory has its list of steps here"),
+        (r#"{"schema_version":"ATIF-v1.7","steps":[]}"#, "no messages in it"),
     ];
     for (text, expected) in table {
         let error = foldback_formats::read(text.as_bytes(), None).unwrap_err();
@@ -416,12 +364,8 @@ fn recorded_sessions_import_whole() {
         check(&session);
         let (_, counts, codes) = table.iter().find(|row| name.contains(row.0)).unwrap();
         let counted = session.recorded.unwrap();
-        let found = [
-            counted.messages,
-            counted.tool_calls,
-            session.calls(),
-            session.boundaries.len(),
-        ];
+        let found =
+            [counted.messages, counted.tool_calls, session.calls(), session.boundaries.len()];
         assert_eq!(found, *counts, "{name}");
         assert_eq!(warnings(&session), *codes, "{name}");
         assert!(rewritten(&session, ID).text == text, "{name}");

@@ -40,32 +40,20 @@ fn outline(session: &Session) -> Vec<String> {
         .messages
         .iter()
         .map(|message| {
-            let synthetic = message.parts.iter().any(|part| {
-                matches!(
-                    part.kind,
-                    PartKind::Text {
-                        synthetic: true,
-                        ..
-                    }
-                )
-            });
+            let synthetic = message
+                .parts
+                .iter()
+                .any(|part| matches!(part.kind, PartKind::Text { synthetic: true, .. }));
             let marks = [
                 ("u", message.begins_turn()),
                 ("+", message.mid_turn),
                 ("~", synthetic),
                 ("E", message.is_entry()),
             ];
-            let marks: String = marks
-                .iter()
-                .filter(|(_, set)| *set)
-                .map(|(mark, _)| *mark)
-                .collect();
+            let marks: String =
+                marks.iter().filter(|(_, set)| *set).map(|(mark, _)| *mark).collect();
             let text: String = message.shown_text().chars().take(24).collect();
-            format!(
-                "{}{marks} {}",
-                message.role.as_str(),
-                text.replace('\n', "|")
-            )
+            format!("{}{marks} {}", message.role.as_str(), text.replace('\n', "|"))
         })
         .collect()
 }
@@ -201,10 +189,7 @@ fn answers_parts_and_places() {
     assert_eq!((result.tool.as_str(), result.media.len()), ("Bash", 1));
 
     let failed = main_of("parallel.jsonl").messages[3].clone();
-    assert_eq!(
-        failed.parts[0].as_result().unwrap().status,
-        ResultStatus::Error
-    );
+    assert_eq!(failed.parts[0].as_result().unwrap().status, ResultStatus::Error);
 }
 
 #[test]
@@ -213,27 +198,13 @@ fn compactions_are_undone_and_listed() {
     let listed: Vec<_> = session
         .boundaries
         .iter()
-        .map(|b| {
-            (
-                b.kind.as_str(),
-                b.before,
-                b.tokens_before,
-                b.tokens_after,
-                b.original_kept,
-            )
-        })
+        .map(|b| (b.kind.as_str(), b.before, b.tokens_before, b.tokens_after, b.original_kept))
         .collect();
     assert_eq!(
         listed,
-        [
-            ("clear", 5, Some(1200), Some(900), true),
-            ("summary", 7, Some(1300), Some(400), true),
-        ]
+        [("clear", 5, Some(1200), Some(900), true), ("summary", 7, Some(1300), Some(400), true),]
     );
-    assert_eq!(
-        session.messages[7].origin,
-        Origin::Entry(EntryKind::Summary)
-    );
+    assert_eq!(session.messages[7].origin, Origin::Entry(EntryKind::Summary));
     assert_eq!(session.cleared.len(), 1);
     assert_eq!(session.cleared[0].at.item, 2);
 
@@ -304,9 +275,7 @@ fn a_cleared_result_changes_one_value() {
     let text = fixture(ID, "plain.jsonl");
     let session = session(&text, ID);
     for (item, line) in [(2, 6), (8, 12)] {
-        let edits = clear(&session, 7, |message| {
-            message.id == session.messages[item].id
-        });
+        let edits = clear(&session, 7, |message| message.id == session.messages[item].id);
         let written = write(&View::recorded(&session, &edits), ID).text;
         assert_eq!(changed(&text, &written), [line]);
         let mut before: Value = serde_json::from_str(text.lines().nth(line).unwrap()).unwrap();
@@ -330,11 +299,7 @@ fn hidden_messages_go_and_new_ones_stand_where_they_are_shown() {
     view.sent.insert(0, Shown::plain(&summary));
     view.sent.push(Shown::plain(&note));
     let outcome = write(&view, ID);
-    assert!(
-        outcome.losses[0].starts_with("5 line(s)"),
-        "{:?}",
-        outcome.losses
-    );
+    assert!(outcome.losses[0].starts_with("5 line(s)"), "{:?}", outcome.losses);
 
     let again = all(&outcome.text).remove(0);
     assert_eq!(
@@ -352,11 +317,8 @@ fn hidden_messages_go_and_new_ones_stand_where_they_are_shown() {
         ]
     );
     // Every line hangs on one that is there, so that Claude Code finds the whole chain.
-    let lines: Vec<Value> = outcome
-        .text
-        .lines()
-        .map(|line| serde_json::from_str(line).unwrap())
-        .collect();
+    let lines: Vec<Value> =
+        outcome.text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     let mut seen = BTreeSet::new();
     for line in &lines {
         if let Some(parent) = line["parentUuid"].as_str() {
@@ -373,18 +335,9 @@ fn a_recorded_boundary_goes_with_its_summary() {
     let mut view = View::recorded(&session, &[]);
     hide(&mut view, |_, message| message.is_entry());
     let again = all(&write(&view, ID).text).remove(0);
-    assert!(
-        again
-            .boundaries
-            .iter()
-            .all(|boundary| boundary.kind == "clear")
-    );
+    assert!(again.boundaries.iter().all(|boundary| boundary.kind == "clear"));
     let shown: Vec<_> = session.log().map(|message| message.shown_text()).collect();
-    let found: Vec<_> = again
-        .messages
-        .iter()
-        .map(|message| message.shown_text())
-        .collect();
+    let found: Vec<_> = again.messages.iter().map(|message| message.shown_text()).collect();
     assert_eq!(found, shown);
 }
 
@@ -407,10 +360,7 @@ fn sessions_of_other_formats_become_plain_files() {
     let found: Vec<_> = texts(&again);
     assert_eq!(
         found.iter().filter(|(role, _)| *role == Role::Tool).count(),
-        expected
-            .iter()
-            .filter(|(role, _)| *role == Role::Tool)
-            .count()
+        expected.iter().filter(|(role, _)| *role == Role::Tool).count()
     );
     assert_eq!(again.tool_calls(), codex.tool_calls());
     assert_eq!(usage(&again)[..3], usage(&codex)[..3]);
@@ -525,10 +475,7 @@ fn recorded_sessions_import_whole() {
     for case in REAL {
         let Some(text) = real(case.file) else { return };
         let sessions = all(&text);
-        let mut sum = Recorded {
-            messages: 0,
-            tool_calls: 0,
-        };
+        let mut sum = Recorded { messages: 0, tool_calls: 0 };
         let mut read: BTreeSet<u32> = BTreeSet::new();
         let mut found = Vec::new();
         for session in &sessions {
@@ -547,19 +494,9 @@ fn recorded_sessions_import_whole() {
                     .is_some_and(|pointer| pointer.starts_with("/attachment"))
             };
             let attachments = session.messages.iter().filter(attached).count();
-            found.push([
-                session.calls(),
-                session.tool_calls(),
-                session.turns(),
-                attachments,
-            ]);
+            found.push([session.calls(), session.tool_calls(), session.turns(), attachments]);
         }
-        assert_eq!(
-            (sum.messages, sum.tool_calls),
-            (case.lines, case.blocks),
-            "{}",
-            case.file
-        );
+        assert_eq!((sum.messages, sum.tool_calls), (case.lines, case.blocks), "{}", case.file);
         assert_eq!(found, case.sessions, "{}", case.file);
         let codes: Vec<_> = sessions.iter().flat_map(warnings).collect();
         assert_eq!(codes, case.warnings, "{}", case.file);
@@ -569,11 +506,7 @@ fn recorded_sessions_import_whole() {
             if talk && !read.contains(&record) {
                 let line: Value = serde_json::from_str(line).unwrap();
                 let kind = line["type"].as_str().unwrap();
-                assert!(
-                    !["user", "assistant"].contains(&kind),
-                    "line {}",
-                    record + 1
-                );
+                assert!(!["user", "assistant"].contains(&kind), "line {}", record + 1);
             }
         }
     }
@@ -609,10 +542,8 @@ fn each_answer_continues_the_one_before() {
                 let mut boundaries = session.boundaries.iter();
                 boundaries.any(|boundary| from < boundary.before && boundary.before <= to)
             };
-            let pairs: Vec<_> = answers
-                .windows(2)
-                .filter(|pair| !across(pair[0].0, pair[1].0))
-                .collect();
+            let pairs: Vec<_> =
+                answers.windows(2).filter(|pair| !across(pair[0].0, pair[1].0)).collect();
             let kept = pairs
                 .iter()
                 .filter(|pair| pair[1].1.abs_diff(pair[0].2) * 100 <= 3 * pair[0].2)

@@ -100,11 +100,7 @@ const ROWS: &[(&str, &str, Option<&str>)] = &[
         r#"{"info":{"environment_info":{"domain_name":"airline"}},"tasks":[],"simulations":[{"id":"x","task_id":"13","messages":[{"role":"user","content":"hi"}]}]}"#,
         Some("airline/13"),
     ),
-    (
-        "tau2",
-        r#"[{"task_id":13,"trial":0,"traj":[{"role":"user","content":"hi"}]}]"#,
-        Some("13"),
-    ),
+    ("tau2", r#"[{"task_id":13,"trial":0,"traj":[{"role":"user","content":"hi"}]}]"#, Some("13")),
     (
         "inspect",
         r#"{"eval":{"task":"ctf","model":"m"},"samples":[{"id":59,"epoch":1,"messages":[{"role":"user","content":"hi"}]}]}"#,
@@ -128,11 +124,7 @@ fn the_cluster_is_read_where_it_is_recorded() {
     for (format, text, expected) in ROWS {
         let sessions = read(text.as_bytes(), Some(format))
             .unwrap_or_else(|error| panic!("{format}: {error}\n{text}"));
-        assert_eq!(
-            sessions[0].cluster.as_deref(),
-            *expected,
-            "{format}\n{text}"
-        );
+        assert_eq!(sessions[0].cluster.as_deref(), *expected, "{format}\n{text}");
     }
 }
 

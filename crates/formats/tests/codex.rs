@@ -15,12 +15,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 const ID: &str = "codex";
-const FIXTURES: [&str; 4] = [
-    "plain.jsonl",
-    "parallel.jsonl",
-    "compaction.jsonl",
-    "damaged.jsonl",
-];
+const FIXTURES: [&str; 4] = ["plain.jsonl", "parallel.jsonl", "compaction.jsonl", "damaged.jsonl"];
 
 fn read(name: &str) -> Session {
     session(&fixture(ID, name), ID)
@@ -33,16 +28,10 @@ fn outline(session: &Session) -> Vec<String> {
         .messages
         .iter()
         .map(|message| {
-            let marks = [
-                ("u", message.begins_turn()),
-                ("+", message.mid_turn),
-                ("E", message.is_entry()),
-            ];
-            let marks: String = marks
-                .iter()
-                .filter(|(_, set)| *set)
-                .map(|(mark, _)| *mark)
-                .collect();
+            let marks =
+                [("u", message.begins_turn()), ("+", message.mid_turn), ("E", message.is_entry())];
+            let marks: String =
+                marks.iter().filter(|(_, set)| *set).map(|(mark, _)| *mark).collect();
             let parts: Vec<String> = message
                 .parts
                 .iter()
@@ -150,12 +139,7 @@ fn warnings_of_the_fixtures() {
         ("plain.jsonl", &[]),
         (
             "parallel.jsonl",
-            &[
-                "unknown-type",
-                "unknown-type",
-                "orphan-result",
-                "call-without-result",
-            ],
+            &["unknown-type", "unknown-type", "orphan-result", "call-without-result"],
         ),
         ("compaction.jsonl", &["abandoned-branch"]),
         ("damaged.jsonl", &["damaged-line", "truncated-line"]),
@@ -168,12 +152,7 @@ fn warnings_of_the_fixtures() {
 #[test]
 fn frame_limits_models_and_endings() {
     let plain = read("plain.jsonl");
-    let frame: Vec<_> = plain
-        .frame
-        .segments
-        .iter()
-        .map(|s| (s.kind, s.text.as_str()))
-        .collect();
+    let frame: Vec<_> = plain.frame.segments.iter().map(|s| (s.kind, s.text.as_str())).collect();
     assert_eq!(
         frame,
         [
@@ -194,14 +173,7 @@ fn frame_limits_models_and_endings() {
     let aborted = parallel.messages[8].answer.as_ref().unwrap();
     assert_eq!(aborted.finish, Some(Finish::Error));
     assert_eq!(aborted.error.as_deref(), Some("turn_aborted"));
-    assert_eq!(
-        parallel.messages[4].parts[0]
-            .as_result()
-            .unwrap()
-            .media
-            .len(),
-        1
-    );
+    assert_eq!(parallel.messages[4].parts[0].as_result().unwrap().media.len(), 1);
 
     let damaged = read("damaged.jsonl");
     let failed = damaged.messages[4].parts[0].as_result().unwrap();
@@ -215,32 +187,19 @@ fn compactions_are_listed_and_their_histories_not_read_twice() {
     let listed: Vec<_> = session
         .boundaries
         .iter()
-        .map(|b| {
-            (
-                b.trigger.as_str(),
-                b.before,
-                b.tokens_before,
-                b.tokens_after,
-                b.original_kept,
-            )
-        })
+        .map(|b| (b.trigger.as_str(), b.before, b.tokens_before, b.tokens_after, b.original_kept))
         .collect();
     assert_eq!(
         listed,
-        [
-            ("auto", 4, Some(5050), Some(900), true),
-            ("manual", 6, Some(960), Some(400), true),
-        ]
+        [("auto", 4, Some(5050), Some(900), true), ("manual", 6, Some(960), Some(400), true),]
     );
 }
 
 #[test]
 fn a_replacement_history_stands_for_what_the_file_lacks() {
     let text = fixture(ID, "compaction.jsonl");
-    let tail: Vec<&str> = text
-        .lines()
-        .skip_while(|line| !line.contains("\"type\":\"compacted\""))
-        .collect();
+    let tail: Vec<&str> =
+        text.lines().skip_while(|line| !line.contains("\"type\":\"compacted\"")).collect();
     let session = session(&tail.join("\n"), ID);
     assert_eq!(outline(&session)[0], "useru text:Build the in");
     assert!(!session.boundaries[0].original_kept);
@@ -343,11 +302,7 @@ fn sessions_of_other_formats_become_plain_files() {
     check(&again);
     assert_eq!(again.id, claude.id);
     let said = |session: &Session| -> Vec<(Role, String)> {
-        session
-            .messages
-            .iter()
-            .map(|message| (message.role, message.shown_text()))
-            .collect()
+        session.messages.iter().map(|message| (message.role, message.shown_text())).collect()
     };
     assert_eq!(said(&again), said(&claude));
     let sum = |session: &Session| {
@@ -442,12 +397,8 @@ fn recorded_sessions_import_whole() {
             "{}",
             case.file
         );
-        let found = [
-            session.messages.len(),
-            session.calls(),
-            session.tool_calls(),
-            session.turns(),
-        ];
+        let found =
+            [session.messages.len(), session.calls(), session.tool_calls(), session.turns()];
         assert_eq!(found, case.canonical, "{}: {}", case.file, case.why);
         let hosted = session
             .messages
@@ -455,12 +406,7 @@ fn recorded_sessions_import_whole() {
             .flat_map(|message| &message.parts)
             .filter(|part| matches!(part.kind, PartKind::Unknown { .. }))
             .count();
-        assert_eq!(
-            session.tool_calls() + hosted,
-            case.call_items,
-            "{}",
-            case.file
-        );
+        assert_eq!(session.tool_calls() + hosted, case.call_items, "{}", case.file);
         assert!(session.warnings.is_empty(), "{:?}", session.warnings);
 
         let mut read: BTreeSet<u32> = BTreeSet::new();
@@ -499,12 +445,7 @@ fn recorded_usage_adds_up() {
             })
             .unwrap();
         let [uncached, read, written, output, reasoning] = usage(&session(&text, ID));
-        let sum = [
-            uncached + read + written,
-            read,
-            output + reasoning,
-            reasoning,
-        ];
+        let sum = [uncached + read + written, read, output + reasoning, reasoning];
         assert_eq!(sum, total, "{}", case.file);
     }
 }

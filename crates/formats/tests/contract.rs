@@ -22,33 +22,15 @@ use Grows::{Lines, Whole};
 
 /// Every format with a fixture in the shape that its recorder writes.
 const ROWS: &[(&str, &str, Grows)] = &[
-    (
-        "claude-code",
-        "parallel.jsonl",
-        Lines(Some(r#"{"type":"owl","uuid":"owl-1"}"#)),
-    ),
+    ("claude-code", "parallel.jsonl", Lines(Some(r#"{"type":"owl","uuid":"owl-1"}"#))),
     (
         "codex",
         "parallel.jsonl",
-        Lines(Some(
-            r#"{"timestamp":"2026-01-01T00:00:00Z","type":"owl","payload":{}}"#,
-        )),
+        Lines(Some(r#"{"timestamp":"2026-01-01T00:00:00Z","type":"owl","payload":{}}"#)),
     ),
-    (
-        "pi",
-        "plain.jsonl",
-        Lines(Some(r#"{"type":"owl","id":"owl-1"}"#)),
-    ),
-    (
-        "gemini-cli",
-        "lines.jsonl",
-        Lines(Some(r#"{"id":"owl-1","type":"owl","content":"?"}"#)),
-    ),
-    (
-        "copilot-cli",
-        "events.jsonl",
-        Lines(Some(r#"{"type":"owl","id":"owl-1","data":{}}"#)),
-    ),
+    ("pi", "plain.jsonl", Lines(Some(r#"{"type":"owl","id":"owl-1"}"#))),
+    ("gemini-cli", "lines.jsonl", Lines(Some(r#"{"id":"owl-1","type":"owl","content":"?"}"#))),
+    ("copilot-cli", "events.jsonl", Lines(Some(r#"{"type":"owl","id":"owl-1","data":{}}"#))),
     (
         "openhands",
         "v1.jsonl",
@@ -69,11 +51,7 @@ const ROWS: &[(&str, &str, Grows)] = &[
     ("pydantic-ai", "parallel.json", Whole),
     ("swe-agent", "function-calls.traj", Whole),
     ("mini-swe-agent", "v2.traj.json", Whole),
-    (
-        "openai-responses",
-        "items.jsonl",
-        Lines(Some(r#"{"type":"owl"}"#)),
-    ),
+    ("openai-responses", "items.jsonl", Lines(Some(r#"{"type":"owl"}"#))),
     ("openai-chat", "parallel.json", Whole),
     ("anthropic", "parallel.json", Whole),
 ];
@@ -116,9 +94,7 @@ fn every_format_is_here() {
     assert_eq!(here, all);
     // And has fixtures, of which one is read from a file that others recorded.
     for id in all.iter().filter(|id| **id != "foldback") {
-        let folder = Path::new(env!("CARGO_MANIFEST_DIR"))
-            .join("fixtures")
-            .join(id);
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures").join(id);
         assert!(folder.read_dir().unwrap().count() > 0, "{id}");
     }
 }
@@ -163,9 +139,7 @@ fn a_last_line_that_is_still_being_written_costs_that_line() {
         assert_eq!(bare(&cut[0]), bare(&without[0]), "{id}");
         let codes = common::warnings(&cut[0]);
         assert!(
-            codes
-                .iter()
-                .any(|code| ["damaged-line", "truncated-line"].contains(code)),
+            codes.iter().any(|code| ["damaged-line", "truncated-line"].contains(code)),
             "{id}: {codes:?}"
         );
     }
@@ -178,14 +152,8 @@ fn a_document_that_ends_in_the_middle_says_so() {
             continue;
         }
         let text = text(id, name);
-        let half = text
-            .char_indices()
-            .nth(text.chars().count() * 2 / 3)
-            .unwrap()
-            .0;
-        let error = read(&text.as_bytes()[..half], Some(id))
-            .unwrap_err()
-            .to_string();
+        let half = text.char_indices().nth(text.chars().count() * 2 / 3).unwrap().0;
+        let error = read(&text.as_bytes()[..half], Some(id)).unwrap_err().to_string();
         assert!(error.contains("ends in the middle"), "{id}: {error}");
     }
 }
@@ -241,10 +209,7 @@ fn check_pairs(session: &Session, name: &str) {
     }
     let codes = common::warnings(session);
     let told = |code: &str| codes.iter().filter(|found| **found == code).count();
-    assert!(
-        told("orphan-result") >= strays,
-        "{name}: {strays} {codes:?}"
-    );
+    assert!(told("orphan-result") >= strays, "{name}: {strays} {codes:?}");
     assert!(
         told("call-without-result") >= open.len() + pending,
         "{name}: {open:?} {pending} {codes:?}"

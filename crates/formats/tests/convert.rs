@@ -17,33 +17,14 @@ const MAY_LOSE: &[(&str, &[&str])] = &[
     // An observation is told from a user message by its place alone.
     ("text", &["mini-swe-agent"]),
     // Arguments that are no object.
-    (
-        "tool call",
-        &[
-            "anthropic",
-            "claude-code",
-            "gemini",
-            "opencode",
-            "pi",
-            "roo-code",
-        ],
-    ),
+    ("tool call", &["anthropic", "claude-code", "gemini", "opencode", "pi", "roo-code"]),
     ("tool result", &[]),
     ("id of a tool call", &[]),
     ("join of a result with its call", &[]),
-    (
-        "reasoning text",
-        &["anthropic", "mini-swe-agent", "roo-code", "swe-agent"],
-    ),
+    ("reasoning text", &["anthropic", "mini-swe-agent", "roo-code", "swe-agent"]),
     (
         "reasoning signature",
-        &[
-            "claude-code",
-            "gemini",
-            "mini-swe-agent",
-            "openai-chat",
-            "swe-agent",
-        ],
+        &["claude-code", "gemini", "mini-swe-agent", "openai-chat", "swe-agent"],
     ),
     (
         "file or image",
@@ -57,10 +38,7 @@ const MAY_LOSE: &[(&str, &[&str])] = &[
             "swe-agent",
         ],
     ),
-    (
-        "system prompt around the history",
-        &["claude-code", "opencode", "pi", "roo-code"],
-    ),
+    ("system prompt around the history", &["claude-code", "opencode", "pi", "roo-code"]),
     (
         "token count of a call",
         &[
@@ -78,10 +56,8 @@ const MAY_LOSE: &[(&str, &[&str])] = &[
 /// Every fixture, and every recorded session where there are any.
 fn files() -> Vec<PathBuf> {
     let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures");
-    let mut folders: Vec<PathBuf> = std::fs::read_dir(fixtures)
-        .unwrap()
-        .map(|entry| entry.unwrap().path())
-        .collect();
+    let mut folders: Vec<PathBuf> =
+        std::fs::read_dir(fixtures).unwrap().map(|entry| entry.unwrap().path()).collect();
     folders.extend(recorded("").into_iter().filter(|path| path.is_dir()));
     let mut files: Vec<PathBuf> = folders
         .iter()
@@ -131,11 +107,7 @@ fn foldback_and_atif_give_back_everything() {
                     assert_eq!(again.id, session.id, "{name}");
                 }
                 let messages = |session: &Session| -> Vec<Message> {
-                    session
-                        .messages
-                        .iter()
-                        .map(|message| bare(message))
-                        .collect()
+                    session.messages.iter().map(|message| bare(message)).collect()
                 };
                 assert!(messages(&again) == messages(&session), "{name}: messages");
                 assert_eq!(again.frame, session.frame, "{name}");
@@ -219,10 +191,7 @@ fn what_is_not_said_to_be_lost_comes_back() {
                 let (converted, again) = written(&session, to.id);
                 let lost: BTreeSet<&str> = converted.losses.iter().map(|l| l.what[0]).collect();
                 for (what, may) in MAY_LOSE {
-                    assert!(
-                        !lost.contains(what) || may.contains(&to.id),
-                        "{name}: {what}"
-                    );
+                    assert!(!lost.contains(what) || may.contains(&to.id), "{name}: {what}");
                 }
                 if !WEIGHTY.iter().any(|what| lost.contains(what)) {
                     assert!(content(&again, &paired) == before, "{name}");
@@ -275,26 +244,15 @@ fn a_file_of_the_same_format_is_copied() {
 
 #[test]
 fn several_sessions_are_one_file_only_where_they_can_be() {
-    let sessions = read(
-        common::fixture("openai-chat", "many.jsonl").as_bytes(),
-        None,
-    )
-    .unwrap();
+    let sessions = read(common::fixture("openai-chat", "many.jsonl").as_bytes(), None).unwrap();
     let converted = convert(&sessions, format("foldback").unwrap()).unwrap();
     let again = read(converted.text.as_bytes(), None).unwrap();
     let ids = |sessions: &[Session]| -> Vec<String> {
         sessions.iter().map(|session| session.id.clone()).collect()
     };
     assert_eq!(ids(&again), ids(&sessions));
-    let refused = |to: &str| {
-        convert(&sessions, format(to).unwrap())
-            .unwrap_err()
-            .to_string()
-    };
-    assert_eq!(
-        refused("pydantic-ai"),
-        "a pydantic-ai file holds one session, and these are 3"
-    );
+    let refused = |to: &str| convert(&sessions, format(to).unwrap()).unwrap_err().to_string();
+    assert_eq!(refused("pydantic-ai"), "a pydantic-ai file holds one session, and these are 3");
     let error = convert(&sessions[..1], format("tau2").unwrap()).unwrap_err();
     assert_eq!(
         error.to_string(),

@@ -39,10 +39,7 @@ fn outlines_of_the_fixture() {
             "useru text:Thanks",
         ]
     );
-    assert_eq!(
-        outline(agent, 16),
-        ["useru text:Read b", "assistant text:b is empty."]
-    );
+    assert_eq!(outline(agent, 16), ["useru text:Read b", "assistant text:b is empty."]);
     assert_eq!((main.id.as_str(), agent.id.as_str()), ("378a", "378a/c2"));
     assert_eq!(warnings(main), ["truncated-line", "unknown-type"]);
     cut_anywhere(ID, &text);
@@ -67,21 +64,12 @@ fn usage_frame_statuses_and_boundaries() {
         .filter_map(|message| message.parts[0].as_result())
         .map(|result| (result.tool.as_str(), result.status))
         .collect();
-    assert_eq!(
-        status,
-        [
-            ("task", ResultStatus::Error),
-            ("view", ResultStatus::Completed)
-        ]
-    );
+    assert_eq!(status, [("task", ResultStatus::Error), ("view", ResultStatus::Completed)]);
     let [boundary] = main.boundaries.as_slice() else {
         panic!("a failed compaction changed nothing");
     };
     assert_eq!(boundary.before, 7);
-    assert_eq!(
-        (boundary.tokens_before, boundary.tokens_after),
-        (Some(950), Some(100))
-    );
+    assert_eq!((boundary.tokens_before, boundary.tokens_after), (Some(950), Some(100)));
 }
 
 #[test]

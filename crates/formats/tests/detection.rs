@@ -8,10 +8,8 @@ use common::{detected, recorded};
 use std::path::Path;
 
 /// Recorded sessions whose folder is not called after the format, or that lie with others.
-const RECORDED: &[(&str, &str)] = &[
-    ("tau2-bench", "tau2"),
-    ("gemini-cli-contents-trajectory", "gemini"),
-];
+const RECORDED: &[(&str, &str)] =
+    &[("tau2-bench", "tau2"), ("gemini-cli-contents-trajectory", "gemini")];
 
 fn id_of(path: &Path, folder: &str) -> String {
     let path = path.to_string_lossy();

@@ -43,17 +43,10 @@ fn round_trip(original: &Session) -> Session {
     assert_eq!(first.losses, [""; 0]);
     assert_eq!(detected(&first.text), Some(ID));
     let again = session(&first.text, ID);
-    assert_eq!(
-        rewritten(&again, ID).text,
-        first.text,
-        "the second export is the first"
-    );
+    assert_eq!(rewritten(&again, ID).text, first.text, "the second export is the first");
     assert_eq!(again.messages, original.messages);
     assert_eq!((&again.id, again.format), (&original.id, original.format));
-    assert_eq!(
-        (&again.model, again.limits),
-        (&original.model, original.limits)
-    );
+    assert_eq!((&again.model, again.limits), (&original.model, original.limits));
     assert_eq!(again.cluster, original.cluster);
     assert_eq!(again.frame, original.frame);
     assert_eq!(again.recorded, original.recorded);
@@ -61,10 +54,7 @@ fn round_trip(original: &Session) -> Session {
     assert_eq!(again.warnings, original.warnings);
     assert_eq!(again.source.text, original.source.text);
     assert_eq!(again.source.records, original.source.records);
-    assert_eq!(
-        (counts(&again), usage(&again)),
-        (counts(original), usage(original))
-    );
+    assert_eq!((counts(&again), usage(&again)), (counts(original), usage(original)));
     again
 }
 
@@ -77,10 +67,7 @@ fn sessions_of_every_format_come_back_as_they_were() {
         for original in sessions {
             let again = round_trip(&original);
             // And can still be written in the recorder's own format, from its own bytes.
-            if FORMATS
-                .iter()
-                .any(|row| row.id == original.format && row.write.is_some())
-            {
+            if FORMATS.iter().any(|row| row.id == original.format && row.write.is_some()) {
                 let direct = rewritten(&original, original.format).text;
                 assert_eq!(rewritten(&again, original.format).text, direct, "{format}");
             }
@@ -94,11 +81,7 @@ fn real_exports_come_back_byte_for_byte() {
         let text = std::fs::read_to_string(&path).unwrap();
         let again = round_trip(&session(&text, "opencode"));
         check(&again);
-        assert!(
-            rewritten(&again, "opencode").text == text,
-            "{}",
-            path.display()
-        );
+        assert!(rewritten(&again, "opencode").text == text, "{}", path.display());
     }
 }
 
@@ -135,13 +118,7 @@ fn damaged_lines_are_counted_and_the_rest_is_used() {
     };
     let cut = &text[..text.len() - 20];
     let table = [
-        (
-            "a cut last line",
-            cut.to_owned(),
-            4,
-            "opencode",
-            vec!["damaged-line"],
-        ),
+        ("a cut last line", cut.to_owned(), 4, "opencode", vec!["damaged-line"]),
         (
             "a line of rubbish",
             text.replacen('\n', "\nrubbish\n", 1),
@@ -157,13 +134,7 @@ fn damaged_lines_are_counted_and_the_rest_is_used() {
             vec!["damaged-line"],
         ),
         ("a missing message", without(6), 4, "opencode", vec![]),
-        (
-            "a missing record",
-            without(2),
-            5,
-            ID,
-            vec!["damaged-source"],
-        ),
+        ("a missing record", without(2), 5, ID, vec!["damaged-source"]),
         (
             "a line before the header",
             format!("{}\n{text}", lines[1]),
@@ -193,10 +164,7 @@ fn what_a_strategy_did_is_written_down() {
     assert_eq!(outcome.losses, [""; 0]);
     let again = self::session(&outcome.text, ID);
     assert_eq!(again.cleared.len(), 1);
-    assert_eq!(
-        again.messages, session.messages,
-        "the content is still there"
-    );
+    assert_eq!(again.messages, session.messages, "the content is still there");
 
     let cut = edits(&session, EditKind::Truncate, "fn", 7, is_tool);
     let mut view = View::recorded(&session, &cut);
@@ -206,23 +174,13 @@ fn what_a_strategy_did_is_written_down() {
     let outcome = write(&view, ID);
     assert_eq!(outcome.losses.len(), 2);
     let last: Vec<&str> = outcome.text.lines().rev().take(2).collect();
-    assert!(
-        last[0].starts_with(r#"{"view":[{"insert":{"id":"note""#),
-        "{}",
-        last[0]
-    );
-    assert_eq!(
-        last[1],
-        r#"{"truncated":{"message":"prt_002_3","part":0,"time":7,"text":"fn"}}"#
-    );
+    assert!(last[0].starts_with(r#"{"view":[{"insert":{"id":"note""#), "{}", last[0]);
+    assert_eq!(last[1], r#"{"truncated":{"message":"prt_002_3","part":0,"time":7,"text":"fn"}}"#);
     assert_eq!(self::session(&outcome.text, ID).messages, session.messages);
 }
 
 #[test]
 fn newer_lines_are_refused() {
     let error = read(br#"{"foldback":2,"id":"a","format":"opencode"}"#, None).unwrap_err();
-    assert_eq!(
-        error.to_string(),
-        "line 1: version 2 of these lines; this program reads up to 1"
-    );
+    assert_eq!(error.to_string(), "line 1: version 2 of these lines; this program reads up to 1");
 }

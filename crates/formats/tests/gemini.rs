@@ -72,16 +72,10 @@ fn calls_without_ids_go_by_tool_and_order() {
             .collect()
     };
     let done = ResultStatus::Completed;
-    assert_eq!(
-        results(&read("body.json")),
-        [("ls".to_owned(), done), ("ls_2".to_owned(), done)]
-    );
+    assert_eq!(results(&read("body.json")), [("ls".to_owned(), done), ("ls_2".to_owned(), done)]);
     assert_eq!(
         results(&read("bare.json")),
-        [
-            ("c1".to_owned(), done),
-            ("c2".to_owned(), ResultStatus::Error)
-        ]
+        [("c1".to_owned(), done), ("c2".to_owned(), ResultStatus::Error)]
     );
 }
 
@@ -137,17 +131,9 @@ fn what_nothing_touched_is_written_byte_for_byte() {
 #[test]
 fn edits_change_the_value_that_they_lie_over() {
     let table = [
-        (
-            "bare.json",
-            4,
-            "/4/parts/0/functionResponse/response/output",
-        ),
+        ("bare.json", 4, "/4/parts/0/functionResponse/response/output"),
         ("bare.json", 6, "/4/parts/2/functionResponse/response/error"),
-        (
-            "body.json",
-            2,
-            "/contents/2/parts/0/functionResponse/response/output",
-        ),
+        ("body.json", 2, "/contents/2/parts/0/functionResponse/response/output"),
     ];
     for (name, message, pointer) in table {
         let session = read(name);
@@ -159,22 +145,13 @@ fn edits_change_the_value_that_they_lie_over() {
             "[Old tool result content cleared]",
             "{name} {message}"
         );
-        assert_eq!(
-            common::session(&written, ID).messages.len(),
-            session.messages.len()
-        );
+        assert_eq!(common::session(&written, ID).messages.len(), session.messages.len());
     }
     let session = read("body.json");
-    let edits = edits(&session, EditKind::Clear, "[gone]", 7, |m| {
-        m.role == Role::Assistant
-    });
+    let edits = edits(&session, EditKind::Clear, "[gone]", 7, |m| m.role == Role::Assistant);
     let root: Value =
         serde_json::from_str(&write(&View::recorded(&session, &edits), ID).text).unwrap();
-    assert_eq!(
-        root.pointer("/contents/1/parts/0/functionCall/args/input")
-            .unwrap(),
-        "[gone]"
-    );
+    assert_eq!(root.pointer("/contents/1/parts/0/functionCall/args/input").unwrap(), "[gone]");
 }
 
 #[test]
@@ -207,10 +184,7 @@ fn sessions_of_other_formats_become_request_bodies() {
     let again = session(&written.text, ID);
     check(&again);
     let said = |session: &Session| -> Vec<(Role, String)> {
-        let said = session
-            .messages
-            .iter()
-            .filter(|m| !m.shown_text().is_empty());
+        let said = session.messages.iter().filter(|m| !m.shown_text().is_empty());
         said.map(|m| (m.role, m.said())).collect()
     };
     assert_eq!(said(&again), said(&codex));
@@ -218,10 +192,7 @@ fn sessions_of_other_formats_become_request_bodies() {
 
     // Within the family nothing is lost, signatures included.
     let cli = session(&fixture("gemini-cli", "plain.json"), "gemini-cli");
-    assert_eq!(
-        write(&View::recorded(&cli, &[]), ID).losses,
-        [] as [&str; 0]
-    );
+    assert_eq!(write(&View::recorded(&cli, &[]), ID).losses, [] as [&str; 0]);
 }
 
 #[test]

@@ -16,12 +16,7 @@ fn read(name: &str) -> Session {
 
 #[test]
 fn outlines_usage_and_warnings() {
-    type Row = (
-        &'static str,
-        &'static [&'static str],
-        [u64; 5],
-        &'static [&'static str],
-    );
+    type Row = (&'static str, &'static [&'static str], [u64; 5], &'static [&'static str]);
     let table: &[Row] = &[
         (
             "plain.json",
@@ -80,10 +75,7 @@ fn calls_after_a_notice_belong_to_the_answer_before_it() {
     assert_eq!(session.calls(), 3);
     let answer = &session.messages[4];
     assert_eq!(answer.parts[1].source_record, Some(4));
-    assert_eq!(
-        answer.answer.as_ref().unwrap().finish,
-        Some(Finish::ToolCalls)
-    );
+    assert_eq!(answer.answer.as_ref().unwrap().finish, Some(Finish::ToolCalls));
     let results: Vec<_> = session
         .messages
         .iter()

@@ -51,10 +51,7 @@ fn events_tell_of_usage_times_and_compactions() {
     let sessions = load("log.json");
     // The cache is not part of the first input, as its total says, and is part of the second.
     assert_eq!(usage(&sessions[0]), [5 + 70, 600 + 30, 400, 30 + 7, 10]);
-    let answers: Vec<_> = sessions[0]
-        .log()
-        .filter_map(|m| m.answer.as_ref())
-        .collect();
+    let answers: Vec<_> = sessions[0].log().filter_map(|m| m.answer.as_ref()).collect();
     assert_eq!(answers[0].started, Some(1_768_912_201_000));
     assert_eq!(answers[0].ended, Some(1_768_912_203_000));
     assert_eq!(answers[0].finish, Some(Finish::ToolCalls));
@@ -68,10 +65,7 @@ fn events_tell_of_usage_times_and_compactions() {
         panic!("{:?}", sessions[0].boundaries);
     };
     assert_eq!((boundary.before, &*boundary.kind), (2, "summary"));
-    assert_eq!(
-        (boundary.tokens_before, boundary.tokens_after),
-        (Some(1045), Some(50))
-    );
+    assert_eq!((boundary.tokens_before, boundary.tokens_after), (Some(1045), Some(50)));
 
     assert_eq!(sessions[1].calls(), 1, "an example is no call");
     assert_eq!(usage(&sessions[1]), [9, 0, 0, 1, 0]);
@@ -81,10 +75,7 @@ fn events_tell_of_usage_times_and_compactions() {
 /// An archive as Inspect writes it, of the samples of a log.
 fn archive(log: &str, compress: impl Fn(&[u8]) -> (CompressionMethod, Vec<u8>)) -> Vec<u8> {
     let log: Value = serde_json::from_str(log).unwrap();
-    let mut members = vec![(
-        "header.json".to_owned(),
-        serde_json::json!({"eval": log["eval"]}),
-    )];
+    let mut members = vec![("header.json".to_owned(), serde_json::json!({"eval": log["eval"]}))];
     for sample in log["samples"].as_array().unwrap() {
         let name = format!("samples/{}_epoch_{}.json", sample["id"], sample["epoch"]);
         members.push((name, sample.clone()));
@@ -136,10 +127,7 @@ fn archives_hold_the_same() {
             assert_eq!(outline(found, 40), outline(expected, 40), "{name}");
             assert_eq!(usage(found), usage(expected), "{name}");
         }
-        assert_eq!(
-            sessions[0].warnings[0].place, "samples/2_epoch_1.json",
-            "{name}"
-        );
+        assert_eq!(sessions[0].warnings[0].place, "samples/2_epoch_1.json", "{name}");
         assert_eq!(read(&bytes, Some(ID)).unwrap().len(), 2, "{name}");
         let error = read(&bytes, Some("opencode")).unwrap_err();
         assert!(matches!(error, ReadError::Binary { .. }), "{name}: {error}");
@@ -153,18 +141,12 @@ fn archives_hold_the_same() {
 #[test]
 fn bad_input_is_named() {
     let table = [
-        (
-            &b"PK\x03\x04 nothing"[..],
-            "the archive: cannot be unpacked: ",
-        ),
+        (&b"PK\x03\x04 nothing"[..], "the archive: cannot be unpacked: "),
         (
             br#"{"eval":{"task":"t","model":"m"}}"#,
             "/samples: a log has its samples here; those of a failed or running evaluation may have none",
         ),
-        (
-            br#"{"eval":{"task":"t","model":"m"},"samples":[]}"#,
-            "no messages in it",
-        ),
+        (br#"{"eval":{"task":"t","model":"m"},"samples":[]}"#, "no messages in it"),
     ];
     for (bytes, expected) in table {
         let error = read(bytes, None).unwrap_err().to_string();
@@ -186,19 +168,12 @@ fn recorded_sessions_import_whole() {
         let tool_calls: usize = sessions.iter().map(Session::recorded_tool_calls).sum();
         let messages: usize = sessions.iter().map(Session::recorded_messages).sum();
         assert_eq!((sessions.len(), messages, tool_calls), (2, 28, 11));
-        let input: Vec<_> = sessions
-            .iter()
-            .map(|session| usage(session)[..3].to_vec())
-            .collect();
+        let input: Vec<_> = sessions.iter().map(|session| usage(session)[..3].to_vec()).collect();
         // The totals that Inspect itself wrote.
         assert_eq!(input, [[1028, 3739, 3990], [1043, 31070, 8635]]);
         for session in &sessions {
             check(session);
-            assert!(
-                warnings(session)
-                    .iter()
-                    .all(|code| *code == "call-without-result")
-            );
+            assert!(warnings(session).iter().all(|code| *code == "call-without-result"));
         }
     }
 }

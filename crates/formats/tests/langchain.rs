@@ -27,10 +27,7 @@ fn constructor_objects() {
         ]
     );
     assert_eq!(warnings(&session), ["unknown-type", "damaged-line"]);
-    assert_eq!(
-        session.frame.text_of(SegmentKind::System),
-        Some("Be brief.")
-    );
+    assert_eq!(session.frame.text_of(SegmentKind::System), Some("Be brief."));
     assert_eq!(usage(&session), [300, 600, 100, 30, 20]);
     let answer = session.messages[1].answer.as_ref().unwrap();
     assert_eq!(answer.finish, Some(Finish::ToolCalls));
@@ -42,10 +39,7 @@ fn constructor_objects() {
     assert_eq!(opaque.as_deref(), Some("sig"));
     let result = |index: usize| session.messages[index].parts[0].as_result().unwrap();
     assert_eq!((&*result(2).tool, result(2).media.len()), ("read", 1));
-    assert_eq!(
-        (&*result(3).tool, result(3).status),
-        ("run", ResultStatus::Error)
-    );
+    assert_eq!((&*result(3).tool, result(3).status), ("run", ResultStatus::Error));
 }
 
 #[test]
@@ -67,10 +61,7 @@ fn a_state_that_begins_with_a_summary() {
     let [boundary] = session.boundaries.as_slice() else {
         panic!("{:?}", session.boundaries);
     };
-    assert_eq!(
-        (boundary.before, &*boundary.kind, boundary.original_kept),
-        (1, "summary", false)
-    );
+    assert_eq!((boundary.before, &*boundary.kind, boundary.original_kept), (1, "summary", false));
     assert_eq!(warnings(&session), [""; 0]);
 }
 
@@ -83,10 +74,7 @@ fn every_line_is_a_session() {
         .iter()
         .map(|session| session.messages.iter().map(|m| m.said()).collect())
         .collect();
-    assert_eq!(
-        said,
-        [["Question 0", "Answer 0"], ["Question 1", "Answer 1"]]
-    );
+    assert_eq!(said, [["Question 0", "Answer 0"], ["Question 1", "Answer 1"]]);
     assert_eq!(sessions[0].warnings[0].place, "line 2");
     sessions.iter().for_each(check);
 }
@@ -101,10 +89,7 @@ fn files_cut_off_anywhere() {
 #[test]
 fn bad_input_is_named() {
     let table = [
-        (
-            r#"{"messages":1}"#,
-            "/messages: a list of messages is needed here, or at the top",
-        ),
+        (r#"{"messages":1}"#, "/messages: a list of messages is needed here, or at the top"),
         ("[]", "no messages in it"),
     ];
     for (text, expected) in table {

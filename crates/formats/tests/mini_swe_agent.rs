@@ -65,11 +65,9 @@ fn outlines_of_the_fixtures() {
         "tool tool-result:x = \"é\"",
         "assistant text:Submit. tool-call:{\"command\": \"echo COMPLETE\"}",
     ];
-    for (name, expected) in [
-        ("v1.traj.json", v1),
-        ("bare-list.traj.json", v1),
-        ("v2.traj.json", v2),
-    ] {
+    for (name, expected) in
+        [("v1.traj.json", v1), ("bare-list.traj.json", v1), ("v2.traj.json", v2)]
+    {
         assert_eq!(outline(&read(name)), expected, "{name}");
     }
     check(&read("v2.traj.json"));
@@ -78,26 +76,11 @@ fn outlines_of_the_fixtures() {
 #[test]
 fn usage_model_times_and_warnings() {
     // Uncached, read, written, output without reasoning, reasoning.
-    type Row = (
-        &'static str,
-        [u64; 5],
-        &'static str,
-        &'static [&'static str],
-    );
+    type Row = (&'static str, [u64; 5], &'static str, &'static [&'static str]);
     let table: &[Row] = &[
         ("v1.traj.json", [200, 250, 0, 45, 15], "gpt-5-mini", &[]),
-        (
-            "bare-list.traj.json",
-            [200, 250, 0, 45, 15],
-            "gpt-5-mini",
-            &[],
-        ),
-        (
-            "v2.traj.json",
-            [220, 260, 0, 55, 15],
-            "deepseek-chat",
-            &["call-without-result"],
-        ),
+        ("bare-list.traj.json", [200, 250, 0, 45, 15], "gpt-5-mini", &[]),
+        ("v2.traj.json", [220, 260, 0, 55, 15], "deepseek-chat", &["call-without-result"]),
     ];
     for (name, sum, model, codes) in table {
         let session = read(name);
@@ -133,9 +116,7 @@ fn a_cleared_result_changes_one_value() {
     for (name, item, pointer) in table {
         let text = fixture(ID, name);
         let session = session(&text, ID);
-        let edits = clear(&session, 7, |message| {
-            message.id == session.messages[item].id
-        });
+        let edits = clear(&session, 7, |message| message.id == session.messages[item].id);
         let written = write(&View::recorded(&session, &edits), ID).text;
         let mut expected: Value = serde_json::from_str(&text).unwrap();
         *expected.pointer_mut(pointer).unwrap() = "[Old tool result content cleared]".into();
@@ -152,10 +133,7 @@ fn an_edited_text_leaves_the_command() {
     });
     let written = write(&View::recorded(&session, &edits), ID).text;
     let found: Value = serde_json::from_str(&written).unwrap();
-    assert_eq!(
-        found["messages"][2]["content"],
-        "Lo…\n\n```bash\nls -F\n```"
-    );
+    assert_eq!(found["messages"][2]["content"], "Lo…\n\n```bash\nls -F\n```");
 }
 
 #[test]
@@ -181,11 +159,7 @@ fn sessions_of_other_formats_become_plain_files() {
     assert_eq!(detected(&written.text), Some(ID));
     let again = session(&written.text, ID);
     let said = |session: &Session| -> Vec<(Role, String)> {
-        session
-            .messages
-            .iter()
-            .map(|message| (message.role, message.said()))
-            .collect()
+        session.messages.iter().map(|message| (message.role, message.said())).collect()
     };
     assert_eq!(said(&again), said(&claude));
     assert_eq!(again.tool_calls(), claude.tool_calls());

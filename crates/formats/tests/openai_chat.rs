@@ -38,29 +38,13 @@ fn counts_of_the_fixtures() {
         ),
     ];
     for (name, expected, codes) in table {
-        let [
-            records,
-            messages,
-            calls,
-            turns,
-            tool_calls,
-            cleared,
-            boundaries,
-        ] = expected;
+        let [records, messages, calls, turns, tool_calls, cleared, boundaries] = expected;
         assert_eq!(detected(&fixture(ID, name)), Some(ID), "{name}");
         let session = load(name);
         check(&session);
         assert_eq!(
             counts(&session),
-            Counts {
-                records,
-                messages,
-                calls,
-                turns,
-                tool_calls,
-                cleared,
-                boundaries
-            },
+            Counts { records, messages, calls, turns, tool_calls, cleared, boundaries },
             "{name}"
         );
         assert_eq!(warnings(&session), codes, "{name}");
@@ -70,12 +54,8 @@ fn counts_of_the_fixtures() {
 #[test]
 fn the_frame_holds_prompts_and_tools() {
     let session = load("plain.json");
-    let frame: Vec<_> = session
-        .frame
-        .segments
-        .iter()
-        .map(|segment| (segment.kind, &*segment.text))
-        .collect();
+    let frame: Vec<_> =
+        session.frame.segments.iter().map(|segment| (segment.kind, &*segment.text)).collect();
     let tools = r#"[{"type":"function","function":{"name":"read","description":"Reads a file.","parameters":{"type":"object"}}}]"#;
     assert_eq!(
         frame,
@@ -103,14 +83,7 @@ fn results_find_their_calls_though_ids_repeat() {
         .messages
         .iter()
         .filter_map(|message| message.parts.first()?.as_result())
-        .map(|result| {
-            (
-                &*result.call_id,
-                &*result.tool,
-                result.status,
-                &*result.text,
-            )
-        })
+        .map(|result| (&*result.call_id, &*result.tool, result.status, &*result.text))
         .collect();
     use ResultStatus::Completed;
     assert_eq!(
@@ -124,10 +97,7 @@ fn results_find_their_calls_though_ids_repeat() {
         ]
     );
     let free_text = session.messages[4].parts[1].as_call().unwrap();
-    assert_eq!(
-        (&*free_text.tool, &*free_text.arguments),
-        ("patch", "*** Begin")
-    );
+    assert_eq!((&*free_text.tool, &*free_text.arguments), ("patch", "*** Begin"));
     assert_eq!(session.messages[6].role, Role::System);
 }
 
@@ -135,20 +105,11 @@ fn results_find_their_calls_though_ids_repeat() {
 fn every_line_is_a_session() {
     let text = fixture(ID, "many.jsonl");
     let sessions = read(text.as_bytes(), None).unwrap();
-    let first: Vec<_> = sessions
-        .iter()
-        .map(|session| session.messages[0].said())
-        .collect();
+    let first: Vec<_> = sessions.iter().map(|session| session.messages[0].said()).collect();
     assert_eq!(first, ["Question 0", "Question 1", "Question 2"]);
-    let places: Vec<_> = sessions[0]
-        .warnings
-        .iter()
-        .map(|warning| (&*warning.code, &*warning.place))
-        .collect();
-    assert_eq!(
-        places,
-        [("damaged-line", "line 2"), ("damaged-line", "line 4")]
-    );
+    let places: Vec<_> =
+        sessions[0].warnings.iter().map(|warning| (&*warning.code, &*warning.place)).collect();
+    assert_eq!(places, [("damaged-line", "line 2"), ("damaged-line", "line 4")]);
     // A session of many is written as a file of its own: its line.
     let lines: Vec<&str> = text.lines().collect();
     for (session, line) in sessions.iter().zip([lines[0], lines[2], lines[4]]) {
@@ -180,15 +141,10 @@ fn edits_replace_the_content_and_nothing_else() {
     let edit = clear(&session, 1, |message| message.role == Role::Tool);
     let text = write(&View::recorded(&session, &edit), ID).text;
     let cleared = "[Old tool result content cleared]";
-    assert_eq!(
-        text,
-        fixture(ID, "plain.json").replace("fn a() {}", cleared)
-    );
+    assert_eq!(text, fixture(ID, "plain.json").replace("fn a() {}", cleared));
 
     let session = load("parallel.json");
-    let edit = edits(&session, EditKind::Truncate, "B", 1, |message| {
-        message.record == Some(2)
-    });
+    let edit = edits(&session, EditKind::Truncate, "B", 1, |message| message.record == Some(2));
     let text = write(&View::recorded(&session, &edit), ID).text;
     let parts = r#"[{"type":"text","text":"B1"},{"type":"text","text":"B2"}]"#;
     assert_eq!(text, fixture(ID, "parallel.json").replace(parts, "\"B\""));
@@ -220,11 +176,7 @@ fn sessions_of_other_formats_are_converted() {
     let again = session(&outcome.text, ID);
     check(&again);
     let shape = |session: &Session| -> Vec<(Role, String)> {
-        session
-            .messages
-            .iter()
-            .map(|m| (m.role, m.shown_text()))
-            .collect()
+        session.messages.iter().map(|m| (m.role, m.shown_text())).collect()
     };
     assert_eq!(shape(&again), shape(&original));
     let tools = again.frame.text_of(SegmentKind::Tools).unwrap();
@@ -242,16 +194,10 @@ fn bad_input_is_named() {
             r#"{"messages":[{"role":"user""#,
             "line 1, column 27: the JSON document ends in the middle; the file is truncated or still being written",
         ),
-        (
-            r#"{"message":1}"#,
-            "/messages: a list of messages is needed here, or at the top",
-        ),
+        (r#"{"message":1}"#, "/messages: a list of messages is needed here, or at the top"),
         (r#"{"messages":[]}"#, "no messages in it"),
     ];
     for (text, expected) in table {
-        assert_eq!(
-            read(text.as_bytes(), Some(ID)).unwrap_err().to_string(),
-            expected
-        );
+        assert_eq!(read(text.as_bytes(), Some(ID)).unwrap_err().to_string(), expected);
     }
 }

@@ -15,12 +15,7 @@ use serde_json::{Value, json};
 use std::sync::Arc;
 
 const ID: &str = "openai-responses";
-const FIXTURES: [&str; 4] = [
-    "both.json",
-    "parallel.json",
-    "compacted.json",
-    "items.jsonl",
-];
+const FIXTURES: [&str; 4] = ["both.json", "parallel.json", "compacted.json", "items.jsonl"];
 
 fn load(name: &str) -> Session {
     session(&fixture(ID, name), ID)
@@ -28,12 +23,7 @@ fn load(name: &str) -> Session {
 
 #[test]
 fn outlines_of_the_fixtures() {
-    type Row = (
-        &'static str,
-        [usize; 2],
-        &'static [&'static str],
-        &'static [&'static str],
-    );
+    type Row = (&'static str, [usize; 2], &'static [&'static str], &'static [&'static str]);
     // Items and calls as the format counts them, messages, warnings.
     let table: &[Row] = &[
         (
@@ -105,12 +95,7 @@ fn frame_usage_and_results() {
         .frame
         .segments
         .iter()
-        .map(|segment| {
-            (
-                segment.kind,
-                segment.text.chars().take(15).collect::<String>(),
-            )
-        })
+        .map(|segment| (segment.kind, segment.text.chars().take(15).collect::<String>()))
         .collect();
     assert_eq!(
         frame,
@@ -121,15 +106,9 @@ fn frame_usage_and_results() {
         ]
     );
     assert_eq!(usage(&session), [300, 600, 0, 10, 20]);
-    assert_eq!(
-        (&*session.id, session.model.as_deref()),
-        ("resp_1", Some("m-1"))
-    );
+    assert_eq!((&*session.id, session.model.as_deref()), ("resp_1", Some("m-1")));
     let last = session.messages[3].answer.as_ref().unwrap();
-    assert_eq!(
-        (last.started, last.finish),
-        (Some(1_768_912_200_000), Some(Finish::Stop))
-    );
+    assert_eq!((last.started, last.finish), (Some(1_768_912_200_000), Some(Finish::Stop)));
 
     let session = load("parallel.json");
     let results: Vec<_> = session
@@ -158,18 +137,10 @@ fn compactions_are_boundaries() {
         let [boundary] = session.boundaries.as_slice() else {
             panic!("{name}");
         };
-        assert_eq!(
-            (boundary.before, &*boundary.kind),
-            (before, "replace"),
-            "{name}"
-        );
+        assert_eq!((boundary.before, &*boundary.kind), (before, "replace"), "{name}");
         assert_eq!(boundary.original_kept, kept, "{name}");
     }
-    assert_eq!(
-        load("parallel.json").calls(),
-        2,
-        "the compaction is no call"
-    );
+    assert_eq!(load("parallel.json").calls(), 2, "the compaction is no call");
     assert_eq!(load("compacted.json").calls(), 1);
 }
 
@@ -181,10 +152,7 @@ fn every_line_is_a_session() {
         .iter()
         .map(|session| session.messages.iter().map(|m| m.said()).collect())
         .collect();
-    assert_eq!(
-        said,
-        [["Question 0", "Answer 0"], ["Question 1", "Answer 1"]]
-    );
+    assert_eq!(said, [["Question 0", "Answer 0"], ["Question 1", "Answer 1"]]);
     assert_eq!(warnings(&sessions[0]), ["damaged-line"]);
     assert_eq!(sessions[0].warnings[0].place, "line 2");
     let cut = sessions[1].messages[1].answer.as_ref().unwrap().finish;
@@ -213,10 +181,8 @@ fn edits_replace_the_output_and_nothing_else() {
     let mut expected = fixture(ID, "parallel.json");
     let blocks = r#"[{"type": "input_text", "text": "A1"}, {"type": "input_text", "text": "A2"}]"#;
     for output in ["\"done\"", blocks, "\"no path\"", "\"?\""] {
-        expected = expected.replace(
-            &format!("\"output\": {output}"),
-            &format!("\"output\": {cleared}"),
-        );
+        expected =
+            expected.replace(&format!("\"output\": {output}"), &format!("\"output\": {cleared}"));
     }
     assert_eq!(text, expected);
 }
@@ -235,24 +201,15 @@ fn a_changed_response_is_one_list() {
         .unwrap()
         .iter()
         .map(|item| {
-            let text = item["content"]
-                .as_str()
-                .or(item["content"][0]["text"].as_str());
+            let text = item["content"].as_str().or(item["content"][0]["text"].as_str());
             (item["role"].as_str().unwrap(), text.unwrap())
         })
         .collect();
     assert_eq!(
         input,
-        [
-            ("developer", "Mind the style."),
-            ("user", "A note."),
-            ("assistant", "A function."),
-        ]
+        [("developer", "Mind the style."), ("user", "A note."), ("assistant", "A function."),]
     );
-    assert_eq!(
-        (&body["output"], &body["temperature"]),
-        (&json!([]), &json!(0))
-    );
+    assert_eq!((&body["output"], &body["temperature"]), (&json!([]), &json!(0)));
 }
 
 #[test]
@@ -260,10 +217,7 @@ fn a_response_may_stand_before_its_request() {
     let text = r#"{"output":[{"type":"function_call","call_id":"c","name":"ls","arguments":"{}"}],"input":[{"role":"user","content":"Look."}]}"#;
     let session = session(text, ID);
     check(&session);
-    assert_eq!(
-        outline(&session, 20),
-        ["useru text:Look.", "assistant tool-call:{}"]
-    );
+    assert_eq!(outline(&session, 20), ["useru text:Look.", "assistant tool-call:{}"]);
     assert_eq!(rewritten(&session, ID).text, text);
     let mut view = View::recorded(&session, &[]);
     hide(&mut view, |index, _| index == 0);
@@ -277,22 +231,16 @@ fn reasoning_travels_with_its_call() {
     let mut view = View::recorded(&session, &[]);
     hide(&mut view, |index, _| index == 1 || index == 2);
     let body: Value = serde_json::from_str(&write(&view, ID).text).unwrap();
-    let types: Vec<_> = body["input"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .filter_map(|item| item["type"].as_str())
-        .collect();
+    let types: Vec<_> =
+        body["input"].as_array().unwrap().iter().filter_map(|item| item["type"].as_str()).collect();
     assert_eq!(types, ["message"]);
 }
 
 #[test]
 fn sessions_of_other_formats_become_a_body() {
-    for (format, name) in [
-        ("openai-chat", "plain.json"),
-        ("codex", "parallel.jsonl"),
-        ("anthropic", "plain.json"),
-    ] {
+    for (format, name) in
+        [("openai-chat", "plain.json"), ("codex", "parallel.jsonl"), ("anthropic", "plain.json")]
+    {
         let original = session(&fixture(format, name), format);
         let outcome = rewritten(&original, ID);
         assert_eq!(detected(&outcome.text), Some(ID), "{format}");
@@ -321,10 +269,7 @@ fn files_cut_off_anywhere() {
 #[test]
 fn bad_input_is_named() {
     let table = [
-        (
-            r#"{"inputs":1}"#,
-            "/input: a list of items is needed here, in `output` or at the top",
-        ),
+        (r#"{"inputs":1}"#, "/input: a list of items is needed here, in `output` or at the top"),
         (r#"{"input":[]}"#, "no messages in it"),
         (
             r#"{"input":[{"type":"#,

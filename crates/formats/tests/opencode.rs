@@ -60,28 +60,12 @@ fn counts_of_the_fixtures() {
         ("compaction.json", [7, 8, 2, 2, 1, 0, 1], vec![]),
     ];
     for (name, expected, codes) in table {
-        let [
-            records,
-            messages,
-            calls,
-            turns,
-            tool_calls,
-            cleared,
-            boundaries,
-        ] = expected;
+        let [records, messages, calls, turns, tool_calls, cleared, boundaries] = expected;
         let session = read(name);
         check(&session);
         assert_eq!(
             counts(&session),
-            Counts {
-                records,
-                messages,
-                calls,
-                turns,
-                tool_calls,
-                cleared,
-                boundaries
-            },
+            Counts { records, messages, calls, turns, tool_calls, cleared, boundaries },
             "{name}"
         );
         assert_eq!(warnings(&session), codes, "{name}");
@@ -109,11 +93,7 @@ fn a_total_tells_whether_output_holds_the_reasoning() {
         );
         let session = session(&text, ID);
         let found = session.messages[0].answer.as_ref().unwrap().usage.unwrap();
-        assert_eq!(
-            (found.output, found.reasoning),
-            (left, reasoning),
-            "total {total}"
-        );
+        assert_eq!((found.output, found.reasoning), (left, reasoning), "total {total}");
     }
 }
 
@@ -169,11 +149,7 @@ fn steps_become_messages_of_their_own() {
         .filter(|message| message.role == Assistant)
         .map(|message| {
             let answer = message.answer.as_ref()?;
-            Some((
-                answer.finish,
-                answer.error.as_deref(),
-                answer.usage.map(|u| u.uncached),
-            ))
+            Some((answer.finish, answer.error.as_deref(), answer.usage.map(|u| u.uncached)))
         })
         .collect();
     assert_eq!(
@@ -254,21 +230,8 @@ fn repeated_ids_are_made_unique() {
     }
     let session = session(&root.to_string(), ID);
     check(&session);
-    let ids: Vec<&str> = session
-        .messages
-        .iter()
-        .map(|message| &*message.id)
-        .collect();
-    assert_eq!(
-        ids,
-        [
-            "REDACTED",
-            "REDACTED_2",
-            "prt_002_3",
-            "REDACTED_3",
-            "REDACTED_4"
-        ]
-    );
+    let ids: Vec<&str> = session.messages.iter().map(|message| &*message.id).collect();
+    assert_eq!(ids, ["REDACTED", "REDACTED_2", "prt_002_3", "REDACTED_3", "REDACTED_4"]);
 }
 
 #[test]
@@ -404,15 +367,9 @@ fn entries_of_a_strategy_are_stored_as_opencode_stores_them() {
     assert!(tail[0].id > again.messages[4].id);
     // The records before are the file's own bytes, and so is the indentation.
     let original = fixture(ID, "plain.json");
+    assert!(outcome.text.starts_with(original.trim_end().trim_end_matches(['}', ']', ' ', '\n'])));
     assert!(
-        outcome
-            .text
-            .starts_with(original.trim_end().trim_end_matches(['}', ']', ' ', '\n']))
-    );
-    assert!(
-        outcome
-            .text
-            .contains("\n    {\n      \"info\": {\n        \"id\": \"msg_004_000001\"")
+        outcome.text.contains("\n    {\n      \"info\": {\n        \"id\": \"msg_004_000001\"")
     );
 }
 
@@ -436,9 +393,7 @@ fn what_the_store_cannot_hold_is_written_as_it_was_sent() {
 
     let mut inserted = View::recorded(&session, &[]);
     inserted.sent.insert(1, Shown::plain(&insert[0]));
-    let truncation = edits(&session, EditKind::Truncate, "fn", 1, |m| {
-        m.role == Role::Tool
-    });
+    let truncation = edits(&session, EditKind::Truncate, "fn", 1, |m| m.role == Role::Tool);
     let truncated = View::recorded(&session, &truncation);
     let mut hidden = View::recorded(&session, &[]);
     hide(&mut hidden, |index, _| index == 1 || index == 2);
@@ -451,10 +406,7 @@ fn what_the_store_cannot_hold_is_written_as_it_was_sent() {
     for (name, view, records, holds) in table {
         let outcome = write(&view, ID);
         assert_eq!(outcome.losses.len(), 1, "{name}");
-        assert!(
-            outcome.losses[0].starts_with("written as it was sent"),
-            "{name}"
-        );
+        assert!(outcome.losses[0].starts_with("written as it was sent"), "{name}");
         assert_eq!(parts(&outcome.text).len(), records, "{name}");
         assert!(outcome.text.contains(holds), "{name}");
         check(&self::session(&outcome.text, ID));
@@ -467,19 +419,10 @@ fn half_hidden_records_lose_the_hidden_parts_alone() {
     let mut view = View::recorded(&session, &[]);
     // The second step of the second record with its two results.
     hide(&mut view, |index, _| (4..=6).contains(&index));
-    let types: Vec<Value> = parts(&write(&view, ID).text)[1]
-        .iter()
-        .map(|part| part["type"].clone())
-        .collect();
-    let expected = [
-        "step-start",
-        "text",
-        "tool",
-        "tool",
-        "step-finish",
-        "step-start",
-        "step-finish",
-    ];
+    let types: Vec<Value> =
+        parts(&write(&view, ID).text)[1].iter().map(|part| part["type"].clone()).collect();
+    let expected =
+        ["step-start", "text", "tool", "tool", "step-finish", "step-start", "step-finish"];
     assert_eq!(types, expected);
 }
 

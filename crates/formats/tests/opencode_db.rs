@@ -12,10 +12,7 @@ const HEADER: &[u8] = b"SQLite format 3\0";
 #[test]
 fn without_the_feature_it_is_said_what_to_do() {
     let error = read(HEADER, None).unwrap_err().to_string();
-    assert!(
-        error.contains("`opencode-db`") && error.contains("`opencode export`"),
-        "{error}"
-    );
+    assert!(error.contains("`opencode-db`") && error.contains("`opencode export`"), "{error}");
 }
 
 #[cfg(feature = "opencode-db")]
@@ -40,8 +37,7 @@ mod store {
         let text = |value: &Value, key: &str| value[key].as_str().unwrap_or("x").to_owned();
         let without = |value: &Value, keys: &[&str]| {
             let mut value = value.clone();
-            keys.iter()
-                .for_each(|key| drop(value.as_object_mut().unwrap().remove(*key)));
+            keys.iter().for_each(|key| drop(value.as_object_mut().unwrap().remove(*key)));
             value.to_string()
         };
         let info = &export["info"];

@@ -88,29 +88,11 @@ fn outlines_of_the_fixtures() {
 
 #[test]
 fn usage_models_and_warnings() {
-    type Row = (
-        &'static str,
-        usize,
-        [u64; 5],
-        &'static str,
-        &'static [&'static str],
-    );
+    type Row = (&'static str, usize, [u64; 5], &'static str, &'static [&'static str]);
     let table: &[Row] = &[
-        (
-            "v0.json",
-            0,
-            [2004, 896, 0, 100, 0],
-            "model-a",
-            &["call-without-result"],
-        ),
+        ("v0.json", 0, [2004, 896, 0, 100, 0], "model-a", &["call-without-result"]),
         // The run's metrics know the cache where the response does not.
-        (
-            "output.jsonl",
-            0,
-            [300, 600, 100, 50, 0],
-            "model-a",
-            &["damaged-line"],
-        ),
+        ("output.jsonl", 0, [300, 600, 100, 50, 0], "model-a", &["damaged-line"]),
         // Only running totals: what one call used is the difference.
         ("output.jsonl", 1, [190, 900, 10, 15, 0], "model-b", &[]),
         ("v1.jsonl", 0, [100, 0, 800, 30, 10], "", &["unknown-type"]),
@@ -128,17 +110,10 @@ fn one_response_is_one_answer() {
     let v0 = &read("v0.json")[0];
     assert_eq!(v0.calls(), 3);
     let calls: Vec<_> = v0.messages.iter().flat_map(|m| m.call_ids()).collect();
-    assert_eq!(
-        calls,
-        ["c1", "c2", "c1_2", "c4"],
-        "ids repeat from call to call"
-    );
+    assert_eq!(calls, ["c1", "c2", "c1_2", "c4"], "ids repeat from call to call");
     assert_eq!(v0.messages[2].parts[2].source_record, Some(6));
-    let finish: Vec<_> = v0
-        .messages
-        .iter()
-        .filter_map(|message| message.answer.as_ref()?.finish)
-        .collect();
+    let finish: Vec<_> =
+        v0.messages.iter().filter_map(|message| message.answer.as_ref()?.finish).collect();
     assert_eq!(finish, [Finish::ToolCalls; 3]);
     let v1 = &read("v1.jsonl")[0];
     assert_eq!(v1.calls(), 3);
@@ -186,10 +161,7 @@ fn frames_and_ids() {
         segments.map(|s| (s.kind, s.text.to_string())).collect()
     };
     let v0 = &read("v0.json")[0];
-    assert_eq!(
-        frame(v0)[0],
-        (SegmentKind::System, "You are OpenHands.".into())
-    );
+    assert_eq!(frame(v0)[0], (SegmentKind::System, "You are OpenHands.".into()));
     assert_eq!(frame(v0)[1].0, SegmentKind::Tools);
     let v1 = &read("v1.jsonl")[0];
     assert_eq!(frame(v1)[1], (SegmentKind::System, "Host: here.".into()));
@@ -233,17 +205,8 @@ fn detection_and_files_cut_off_anywhere() {
         assert_eq!(detected(&text), Some(ID), "{name}");
         cut_anywhere(ID, &text);
     }
-    for text in [
-        "{}",
-        "[]",
-        "[1]",
-        "{\"history\":[]}",
-        "[{\"source\":\"x\"}]",
-    ] {
-        assert!(
-            foldback_formats::read(text.as_bytes(), Some(ID)).is_err(),
-            "{text}"
-        );
+    for text in ["{}", "[]", "[1]", "{\"history\":[]}", "[{\"source\":\"x\"}]"] {
+        assert!(foldback_formats::read(text.as_bytes(), Some(ID)).is_err(), "{text}");
     }
 }
 
@@ -276,11 +239,7 @@ fn recorded_sessions_import_whole() {
             ];
             assert_eq!(found, *expected, "{id}");
             // The call that ends a run has no observation.
-            assert!(
-                warnings(session)
-                    .iter()
-                    .all(|code| *code == "call-without-result")
-            );
+            assert!(warnings(session).iter().all(|code| *code == "call-without-result"));
             let record: serde_json::Value = serde_json::from_str(&session.source.text).unwrap();
             let total = &record["metrics"]["accumulated_token_usage"];
             let [uncached, read, written, output, reasoning] = usage(session);

@@ -17,11 +17,7 @@ fn outlines_usage_and_warnings() {
         "tool tool-result:a.c",
         "tool tool-result:/w",
     ];
-    let answered = [
-        request,
-        &["assistant text:Again. tool-call:{\"command\": \"cat"],
-    ]
-    .concat();
+    let answered = [request, &["assistant text:Again. tool-call:{\"command\": \"cat"]].concat();
     let text: &[&str] = &[
         "useru text:Fix it",
         "assistant text:<function=execut",
@@ -31,12 +27,7 @@ fn outlines_usage_and_warnings() {
     type Row<'a> = (&'a str, &'a [&'a str], [u64; 5], &'a [&'a str]);
     let table: &[Row<'_>] = &[
         // Nothing logged answers the calls of the last response.
-        (
-            "tools.json",
-            &answered,
-            [100, 800, 0, 40, 0],
-            &["call-without-result"],
-        ),
+        ("tools.json", &answered, [100, 800, 0, 40, 0], &["call-without-result"]),
         ("plain.json", text, [90, 0, 0, 4, 0], &[]),
         ("unanswered.json", request, [0; 5], &["no-response"]),
     ];
@@ -64,13 +55,7 @@ fn the_answer_is_a_record_of_its_own() {
     let answer = last.answer.as_ref().unwrap();
     assert_eq!(answer.finish, Some(Finish::ToolCalls));
     assert_eq!(answer.model.as_deref(), Some("model-a"));
-    assert!(
-        session
-            .frame
-            .text_of(SegmentKind::Tools)
-            .unwrap()
-            .contains("execute_bash")
-    );
+    assert!(session.frame.text_of(SegmentKind::Tools).unwrap().contains("execute_bash"));
     let counted = session.recorded.unwrap();
     assert_eq!((counted.messages, counted.tool_calls), (5, 3));
 }

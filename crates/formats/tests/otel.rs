@@ -35,26 +35,14 @@ fn spans_that_continue_each_other_are_one_log() {
         ]
     );
     assert_eq!(warnings(session), ["call-without-result"]);
-    assert_eq!(
-        session.frame.text_of(SegmentKind::System),
-        Some("Be brief.")
-    );
+    assert_eq!(session.frame.text_of(SegmentKind::System), Some("Be brief."));
     assert!(session.frame.text_of(SegmentKind::Tools).is_some());
     assert_eq!(usage(session), [400 + 1200, 600, 0, 80, 0]);
     let answer = session.messages[1].answer.as_ref().unwrap();
-    assert_eq!(
-        (answer.started, answer.ended),
-        (Some(1_768_912_201_000), Some(1_768_912_203_000))
-    );
-    assert_eq!(
-        (answer.finish, answer.model.as_deref()),
-        (Some(Finish::ToolCalls), Some("m-1"))
-    );
+    assert_eq!((answer.started, answer.ended), (Some(1_768_912_201_000), Some(1_768_912_203_000)));
+    assert_eq!((answer.finish, answer.model.as_deref()), (Some(Finish::ToolCalls), Some("m-1")));
     let result = session.messages[2].parts[0].as_result().unwrap();
-    assert_eq!(
-        (&*result.tool, result.status),
-        ("read", ResultStatus::Completed)
-    );
+    assert_eq!((&*result.tool, result.status), ("read", ResultStatus::Completed));
     assert_eq!(session.boundaries, []);
 }
 
@@ -81,24 +69,11 @@ fn a_request_that_does_not_continue_is_a_boundary() {
     let [boundary] = session.boundaries.as_slice() else {
         panic!("{:?}", session.boundaries);
     };
-    assert_eq!(
-        (boundary.before, &*boundary.kind, boundary.original_kept),
-        (7, "summary", true)
-    );
-    assert_eq!(
-        (boundary.tokens_before, boundary.tokens_after),
-        (Some(160), Some(60))
-    );
-    let cleared: Vec<_> = session
-        .cleared
-        .iter()
-        .map(|c| (c.at.item, c.time))
-        .collect();
+    assert_eq!((boundary.before, &*boundary.kind, boundary.original_kept), (7, "summary", true));
+    assert_eq!((boundary.tokens_before, boundary.tokens_after), (Some(160), Some(60)));
+    let cleared: Vec<_> = session.cleared.iter().map(|c| (c.at.item, c.time)).collect();
     assert_eq!(cleared, [(2, 1_768_912_205_000)]);
-    assert_eq!(
-        warnings(session),
-        ["repeated-call", "call-without-content", "damaged-line"]
-    );
+    assert_eq!(warnings(session), ["repeated-call", "call-without-content", "damaged-line"]);
     assert_eq!(session.warnings[0].place, "line 6");
     assert_eq!(session.warnings[2].place, "line 3");
     assert_eq!(outline(&sessions[1], 20), ["useru text:Name this."]);
@@ -109,14 +84,9 @@ fn a_request_that_does_not_continue_is_a_boundary() {
 #[test]
 fn the_same_spans_in_other_wrappings() {
     let lines = fixture(ID, "spans.jsonl");
-    let spans: Vec<Value> = lines
-        .lines()
-        .filter_map(|line| serde_json::from_str(line).ok())
-        .collect();
-    let expected: Vec<_> = load("spans.jsonl")
-        .iter()
-        .map(|session| outline(session, 40))
-        .collect();
+    let spans: Vec<Value> =
+        lines.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
+    let expected: Vec<_> = load("spans.jsonl").iter().map(|session| outline(session, 40)).collect();
     let pretty: Vec<String> = spans.iter().map(|span| format!("{span:#}\n")).collect();
     let table = [
         ("a list", Value::from(spans.clone()).to_string()),
@@ -126,10 +96,7 @@ fn the_same_spans_in_other_wrappings() {
     for (name, text) in table {
         assert_eq!(detected(&text), Some(ID), "{name}");
         let sessions = read(text.as_bytes(), None).unwrap();
-        let found: Vec<_> = sessions
-            .iter()
-            .map(|session| outline(session, 40))
-            .collect();
+        let found: Vec<_> = sessions.iter().map(|session| outline(session, 40)).collect();
         assert_eq!(found, expected, "{name}");
         for session in &sessions {
             for message in &session.messages {
@@ -148,10 +115,7 @@ fn the_agents_span_is_read_where_its_calls_are_not_recorded() {
         "gen_ai.input.messages": "[{\"role\":\"user\",\"parts\":[{\"type\":\"text\",\"content\":\"Hi.\"}]}]",
         "gen_ai.output.messages": "[{\"role\":\"assistant\",\"parts\":[{\"type\":\"text\",\"content\":\"Hello.\"}]}]"}});
     let sessions = read(span.to_string().as_bytes(), None).unwrap();
-    assert_eq!(
-        outline(&sessions[0], 20),
-        ["useru text:Hi.", "assistant text:Hello."]
-    );
+    assert_eq!(outline(&sessions[0], 20), ["useru text:Hi.", "assistant text:Hello."]);
 }
 
 #[test]
@@ -164,10 +128,7 @@ fn files_cut_off_anywhere() {
 #[test]
 fn bad_input_is_named() {
     let table = [
-        (
-            r#"{"resourceSpans":[]}"#,
-            "/resourceSpans: no span with `gen_ai.input.messages` in it",
-        ),
+        (r#"{"resourceSpans":[]}"#, "/resourceSpans: no span with `gen_ai.input.messages` in it"),
         (
             r#"{"attributes":{"gen_ai.request.model":"m"}}"#,
             "gen_ai.input.messages: 1 call(s) without content; it must be switched on where the spans are made (OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT)",

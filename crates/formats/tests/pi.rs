@@ -15,12 +15,7 @@ use serde_json::Value;
 use std::sync::Arc;
 
 const ID: &str = "pi";
-const FIXTURES: [&str; 4] = [
-    "plain.jsonl",
-    "compaction.jsonl",
-    "tree.jsonl",
-    "damaged.jsonl",
-];
+const FIXTURES: [&str; 4] = ["plain.jsonl", "compaction.jsonl", "tree.jsonl", "damaged.jsonl"];
 
 fn read(name: &str) -> Session {
     session(&fixture(ID, name), ID)
@@ -98,13 +93,7 @@ fn usage_and_warnings() {
         (
             "damaged.jsonl",
             [15, 3000, 3040, 28, 0],
-            &[
-                "glued-line",
-                "damaged-line",
-                "truncated-line",
-                "unknown-type",
-                "orphan-result",
-            ],
+            &["glued-line", "damaged-line", "truncated-line", "unknown-type", "orphan-result"],
         ),
     ];
     for (name, expected, codes) in table {
@@ -122,20 +111,10 @@ fn answers_results_and_what_the_user_ran() {
     let plain = read("plain.jsonl");
     assert_eq!(plain.id, "0a1b-plain");
     assert_eq!(plain.model.as_deref(), Some("claude-haiku-4-5"));
-    let answers: Vec<_> = plain
-        .messages
-        .iter()
-        .filter_map(|message| message.answer.as_ref())
-        .collect();
+    let answers: Vec<_> =
+        plain.messages.iter().filter_map(|message| message.answer.as_ref()).collect();
     let finish: Vec<_> = answers.iter().map(|answer| answer.finish).collect();
-    assert_eq!(
-        finish,
-        [
-            Some(Finish::ToolCalls),
-            Some(Finish::Stop),
-            Some(Finish::Error)
-        ]
-    );
+    assert_eq!(finish, [Some(Finish::ToolCalls), Some(Finish::Stop), Some(Finish::Error)]);
     assert_eq!(answers[0].started, Some(1_765_238_401_500));
     assert_eq!(answers[0].ended, Some(1_765_238_405_000));
     assert_eq!(answers[2].usage, None, "zeros of an aborted call");
@@ -158,10 +137,7 @@ fn answers_results_and_what_the_user_ran() {
         .collect();
     assert_eq!(
         results,
-        [
-            ("c2", "read", ResultStatus::Error, 0),
-            ("c1", "read", ResultStatus::Completed, 1)
-        ]
+        [("c2", "read", ResultStatus::Error, 0), ("c1", "read", ResultStatus::Completed, 1)]
     );
     let counted = tree.recorded.unwrap();
     assert_eq!((counted.messages, counted.tool_calls), (10, 2));
@@ -194,9 +170,11 @@ fn compactions_are_undone_and_their_tails_known() {
 #[test]
 fn glued_lines_have_no_number() {
     let text = fixture(ID, "compaction.jsonl");
-    let glued = text
-        .replacen("1765238401000}}\n", "1765238401000}}", 1)
-        .replacen("\"firstKeptEntryIndex\":3", "\"firstKeptEntryIndex\":1", 1);
+    let glued = text.replacen("1765238401000}}\n", "1765238401000}}", 1).replacen(
+        "\"firstKeptEntryIndex\":3",
+        "\"firstKeptEntryIndex\":1",
+        1,
+    );
     let session = session(&glued, ID);
     assert_eq!(warnings(&session), ["glued-line"]);
     let PartKind::Marker(marker) = &session.messages[5].parts[1].kind else {
@@ -211,18 +189,12 @@ fn glued_lines_have_no_number() {
 #[test]
 fn a_summary_that_begins_a_file_is_its_head() {
     let text = fixture(ID, "compaction.jsonl");
-    let tail: Vec<&str> = text
-        .lines()
-        .skip_while(|line| !line.contains("\"compaction\",\"timestamp\""))
-        .collect();
+    let tail: Vec<&str> =
+        text.lines().skip_while(|line| !line.contains("\"compaction\",\"timestamp\"")).collect();
     let session = session(&tail.join("\n"), ID);
     assert_eq!(
         outline(&session, 9),
-        [
-            "useru text:The index",
-            "useru text:Go on",
-            "assistant text:All green"
-        ]
+        ["useru text:The index", "useru text:Go on", "assistant text:All green"]
     );
     assert!(!session.boundaries[0].original_kept);
 }
@@ -263,20 +235,13 @@ fn what_nothing_touched_is_written_byte_for_byte() {
 
 #[test]
 fn a_cleared_result_changes_one_value() {
-    for (name, message) in [
-        ("plain.jsonl", 2),
-        ("compaction.jsonl", 4),
-        ("damaged.jsonl", 2),
-    ] {
+    for (name, message) in [("plain.jsonl", 2), ("compaction.jsonl", 4), ("damaged.jsonl", 2)] {
         let text = fixture(ID, name);
         let session = session(&text, ID);
         let edits = clear(&session, 7, |m| m.id == session.messages[message].id);
         let written = write(&View::recorded(&session, &edits), ID).text;
-        let changed = text
-            .lines()
-            .zip(written.lines())
-            .filter(|(before, after)| before != after)
-            .count();
+        let changed =
+            text.lines().zip(written.lines()).filter(|(before, after)| before != after).count();
         assert_eq!(changed, 1, "{name}");
         let again = common::session(&written, ID);
         assert_eq!(
@@ -293,10 +258,7 @@ fn what_the_user_ran_becomes_a_message_once_it_is_edited() {
     let session = read("plain.jsonl");
     let edits = clear(&session, 7, |m| m.id == session.messages[5].id);
     let again = common::session(&write(&View::recorded(&session, &edits), ID).text, ID);
-    assert_eq!(
-        again.messages[5].shown_text(),
-        "[Old tool result content cleared]"
-    );
+    assert_eq!(again.messages[5].shown_text(), "[Old tool result content cleared]");
 }
 
 fn summary() -> Arc<Message> {
@@ -312,11 +274,7 @@ fn a_new_summary_heads_what_is_kept() {
         (
             "compaction.jsonl",
             6,
-            &[
-                "useru text:What went",
-                "useru text:Go on",
-                "assistant text:All green",
-            ],
+            &["useru text:What went", "useru text:Go on", "assistant text:All green"],
             "\"firstKeptEntryIndex\":2",
         ),
         (
@@ -336,23 +294,13 @@ fn a_new_summary_heads_what_is_kept() {
         let session = read(name);
         let summary = summary();
         let mut view = View::recorded(&session, &[]);
-        hide(&mut view, |index, message| {
-            index < *from || message.is_entry()
-        });
+        hide(&mut view, |index, message| index < *from || message.is_entry());
         view.sent.insert(0, Shown::plain(&summary));
         let outcome = write(&view, ID);
-        assert!(
-            outcome.text.contains(first_kept),
-            "{name}: {}",
-            outcome.text
-        );
+        assert!(outcome.text.contains(first_kept), "{name}: {}", outcome.text);
         let again = common::session(&outcome.text, ID);
         assert_eq!(outline(&again, 9), *expected, "{name}");
-        assert_eq!(
-            write(&view, ID).text,
-            outcome.text,
-            "{name}: the same again"
-        );
+        assert_eq!(write(&view, ID).text, outcome.text, "{name}: the same again");
     }
 }
 
@@ -392,11 +340,7 @@ fn sessions_of_other_formats_become_plain_files() {
     check(&again);
     assert_eq!(again.id, claude.id);
     let said = |session: &Session| -> Vec<(Role, String)> {
-        session
-            .messages
-            .iter()
-            .map(|message| (message.role, message.shown_text()))
-            .collect()
+        session.messages.iter().map(|message| (message.role, message.shown_text())).collect()
     };
     assert_eq!(said(&again), said(&claude));
     assert_eq!(usage(&again), usage(&claude));
@@ -452,12 +396,8 @@ fn recorded_sessions_import_whole() {
             case.file,
             case.why
         );
-        let found = [
-            session.messages.len(),
-            session.calls(),
-            session.turns(),
-            session.boundaries.len(),
-        ];
+        let found =
+            [session.messages.len(), session.calls(), session.turns(), session.boundaries.len()];
         assert_eq!(found, case.canonical, "{}: {}", case.file, case.why);
         assert_eq!(warnings(&session), case.warnings, "{}", case.file);
         for message in session.messages.iter().filter(|m| m.is_entry()) {

@@ -15,12 +15,7 @@ use serde_json::{Value, json};
 use std::sync::Arc;
 
 const ID: &str = "pydantic-ai";
-const FIXTURES: [&str; 4] = [
-    "plain.json",
-    "parallel.json",
-    "compaction.json",
-    "tunacode.json",
-];
+const FIXTURES: [&str; 4] = ["plain.json", "parallel.json", "compaction.json", "tunacode.json"];
 
 fn read(name: &str) -> Session {
     session(&fixture(ID, name), ID)
@@ -54,29 +49,13 @@ fn counts_of_the_fixtures() {
         ("tunacode.json", [7, 7, 2, 2, 0, 0, 0], vec![]),
     ];
     for (name, expected, codes) in table {
-        let [
-            records,
-            messages,
-            calls,
-            turns,
-            tool_calls,
-            cleared,
-            boundaries,
-        ] = expected;
+        let [records, messages, calls, turns, tool_calls, cleared, boundaries] = expected;
         assert_eq!(detected(&fixture(ID, name)), Some(ID), "{name}");
         let session = read(name);
         check(&session);
         assert_eq!(
             counts(&session),
-            Counts {
-                records,
-                messages,
-                calls,
-                turns,
-                tool_calls,
-                cleared,
-                boundaries
-            },
+            Counts { records, messages, calls, turns, tool_calls, cleared, boundaries },
             "{name}"
         );
         assert_eq!(warnings(&session), codes, "{name}");
@@ -86,34 +65,20 @@ fn counts_of_the_fixtures() {
 #[test]
 fn usage_is_made_disjoint() {
     // Inclusive: 1000 with 100 read and 20 written, 1200, and 1300 of the old names with 300 read.
-    assert_eq!(
-        usage(&read("plain.json")),
-        [880 + 1200 + 1000, 400, 20, 20 + 12 + 7, 10]
-    );
+    assert_eq!(usage(&read("plain.json")), [880 + 1200 + 1000, 400, 20, 20 + 12 + 7, 10]);
 }
 
 #[test]
 fn the_frame_holds_the_prompt_and_the_last_instructions() {
     let session = read("plain.json");
-    let texts: Vec<_> = session
-        .frame
-        .segments
-        .iter()
-        .map(|segment| (segment.kind, &*segment.text))
-        .collect();
+    let texts: Vec<_> =
+        session.frame.segments.iter().map(|segment| (segment.kind, &*segment.text)).collect();
     assert_eq!(
         texts,
-        [
-            (SegmentKind::System, "Be brief."),
-            (SegmentKind::System, "Mind the style.")
-        ]
+        [(SegmentKind::System, "Be brief."), (SegmentKind::System, "Mind the style.")]
     );
     // A system prompt within the conversation stays where it was.
-    let later: Vec<Role> = read("parallel.json")
-        .messages
-        .iter()
-        .map(|m| m.role)
-        .collect();
+    let later: Vec<Role> = read("parallel.json").messages.iter().map(|m| m.role).collect();
     assert_eq!(later[9], Role::System);
 }
 
@@ -126,11 +91,7 @@ fn answers_and_times() {
     assert_eq!(answer.provider.as_deref(), Some("acme"));
     assert_eq!(session.messages[1].at, Some(1_768_912_201_123));
     assert_eq!(session.messages[2].at, Some(1_768_912_202_123));
-    let kinds: Vec<_> = session.messages[4]
-        .parts
-        .iter()
-        .map(Part::kind_name)
-        .collect();
+    let kinds: Vec<_> = session.messages[4].parts.iter().map(Part::kind_name).collect();
     // Two prompts of one request are one user turn.
     assert_eq!(kinds, ["text", "file", "text"]);
 }
@@ -142,11 +103,7 @@ fn returns_retries_and_structured_content() {
         results(&session),
         [
             ("c", ResultStatus::Completed, "A"),
-            (
-                "c_2",
-                ResultStatus::Error,
-                r#"{"lines":[1,2.5],"text":null}"#
-            ),
+            ("c_2", ResultStatus::Error, r#"{"lines":[1,2.5],"text":null}"#),
             ("g", ResultStatus::Retry, "no such pattern"),
             ("lost", ResultStatus::Completed, "null"),
         ]
@@ -205,10 +162,7 @@ fn edits_replace_the_content_and_nothing_else() {
     let plain = read("plain.json");
     let edit = clear(&plain, 1, is_tool);
     let text = write(&View::recorded(&plain, &edit), ID).text;
-    assert_eq!(
-        text,
-        fixture(ID, "plain.json").replace("fn a() {}", cleared)
-    );
+    assert_eq!(text, fixture(ID, "plain.json").replace("fn a() {}", cleared));
 
     let parallel = read("parallel.json");
     let edit = edits(&parallel, EditKind::Truncate, "é", 1, is_tool);
@@ -224,10 +178,7 @@ fn edits_replace_the_content_and_nothing_else() {
         .map(|part| &part["content"])
         .collect();
     assert_eq!(contents, ["é"; 4]);
-    assert!(
-        text.contains(r#""q": "\u00e9""#),
-        "the escapes of other parts stay"
-    );
+    assert!(text.contains(r#""q": "\u00e9""#), "the escapes of other parts stay");
 }
 
 #[test]
@@ -250,10 +201,7 @@ fn half_hidden_requests_lose_the_hidden_parts_alone() {
     hide(&mut view, |index, _| index == 2 || index == 4);
     let list: Value = serde_json::from_str(&write(&view, ID).text).unwrap();
     let parts = list[2]["parts"].as_array().unwrap();
-    let kinds: Vec<_> = parts
-        .iter()
-        .map(|part| part["part_kind"].as_str().unwrap())
-        .collect();
+    let kinds: Vec<_> = parts.iter().map(|part| part["part_kind"].as_str().unwrap()).collect();
     assert_eq!(kinds, ["tool-return", "user-prompt"]);
     assert_eq!(parts[0]["tool_call_id"], "c");
     assert_eq!(parts[0]["outcome"], "failed");
@@ -276,10 +224,7 @@ fn essence(session: &Session) -> Vec<(Role, String, Option<ResultStatus>)> {
         .messages
         .iter()
         .map(|message| {
-            let status = message
-                .parts
-                .first()
-                .and_then(|part| Some(part.as_result()?.status));
+            let status = message.parts.first().and_then(|part| Some(part.as_result()?.status));
             (message.role, message.shown_text(), status)
         })
         .collect()
@@ -288,12 +233,7 @@ fn essence(session: &Session) -> Vec<(Role, String, Option<ResultStatus>)> {
 #[test]
 fn sessions_of_other_formats_are_converted() {
     let mut sessions: Vec<(String, Session)> = ["plain.json", "compaction.json"]
-        .map(|name| {
-            (
-                name.to_owned(),
-                session(&fixture("opencode", name), "opencode"),
-            )
-        })
+        .map(|name| (name.to_owned(), session(&fixture("opencode", name), "opencode")))
         .into();
     for path in recorded("opencode") {
         let text = std::fs::read_to_string(&path).unwrap();

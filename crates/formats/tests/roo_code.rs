@@ -23,11 +23,7 @@ fn read(name: &str) -> Session {
 
 #[test]
 fn outlines_and_warnings() {
-    type Row = (
-        &'static str,
-        &'static [&'static str],
-        &'static [&'static str],
-    );
+    type Row = (&'static str, &'static [&'static str], &'static [&'static str]);
     let table: &[Row] = &[
         (
             "xml.json",
@@ -117,15 +113,10 @@ fn results_find_their_calls() {
 fn condensations_are_undone_where_the_file_allows() {
     let list = |session: &Session| -> Vec<(usize, String, bool)> {
         let boundaries = session.boundaries.iter();
-        boundaries
-            .map(|b| (b.before, b.kind.clone(), b.original_kept))
-            .collect()
+        boundaries.map(|b| (b.before, b.kind.clone(), b.original_kept)).collect()
     };
     let native = read("native.json");
-    assert_eq!(
-        list(&native),
-        [(6, "summary".into(), true), (9, "drop".into(), true)]
-    );
+    assert_eq!(list(&native), [(6, "summary".into(), true), (9, "drop".into(), true)]);
     assert_eq!(native.recorded_summaries(), 1);
     assert_eq!(native.messages[6].origin, Origin::Entry(EntryKind::Summary));
     // What the summary stands for is gone: the log has nothing but the summary.
@@ -177,14 +168,10 @@ fn a_cleared_result_is_cleared_where_it_stands() {
 #[test]
 fn an_edit_of_words_leaves_the_call_beside_them() {
     let session = read("xml.json");
-    let edits = edits(&session, EditKind::Clear, "[gone]", 7, |m| {
-        m.role == Role::Assistant
-    });
+    let edits = edits(&session, EditKind::Clear, "[gone]", 7, |m| m.role == Role::Assistant);
     let again = common::session(&write(&View::recorded(&session, &edits), ID).text, ID);
-    let answers: Vec<String> = outline(&again, 30)
-        .into_iter()
-        .filter(|line| line.starts_with("assistant"))
-        .collect();
+    let answers: Vec<String> =
+        outline(&again, 30).into_iter().filter(|line| line.starts_with("assistant")).collect();
     assert_eq!(
         answers,
         [
@@ -225,10 +212,7 @@ fn sessions_of_other_formats_become_plain_files() {
         let without_reasoning = messages.map(|message| {
             let parts = message.parts.iter();
             let shown = parts.filter(|p| !matches!(p.kind, PartKind::Reasoning { .. }));
-            (
-                message.role,
-                shown.map(|p| p.shown().into_owned()).collect(),
-            )
+            (message.role, shown.map(|p| p.shown().into_owned()).collect())
         });
         without_reasoning.collect()
     };

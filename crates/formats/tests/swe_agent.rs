@@ -14,11 +14,7 @@ use serde_json::Value;
 use std::sync::Arc;
 
 const ID: &str = "swe-agent";
-const FIXTURES: [&str; 3] = [
-    "text-actions.traj",
-    "function-calls.traj",
-    "steps-only.traj",
-];
+const FIXTURES: [&str; 3] = ["text-actions.traj", "function-calls.traj", "steps-only.traj"];
 
 fn read(name: &str) -> Session {
     session(&fixture(ID, name), ID)
@@ -97,26 +93,12 @@ fn outlines_of_the_fixtures() {
 #[test]
 fn frame_model_id_and_warnings() {
     let table: &[(&str, &str, Option<&str>, &[&str])] = &[
-        (
-            "text-actions.traj",
-            "SETTING: a shell.",
-            None,
-            &["call-without-result"],
-        ),
-        (
-            "function-calls.traj",
-            "You can use tools.",
-            Some("claude-3-7-sonnet"),
-            &[],
-        ),
+        ("text-actions.traj", "SETTING: a shell.", None, &["call-without-result"]),
+        ("function-calls.traj", "You can use tools.", Some("claude-3-7-sonnet"), &[]),
     ];
     for (name, system, model, codes) in table {
         let session = read(name);
-        assert_eq!(
-            session.frame.segments[0].kind,
-            SegmentKind::System,
-            "{name}"
-        );
+        assert_eq!(session.frame.segments[0].kind, SegmentKind::System, "{name}");
         assert_eq!(session.frame.segments[0].text, *system, "{name}");
         assert_eq!(session.model.as_deref(), *model, "{name}");
         assert_eq!(warnings(&session), *codes, "{name}");
@@ -147,9 +129,7 @@ fn a_cleared_result_changes_one_value() {
     for (name, item, pointer) in table {
         let text = fixture(ID, name);
         let session = session(&text, ID);
-        let edits = clear(&session, 7, |message| {
-            message.id == session.messages[item].id
-        });
+        let edits = clear(&session, 7, |message| message.id == session.messages[item].id);
         let outcome = write(&View::recorded(&session, &edits), ID);
         let mut expected: Value = serde_json::from_str(&text).unwrap();
         *expected.pointer_mut(pointer).unwrap() = "[Old tool result content cleared]".into();
@@ -194,11 +174,7 @@ fn sessions_of_other_formats_become_plain_files() {
     assert_eq!(detected(&written.text), Some(ID));
     let again = session(&written.text, ID);
     let said = |session: &Session| -> Vec<(Role, String)> {
-        session
-            .messages
-            .iter()
-            .map(|message| (message.role, message.shown_text()))
-            .collect()
+        session.messages.iter().map(|message| (message.role, message.shown_text())).collect()
     };
     assert_eq!(said(&again), said(&claude));
 }
@@ -263,10 +239,7 @@ const REAL: &[Real] = &[
 #[test]
 fn recorded_sessions_import_whole() {
     for case in REAL {
-        let Some(path) = recorded(ID)
-            .into_iter()
-            .find(|path| path.ends_with(case.file))
-        else {
+        let Some(path) = recorded(ID).into_iter().find(|path| path.ends_with(case.file)) else {
             return;
         };
         let text = std::fs::read_to_string(path).unwrap();
@@ -274,15 +247,8 @@ fn recorded_sessions_import_whole() {
         let session = session(&text, ID);
         check(&session);
         let counted = session.recorded.unwrap();
-        assert_eq!(
-            (counted.messages, counted.tool_calls),
-            (case.entries, case.steps)
-        );
-        let found = [
-            session.messages.len(),
-            session.calls(),
-            session.tool_calls(),
-        ];
+        assert_eq!((counted.messages, counted.tool_calls), (case.entries, case.steps));
+        let found = [session.messages.len(), session.calls(), session.tool_calls()];
         assert_eq!(found, case.canonical, "{}: {}", case.file, case.why);
         assert_eq!(warnings(&session), case.warnings, "{}", case.file);
         assert_eq!(session.turns(), 1, "{}", case.file);

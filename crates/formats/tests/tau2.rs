@@ -50,10 +50,7 @@ fn usage_models_and_errors() {
     assert_eq!(usage(session), [400 + 10, 600 + 1040, 0, 58, 0]);
     assert_eq!(session.model.as_deref(), Some("model-a-1"));
     let failed = session.messages[4].parts[0].as_result().unwrap();
-    assert_eq!(
-        (&*failed.tool, failed.status),
-        ("get_plan", ResultStatus::Error)
-    );
+    assert_eq!((&*failed.tool, failed.status), ("get_plan", ResultStatus::Error));
     assert_eq!(session.messages[2].at, Some(1_768_912_202_000));
 }
 

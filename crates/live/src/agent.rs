@@ -136,9 +136,7 @@ impl AgentLoop {
     pub fn open_calls(&self) -> Vec<(&str, &str)> {
         let open = self.conversation.history().unanswered();
         let calls = open.into_iter().flat_map(|(_, calls)| calls);
-        calls
-            .map(|call| (call.call_id.as_str(), call.tool.as_str()))
-            .collect()
+        calls.map(|call| (call.call_id.as_str(), call.tool.as_str())).collect()
     }
 
     /// The user says something: a turn begins. While a request or a tool is running, the message waits,
@@ -147,17 +145,11 @@ impl AgentLoop {
         self.reports.clear();
         if self.sent || !self.open_calls().is_empty() {
             let mid_turn = true;
-            self.waiting.push(Message {
-                mid_turn,
-                ..message
-            });
+            self.waiting.push(Message { mid_turn, ..message });
             return;
         }
         self.again = None;
-        let handed = Handed {
-            messages: vec![message].into_iter(),
-            agent: self,
-        };
+        let handed = Handed { messages: vec![message].into_iter(), agent: self };
         handed.agent.at(Moment::TurnStart).await;
     }
 
@@ -199,10 +191,7 @@ impl AgentLoop {
             return Next::Tools;
         }
         if answer.finish == Some(Finish::Error) {
-            let why = answer
-                .error
-                .as_deref()
-                .unwrap_or("the answer ended with an error");
+            let why = answer.error.as_deref().unwrap_or("the answer ended with an error");
             let error = ProviderError::new(ErrorKind::Unknown, why);
             return Next::Stopped(Stopped::Provider(error));
         }
@@ -229,10 +218,7 @@ impl AgentLoop {
                 false => Next::Call,
             };
         }
-        let mut handed = Handed {
-            messages: messages.into_iter(),
-            agent: self,
-        };
+        let mut handed = Handed { messages: messages.into_iter(), agent: self };
         for message in handed.messages.by_ref() {
             handed.agent.conversation.append(message);
             handed.agent.at(Moment::ToolResult).await;
@@ -259,10 +245,7 @@ impl AgentLoop {
         }
         match self.make_room(Moment::ProviderOverflow).await {
             Ok(()) => Next::Call,
-            Err(why) => Next::Stopped(Stopped::Overflow {
-                error: error.clone(),
-                why,
-            }),
+            Err(why) => Next::Stopped(Stopped::Overflow { error: error.clone(), why }),
         }
     }
 
@@ -274,15 +257,11 @@ impl AgentLoop {
             self.fire(Moment::Manual, None, instructions).await;
             return &self.reports;
         }
-        let why = Why::new(
-            "tools-running",
-            "tools are running; compact when their results are there",
-        );
+        let why =
+            Why::new("tools-running", "tools are running; compact when their results are there");
         let name = &self.conversation.strategy().name;
         let skipped = Outcome::Skipped(why);
-        let report = self
-            .conversation
-            .idle(Moment::Manual, name, StageRole::Fold, skipped);
+        let report = self.conversation.idle(Moment::Manual, name, StageRole::Fold, skipped);
         self.reports.push(report);
         &self.reports
     }
@@ -345,8 +324,7 @@ impl AgentLoop {
             if let PartKind::Result(result) = &mut part.kind {
                 result.status = ResultStatus::Error;
             }
-            self.conversation
-                .append(Message::new(id, Role::Tool, vec![part]));
+            self.conversation.append(Message::new(id, Role::Tool, vec![part]));
         }
     }
 
@@ -379,14 +357,8 @@ impl AgentLoop {
         usage: Option<Usage>,
         instructions: Option<String>,
     ) -> bool {
-        let usage = usage.map(|usage| UsageReading {
-            usage,
-            source: UsageSource::Provider,
-        });
-        let signals = Signals {
-            usage,
-            instructions,
-        };
+        let usage = usage.map(|usage| UsageReading { usage, source: UsageSource::Provider });
+        let signals = Signals { usage, instructions };
         let reports = self.conversation.at(moment, signals).await;
         let changed = reports.iter().any(|report| report.outcome.changed());
         self.reports.extend(reports);
@@ -396,10 +368,7 @@ impl AgentLoop {
     /// Why the view is as it was: the reason of a fold that was tried, else of any stage.
     fn why_not(&self, nobody: &str) -> Why {
         let of = |role: StageRole| {
-            let mut reports = self
-                .reports
-                .iter()
-                .filter(move |report| report.role == role);
+            let mut reports = self.reports.iter().filter(move |report| report.role == role);
             reports.find_map(|report| report.outcome.why().cloned())
         };
         of(StageRole::Fold)

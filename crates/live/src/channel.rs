@@ -47,9 +47,7 @@ mod tests {
     use super::*;
 
     fn failed(error: &str) -> Event {
-        Event::HookFailed {
-            error: error.to_owned(),
-        }
+        Event::HookFailed { error: error.to_owned() }
     }
 
     #[test]

@@ -109,10 +109,7 @@ impl Journal {
         conversation: &mut Conversation,
     ) -> Result<Self, JournalError> {
         let path = path.as_ref().to_owned();
-        let io = |error| JournalError::Io {
-            path: path.clone(),
-            error,
-        };
+        let io = |error| JournalError::Io { path: path.clone(), error };
         let mut options = OpenOptions::new();
         options.read(true).write(true).create(true).truncate(false);
         let mut file = options.open(&path).map_err(io)?;
@@ -123,17 +120,9 @@ impl Journal {
         }
         let mut bytes = Vec::new();
         file.read_to_end(&mut bytes).map_err(io)?;
-        let whole = bytes
-            .iter()
-            .rposition(|byte| *byte == b'\n')
-            .map_or(0, |end| end + 1);
+        let whole = bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1);
         bytes.truncate(whole);
-        let mut journal = Self {
-            file,
-            path,
-            written: whole as u64,
-            known: Known::default(),
-        };
+        let mut journal = Self { file, path, written: whole as u64, known: Known::default() };
         if whole == 0 {
             if !conversation.folds().is_empty() {
                 return Err(JournalError::TooLate { path: journal.path });
@@ -160,9 +149,7 @@ impl Journal {
         if happened.is_empty() {
             return Ok(());
         }
-        let durable = happened
-            .iter()
-            .any(|what| !matches!(what, Happened::Message(_)));
+        let durable = happened.iter().any(|what| !matches!(what, Happened::Message(_)));
         self.write(&happened, durable)?;
         self.known = Known::of(conversation);
         Ok(())
@@ -174,12 +161,7 @@ impl Journal {
     }
 
     fn begin(&mut self, conversation: &Conversation) -> Result<(), JournalError> {
-        self.write(
-            &Header {
-                foldback_journal: VERSION,
-            },
-            true,
-        )?;
+        self.write(&Header { foldback_journal: VERSION }, true)?;
         let mut happened = self.known.since(conversation);
         let view = conversation.view();
         happened.extend(view.edits().iter().map(|(part, edit)| Happened::Mark {
@@ -195,10 +177,7 @@ impl Journal {
         }
         self.known = Known::of(conversation);
         // The name of a new file is in its folder.
-        let folder = self
-            .path
-            .parent()
-            .filter(|folder| !folder.as_os_str().is_empty());
+        let folder = self.path.parent().filter(|folder| !folder.as_os_str().is_empty());
         let folder = folder.unwrap_or(Path::new("."));
         // Some systems can't open folders; the content is safe there all the same.
         if let Ok(folder) = File::open(folder) {
@@ -210,10 +189,7 @@ impl Journal {
     /// Appends one line.
     fn write(&mut self, line: &impl Serialize, durable: bool) -> Result<(), JournalError> {
         let appended = self.append(line, durable);
-        appended.map_err(|error| JournalError::Io {
-            path: self.path.clone(),
-            error,
-        })
+        appended.map_err(|error| JournalError::Io { path: self.path.clone(), error })
     }
 
     fn append(&mut self, line: &impl Serialize, durable: bool) -> io::Result<()> {
@@ -233,14 +209,8 @@ impl Journal {
 
     /// Takes a line off that was not finished.
     fn repair(&mut self) -> Result<(), JournalError> {
-        let cut = self
-            .file
-            .set_len(self.written)
-            .and_then(|()| self.file.sync_data());
-        cut.map_err(|error| JournalError::Io {
-            path: self.path.clone(),
-            error,
-        })
+        let cut = self.file.set_len(self.written).and_then(|()| self.file.sync_data());
+        cut.map_err(|error| JournalError::Io { path: self.path.clone(), error })
     }
 
     fn read(&self, bytes: &[u8], conversation: &mut Conversation) -> Result<(), JournalError> {

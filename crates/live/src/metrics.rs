@@ -117,42 +117,23 @@ impl Snapshot {
 
     fn count(&mut self, event: &Event) {
         match event {
-            Event::Outcome {
-                moment,
-                stage,
-                outcome,
-                tokens_after,
-                reclaimed,
-                ..
-            } => {
+            Event::Outcome { moment, stage, outcome, tokens_after, reclaimed, .. } => {
                 let labels = CompactionLabels {
                     trigger: trigger_of(*moment).as_str(),
                     stage: stage.clone(),
                     outcome: outcome.name(),
-                    why: outcome
-                        .why()
-                        .map_or(String::new(), |why| why.code.to_string()),
+                    why: outcome.why().map_or(String::new(), |why| why.code.to_string()),
                 };
                 *self.compactions.entry(labels).or_default() += 1;
                 add(&mut self.tokens_reclaimed, stage, *reclaimed);
                 self.view_tokens = Some(*tokens_after);
             }
-            Event::Boundary {
-                trigger,
-                tokens_before,
-                tokens_after,
-                ..
-            } => {
+            Event::Boundary { trigger, tokens_before, tokens_after, .. } => {
                 *self.folds.entry(trigger.as_str()).or_default() += 1;
                 let removed = tokens_before.saturating_sub(*tokens_after);
-                *self
-                    .fold_tokens_removed
-                    .entry(trigger.as_str())
-                    .or_default() += removed;
+                *self.fold_tokens_removed.entry(trigger.as_str()).or_default() += removed;
             }
-            Event::SessionStart {
-                source: StartSource::Undo,
-            } => self.undos += 1,
+            Event::SessionStart { source: StartSource::Undo } => self.undos += 1,
             Event::Progress { stage, step, .. } => match step {
                 ProgressStep::Asking { bytes, .. } => {
                     add(&mut self.model_requests, stage, 1);
@@ -172,18 +153,13 @@ impl Snapshot {
     pub fn prometheus(&self) -> String {
         let mut text = Text::default();
         let by = |label: &'static str, series: &BTreeMap<String, u64>| -> Vec<Series> {
-            series
-                .iter()
-                .map(|(key, value)| (vec![(label, key.clone())], *value))
-                .collect()
+            series.iter().map(|(key, value)| (vec![(label, key.clone())], *value)).collect()
         };
-        let by_static =
-            |label: &'static str, series: &BTreeMap<&'static str, u64>| -> Vec<Series> {
-                series
-                    .iter()
-                    .map(|(key, value)| (vec![(label, (*key).to_owned())], *value))
-                    .collect()
-            };
+        let by_static = |label: &'static str,
+                         series: &BTreeMap<&'static str, u64>|
+         -> Vec<Series> {
+            series.iter().map(|(key, value)| (vec![(label, (*key).to_owned())], *value)).collect()
+        };
         let one = |value: u64| -> Vec<Series> { vec![(Vec::new(), value)] };
         let compactions = self.compactions.iter().map(|(labels, value)| {
             let labels = vec![
@@ -240,11 +216,7 @@ impl Snapshot {
             "How often automatic compaction was given up for a while.",
             one(self.breaker_openings),
         );
-        text.counter(
-            "hook_failures",
-            "Hooks that ended with an error.",
-            one(self.hook_failures),
-        );
+        text.counter("hook_failures", "Hooks that ended with an error.", one(self.hook_failures));
         text.counter(
             "entries",
             "Messages that compactions wrote into histories.",
@@ -299,21 +271,9 @@ fn conversation(counters: &Counters) -> [(&'static str, &'static str, u64); 8] {
             "What pruners took off the view, net of placeholders.",
             tokens_reclaimed,
         ),
-        (
-            "conversation_summaries",
-            "Summaries that were committed.",
-            summaries,
-        ),
-        (
-            "conversation_folds",
-            "Folds that moved messages out of the view.",
-            folds,
-        ),
-        (
-            "conversation_failures",
-            "Compactions that failed.",
-            failures,
-        ),
+        ("conversation_summaries", "Summaries that were committed.", summaries),
+        ("conversation_folds", "Folds that moved messages out of the view.", folds),
+        ("conversation_failures", "Compactions that failed.", failures),
         (
             "conversation_tokens_before",
             "Sum of the view's tokens before each compaction that changed something.",
@@ -333,10 +293,7 @@ fn as_list<S: Serializer>(
         labels: &'a CompactionLabels,
         count: u64,
     }
-    let rows = compactions.iter().map(|(labels, count)| Row {
-        labels,
-        count: *count,
-    });
+    let rows = compactions.iter().map(|(labels, count)| Row { labels, count: *count });
     serializer.collect_seq(rows)
 }
 
@@ -368,12 +325,7 @@ impl Text {
     }
 
     fn gauge(&mut self, name: &str, help: &str, value: u64) {
-        self.metric(
-            &format!("foldback_{name}"),
-            help,
-            "gauge",
-            &[(Vec::new(), value)],
-        );
+        self.metric(&format!("foldback_{name}"), help, "gauge", &[(Vec::new(), value)]);
     }
 
     fn metric(&mut self, name: &str, help: &str, kind: &str, series: &[Series]) {
@@ -400,10 +352,7 @@ impl Text {
 
 /// A label's value as the format has it.
 fn escaped(value: &str) -> String {
-    value
-        .replace('\\', "\\\\")
-        .replace('"', "\\\"")
-        .replace('\n', "\\n")
+    value.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n")
 }
 
 #[cfg(test)]
@@ -426,18 +375,11 @@ mod tests {
     }
 
     fn progress(step: ProgressStep) -> Event {
-        Event::Progress {
-            stage: "llm".to_owned(),
-            name: "checkpoint".to_owned(),
-            step,
-        }
+        Event::Progress { stage: "llm".to_owned(), name: "checkpoint".to_owned(), step }
     }
 
     fn events() -> Vec<Event> {
-        let asking = |bytes| ProgressStep::Asking {
-            what: "whole".to_owned(),
-            bytes,
-        };
+        let asking = |bytes| ProgressStep::Asking { what: "whole".to_owned(), bytes };
         vec![
             outcome(Moment::TurnEnd, "prune", Outcome::Changed, 120),
             outcome(Moment::TurnEnd, "prune", Outcome::Changed, 30),
@@ -460,38 +402,19 @@ mod tests {
                 tokens_after: 400,
                 estimator: Arc::from("chars"),
             },
-            Event::SessionStart {
-                source: StartSource::Compact,
-            },
-            Event::SessionStart {
-                source: StartSource::Undo,
-            },
+            Event::SessionStart { source: StartSource::Compact },
+            Event::SessionStart { source: StartSource::Undo },
             progress(asking(2_000)),
-            progress(ProgressStep::Retrying {
-                attempt: 2,
-                wait: 10,
-                why: "429".to_owned(),
-            }),
+            progress(ProgressStep::Retrying { attempt: 2, wait: 10, why: "429".to_owned() }),
             progress(asking(2_000)),
             progress(ProgressStep::SteppingDown {
                 to: "chunks".to_owned(),
                 why: "too long".to_owned(),
             }),
-            Event::Breaker {
-                open: true,
-                fruitless: 3,
-            },
-            Event::Breaker {
-                open: false,
-                fruitless: 0,
-            },
-            Event::HookFailed {
-                error: "no".to_owned(),
-            },
-            Event::Entry {
-                kind: EntryKind::Summary,
-                id: "fold-summary-1".to_owned(),
-            },
+            Event::Breaker { open: true, fruitless: 3 },
+            Event::Breaker { open: false, fruitless: 0 },
+            Event::HookFailed { error: "no".to_owned() },
+            Event::Entry { kind: EntryKind::Summary, id: "fold-summary-1".to_owned() },
         ]
     }
 
@@ -501,11 +424,7 @@ mod tests {
         for event in events() {
             metrics.observe(&event);
         }
-        let counters = Counters {
-            folds: 1,
-            tokens_before_total: 900,
-            ..Counters::default()
-        };
+        let counters = Counters { folds: 1, tokens_before_total: 900, ..Counters::default() };
         insta::assert_snapshot!(metrics.snapshot().with_counters(counters).prometheus());
     }
 

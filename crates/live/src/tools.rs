@@ -52,11 +52,7 @@ pub fn parameters() -> Value {
             continue;
         };
         // An option that is left out is enough; Gemini knows no lists of types and no `uint`.
-        let kind = if name == "offset" {
-            "integer"
-        } else {
-            "string"
-        };
+        let kind = if name == "offset" { "integer" } else { "string" };
         object.insert("type".to_owned(), json!(kind));
         for key in ["format", "default"] {
             object.remove(key);
@@ -121,10 +117,9 @@ fn by_reference(
                 page.offset, page.bytes, page.text
             )
         }
-        Err(error @ RecallError::Unknown(_)) => format!(
-            "{}. Search for it with {{\"query\": \"…\"}}.",
-            sentence(&error)
-        ),
+        Err(error @ RecallError::Unknown(_)) => {
+            format!("{}. Search for it with {{\"query\": \"…\"}}.", sentence(&error))
+        }
         Err(error @ RecallError::Visible(_)) => {
             format!("{}. Read it there.", sentence(&error))
         }
@@ -167,7 +162,5 @@ fn by_query(recall: &mut Recall, conversation: &Conversation, query: &str, skip:
 fn sentence(error: &RecallError) -> String {
     let text = error.to_string();
     let mut letters = text.chars();
-    letters.next().map_or(String::new(), |first| {
-        first.to_uppercase().chain(letters).collect()
-    })
+    letters.next().map_or(String::new(), |first| first.to_uppercase().chain(letters).collect())
 }

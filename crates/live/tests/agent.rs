@@ -36,37 +36,22 @@ struct Play {
 impl Play {
     fn new(preset: &str) -> Self {
         let conversation = support::conversation(preset, &Arc::default());
-        Self {
-            agent: AgentLoop::new(conversation),
-            number: 0,
-            calls: Vec::new(),
-        }
+        Self { agent: AgentLoop::new(conversation), number: 0, calls: Vec::new() }
     }
 
     fn answer(&mut self, calls: usize, finish: Option<Finish>) -> Message {
-        self.calls = (0..calls)
-            .map(|n| format!("c{}-{n}", self.number))
-            .collect();
-        let parts = self
-            .calls
-            .iter()
-            .map(|id| Part::call(id.clone(), "read", "{}"));
+        self.calls = (0..calls).map(|n| format!("c{}-{n}", self.number)).collect();
+        let parts = self.calls.iter().map(|id| Part::call(id.clone(), "read", "{}"));
         let parts = std::iter::once(Part::text("So.")).chain(parts).collect();
         Message {
-            answer: Some(Answer {
-                finish,
-                ..Answer::default()
-            }),
+            answer: Some(Answer { finish, ..Answer::default() }),
             ..Message::assistant(format!("a{}", self.number), parts)
         }
     }
 
     fn results(&self, which: &[usize]) -> Vec<Message> {
-        let ids = which
-            .iter()
-            .map(|n| self.calls.get(*n).cloned().unwrap_or("unknown".to_owned()));
-        ids.map(|id| Message::tool(format!("r-{id}"), id, "read", "text ".repeat(60)))
-            .collect()
+        let ids = which.iter().map(|n| self.calls.get(*n).cloned().unwrap_or("unknown".to_owned()));
+        ids.map(|id| Message::tool(format!("r-{id}"), id, "read", "text ".repeat(60))).collect()
     }
 
     async fn tell(&mut self, told: &Told) -> String {
@@ -86,10 +71,7 @@ impl Play {
             }
             Compact => {
                 let reports = self.agent.compact(None).await;
-                return reports
-                    .last()
-                    .map_or("nothing", |last| last.outcome.name())
-                    .to_owned();
+                return reports.last().map_or("nothing", |last| last.outcome.name()).to_owned();
             }
             Says(calls, finish) => {
                 let answer = self.answer(*calls, *finish);
@@ -130,12 +112,7 @@ const LENGTH: Option<Finish> = Some(Finish::Length);
 #[tokio::test]
 async fn what_comes_next() {
     // what it is about, preset, (told, next) in order, the log afterwards
-    type Row = (
-        &'static str,
-        &'static str,
-        Vec<(Told, &'static str)>,
-        &'static str,
-    );
+    type Row = (&'static str, &'static str, Vec<(Told, &'static str)>, &'static str);
     let overflow = || Refused(ErrorKind::ContextOverflow);
     let table: Vec<Row> = vec![
         (
@@ -178,11 +155,7 @@ async fn what_comes_next() {
         (
             "calls with another reason",
             "window",
-            vec![
-                (User, "-"),
-                (Says(1, STOP), "tools"),
-                (Results(&[0]), "call"),
-            ],
+            vec![(User, "-"), (Says(1, STOP), "tools"), (Results(&[0]), "call")],
             "uat",
         ),
         (
@@ -200,11 +173,7 @@ async fn what_comes_next() {
         (
             "results after the end",
             "window",
-            vec![
-                (User, "-"),
-                (Says(0, STOP), "finished"),
-                (Results(&[0]), "finished"),
-            ],
+            vec![(User, "-"), (Says(0, STOP), "finished"), (Results(&[0]), "finished")],
             "ua",
         ),
         (
@@ -223,11 +192,7 @@ async fn what_comes_next() {
         (
             "an answer instead of results",
             "window",
-            vec![
-                (User, "-"),
-                (Says(1, CALLS), "tools"),
-                (Says(0, STOP), "finished"),
-            ],
+            vec![(User, "-"), (Says(1, CALLS), "tools"), (Says(0, STOP), "finished")],
             "ua!a",
         ),
         (
@@ -297,31 +262,19 @@ async fn what_comes_next() {
         (
             "refused, and nobody answers to it",
             "window",
-            vec![
-                (User, "-"),
-                (Request, "-"),
-                (overflow(), "overflow: not-asked"),
-            ],
+            vec![(User, "-"), (Request, "-"), (overflow(), "overflow: not-asked")],
             "u",
         ),
         (
             "refused for another reason",
             "window",
-            vec![
-                (User, "-"),
-                (Request, "-"),
-                (Refused(ErrorKind::Auth), "provider: auth"),
-            ],
+            vec![(User, "-"), (Request, "-"), (Refused(ErrorKind::Auth), "provider: auth")],
             "u",
         ),
         (
             "a strategy that never folds",
             "none",
-            vec![
-                (User, "-"),
-                (Request, "-"),
-                (overflow(), "overflow: not-asked"),
-            ],
+            vec![(User, "-"), (Request, "-"), (overflow(), "overflow: not-asked")],
             "u",
         ),
         (
@@ -333,11 +286,7 @@ async fn what_comes_next() {
         (
             "cut in the middle of calls",
             "none",
-            vec![
-                (User, "-"),
-                (Says(1, LENGTH), "tools"),
-                (Results(&[0]), "length: not-asked"),
-            ],
+            vec![(User, "-"), (Says(1, LENGTH), "tools"), (Results(&[0]), "length: not-asked")],
             "uat",
         ),
     ];
@@ -476,16 +425,9 @@ async fn a_call_stays_until_all_its_results_are_there() {
     );
     assert_eq!(play.tell(&Results(&[1])).await, "call");
     let sent = support::sent(play.agent.conversation());
-    assert_eq!(
-        sent.contains("\"c47-1\""),
-        sent.contains("r-c47-1"),
-        "{sent}"
-    );
+    assert_eq!(sent.contains("\"c47-1\""), sent.contains("r-c47-1"), "{sent}");
     assert!(
-        play.agent
-            .reports()
-            .iter()
-            .any(|report| report.outcome.changed()),
+        play.agent.reports().iter().any(|report| report.outcome.changed()),
         "{:?}",
         play.agent.reports()
     );

@@ -21,10 +21,7 @@ struct Place {
 fn place() -> Place {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("journal.jsonl");
-    Place {
-        _folder: folder,
-        path,
-    }
+    Place { _folder: folder, path }
 }
 
 fn empty(preset: &str) -> Conversation {
@@ -43,12 +40,7 @@ fn state(conversation: &Conversation) -> String {
         .folds()
         .iter()
         .map(|fold| {
-            (
-                fold.id,
-                fold.at,
-                fold.entries(),
-                serde_json::to_string(&*fold.plan).expect("JSON"),
-            )
+            (fold.id, fold.at, fold.entries(), serde_json::to_string(&*fold.plan).expect("JSON"))
         })
         .collect();
     format!(
@@ -144,10 +136,7 @@ fn a_process_may_die_at_any_byte() {
     let place = place();
     let mut conversation = empty("window");
     let mut journal = Journal::open(&place.path, &mut conversation).unwrap();
-    let mut states = vec![(
-        fs::metadata(&place.path).unwrap().len(),
-        state(&conversation),
-    )];
+    let mut states = vec![(fs::metadata(&place.path).unwrap().len(), state(&conversation))];
     for number in 0..8 {
         conversation.append(asks(number));
         for message in step(number, 300) {
@@ -157,17 +146,10 @@ fn a_process_may_die_at_any_byte() {
     }
     let mut mark = |conversation: &Conversation, journal: &mut Journal| {
         journal.record(conversation).unwrap();
-        states.push((
-            fs::metadata(&place.path).unwrap().len(),
-            state(conversation),
-        ));
+        states.push((fs::metadata(&place.path).unwrap().len(), state(conversation)));
     };
     mark(&conversation, &mut journal);
-    assert!(
-        at(&mut conversation, Moment::Manual)
-            .iter()
-            .any(|report| report.outcome.changed())
-    );
+    assert!(at(&mut conversation, Moment::Manual).iter().any(|report| report.outcome.changed()));
     mark(&conversation, &mut journal);
     conversation.undo();
     mark(&conversation, &mut journal);
@@ -179,28 +161,16 @@ fn a_process_may_die_at_any_byte() {
     let blank = empty("window");
     for cut in from..=whole.len() {
         fs::write(&place.path, &whole[..cut]).unwrap();
-        let expect = states
-            .iter()
-            .rev()
-            .find(|(end, _)| *end as usize <= cut)
-            .expect("a state");
+        let expect = states.iter().rev().find(|(end, _)| *end as usize <= cut).expect("a state");
         let mut conversation = blank.clone();
         let mut journal = Journal::open(&place.path, &mut conversation).unwrap();
-        assert!(
-            state(&conversation) == expect.1,
-            "cut at {cut} of {}",
-            whole.len()
-        );
+        assert!(state(&conversation) == expect.1, "cut at {cut} of {}", whole.len());
         // Every byte would take long: once in the middle of each line is enough.
         if cut % 997 == 0 || cut == whole.len() {
             conversation.append(Message::user("later", "later"));
             journal.record(&conversation).unwrap();
             drop(journal);
-            assert_eq!(
-                state(&reopened("window", &place)),
-                state(&conversation),
-                "cut at {cut}"
-            );
+            assert_eq!(state(&reopened("window", &place)), state(&conversation), "cut at {cut}");
         }
     }
 }
@@ -224,11 +194,7 @@ fn going_on_is_as_if_nothing_had_happened() {
                         conversation.append(message);
                     }
                 }
-                let moment = if round == 1 {
-                    Moment::Manual
-                } else {
-                    Moment::ProviderOverflow
-                };
+                let moment = if round == 1 { Moment::Manual } else { Moment::ProviderOverflow };
                 outcomes.extend(at(&mut conversation, moment));
                 outcomes.extend(at(&mut conversation, Moment::CallStart));
                 journal.record(&conversation).unwrap();
@@ -290,19 +256,13 @@ fn damage_is_named() {
     let plan = r#"{"base":0,"moment":"manual","trigger":"manual","stage":"s","estimator":"e","tokens_before":0,"tokens_after":0,"prunable":0,"reclaimed":0,"reasons":[],"edits":[],"layout":{"slots":[],"tail_from":99}}"#;
     let fold = format!(r#"[{{"fold":{{"id":1,"at":0,"plan":{plan}}}}}]"#);
     let cases = [
-        (
-            vec![lines[0], lines[1], "[{\"mess", lines[3]],
-            ":3: can't be read (EOF",
-        ),
+        (vec![lines[0], lines[1], "[{\"mess", lines[3]], ":3: can't be read (EOF"),
         (
             vec![lines[0], "[{\"letter\":1}]", lines[2]],
             ":2: can't be read (unknown variant `letter`",
         ),
         (vec!["{\"a\":1}", lines[1]], ":1: is no journal of foldback"),
-        (
-            vec!["{\"foldback_journal\":2}"],
-            ":1: has version 2, and only 1 can be read",
-        ),
+        (vec!["{\"foldback_journal\":2}"], ":1: has version 2, and only 1 can be read"),
         (
             vec![lines[0], lines[1], "[{\"undo\":1}]"],
             ":3: fold 1 is taken back, and the last fold in force is none",
@@ -325,15 +285,8 @@ fn damage_is_named() {
         let before = fs::read(&bad.path).unwrap();
         let error = Journal::open(&bad.path, &mut empty("window")).unwrap_err();
         let message = error.to_string();
-        assert!(
-            message.contains(expect) && message.contains("journal.jsonl"),
-            "{message}"
-        );
-        assert_eq!(
-            fs::read(&bad.path).unwrap(),
-            before,
-            "a damaged file is left alone"
-        );
+        assert!(message.contains(expect) && message.contains("journal.jsonl"), "{message}");
+        assert_eq!(fs::read(&bad.path).unwrap(), before, "a damaged file is left alone");
     }
 }
 
@@ -343,17 +296,11 @@ fn who_may_open() {
     let mut conversation = empty("window");
     let journal = Journal::open(&taken.path, &mut conversation).unwrap();
     let again = Journal::open(&taken.path, &mut empty("window"));
-    assert!(
-        matches!(again, Err(JournalError::Locked { .. })),
-        "{again:?}"
-    );
+    assert!(matches!(again, Err(JournalError::Locked { .. })), "{again:?}");
     drop(journal);
     conversation.append(asks(0));
     let full = Journal::open(&taken.path, &mut conversation);
-    assert!(
-        matches!(full, Err(JournalError::NotEmpty { .. })),
-        "{full:?}"
-    );
+    assert!(matches!(full, Err(JournalError::NotEmpty { .. })), "{full:?}");
 
     let late = place();
     for number in 0..8 {
@@ -363,16 +310,10 @@ fn who_may_open() {
     }
     at(&mut conversation, Moment::Manual);
     let late = Journal::open(&late.path, &mut conversation);
-    assert!(
-        matches!(late, Err(JournalError::TooLate { .. })),
-        "{late:?}"
-    );
+    assert!(matches!(late, Err(JournalError::TooLate { .. })), "{late:?}");
 
     let nowhere = Journal::open("/nowhere/at/all", &mut empty("window")).unwrap_err();
-    assert!(
-        nowhere.to_string().starts_with("/nowhere/at/all: "),
-        "{nowhere}"
-    );
+    assert!(nowhere.to_string().starts_with("/nowhere/at/all: "), "{nowhere}");
 }
 
 /// A history that was loaded with marks of its recorder.

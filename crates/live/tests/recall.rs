@@ -20,30 +20,22 @@ fn folded(preset: &str, steps: usize) -> Conversation {
         }
     }
     let reports = at(&mut conversation, Moment::Manual);
-    assert!(
-        reports.iter().any(|report| report.outcome.changed()),
-        "{reports:?}"
-    );
+    assert!(reports.iter().any(|report| report.outcome.changed()), "{reports:?}");
     conversation
 }
 
 #[test]
 fn references() {
     let conversation = folded("window", 8);
-    let recall = Recall::new()
-        .with_limit(300)
-        .with_store(|id| (id == "ctx_1").then(|| "stored".into()));
+    let recall =
+        Recall::new().with_limit(300).with_store(|id| (id == "ctx_1").then(|| "stored".into()));
     let hidden = "word0x0 word0x1";
     let cases = [
         ("t0", 0, Ok(hidden)),
         ("call-0", 0, Ok(hidden)),
         ("#2", 0, Ok(hidden)),
         ("t0", 1_000, Ok("word0x")),
-        (
-            "a0",
-            0,
-            Ok("I look at file 0.\nread {\"path\":\"src/file_0.rs\"}"),
-        ),
+        ("a0", 0, Ok("I look at file 0.\nread {\"path\":\"src/file_0.rs\"}")),
         ("u0", 0, Ok("Question 0")),
         ("ctx_1", 0, Ok("stored")),
         ("ctx_2", 0, Err("nothing is stored under `ctx_2`")),
@@ -53,10 +45,7 @@ fn references() {
         ("t0", 99_999, Err("offset 99999 is behind the end")),
     ];
     for (reference, offset, expect) in cases {
-        match (
-            recall.by_reference(&conversation, reference, offset),
-            expect,
-        ) {
+        match (recall.by_reference(&conversation, reference, offset), expect) {
             (Ok(page), Ok(text)) => {
                 assert!(page.text.contains(text), "{reference}: {}", page.text);
                 assert!(page.text.len() <= 300, "{reference}");
@@ -77,10 +66,7 @@ fn a_search_follows_folds_and_undos() {
         hits.into_iter().map(|hit| hit.reference).collect()
     };
     let found = find(&mut recall, &conversation);
-    assert!(
-        found.contains(&"t0".to_owned()) && found.contains(&"a0".to_owned()),
-        "{found:?}"
-    );
+    assert!(found.contains(&"t0".to_owned()) && found.contains(&"a0".to_owned()), "{found:?}");
     conversation.undo();
     assert!(find(&mut recall, &conversation).is_empty());
     assert_eq!(recall.indexed().len(), 0);
@@ -102,9 +88,7 @@ fn a_message_whose_id_is_used_again_goes_by_its_place() {
     let (hits, _) = recall.search(&conversation, "word0x7", 0);
     assert!(!hits.is_empty());
     for hit in hits {
-        let page = recall
-            .by_reference(&conversation, &hit.reference, 0)
-            .unwrap();
+        let page = recall.by_reference(&conversation, &hit.reference, 0).unwrap();
         assert!(page.text.contains("word0x7 "), "{hit:?}");
     }
 }
@@ -114,18 +98,9 @@ fn what_the_tool_answers() {
     let conversation = folded("window", 8);
     let mut recall = Recall::new().with_limit(256);
     let cases = [
-        (
-            r#"{"reference":"t0"}"#,
-            "[t0: result of read, bytes 0 to 256 of ",
-        ),
-        (
-            r#"{"reference":"t0","offset":256}"#,
-            "[t0: result of read, bytes 256 to ",
-        ),
-        (
-            r#"{"reference":"nope"}"#,
-            "Nothing is stored under `nope`. Search for it",
-        ),
+        (r#"{"reference":"t0"}"#, "[t0: result of read, bytes 0 to 256 of "),
+        (r#"{"reference":"t0","offset":256}"#, "[t0: result of read, bytes 256 to "),
+        (r#"{"reference":"nope"}"#, "Nothing is stored under `nope`. Search for it"),
         (
             r#"{"reference":"t7"}"#,
             "`t7` was not cleared: the conversation shows it in full. Read it there.",
@@ -134,21 +109,12 @@ fn what_the_tool_answers() {
             r#"{"query":"file_0"}"#,
             "13 cleared passages match `file_0`:\n1. a0 (call of read, 29 bytes): read",
         ),
-        (
-            r#"{"query":"unheardof"}"#,
-            "Nothing that was cleared matches `unheardof`",
-        ),
+        (r#"{"query":"unheardof"}"#, "Nothing that was cleared matches `unheardof`"),
         (r#"{"query":"word0x1","offset":999}"#, "There are only "),
-        (
-            r#"{"query":"a","reference":"b"}"#,
-            "Give either `reference` or `query`",
-        ),
+        (r#"{"query":"a","reference":"b"}"#, "Give either `reference` or `query`"),
         ("{}", "Give a `reference`"),
         (r#"{"query":" "}"#, "Give a `reference`"),
-        (
-            r#"{"id":"t0"}"#,
-            "The arguments are not understood (unknown field `id`",
-        ),
+        (r#"{"id":"t0"}"#, "The arguments are not understood (unknown field `id`"),
         ("t0", "The arguments are not understood ("),
     ];
     for (arguments, expect) in cases {
@@ -163,10 +129,7 @@ fn what_the_tool_answers() {
 fn definitions() {
     insta::assert_json_snapshot!("definition", tools::openai());
     let anthropic = tools::anthropic();
-    assert_eq!(
-        anthropic["input_schema"],
-        tools::openai()["function"]["parameters"]
-    );
+    assert_eq!(anthropic["input_schema"], tools::openai()["function"]["parameters"]);
 }
 
 proptest! {

@@ -26,13 +26,7 @@ impl<'a> Asker<'a> {
         name: &'a str,
         retries: Retries,
     ) -> Self {
-        Self {
-            model,
-            services,
-            name,
-            retries,
-            usage: None,
-        }
+        Self { model, services, name, retries, usage: None }
     }
 
     /// What all answers so far have cost.
@@ -56,10 +50,7 @@ impl<'a> Asker<'a> {
     ) -> Result<Completion, ProviderError> {
         let mut attempt = 1;
         loop {
-            self.progress(ProgressStep::Asking {
-                what: what.to_owned(),
-                bytes: request.bytes(),
-            });
+            self.progress(ProgressStep::Asking { what: what.to_owned(), bytes: request.bytes() });
             let error = match self.attempt(request).await {
                 Ok(answer) => return Ok(answer),
                 Err(error) => error,
@@ -88,10 +79,7 @@ impl<'a> Asker<'a> {
                     format!("no answer within {} s", request.timeout.as_secs()),
                 ))
             });
-        if let Ok(Completion {
-            usage: Some(usage), ..
-        }) = &answer
-        {
+        if let Ok(Completion { usage: Some(usage), .. }) = &answer {
             self.usage = Some(self.usage.map_or(*usage, |so_far| sum(so_far, *usage)));
         }
         let answer = answer.and_then(usable);
@@ -104,10 +92,9 @@ impl<'a> Asker<'a> {
 fn usable(answer: Completion) -> Result<Completion, ProviderError> {
     let error = |kind, message| Err(ProviderError::new(kind, message));
     match answer.finish {
-        Finish::ContentFilter => error(
-            ErrorKind::ContentRefused,
-            "the provider filtered the summary out",
-        ),
+        Finish::ContentFilter => {
+            error(ErrorKind::ContentRefused, "the provider filtered the summary out")
+        }
         Finish::Error => error(ErrorKind::Transport, "the answer broke off with an error"),
         Finish::Stop | Finish::ToolCalls | Finish::Length | Finish::Other => Ok(answer),
     }

@@ -112,12 +112,7 @@ impl Budget {
     /// Lets `model` cost up to `limit` US dollars; without a limit only the bill is kept, and a price may be
     /// unknown.
     pub fn new(model: Arc<dyn Model>, limit: Option<f64>, prices: Prices) -> Self {
-        Self {
-            model,
-            prices,
-            limit,
-            account: Arc::default(),
-        }
+        Self { model, prices, limit, account: Arc::default() }
     }
 
     /// What was booked so far.
@@ -153,12 +148,7 @@ impl Budget {
             _ => {}
         }
         account.held += most;
-        Ok(Hold {
-            account: Arc::clone(&self.account),
-            price,
-            most,
-            books: Books::Untold,
-        })
+        Ok(Hold { account: Arc::clone(&self.account), price, most, books: Books::Untold })
     }
 }
 

@@ -60,10 +60,7 @@ impl Fault {
             Self::Headings(missing) => fill(&wording.headings, &[("headings", &list(missing))]),
             Self::Long { tokens, budget } => fill(
                 &wording.long,
-                &[
-                    ("tokens", &tokens.to_string()),
-                    ("budget", &budget.to_string()),
-                ],
+                &[("tokens", &tokens.to_string()), ("budget", &budget.to_string())],
             ),
         }
     }
@@ -79,11 +76,7 @@ impl From<Fault> for SummaryError {
             )),
             Fault::Headings(missing) => Self::Failed(format!(
                 "the summary lacks {} twice: {}; another model may keep to the form",
-                if missing.len() == 1 {
-                    "a heading"
-                } else {
-                    "headings"
-                },
+                if missing.len() == 1 { "a heading" } else { "headings" },
                 list(&missing)
             )),
         }
@@ -100,16 +93,12 @@ pub fn check(answer: &Completion, demands: &Demands<'_>) -> Result<(String, u64)
     if text.is_empty() {
         return Err(match answer.finish {
             Finish::ToolCalls => Fault::Tools,
-            Finish::Length => Fault::Cut {
-                max_output: demands.max_output,
-            },
+            Finish::Length => Fault::Cut { max_output: demands.max_output },
             _ => Fault::Empty,
         });
     }
     if answer.finish == Finish::Length {
-        return Err(Fault::Cut {
-            max_output: demands.max_output,
-        });
+        return Err(Fault::Cut { max_output: demands.max_output });
     }
     let missing: Vec<String> = demands
         .headings
@@ -172,28 +161,16 @@ mod tests {
     use foldback_stages::estimator::CharsConfig;
 
     fn answer(text: &str, finish: Finish) -> Completion {
-        Completion {
-            text: text.to_owned(),
-            finish,
-            usage: None,
-            model: None,
-        }
+        Completion { text: text.to_owned(), finish, usage: None, model: None }
     }
 
     #[test]
     fn answers_as_a_table() {
         let headings = ["## Goal".to_owned(), "## Next Steps".to_owned()];
-        let config = CharsConfig {
-            per_token: 1,
-            ..CharsConfig::default()
-        };
+        let config = CharsConfig { per_token: 1, ..CharsConfig::default() };
         let estimator = config.build().unwrap();
-        let demands = Demands {
-            headings: &headings,
-            budget: 40,
-            estimator: &*estimator,
-            max_output: 99,
-        };
+        let demands =
+            Demands { headings: &headings, budget: 40, estimator: &*estimator, max_output: 99 };
         let good = "## Goal\nx\n## Next Steps\ny";
         let fenced = format!("```markdown\n{good}\n```");
         let long = format!("{good}{}", "y".repeat(40));
@@ -211,25 +188,10 @@ mod tests {
             ("```\n```", Stop, Err(Fault::Empty)),
             (good, Length, Err(cut)),
             (&fenced, Stop, Ok(good)),
-            (
-                "**Goal:**\n### next steps ##",
-                Stop,
-                Ok("**Goal:**\n### next steps ##"),
-            ),
-            (
-                "Goal\nNext Steps",
-                Stop,
-                Err(missing(&["## Goal", "## Next Steps"])),
-            ),
+            ("**Goal:**\n### next steps ##", Stop, Ok("**Goal:**\n### next steps ##")),
+            ("Goal\nNext Steps", Stop, Err(missing(&["## Goal", "## Next Steps"]))),
             ("## Goal\n## Next", Stop, Err(missing(&["## Next Steps"]))),
-            (
-                &long,
-                Stop,
-                Err(Fault::Long {
-                    tokens: 65,
-                    budget: 40,
-                }),
-            ),
+            (&long, Stop, Err(Fault::Long { tokens: 65, budget: 40 })),
         ];
         for (text, finish, expected) in cases {
             let found = check(&answer(text, finish), &demands);
@@ -243,10 +205,7 @@ mod tests {
         let cases = [
             ("```\na\n```", "a"),
             ("```md\na\n```rs\nb\n```\nc\n```", "a\n```rs\nb\n```\nc"),
-            (
-                "```rs\na\n```\nb\n```rs\nc\n```",
-                "```rs\na\n```\nb\n```rs\nc\n```",
-            ),
+            ("```rs\na\n```\nb\n```rs\nc\n```", "```rs\na\n```\nb\n```rs\nc\n```"),
             ("```a```", "```a```"),
             ("a\n```\nb\n```", "a\n```\nb\n```"),
         ];

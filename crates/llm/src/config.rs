@@ -83,9 +83,7 @@ impl LlmConfig {
     /// Most requests that one summary can send, retries and the reminder included: whole, with cut tool
     /// outputs, each chunk, one reminder, and the retries that all of them share.
     pub fn max_requests(&self) -> u32 {
-        self.max_chunks
-            .saturating_add(3)
-            .saturating_add(self.attempts.saturating_sub(1))
+        self.max_chunks.saturating_add(3).saturating_add(self.attempts.saturating_sub(1))
     }
 
     /// Tokens that a request may have: the window less the answer.
@@ -155,10 +153,7 @@ impl LlmConfig {
                 )
             )
         };
-        let plain = Self {
-            model: self.model.clone(),
-            ..Self::default()
-        };
+        let plain = Self { model: self.model.clone(), ..Self::default() };
         let own = told(self, endpoint);
         let usual = plain.endpoint().is_ok_and(|at| told(&plain, &at) == own);
         if usual {
@@ -175,16 +170,11 @@ impl LlmConfig {
             return invalid("model", "name the model that writes the summaries");
         }
         if self.provider.as_ref().is_some_and(|p| p.trim().is_empty()) {
-            return invalid(
-                "provider",
-                "must not be empty; leave it out to have it told",
-            );
+            return invalid("provider", "must not be empty; leave it out to have it told");
         }
         if let Some(url) = &self.base_url {
             // A URL with a password in it is not repeated.
-            let rest = url
-                .strip_prefix("http://")
-                .or_else(|| url.strip_prefix("https://"));
+            let rest = url.strip_prefix("http://").or_else(|| url.strip_prefix("https://"));
             match rest {
                 None => return invalid("base_url", "must begin with http:// or https://"),
                 Some(rest) if rest.split('/').next().is_some_and(|h| h.contains('@')) => {
@@ -207,10 +197,7 @@ impl LlmConfig {
                 );
             }
         }
-        if self
-            .temperature
-            .is_some_and(|at| !(0.0..=2.0).contains(&at))
-        {
+        if self.temperature.is_some_and(|at| !(0.0..=2.0).contains(&at)) {
             return invalid("temperature", "must be from 0 to 2");
         }
         if self.max_output_tokens == 0 {
@@ -231,10 +218,7 @@ impl LlmConfig {
         if self.attempts == 0 {
             return invalid("attempts", "must be 1 or more");
         }
-        if self
-            .budget_usd
-            .is_some_and(|usd| !usd.is_finite() || usd < 0.0)
-        {
+        if self.budget_usd.is_some_and(|usd| !usd.is_finite() || usd < 0.0) {
             return invalid("budget_usd", "must be 0 or more");
         }
         Ok(())

@@ -63,10 +63,7 @@ impl DryRun {
     pub fn with_estimate(
         estimate: impl Fn(&CompletionRequest) -> u64 + Send + Sync + 'static,
     ) -> Self {
-        Self {
-            estimate: Arc::new(estimate),
-            asked: Arc::default(),
-        }
+        Self { estimate: Arc::new(estimate), asked: Arc::default() }
     }
 
     /// The count so far, by provider and model.
@@ -83,22 +80,13 @@ impl DryRun {
         }
         let mut tallies: BTreeMap<(String, String), Tally> = BTreeMap::new();
         for request in asked.into_values() {
-            let tally = tallies
-                .entry((request.provider, request.model))
-                .or_default();
+            let tally = tallies.entry((request.provider, request.model)).or_default();
             tally.requests += 1;
             tally.input += request.input;
             tally.output_at_most += request.output;
         }
-        let endpoint = |(provider, model)| Endpoint {
-            provider,
-            model,
-            ..Endpoint::default()
-        };
-        tallies
-            .into_iter()
-            .map(|(name, tally)| (endpoint(name), tally))
-            .collect()
+        let endpoint = |(provider, model)| Endpoint { provider, model, ..Endpoint::default() };
+        tallies.into_iter().map(|(name, tally)| (endpoint(name), tally)).collect()
     }
 
     fn asked(&self) -> MutexGuard<'_, Asked> {

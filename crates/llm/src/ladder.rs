@@ -23,10 +23,7 @@ use foldback_core::stage::{SummaryError, SummaryRequest};
 use foldback_stages::extractive::Extractive;
 
 /// Least room for a chunk's part of the record; with less the requests would be all instructions.
-const LEAST_CHUNK: Size = Size {
-    tokens: 64,
-    bytes: 256,
-};
+const LEAST_CHUNK: Size = Size { tokens: 64, bytes: 256 };
 
 /// How a summary came about.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -84,10 +81,7 @@ impl Terms<'_> {
         CompletionRequest {
             endpoint: self.endpoint.clone(),
             system: worded.system,
-            turns: vec![Turn {
-                role: Role::User,
-                text: worded.turn,
-            }],
+            turns: vec![Turn { role: Role::User, text: worded.turn }],
             temperature: self.config.temperature,
             max_output: self.config.max_output_tokens,
             timeout: self.config.timeout(),
@@ -133,9 +127,7 @@ impl<'a> Descent<'a> {
         let config = self.terms.config;
         let blocks = record::blocks(&self.request.messages, Some(config.tool_output_max));
         let previous = self.request.previous.as_deref();
-        let cleared = self
-            .terms
-            .word(self.request, &blocks.join("\n"), None, previous);
+        let cleared = self.terms.word(self.request, &blocks.join("\n"), None, previous);
         let why = match self.ask("cleared", cleared).await?.end() {
             Ok(end) => return Ok(end),
             Err(why) => why,
@@ -150,10 +142,7 @@ impl<'a> Descent<'a> {
     }
 
     fn step_down(&self, to: &str, why: &str) {
-        self.asker.progress(ProgressStep::SteppingDown {
-            to: to.to_owned(),
-            why: why.to_owned(),
-        });
+        self.asker.progress(ProgressStep::SteppingDown { to: to.to_owned(), why: why.to_owned() });
     }
 
     /// Chunk after chunk. Chunks are cut anew before each request, because an earlier summary may take
@@ -192,10 +181,7 @@ impl<'a> Descent<'a> {
             }
             sent += 1;
             let last = cut.len() == 1;
-            match self
-                .ask(&format!("chunk {part} of {parts}"), request)
-                .await?
-            {
+            match self.ask(&format!("chunk {part} of {parts}"), request).await? {
                 Asked::Written { text, tokens } if last && !dry => {
                     return Ok(Asked::Written { text, tokens });
                 }
@@ -220,9 +206,7 @@ impl<'a> Descent<'a> {
     fn chunk_limit(&self, previous: Option<&str>) -> Result<Size, TooLarge> {
         let estimator = &*self.request.estimator;
         // Numbers of parts are short; no conversation has more than this many chunks.
-        let empty = self
-            .terms
-            .word(self.request, "", Some((999, 999)), previous);
+        let empty = self.terms.word(self.request, "", Some((999, 999)), previous);
         let taken = Size::of(&empty, estimator);
         // Room for the summary of this chunk in the request for the next. Tokens of the strategy's
         // estimator may be four bytes and more, which count as two here.
@@ -328,10 +312,7 @@ impl<'a> Descent<'a> {
             Err(error) if error.kind == ErrorKind::DryRun => Ok(Err(Asked::Dry)),
             Err(error) if error.kind.is_overflow() => {
                 self.room.refused(size, error.kind);
-                Ok(Err(Asked::TooLarge(TooLarge {
-                    kind: error.kind,
-                    why: error.to_string(),
-                })))
+                Ok(Err(Asked::TooLarge(TooLarge { kind: error.kind, why: error.to_string() })))
             }
             Err(error) => Err(error.into()),
         }

@@ -58,9 +58,7 @@ impl Fence {
 
 /// Whether a code is in a text in upper or lower case: a model reads both as the same.
 fn contains(text: &str, code: &str) -> bool {
-    text.as_bytes()
-        .windows(code.len())
-        .any(|window| window.eq_ignore_ascii_case(code.as_bytes()))
+    text.as_bytes().windows(code.len()).any(|window| window.eq_ignore_ascii_case(code.as_bytes()))
 }
 
 /// Shortest run of base64 digits that is taken for encoded bytes, and after `;base64,`.
@@ -148,10 +146,7 @@ mod tests {
             ("plain words".to_owned(), "plain words".to_owned()),
             (
                 format!("see {encoded}== ü"),
-                format!(
-                    "see [{} characters of base64 left out] ü",
-                    encoded.len() + 2
-                ),
+                format!("see [{} characters of base64 left out] ü", encoded.len() + 2),
             ),
             (
                 format!("<img src=\"{url}\">"),

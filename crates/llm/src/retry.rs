@@ -52,27 +52,19 @@ mod tests {
         };
         use ErrorKind::{Auth, Overloaded, RateLimited, Timeout};
         let cases = [
-            (
-                vec![after(Timeout, None); 4],
-                vec![Some(1), Some(2), Some(4), None],
-            ),
+            (vec![after(Timeout, None); 4], vec![Some(1), Some(2), Some(4), None]),
             (
                 vec![after(RateLimited, Some(7)), after(RateLimited, Some(1))],
                 vec![Some(7), Some(2)],
             ),
             (vec![after(RateLimited, Some(61))], vec![None]),
             // What is not retried takes no retry from the others.
-            (
-                vec![after(Auth, None), after(Overloaded, None)],
-                vec![None, Some(1)],
-            ),
+            (vec![after(Auth, None), after(Overloaded, None)], vec![None, Some(1)]),
         ];
         for (errors, expected) in cases {
             let mut retries = Retries::new(4);
-            let waits: Vec<Option<u64>> = errors
-                .iter()
-                .map(|error| retries.next(error).map(|wait| wait.as_secs()))
-                .collect();
+            let waits: Vec<Option<u64>> =
+                errors.iter().map(|error| retries.next(error).map(|wait| wait.as_secs())).collect();
             assert_eq!(waits, expected, "{errors:?}");
         }
         assert_eq!(Retries::new(1).next(&after(Timeout, None)), None);

@@ -19,10 +19,7 @@ pub(crate) struct Size {
 impl Size {
     pub(crate) fn of_text(text: &str, estimator: &dyn Estimator) -> Self {
         let by_bytes = u64::try_from(text.len().div_ceil(3)).unwrap_or(u64::MAX);
-        Self {
-            tokens: estimator.text(text).max(by_bytes),
-            bytes: text.len(),
-        }
+        Self { tokens: estimator.text(text).max(by_bytes), bytes: text.len() }
     }
 
     pub(crate) fn of(request: &CompletionRequest, estimator: &dyn Estimator) -> Self {
@@ -108,10 +105,7 @@ const CONTINUED: &str = ", continued]: ";
 const HARNESS_CONTINUED: &str = "harness, continued";
 
 /// Room that a piece leaves for who speaks, for [`CONTINUED`] and for the line break between pieces.
-const SEAM: Size = Size {
-    tokens: 32,
-    bytes: 32,
-};
+const SEAM: Size = Size { tokens: 32, bytes: 32 };
 
 /// The blocks, those that are larger than a chunk in pieces, each of which says who speaks: a chunk that
 /// begins in the middle of a tool output must not be taken for what a person said.
@@ -148,9 +142,7 @@ fn speaks(line: &str) -> Option<&str> {
         return Some("harness");
     }
     let word = who.split([' ', ',']).next().unwrap_or(who);
-    ["user", "assistant", "tool", "system", "earlier"]
-        .contains(&word)
-        .then_some(word)
+    ["user", "assistant", "tool", "system", "earlier"].contains(&word).then_some(word)
 }
 
 /// Halves a text until every piece is within the limit; at a line break where there is one.
@@ -179,10 +171,7 @@ pub(crate) fn chunks(
     let mut filled = Size::default();
     for (at, piece) in pieces.iter().enumerate() {
         // The line break; and rounding, which may differ between a text and its pieces.
-        let size = Size::of_text(piece, estimator).plus(Size {
-            tokens: 1,
-            bytes: 1,
-        });
+        let size = Size::of_text(piece, estimator).plus(Size { tokens: 1, bytes: 1 });
         match out.last_mut() {
             Some(chunk) if filled.plus(size).is_within(limit) => {
                 chunk.end = at + 1;
@@ -205,10 +194,7 @@ mod tests {
     use std::sync::Arc;
 
     fn chars(per_token: u64) -> Arc<dyn Estimator> {
-        let config = CharsConfig {
-            per_token,
-            ..CharsConfig::default()
-        };
+        let config = CharsConfig { per_token, ..CharsConfig::default() };
         config.build().unwrap()
     }
 
@@ -233,10 +219,7 @@ mod tests {
         assert_eq!(room.size(), size(45, 60));
         assert!(room.check(size(45, 60)).is_ok());
         let kinds = [size(46, 60), size(45, 61)].map(|size| room.check(size).map_err(|e| e.kind));
-        assert_eq!(
-            kinds,
-            [Err(ErrorKind::ContextOverflow), Err(ErrorKind::TooLarge)]
-        );
+        assert_eq!(kinds, [Err(ErrorKind::ContextOverflow), Err(ErrorKind::TooLarge)]);
     }
 
     #[test]
@@ -248,25 +231,16 @@ mod tests {
             "[user]: z".to_owned(),
         ];
         for tokens in [64, 100, 300] {
-            let limit = Size {
-                tokens,
-                bytes: 1_000,
-            };
+            let limit = Size { tokens, bytes: 1_000 };
             let pieces = pieces(&blocks, limit, &*estimator);
             let chunks = chunks(&pieces, limit, &*estimator);
             assert_eq!(chunks.first().map(|chunk| chunk.start), Some(0));
             assert_eq!(chunks.last().map(|chunk| chunk.end), Some(pieces.len()));
             for chunk in &chunks {
                 let text = pieces[chunk.clone()].join("\n");
-                assert!(
-                    Size::of_text(&text, &*estimator).is_within(limit),
-                    "{tokens}: {text:?}"
-                );
+                assert!(Size::of_text(&text, &*estimator).is_within(limit), "{tokens}: {text:?}");
             }
-            let all: String = pieces
-                .iter()
-                .map(|p| p.replace("[tool, continued]: ", ""))
-                .collect();
+            let all: String = pieces.iter().map(|p| p.replace("[tool, continued]: ", "")).collect();
             assert_eq!(all, blocks.concat());
         }
     }
@@ -274,10 +248,7 @@ mod tests {
     #[test]
     fn every_piece_says_who_speaks() {
         let estimator = chars(1);
-        let limit = Size {
-            tokens: 64,
-            bytes: 1_000,
-        };
+        let limit = Size { tokens: 64, bytes: 1_000 };
         let long = "word ".repeat(20);
         let firsts = |block: &str| -> Vec<String> {
             let mut pieces = pieces(&[block.to_owned()], limit, &*estimator);
@@ -298,16 +269,10 @@ mod tests {
         for (start, expected) in cases {
             let found = firsts(&format!("{start}{long}"));
             assert!(found.len() > 2, "{start}: {found:?}");
-            assert!(
-                found[1..].iter().all(|who| who == expected),
-                "{start}: {found:?}"
-            );
+            assert!(found[1..].iter().all(|who| who == expected), "{start}: {found:?}");
         }
         let two = format!("[assistant]: {long}\n[assistant call]: read({long})");
         let found = firsts(&two);
-        assert!(
-            found.contains(&"[assistant, continued".to_owned()),
-            "{found:?}"
-        );
+        assert!(found.contains(&"[assistant, continued".to_owned()), "{found:?}");
     }
 }

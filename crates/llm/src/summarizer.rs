@@ -85,11 +85,8 @@ impl LlmSummarizer {
                 self.endpoint.model, request.budget
             )));
         }
-        let terms = Terms {
-            config: &self.config,
-            endpoint: &self.endpoint,
-            prompts: &self.prompts,
-        };
+        let terms =
+            Terms { config: &self.config, endpoint: &self.endpoint, prompts: &self.prompts };
         let whole = terms.whole(request);
         let key = memo::key(self.prompts.version(), request, &whole);
         if let Some(text) = self.memo.get(&key) {
@@ -107,21 +104,12 @@ impl LlmSummarizer {
         let usage = descent.usage();
         let without_model = |by: String| {
             let summary = Extractive::default().summary(request)?;
-            Ok(Summary {
-                by,
-                usage,
-                ..summary
-            })
+            Ok(Summary { by, usage, ..summary })
         };
         match end {
             End::Written { text, tokens } => {
                 self.memo.put(key, &text);
-                Ok(Summary {
-                    text,
-                    tokens,
-                    by: self.id.clone(),
-                    usage,
-                })
+                Ok(Summary { text, tokens, by: self.id.clone(), usage })
             }
             End::Extractive(kind) => without_model(format!("extractive (llm: {kind})")),
             End::Dry => without_model(DRY_RUN.to_owned()),

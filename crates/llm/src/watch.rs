@@ -49,10 +49,7 @@ struct Seen {
 impl Watch {
     /// Watches over `model`.
     pub fn new(model: Arc<dyn Model>) -> Self {
-        Self {
-            model,
-            seen: Mutex::default(),
-        }
+        Self { model, seen: Mutex::default() }
     }
 
     /// The first of the requests that were never answered, and how many there are.
@@ -71,10 +68,7 @@ impl Watch {
         let mut seen = self.seen();
         if let Some(why) = seen.given_up.clone() {
             // Not of a kind that is tried again.
-            let error = ProviderError {
-                kind: ErrorKind::InvalidRequest,
-                ..why.clone()
-            };
+            let error = ProviderError { kind: ErrorKind::InvalidRequest, ..why.clone() };
             seen.unanswered.entry(name.to_owned()).or_insert(why);
             return Err(error);
         }

@@ -64,12 +64,8 @@ fn names() {
     type Change = (&'static str, bool, fn(&mut CompletionRequest));
     let table: [Change; 12] = [
         ("nothing", true, |_| {}),
-        ("base URL", true, |r| {
-            r.endpoint.base_url = Some("http://h/".to_owned())
-        }),
-        ("key", true, |r| {
-            r.endpoint.key_variable = Some("K".to_owned())
-        }),
+        ("base URL", true, |r| r.endpoint.base_url = Some("http://h/".to_owned())),
+        ("key", true, |r| r.endpoint.key_variable = Some("K".to_owned())),
         ("timeout", true, |r| r.timeout = Duration::from_secs(1)),
         ("system", false, |r| r.system.push('!')),
         ("turn", false, |r| r.turns[0].text.push('!')),
@@ -142,26 +138,15 @@ async fn a_damaged_file_says_where() {
     let good = std::fs::read_to_string(&file).unwrap();
     let table = [
         ("cut", good[..good.len() / 2].to_owned(), "EOF"),
-        (
-            "another type",
-            good.replace("\"stop\"", "7"),
-            "at outcome.answer.finish",
-        ),
-        (
-            "another field",
-            good.replace("\"finish\"", "\"finnish\""),
-            "at outcome.answer.finnish",
-        ),
+        ("another type", good.replace("\"stop\"", "7"), "at outcome.answer.finish"),
+        ("another field", good.replace("\"finish\"", "\"finnish\""), "at outcome.answer.finnish"),
         ("two", format!("{good}{good}"), "trailing characters"),
     ];
     for (name, text, part) in table {
         std::fs::write(&file, text).unwrap();
         // Recording does not write over it either: somebody may want to mend it.
         for error in [
-            Cassette::replay(folder.path())
-                .complete(&request)
-                .await
-                .unwrap_err(),
+            Cassette::replay(folder.path()).complete(&request).await.unwrap_err(),
             recording.complete(&request).await.unwrap_err(),
         ] {
             assert_eq!(error.kind, ErrorKind::NotRecorded, "{name}: {error}");
@@ -207,20 +192,10 @@ async fn a_budget_stops_before_what_it_might_not_hold() {
     let request = plain("text");
     budget.complete(&request).await.unwrap();
     budget.complete(&request).await.unwrap();
-    assert!(
-        (budget.bill().usd - 0.04).abs() < 1e-9,
-        "{}",
-        budget.bill().usd
-    );
+    assert!((budget.bill().usd - 0.04).abs() < 1e-9, "{}", budget.bill().usd);
     let error = budget.complete(&request).await.unwrap_err();
     assert_eq!(error.kind, ErrorKind::Budget);
-    for part in [
-        "a-model",
-        "up to $0.0256",
-        "$0.0600",
-        "$0.0400 are spent",
-        "`--budget-usd`",
-    ] {
+    for part in ["a-model", "up to $0.0256", "$0.0600", "$0.0400 are spent", "`--budget-usd`"] {
         assert!(error.message.contains(part), "no {part}: {error}");
     }
     assert_eq!(model.times_asked(), 2);
@@ -239,21 +214,13 @@ async fn requests_at_the_same_time_share_a_budget() {
 /// What is booked: what was counted, all of it where nobody knows, nothing where the provider refused.
 #[tokio::test]
 async fn what_is_booked() {
-    let untold = Completion {
-        usage: None,
-        ..answer("1")
-    };
+    let untold = Completion { usage: None, ..answer("1") };
     let broken = |kind| Err(ProviderError::new(kind, ""));
     let table = [
         // (requests, those not told, input, output), USD
         ("answered", Ok(answer("1")), (1, 0, 1_000, 100), 0.02),
         ("answered without usage", Ok(untold), (1, 1, 0, 0), 0.02565),
-        (
-            "refused",
-            refused(ErrorKind::ContextOverflow),
-            (0, 0, 0, 0),
-            0.0,
-        ),
+        ("refused", refused(ErrorKind::ContextOverflow), (0, 0, 0, 0), 0.0),
         ("no key", broken(ErrorKind::Auth), (0, 0, 0, 0), 0.0),
         ("late", broken(ErrorKind::Timeout), (1, 1, 0, 0), 0.02565),
         ("cut", broken(ErrorKind::Transport), (1, 1, 0, 0), 0.02565),
@@ -285,11 +252,7 @@ async fn a_bill_without_a_limit() {
 
 #[tokio::test]
 async fn a_request_that_was_dropped_is_booked() {
-    let budget = Budget::new(
-        Arc::new(Scripted::new([Ok(answer("1"))])),
-        Some(1.0),
-        dear(),
-    );
+    let budget = Budget::new(Arc::new(Scripted::new([Ok(answer("1"))])), Some(1.0), dear());
     let request = plain("text");
     // Asked once, the script yields; then it is dropped.
     tokio::select! {
@@ -297,26 +260,15 @@ async fn a_request_that_was_dropped_is_booked() {
         _ = budget.complete(&request) => panic!("answered"),
         () = std::future::ready(()) => {}
     }
-    assert!(
-        (budget.bill().usd - 0.02565).abs() < 1e-9,
-        "{}",
-        budget.bill().usd
-    );
+    assert!((budget.bill().usd - 0.02565).abs() < 1e-9, "{}", budget.bill().usd);
 }
 
 #[tokio::test]
 async fn a_budget_needs_a_price() {
-    let budget = Budget::new(
-        Arc::new(Scripted::new([])),
-        Some(1.0),
-        Prices::new(|_| None),
-    );
+    let budget = Budget::new(Arc::new(Scripted::new([])), Some(1.0), Prices::new(|_| None));
     let error = budget.complete(&plain("text")).await.unwrap_err();
     assert_eq!(error.kind, ErrorKind::Budget);
-    assert!(
-        error.message.contains("the price of a-model is not known"),
-        "{error}"
-    );
+    assert!(error.message.contains("the price of a-model is not known"), "{error}");
 }
 
 /// What is on the cassette costs nothing, and a dry run counts the rest only.
@@ -337,20 +289,10 @@ async fn a_dry_run_counts_what_is_not_recorded() {
     let report = dry.report();
     assert_eq!(report.len(), 1);
     let (endpoint, tally) = &report[0];
-    assert_eq!(
-        (&*endpoint.provider, &*endpoint.model),
-        ("openai", "a-model")
-    );
+    assert_eq!((&*endpoint.provider, &*endpoint.model), ("openai", "a-model"));
     // 13 bytes of instructions and 4 or 5 of text, four bytes to a token and rounded up.
-    assert_eq!(
-        (tally.requests, tally.input, tally.output_at_most),
-        (2, 10, 512)
-    );
-    let price = Price {
-        input: 10.0,
-        output: 100.0,
-        ..Price::default()
-    };
+    assert_eq!((tally.requests, tally.input, tally.output_at_most), (2, 10, 512));
+    let price = Price { input: 10.0, output: 100.0, ..Price::default() };
     assert!((tally.at_most(&price) - 0.0513).abs() < 1e-9);
     assert_eq!(files(folder.path()), 1);
 }

@@ -18,11 +18,7 @@ async fn ask(provider: &str, reply: Reply) -> Result<Completion, ProviderError> 
 }
 
 fn usage(cached: u64) -> foldback_fake_provider::Usage {
-    foldback_fake_provider::Usage {
-        input: 100,
-        output: 7,
-        cached,
-    }
+    foldback_fake_provider::Usage { input: 100, output: 7, cached }
 }
 
 /// Texts, finishes and usage of all protocols come out alike.
@@ -31,44 +27,21 @@ async fn answers() {
     let call = || Call::new("c1", "read", json!({"path": "a"}));
     type Case = (&'static str, fn(Call) -> Reply, &'static str, Finish);
     let table: [Case; 6] = [
-        (
-            "text",
-            |_| Reply::text("A summary."),
-            "A summary.",
-            Finish::Stop,
-        ),
-        (
-            "length",
-            |_| Reply::length("A summ"),
-            "A summ",
-            Finish::Length,
-        ),
+        ("text", |_| Reply::text("A summary."), "A summary.", Finish::Stop),
+        ("length", |_| Reply::length("A summ"), "A summ", Finish::Length),
         ("calls", |call| Reply::calls([call]), "", Finish::ToolCalls),
         ("reasoning", |_| Reply::reasoning("Hm."), "", Finish::Stop),
         ("empty", |_| Reply::empty(), "", Finish::Stop),
-        (
-            "cached",
-            |_| Reply::text("x").usage_of(usage(60)),
-            "x",
-            Finish::Stop,
-        ),
+        ("cached", |_| Reply::text("x").usage_of(usage(60)), "x", Finish::Stop),
     ];
     for provider in PROVIDERS {
         for (name, reply, text, finish) in &table {
             let reply = reply(call());
-            let reply = if *name == "cached" {
-                reply
-            } else {
-                reply.usage(100, 7)
-            };
+            let reply = if *name == "cached" { reply } else { reply.usage(100, 7) };
             let answer = ask(provider, reply).await;
             let case = format!("{provider}, {name}");
             let answer = answer.unwrap_or_else(|error| panic!("{case}: {error}"));
-            assert_eq!(
-                (answer.text.as_str(), answer.finish),
-                (*text, *finish),
-                "{case}"
-            );
+            assert_eq!((answer.text.as_str(), answer.finish), (*text, *finish), "{case}");
             let usage = answer.usage.unwrap_or_else(|| panic!("{case}: no usage"));
             assert_eq!(usage.input_total(), 100, "{case}: {usage:?}");
             assert_eq!(usage.output + usage.reasoning, 7, "{case}: {usage:?}");
@@ -91,12 +64,7 @@ async fn usage_that_is_not_told_is_not_made_up() {
 async fn requests() {
     // Where a field is found in the body.
     type Fields = &'static [(&'static str, fn() -> Value)];
-    type Case = (
-        &'static str,
-        &'static str,
-        Fields,
-        Option<(&'static str, String)>,
-    );
+    type Case = (&'static str, &'static str, Fields, Option<(&'static str, String)>);
     let table: [Case; 5] = [
         (
             "openai",
@@ -113,12 +81,7 @@ async fn requests() {
             ],
             Some(("authorization", format!("Bearer {KEY}"))),
         ),
-        (
-            "openai-compatible",
-            "/chat/completions",
-            &[("/model", || json!("a-model-max"))],
-            None,
-        ),
+        ("openai-compatible", "/chat/completions", &[("/model", || json!("a-model-max"))], None),
         (
             "anthropic",
             "/messages",
@@ -138,10 +101,7 @@ async fn requests() {
         (
             "ollama",
             "/api/chat",
-            &[
-                ("/model", || json!("a-model-max")),
-                ("/options/num_predict", || json!(256)),
-            ],
+            &[("/model", || json!("a-model-max")), ("/options/num_predict", || json!(256))],
             None,
         ),
     ];
@@ -189,24 +149,9 @@ async fn failures() {
             "slow down",
         ),
         ("500", Reply::status(500, "{}"), ErrorKind::Overloaded, ""),
-        (
-            "cut before",
-            Reply::text("x").cut(0),
-            ErrorKind::Transport,
-            "was cut",
-        ),
-        (
-            "cut inside",
-            Reply::text("x").cut(9),
-            ErrorKind::Transport,
-            "was cut",
-        ),
-        (
-            "garbage",
-            Reply::garbage(),
-            ErrorKind::Decode,
-            "can't be read",
-        ),
+        ("cut before", Reply::text("x").cut(0), ErrorKind::Transport, "was cut"),
+        ("cut inside", Reply::text("x").cut(9), ErrorKind::Transport, "was cut"),
+        ("garbage", Reply::garbage(), ErrorKind::Decode, "can't be read"),
         ("html", html(), ErrorKind::Decode, "is `base_url` right?"),
         (
             "another protocol",
@@ -259,12 +204,7 @@ async fn a_refused_key_is_looked_for_in_its_variable() {
     let reply = Reply::status(401, r#"{"error":{"message":"bad key"}}"#);
     let answer = ask("anthropic", reply).await;
     let error = answer.unwrap_err();
-    assert!(
-        error
-            .message
-            .ends_with("check the key in the variable ANTHROPIC_API_KEY"),
-        "{error}"
-    );
+    assert!(error.message.ends_with("check the key in the variable ANTHROPIC_API_KEY"), "{error}");
 }
 
 /// A port that nobody listens on.
@@ -292,10 +232,7 @@ async fn nobody_there() {
 async fn no_key() {
     let server = FakeProvider::start([Reply::text("x")]).await.unwrap();
     let client = Client::new(Keys::new(|_| None)).unwrap();
-    for (provider, variable) in [
-        ("anthropic", "ANTHROPIC_API_KEY"),
-        ("gemini", "GEMINI_API_KEY"),
-    ] {
+    for (provider, variable) in [("anthropic", "ANTHROPIC_API_KEY"), ("gemini", "GEMINI_API_KEY")] {
         let endpoint = endpoint(provider, &server);
         let checked = client.check(&endpoint).unwrap_err();
         let error = client.complete(&request(endpoint)).await.unwrap_err();
@@ -310,9 +247,7 @@ async fn no_key() {
 
 #[tokio::test]
 async fn a_request_that_takes_too_long_is_given_up() {
-    let server = FakeProvider::start([Reply::text("late").hang()])
-        .await
-        .unwrap();
+    let server = FakeProvider::start([Reply::text("late").hang()]).await.unwrap();
     let mut asked = request(endpoint("openai", &server));
     asked.timeout = Duration::from_millis(50);
     let error = client().complete(&asked).await.unwrap_err();
@@ -323,9 +258,7 @@ async fn a_request_that_takes_too_long_is_given_up() {
 /// Dropping the future ends the request: the server sees its client go.
 #[tokio::test]
 async fn a_dropped_request_is_cancelled() {
-    let server = FakeProvider::start([Reply::text("late").hang()])
-        .await
-        .unwrap();
+    let server = FakeProvider::start([Reply::text("late").hang()]).await.unwrap();
     let asked = request(endpoint("anthropic", &server));
     let client = client();
     tokio::select! {
@@ -340,16 +273,9 @@ async fn a_dropped_request_is_cancelled() {
 /// Replays run on many threads, each with a runtime of its own that ends before the next one starts.
 #[test]
 fn one_client_serves_one_runtime_after_the_other() {
-    let runtime = || {
-        tokio::runtime::Builder::new_current_thread()
-            .enable_all()
-            .build()
-            .unwrap()
-    };
+    let runtime = || tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let home = runtime();
-    let server = home
-        .block_on(FakeProvider::start((0..4).map(|_| Reply::text("x"))))
-        .unwrap();
+    let server = home.block_on(FakeProvider::start((0..4).map(|_| Reply::text("x")))).unwrap();
     let asked = request(endpoint("openai", &server));
     let stop = std::sync::Arc::new(tokio::sync::Notify::new());
     let stopped = std::sync::Arc::clone(&stop);
@@ -363,10 +289,7 @@ fn one_client_serves_one_runtime_after_the_other() {
         assert_eq!(answer.unwrap().text, "x");
     }
     drop((one, two));
-    assert_eq!(
-        runtime().block_on(client.complete(&asked)).unwrap().text,
-        "x"
-    );
+    assert_eq!(runtime().block_on(client.complete(&asked)).unwrap().text, "x");
     stop.notify_one();
     serving.join().unwrap();
 }

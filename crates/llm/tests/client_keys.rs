@@ -87,10 +87,7 @@ async fn a_planted_key_is_found_nowhere() {
         }
         for got in server.requests() {
             let sent = got.headers.iter().any(|(_, value)| value.contains(KEY));
-            assert!(
-                sent,
-                "{provider}: the key was not sent, so that the test shows nothing"
-            );
+            assert!(sent, "{provider}: the key was not sent, so that the test shows nothing");
         }
         assert_eq!(server.requests().len(), 7, "{provider}");
     }
@@ -103,14 +100,8 @@ async fn a_planted_key_is_found_nowhere() {
     let model: Arc<dyn Model> = Arc::new(Client::new(keys).unwrap());
     let prices = Prices::new(|_| None);
     let budget = Budget::new(Arc::clone(&model), Some(1.0), prices.clone());
-    let services = Services {
-        model: Some(Arc::clone(&model)),
-        ..Services::default()
-    };
-    let config = LlmConfig {
-        key_variable: Some("ANY".to_owned()),
-        ..LlmConfig::default()
-    };
+    let services = Services { model: Some(Arc::clone(&model)), ..Services::default() };
+    let config = LlmConfig { key_variable: Some("ANY".to_owned()), ..LlmConfig::default() };
     let summarizer = LlmSummarizer::new(config.clone()).unwrap();
     let (watch, dry) = (Watch::new(model), DryRun::new());
     writeln!(
@@ -119,14 +110,8 @@ async fn a_planted_key_is_found_nowhere() {
     )
     .unwrap();
     let logged = logs.0.lock().unwrap().clone();
-    assert!(
-        logged.contains("not answered"),
-        "nothing was logged: {logged}"
-    );
-    assert!(
-        written.contains("[key]"),
-        "nothing was blotted out: {written}"
-    );
+    assert!(logged.contains("not answered"), "nothing was logged: {logged}");
+    assert!(written.contains("[key]"), "nothing was blotted out: {written}");
     for (name, text) in [("written", &written), ("logged", &logged)] {
         let at = text.find(KEY).map(|at| &text[at.saturating_sub(200)..at]);
         assert_eq!(at, None, "{name}: the key stands behind this");

@@ -19,16 +19,8 @@ async fn what_counts_as_unanswered() {
     let ok = || Ok(answer("x"));
     let table = [
         ("answered", vec![ok()], None),
-        (
-            "at last",
-            vec![broken(RateLimited), broken(Transport), ok()],
-            None,
-        ),
-        (
-            "never",
-            vec![broken(RateLimited), broken(Overloaded)],
-            Some(Overloaded),
-        ),
+        ("at last", vec![broken(RateLimited), broken(Transport), ok()], None),
+        ("never", vec![broken(RateLimited), broken(Overloaded)], Some(Overloaded)),
         ("no key", vec![broken(Auth)], Some(Auth)),
         ("not recorded", vec![broken(NotRecorded)], Some(NotRecorded)),
         ("too dear", vec![broken(Budget)], Some(Budget)),
@@ -81,10 +73,7 @@ async fn patience_ends() {
         let model = Arc::new(Scripted::new((0..asked).map(|_| broken(kind))));
         let watch = Watch::new(Arc::clone(&model) as _);
         for number in 0..20 {
-            let error = watch
-                .complete(&plain(&number.to_string()))
-                .await
-                .unwrap_err();
+            let error = watch.complete(&plain(&number.to_string())).await.unwrap_err();
             let expected = if number < asked { kind } else { InvalidRequest };
             assert_eq!(error.kind, expected, "{kind}, {number}: {error}");
         }

@@ -47,27 +47,16 @@ impl PrefixCache {
         let counts = conversation.meter(meter);
         let places = conversation.view().places();
         let folds = conversation.folds().last().map_or(0, |fold| fold.id);
-        let frame = Block {
-            key: u64::MAX,
-            tokens: counts.frame_tokens(),
-        };
+        let frame = Block { key: u64::MAX, tokens: counts.frame_tokens() };
         let total = counts.frame_tokens() + counts.view_tokens();
         let read = if self.warm && folds == self.folds {
             let known = self.blocks.len() - 1;
-            self.blocks.extend(
-                places
-                    .iter()
-                    .skip(known)
-                    .map(|place| block(conversation, meter, *place)),
-            );
+            self.blocks
+                .extend(places.iter().skip(known).map(|place| block(conversation, meter, *place)));
             self.total
         } else {
             let blocks: Vec<Block> = std::iter::once(frame)
-                .chain(
-                    places
-                        .iter()
-                        .map(|place| block(conversation, meter, *place)),
-                )
+                .chain(places.iter().map(|place| block(conversation, meter, *place)))
                 .collect();
             let common: u64 = blocks
                 .iter()
@@ -78,11 +67,7 @@ impl PrefixCache {
             self.blocks = blocks;
             common
         };
-        let churn = if self.warm {
-            self.total.min(total).saturating_sub(read)
-        } else {
-            0
-        };
+        let churn = if self.warm { self.total.min(total).saturating_sub(read) } else { 0 };
         self.total = total;
         self.folds = folds;
         self.warm = true;
@@ -97,17 +82,11 @@ pub(crate) fn block(conversation: &Conversation, meter: usize, place: Place) -> 
         Place::Item(pos) => {
             (0u8, pos).hash(&mut hasher);
             let from = PartPos { item: pos, part: 0 };
-            let to = PartPos {
-                item: pos + 1,
-                part: 0,
-            };
+            let to = PartPos { item: pos + 1, part: 0 };
             for (at, edit) in conversation.view().edits().range(from..to) {
                 (at.part, &*edit.text).hash(&mut hasher);
             }
         }
     }
-    Block {
-        key: hasher.finish(),
-        tokens: conversation.meter(meter).shown(place),
-    }
+    Block { key: hasher.finish(), tokens: conversation.meter(meter).shown(place) }
 }

@@ -21,10 +21,7 @@ pub fn observations(session: &Session, estimator: &dyn Estimator) -> Vec<Observa
                 pairs.push(Observation::new(sum, usage.input_total()));
             }
         }
-        sum += message
-            .counts
-            .get_or_count(id, || estimator.count(message))
-            .total();
+        sum += message.counts.get_or_count(id, || estimator.count(message)).total();
     }
     pairs
 }
@@ -46,10 +43,7 @@ pub fn unrecorded(session: &Session, estimator: &dyn Estimator) -> u64 {
         {
             return usage.input_total().saturating_sub(sum);
         }
-        sum += message
-            .counts
-            .get_or_count(id, || estimator.count(message))
-            .total();
+        sum += message.counts.get_or_count(id, || estimator.count(message)).total();
     }
     0
 }
@@ -66,17 +60,12 @@ pub struct Running {
 impl Running {
     /// A calibration for a session whose recorded frame weighs so much.
     pub fn new(frame: u64) -> Self {
-        Self {
-            log: frame,
-            ..Self::default()
-        }
+        Self { log: frame, ..Self::default() }
     }
 
     /// A message of the log was appended.
     pub fn append(&mut self, message: &Message, estimator: &dyn Estimator) {
-        let counts = message
-            .counts
-            .get_or_count(estimator.id(), || estimator.count(message));
+        let counts = message.counts.get_or_count(estimator.id(), || estimator.count(message));
         self.log += counts.total();
     }
 
@@ -96,19 +85,13 @@ impl Running {
     /// The calibration on what is known now.
     pub fn fit(&mut self) -> Calibration {
         let calls = &self.calls;
-        *self
-            .fitted
-            .get_or_insert_with(|| fit(calls).unwrap_or_default())
+        *self.fitted.get_or_insert_with(|| fit(calls).unwrap_or_default())
     }
 }
 
 /// The log's messages, and whether what the recorder sent at that point was the whole log.
 pub fn with_faith(session: &Session) -> impl Iterator<Item = (&Message, bool)> {
-    let first = session
-        .boundaries
-        .iter()
-        .map(|boundary| boundary.before)
-        .min();
+    let first = session.boundaries.iter().map(|boundary| boundary.before).min();
     session
         .messages
         .iter()
@@ -118,9 +101,5 @@ pub fn with_faith(session: &Session) -> impl Iterator<Item = (&Message, bool)> {
 }
 
 fn usage_of(message: &Message) -> Option<foldback_core::log::Usage> {
-    message
-        .answer
-        .as_ref()?
-        .usage
-        .filter(|usage| !usage.is_zero())
+    message.answer.as_ref()?.usage.filter(|usage| !usage.is_zero())
 }

@@ -124,8 +124,7 @@ impl Comparison {
         let keys = self.keys.get(session)?;
         let mut walk = keys.walk(store, presets, detail, make)?;
         // The same bytes may stand elsewhere by now.
-        walk.path
-            .clone_from(&self.corpus.sessions.get(session)?.path);
+        walk.path.clone_from(&self.corpus.sessions.get(session)?.path);
         Some(walk)
     }
 }
@@ -205,9 +204,7 @@ pub fn compare(
     {
         return Err(CompareError::Strict { path, warning });
     }
-    Ok(assemble(
-        corpus, presets, baseline, setup, reporting, sessions, skipped,
-    ))
+    Ok(assemble(corpus, presets, baseline, setup, reporting, sessions, skipped))
 }
 
 /// Whether a strategy never changes anything.
@@ -227,10 +224,9 @@ fn hashes(corpus: &Corpus) -> (Vec<(&Source, ContentHash)>, Vec<Skipped>) {
         match hash {
             Err(reason) => skipped.push(Skipped { path, reason }),
             Ok(hash) => match first.get(hash.as_bytes()) {
-                Some(same) => skipped.push(Skipped {
-                    path,
-                    reason: format!("the same bytes as {same}"),
-                }),
+                Some(same) => {
+                    skipped.push(Skipped { path, reason: format!("the same bytes as {same}") })
+                }
                 None => {
                     first.insert(*hash.as_bytes(), path);
                     unique.push((source, hash));
@@ -258,10 +254,7 @@ fn assemble(
         lines.push(session_line(&session));
         facts.push(session.facts);
         keys.push(session.keys);
-        scores.extend(session.scores.into_iter().map(|score| Score {
-            session: number,
-            ..score
-        }));
+        scores.extend(session.scores.into_iter().map(|score| Score { session: number, ..score }));
     }
     let mut summary = CorpusSummary {
         files: corpus.sources.len(),
@@ -311,10 +304,7 @@ fn session_line(session: &Studied) -> SessionLine {
     SessionLine {
         path: session.path.clone(),
         format: facts.format.clone(),
-        cluster: facts
-            .cluster
-            .clone()
-            .unwrap_or_else(|| session.path.clone()),
+        cluster: facts.cluster.clone().unwrap_or_else(|| session.path.clone()),
         messages: facts.messages,
         tool_calls: facts.tool_calls,
         calls: facts.calls.len(),

@@ -80,11 +80,7 @@ impl Source {
 
     /// Path of one of its sessions: with `#id` behind it where there are several.
     pub fn path_of(&self, id: &str, many: bool) -> String {
-        if many {
-            format!("{}#{id}", self.name())
-        } else {
-            self.name()
-        }
+        if many { format!("{}#{id}", self.name()) } else { self.name() }
     }
 }
 
@@ -101,10 +97,7 @@ impl Corpus {
         Self {
             sources: sessions
                 .into_iter()
-                .map(|session| Source::Memory {
-                    name: session.id.clone(),
-                    sessions: vec![session],
-                })
+                .map(|session| Source::Memory { name: session.id.clone(), sessions: vec![session] })
                 .collect(),
         }
     }

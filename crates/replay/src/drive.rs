@@ -52,11 +52,7 @@ pub fn conversation_for(
     strategy: Arc<Strategy>,
     options: &ReplayOptions,
 ) -> (Conversation, Arc<FixedClock>) {
-    let start = session
-        .messages
-        .iter()
-        .find_map(|message| message.at)
-        .unwrap_or(0);
+    let start = session.messages.iter().find_map(|message| message.at).unwrap_or(0);
     let clock = Arc::new(FixedClock::at(start));
     let services = Services {
         model: options.completions.clone(),
@@ -159,12 +155,7 @@ impl<'s> Driver<'s> {
             .map(|boundary| boundary.before)
             .min()
             .map_or(usize::MAX, |before| {
-                session
-                    .messages
-                    .iter()
-                    .take(before)
-                    .filter(|message| !message.is_entry())
-                    .count()
+                session.messages.iter().take(before).filter(|message| !message.is_entry()).count()
             });
         Self {
             options,
@@ -207,14 +198,7 @@ impl<'s> Driver<'s> {
                 }
                 Step::StepEnd { answer } => {
                     let usage = Some(self.usage(answer));
-                    self.at(
-                        Moment::StepEnd,
-                        Signals {
-                            usage,
-                            instructions: None,
-                        },
-                    )
-                    .await;
+                    self.at(Moment::StepEnd, Signals { usage, instructions: None }).await;
                 }
             }
         }
@@ -245,11 +229,9 @@ impl<'s> Driver<'s> {
                 });
             }
         }
-        self.reports
-            .extend(reports.into_iter().map(|report| (call, report)));
+        self.reports.extend(reports.into_iter().map(|report| (call, report)));
         if self.conversation.folds().len() != before {
-            self.dropped
-                .after_folds(&self.conversation, before, self.meter, &mut self.visible);
+            self.dropped.after_folds(&self.conversation, before, self.meter, &mut self.visible);
         }
     }
 
@@ -276,9 +258,7 @@ impl<'s> Driver<'s> {
             messages: self.conversation.view().places().len(),
             input_tokens: input,
             decision_tokens,
-            recorded_input: recorded
-                .map(|usage| usage.input_total())
-                .filter(|total| *total > 0),
+            recorded_input: recorded.map(|usage| usage.input_total()).filter(|total| *total > 0),
             cache_read: cache.read,
             churn: cache.churn,
             ceiling,
@@ -306,10 +286,7 @@ impl<'s> Driver<'s> {
         if let (Some(usage), false, false) = (recorded, folded, behind_boundary)
             && !usage.is_zero()
         {
-            return UsageReading {
-                usage,
-                source: UsageSource::Recorded,
-            };
+            return UsageReading { usage, source: UsageSource::Recorded };
         }
         let output = recorded.map_or_else(
             || {
@@ -323,10 +300,7 @@ impl<'s> Driver<'s> {
             output,
             ..Usage::default()
         };
-        UsageReading {
-            usage,
-            source: UsageSource::Synthesised,
-        }
+        UsageReading { usage, source: UsageSource::Synthesised }
     }
 
     /// Checks the view against the providers' rules. The recording may break some by itself; only
@@ -348,23 +322,13 @@ impl<'s> Driver<'s> {
             self.violations.len() as u64,
             self.inherited.len() as u64,
         );
-        Replay {
-            rows: self.rows,
-            metrics,
-            reports: self.reports,
-            conversation: self.conversation,
-        }
+        Replay { rows: self.rows, metrics, reports: self.reports, conversation: self.conversation }
     }
 }
 
 /// What makes a violation the same one at every call.
 fn key(violation: &Violation) -> ViolationKey {
-    (
-        violation.dialect,
-        violation.rule,
-        violation.message.clone(),
-        violation.call.clone(),
-    )
+    (violation.dialect, violation.rule, violation.message.clone(), violation.call.clone())
 }
 
 type ViolationKey = (Dialect, &'static str, String, Option<String>);

@@ -43,21 +43,14 @@ pub(crate) fn reasons(replay: &Replay) -> Vec<String> {
     if nearest.is_empty() {
         return vec!["none of its moments came".to_owned()];
     }
-    nearest
-        .into_values()
-        .map(|report| format!("{}: {}", report.stage, why(report)))
-        .collect()
+    nearest.into_values().map(|report| format!("{}: {}", report.stage, why(report))).collect()
 }
 
 /// How near a policy was to folding, in parts per million of its trigger.
 pub(crate) fn nearness(report: &Report) -> u64 {
     let decision = report.decision.as_ref();
     decision.map_or(0, |decision| {
-        decision
-            .count
-            .saturating_mul(1_000_000)
-            .checked_div(decision.trigger)
-            .unwrap_or(0)
+        decision.count.saturating_mul(1_000_000).checked_div(decision.trigger).unwrap_or(0)
     })
 }
 

@@ -18,14 +18,7 @@ pub fn live(
     options: &ReplayOptions,
 ) -> (Conversation, Vec<Report>) {
     let replay = replay(session, strategy, options);
-    (
-        replay.conversation,
-        replay
-            .reports
-            .into_iter()
-            .map(|(_, report)| report)
-            .collect(),
-    )
+    (replay.conversation, replay.reports.into_iter().map(|(_, report)| report).collect())
 }
 
 /// What is done to a stored history.
@@ -56,11 +49,7 @@ pub fn stored(
     conversation.restore();
     // The strategy acts after everything that was recorded.
     let last = |message: &Arc<Message>| {
-        message
-            .answer
-            .as_ref()
-            .and_then(|answer| answer.ended)
-            .max(message.at)
+        message.answer.as_ref().and_then(|answer| answer.ended).max(message.at)
     };
     if let Some(time) = session.messages.iter().filter_map(last).max() {
         clock.set(time);
@@ -75,17 +64,7 @@ pub fn stored(
         for moment in moments {
             // A program that looks at the last answer's usage before a call has it at hand.
             let usage = usage.filter(|_| *moment == Moment::CallStart);
-            reports.extend(
-                conversation
-                    .at(
-                        *moment,
-                        Signals {
-                            usage,
-                            instructions: None,
-                        },
-                    )
-                    .await,
-            );
+            reports.extend(conversation.at(*moment, Signals { usage, instructions: None }).await);
         }
         reports
     };
@@ -95,21 +74,10 @@ pub fn stored(
 
 /// Usage of the last finished answer, unless a summary was written after it.
 fn last_usage(session: &Session) -> Option<UsageReading> {
-    let last = session
-        .messages
-        .iter()
-        .rev()
-        .find(|message| message.answer.is_some())?;
+    let last = session.messages.iter().rev().find(|message| message.answer.is_some())?;
     if last.is_entry() {
         return None;
     }
-    let usage = last
-        .answer
-        .as_ref()?
-        .usage
-        .filter(|usage| !usage.is_zero())?;
-    Some(UsageReading {
-        usage,
-        source: UsageSource::Recorded,
-    })
+    let usage = last.answer.as_ref()?.usage.filter(|usage| !usage.is_zero())?;
+    Some(UsageReading { usage, source: UsageSource::Recorded })
 }

@@ -113,9 +113,8 @@ impl Dropped {
             relaid |= fold.plan.layout.is_some();
             for edit in &fold.plan.edits {
                 if visible.get(edit.at.item).copied().unwrap_or(false) {
-                    let lost = counts
-                        .part(edit.at)
-                        .saturating_sub(counts.part_shown(view, edit.at));
+                    let lost =
+                        counts.part(edit.at).saturating_sub(counts.part_shown(view, edit.at));
                     self.add(history.message(edit.at.item), edit.at.part, lost);
                 }
             }
@@ -183,15 +182,9 @@ impl SessionMetrics {
         inherited_violations: u64,
     ) -> Self {
         // A firing that came together with another one (a pruning right before its summary) is one.
-        let firing: Vec<usize> = rows
-            .iter()
-            .filter(|row| !row.fired.is_empty())
-            .map(|row| row.call)
-            .collect();
-        let thrash = firing
-            .windows(2)
-            .filter(|pair| pair[1] - pair[0] <= 3)
-            .count() as u64;
+        let firing: Vec<usize> =
+            rows.iter().filter(|row| !row.fired.is_empty()).map(|row| row.call).collect();
+        let thrash = firing.windows(2).filter(|pair| pair[1] - pair[0] <= 3).count() as u64;
         let counters = *conversation.counters();
         let sum = |of: fn(&CallRow) -> u64| rows.iter().map(of).sum();
         let final_tokens = conversation

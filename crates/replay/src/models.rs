@@ -65,11 +65,7 @@ pub struct Model {
 impl Model {
     /// Its limits.
     pub fn limits(&self) -> Limits {
-        Limits {
-            context: self.context,
-            input: self.input,
-            output: self.output,
-        }
+        Limits { context: self.context, input: self.input, output: self.output }
     }
 }
 
@@ -108,9 +104,7 @@ impl ModelTable {
     /// Reads a table.
     pub fn parse(text: &str) -> Result<Self, ModelTableError> {
         toml::from_str(text).map_err(|error| ModelTableError {
-            line: error
-                .span()
-                .map_or(1, |span| text[..span.start].matches('\n').count() + 1),
+            line: error.span().map_or(1, |span| text[..span.start].matches('\n').count() + 1),
             message: error.message().to_owned(),
         })
     }
@@ -150,11 +144,7 @@ mod tests {
             ("an-unknown-model", None),
         ];
         for (name, expected) in cases {
-            assert_eq!(
-                table.find(name).map(|model| model.id.as_str()),
-                expected,
-                "{name}"
-            );
+            assert_eq!(table.find(name).map(|model| model.id.as_str()), expected, "{name}");
         }
     }
 

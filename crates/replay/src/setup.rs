@@ -33,12 +33,7 @@ pub struct Preset {
 impl Preset {
     /// A strategy by its configuration.
     pub fn new(strategy: Strategy, fingerprint: String) -> Self {
-        Self {
-            strategy: Arc::new(strategy),
-            fingerprint,
-            clairvoyant: None,
-            completions: None,
-        }
+        Self { strategy: Arc::new(strategy), fingerprint, clairvoyant: None, completions: None }
     }
 
     /// The strategy with somebody who answers its stages.
@@ -76,29 +71,17 @@ pub struct Setup {
 }
 
 /// Limits that apply where nothing else says anything.
-pub const DEFAULT_LIMITS: Limits = Limits {
-    context: 200_000,
-    input: 0,
-    output: 32_000,
-};
+pub const DEFAULT_LIMITS: Limits = Limits { context: 200_000, input: 0, output: 32_000 };
 
 /// Limits of different sources need not fit together. An input limit of the window or more means
 /// nothing; an output limit of the window or more (a model's from the table, the window from the
 /// recording) would leave no room for any input, and gives way to the usual one.
 fn consistent(limits: Limits) -> Limits {
-    let Limits {
-        context,
-        input,
-        output,
-    } = limits;
+    let Limits { context, input, output } = limits;
     Limits {
         context,
         input: if input < context { input } else { 0 },
-        output: if output < context {
-            output
-        } else {
-            DEFAULT_LIMITS.output.min(context / 4)
-        },
+        output: if output < context { output } else { DEFAULT_LIMITS.output.min(context / 4) },
     }
 }
 
@@ -112,19 +95,13 @@ impl Setup {
             .and_then(|model| self.models.find(model))
             .map_or(Limits::default(), Model::limits);
         let limits = strategy.limits(self.limits, session.limits, table);
-        let limits = limits.or(Limits {
-            input: 0,
-            ..DEFAULT_LIMITS
-        });
+        let limits = limits.or(Limits { input: 0, ..DEFAULT_LIMITS });
         consistent(limits)
     }
 
     /// The model in force.
     pub fn model_for(&self, session: &Session, strategy: &Strategy) -> Option<String> {
-        self.model
-            .clone()
-            .or_else(|| strategy.model.clone())
-            .or_else(|| session.model.clone())
+        self.model.clone().or_else(|| strategy.model.clone()).or_else(|| session.model.clone())
     }
 
     /// The options of one replay, in which no model is asked.
@@ -142,10 +119,7 @@ impl Setup {
     pub fn terms(&self, model: Option<&str>) -> Vec<NamedTerms> {
         let mut terms = named(&self.regimes.regimes, &self.models);
         if let Some(own) = self.own(model) {
-            terms.push(NamedTerms {
-                name: OWN.to_owned(),
-                terms: own,
-            });
+            terms.push(NamedTerms { name: OWN.to_owned(), terms: own });
         }
         terms
     }
@@ -181,32 +155,12 @@ mod tests {
 
     #[test]
     fn limits_of_different_sources_are_made_to_fit() {
-        let limits = |context, input, output| Limits {
-            context,
-            input,
-            output,
-        };
+        let limits = |context, input, output| Limits { context, input, output };
         let table = [
-            (
-                "as they are",
-                limits(200_000, 0, 32_000),
-                limits(200_000, 0, 32_000),
-            ),
-            (
-                "input above",
-                limits(60_000, 272_000, 8_000),
-                limits(60_000, 0, 8_000),
-            ),
-            (
-                "output above",
-                limits(121_600, 0, 128_000),
-                limits(121_600, 0, 30_400),
-            ),
-            (
-                "small window",
-                limits(10_000, 0, 10_000),
-                limits(10_000, 0, 2_500),
-            ),
+            ("as they are", limits(200_000, 0, 32_000), limits(200_000, 0, 32_000)),
+            ("input above", limits(60_000, 272_000, 8_000), limits(60_000, 0, 8_000)),
+            ("output above", limits(121_600, 0, 128_000), limits(121_600, 0, 30_400)),
+            ("small window", limits(10_000, 0, 10_000), limits(10_000, 0, 2_500)),
         ];
         for (name, given, expected) in table {
             assert_eq!(consistent(given), expected, "{name}");

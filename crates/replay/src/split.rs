@@ -20,11 +20,7 @@ impl Split {
         let hash = blake3::hash(id.as_bytes());
         let mut first = [0; 8];
         first.copy_from_slice(&hash.as_bytes()[..8]);
-        if u64::from_le_bytes(first) % 5 < 3 {
-            Self::Tune
-        } else {
-            Self::Report
-        }
+        if u64::from_le_bytes(first) % 5 < 3 { Self::Tune } else { Self::Report }
     }
 }
 

@@ -63,10 +63,7 @@ impl<'a> Walk<'a> {
             Role::Assistant if message.is_answer() => {
                 self.end_step();
                 self.steps.push(Step::At(Moment::CallStart));
-                self.steps.push(Step::Call {
-                    call: self.calls,
-                    answer: message,
-                });
+                self.steps.push(Step::Call { call: self.calls, answer: message });
                 self.calls += 1;
                 self.steps.push(Step::Append(message));
                 let finish = message.answer.as_ref().and_then(|answer| answer.finish);
@@ -112,9 +109,7 @@ impl<'a> Walk<'a> {
     /// not ask for tools.
     fn finish(&mut self) {
         let last = self.open.and_then(|answer| answer.answer.as_ref()?.finish);
-        let calls = self
-            .open
-            .is_some_and(|answer| answer.call_ids().next().is_some());
+        let calls = self.open.is_some_and(|answer| answer.call_ids().next().is_some());
         self.end_step();
         if last != Some(Finish::ToolCalls) && !calls {
             self.end_turn();

@@ -36,19 +36,13 @@ impl Store {
                 std::fs::remove_dir_all(entry.path())?;
             }
         }
-        Ok(Self {
-            root,
-            _temporary: None,
-        })
+        Ok(Self { root, _temporary: None })
     }
 
     /// A store that lives as long as the value.
     pub fn temporary() -> std::io::Result<Self> {
         let folder = tempfile::Builder::new().prefix("foldback-").tempdir()?;
-        Ok(Self {
-            root: folder.path().to_owned(),
-            _temporary: Some(folder),
-        })
+        Ok(Self { root: folder.path().to_owned(), _temporary: Some(folder) })
     }
 
     /// The entry, where there is one that can be read.
@@ -107,10 +101,7 @@ mod tests {
     fn another_build_starts_anew() {
         let folder = tempfile::tempdir().unwrap();
         let at = key(&[b"a"]);
-        Store::open(folder.path(), "one")
-            .unwrap()
-            .put(at, &1_u64)
-            .unwrap();
+        Store::open(folder.path(), "one").unwrap().put(at, &1_u64).unwrap();
         std::fs::write(folder.path().join("kept"), "not ours").unwrap();
         let two = Store::open(folder.path(), "two").unwrap();
         assert_eq!(two.get::<u64>(at), None);

@@ -27,11 +27,7 @@ fn preset(name: &str) -> Compiled {
 #[test]
 fn ranges_give_the_points_that_one_expects() {
     let cases = [
-        (
-            "2_000..40_000",
-            5,
-            json!([2_000, 4_200, 8_900, 19_000, 40_000]),
-        ),
+        ("2_000..40_000", 5, json!([2_000, 4_200, 8_900, 19_000, 40_000])),
         ("2000..8000", 4, json!([2_000, 4_000, 6_000, 8_000])),
         ("0..10", 3, json!([0, 5, 10])),
         ("-4..4", 5, json!([-4, -2, 0, 2, 4])),
@@ -85,22 +81,10 @@ fn a_path_finds_its_field_or_names_the_near_ones() {
     }
     let unknown = [
         ("tunacode", "protect_tokens", "`pruner.protect_tokens`"),
-        (
-            "tunacode",
-            "overflow.protect_tokens",
-            "`pruner.protect_tokens`",
-        ),
+        ("tunacode", "overflow.protect_tokens", "`pruner.protect_tokens`"),
         ("tunacode", "filter.tokens", "`pruner.minimum_tokens`"),
-        (
-            "tunacode",
-            "overflow.trigger",
-            "its sections are estimator, pruner",
-        ),
-        (
-            "tunacode",
-            "pruner[3].protect_tokens",
-            "there is no pruner[3]; there are 1",
-        ),
+        ("tunacode", "overflow.trigger", "its sections are estimator, pruner"),
+        ("tunacode", "pruner[3].protect_tokens", "there is no pruner[3]; there are 1"),
         ("tunacode", "pruner", "SECTION.field"),
         ("none", "pruner.protect_tokens", "none has no field"),
     ];
@@ -116,15 +100,7 @@ fn varied(name: &str, path: &str, values: &str) -> (Vec<Candidate>, Vec<Rejected
     let field = Field::find(&registry, &strategy, path).unwrap();
     let combinations = Search::Grid(5).combinations(&[Range::parse(values).unwrap()]);
     let (limits, options) = (Limits::default(), Options::default());
-    candidates(
-        &registry,
-        &strategy,
-        name,
-        &[field],
-        &combinations,
-        limits,
-        options,
-    )
+    candidates(&registry, &strategy, name, &[field], &combinations, limits, options)
 }
 
 #[test]
@@ -135,11 +111,7 @@ fn what_cant_be_compiled_is_left_out_with_the_reason() {
     assert_eq!(names, ["window", "window[threshold=0.5]"]);
     assert_eq!(rejected.len(), 1);
     assert_eq!(rejected[0].name, "window[threshold=7.0]");
-    assert!(
-        rejected[0].why.contains("`overflow.threshold`"),
-        "{}",
-        rejected[0].why
-    );
+    assert!(rejected[0].why.contains("`overflow.threshold`"), "{}", rejected[0].why);
 
     let (kept, rejected) = varied("tunacode", "pruner.protect_tokns", "1,2");
     assert_eq!((kept.len(), rejected.len()), (1, 2));
@@ -162,20 +134,14 @@ fn the_file_of_a_configuration_is_the_configuration() {
         let [_, changed] = kept.as_slice() else {
             panic!("{path}: {} configurations", kept.len());
         };
-        let header = Header {
-            name: "mine",
-            ..Header::default()
-        };
+        let header = Header { name: "mine", ..Header::default() };
         let text = changed.toml(header);
         let document = Document::parse("mine.toml", &text).unwrap();
         let again = config::compile(&registry(), document, Options::default()).unwrap();
         let mut expected: Value = serde_json::from_str(&changed.preset.fingerprint).unwrap();
         expected["name"] = json!("mine");
         assert_eq!(again.root.to_value(), expected, "{text}");
-        assert!(
-            text.lines().count() <= 7,
-            "no more than what differs:\n{text}"
-        );
+        assert!(text.lines().count() <= 7, "no more than what differs:\n{text}");
     }
 }
 
@@ -193,10 +159,7 @@ fn a_file_says_only_what_differs() {
         Limits::default(),
         Options::default(),
     );
-    assert_eq!(
-        kept[1].name(),
-        "tunacode[protect_tokens=40000,minimum_tokens=500]"
-    );
+    assert_eq!(kept[1].name(), "tunacode[protect_tokens=40000,minimum_tokens=500]");
     insta::assert_snapshot!(kept[1].toml(Header { name: "mine", model: Some("m"), ..Header::default() }), @r#"
     name = "mine"
     extends = "tunacode"
@@ -218,20 +181,12 @@ fn the_embedded_sweeps_all_compile() {
     for sweep in &table {
         let own = kept.iter().filter(|candidate| candidate.of == sweep.preset);
         let count = own.count();
-        assert!(
-            (3..=10).contains(&count),
-            "{}: {count} configurations",
-            sweep.preset
-        );
+        assert!((3..=10).contains(&count), "{}: {count} configurations", sweep.preset);
     }
     let mut names: Vec<String> = kept.iter().map(Candidate::name).collect();
     names.sort_unstable();
     names.dedup();
-    assert_eq!(
-        names.len(),
-        kept.len(),
-        "every configuration has a name of its own"
-    );
+    assert_eq!(names.len(), kept.len(), "every configuration has a name of its own");
 }
 
 #[test]
@@ -248,11 +203,7 @@ fn a_grid_becomes_a_sample_where_it_is_too_large() {
     // The last range varies fastest.
     let small = [range("1,2"), range("x,y")];
     let grid = Value::from(
-        Search::Grid(5)
-            .combinations(&small)
-            .into_iter()
-            .map(Value::from)
-            .collect::<Vec<_>>(),
+        Search::Grid(5).combinations(&small).into_iter().map(Value::from).collect::<Vec<_>>(),
     );
     assert_eq!(grid, json!([[1, "x"], [1, "y"], [2, "x"], [2, "y"]]));
     // There are no more than four.
@@ -267,36 +218,12 @@ fn at(cost: f64, kept: f64) -> Option<Point> {
 fn the_front_is_what_nothing_beats_and_ties_are_kept() {
     let cases = [
         ("one", vec![at(1.0, 1.0)], vec![Some(0)]),
-        (
-            "a trade",
-            vec![at(0.5, 0.8), at(0.7, 0.9)],
-            vec![Some(0), Some(0)],
-        ),
-        (
-            "beaten",
-            vec![at(0.5, 0.9), at(0.7, 0.8)],
-            vec![Some(0), Some(1)],
-        ),
-        (
-            "beaten on one axis",
-            vec![at(0.5, 0.9), at(0.5, 0.8)],
-            vec![Some(0), Some(1)],
-        ),
-        (
-            "alike",
-            vec![at(0.5, 0.9), at(0.5, 0.9)],
-            vec![Some(0), Some(0)],
-        ),
-        (
-            "layers",
-            vec![at(0.9, 0.7), at(0.5, 0.9), at(0.7, 0.8)],
-            vec![Some(2), Some(0), Some(1)],
-        ),
-        (
-            "no place",
-            vec![None, at(0.5, 0.9), at(f64::NAN, 1.0)],
-            vec![None, Some(0), None],
-        ),
+        ("a trade", vec![at(0.5, 0.8), at(0.7, 0.9)], vec![Some(0), Some(0)]),
+        ("beaten", vec![at(0.5, 0.9), at(0.7, 0.8)], vec![Some(0), Some(1)]),
+        ("beaten on one axis", vec![at(0.5, 0.9), at(0.5, 0.8)], vec![Some(0), Some(1)]),
+        ("alike", vec![at(0.5, 0.9), at(0.5, 0.9)], vec![Some(0), Some(0)]),
+        ("layers", vec![at(0.9, 0.7), at(0.5, 0.9), at(0.7, 0.8)], vec![Some(2), Some(0), Some(1)]),
+        ("no place", vec![None, at(0.5, 0.9), at(f64::NAN, 1.0)], vec![None, Some(0), None]),
     ];
     for (name, points, expected) in cases {
         assert_eq!(ranks(&points), expected, "{name}");
@@ -304,11 +231,7 @@ fn the_front_is_what_nothing_beats_and_ties_are_kept() {
 }
 
 fn trial(of: &str, cost: f64, kept: f64, passed: bool) -> Trial {
-    let metric = |value| Metric {
-        value: Some(value),
-        n: 9,
-        ..Metric::default()
-    };
+    let metric = |value| Metric { value: Some(value), n: 9, ..Metric::default() };
     Trial {
         name: of.to_owned(),
         of: of.to_owned(),
@@ -316,10 +239,7 @@ fn trial(of: &str, cost: f64, kept: f64, passed: bool) -> Trial {
         tune: Measured {
             cost_ratio: metric(cost),
             frr_obs: metric(kept),
-            gate: Gate {
-                passed,
-                ..Gate::default()
-            },
+            gate: Gate { passed, ..Gate::default() },
             ..Measured::default()
         },
         rank: None,
@@ -357,20 +277,11 @@ fn a_budget_gets_the_best_of_the_other_axis() {
         ("keep=1", Choice::Meets(0)),
     ];
     for (text, expected) in cases {
-        assert_eq!(
-            choose(&tuned, Budget::parse(text).unwrap()),
-            expected,
-            "{text}"
-        );
+        assert_eq!(choose(&tuned, Budget::parse(text).unwrap()), expected, "{text}");
     }
-    let none = Tuned {
-        trials: vec![trial("broken", 0.1, 1.0, false)],
-        ..tuned
-    };
+    let none = Tuned { trials: vec![trial("broken", 0.1, 1.0, false)], ..tuned };
     assert_eq!(choose(&none, Budget::Keep(0.5)), Choice::Nothing);
-    for wrong in [
-        "", "cost", "cost=", "cost=-1", "keep=1.5", "price=1", "keep=NaN",
-    ] {
+    for wrong in ["", "cost", "cost=", "cost=-1", "keep=1.5", "price=1", "keep=NaN"] {
         assert!(Budget::parse(wrong).is_err(), "{wrong}");
     }
 }

@@ -25,11 +25,7 @@ pub struct Layout {
 
 impl Default for Layout {
     fn default() -> Self {
-        Self {
-            width: 100,
-            top: 10,
-            firings: 24,
-        }
+        Self { width: 100, top: 10, firings: 24 }
     }
 }
 
@@ -81,11 +77,7 @@ fn sizes(walk: &Walk, track: &Track) -> String {
     let _ = write!(out, " ({})", walk.measure);
     if !track.overflows.is_empty() {
         let over = words::count(track.overflows.len() as u64, "request");
-        let _ = write!(
-            out,
-            "; {over} over the window, the first at call {}",
-            track.overflows[0]
-        );
+        let _ = write!(out, "; {over} over the window, the first at call {}", track.overflows[0]);
     }
     out
 }
@@ -161,13 +153,7 @@ fn forgotten(out: &mut String, walk: &Walk, track: &Track, layout: Layout) {
     wrap(out, "", "  ", &head, layout.width);
     for (index, missed) in worst(walk, track, layout.top).iter().enumerate() {
         let text = words::sentence(walk, missed);
-        wrap(
-            out,
-            &format!("{:>3}. ", index + 1),
-            "     ",
-            &text,
-            layout.width,
-        );
+        wrap(out, &format!("{:>3}. ", index + 1), "     ", &text, layout.width);
     }
 }
 

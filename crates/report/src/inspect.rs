@@ -16,18 +16,9 @@ pub fn session(path: &str, session: &Session, estimator: &dyn Estimator) -> Stri
     line("file", path.to_owned());
     line("format", session.format.to_owned());
     line("session", session.id.clone());
-    line(
-        "model",
-        session
-            .model
-            .clone()
-            .unwrap_or_else(|| "not recorded".to_owned()),
-    );
+    line("model", session.model.clone().unwrap_or_else(|| "not recorded".to_owned()));
     if session.limits.context > 0 {
-        line(
-            "window",
-            format!("{} tokens, as recorded", grouped(session.limits.context)),
-        );
+        line("window", format!("{} tokens, as recorded", grouped(session.limits.context)));
     }
     line(
         "messages",
@@ -43,10 +34,7 @@ pub fn session(path: &str, session: &Session, estimator: &dyn Estimator) -> Stri
     line("usage", usage(session));
     let tokens = tokens_by_kind(session, estimator);
     let total: u64 = tokens.iter().map(|(_, tokens)| tokens).sum();
-    line(
-        "tokens",
-        format!("{} by {}", grouped(total), estimator.id()),
-    );
+    line("tokens", format!("{} by {}", grouped(total), estimator.id()));
     for (kind, tokens) in &tokens {
         line("", format!("{kind:<16}{:>12}", grouped(*tokens)));
     }
@@ -58,11 +46,7 @@ pub fn session(path: &str, session: &Session, estimator: &dyn Estimator) -> Stri
             (Some(before), None) => format!(", at {} tokens", grouped(before)),
             _ => String::new(),
         };
-        let kept = if boundary.original_kept {
-            ""
-        } else {
-            ", the original is not in the file"
-        };
+        let kept = if boundary.original_kept { "" } else { ", the original is not in the file" };
         line(
             "boundary",
             format!(
@@ -72,13 +56,7 @@ pub fn session(path: &str, session: &Session, estimator: &dyn Estimator) -> Stri
         );
     }
     if !session.cleared.is_empty() {
-        line(
-            "cleared",
-            format!(
-                "{} results that the recorder had cleared",
-                session.cleared.len()
-            ),
-        );
+        line("cleared", format!("{} results that the recorder had cleared", session.cleared.len()));
     }
     let mut by_code: BTreeMap<&str, Vec<&foldback_formats::session::Warning>> = BTreeMap::new();
     for warning in &session.warnings {
@@ -124,20 +102,14 @@ fn tokens_by_kind(session: &Session, estimator: &dyn Estimator) -> Vec<(&'static
     ];
     let mut sums = [0u64; KINDS.len()];
     for message in session.log() {
-        let counts = message
-            .counts
-            .get_or_count(estimator.id(), || estimator.count(message));
+        let counts = message.counts.get_or_count(estimator.id(), || estimator.count(message));
         for (part, tokens) in message.parts.iter().zip(&counts.parts) {
             sums[kind_of(part, message.role)] += tokens;
         }
         sums[6] += counts.overhead;
     }
     sums[5] = session.frame.tokens(|text| estimator.text(text));
-    KINDS
-        .into_iter()
-        .zip(sums)
-        .filter(|(_, tokens)| *tokens > 0)
-        .collect()
+    KINDS.into_iter().zip(sums).filter(|(_, tokens)| *tokens > 0).collect()
 }
 
 fn kind_of(part: &Part, role: Role) -> usize {

@@ -11,24 +11,13 @@ use std::fmt::Write as _;
 pub fn reports(reports: &[Report], conversation: &Conversation) -> String {
     let mut out = String::new();
     for report in reports {
-        let _ = write!(
-            out,
-            "{} {}: {}",
-            report.moment,
-            report.stage,
-            report.outcome.name()
-        );
+        let _ = write!(out, "{} {}: {}", report.moment, report.stage, report.outcome.name());
         if report.outcome.changed() {
             let (before, after) = (grouped(report.tokens_before), grouped(report.tokens_after));
             let _ = write!(out, ", {before} → {after} tokens");
         }
-        let fold = conversation
-            .folds()
-            .iter()
-            .find(|fold| Some(fold.id) == report.fold);
-        let reasons = fold
-            .map(|fold| fold.plan.reasons.join("; "))
-            .filter(|text| !text.is_empty());
+        let fold = conversation.folds().iter().find(|fold| Some(fold.id) == report.fold);
+        let reasons = fold.map(|fold| fold.plan.reasons.join("; ")).filter(|text| !text.is_empty());
         let why = report.outcome.why().map(ToString::to_string);
         for text in [why, reasons].into_iter().flatten() {
             let _ = write!(out, " ({text})");
@@ -75,9 +64,7 @@ fn plan(out: &mut String, conversation: &Conversation, number: u64, plan: &Plan)
             .parts
             .get(edit.at.part)
             .and_then(|part| part.as_result())
-            .map_or(String::new(), |result| {
-                format!(" {} {}", result.tool, result.call_id)
-            });
+            .map_or(String::new(), |result| format!(" {} {}", result.tool, result.call_id));
         let _ = writeln!(
             out,
             "  {verb} message {} part {} ({}{tool}): {} → {} tokens, {}",

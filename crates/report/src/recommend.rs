@@ -128,10 +128,9 @@ pub fn file(advice: &Advice<'_>, strategy: &str) -> String {
 
 fn words(budget: Budget) -> String {
     match budget {
-        Budget::Cost(most) => format!(
-            "a bill of at most {} of that without compaction",
-            percent(most)
-        ),
+        Budget::Cost(most) => {
+            format!("a bill of at most {} of that without compaction", percent(most))
+        }
         Budget::Keep(least) => format!(
             "at least {} of what later calls refer to, and only tool results and user messages had said, stays in \
              the view",
@@ -203,15 +202,10 @@ fn reported(
     report: &Measured,
     summary: &PartSummary,
 ) {
-    let text = format!(
-        "On {} that it was not chosen on (95 % intervals over sessions):",
-        part(summary)
-    );
+    let text =
+        format!("On {} that it was not chosen on (95 % intervals over sessions):", part(summary));
     say(out, &text);
-    item(
-        out,
-        &cost(&report.cost_ratio, &advice.tuned.reporting.regime),
-    );
+    item(out, &cost(&report.cost_ratio, &advice.tuned.reporting.regime));
     item(
         out,
         &format!(
@@ -246,10 +240,7 @@ fn reported(
 }
 
 fn cost(metric: &Metric, regime: &str) -> String {
-    format!(
-        "cost: {} of the bill without compaction, prices of {regime}",
-        interval(metric)
-    )
+    format!("cost: {} of the bill without compaction, prices of {regime}", interval(metric))
 }
 
 /// Whether the budget holds where the configuration was not chosen.
@@ -312,11 +303,7 @@ pub fn nearest(tuned: &Tuned, at: usize, budget: Budget) -> String {
     };
     let rounded = |value: Option<f64>, up: bool| {
         let thousandths = value.unwrap_or_default() * 1_000.0;
-        let whole = if up {
-            thousandths.ceil()
-        } else {
-            thousandths.floor()
-        };
+        let whole = if up { thousandths.ceil() } else { thousandths.floor() };
         whole / 1_000.0
     };
     let ask = match budget {
@@ -335,12 +322,10 @@ pub fn nearest(tuned: &Tuned, at: usize, budget: Budget) -> String {
 
 /// What to say when there is nothing to choose from.
 pub fn nothing(tuned: &Tuned) -> String {
-    let least = tuned.trials.iter().min_by_key(|trial| {
-        (
-            trial.tune.gate.overflow_calls,
-            trial.tune.gate.strategy_violations,
-        )
-    });
+    let least = tuned
+        .trials
+        .iter()
+        .min_by_key(|trial| (trial.tune.gate.overflow_calls, trial.tune.gate.strategy_violations));
     match least {
         Some(trial) if !tuned.gates_passed => format!(
             "no configuration passes the gates on {}: {} comes nearest, with {} requests over the window and {} \

@@ -58,12 +58,7 @@ fn message(out: &mut String, number: usize, shown: &Shown<'_>) {
         Origin::Log => String::new(),
         Origin::Entry(kind) => format!(" [{}]", kind.as_str()),
     };
-    let _ = writeln!(
-        out,
-        "{number:03} {}{origin} {}",
-        message.role.as_str(),
-        message.id
-    );
+    let _ = writeln!(out, "{number:03} {}{origin} {}", message.role.as_str(), message.id);
     for (index, part) in message.parts.iter().enumerate() {
         let mark = match shown.edit(index).map(|edit| edit.kind) {
             None => "",
@@ -74,9 +69,7 @@ fn message(out: &mut String, number: usize, shown: &Shown<'_>) {
             PartKind::Call(call) => format!("call {} {}", call.tool, call.call_id),
             PartKind::Result(result) => format!("result {} {}", result.tool, result.call_id),
             PartKind::Text { ignored: true, .. } => "text, never sent".to_owned(),
-            PartKind::Text {
-                synthetic: true, ..
-            } => "synthetic text".to_owned(),
+            PartKind::Text { synthetic: true, .. } => "synthetic text".to_owned(),
             PartKind::File(media) => format!("file {}", media.mime),
             _ => part.kind_name().to_owned(),
         };
@@ -114,17 +107,7 @@ fn ranges(hidden: &[Shown<'_>]) -> String {
     }
     let runs: Vec<String> = runs
         .iter()
-        .map(|(from, to)| {
-            if from == to {
-                from.to_string()
-            } else {
-                format!("{from}-{to}")
-            }
-        })
+        .map(|(from, to)| if from == to { from.to_string() } else { format!("{from}-{to}") })
         .collect();
-    format!(
-        "messages {} of the history ({} messages)",
-        runs.join(", "),
-        hidden.len()
-    )
+    format!("messages {} of the history ({} messages)", runs.join(", "), hidden.len())
 }

@@ -27,11 +27,7 @@ pub struct Layout {
 
 impl Default for Layout {
     fn default() -> Self {
-        Self {
-            width: 100,
-            within: Some(20),
-            examples: 5,
-        }
+        Self { width: 100, within: Some(20), examples: 5 }
     }
 }
 
@@ -164,23 +160,12 @@ fn horizon_name(within: Option<usize>) -> String {
 }
 
 fn sessions(survey: &Survey, layout: Layout) -> String {
-    let header = [
-        "session",
-        "calls",
-        "compacted",
-        "dropped",
-        "tokens",
-        "again",
-        "needed",
-        "both",
-    ];
+    let header = ["session", "calls", "compacted", "dropped", "tokens", "again", "needed", "both"];
     let mut table = table(layout, &header);
     for session in compacted(survey) {
         let windows = session.rereads.windows.iter();
-        let results: Vec<&DroppedResult> = windows
-            .filter(|window| !window.control)
-            .flat_map(|window| &window.results)
-            .collect();
+        let results: Vec<&DroppedResult> =
+            windows.filter(|window| !window.control).flat_map(|window| &window.results).collect();
         let number = |of: &dyn Fn(&DroppedResult) -> bool| {
             results.iter().filter(|result| of(result)).count()
         };
@@ -226,9 +211,8 @@ fn share(rate: &Rate) -> String {
     };
     let whole = |value: f64| format!("{:.0}", value * 100.0);
     let interval = rate.bootstrap.or(rate.wilson);
-    let interval = interval.map_or_else(String::new, |(lo, hi)| {
-        format!(" ({}–{})", whole(lo), whole(hi))
-    });
+    let interval =
+        interval.map_or_else(String::new, |(lo, hi)| format!(" ({}–{})", whole(lo), whole(hi)));
     format!("{:.1}%{interval}", value * 100.0)
 }
 
@@ -241,14 +225,7 @@ fn rate(rate: &Rate) -> String {
 }
 
 fn rates(pooled: &Pooled, layout: Layout) -> String {
-    let header = [
-        "within",
-        "windows",
-        "read again",
-        "control",
-        "needed: again",
-        "control",
-    ];
+    let header = ["within", "windows", "read again", "control", "needed: again", "control"];
     let mut table = table(layout, &header);
     for horizon in &pooled.horizons {
         table.add_row([
@@ -274,13 +251,7 @@ fn kinds(pooled: &Pooled, layout: Layout) -> String {
     let Some(horizon) = pooled.horizons.last() else {
         return String::new();
     };
-    let header = [
-        "no limit",
-        "read again",
-        "control",
-        "needed: again",
-        "control",
-    ];
+    let header = ["no limit", "read again", "control", "needed: again", "control"];
     let mut table = table(layout, &header);
     for kind in &horizon.kinds {
         table.add_row([
@@ -383,10 +354,9 @@ fn examples(out: &mut String, survey: &Survey, layout: Layout) {
             }
         }
     }
-    for (title, mut found, more) in [
-        ("Needed and read again", again, true),
-        ("Needed and never read again", never, false),
-    ] {
+    for (title, mut found, more) in
+        [("Needed and read again", again, true), ("Needed and never read again", never, false)]
+    {
         if found.is_empty() {
             continue;
         }
@@ -430,25 +400,14 @@ fn policies(out: &mut String, survey: &Survey, groups: &[GroupPolicy], layout: L
         };
         *counts.entry(policy).or_default() += 1;
     }
-    let counts: Vec<String> = counts
-        .into_iter()
-        .map(|(policy, number)| format!("{policy} {number}"))
-        .collect();
-    let text = format!(
-        "Context policy of the recorders, by their usage: {}.",
-        counts.join(", ")
-    );
+    let counts: Vec<String> =
+        counts.into_iter().map(|(policy, number)| format!("{policy} {number}")).collect();
+    let text = format!("Context policy of the recorders, by their usage: {}.", counts.join(", "));
     out.push('\n');
     wrap(out, "", "  ", &text, layout.width);
     for group in groups.iter().filter(|group| group.sessions > 2) {
-        let policy = group
-            .policy
-            .map_or_else(|| "unknown".to_owned(), |policy| policy.to_string());
-        let text = format!(
-            "{} ({}): {policy}",
-            group.group,
-            count(group.sessions as u64, "total")
-        );
+        let policy = group.policy.map_or_else(|| "unknown".to_owned(), |policy| policy.to_string());
+        let text = format!("{} ({}): {policy}", group.group, count(group.sessions as u64, "total"));
         wrap(out, "  ", "    ", &text, layout.width);
     }
     for session in &survey.sessions {

@@ -21,10 +21,7 @@ pub struct Layout {
 
 impl Default for Layout {
     fn default() -> Self {
-        Self {
-            width: 100,
-            idle_per_preset: 3,
-        }
+        Self { width: 100, idle_per_preset: 3 }
     }
 }
 
@@ -129,10 +126,7 @@ mod tests {
 
     #[test]
     fn a_long_name_is_broken_before_a_number() {
-        let layout = Layout {
-            width: 100,
-            ..Layout::default()
-        };
+        let layout = Layout { width: 100, ..Layout::default() };
         let mut table = fitted(layout);
         table.set_header(["preset"].into_iter().chain(["cleared"; 8]));
         let name = "opencode+llm(a-rather-large-model v2 c00ba315)";

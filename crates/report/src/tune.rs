@@ -28,11 +28,7 @@ struct Document<'a> {
 
 /// Everything as one JSON document, indented, with a newline at its end.
 pub fn json(tuned: &Tuned, search: Search) -> serde_json::Result<String> {
-    let document = Document {
-        search,
-        front: tuned.front(),
-        tuned,
-    };
+    let document = Document { search, front: tuned.front(), tuned };
     let mut text = serde_json::to_string_pretty(&document)?;
     text.push('\n');
     Ok(text)
@@ -120,11 +116,8 @@ fn fields(tuned: &Tuned) -> Vec<&str> {
 /// Names of the varied fields as a heading, each on its line.
 fn heading(tuned: &Tuned) -> String {
     let first = tuned.trials.iter().find(|trial| !trial.settings.is_empty());
-    let names: Vec<&str> = first
-        .iter()
-        .flat_map(|trial| &trial.settings)
-        .map(|(field, _)| field.short())
-        .collect();
+    let names: Vec<&str> =
+        first.iter().flat_map(|trial| &trial.settings).map(|(field, _)| field.short()).collect();
     // Broken there, so that three fields fit as well as one.
     names.join(",\n")
 }
@@ -157,22 +150,11 @@ fn choosing(out: &mut String, tuned: &Tuned, width: u16) -> usize {
     let (front, others): (Vec<&Trial>, Vec<&Trial>) =
         order.into_iter().partition(|trial| trial.rank == Some(0));
     // The own values are always there, wherever they stand.
-    let (own, others): (Vec<&Trial>, Vec<&Trial>) = others
-        .into_iter()
-        .partition(|trial| trial.settings.is_empty());
+    let (own, others): (Vec<&Trial>, Vec<&Trial>) =
+        others.into_iter().partition(|trial| trial.settings.is_empty());
     let left = others.len().saturating_sub(DOMINATED);
-    let mut table = table(
-        width,
-        [
-            &heading(tuned),
-            "cost",
-            "kept, obs",
-            "kept, far",
-            "edits",
-            "acted",
-            "over",
-        ],
-    );
+    let mut table =
+        table(width, [&heading(tuned), "cost", "kept, obs", "kept, far", "edits", "acted", "over"]);
     let rows = front.into_iter().chain(own);
     for trial in rows.chain(others.into_iter().take(DOMINATED)) {
         let measured = &trial.tune;
@@ -191,24 +173,13 @@ fn choosing(out: &mut String, tuned: &Tuned, width: u16) -> usize {
 }
 
 fn reporting(out: &mut String, tuned: &Tuned, width: u16) {
-    let mut shown: Vec<(&Trial, _)> = tuned
-        .trials
-        .iter()
-        .filter_map(|trial| Some((trial, trial.report.as_ref()?)))
-        .collect();
+    let mut shown: Vec<(&Trial, _)> =
+        tuned.trials.iter().filter_map(|trial| Some((trial, trial.report.as_ref()?))).collect();
     let cost = |trial: &Trial| trial.tune.cost_ratio.value.unwrap_or(f64::INFINITY);
     shown.sort_by(|(a, _), (b, _)| cost(a).total_cmp(&cost(b)));
     let mut table = table(
         width,
-        [
-            &heading(tuned),
-            "cost",
-            "kept, obs",
-            "kept, far",
-            "edits",
-            "over",
-            "than own",
-        ],
+        [&heading(tuned), "cost", "kept, obs", "kept, far", "edits", "over", "than own"],
     );
     for (trial, measured) in shown {
         table.add_row([
@@ -266,11 +237,8 @@ fn place(tuned: &Tuned) -> String {
             "{name} as it comes has no place: it fails a gate that others pass, or nothing was needed."
         );
     }
-    let beaten: Vec<&Trial> = own
-        .dominated_by
-        .iter()
-        .filter_map(|at| tuned.trials.get(*at))
-        .collect();
+    let beaten: Vec<&Trial> =
+        own.dominated_by.iter().filter_map(|at| tuned.trials.get(*at)).collect();
     let names: Vec<String> = beaten
         .iter()
         .take(3)
@@ -319,19 +287,13 @@ fn finish(out: &mut String, table: Table) {
 }
 
 fn over(gate: &Gate) -> String {
-    let broken = if gate.strategy_violations > 0 {
-        " ✗"
-    } else {
-        ""
-    };
+    let broken = if gate.strategy_violations > 0 { " ✗" } else { "" };
     format!("{}{broken}", short(gate.overflow_calls))
 }
 
 /// A share in percent with a decimal, as fine as a front needs.
 pub(crate) fn value(metric: &Metric) -> String {
-    metric
-        .value
-        .map_or_else(|| "–".to_owned(), |value| format!("{:.1}%", value * 100.0))
+    metric.value.map_or_else(|| "–".to_owned(), |value| format!("{:.1}%", value * 100.0))
 }
 
 /// The same with its interval: `70.2% (52–91)`.

@@ -51,14 +51,8 @@ pub const REGISTRATION: Registration = Registration {
         ),
     ],
     presets: &[
-        PresetDescriptor {
-            name: "none",
-            toml: include_str!("../../../configs/none.toml"),
-        },
-        PresetDescriptor {
-            name: "random",
-            toml: include_str!("../../../configs/random.toml"),
-        },
+        PresetDescriptor { name: "none", toml: include_str!("../../../configs/none.toml") },
+        PresetDescriptor { name: "random", toml: include_str!("../../../configs/random.toml") },
         PresetDescriptor {
             name: "keep-last-1",
             toml: include_str!("../../../configs/keep-last-1.toml"),

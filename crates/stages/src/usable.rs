@@ -15,20 +15,13 @@ impl Usable {
     /// leaves the output out already; from the whole window the output limit is taken off where it is
     /// to be reserved.
     pub(crate) fn of(limits: Limits, reserve_output: bool) -> Option<Self> {
-        let Limits {
-            context,
-            input,
-            output,
-        } = limits;
+        let Limits { context, input, output } = limits;
         let (tokens, arithmetic) = if input > 0 {
             (input, format!("input limit {input}"))
         } else if context == 0 {
             return None;
         } else if reserve_output {
-            (
-                context.saturating_sub(output),
-                format!("context {context} - output {output}"),
-            )
+            (context.saturating_sub(output), format!("context {context} - output {output}"))
         } else {
             (context, format!("context {context}"))
         };

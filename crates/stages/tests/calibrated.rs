@@ -9,11 +9,7 @@ use foldback_stages::estimator::{Calibrated, Calibration, Rounding, Unit, chars}
 use std::sync::Arc;
 
 fn calibrated(kappa_ppm: u64, overhead: u64) -> Calibrated {
-    let calibration = Calibration {
-        kappa_ppm,
-        overhead,
-        ..Calibration::default()
-    };
+    let calibration = Calibration { kappa_ppm, overhead, ..Calibration::default() };
     Calibrated::new(Arc::new(chars(Unit::Bytes, Rounding::Floor)), calibration)
 }
 
@@ -30,11 +26,7 @@ fn every_count_is_scaled_and_rounded_half_up() {
     for (kappa_ppm, bytes, tokens) in cases {
         let estimator = calibrated(kappa_ppm, 1_000);
         let text = "x".repeat(bytes);
-        assert_eq!(
-            estimator.text(&text),
-            tokens,
-            "κ {kappa_ppm}, {bytes} bytes"
-        );
+        assert_eq!(estimator.text(&text), tokens, "κ {kappa_ppm}, {bytes} bytes");
         assert_eq!(estimator.part(&Part::text(&*text), &text), tokens);
     }
 }
@@ -42,9 +34,8 @@ fn every_count_is_scaled_and_rounded_half_up() {
 #[test]
 fn the_overhead_is_counted_once_per_request() {
     let registry = Registry::of([&foldback_stages::REGISTRATION]).expect("no conflict");
-    let strategy = compile_preset(&registry, "none", Default::default())
-        .expect("`none` compiles")
-        .strategy;
+    let strategy =
+        compile_preset(&registry, "none", Default::default()).expect("`none` compiles").strategy;
     let mut conversation = Conversation::new(
         Arc::new(strategy),
         Default::default(),

@@ -14,10 +14,7 @@ fn columns() -> Vec<(&'static str, Value)> {
     vec![
         ("OpenCode", json!({"unit": "utf16", "rounding": "half-up"})),
         ("BRUTUS", json!({"unit": "bytes", "rounding": "ceil"})),
-        (
-            "tunacode",
-            json!({"unit": "code-points", "rounding": "floor"}),
-        ),
+        ("tunacode", json!({"unit": "code-points", "rounding": "floor"})),
         (
             "Spec 09",
             json!({
@@ -33,10 +30,7 @@ fn columns() -> Vec<(&'static str, Value)> {
                 "per_message": 4, "calls": "json", "metadata_per_token": 6,
             }),
         ),
-        (
-            "MXF old engine",
-            json!({"unit": "utf16", "rounding": "ceil"}),
-        ),
+        ("MXF old engine", json!({"unit": "utf16", "rounding": "ceil"})),
     ]
 }
 
@@ -107,11 +101,7 @@ fn two_texts_with_one_opening_have_counts_of_their_own() {
     assert_eq!(estimator.text(&longer), 50);
     let blank = " ".repeat(101);
     assert_eq!(estimator.text(&blank), 1);
-    assert_eq!(
-        estimator.text(&blank),
-        1,
-        "the minimum holds the second time too"
-    );
+    assert_eq!(estimator.text(&blank), 1, "the minimum holds the second time too");
 }
 
 /// A message with one of everything.
@@ -140,18 +130,8 @@ fn what_counts_is_configured() {
     let json_call = r#"[{"id":"c1","type":"function","function":{"name":"read","arguments":"{\"path\":\"a\"}"}}]"#;
     let cases: [(&str, Value, [u64; 4], u64); 6] = [
         ("everything", json!({}), [2, 3, 1 + 3, 1], 0),
-        (
-            "arguments alone",
-            json!({"calls": "arguments"}),
-            [2, 3, 3, 1],
-            0,
-        ),
-        (
-            "calls as JSON",
-            json!({"calls": "json"}),
-            [2, 3, json_call.len() as u64 / 4, 1],
-            0,
-        ),
+        ("arguments alone", json!({"calls": "arguments"}), [2, 3, 3, 1], 0),
+        ("calls as JSON", json!({"calls": "json"}), [2, 3, json_call.len() as u64 / 4, 1], 0),
         (
             "window compactor",
             json!({"calls": "none", "reasoning": false, "per_message": 4}),
@@ -172,11 +152,7 @@ fn what_counts_is_configured() {
             section[key] = value.clone();
         }
         let counts = build(&section).count(&message());
-        assert_eq!(
-            (&counts.parts[..], counts.overhead),
-            (&parts[..], overhead),
-            "{name}"
-        );
+        assert_eq!((&counts.parts[..], counts.overhead), (&parts[..], overhead), "{name}");
     }
 }
 
@@ -204,20 +180,11 @@ fn ids_name_whatever_counts_depend_on() {
     let cases = [
         (default(), "chars(utf16)/4 half-up"),
         (
-            CharsConfig {
-                unit: Unit::CodePoints,
-                rounding: Rounding::Floor,
-                ..default()
-            },
+            CharsConfig { unit: Unit::CodePoints, rounding: Rounding::Floor, ..default() },
             "chars(code-points)/4 floor",
         ),
         (
-            CharsConfig {
-                per_message: 4,
-                calls: Calls::None,
-                reasoning: false,
-                ..default()
-            },
+            CharsConfig { per_message: 4, calls: Calls::None, reasoning: false, ..default() },
             "chars(utf16)/4 half-up +4/message calls=none no-reasoning",
         ),
         (
@@ -242,27 +209,9 @@ fn ids_name_whatever_counts_depend_on() {
 fn values_that_cannot_work_are_refused() {
     let default = CharsConfig::default;
     let cases = [
-        (
-            CharsConfig {
-                per_token: 0,
-                ..default()
-            },
-            "per_token",
-        ),
-        (
-            CharsConfig {
-                whitespace_discount: -0.5,
-                ..default()
-            },
-            "whitespace_discount",
-        ),
-        (
-            CharsConfig {
-                bracket_surcharge: f64::NAN,
-                ..default()
-            },
-            "bracket_surcharge",
-        ),
+        (CharsConfig { per_token: 0, ..default() }, "per_token"),
+        (CharsConfig { whitespace_discount: -0.5, ..default() }, "whitespace_discount"),
+        (CharsConfig { bracket_surcharge: f64::NAN, ..default() }, "bracket_surcharge"),
     ];
     for (config, path) in cases {
         let refused = config.estimator().err().map(|invalid| invalid.path);
@@ -285,13 +234,6 @@ fn real_vocabularies() {
         assert_eq!(o200k().text(text), wide, "o200k: {text:?}");
         assert_eq!(cl100k().text(text), narrow, "cl100k: {text:?}");
     }
-    let counts = o200k().count(&Message::assistant(
-        "a",
-        vec![Part::call("c", "read", "{}")],
-    ));
-    assert_eq!(
-        (&counts.parts[..], counts.overhead),
-        (&[2][..], 3),
-        "name, arguments, message"
-    );
+    let counts = o200k().count(&Message::assistant("a", vec![Part::call("c", "read", "{}")]));
+    assert_eq!((&counts.parts[..], counts.overhead), (&[2][..], 3), "name, arguments, message");
 }

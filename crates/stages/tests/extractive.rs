@@ -26,11 +26,7 @@ fn request(style: &str, budget: u64, messages: Vec<Message>) -> SummaryRequest {
 fn summarise(request: &SummaryRequest) -> String {
     let summary = Extractive::default().summary(request).expect("a summary");
     assert_eq!(summary.tokens, request.estimator.text(&summary.text));
-    assert!(
-        summary.tokens <= request.budget,
-        "{} tokens",
-        summary.tokens
-    );
+    assert!(summary.tokens <= request.budget, "{} tokens", summary.tokens);
     summary.text
 }
 
@@ -66,48 +62,23 @@ fn session() -> Vec<Message> {
         ),
         assistant("I'll look at the parser first."),
         call("1", "read", r#"{"filePath":"src/parser.rs"}"#),
-        done(
-            "1",
-            "read",
-            "fn parse() {}\nerror: this is only text of a file",
-        ),
+        done("1", "read", "fn parse() {}\nerror: this is only text of a file"),
         call("2", "bash", r#"{"command":"cargo test -p parser"}"#),
-        done(
-            "2",
-            "bash",
-            "running 2 tests\ntest keeps_last_line ... FAILED\nexit code: 101",
-        ),
+        done("2", "bash", "running 2 tests\ntest keeps_last_line ... FAILED\nexit code: 101"),
         assistant(
             "The root cause is the loop in `parse`, which stops one line early. \
              I decided to use `split_inclusive` instead of a manual loop. Let me write that.",
         ),
-        call(
-            "3",
-            "edit",
-            r#"{"filePath":"src/parser.rs","oldString":"a","newString":"b"}"#,
-        ),
+        call("3", "edit", r#"{"filePath":"src/parser.rs","oldString":"a","newString":"b"}"#),
         done("3", "edit", "ok"),
-        call(
-            "4",
-            "write",
-            r#"{"filePath":"tests/last_line.rs","content":"x"}"#,
-        ),
+        call("4", "write", r#"{"filePath":"tests/last_line.rs","content":"x"}"#),
         done("4", "write", "ok"),
         call("5", "edit", r#"{"filePath":"src/nope.rs"}"#),
-        result(
-            "5",
-            "edit",
-            ResultStatus::Error,
-            "src/nope.rs: No such file or directory",
-        ),
+        result("5", "edit", ResultStatus::Error, "src/nope.rs: No such file or directory"),
         call("6", "bash", r#"{"command":"cargo test -p parser"}"#),
         done("6", "bash", "test result: ok. 2 passed"),
         call("7", "bash", r#"{"command":"cargo clippy"}"#),
-        done(
-            "7",
-            "bash",
-            "error: unused variable: `line`\n  --> src/parser.rs:12\nexit code: 101",
-        ),
+        done("7", "bash", "error: unused variable: `line`\n  --> src/parser.rs:12\nexit code: 101"),
         call(
             "8",
             "todowrite",
@@ -149,10 +120,8 @@ fn an_earlier_summary_is_merged() {
         done("10", "bash", "no warnings"),
         assistant("Both are done."),
     ];
-    let asked = SummaryRequest {
-        previous: Some(first.clone()),
-        ..request("", 2_000, later.clone())
-    };
+    let asked =
+        SummaryRequest { previous: Some(first.clone()), ..request("", 2_000, later.clone()) };
     let second = summarise(&asked);
     insta::assert_snapshot!(second);
     // The same, where the summary is a message of the view.
@@ -161,10 +130,7 @@ fn an_earlier_summary_is_merged() {
     let messages = [entry].into_iter().chain(later).collect();
     assert_eq!(summarise(&request("", 2_000, messages)), second);
     // Nothing new: nothing changes.
-    let again = SummaryRequest {
-        previous: Some(second.clone()),
-        ..request("", 2_000, Vec::new())
-    };
+    let again = SummaryRequest { previous: Some(second.clone()), ..request("", 2_000, Vec::new()) };
     assert_eq!(summarise(&again), second);
 }
 
@@ -178,10 +144,7 @@ fn the_newest_instruction_is_kept_whole_and_older_ones_by_telling_sentences() {
                 "Port the tool to Rust. {filler}You must not change the output format. {filler}"
             ),
         ),
-        Message::user(
-            "u2",
-            "Now write the docs.\n    indented = true\nKeep them short.",
-        ),
+        Message::user("u2", "Now write the docs.\n    indented = true\nKeep them short."),
     ];
     let text = summarise(&request("", 200, messages));
     assert!(
@@ -189,10 +152,7 @@ fn the_newest_instruction_is_kept_whole_and_older_ones_by_telling_sentences() {
         "{text}"
     );
     assert!(text.contains("Port the tool to Rust."), "{text}");
-    assert!(
-        text.contains("You must not change the output format."),
-        "{text}"
-    );
+    assert!(text.contains("You must not change the output format."), "{text}");
 }
 
 #[test]
@@ -200,10 +160,7 @@ fn an_error_that_was_followed_by_a_success_is_gone() {
     let text = summarise(&request("", 2_000, session()));
     assert!(!text.contains("keeps_last_line"), "{text}");
     assert!(text.contains("unused variable"), "{text}");
-    assert!(
-        !text.contains("src/nope.rs (modified)"),
-        "a failed edit touches nothing: {text}"
-    );
+    assert!(!text.contains("src/nope.rs (modified)"), "a failed edit touches nothing: {text}");
 }
 
 #[test]
@@ -216,10 +173,7 @@ fn instructions_for_the_summary_pick_sentences() {
     assert!(!summarise(&asked).contains("Oslo"));
     asked.instructions = vec!["Keep everything about the weather".to_owned()];
     let text = summarise(&asked);
-    assert!(
-        text.contains("- The weather module talks to Oslo over gRPC."),
-        "{text}"
-    );
+    assert!(text.contains("- The weather module talks to Oslo over gRPC."), "{text}");
     assert!(!text.contains("rests"), "{text}");
 }
 
@@ -248,10 +202,7 @@ fn without_any_text_there_is_no_summary() {
         assert_eq!(refused, Err(SummaryError::Empty));
     }
     let refused = Extractive::default().summary(&request("", 0, session()));
-    assert!(
-        matches!(refused, Err(SummaryError::Failed(_))),
-        "{refused:?}"
-    );
+    assert!(matches!(refused, Err(SummaryError::Failed(_))), "{refused:?}");
 }
 
 #[test]
@@ -285,10 +236,7 @@ async fn it_answers_at_once_and_names_itself() {
         .summarize(&request("", 500, session()), &Services::default())
         .await
         .expect("a summary");
-    assert_eq!(
-        (summarizer.id(), summary.by.as_str()),
-        ("extractive", "extractive")
-    );
+    assert_eq!((summarizer.id(), summary.by.as_str()), ("extractive", "extractive"));
 }
 
 /// Everything that the messages hold, as the summarizer may read it.
@@ -340,10 +288,7 @@ fn text() -> impl Strategy<Value = String> {
     let separator =
         prop_oneof![6 => Just(" "), 1 => Just(". "), 1 => Just("\n"), 1 => Just("\n\n")];
     prop::collection::vec((word(), separator), 0..40).prop_map(|words| {
-        words
-            .into_iter()
-            .flat_map(|(word, separator)| [word, separator.to_owned()])
-            .collect()
+        words.into_iter().flat_map(|(word, separator)| [word, separator.to_owned()]).collect()
     })
 }
 
@@ -361,11 +306,7 @@ fn message() -> impl Strategy<Value = Message> {
         )),
         text().prop_map(|text| {
             let item = serde_json::json!({"content": text, "status": "pending"});
-            call(
-                "1",
-                "todowrite",
-                &serde_json::json!({"todos": [item]}).to_string(),
-            )
+            call("1", "todowrite", &serde_json::json!({"todos": [item]}).to_string())
         }),
     ]
 }

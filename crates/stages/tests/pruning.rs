@@ -26,11 +26,7 @@ fn strategy_counting(estimator: &str, stages: &str) -> Arc<Strategy> {
     let toml = format!("name = \"test\"\n{estimator}\n{stages}");
     let registry = Registry::of([&foldback_stages::REGISTRATION]).unwrap();
     let document = Document::parse("test.toml", &toml).unwrap();
-    Arc::new(
-        compile(&registry, document, Options::default())
-            .unwrap()
-            .strategy,
-    )
+    Arc::new(compile(&registry, document, Options::default()).unwrap().strategy)
 }
 
 fn conversation(strategy: &Arc<Strategy>, context: u64, frame: usize) -> Conversation {
@@ -45,25 +41,15 @@ fn step(conversation: &mut Conversation, number: usize, size: usize) {
     let id = format!("c{number}");
     let call = Part::call(id.clone(), "", "x");
     conversation.append(Message::assistant(format!("a{number}"), vec![call]));
-    conversation.append(Message::tool(
-        format!("t{number}"),
-        id,
-        "read",
-        "r".repeat(size),
-    ));
+    conversation.append(Message::tool(format!("t{number}"), id, "read", "r".repeat(size)));
 }
 
 /// What the conversation does before a request; how its stages ended.
 fn call(conversation: &mut Conversation) -> Vec<String> {
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .build()
-        .unwrap();
+    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
     let reports = runtime.block_on(conversation.at(Moment::CallStart, Signals::default()));
     let code = |report: foldback_core::conversation::Report| {
-        report
-            .outcome
-            .why()
-            .map_or("changed".to_owned(), |why| why.code.to_string())
+        report.outcome.why().map_or("changed".to_owned(), |why| why.code.to_string())
     };
     reports.into_iter().map(code).collect()
 }
@@ -94,55 +80,15 @@ fn evict_clears_in_its_order_down_to_the_target() {
     // 100 + 5 + 770 = 875 tokens
     let table = [
         // name, window, order, trigger, target, cleared, outcome
-        (
-            "at the trigger",
-            875,
-            "oldest",
-            1.0,
-            0.5,
-            vec![],
-            "below-threshold",
-        ),
+        ("at the trigger", 875, "oldest", 1.0, 0.5, vec![], "below-threshold"),
         ("above it", 874, "oldest", 1.0, 0.9, vec![0], "changed"),
-        (
-            "target met exactly",
-            1000,
-            "oldest",
-            0.8,
-            0.696,
-            vec![0],
-            "changed",
-        ),
-        (
-            "one token more",
-            1000,
-            "oldest",
-            0.8,
-            0.695,
-            vec![0, 1],
-            "changed",
-        ),
+        ("target met exactly", 1000, "oldest", 0.8, 0.696, vec![0], "changed"),
+        ("one token more", 1000, "oldest", 0.8, 0.695, vec![0, 1], "changed"),
         ("newest", 1000, "newest", 0.8, 0.7, vec![2, 4], "changed"),
         ("largest", 1000, "largest", 0.8, 0.6, vec![2], "changed"),
-        (
-            "largest two",
-            1000,
-            "largest",
-            0.8,
-            0.59,
-            vec![0, 2],
-            "changed",
-        ),
+        ("largest two", 1000, "largest", 0.8, 0.59, vec![0, 2], "changed"),
         // What is smaller than the placeholder stays.
-        (
-            "all that helps",
-            1000,
-            "oldest",
-            0.1,
-            0.0,
-            vec![0, 1, 2, 4],
-            "changed",
-        ),
+        ("all that helps", 1000, "oldest", 0.1, 0.0, vec![0, 1, 2, 4], "changed"),
     ];
     for (name, window, order, trigger, target, expected, outcome) in table {
         let strategy = strategy(&format!(
@@ -246,17 +192,12 @@ fn keep_last_clears_the_older_results() {
                 vec![0, 1, 3, 4],
             ],
         ),
-        (
-            2,
-            3,
-            [vec![], vec![], vec![0], vec![0], vec![0], vec![0, 1, 3]],
-        ),
+        (2, 3, [vec![], vec![], vec![0], vec![0], vec![0], vec![0, 1, 3]]),
         (6, 1, std::array::from_fn(|_| vec![])),
     ];
     for (keep, batch, expected) in table {
-        let strategy = strategy(&format!(
-            "[[pruner]]\nuse = \"keep-last\"\nkeep = {keep}\nbatch = {batch}"
-        ));
+        let strategy =
+            strategy(&format!("[[pruner]]\nuse = \"keep-last\"\nkeep = {keep}\nbatch = {batch}"));
         let mut conversation = conversation(&strategy, 0, 0);
         for (number, expected) in expected.into_iter().enumerate() {
             step(&mut conversation, number, if number == 2 { 5 } else { 50 });
@@ -309,11 +250,7 @@ fn values_that_make_no_sense_are_refused() {
     let table = [
         ("pruner", "use = \"evict\"\ntrigger = 1.5", "trigger"),
         ("pruner", "use = \"evict\"\ntarget = 0.9", "target"),
-        (
-            "pruner",
-            "use = \"evict\"\nplaceholder = \" \"",
-            "placeholder",
-        ),
+        ("pruner", "use = \"evict\"\nplaceholder = \" \"", "placeholder"),
         ("pruner", "use = \"evict\"\norder = \"oldst\"", "order"),
         ("pruner", "use = \"keep-last\"\nbatch = 0", "batch"),
         ("filter", "use = \"drop-oldest\"\ntarget = -1.0", "target"),

@@ -21,15 +21,8 @@ fn every_field_has_a_doc_line() {
 fn both_vocabularies_have_the_same_fields() {
     let registry = registry();
     let fields = |name| {
-        let stage = registry
-            .stage(StageKind::Estimator, name)
-            .expect("registered");
-        stage
-            .item
-            .fields()
-            .into_iter()
-            .map(|field| field.name)
-            .collect::<Vec<_>>()
+        let stage = registry.stage(StageKind::Estimator, name).expect("registered");
+        stage.item.fields().into_iter().map(|field| field.name).collect::<Vec<_>>()
     };
     assert_eq!(fields("o200k"), fields("cl100k"));
     assert!(fields("o200k").contains(&"per_message".to_owned()));
@@ -37,12 +30,7 @@ fn both_vocabularies_have_the_same_fields() {
 
 fn id_of(name: &str, section: Value) -> Result<String, String> {
     let registry = registry();
-    match registry
-        .stage(StageKind::Estimator, name)
-        .expect("registered")
-        .item
-        .build
-    {
+    match registry.stage(StageKind::Estimator, name).expect("registered").item.build {
         Build::Estimator(build) => build(section)
             .map(|estimator| estimator.id().to_string())
             .map_err(|invalid| invalid.path),
@@ -66,11 +54,7 @@ fn sections_become_estimators() {
             json!({"base": "chars", "chars": {"unit": "bytes", "per_token": 3}}),
             Ok("calibrated(chars(bytes)/3 half-up) ×1000000ppm +0"),
         ),
-        (
-            "calibrated",
-            json!({"base": "chars", "chars": {"per_token": 0}}),
-            Err("chars.per_token"),
-        ),
+        ("calibrated", json!({"base": "chars", "chars": {"per_token": 0}}), Err("chars.per_token")),
         ("calibrated", json!({"kappa_ppm": 0}), Err("kappa_ppm")),
     ];
     for (name, section, expected) in cases {

@@ -120,10 +120,7 @@ impl Agent {
         let id = self.next_id();
         for attempt in 1.. {
             let sent = self.context.conversation().sent(); // 8
-            (self.sink)(Event::Asking {
-                call: self.calls + 1,
-                messages: sent.len(),
-            });
+            (self.sink)(Event::Asking { call: self.calls + 1, messages: sent.len() });
             match self.client.ask(&id, &sent).await {
                 Ok(answer) => {
                     self.calls += 1;
@@ -132,10 +129,7 @@ impl Agent {
                 }
                 Err(error) => {
                     let wait = self.retry.wait(attempt, &error);
-                    (self.sink)(Event::Failed {
-                        error: &error,
-                        wait,
-                    });
+                    (self.sink)(Event::Failed { error: &error, wait });
                     let Some(wait) = wait else {
                         return Err(error);
                     };
@@ -156,10 +150,7 @@ impl Agent {
             } else {
                 self.tools.run(call).await
             };
-            (self.sink)(Event::Ran {
-                call,
-                result: &result,
-            });
+            (self.sink)(Event::Ran { call, result: &result });
             results.push(result.into_message(self.next_id(), call));
         }
         results

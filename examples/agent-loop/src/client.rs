@@ -62,15 +62,7 @@ impl Client {
             .with_capture_usage(true)
             // Else a model named `some-max` would be taken for `some` with an effort.
             .with_reasoning_effort(ReasoningEffort::Budget(0));
-        Self {
-            client,
-            base_url,
-            model: target.model,
-            key,
-            system,
-            tools,
-            options,
-        }
+        Self { client, base_url, model: target.model, key, system, tools, options }
     }
 
     /// Sends the conversation and reads the answer to its end.
@@ -89,20 +81,14 @@ impl Client {
             auth: AuthData::from_single(self.key.as_str()),
             model: ModelIden::new(AdapterKind::OpenAI, self.model.as_str()),
         };
-        let response = self
-            .client
-            .exec_chat_stream(target, request, Some(&self.options))
-            .await;
+        let response = self.client.exec_chat_stream(target, request, Some(&self.options)).await;
         let mut stream = response.map_err(|error| self.failure(&error))?.stream;
         while let Some(event) = stream.next().await {
             if let ChatStreamEvent::End(end) = event.map_err(|error| self.failure(&error))? {
                 return Ok(answer(id, end));
             }
         }
-        Err(ProviderError::new(
-            ErrorKind::Transport,
-            "the stream broke off before its end",
-        ))
+        Err(ProviderError::new(ErrorKind::Transport, "the stream broke off before its end"))
     }
 
     /// What a failure means. Providers quote the key when they refuse it.
@@ -168,11 +154,7 @@ fn answer(id: &str, end: StreamEnd) -> Message {
         Part::call(call.call_id, call.fn_name, arguments)
     });
     let mut message = Message::assistant(id, text.into_iter().chain(calls).collect());
-    message.answer = Some(Answer {
-        usage,
-        finish,
-        ..Answer::default()
-    });
+    message.answer = Some(Answer { usage, finish, ..Answer::default() });
     message
 }
 
@@ -209,12 +191,7 @@ fn failure(error: &genai::Error) -> ProviderError {
     use genai::Error;
     let classifier = Classifier::builtin();
     match error {
-        Error::HttpError {
-            status,
-            body,
-            headers,
-            ..
-        } => {
+        Error::HttpError { status, body, headers, .. } => {
             let mut failure = classifier.classify(None, Some(status.as_u16()), body);
             let seconds = headers.get("retry-after").and_then(|wait| {
                 let wait: u64 = wait.to_str().ok()?.trim().parse().ok()?;

@@ -58,9 +58,8 @@ impl Event<'_> {
                 Some(format!("  model{usage}: {said}"))
             }
             Self::Failed { error, wait } => {
-                let wait = wait.map_or_else(String::new, |wait| {
-                    format!("; again in {} s", wait.as_secs())
-                });
+                let wait = wait
+                    .map_or_else(String::new, |wait| format!("; again in {} s", wait.as_secs()));
                 Some(format!("  ! {error}{wait}"))
             }
             Self::Ran { call, result } => Some(format!(

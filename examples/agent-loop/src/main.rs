@@ -47,9 +47,7 @@ struct Args {
 }
 
 fn main() -> ExitCode {
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build();
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let result = match runtime {
         Ok(runtime) => runtime.block_on(run(Args::parse())),
         Err(error) => Err(error.to_string()),
@@ -69,16 +67,9 @@ async fn run(args: Args) -> Result<ExitCode, String> {
     let limits = Limits::new(args.context, u64::from(args.output));
     // Only a strategy file that says `use = "llm"` has its summaries written by a model.
     let model = foldback::llm::Client::from_env().map_err(|error| error.to_string())?;
-    let services = Services {
-        model: Some(Arc::new(model)),
-        ..Services::default()
-    };
+    let services = Services { model: Some(Arc::new(model)), ..Services::default() };
     let conversation = setup::conversation(strategy, limits, &tools, services)?;
-    let target = Target {
-        base_url: args.base_url,
-        model: args.model,
-        max_output: args.output,
-    };
+    let target = Target { base_url: args.base_url, model: args.model, max_output: args.output };
     let key = std::env::var(&args.key_variable).unwrap_or_default();
     let http = genai::Client::new().map_err(|error| error.to_string())?;
     let client = Client::new(http, target, key, SYSTEM.to_owned(), tools.definitions());

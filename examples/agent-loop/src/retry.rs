@@ -83,11 +83,7 @@ mod tests {
             let mut error = ProviderError::new(kind, "");
             error.retry_after = asked.map(seconds);
             let wait = Retry::default().wait(attempt, &error);
-            assert_eq!(
-                wait,
-                expect.map(seconds),
-                "{kind}, attempt {attempt}, {asked:?}"
-            );
+            assert_eq!(wait, expect.map(seconds), "{kind}, attempt {attempt}, {asked:?}");
         }
     }
 }

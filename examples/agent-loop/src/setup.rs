@@ -57,10 +57,5 @@ pub fn conversation(
     frame.push_text(SegmentKind::System, SYSTEM);
     let definitions = serde_json::to_string(&tools.definitions()).map_err(|e| e.to_string())?;
     frame.push_text(SegmentKind::Tools, definitions);
-    Ok(Conversation::new(
-        Arc::new(strategy),
-        limits,
-        frame,
-        services,
-    ))
+    Ok(Conversation::new(Arc::new(strategy), limits, frame, services))
 }

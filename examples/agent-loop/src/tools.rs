@@ -36,10 +36,7 @@ pub struct Ran {
 impl Ran {
     /// A tool's own text, whatever it says.
     pub fn of(text: String) -> Self {
-        Self {
-            text,
-            failed: false,
-        }
+        Self { text, failed: false }
     }
 
     /// The result as a message of the log.
@@ -113,13 +110,11 @@ impl Tools {
                 "edit" => json!(["path", "old", "new"]),
                 _ => json!(["command"]),
             };
-            Tool::new(name)
-                .with_description(description)
-                .with_schema(json!({
-                    "type": "object",
-                    "properties": properties,
-                    "required": required,
-                }))
+            Tool::new(name).with_description(description).with_schema(json!({
+                "type": "object",
+                "properties": properties,
+                "required": required,
+            }))
         });
         tools.chain([recall]).collect()
     }
@@ -132,10 +127,7 @@ impl Tools {
         };
         let failed = result.is_err();
         let text = result.unwrap_or_else(|error| error);
-        Ran {
-            text: cut(text),
-            failed,
-        }
+        Ran { text: cut(text), failed }
     }
 
     async fn dispatch(&self, tool: &str, arguments: &Value) -> Result<String, String> {
@@ -145,12 +137,7 @@ impl Tools {
         };
         let number = |name: &str| arguments.get(name).and_then(Value::as_u64);
         match tool {
-            "read" => files::read(
-                &self.directory,
-                text("path")?,
-                number("from"),
-                number("lines"),
-            ),
+            "read" => files::read(&self.directory, text("path")?, number("from"), number("lines")),
             "search" => {
                 let path = arguments.get("path").and_then(Value::as_str);
                 files::search(&self.directory, text("text")?, path)

@@ -32,32 +32,12 @@ async fn a_provider_that_never_gives_in_is_asked_a_few_times() {
     // The answer to every request, how the turn ends, and most requests.
     let rows: [(&str, Reply, &str, usize); 10] = [
         ("overflow", errors::OPENAI_MESSAGES.into(), "overflow", 2),
-        (
-            "overflow of another",
-            errors::LLAMA_CPP.into(),
-            "overflow",
-            2,
-        ),
+        ("overflow of another", errors::LLAMA_CPP.into(), "overflow", 2),
         ("length", Reply::length("And then"), "length", 2),
         ("rate limit", Reply::status(429, slow), "rate-limited", 5),
-        (
-            "a long wait",
-            Reply::status(429, slow).header("retry-after", "3600"),
-            "rate-limited",
-            1,
-        ),
-        (
-            "cut",
-            Reply::text("A text of some length").cut(200),
-            "transport",
-            5,
-        ),
-        (
-            "nothing at all",
-            Reply::text("A text").cut(0),
-            "transport",
-            5,
-        ),
+        ("a long wait", Reply::status(429, slow).header("retry-after", "3600"), "rate-limited", 1),
+        ("cut", Reply::text("A text of some length").cut(200), "transport", 5),
+        ("nothing at all", Reply::text("A text").cut(0), "transport", 5),
         ("garbage", Reply::garbage(), "decode", 5),
         ("a wrong key", Reply::status(401, key), "auth", 1),
         ("nothing to say", Reply::empty(), "finished", 1),
@@ -74,22 +54,13 @@ async fn a_provider_that_never_gives_in_is_asked_a_few_times() {
             let transcript = Transcript::default();
             let strategy = setup::strategy(preset).unwrap();
             let conversation = (strategy, Services::default());
-            let mut agent = agent(
-                &http,
-                &provider,
-                directory.path(),
-                conversation,
-                50,
-                &transcript,
-            );
+            let mut agent =
+                agent(&http, &provider, directory.path(), conversation, 50, &transcript);
             let end = agent.turn("Look around.").await;
             let requests = provider.requests().len();
             assert_eq!(name(&end), *expect, "{preset}, {case}");
             assert!(requests <= *most, "{preset}, {case}: {requests} requests");
-            assert!(
-                !format!("{end:?}").contains("sk-test"),
-                "{preset}, {case}: {end:?}"
-            );
+            assert!(!format!("{end:?}").contains("sk-test"), "{preset}, {case}: {end:?}");
         }
     }
 }
@@ -108,38 +79,16 @@ async fn a_passing_failure_is_waited_out_and_leaves_no_trace() {
     let transcript = Transcript::default();
     let strategy = setup::strategy("window").unwrap();
     let conversation = (strategy, Services::default());
-    let mut agent = agent(
-        &http,
-        &provider,
-        directory.path(),
-        conversation,
-        50,
-        &transcript,
-    );
+    let mut agent = agent(&http, &provider, directory.path(), conversation, 50, &transcript);
     assert_eq!(agent.turn("Look around.").await, End::Finished);
-    let said: Vec<String> = agent
-        .conversation()
-        .sent()
-        .iter()
-        .map(|shown| shown.message.said())
-        .collect();
+    let said: Vec<String> =
+        agent.conversation().sent().iter().map(|shown| shown.message.said()).collect();
     assert_eq!(said, ["Look around.", "Done."]);
     assert_eq!(agent.calls(), 1);
-    let bodies: Vec<_> = provider
-        .requests()
-        .into_iter()
-        .map(|request| request.body)
-        .collect();
-    assert!(
-        bodies.windows(2).all(|pair| pair[0] == pair[1]),
-        "sent again as it was"
-    );
+    let bodies: Vec<_> = provider.requests().into_iter().map(|request| request.body).collect();
+    assert!(bodies.windows(2).all(|pair| pair[0] == pair[1]), "sent again as it was");
     assert_eq!(
         transcript.waits(),
-        [
-            (ErrorKind::RateLimited, 7),
-            (ErrorKind::Overloaded, 2),
-            (ErrorKind::Transport, 4)
-        ]
+        [(ErrorKind::RateLimited, 7), (ErrorKind::Overloaded, 2), (ErrorKind::Transport, 4)]
     );
 }

@@ -67,28 +67,14 @@ const fn row(
     prunings: RangeInclusive<u64>,
     why: &'static str,
 ) -> Expected {
-    Expected {
-        preset,
-        variant,
-        ends,
-        folds,
-        prunings,
-        why,
-    }
+    Expected { preset, variant, ends, folds, prunings, why }
 }
 
 /// No stage of the strategy runs when the provider refuses.
 const NO_ANSWER: Ends = Ends::Overflow("not-asked");
 
 const EXPECTED: [Expected; 19] = [
-    row(
-        "none",
-        Variant::Preset,
-        NO_ANSWER,
-        0..=0,
-        0..=0,
-        "it never compacts",
-    ),
+    row("none", Variant::Preset, NO_ANSWER, 0..=0, 0..=0, "it never compacts"),
     row(
         "brutus",
         Variant::Preset,
@@ -121,22 +107,8 @@ const EXPECTED: [Expected; 19] = [
         180..=195,
         "clears before every call, the first of a turn without new results aside",
     ),
-    row(
-        "opencode",
-        Variant::Preset,
-        NO_ANSWER,
-        0..=0,
-        0..=0,
-        "as brutus",
-    ),
-    row(
-        "opencode",
-        Variant::InputWindow,
-        Ends::Finishes,
-        3..=6,
-        0..=0,
-        "as brutus",
-    ),
+    row("opencode", Variant::Preset, NO_ANSWER, 0..=0, 0..=0, "as brutus"),
+    row("opencode", Variant::InputWindow, Ends::Finishes, 3..=6, 0..=0, "as brutus"),
     row(
         "opencode-1.17",
         Variant::Preset,
@@ -161,14 +133,7 @@ const EXPECTED: [Expected; 19] = [
         0..=0,
         "one request for each summary",
     ),
-    row(
-        "random",
-        Variant::Preset,
-        Ends::Finishes,
-        0..=0,
-        10..=25,
-        "80 % before a call",
-    ),
+    row("random", Variant::Preset, Ends::Finishes, 0..=0, 10..=25, "80 % before a call"),
     row(
         "tiered",
         Variant::Preset,
@@ -218,14 +183,7 @@ const EXPECTED: [Expected; 19] = [
         110..=130,
         "cuts results; folds for the rest",
     ),
-    row(
-        "window",
-        Variant::Llm,
-        Ends::Finishes,
-        2..=4,
-        110..=130,
-        "one request for each summary",
-    ),
+    row("window", Variant::Llm, Ends::Finishes, 2..=4, 110..=130, "one request for each summary"),
     row(
         "window-faithful",
         Variant::Preset,
@@ -308,14 +266,7 @@ impl Expected {
             services.model = Some(Arc::new(client));
         }
         let conversation = (strategy.unwrap(), services);
-        let mut agent = agent(
-            http,
-            &provider,
-            directory.path(),
-            conversation,
-            CALLS,
-            &transcript,
-        );
+        let mut agent = agent(http, &provider, directory.path(), conversation, CALLS, &transcript);
         let end = work(&mut agent, (0..CALLS / TURN).map(model::task)).await;
         let title = format!("{}: {}", self.name(), self.why);
         let page = transcript.page(&title, &agent, &end, &provider.requests());
@@ -342,17 +293,11 @@ fn reactive(preset: &str) -> String {
 fn every_preset_is_expected() {
     let registry = foldback::registry().unwrap();
     let shipped: BTreeSet<&str> = registry.presets().map(|preset| preset.item.name).collect();
-    let plain = EXPECTED
-        .iter()
-        .filter(|row| matches!(row.variant, Variant::Preset));
+    let plain = EXPECTED.iter().filter(|row| matches!(row.variant, Variant::Preset));
     let plain: Vec<&str> = plain.map(|row| row.preset).collect();
     let expected: BTreeSet<&str> = plain.iter().copied().collect();
     assert_eq!(expected, shipped);
-    assert_eq!(
-        expected.len(),
-        plain.len(),
-        "a preset stands twice in the table"
-    );
+    assert_eq!(expected.len(), plain.len(), "a preset stands twice in the table");
 }
 
 #[test]
@@ -381,9 +326,8 @@ fn every_run_ends_as_expected() {
     pages.sort();
     assert_eq!(pages.len(), EXPECTED.len());
     let wrong = pages.iter().filter(|(_, _, wrong)| !wrong.is_empty());
-    let wrong: Vec<String> = wrong
-        .map(|(name, page, wrong)| format!("{name}: {}\n{page}", wrong.join("; ")))
-        .collect();
+    let wrong: Vec<String> =
+        wrong.map(|(name, page, wrong)| format!("{name}: {}\n{page}", wrong.join("; "))).collect();
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
     let mut settings = insta::Settings::clone_current();
     settings.set_prepend_module_to_snapshot(false);

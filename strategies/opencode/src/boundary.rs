@@ -98,9 +98,7 @@ pub fn filter_compacted(messages: &[Seen<'_>], completes: Completes) -> Vec<usiz
             continue;
         }
         if message.user && message.marker && parents.contains(message.id) {
-            tail = message
-                .tail_start
-                .filter(|_| completes == Completes::Succeeded);
+            tail = message.tail_start.filter(|_| completes == Completes::Succeeded);
             checkpoint = Some(index);
             if tail.is_none() || tail == Some(message.id) {
                 first = index;
@@ -121,10 +119,9 @@ pub fn filter_compacted(messages: &[Seen<'_>], completes: Completes) -> Vec<usiz
     });
     match summary {
         // A tail whose start is not there leaves everything where it is.
-        Some(summary) if first < marker && tail == Some(messages[first].id) => (marker..=summary)
-            .chain(first..marker)
-            .chain(summary + 1..messages.len())
-            .collect(),
+        Some(summary) if first < marker && tail == Some(messages[first].id) => {
+            (marker..=summary).chain(first..marker).chain(summary + 1..messages.len()).collect()
+        }
         _ => in_order(),
     }
 }
@@ -145,10 +142,7 @@ pub struct Latest {
 /// Finds the newest messages by stored order, wherever they stand in the view.
 pub fn latest(messages: &[Seen<'_>], view: &[usize]) -> Latest {
     let newest = |wanted: &dyn Fn(&Seen<'_>) -> bool| {
-        view.iter()
-            .copied()
-            .filter(|index| wanted(&messages[*index]))
-            .max()
+        view.iter().copied().filter(|index| wanted(&messages[*index])).max()
     };
     let finished = newest(&|message| !message.user && message.finished);
     let mut pending: Vec<usize> = view

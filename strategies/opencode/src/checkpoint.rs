@@ -195,12 +195,7 @@ impl Checkpoint {
         let start = self.tail(scene, &units, &begins);
         let tail_start = start.map(|start| units[start].first());
         units.truncate(start.unwrap_or(units.len()));
-        Selection {
-            head: units,
-            tail_start,
-            replay,
-            previous,
-        }
+        Selection { head: units, tail_start, replay, previous }
     }
 
     /// Where the kept tail starts, as an index into `units`.
@@ -212,26 +207,21 @@ impl Checkpoint {
     ) -> Option<usize> {
         let turns = tail::turns(begins_turn);
         let mut rendered: Vec<Option<String>> = vec![None; units.len()];
-        tail::start(
-            &turns,
-            self.0.tail_turns,
-            self.tail_budget(scene),
-            |range| {
-                let mut json = String::from("[");
-                for index in range {
-                    let unit =
-                        rendered[index].get_or_insert_with(|| rendered_json(scene, &units[index]));
-                    if !unit.is_empty() {
-                        if json.len() > 1 {
-                            json.push(',');
-                        }
-                        json.push_str(unit);
+        tail::start(&turns, self.0.tail_turns, self.tail_budget(scene), |range| {
+            let mut json = String::from("[");
+            for index in range {
+                let unit =
+                    rendered[index].get_or_insert_with(|| rendered_json(scene, &units[index]));
+                if !unit.is_empty() {
+                    if json.len() > 1 {
+                        json.push(',');
                     }
+                    json.push_str(unit);
                 }
-                json.push(']');
-                scene.estimator().text(&json)
-            },
-        )
+            }
+            json.push(']');
+            scene.estimator().text(&json)
+        })
     }
 
     fn tail_budget(&self, scene: &Scene<'_>) -> u64 {
@@ -284,20 +274,11 @@ fn said(scene: &Scene<'_>, unit: &StoredMessage) -> String {
 /// The rendered messages of a stored message as JSON, separated by commas; empty where it renders to
 /// nothing.
 fn rendered_json(scene: &Scene<'_>, unit: &StoredMessage) -> String {
-    let rendering = Rendering {
-        version: Version::V1_17,
-        ..Rendering::default()
-    };
-    let messages = to_model_messages(
-        scene.history,
-        scene.view,
-        std::slice::from_ref(unit),
-        rendering,
-    );
-    let json: Vec<String> = messages
-        .iter()
-        .filter_map(|message| serde_json::to_string(message).ok())
-        .collect();
+    let rendering = Rendering { version: Version::V1_17, ..Rendering::default() };
+    let messages =
+        to_model_messages(scene.history, scene.view, std::slice::from_ref(unit), rendering);
+    let json: Vec<String> =
+        messages.iter().filter_map(|message| serde_json::to_string(message).ok()).collect();
     json.join(",")
 }
 
@@ -314,17 +295,12 @@ fn layout(stored: &[StoredMessage], order: &[usize], len: usize) -> Layout {
     // Within a run that is in stored order the messages stay as they are, even where a late result
     // stands behind the next stored message.
     for run in order.chunk_by(|a, b| a < b) {
-        let mut items: Vec<Pos> = run
-            .iter()
-            .flat_map(|index| stored[*index].items.iter().copied())
-            .collect();
+        let mut items: Vec<Pos> =
+            run.iter().flat_map(|index| stored[*index].items.iter().copied()).collect();
         items.sort_unstable();
         positions.extend(items);
     }
-    let mut live: Vec<Pos> = stored
-        .iter()
-        .flat_map(|unit| unit.items.iter().copied())
-        .collect();
+    let mut live: Vec<Pos> = stored.iter().flat_map(|unit| unit.items.iter().copied()).collect();
     live.sort_unstable();
     let in_tail = positions
         .iter()

@@ -138,10 +138,7 @@ impl OverflowConfig {
             ));
         }
         if self.reserved.is_some() && !self.input_headroom {
-            return Err(Invalid::new(
-                "reserved",
-                "has no effect without `input_headroom = true`",
-            ));
+            return Err(Invalid::new("reserved", "has no effect without `input_headroom = true`"));
         }
         Ok(Overflow(self))
     }
@@ -178,10 +175,7 @@ impl Overflow {
         }
         let count = self.count(usage);
         let usable = self.window().usable(limits);
-        let fold = self
-            .0
-            .comparison
-            .holds(i128::from(count), i128::from(usable));
+        let fold = self.0.comparison.holds(i128::from(count), i128::from(usable));
         Decision {
             fold,
             count,

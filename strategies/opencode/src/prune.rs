@@ -52,10 +52,7 @@ impl Default for PruneConfig {
 
 impl StageConfig<dyn Pruner> for PruneConfig {
     fn build(self) -> Result<Arc<dyn Pruner>, Invalid> {
-        Ok(Arc::new(Prune {
-            placeholder: self.placeholder.as_str().into(),
-            config: self,
-        }))
+        Ok(Arc::new(Prune { placeholder: self.placeholder.as_str().into(), config: self }))
     }
 }
 
@@ -117,12 +114,7 @@ pub fn walk<K>(
     config: &PruneConfig,
 ) -> Walk<K> {
     let mut turns = turns;
-    let mut walk = Walk {
-        candidates: Vec::new(),
-        pruned: 0,
-        total: 0,
-        end: End::Start,
-    };
+    let mut walk = Walk { candidates: Vec::new(), pruned: 0, total: 0, end: End::Start };
     for message in newest_first {
         if message.user {
             turns += 1;
@@ -173,16 +165,8 @@ impl Pruner for Prune {
         // The original has stored the marker of the compaction under way, a user message, by the time
         // it prunes before a summary; here it is written together with the summary.
         let turns = u64::from(scene.moment == Moment::BeforeSummary);
-        let found = walk(
-            newest_first(scene, &self.config.protected_tools),
-            turns,
-            &self.config,
-        );
-        let PruneConfig {
-            protect_tokens,
-            minimum_tokens,
-            ..
-        } = self.config;
+        let found = walk(newest_first(scene, &self.config.protected_tools), turns, &self.config);
+        let PruneConfig { protect_tokens, minimum_tokens, .. } = self.config;
         let arithmetic = format!(
             "{} of {} tokens of old tool output lie beyond {protect_tokens}",
             found.pruned, found.total
@@ -220,27 +204,23 @@ fn newest_first<'a>(
     scene: &'a Scene<'a>,
     protected_tools: &'a [String],
 ) -> impl Iterator<Item = Visited<PartPos>> + 'a {
-    scene
-        .history
-        .iter()
-        .rev()
-        .filter_map(move |(pos, message)| {
-            let results = match message.role {
-                Role::User | Role::System => Vec::new(),
-                Role::Assistant => results_of(scene.history, pos),
-                Role::Tool if is_answer_to_a_call(scene.history, pos) => return None,
-                Role::Tool => parts_with_results(scene.history, pos).collect(),
-            };
-            Some(Visited {
-                user: message.role == Role::User,
-                summary: message.is_entry_of(EntryKind::Summary),
-                tools: results
-                    .into_iter()
-                    .rev()
-                    .filter_map(|at| tool_part(scene, at, protected_tools))
-                    .collect(),
-            })
+    scene.history.iter().rev().filter_map(move |(pos, message)| {
+        let results = match message.role {
+            Role::User | Role::System => Vec::new(),
+            Role::Assistant => results_of(scene.history, pos),
+            Role::Tool if is_answer_to_a_call(scene.history, pos) => return None,
+            Role::Tool => parts_with_results(scene.history, pos).collect(),
+        };
+        Some(Visited {
+            user: message.role == Role::User,
+            summary: message.is_entry_of(EntryKind::Summary),
+            tools: results
+                .into_iter()
+                .rev()
+                .filter_map(|at| tool_part(scene, at, protected_tools))
+                .collect(),
         })
+    })
 }
 
 fn tool_part(
@@ -248,20 +228,12 @@ fn tool_part(
     at: PartPos,
     protected_tools: &[String],
 ) -> Option<ToolPart<PartPos>> {
-    let result = scene
-        .history
-        .message(at.item)
-        .parts
-        .get(at.part)?
-        .as_result()?;
+    let result = scene.history.message(at.item).parts.get(at.part)?.as_result()?;
     Some(ToolPart {
         key: at,
         completed: result.status == ResultStatus::Completed,
         protected: protected_tools.contains(&result.tool),
-        cleared: scene
-            .view
-            .edit(at)
-            .is_some_and(|edit| edit.kind == EditKind::Clear),
+        cleared: scene.view.edit(at).is_some_and(|edit| edit.kind == EditKind::Clear),
         tokens: scene.meter.part_shown(scene.view, at),
     })
 }
@@ -293,8 +265,7 @@ fn results_of(history: &History, pos: Pos) -> Vec<PartPos> {
     let calls: Vec<&str> = history.message(pos).call_ids().collect();
     results.sort_by_key(|at| {
         let part = &history.message(at.item).parts[at.part];
-        part.as_result()
-            .and_then(|result| calls.iter().position(|id| *id == result.call_id))
+        part.as_result().and_then(|result| calls.iter().position(|id| *id == result.call_id))
     });
     results
 }

@@ -26,11 +26,8 @@ impl Cuts {
     fn part(&self, part: &mut Part) {
         match &mut part.kind {
             PartKind::File(media) if self.strip_media => {
-                part.kind = PartKind::Text {
-                    text: attached(media),
-                    synthetic: true,
-                    ignored: false,
-                };
+                part.kind =
+                    PartKind::Text { text: attached(media), synthetic: true, ignored: false };
             }
             PartKind::Result(result) => {
                 if self.strip_media {

@@ -35,9 +35,7 @@ pub fn stored_messages(history: &History) -> Vec<StoredMessage> {
             Role::Tool => {
                 let first = history.group(history.group_of(pos)).items.first();
                 // A result whose call is not there stays with what it followed.
-                first
-                    .and_then(|first| unit_of[*first])
-                    .or(stored.len().checked_sub(1))
+                first.and_then(|first| unit_of[*first]).or(stored.len().checked_sub(1))
             }
             Role::Assistant => stored
                 .len()
@@ -50,10 +48,7 @@ pub fn stored_messages(history: &History) -> Vec<StoredMessage> {
                 Role::Tool => Role::Assistant,
                 role => role,
             };
-            stored.push(StoredMessage {
-                role,
-                items: Vec::new(),
-            });
+            stored.push(StoredMessage { role, items: Vec::new() });
             stored.len() - 1
         });
         stored[unit].items.push(pos);
@@ -75,11 +70,7 @@ pub fn seen<'a>(messages: &[&'a Message]) -> Seen<'a> {
     let Some(first) = messages.first() else {
         return Seen::default();
     };
-    let answers = || {
-        messages
-            .iter()
-            .filter_map(|message| message.answer.as_ref())
-    };
+    let answers = || messages.iter().filter_map(|message| message.answer.as_ref());
     let marker = marker_of(first);
     let user = first.role == Role::User;
     Seen {
@@ -107,11 +98,8 @@ pub fn seen_all<'a>(history: &'a History, stored: &[StoredMessage]) -> Vec<Seen<
     stored
         .iter()
         .map(|unit| {
-            let messages: Vec<&Message> = unit
-                .items
-                .iter()
-                .map(|pos| &**history.message(*pos))
-                .collect();
+            let messages: Vec<&Message> =
+                unit.items.iter().map(|pos| &**history.message(*pos)).collect();
             seen(&messages)
         })
         .collect()

@@ -59,18 +59,12 @@ impl Tokens {
         let input = reported.input.unwrap_or(0);
         let leaves_cache_out =
             metadata.get("anthropic").is_some() || metadata.get("bedrock").is_some();
-        let written = [
-            "/anthropic/cacheCreationInputTokens",
-            "/bedrock/usage/cacheWriteInputTokens",
-        ]
-        .iter()
-        .find_map(|pointer| metadata.pointer(pointer)?.as_u64());
+        let written =
+            ["/anthropic/cacheCreationInputTokens", "/bedrock/usage/cacheWriteInputTokens"]
+                .iter()
+                .find_map(|pointer| metadata.pointer(pointer)?.as_u64());
         Self {
-            input: if leaves_cache_out {
-                input
-            } else {
-                input.saturating_sub(cached)
-            },
+            input: if leaves_cache_out { input } else { input.saturating_sub(cached) },
             output: reported.output.unwrap_or(0),
             reasoning: reported.reasoning.unwrap_or(0),
             cache_read: cached,

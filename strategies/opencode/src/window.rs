@@ -54,18 +54,13 @@ impl WindowRule {
 
     /// The reserve below `limit.input`.
     pub fn reserve(&self, limits: Limits) -> u64 {
-        self.reserved
-            .unwrap_or_else(|| RESERVE.min(self.max_output(limits)))
+        self.reserved.unwrap_or_else(|| RESERVE.min(self.max_output(limits)))
     }
 
     /// The arithmetic behind [`WindowRule::usable`] in words.
     pub fn describe(&self, limits: Limits) -> String {
         match (limits.input, self.input_headroom) {
-            (0, _) => format!(
-                "context {} - output {}",
-                limits.context,
-                self.max_output(limits)
-            ),
+            (0, _) => format!("context {} - output {}", limits.context, self.max_output(limits)),
             (input, false) => format!("input limit {input}"),
             (input, true) => format!("input limit {input} - reserve {}", self.reserve(limits)),
         }

@@ -31,12 +31,7 @@ pub struct Shares {
 
 impl Default for Shares {
     fn default() -> Self {
-        Self {
-            residuals: 0.20,
-            tiers: [70, 20, 7, 3],
-            current_message: 50,
-            safety_margin: 100,
-        }
+        Self { residuals: 0.20, tiers: [70, 20, 7, 3], current_message: 50, safety_margin: 100 }
     }
 }
 
@@ -78,11 +73,7 @@ impl Fixed {
     /// Only what the document lists, with its constant for the current message.
     #[must_use]
     pub fn as_documented(self, reserve: u64) -> Self {
-        Self {
-            unlisted: 0,
-            current_message: reserve,
-            ..self
-        }
+        Self { unlisted: 0, current_message: reserve, ..self }
     }
 
     /// All of it.
@@ -126,9 +117,7 @@ pub struct TokenBudget<N> {
 /// Most tokens that residuals may have: their share of the total, and no more than the conversation.
 pub fn residual_ceiling(total: u64, fixed: &Fixed, shares: &Shares) -> u64 {
     let conversation = total.saturating_sub(fixed.total() + shares.safety_margin);
-    Share::fraction(shares.residuals)
-        .floor_of(total)
-        .min(conversation)
+    Share::fraction(shares.residuals).floor_of(total).min(conversation)
 }
 
 /// Deals out a budget; `residuals` is what the residuals actually take.
@@ -136,17 +125,11 @@ pub fn allocate(total: u64, fixed: Fixed, residuals: u64, shares: &Shares) -> To
     let conversation = total.saturating_sub(fixed.total() + shares.safety_margin);
     let residuals = residuals.min(residual_ceiling(total, &fixed, shares));
     let rest = conversation - residuals;
-    let tiers = shares
-        .tiers
-        .map(|percent| Share::percent(percent).floor_of(rest));
+    let tiers = shares.tiers.map(|percent| Share::percent(percent).floor_of(rest));
     TokenBudget {
         total,
         conversation,
-        allocated: Allocated {
-            fixed,
-            residuals,
-            tiers,
-        },
+        allocated: Allocated { fixed, residuals, tiers },
         remaining: 0,
         utilization_percent: 0.0,
     }
@@ -188,27 +171,17 @@ pub fn allocate_exact(
     let conversation = (whole - fixed_total - shares.safety_margin as f64).max(0.0);
     let residuals = (residuals as f64).min(whole * shares.residuals);
     let rest = conversation - residuals;
-    let tiers = shares
-        .tiers
-        .map(|percent| (rest * (f64::from(percent) / 100.0)).floor());
+    let tiers = shares.tiers.map(|percent| (rest * (f64::from(percent) / 100.0)).floor());
     let given = fixed_total + residuals + tiers.iter().sum::<f64>();
     TokenBudget {
         total,
         conversation,
-        allocated: Allocated {
-            fixed,
-            residuals,
-            tiers,
-        },
+        allocated: Allocated { fixed, residuals, tiers },
         remaining: whole - given,
         utilization_percent: percent(given, total),
     }
 }
 
 fn percent(given: f64, total: u64) -> f64 {
-    if total == 0 {
-        0.0
-    } else {
-        given / total as f64 * 100.0
-    }
+    if total == 0 { 0.0 } else { given / total as f64 * 100.0 }
 }

@@ -124,11 +124,7 @@ impl SummaryCache {
     /// The summary under a key, which is now the most recently used one.
     pub fn get(&self, key: &Key) -> Option<Summary> {
         let found = self.entries().get(key).cloned();
-        let counter = if found.is_some() {
-            &self.hits
-        } else {
-            &self.misses
-        };
+        let counter = if found.is_some() { &self.hits } else { &self.misses };
         counter.fetch_add(1, Ordering::Relaxed);
         found
     }
@@ -159,12 +155,7 @@ mod tests {
     use std::sync::Arc;
 
     fn summary(text: &str) -> Summary {
-        Summary {
-            text: text.to_owned(),
-            tokens: 1,
-            by: "test".to_owned(),
-            usage: None,
-        }
+        Summary { text: text.to_owned(), tokens: 1, by: "test".to_owned(), usage: None }
     }
 
     fn cache(capacity: usize) -> SummaryCache {
@@ -180,12 +171,7 @@ mod tests {
         cache.put([3; 32], summary("c"));
         let left = [1, 2, 3].map(|n| cache.get(&[n; 32]).map(|s| s.text));
         assert_eq!(left, [Some("a".into()), None, Some("c".into())]);
-        let expect = CacheStatistics {
-            hits: 3,
-            misses: 1,
-            evictions: 1,
-            entries: 2,
-        };
+        let expect = CacheStatistics { hits: 3, misses: 1, evictions: 1, entries: 2 };
         assert_eq!(cache.statistics(), expect);
         assert_eq!(cache.statistics().hit_rate(), Some(0.75));
     }

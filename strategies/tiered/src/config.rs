@@ -192,11 +192,7 @@ impl TieredConfig {
             if sizes[inner] < sizes[outer] {
                 continue;
             }
-            let blamed = if sizes[outer] == defaults[outer] {
-                inner
-            } else {
-                outer
-            };
+            let blamed = if sizes[outer] == defaults[outer] { inner } else { outer };
             let message = format!(
                 "is {}, but `{}` ({}) must be below `{}` ({}): the sizes are distances from the newest \
                  message, e.g. 10, 25, 50",

@@ -69,10 +69,8 @@ pub(crate) struct Cut<'a> {
 impl<'a> Cut<'a> {
     pub(crate) fn new(config: &TieredConfig, scene: &Scene<'a>) -> Self {
         let mut conversation: Vec<_> = scene.history.iter().collect();
-        let opening = conversation
-            .iter()
-            .take_while(|(_, message)| message.role == Role::System)
-            .count();
+        let opening =
+            conversation.iter().take_while(|(_, message)| message.role == Role::System).count();
         let pinned: Vec<Pos> = conversation.drain(..opening).map(|(pos, _)| pos).collect();
         let scores = scores(config, scene, &conversation);
         let cap = residual::cap(conversation.len(), config.residual_max_percent);
@@ -95,10 +93,7 @@ impl<'a> Cut<'a> {
         };
         let tiers = tiers_of(config, scene, &conversation, &residuals);
         let sizes = std::array::from_fn(|tier| {
-            tiers[tier]
-                .iter()
-                .map(|index| scene.meter.counts(conversation[*index].0).total())
-                .sum()
+            tiers[tier].iter().map(|index| scene.meter.counts(conversation[*index].0).total()).sum()
         });
         let residual_tokens = residuals.kept.iter().map(shown).sum();
         let budget = config.budget.then(|| {
@@ -111,24 +106,12 @@ impl<'a> Cut<'a> {
                 Budget::Integer(dealt)
             }
         });
-        Self {
-            pinned,
-            conversation,
-            scores,
-            residuals,
-            cap,
-            tiers,
-            sizes,
-            budget,
-        }
+        Self { pinned, conversation, scores, residuals, cap, tiers, sizes, budget }
     }
 
     /// The messages of a tier, oldest first.
     pub(crate) fn messages(&self, tier: usize) -> Vec<Arc<Message>> {
-        self.tiers[tier]
-            .iter()
-            .map(|index| Arc::clone(self.conversation[*index].1))
-            .collect()
+        self.tiers[tier].iter().map(|index| Arc::clone(self.conversation[*index].1)).collect()
     }
 
     /// Positions of the messages at these indices.
@@ -140,12 +123,7 @@ impl<'a> Cut<'a> {
     pub(crate) fn kept_tokens(&self, scene: &Scene<'_>) -> u64 {
         let kept = self.residuals.kept.iter().chain(&self.tiers[0]);
         let kept = kept.map(|index| self.conversation[*index].0);
-        self.pinned
-            .iter()
-            .copied()
-            .chain(kept)
-            .map(|pos| scene.tokens(Place::Item(pos)))
-            .sum()
+        self.pinned.iter().copied().chain(kept).map(|pos| scene.tokens(Place::Item(pos))).sum()
     }
 
     /// The messages that reached the threshold, with score, factors and what became of them.
@@ -205,19 +183,15 @@ fn total(config: &TieredConfig, scene: &Scene<'_>) -> u64 {
     if let Some(target) = scene.decision.and_then(|decision| decision.target) {
         return target;
     }
-    scene
-        .limits
-        .request_ceiling()
-        .map_or(FALLBACK_TOTAL, |ceiling| {
-            crate::share::Share::fraction(config.budget_fraction).floor_of(ceiling)
-        })
+    scene.limits.request_ceiling().map_or(FALLBACK_TOTAL, |ceiling| {
+        crate::share::Share::fraction(config.budget_fraction).floor_of(ceiling)
+    })
 }
 
 fn fixed(config: &TieredConfig, scene: &Scene<'_>, pinned: &[Pos]) -> Fixed {
     let estimator = scene.estimator();
-    let mut fixed = Fixed::of(scene.frame, config.shares.current_message, |text| {
-        estimator.text(text)
-    });
+    let mut fixed =
+        Fixed::of(scene.frame, config.shares.current_message, |text| estimator.text(text));
     let pinned_tokens = pinned.iter().map(|pos| scene.tokens(Place::Item(*pos)));
     fixed.system_prompt += pinned_tokens.sum::<u64>();
     fixed
@@ -275,11 +249,7 @@ fn units(
             }
             None => {
                 unit_of_group.insert(scene.history.group_of(*pos), units.len());
-                units.push(Unit {
-                    score,
-                    members: vec![index],
-                    tokens,
-                });
+                units.push(Unit { score, members: vec![index], tokens });
             }
         }
     }
@@ -305,11 +275,7 @@ fn tiers_of(
     residuals: &Selection,
 ) -> [Vec<usize>; TIERS] {
     let mut out = vec![false; conversation.len()];
-    let lost: &[usize] = if config.doc_exact {
-        &residuals.demoted
-    } else {
-        &[]
-    };
+    let lost: &[usize] = if config.doc_exact { &residuals.demoted } else { &[] };
     for index in residuals.kept.iter().chain(lost) {
         out[*index] = true;
     }
@@ -319,10 +285,9 @@ fn tiers_of(
     }
     let groups: Vec<usize> = match config.together {
         Together::Message => rest.clone(),
-        Together::Group => rest
-            .iter()
-            .map(|index| scene.history.group_of(conversation[*index].0))
-            .collect(),
+        Together::Group => {
+            rest.iter().map(|index| scene.history.group_of(conversation[*index].0)).collect()
+        }
     };
     let mut tiers: [Vec<usize>; TIERS] = Default::default();
     for (index, tier) in rest.iter().zip(tiers::assign(&groups, config.edges())) {

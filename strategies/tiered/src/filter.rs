@@ -42,10 +42,7 @@ impl TieredResidual {
     pub(crate) fn new(config: TieredConfig, cache: NonZeroUsize, references: NonZeroUsize) -> Self {
         Self {
             cache: Arc::new(SummaryCache::new(cache)),
-            references: Arc::new(ContextReferences::new(
-                references,
-                config.reference_eviction,
-            )),
+            references: Arc::new(ContextReferences::new(references, config.reference_eviction)),
             config,
         }
     }
@@ -176,10 +173,7 @@ impl Filter for TieredResidual {
                 Allowance::Sentences(_) | Allowance::Nothing => None,
             })
             .collect();
-        Ok(Proposal {
-            requests,
-            reasons: cut.reasons(),
-        })
+        Ok(Proposal { requests, reasons: cut.reasons() })
     }
 
     fn arrange(
@@ -210,8 +204,7 @@ impl Filter for TieredResidual {
     }
 
     fn remember(&self, request: &SummaryRequest, summarizer: &str, summary: &Summary) {
-        self.cache
-            .put(cache::key(request, summarizer), summary.clone());
+        self.cache.put(cache::key(request, summarizer), summary.clone());
     }
 
     fn statistics(&self) -> BTreeMap<String, Value> {

@@ -128,16 +128,9 @@ impl<'a, 's> Fold<'a, 's> {
             };
             return Err(Why::new("nothing-to-fold", detail));
         }
-        self.filter
-            .worthwhile(self.scene, self.tokens(&layout, &edits))?;
+        self.filter.worthwhile(self.scene, self.tokens(&layout, &edits))?;
         let tables = self.tables(budget.as_ref());
-        Ok(Arrangement {
-            entries: Vec::new(),
-            layout,
-            edits,
-            reasons: self.reasons,
-            tables,
-        })
+        Ok(Arrangement { entries: Vec::new(), layout, edits, reasons: self.reasons, tables })
     }
 
     /// The budget with what the summaries left over given to tier 0.
@@ -157,10 +150,7 @@ impl<'a, 's> Fold<'a, 's> {
             return Vec::new();
         };
         let positions = self.cut.positions(&self.cut.tiers[0]);
-        let raw: u64 = positions
-            .iter()
-            .map(|pos| self.scene.tokens(Place::Item(*pos)))
-            .sum();
+        let raw: u64 = positions.iter().map(|pos| self.scene.tokens(Place::Item(*pos))).sum();
         let excess = raw.saturating_sub(budget.tier(0));
         let (edits, left) =
             render::cut_results(self.scene, &positions, excess, config.min_result_tokens);
@@ -192,10 +182,7 @@ impl<'a, 's> Fold<'a, 's> {
         for pos in kept {
             push_kept(&mut slots, pos);
         }
-        Layout {
-            slots,
-            tail_from: self.scene.history.len(),
-        }
+        Layout { slots, tail_from: self.scene.history.len() }
     }
 
     /// Tokens of the view under this layout.

@@ -71,10 +71,7 @@ impl<'a> Index<'a> {
         while let Some(offset) = bytes[at..].iter().position(|byte| is_word(*byte)) {
             let start = at + offset;
             let rest = &bytes[start..];
-            let length = rest
-                .iter()
-                .position(|byte| !is_word(*byte))
-                .unwrap_or(rest.len());
+            let length = rest.iter().position(|byte| !is_word(*byte)).unwrap_or(rest.len());
             at = start + length;
             let may_be_one = length >= SHORTEST_ID
                 && self.lengths >> length.min(127) & 1 == 1
@@ -116,23 +113,12 @@ mod tests {
             Message::new(
                 "msg-200",
                 Role::Assistant,
-                vec![
-                    Part::call("call_1a", "read", "{}"),
-                    Part::call("call_1b", "read", "{}"),
-                ],
+                vec![Part::call("call_1a", "read", "{}"), Part::call("call_1b", "read", "{}")],
             )
         };
         let cases: [(&str, Vec<Message>, Vec<u32>); 9] = [
-            (
-                "nobody",
-                vec![asked(), Message::user("b", "no")],
-                vec![0, 0],
-            ),
-            (
-                "by parent",
-                vec![asked(), replying("b", "msg-123")],
-                vec![1, 0],
-            ),
+            ("nobody", vec![asked(), Message::user("b", "no")], vec![0, 0]),
+            ("by parent", vec![asked(), replying("b", "msg-123")], vec![1, 0]),
             (
                 "by id, twice in one message",
                 vec![asked(), Message::user("b", "see msg-123, I say msg-123.")],
@@ -150,10 +136,7 @@ mod tests {
             ),
             (
                 "an id that is a plain word",
-                vec![
-                    Message::user("release", "a"),
-                    Message::user("b", "a release"),
-                ],
+                vec![Message::user("release", "a"), Message::user("b", "a release")],
                 vec![0, 0],
             ),
             (

@@ -14,10 +14,7 @@ impl Pattern {
     /// A pattern. Tests use each once, so one that does not compile can't be shipped; it would find
     /// nothing.
     pub(crate) const fn new(source: &'static str) -> Self {
-        Self {
-            source,
-            compiled: OnceLock::new(),
-        }
+        Self { source, compiled: OnceLock::new() }
     }
 
     /// Whether it occurs in the text.

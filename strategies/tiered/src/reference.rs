@@ -57,10 +57,7 @@ pub struct ContextReferences {
 impl ContextReferences {
     /// A store of so many contexts.
     pub fn new(capacity: NonZeroUsize, eviction: Eviction) -> Self {
-        Self {
-            entries: Mutex::new(LruCache::new(capacity)),
-            eviction,
-        }
+        Self { entries: Mutex::new(LruCache::new(capacity)), eviction }
     }
 
     fn entries(&self) -> MutexGuard<'_, LruCache<String, ContextReference>> {

@@ -78,10 +78,7 @@ fn cuttable<'s>(scene: &Scene<'s>, positions: &[Pos], floor: u64) -> Vec<Cuttabl
     let mut found = Vec::new();
     for pos in positions {
         for (index, part) in scene.history.message(*pos).parts.iter().enumerate() {
-            let at = PartPos {
-                item: *pos,
-                part: index,
-            };
+            let at = PartPos { item: *pos, part: index };
             let Some(result) = part.as_result() else {
                 continue;
             };
@@ -89,12 +86,7 @@ fn cuttable<'s>(scene: &Scene<'s>, positions: &[Pos], floor: u64) -> Vec<Cuttabl
             let edit = scene.view.edit(at);
             let cleared = edit.is_some_and(|edit| edit.kind == EditKind::Clear);
             if !cleared && shown > floor && result.status.is_settled() {
-                found.push(Cuttable {
-                    at,
-                    part,
-                    text: &result.text,
-                    shown,
-                });
+                found.push(Cuttable { at, part, text: &result.text, shown });
             }
         }
     }
@@ -103,10 +95,7 @@ fn cuttable<'s>(scene: &Scene<'s>, positions: &[Pos], floor: u64) -> Vec<Cuttabl
 
 /// Most tokens that [`cut_results`] could free.
 pub(crate) fn cuttable_tokens(scene: &Scene<'_>, positions: &[Pos], floor: u64) -> u64 {
-    cuttable(scene, positions, floor)
-        .iter()
-        .map(|result| result.shown - floor)
-        .sum()
+    cuttable(scene, positions, floor).iter().map(|result| result.shown - floor).sum()
 }
 
 /// Cuts the oldest tool results of these messages, each to no less than `floor` tokens, until `excess`

@@ -39,10 +39,7 @@ pub fn cap(messages: usize, percent: f64) -> usize {
 /// not fit is passed over, a smaller one behind it may still fit. The result is in original order.
 pub fn select(units: &[Unit], threshold: u32, cap: usize, token_cap: u64) -> Selection {
     let newest = |unit: &Unit| unit.members.last().copied().unwrap_or(0);
-    let mut candidates: Vec<&Unit> = units
-        .iter()
-        .filter(|unit| unit.score >= threshold)
-        .collect();
+    let mut candidates: Vec<&Unit> = units.iter().filter(|unit| unit.score >= threshold).collect();
     candidates.sort_by_key(|unit| std::cmp::Reverse((unit.score, newest(unit))));
     let (mut messages, mut tokens) = (cap, token_cap);
     let mut selection = Selection::default();
@@ -65,9 +62,8 @@ pub fn select(units: &[Unit], threshold: u32, cap: usize, token_cap: u64) -> Sel
 /// `ceil(messages * percent)` in doubles, the first so many by score, left in the order of their
 /// scores. What is cut off is in neither list.
 pub fn extract_exact(scores: &[u32], threshold: u32, percent: f64) -> Vec<usize> {
-    let mut residuals: Vec<usize> = (0..scores.len())
-        .filter(|index| scores[*index] >= threshold)
-        .collect();
+    let mut residuals: Vec<usize> =
+        (0..scores.len()).filter(|index| scores[*index] >= threshold).collect();
     let cap = (scores.len() as f64 * percent).ceil() as usize;
     if residuals.len() > cap {
         residuals.sort_by_key(|index| std::cmp::Reverse(scores[*index]));
@@ -81,39 +77,17 @@ mod tests {
     use super::*;
 
     fn single(index: usize, score: u32, tokens: u64) -> Unit {
-        Unit {
-            score,
-            members: vec![index],
-            tokens,
-        }
+        Unit { score, members: vec![index], tokens }
     }
 
     #[test]
     fn selections_as_a_table() {
-        let group = Unit {
-            score: 70,
-            members: vec![2, 3, 4],
-            tokens: 30,
-        };
+        let group = Unit { score: 70, members: vec![2, 3, 4], tokens: 30 };
         // name, units, cap, token cap, kept, demoted
         type Case = (&'static str, Vec<Unit>, usize, u64, Vec<usize>, Vec<usize>);
         let cases: [Case; 7] = [
-            (
-                "below the threshold",
-                vec![single(0, 59, 1)],
-                9,
-                9,
-                vec![],
-                vec![],
-            ),
-            (
-                "at the threshold",
-                vec![single(0, 60, 1)],
-                9,
-                9,
-                vec![0],
-                vec![],
-            ),
+            ("below the threshold", vec![single(0, 59, 1)], 9, 9, vec![], vec![]),
+            ("at the threshold", vec![single(0, 60, 1)], 9, 9, vec![0], vec![]),
             (
                 "the higher score, in original order",
                 vec![single(0, 90, 1), single(1, 60, 1), single(2, 95, 1)],
@@ -156,11 +130,7 @@ mod tests {
             ),
         ];
         for (name, units, cap, token_cap, kept, demoted) in cases {
-            assert_eq!(
-                select(&units, 60, cap, token_cap),
-                Selection { kept, demoted },
-                "{name}"
-            );
+            assert_eq!(select(&units, 60, cap, token_cap), Selection { kept, demoted }, "{name}");
         }
     }
 

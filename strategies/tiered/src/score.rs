@@ -172,11 +172,7 @@ impl Evidence {
         let (mut error, mut tool_or_failed) = (false, false);
         for part in &message.parts {
             let text = match &part.kind {
-                PartKind::Text {
-                    text,
-                    ignored: false,
-                    ..
-                } => text,
+                PartKind::Text { text, ignored: false, .. } => text,
                 PartKind::Result(result) => {
                     match result.status {
                         ResultStatus::Completed => evidence.tool_success = true,
@@ -220,9 +216,8 @@ impl Evidence {
     /// The score.
     pub fn score(&self, weights: &Weights) -> Score {
         let factors = self.factors();
-        let points = factors
-            .iter()
-            .fold(0u32, |sum, factor| sum.saturating_add(weights.of(*factor)));
+        let points =
+            factors.iter().fold(0u32, |sum, factor| sum.saturating_add(weights.of(*factor)));
         Score { points, factors }
     }
 }

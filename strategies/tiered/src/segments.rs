@@ -93,14 +93,7 @@ impl PromptSegment {
         priority: i32,
         text: impl Into<String>,
     ) -> Self {
-        Self {
-            id: id.into(),
-            category,
-            priority,
-            text: text.into(),
-            tokens: 0,
-            condition: None,
-        }
+        Self { id: id.into(), category, priority, text: text.into(), tokens: 0, condition: None }
     }
 
     /// The same with a size that is known.
@@ -128,9 +121,7 @@ impl PromptSegment {
     }
 
     fn applies(&self, situation: &Situation) -> bool {
-        self.condition
-            .as_ref()
-            .is_none_or(|holds| holds(situation).unwrap_or(false))
+        self.condition.as_ref().is_none_or(|holds| holds(situation).unwrap_or(false))
     }
 }
 
@@ -158,10 +149,7 @@ pub struct PromptSegmentRegistry {
 impl PromptSegmentRegistry {
     /// An empty registry that counts with `estimator`.
     pub fn empty(estimator: Arc<dyn Estimator>) -> Self {
-        Self {
-            segments: Vec::new(),
-            estimator,
-        }
+        Self { segments: Vec::new(), estimator }
     }
 
     /// A registry with the segments that the document names. Their wording is ours.
@@ -207,11 +195,8 @@ impl PromptSegmentRegistry {
 
     /// The system prompt for a situation, within `budget` tokens.
     pub fn build(&self, situation: &Situation, budget: u64) -> SystemPrompt {
-        let mut applicable: Vec<&PromptSegment> = self
-            .segments
-            .iter()
-            .filter(|segment| segment.applies(situation))
-            .collect();
+        let mut applicable: Vec<&PromptSegment> =
+            self.segments.iter().filter(|segment| segment.applies(situation)).collect();
         applicable.sort_by_key(|segment| std::cmp::Reverse(segment.priority));
         let mut tokens = 0;
         let (mut included, mut too_large) = (Vec::new(), Vec::new());

@@ -29,21 +29,14 @@ pub fn guidance(tier: usize) -> &'static [&'static str] {
             "what is still open",
             "context that later steps can't do without",
         ],
-        3 => &[
-            "what it was about",
-            "what was decided",
-            "outcomes that still matter",
-        ],
+        3 => &["what it was about", "what was decided", "outcomes that still matter"],
         _ => &[],
     }
 }
 
 /// The tier of a message by its distance from the newest.
 pub fn tier_at(distance: usize, edges: Edges) -> usize {
-    edges
-        .iter()
-        .position(|edge| distance < *edge)
-        .unwrap_or(TIERS - 1)
+    edges.iter().position(|edge| distance < *edge).unwrap_or(TIERS - 1)
 }
 
 /// The tier of each message. `groups` names the group of each message, oldest first; a group that an
@@ -56,9 +49,7 @@ pub fn assign(groups: &[usize], edges: Edges) -> Vec<usize> {
         .enumerate()
         .map(|(distance, group)| {
             // Walking from the newest, a group is first met at its newest message.
-            *tier_of_group
-                .entry(*group)
-                .or_insert_with(|| tier_at(distance, edges))
+            *tier_of_group.entry(*group).or_insert_with(|| tier_at(distance, edges))
         })
         .collect();
     tiers.reverse();
@@ -110,10 +101,7 @@ mod tests {
 
     #[test]
     fn a_first_size_of_zero() {
-        assert_eq!(
-            slices_exact(60, [0, 25, 50]),
-            [0..60, 35..35, 10..35, 0..10]
-        );
+        assert_eq!(slices_exact(60, [0, 25, 50]), [0..60, 35..35, 10..35, 0..10]);
         let tiers = assign(&(0..60).collect::<Vec<_>>(), [0, 25, 50]);
         let sizes = [0, 1, 2, 3].map(|tier| tiers.iter().filter(|t| **t == tier).count());
         assert_eq!(sizes, [0, 25, 25, 10]);

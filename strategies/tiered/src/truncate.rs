@@ -139,11 +139,7 @@ pub fn by_sentence_exact(content: &str, target: usize, keywords: &[String]) -> S
             so_far += size + 2;
         }
     }
-    if result.is_empty() {
-        format!("{}{ELLIPSIS}", start_of(content, target))
-    } else {
-        result
-    }
+    if result.is_empty() { format!("{}{ELLIPSIS}", start_of(content, target)) } else { result }
 }
 
 /// JavaScript's `split(/[.!?]+/)`.

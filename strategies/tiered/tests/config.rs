@@ -18,19 +18,10 @@ fn values_out_of_range_name_their_field() {
     let rows: [(&str, &[&str]); 19] = [
         ("residual_threshold = 150", &["filter.residual_threshold"]),
         ("residual_threshold = 100", &[]),
-        (
-            "residual_max_percent = 1.5",
-            &["filter.residual_max_percent"],
-        ),
-        (
-            "residual_max_percent = 20",
-            &["filter.residual_max_percent"],
-        ),
+        ("residual_max_percent = 1.5", &["filter.residual_max_percent"]),
+        ("residual_max_percent = 20", &["filter.residual_max_percent"]),
         ("residual_max_percent = 1", &[]),
-        (
-            "tier0_size = 50\ntier1_size = 25\ntier2_size = 100",
-            &["filter.tier0_size"],
-        ),
+        ("tier0_size = 50\ntier1_size = 25\ntier2_size = 100", &["filter.tier0_size"]),
         ("tier1_size = 10", &["filter.tier1_size"]),
         ("tier2_size = 25", &["filter.tier2_size"]),
         (
@@ -44,10 +35,7 @@ fn values_out_of_range_name_their_field() {
         ("budget_fraction = -0.1", &["filter.budget_fraction"]),
         ("cache_entries = 0", &["filter.cache_entries"]),
         ("reference_entries = 0", &["filter.reference_entries"]),
-        (
-            "shares = { tiers = [70, 20, 7, 4] }",
-            &["filter.shares.tiers"],
-        ),
+        ("shares = { tiers = [70, 20, 7, 4] }", &["filter.shares.tiers"]),
         ("shares = { residuals = 1.1 }", &["filter.shares.residuals"]),
         ("weights = { recnt = 1 }", &["filter.weights.recnt"]),
     ];
@@ -111,10 +99,7 @@ fn mx_6_flags_of_the_environment() {
     ];
     for (name, value, field, expect) in rows {
         let lookup = |asked: &str| (asked == name).then(|| value.to_owned());
-        let options = Options {
-            env: Some(&lookup),
-            ..Options::default()
-        };
+        let options = Options { env: Some(&lookup), ..Options::default() };
         let compiled = compiled("tiered", "", options).unwrap();
         assert_eq!(compiled.env.len(), 1, "MX-6: {name}={value}");
         let mut filter = compiled.root.get("filter").unwrap().to_value();
@@ -133,10 +118,7 @@ fn mx_6_flags_of_the_environment() {
 fn numbers_of_the_environment() {
     let with = |value: &'static str, name: &'static str| {
         let lookup = move |asked: &str| (asked == name).then(|| value.to_owned());
-        let options = Options {
-            env: Some(&lookup),
-            ..Options::default()
-        };
+        let options = Options { env: Some(&lookup), ..Options::default() };
         compiled("tiered", "", options).err()
     };
     assert!(with("75", "PROMPT_COMPACTION_RESIDUAL_THRESHOLD").is_none());

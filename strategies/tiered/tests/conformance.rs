@@ -26,18 +26,11 @@ fn answered(status: ResultStatus, text: &str) -> Message {
 }
 
 fn marked(importance: &str, message: Message) -> Message {
-    Message {
-        importance: Some(importance.to_owned()),
-        ..message
-    }
+    Message { importance: Some(importance.to_owned()), ..message }
 }
 
 fn score(message: &Message, references: u32, age: i64) -> Score {
-    let evidence = Evidence {
-        references,
-        age: Some(age),
-        ..Evidence::of(message)
-    };
+    let evidence = Evidence { references, age: Some(age), ..Evidence::of(message) };
     evidence.score(&Weights::default())
 }
 
@@ -45,15 +38,7 @@ fn score(message: &Message, references: u32, age: i64) -> Score {
 fn mx_1_to_5_scores() {
     use Factor::*;
     // id, message, references, age in minutes, score, factors, residual
-    type Row = (
-        &'static str,
-        Message,
-        u32,
-        i64,
-        u32,
-        &'static [Factor],
-        bool,
-    );
+    type Row = (&'static str, Message, u32, i64, u32, &'static [Factor], bool);
     let rows: [Row; 6] = [
         (
             "MX-1",
@@ -95,15 +80,7 @@ fn mx_1_to_5_scores() {
             &[ToolError, TaskRelated],
             true,
         ),
-        (
-            "MX-5",
-            said("We decided against it."),
-            0,
-            30,
-            55,
-            &[DecisionLanguage, Recent],
-            false,
-        ),
+        ("MX-5", said("We decided against it."), 0, 30, 55, &[DecisionLanguage, Recent], false),
     ];
     for (id, message, references, minutes, points, factors, residual) in rows {
         let score = score(&message, references, minutes * MINUTE);
@@ -121,143 +98,38 @@ fn factors_one_by_one() {
     // what is told apart, message, references, age in milliseconds, factors
     let rows: [(&str, Message, u32, i64, &[Factor]); 27] = [
         ("decided", said("decided"), 0, i64::MAX, &[DecisionLanguage]),
-        (
-            "upper case",
-            said("AGREED!"),
-            0,
-            i64::MAX,
-            &[DecisionLanguage],
-        ),
-        (
-            "concluded",
-            said("concluded"),
-            0,
-            i64::MAX,
-            &[DecisionLanguage],
-        ),
-        (
-            "will do",
-            said("I will do it"),
-            0,
-            i64::MAX,
-            &[DecisionLanguage],
-        ),
-        (
-            "won't do",
-            said("I won't do it"),
-            0,
-            i64::MAX,
-            &[DecisionLanguage],
-        ),
-        (
-            "determined",
-            said("determined"),
-            0,
-            i64::MAX,
-            &[DecisionLanguage],
-        ),
-        (
-            "resolved",
-            said("resolved"),
-            0,
-            i64::MAX,
-            &[DecisionLanguage],
-        ),
-        (
-            "not a whole word",
-            said("undecided, disagreed"),
-            0,
-            i64::MAX,
-            &[],
-        ),
+        ("upper case", said("AGREED!"), 0, i64::MAX, &[DecisionLanguage]),
+        ("concluded", said("concluded"), 0, i64::MAX, &[DecisionLanguage]),
+        ("will do", said("I will do it"), 0, i64::MAX, &[DecisionLanguage]),
+        ("won't do", said("I won't do it"), 0, i64::MAX, &[DecisionLanguage]),
+        ("determined", said("determined"), 0, i64::MAX, &[DecisionLanguage]),
+        ("resolved", said("resolved"), 0, i64::MAX, &[DecisionLanguage]),
+        ("not a whole word", said("undecided, disagreed"), 0, i64::MAX, &[]),
         ("will alone", said("I will"), 0, i64::MAX, &[]),
-        (
-            "retry",
-            answered(ResultStatus::Retry, "again"),
-            0,
-            i64::MAX,
-            &[ToolError],
-        ),
-        (
-            "pending",
-            answered(ResultStatus::Pending, ""),
-            0,
-            i64::MAX,
-            &[],
-        ),
-        (
-            "error and tool",
-            said("Error in the tool"),
-            0,
-            i64::MAX,
-            &[ToolError],
-        ),
-        (
-            "error and failed",
-            said("it FAILED with an ERROR"),
-            0,
-            i64::MAX,
-            &[ToolError],
-        ),
+        ("retry", answered(ResultStatus::Retry, "again"), 0, i64::MAX, &[ToolError]),
+        ("pending", answered(ResultStatus::Pending, ""), 0, i64::MAX, &[]),
+        ("error and tool", said("Error in the tool"), 0, i64::MAX, &[ToolError]),
+        ("error and failed", said("it FAILED with an ERROR"), 0, i64::MAX, &[ToolError]),
         ("error alone", said("an error"), 0, i64::MAX, &[]),
-        (
-            "failed alone",
-            said("it failed, says the tool"),
-            0,
-            i64::MAX,
-            &[],
-        ),
-        (
-            "a success that reads like an error",
-            completed("tool error"),
-            0,
-            i64::MAX,
-            &[ToolError],
-        ),
+        ("failed alone", said("it failed, says the tool"), 0, i64::MAX, &[]),
+        ("a success that reads like an error", completed("tool error"), 0, i64::MAX, &[ToolError]),
         ("success", completed("fine"), 0, i64::MAX, &[ToolSuccess]),
-        (
-            "high",
-            marked("HIGH", said("x")),
-            0,
-            i64::MAX,
-            &[ExplicitHighImportance],
-        ),
+        ("high", marked("HIGH", said("x")), 0, i64::MAX, &[ExplicitHighImportance]),
         ("low", marked("low", said("x")), 0, i64::MAX, &[]),
         ("one reference", said("x"), 1, i64::MAX, &[]),
         ("two references", said("x"), 2, i64::MAX, &[Referenced]),
-        (
-            "just below five minutes",
-            said("x"),
-            0,
-            5 * MINUTE - 1,
-            &[VeryRecent],
-        ),
+        ("just below five minutes", said("x"), 0, 5 * MINUTE - 1, &[VeryRecent]),
         ("five minutes", said("x"), 0, 5 * MINUTE, &[Recent]),
-        (
-            "just below an hour",
-            said("x"),
-            0,
-            60 * MINUTE - 1,
-            &[Recent],
-        ),
+        ("just below an hour", said("x"), 0, 60 * MINUTE - 1, &[Recent]),
         ("an hour", said("x"), 0, 60 * MINUTE, &[]),
-        (
-            "objective",
-            said("our Objective"),
-            0,
-            i64::MAX,
-            &[TaskRelated],
-        ),
+        ("objective", said("our Objective"), 0, i64::MAX, &[TaskRelated]),
         (
             "calls and reasoning are not looked at",
             Message::assistant(
                 "m",
                 vec![
                     Part::call("c", "plan", "{\"task\":\"decided\"}"),
-                    Part::new(PartKind::Reasoning {
-                        text: "decided".to_owned(),
-                        opaque: None,
-                    }),
+                    Part::new(PartKind::Reasoning { text: "decided".to_owned(), opaque: None }),
                 ],
             ),
             0,
@@ -277,62 +149,13 @@ fn weights_as_documented() {
     use Factor::*;
     let alone = |evidence: Evidence| evidence.score(&Weights::default());
     let rows = [
-        (
-            DecisionLanguage,
-            50,
-            Evidence {
-                decision: true,
-                ..Evidence::default()
-            },
-        ),
-        (
-            ToolError,
-            40,
-            Evidence {
-                tool_error: true,
-                ..Evidence::default()
-            },
-        ),
-        (
-            ToolSuccess,
-            30,
-            Evidence {
-                tool_success: true,
-                ..Evidence::default()
-            },
-        ),
-        (
-            Referenced,
-            20,
-            Evidence {
-                references: 2,
-                ..Evidence::default()
-            },
-        ),
-        (
-            VeryRecent,
-            15,
-            Evidence {
-                age: Some(0),
-                ..Evidence::default()
-            },
-        ),
-        (
-            Recent,
-            5,
-            Evidence {
-                age: Some(10 * MINUTE),
-                ..Evidence::default()
-            },
-        ),
-        (
-            TaskRelated,
-            20,
-            Evidence {
-                task: true,
-                ..Evidence::default()
-            },
-        ),
+        (DecisionLanguage, 50, Evidence { decision: true, ..Evidence::default() }),
+        (ToolError, 40, Evidence { tool_error: true, ..Evidence::default() }),
+        (ToolSuccess, 30, Evidence { tool_success: true, ..Evidence::default() }),
+        (Referenced, 20, Evidence { references: 2, ..Evidence::default() }),
+        (VeryRecent, 15, Evidence { age: Some(0), ..Evidence::default() }),
+        (Recent, 5, Evidence { age: Some(10 * MINUTE), ..Evidence::default() }),
+        (TaskRelated, 20, Evidence { task: true, ..Evidence::default() }),
     ];
     for (factor, points, evidence) in rows {
         let score = alone(evidence);
@@ -369,10 +192,7 @@ fn mx_8_tiers() {
         let assigned = tiers::assign(&singles, edges);
         let counts = [0, 1, 2, 3].map(|tier| assigned.iter().filter(|t| **t == tier).count());
         assert_eq!(counts, expect, "MX-8: {n}");
-        assert!(
-            assigned.is_sorted_by(|a, b| a >= b),
-            "MX-8: {n}: the oldest in the highest tier"
-        );
+        assert!(assigned.is_sorted_by(|a, b| a >= b), "MX-8: {n}: the oldest in the highest tier");
         let exact = tiers::slices_exact(n, edges).map(|range| range.len());
         assert_eq!(exact, expect, "MX-8 to the letter: {n}");
     }
@@ -392,10 +212,7 @@ fn documented() -> Fixed {
 }
 
 fn only(current_message: u64) -> Fixed {
-    Fixed {
-        current_message,
-        ..Fixed::default()
-    }
+    Fixed { current_message, ..Fixed::default() }
 }
 
 #[test]
@@ -414,10 +231,7 @@ fn the_fixed_part_of_a_frame() {
     }
     let reserve = Shares::default().current_message;
     let fixed = |frame: &Frame| Fixed::of(frame, reserve, |text| text.len() as u64);
-    let expect = Fixed {
-        unlisted: 10,
-        ..documented()
-    };
+    let expect = Fixed { unlisted: 10, ..documented() };
     assert_eq!(fixed(&frame), expect);
     assert_eq!(expect.total(), 1_060);
     assert_eq!(expect.as_documented(reserve), documented());
@@ -431,36 +245,9 @@ fn the_fixed_part_of_a_frame() {
 fn mx_9_to_12_budgets() {
     // id, total, fixed, residuals wanted, conversation, residuals, tiers, remaining
     let rows = [
-        (
-            "MX-9",
-            4_000,
-            documented(),
-            400,
-            2_850,
-            400,
-            [1_715, 490, 171, 73],
-            101,
-        ),
-        (
-            "MX-10",
-            8_000,
-            only(50),
-            0,
-            7_850,
-            0,
-            [5_495, 1_570, 549, 235],
-            101,
-        ),
-        (
-            "MX-11",
-            8_000,
-            documented(),
-            2_000,
-            6_850,
-            1_600,
-            [3_675, 1_050, 367, 157],
-            101,
-        ),
+        ("MX-9", 4_000, documented(), 400, 2_850, 400, [1_715, 490, 171, 73], 101),
+        ("MX-10", 8_000, only(50), 0, 7_850, 0, [5_495, 1_570, 549, 235], 101),
+        ("MX-11", 8_000, documented(), 2_000, 6_850, 1_600, [3_675, 1_050, 367, 157], 101),
         ("MX-12", 1_000, only(1_200), 400, 0, 0, [0, 0, 0, 0], 0),
     ];
     let shares = Shares::default();
@@ -479,39 +266,11 @@ fn mx_9_to_12_budgets() {
 fn mx_9_to_12_budgets_to_the_letter() {
     // id, total, fixed, residuals wanted, residuals, tiers
     let rows = [
-        (
-            "MX-9",
-            4_000,
-            documented(),
-            400,
-            400.0,
-            [1_715.0, 490.0, 171.0, 73.0],
-        ),
-        (
-            "MX-10",
-            8_000,
-            only(50),
-            0,
-            0.0,
-            [5_495.0, 1_570.0, 549.0, 235.0],
-        ),
+        ("MX-9", 4_000, documented(), 400, 400.0, [1_715.0, 490.0, 171.0, 73.0]),
+        ("MX-10", 8_000, only(50), 0, 0.0, [5_495.0, 1_570.0, 549.0, 235.0]),
         // 5,250 * 0.7 is just below 3,675 as a double.
-        (
-            "MX-11",
-            8_000,
-            documented(),
-            2_000,
-            1_600.0,
-            [3_674.0, 1_050.0, 367.0, 157.0],
-        ),
-        (
-            "MX-12",
-            1_000,
-            only(1_200),
-            400,
-            200.0,
-            [-140.0, -40.0, -15.0, -6.0],
-        ),
+        ("MX-11", 8_000, documented(), 2_000, 1_600.0, [3_674.0, 1_050.0, 367.0, 157.0]),
+        ("MX-12", 1_000, only(1_200), 400, 200.0, [-140.0, -40.0, -15.0, -6.0]),
     ];
     for (id, total, fixed, wanted, residuals, tiers) in rows {
         let budget = allocate_exact(total, fixed, wanted, &Shares::default());
@@ -537,10 +296,7 @@ fn seventy_values_below_3000_where_doubles_differ() {
     }
     assert_eq!(differ.len(), 70);
     assert_eq!(differ.first(), Some(&90));
-    assert_eq!(
-        (Share::percent(70).floor_of(90), by_double(90, 70)),
-        (63, 62)
-    );
+    assert_eq!((Share::percent(70).floor_of(90), by_double(90, 70)), (63, 62));
 }
 
 #[test]
@@ -564,11 +320,7 @@ fn what_summaries_leave_over_goes_to_tier_0() {
 fn residuals_get_at_most_a_share_of_the_total_and_what_the_conversation_has() {
     let shares = Shares::default();
     // total, fixed, most
-    let rows = [
-        (4_000, documented(), 800),
-        (1_300, documented(), 150),
-        (1_000, documented(), 0),
-    ];
+    let rows = [(4_000, documented(), 800), (1_300, documented(), 150), (1_000, documented(), 0)];
     for (total, fixed, most) in rows {
         assert_eq!(residual_ceiling(total, &fixed, &shares), most, "{total}");
     }
@@ -576,10 +328,7 @@ fn residuals_get_at_most_a_share_of_the_total_and_what_the_conversation_has() {
 
 #[test]
 fn mx_13_reference_ids() {
-    let rows = [
-        ("[]", "ctx_4f53cda1"),
-        (r#"[{"id":"m1","content":"hello"}]"#, "ctx_738d3c62"),
-    ];
+    let rows = [("[]", "ctx_4f53cda1"), (r#"[{"id":"m1","content":"hello"}]"#, "ctx_738d3c62")];
     for (json, id) in rows {
         assert_eq!(id_of(json), id, "MX-13: {json}");
         assert_eq!(id_of(json), id_of(json), "MX-13: {json}");

@@ -34,10 +34,7 @@ fn summary(conversation: &Conversation) -> String {
 }
 
 fn important(id: &str) -> Message {
-    Message {
-        importance: Some("high".to_owned()),
-        ..Message::user(id, "We decided.")
-    }
+    Message { importance: Some("high".to_owned()), ..Message::user(id, "We decided.") }
 }
 
 /// Sixty messages of 100 tokens, m0 to m59, around a system message in front.
@@ -69,10 +66,7 @@ async fn summaries_stand_in_one_message_oldest_first_and_the_last_ten_stay() {
         "# Recently (15 messages)\n\nsum of 15",
     ]
     .into_iter()
-    .map(|section| {
-        text.find(section)
-            .unwrap_or_else(|| panic!("{section} in {text}"))
-    })
+    .map(|section| text.find(section).unwrap_or_else(|| panic!("{section} in {text}")))
     .collect();
     assert!(places.is_sorted(), "{text}");
     let asked = fake.asked();
@@ -90,10 +84,7 @@ async fn below_the_threshold_nothing_happens() {
         conversation.append(filler(&format!("m{n}"), 100));
     }
     let report = at(&mut conversation, Moment::CallStart).await;
-    assert!(
-        matches!(report.outcome, Outcome::Unchanged(_)),
-        "{report:?}"
-    );
+    assert!(matches!(report.outcome, Outcome::Unchanged(_)), "{report:?}");
     assert!(fake.asked().is_empty());
 }
 
@@ -176,9 +167,7 @@ async fn the_same_content_is_summarised_once() {
     let mut strategy = (*strategy("tiered", "", &fake)).clone();
     strategy.filter.as_mut().unwrap().stage = filter.clone();
     let mut conversation = sixty(&Arc::new(strategy));
-    let preview = conversation
-        .preview(Moment::CallStart, Signals::default())
-        .await;
+    let preview = conversation.preview(Moment::CallStart, Signals::default()).await;
     assert_eq!(fake.asked().len(), 3);
     at(&mut conversation, Moment::CallStart).await;
     assert_eq!(fake.asked().len(), 3, "the second fold asks for nothing");
@@ -219,10 +208,8 @@ async fn a_cache_tells_apart_what_a_summary_depends_on() {
         }
         conversation.append(filler(last, 100));
         let before = cache.statistics().misses;
-        let signals = Signals {
-            instructions: instructions.map(str::to_owned),
-            ..Signals::default()
-        };
+        let signals =
+            Signals { instructions: instructions.map(str::to_owned), ..Signals::default() };
         conversation.at(Moment::CallStart, signals).await;
         assert_eq!(cache.statistics().misses - before, misses, "{name}");
     }
@@ -247,18 +234,8 @@ async fn observers_are_told_tokens_and_ratio() {
     at(&mut conversation, Moment::CallStart).await;
     let after = conversation.tokens();
     let events = diary.0.lock().unwrap();
-    let boundary = events
-        .iter()
-        .find(|event| matches!(event, Event::Boundary { .. }))
-        .unwrap();
-    let Event::Boundary {
-        tokens_before,
-        tokens_after,
-        ..
-    } = boundary
-    else {
-        unreachable!()
-    };
+    let boundary = events.iter().find(|event| matches!(event, Event::Boundary { .. })).unwrap();
+    let Event::Boundary { tokens_before, tokens_after, .. } = boundary else { unreachable!() };
     assert_eq!((*tokens_before, *tokens_after), (before, after));
     let ratio = boundary.ratio().unwrap();
     assert!((ratio - after as f64 / before as f64).abs() < 1e-12);
@@ -271,17 +248,12 @@ async fn a_tier_without_a_summary_is_cut_to_sentences() {
         let fake = Fake::that(answer);
         let mut conversation = conversation(&strategy("tiered", "", &fake), 7_000);
         for n in 0..60 {
-            let text = format!(
-                "Step {n} passed. We must keep file{n}.rs here. {}",
-                "y".repeat(400)
-            );
+            let text =
+                format!("Step {n} passed. We must keep file{n}.rs here. {}", "y".repeat(400));
             conversation.append(Message::user(format!("m{n}"), text));
         }
         let report = at(&mut conversation, Moment::CallStart).await;
-        assert!(
-            matches!(report.outcome, Outcome::Degraded(_)),
-            "{answer:?}: {report:?}"
-        );
+        assert!(matches!(report.outcome, Outcome::Degraded(_)), "{answer:?}: {report:?}");
         let plan = last_plan(&conversation);
         for tier in [1, 2, 3] {
             let said = format!("tier {tier} has no summary");
@@ -292,17 +264,11 @@ async fn a_tier_without_a_summary_is_cut_to_sentences() {
             );
         }
         let text = summary(&conversation);
-        assert!(
-            text.contains("We must keep file40.rs here."),
-            "{answer:?}: {text}"
-        );
+        assert!(text.contains("We must keep file40.rs here."), "{answer:?}: {text}");
         let rows = plan.tables["tiers"].as_array().unwrap();
         for (row, budgeted) in rows.iter().zip(fake.asked.lock().unwrap().iter()) {
             assert_eq!(row["by"], "sentences");
-            assert!(
-                row["tokens_after"].as_u64().unwrap() <= budgeted.budget,
-                "{answer:?}: {row}"
-            );
+            assert!(row["tokens_after"].as_u64().unwrap() <= budgeted.budget, "{answer:?}: {row}");
         }
     }
 }
@@ -319,13 +285,7 @@ async fn summaries_are_asked_for_within_budget_and_ratio() {
         conversation.append(filler(&format!("m{n}"), 100));
     }
     at(&mut conversation, Moment::CallStart).await;
-    let budgets: Vec<u64> = fake
-        .asked
-        .lock()
-        .unwrap()
-        .iter()
-        .map(|r| r.budget)
-        .collect();
+    let budgets: Vec<u64> = fake.asked.lock().unwrap().iter().map(|r| r.budget).collect();
     // 4,000 - 500 - 250 - 50 - 100 = 3,100; tier 3 gets 3 % of it and is raised to the least useful
     // size, tier 2 gets 7 %, tier 1 20 %: all below what the ratios would allow.
     assert_eq!(budgets, [93, 217, 620]);
@@ -350,13 +310,7 @@ async fn the_ratios_bound_summaries_where_no_budget_does() {
     let fake = Fake::default();
     let mut conversation = sixty(&strategy("tiered", "budget = false", &fake));
     at(&mut conversation, Moment::CallStart).await;
-    let budgets: Vec<u64> = fake
-        .asked
-        .lock()
-        .unwrap()
-        .iter()
-        .map(|r| r.budget)
-        .collect();
+    let budgets: Vec<u64> = fake.asked.lock().unwrap().iter().map(|r| r.budget).collect();
     // 104 tokens a message: 15 % of 10, 40 % of 25, 70 % of 15.
     assert_eq!(budgets, [156, 1_040, 1_092]);
     assert!(!last_plan(&conversation).tables.contains_key("budget"));
@@ -382,18 +336,11 @@ async fn a_tier_0_above_its_budget_has_its_oldest_tool_results_cut() {
     // Ten messages of about 5,060 tokens have to fit 3,000 - 150: three results of 1,000 lose 800, or
     // what is still missing.
     assert_eq!(cut, [1, 3, 5]);
-    assert!(
-        plan.edits.iter().all(|edit| edit.after >= 190),
-        "{:?}",
-        plan.edits
-    );
+    assert!(plan.edits.iter().all(|edit| edit.after >= 190), "{:?}", plan.edits);
     assert!(plan.tokens_after <= 2_850, "{}", plan.tokens_after);
     let shown = conversation.sent();
     assert!(shown[1].text_of(0).contains("characters cut"));
-    assert!(
-        !shown[9].text_of(0).contains("characters cut"),
-        "the newest stays"
-    );
+    assert!(!shown[9].text_of(0).contains("characters cut"), "the newest stays");
 }
 
 #[tokio::test]
@@ -403,19 +350,14 @@ async fn a_fold_that_changes_nothing_says_so() {
     at(&mut conversation, Moment::Manual).await;
     let before = sent(&conversation);
     let report = at(&mut conversation, Moment::Manual).await;
-    let Outcome::Unchanged(why) = &report.outcome else {
-        panic!("{report:?}")
-    };
+    let Outcome::Unchanged(why) = &report.outcome else { panic!("{report:?}") };
     assert_eq!(why.code, "nothing-to-fold");
     assert_eq!(sent(&conversation), before);
     assert_eq!(conversation.folds().len(), 1);
 
     let mut empty = common::conversation(conversation.strategy(), 7_000);
     let report = at(&mut empty, Moment::Manual).await;
-    assert!(
-        matches!(report.outcome, Outcome::Unchanged(_)),
-        "{report:?}"
-    );
+    assert!(matches!(report.outcome, Outcome::Unchanged(_)), "{report:?}");
 }
 
 #[tokio::test]
@@ -434,10 +376,7 @@ async fn switched_off_means_off() {
 #[tokio::test]
 async fn references_lead_back_to_the_originals() {
     let fake = Fake::default();
-    let config = TieredConfig {
-        references: true,
-        ..TieredConfig::default()
-    };
+    let config = TieredConfig { references: true, ..TieredConfig::default() };
     let filter = Arc::new(config.filter().unwrap());
     let mut strategy = (*strategy("tiered", "", &fake)).clone();
     strategy.filter.as_mut().unwrap().stage = filter.clone();
@@ -466,9 +405,8 @@ async fn the_document_to_the_letter_loses_what_the_cap_sends_away_and_sorts_by_s
         let strategy = strategy(preset, filter, &fake);
         async move {
             let mut conversation = conversation(&strategy, 7_000);
-            for (n, text) in ["We decided.", "We decided on the task.", "We agreed."]
-                .into_iter()
-                .enumerate()
+            for (n, text) in
+                ["We decided.", "We decided on the task.", "We agreed."].into_iter().enumerate()
             {
                 let message = Message {
                     importance: Some("high".to_owned()),
@@ -480,10 +418,8 @@ async fn the_document_to_the_letter_loses_what_the_cap_sends_away_and_sorts_by_s
                 conversation.append(filler(&format!("m{n}"), 100));
             }
             at(&mut conversation, Moment::CallStart).await;
-            let kept: Vec<String> = sent(&conversation)
-                .into_iter()
-                .filter(|id| id.starts_with('r'))
-                .collect();
+            let kept: Vec<String> =
+                sent(&conversation).into_iter().filter(|id| id.starts_with('r')).collect();
             let summarised: u64 = last_plan(&conversation).tables["tiers"]
                 .as_array()
                 .unwrap()
@@ -494,10 +430,7 @@ async fn the_document_to_the_letter_loses_what_the_cap_sends_away_and_sorts_by_s
         }
     };
     // ceil(63 * 0.03) = 2 of the scores 90, 110, 90.
-    assert_eq!(
-        run("tiered-doc-exact").await,
-        (vec!["r1".into(), "r0".into()], 50)
-    );
+    assert_eq!(run("tiered-doc-exact").await, (vec!["r1".into(), "r0".into()], 50));
     assert_eq!(run("tiered").await, (vec!["r1".into(), "r2".into()], 51));
 }
 
@@ -527,14 +460,9 @@ async fn a_fold_that_frees_next_to_nothing_is_not_made_unless_asked_for() {
         conversation.append(filler(&format!("m{n}"), 600));
     }
     let report = at(&mut conversation, Moment::CallStart).await;
-    let Outcome::Unchanged(why) = &report.outcome else {
-        panic!("{report:?}")
-    };
+    let Outcome::Unchanged(why) = &report.outcome else { panic!("{report:?}") };
     assert_eq!(why.code, "not-worthwhile");
-    assert!(
-        fake.asked().is_empty(),
-        "nobody is asked for a summary in vain"
-    );
+    assert!(fake.asked().is_empty(), "nobody is asked for a summary in vain");
     let report = at(&mut conversation, Moment::Manual).await;
     assert_eq!(report.outcome, Outcome::Changed, "{report:?}");
 }
@@ -564,20 +492,12 @@ async fn a_summary_that_is_too_long_is_cut_where_no_guard_refuses_it() {
     assert_eq!(report.outcome, Outcome::Changed, "{report:?}");
     let plan = last_plan(&conversation);
     let asked = fake.asked.lock().unwrap();
-    for (row, request) in plan.tables["tiers"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .zip(asked.iter())
-    {
+    for (row, request) in plan.tables["tiers"].as_array().unwrap().iter().zip(asked.iter()) {
         let tokens = row["tokens_after"].as_u64().unwrap();
         assert!(0 < tokens && tokens <= request.budget, "{row}");
         assert_eq!(row["by"], "fake");
     }
-    let cut = plan
-        .reasons
-        .iter()
-        .filter(|reason| reason.contains("is cut to"));
+    let cut = plan.reasons.iter().filter(|reason| reason.contains("is cut to"));
     assert_eq!(cut.count(), 3, "{:?}", plan.reasons);
 }
 
@@ -587,10 +507,7 @@ async fn age_is_measured_from_the_newest_message_or_the_clock() {
     for (from, factor) in [("newest", "very_recent"), ("clock", "recent")] {
         let filter = format!("age_from = \"{from}\"");
         let mut conversation = conversation(&strategy("tiered", &filter, &Fake::default()), 7_000);
-        let dated = |message: Message| Message {
-            at: Some(600_000),
-            ..message
-        };
+        let dated = |message: Message| Message { at: Some(600_000), ..message };
         conversation.append(dated(important("r")));
         for n in 0..60 {
             conversation.append(dated(filler(&format!("m{n}"), 100)));
@@ -604,11 +521,7 @@ async fn age_is_measured_from_the_newest_message_or_the_clock() {
 
 #[tokio::test]
 async fn a_result_that_was_cleared_is_not_cut() {
-    let strategy = strategy(
-        "tiered",
-        "residuals = false\nbudget_tokens = 3_000",
-        &Fake::default(),
-    );
+    let strategy = strategy("tiered", "residuals = false\nbudget_tokens = 3_000", &Fake::default());
     let mut conversation = conversation(&strategy, 5_000);
     for n in 0..5 {
         for message in step(&n.to_string(), 1_000) {

@@ -14,23 +14,14 @@ use proptest::prelude::*;
 /// What happens next in a history: someone speaks, or the model calls tools.
 #[derive(Clone, Debug)]
 enum Turn {
-    Said {
-        tokens: usize,
-        decided: bool,
-    },
-    Called {
-        results: Vec<(usize, bool)>,
-        at_once: bool,
-    },
+    Said { tokens: usize, decided: bool },
+    Called { results: Vec<(usize, bool)>, at_once: bool },
 }
 
 fn turn() -> impl Strategy<Value = Turn> {
     prop_oneof![
         (0usize..200, any::<bool>()).prop_map(|(tokens, decided)| Turn::Said { tokens, decided }),
-        (
-            proptest::collection::vec((0usize..400, any::<bool>()), 1..4),
-            any::<bool>()
-        )
+        (proptest::collection::vec((0usize..400, any::<bool>()), 1..4), any::<bool>())
             .prop_map(|(results, at_once)| Turn::Called { results, at_once }),
     ]
 }
@@ -41,11 +32,7 @@ fn messages(turns: &[Turn]) -> Vec<Vec<Message>> {
         .enumerate()
         .map(|(n, turn)| match turn {
             Turn::Said { tokens, decided } => {
-                let start = if *decided {
-                    "We decided the task. "
-                } else {
-                    ""
-                };
+                let start = if *decided { "We decided the task. " } else { "" };
                 let text = format!("{start}{}", "word ".repeat(*tokens));
                 vec![Message {
                     importance: decided.then(|| "medium".to_owned()),

@@ -23,17 +23,12 @@ const SESSIONS: [(&str, u64); 3] = [
 
 #[test]
 fn real_sessions_keep_their_groups_and_get_smaller() {
-    let folder = Path::new(concat!(
-        env!("CARGO_MANIFEST_DIR"),
-        "/../../../shared/sessions"
-    ));
+    let folder = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/sessions"));
     if !folder.is_dir() {
         println!("skipped: {} is missing", folder.display());
         return;
     }
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .build()
-        .unwrap();
+    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
     let compiled = compile_preset(&registry(), "tiered", Options::default()).unwrap();
     let strategy = Arc::new(compiled.strategy);
     for (name, window) in SESSIONS {
@@ -65,14 +60,8 @@ fn real_sessions_keep_their_groups_and_get_smaller() {
             conversation.append(Arc::clone(message));
         }
         assert_eq!(conversation.counters().failures, 0, "{name}");
-        assert!(
-            conversation.folds().len() > 1,
-            "{name} never overflows twice"
-        );
+        assert!(conversation.folds().len() > 1, "{name} never overflows twice");
         assert!(summarised > 0, "{name} was never summarised");
-        println!(
-            "{name}: {} folds, {summarised} summaries",
-            conversation.folds().len()
-        );
+        println!("{name}: {} folds, {summarised} summaries", conversation.folds().len());
     }
 }

@@ -13,10 +13,7 @@ use foldback_tiered::segments::{
 use std::sync::Arc;
 
 fn estimator() -> Arc<dyn Estimator> {
-    let config = CharsConfig {
-        rounding: Rounding::Ceil,
-        ..CharsConfig::default()
-    };
+    let config = CharsConfig { rounding: Rounding::Ceil, ..CharsConfig::default() };
     config.build().unwrap()
 }
 
@@ -70,44 +67,25 @@ fn what_each_flag_brings() {
         ("none", plain, &["tool-guidelines-full"]),
         (
             "control loop",
-            Situation {
-                has_control_loop_tools: true,
-                ..plain
-            },
+            Situation { has_control_loop_tools: true, ..plain },
             &["orpar-cycle", "tool-guidelines-full"],
         ),
         (
             "several agents",
-            Situation {
-                is_multi_agent_channel: true,
-                ..plain
-            },
+            Situation { is_multi_agent_channel: true, ..plain },
             &["collaboration-patterns", "tool-guidelines-full"],
         ),
         (
             "an error",
-            Situation {
-                has_error_occurred: true,
-                ..plain
-            },
+            Situation { has_error_occurred: true, ..plain },
             &["tool-guidelines-full", "error-handling"],
         ),
         (
             "the protocol",
-            Situation {
-                is_mxp_enabled: true,
-                ..plain
-            },
+            Situation { is_mxp_enabled: true, ..plain },
             &["tool-guidelines-full", "mxp-protocol"],
         ),
-        (
-            "condensed",
-            Situation {
-                condensed_mode: true,
-                ..plain
-            },
-            &["tool-guidelines-condensed"],
-        ),
+        ("condensed", Situation { condensed_mode: true, ..plain }, &["tool-guidelines-condensed"]),
     ];
     for (name, situation, expect) in rows {
         let included = defaults().build(&situation, DEFAULT_BUDGET).included;
@@ -131,11 +109,7 @@ fn default_priorities_and_categories() {
     assert_eq!(registry.segments().len(), rows.len());
     for (id, priority, category) in rows {
         let segment = registry.get(id).unwrap();
-        assert_eq!(
-            (segment.priority, segment.category),
-            (priority, category),
-            "{id}"
-        );
+        assert_eq!((segment.priority, segment.category), (priority, category), "{id}");
         assert!(segment.tokens > 0, "{id} is counted when it is registered");
     }
 }
@@ -160,11 +134,7 @@ fn budgets_as_a_table() {
         let prompt = of(segments).build(&Situation::default(), budget);
         let expect: Vec<String> = expect.iter().map(usize::to_string).collect();
         assert_eq!(prompt.included, expect, "{name}");
-        assert_eq!(
-            prompt.included.len() + prompt.too_large.len(),
-            sizes.len(),
-            "{name}"
-        );
+        assert_eq!(prompt.included.len() + prompt.too_large.len(), sizes.len(), "{name}");
         assert!(prompt.tokens <= budget, "{name}");
     }
 }
@@ -223,21 +193,12 @@ fn order_is_by_category_and_equals_keep_theirs() {
 fn registering_clearing_and_resetting() {
     let mut registry = defaults();
     let count = registry.segments().len();
-    registry.register(PromptSegment::new(
-        "core-framework",
-        Category::Core,
-        10,
-        "abcdefgh",
-    ));
+    registry.register(PromptSegment::new("core-framework", Category::Core, 10, "abcdefgh"));
     assert_eq!(registry.segments().len(), count, "the same id overwrites");
     let core = registry.get("core-framework").unwrap();
     assert_eq!((core.text.as_str(), core.tokens), ("abcdefgh", 2));
     registry.register(sized("own", 1, 7));
-    assert_eq!(
-        registry.get("own").unwrap().tokens,
-        7,
-        "a given size is kept"
-    );
+    assert_eq!(registry.get("own").unwrap().tokens, 7, "a given size is kept");
     registry.clear();
     assert!(registry.build(&documented(), 2_500).included.is_empty());
     registry.reset();

@@ -26,13 +26,7 @@ fn sentences_as_a_table() {
             &[],
             "We must go.",
         ),
-        (
-            "importance wins over nothing",
-            "So it is. Note the tree.",
-            14,
-            &[],
-            "Note the tree.",
-        ),
+        ("importance wins over nothing", "So it is. Note the tree.", 14, &[], "Note the tree."),
         (
             "a keyword (10) wins over decision and importance (8)",
             "It must be noted as key. Beta is here for all.",
@@ -49,13 +43,7 @@ fn sentences_as_a_table() {
         ),
         ("the separator counts", "Abc. Def.", 8, &[], "Abc."),
         ("the separator fits", "Abc. Def.", 9, &[], "Abc. Def."),
-        (
-            "no sentence fits",
-            "A long sentence without an end",
-            9,
-            &[],
-            "A long...",
-        ),
+        ("no sentence fits", "A long sentence without an end", 9, &[], "A long..."),
         (
             "identifiers stay whole",
             "See src/main.rs at v1.2.3 now. Then go.",
@@ -63,13 +51,7 @@ fn sentences_as_a_table() {
             &[],
             "See src/main.rs at v1.2.3 now. Then go.",
         ),
-        (
-            "lines end sentences",
-            "one\ntwo must\nthree",
-            8,
-            &[],
-            "two must",
-        ),
+        ("lines end sentences", "one\ntwo must\nthree", 8, &[], "two must"),
     ];
     for (name, content, target, keywords, expect) in rows {
         let result = by_sentence(content, target, &words(keywords));
@@ -82,42 +64,12 @@ fn sentences_as_a_table() {
 fn sentences_to_the_letter() {
     // name, content, target, keywords, expect
     let rows: [(&str, &str, usize, &[&str], &str); 7] = [
-        (
-            "in the order of the points",
-            "First. We decided",
-            99,
-            &[],
-            " We decided. First. ",
-        ),
-        (
-            "the empty rest is a sentence",
-            "One. Two.",
-            99,
-            &[],
-            "One.  Two. . ",
-        ),
-        (
-            "the separator is not counted, so the result is too long",
-            "Abcd. Efg",
-            4,
-            &[],
-            "Abcd. ",
-        ),
-        (
-            "the separator counts for what follows",
-            "Ab. Cd",
-            6,
-            &[],
-            "Ab. ",
-        ),
+        ("in the order of the points", "First. We decided", 99, &[], " We decided. First. "),
+        ("the empty rest is a sentence", "One. Two.", 99, &[], "One.  Two. . "),
+        ("the separator is not counted, so the result is too long", "Abcd. Efg", 4, &[], "Abcd. "),
+        ("the separator counts for what follows", "Ab. Cd", 6, &[], "Ab. "),
         ("nothing fits", "Abcdefgh", 3, &[], "Abc..."),
-        (
-            "the empty rest fits where nothing else does",
-            "Abcdefgh.",
-            3,
-            &[],
-            ". ",
-        ),
+        ("the empty rest fits where nothing else does", "Abcdefgh.", 3, &[], ". "),
         ("lengths are UTF-16 code units", "😀😀! ab", 3, &[], " ab. "),
     ];
     for (name, content, target, keywords, expect) in rows {
@@ -131,10 +83,7 @@ fn the_middle_goes() {
     let text: String = ('a'..='z').cycle().take(1_000).collect();
     let cut = middle(&text, 100);
     assert!(length(&cut) <= 100, "{}", length(&cut));
-    assert!(
-        cut.starts_with("abcdef") && cut.ends_with(&text[980..]),
-        "{cut}"
-    );
+    assert!(cut.starts_with("abcdef") && cut.ends_with(&text[980..]), "{cut}");
     let missing: usize = cut
         .split("[... ")
         .nth(1)
@@ -143,10 +92,7 @@ fn the_middle_goes() {
         .unwrap();
     let head = cut.find('\n').unwrap();
     let tail = length(&cut) - cut.rfind('\n').unwrap() - 1;
-    assert!(
-        head.abs_diff(2 * tail) <= 2,
-        "two thirds and one: {head}, {tail}"
-    );
+    assert!(head.abs_diff(2 * tail) <= 2, "two thirds and one: {head}, {tail}");
     let notice = format!("\n[... {missing} characters cut ...]\n");
     assert_eq!(length(&cut) - notice.len() + missing, 1_000);
     assert_eq!(middle(&text, 1_000), text);

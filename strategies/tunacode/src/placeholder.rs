@@ -103,11 +103,7 @@ impl Placeholder {
             (Some(value), None) => scene.estimator().text(&repr(value)),
             _ => scene.meter.part_shown(scene.view, at),
         };
-        Return {
-            at,
-            tokens,
-            cleared,
-        }
+        Return { at, tokens, cleared }
     }
 
     fn clear(&self, scene: &Scene<'_>, returns: &[Return], prunable: u64) -> Pruning {
@@ -131,9 +127,7 @@ impl Placeholder {
                 format!("all tool returns beyond the newest {protect} tokens were cleared before"),
             ));
         }
-        let reclaimed: u64 = going()
-            .map(|found| found.tokens.saturating_sub(standing))
-            .sum();
+        let reclaimed: u64 = going().map(|found| found.tokens.saturating_sub(standing)).sum();
         Pruning::Edits {
             edits,
             prunable: going().map(|found| found.tokens).sum(),
@@ -162,10 +156,9 @@ impl Pruner for Placeholder {
         }
         let Thresholds { protect, minimum } = self.thresholds;
         match walk(self.returns(scene), self.thresholds) {
-            Walk::NoReturns => Pruning::Nothing(Why::new(
-                "no-tool-returns",
-                "the history has no tool returns",
-            )),
+            Walk::NoReturns => {
+                Pruning::Nothing(Why::new("no-tool-returns", "the history has no tool returns"))
+            }
             Walk::Protected { sum } => Pruning::Nothing(Why::new(
                 "below-threshold",
                 format!("{sum} tokens of tool returns, {protect} are protected"),
@@ -213,14 +206,7 @@ pub fn count_user_turns<'a>(messages: impl IntoIterator<Item = &'a Message>, eno
 /// (pydantic-ai's retry prompts without a tool) is a part of another kind.
 fn is_prompt(message: &Message) -> bool {
     let by_hand = |part: &Part| {
-        matches!(
-            part.kind,
-            PartKind::File(_)
-                | PartKind::Text {
-                    synthetic: false,
-                    ..
-                }
-        )
+        matches!(part.kind, PartKind::File(_) | PartKind::Text { synthetic: false, .. })
     };
     message.role == Role::User
         && !message.is_entry()

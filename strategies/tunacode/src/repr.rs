@@ -80,11 +80,7 @@ fn write_float(out: &mut String, float: f64) {
 }
 
 fn write_string(out: &mut String, text: &str) {
-    let quote = if text.contains('\'') && !text.contains('"') {
-        '"'
-    } else {
-        '\''
-    };
+    let quote = if text.contains('\'') && !text.contains('"') { '"' } else { '\'' };
     out.push(quote);
     for c in text.chars() {
         match c {
@@ -142,10 +138,7 @@ mod tests {
             ("[]", "[]"),
             ("{}", "{}"),
             (r#"[1,"a",null,false]"#, "[1, 'a', None, False]"),
-            (
-                r#"{"a":{"b":[1,2]},"c":"d"}"#,
-                "{'a': {'b': [1, 2]}, 'c': 'd'}",
-            ),
+            (r#"{"a":{"b":[1,2]},"c":"d"}"#, "{'a': {'b': [1, 2]}, 'c': 'd'}"),
             ("18446744073709551615", "18446744073709551615"),
             ("-9223372036854775808", "-9223372036854775808"),
             ("1.0", "1.0"),
@@ -168,10 +161,7 @@ mod tests {
             (r#""a\nb\r\tc""#, r"'a\nb\r\tc'"),
             (r#""\u0000\u001f\u007f""#, r"'\x00\x1f\x7f'"),
             (r#""\u00a0\u00ad\u0085""#, r"'\xa0\xad\x85'"),
-            (
-                r#""\u2028\u200b\ufeff\u3000""#,
-                r"'\u2028\u200b\ufeff\u3000'",
-            ),
+            (r#""\u2028\u200b\ufeff\u3000""#, r"'\u2028\u200b\ufeff\u3000'"),
             (r#""\ue000\udbff\udfff""#, r"'\ue000\U0010ffff'"),
             (r#""é漢😀""#, "'é漢😀'"),
             (r#"{"k'":1}"#, r#"{"k'": 1}"#),

@@ -27,8 +27,7 @@ pub fn context_limit(model: Option<&str>, betas: &[String], set: Option<u64>) ->
         return BETA_1M_CONTEXT;
     }
     let known = || KNOWN_CONTEXT.iter().find(|(id, _)| *id == model);
-    set.or_else(|| known().map(|(_, context)| *context))
-        .unwrap_or(UNKNOWN_CONTEXT)
+    set.or_else(|| known().map(|(_, context)| *context)).unwrap_or(UNKNOWN_CONTEXT)
 }
 
 /// What a request takes of a window, in tokens.
@@ -52,11 +51,7 @@ impl TokenBudget {
 
     /// The share of the window that is used; 1 where the window is not known.
     pub fn utilisation(&self) -> f64 {
-        if self.limit == 0 {
-            1.0
-        } else {
-            self.used() as f64 / self.limit as f64
-        }
+        if self.limit == 0 { 1.0 } else { self.used() as f64 / self.limit as f64 }
     }
 
     /// Whether more than `share` of the window is used. Exact, where a comparison of

@@ -108,11 +108,7 @@ impl Room {
     fn within(self, target: u64) -> Self {
         let left = target.saturating_sub(self.kept);
         let summary = self.summary.min(left.max(target / 4)).max(1);
-        Self {
-            kept: self.kept.min(target.saturating_sub(summary)),
-            summary,
-            ..self
-        }
+        Self { kept: self.kept.min(target.saturating_sub(summary)), summary, ..self }
     }
 }
 
@@ -145,11 +141,8 @@ impl Split {
     fn room(&self, scene: &Scene<'_>) -> Room {
         let set = (scene.limits.context > 0).then_some(scene.limits.context);
         let window = context_limit(scene.model, &self.config.betas, set);
-        let room = Room {
-            window,
-            kept: self.preserve.of(window),
-            summary: self.config.summary_tokens,
-        };
+        let room =
+            Room { window, kept: self.preserve.of(window), summary: self.config.summary_tokens };
         match scene.decision.and_then(|decision| decision.target) {
             Some(target) if self.config.below_trigger => room.within(target),
             _ => room,
@@ -164,11 +157,7 @@ impl Split {
                 format!("{} messages: nothing to fold", places.len()),
             ));
         }
-        let Room {
-            window,
-            kept: budget,
-            ..
-        } = self.room(scene);
+        let Room { window, kept: budget, .. } = self.room(scene);
         let tokens: Vec<u64> = places.iter().map(|place| scene.tokens(*place)).collect();
         let natural = split_point(&tokens, budget);
         if natural == 0 {
@@ -221,37 +210,22 @@ impl Split {
             PartKind::Text { text, .. } => text,
             _ => return None,
         };
-        Some(
-            text.strip_prefix(&self.config.prefix)
-                .unwrap_or(text)
-                .trim_start(),
-        )
+        Some(text.strip_prefix(&self.config.prefix).unwrap_or(text).trim_start())
     }
 
     /// What leads the view: the summary, or a note that there is none.
     fn lead(&self, scene: &Scene<'_>, summary: Option<&Summary>, first: Role) -> Option<Insert> {
-        let SplitConfig {
-            prefix,
-            hidden_note,
-            ..
-        } = &self.config;
+        let SplitConfig { prefix, hidden_note, .. } = &self.config;
         let (kind, origin, text) = match summary {
-            Some(summary) => (
-                "summary",
-                EntryKind::Summary,
-                format!("{prefix}\n\n{}", summary.text),
-            ),
+            Some(summary) => {
+                ("summary", EntryKind::Summary, format!("{prefix}\n\n{}", summary.text))
+            }
             None if first != Role::User && !hidden_note.is_empty() => {
                 ("boundary", EntryKind::Boundary, hidden_note.clone())
             }
             None => return None,
         };
-        Some(Insert {
-            id: scene.services.ids.next(kind),
-            role: Role::User,
-            text,
-            origin,
-        })
+        Some(Insert { id: scene.services.ids.next(kind), role: Role::User, text, origin })
     }
 }
 
@@ -284,10 +258,7 @@ impl Filter for Split {
             estimator: Arc::clone(scene.estimator()),
             ready: self.notes(scene),
         };
-        Ok(Proposal {
-            requests: vec![request],
-            reasons: vec![reason],
-        })
+        Ok(Proposal { requests: vec![request], reasons: vec![reason] })
     }
 
     fn arrange(
@@ -298,15 +269,10 @@ impl Filter for Split {
     ) -> Result<Arrangement, Why> {
         let Cut { at, .. } = self.cut(scene)?;
         let kept = &scene.places()[at..];
-        let first = kept
-            .first()
-            .map_or(Role::User, |place| scene.message(*place).role);
+        let first = kept.first().map_or(Role::User, |place| scene.message(*place).role);
         let summary = summaries.iter().flatten().next();
-        let mut slots: Vec<Slot> = self
-            .lead(scene, summary, first)
-            .map(Slot::Insert)
-            .into_iter()
-            .collect();
+        let mut slots: Vec<Slot> =
+            self.lead(scene, summary, first).map(Slot::Insert).into_iter().collect();
         for place in kept {
             match *place {
                 Place::Item(pos) => push_kept(&mut slots, pos),
@@ -315,10 +281,7 @@ impl Filter for Split {
         }
         Ok(Arrangement {
             entries: Vec::new(),
-            layout: Layout {
-                slots,
-                tail_from: scene.history.len(),
-            },
+            layout: Layout { slots, tail_from: scene.history.len() },
             edits: Vec::new(),
             reasons: Vec::new(),
             tables: BTreeMap::new(),
@@ -359,10 +322,5 @@ fn again(message: &Message) -> Insert {
         Origin::Entry(kind) => kind,
         Origin::Log => EntryKind::Boundary,
     };
-    Insert {
-        id: message.id.clone(),
-        role: message.role,
-        text: message.said(),
-        origin,
-    }
+    Insert { id: message.id.clone(), role: message.role, text: message.said(), origin }
 }

@@ -83,9 +83,7 @@ fn cut_strings(value: &mut Value, limit: usize) {
     match value {
         Value::String(text) if text.len() > limit => *text = shorten(text, limit),
         Value::Array(items) => items.iter_mut().for_each(|item| cut_strings(item, limit)),
-        Value::Object(fields) => fields
-            .iter_mut()
-            .for_each(|(_, field)| cut_strings(field, limit)),
+        Value::Object(fields) => fields.iter_mut().for_each(|(_, field)| cut_strings(field, limit)),
         _ => {}
     }
 }
@@ -98,38 +96,15 @@ mod tests {
     #[test]
     fn what_fits_is_what_a_cut_leaves_alone() {
         let call = || Part::call("c", "read", "12345678");
-        let reasoning = Part::new(PartKind::Reasoning {
-            text: String::new(),
-            opaque: None,
-        });
+        let reasoning = Part::new(PartKind::Reasoning { text: String::new(), opaque: None });
         let table = [
             ("at the limit", vec![Part::text("12345678")], true),
             ("over it", vec![Part::text("123456789")], false),
-            (
-                "together at it",
-                vec![Part::text("1234"), Part::text("5678")],
-                true,
-            ),
-            (
-                "together over it",
-                vec![Part::text("1234"), Part::text("56789")],
-                false,
-            ),
-            (
-                "a result over it",
-                vec![Part::result("c", "read", "123456789")],
-                false,
-            ),
-            (
-                "a call at it, apart from the text",
-                vec![Part::text("12345678"), call()],
-                true,
-            ),
-            (
-                "a call over it",
-                vec![Part::call("c", "read", "a23456789")],
-                false,
-            ),
+            ("together at it", vec![Part::text("1234"), Part::text("5678")], true),
+            ("together over it", vec![Part::text("1234"), Part::text("56789")], false),
+            ("a result over it", vec![Part::result("c", "read", "123456789")], false),
+            ("a call at it, apart from the text", vec![Part::text("12345678"), call()], true),
+            ("a call over it", vec![Part::call("c", "read", "a23456789")], false),
             ("reasoning", vec![reasoning], false),
         ];
         for (case, parts, expected) in table {

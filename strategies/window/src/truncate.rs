@@ -125,12 +125,7 @@ impl Pruner for Truncate {
     }
 
     fn prune(&self, scene: &Scene<'_>) -> Pruning {
-        let TruncateConfig {
-            preserve_recent,
-            over_bytes,
-            keep_bytes,
-            marker,
-        } = &self.config;
+        let TruncateConfig { preserve_recent, over_bytes, keep_bytes, marker } = &self.config;
         let mut prunable = 0;
         let mut edits = Vec::new();
         for PartPos { item, part } in self.overlong(scene).into_iter().rev() {
@@ -138,9 +133,7 @@ impl Pruner for Truncate {
             let Some(cut) = truncate(&text, *keep_bytes, marker) else {
                 continue;
             };
-            prunable += scene
-                .estimator()
-                .text(&text[text.floor_char_boundary(*keep_bytes)..]);
+            prunable += scene.estimator().text(&text[text.floor_char_boundary(*keep_bytes)..]);
             edits.push(scene.edit(
                 item,
                 part,
@@ -161,10 +154,6 @@ impl Pruner for Truncate {
             "{} results over {over_bytes} bytes before the last {preserve_recent} messages cut to {keep_bytes}",
             edits.len()
         );
-        Pruning::Edits {
-            edits,
-            prunable,
-            reason,
-        }
+        Pruning::Edits { edits, prunable, reason }
     }
 }

@@ -75,13 +75,7 @@ impl Utilisation {
     ///
     /// A share outside 0 to 1; a `critical` below `threshold`.
     pub fn new(config: UtilisationConfig) -> Result<Self, Invalid> {
-        let UtilisationConfig {
-            threshold,
-            critical,
-            on_length_stop,
-            max_output,
-            betas,
-        } = config;
+        let UtilisationConfig { threshold, critical, on_length_stop, max_output, betas } = config;
         let threshold = Share::parse("threshold", threshold)?;
         let critical = Share::parse("critical", critical)?;
         if critical < threshold {
@@ -94,13 +88,7 @@ impl Utilisation {
                 ),
             ));
         }
-        Ok(Self {
-            threshold,
-            critical,
-            on_length_stop,
-            max_output,
-            betas,
-        })
+        Ok(Self { threshold, critical, on_length_stop, max_output, betas })
     }
 
     /// Whether it is time to fold before a call.

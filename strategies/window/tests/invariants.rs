@@ -57,15 +57,10 @@ fn preset(toml: &str, on_failure: &str) -> Compaction {
         .replace("use = \"extractive\"", "use = \"none\"")
         .replace("max_output = 16_384", "max_output = 100")
         .replace("on_failure = \"hide\"", on_failure);
-    let registry = Registry::of([
-        &foldback_stages::REGISTRATION,
-        &foldback_window::REGISTRATION,
-    ])
-    .unwrap();
+    let registry =
+        Registry::of([&foldback_stages::REGISTRATION, &foldback_window::REGISTRATION]).unwrap();
     let document = Document::parse("test.toml", &toml).unwrap();
-    compile(&registry, document, Options::default())
-        .unwrap()
-        .strategy
+    compile(&registry, document, Options::default()).unwrap().strategy
 }
 
 fn messages(step: &Step, n: usize) -> Vec<Message> {
@@ -78,25 +73,18 @@ fn messages(step: &Step, n: usize) -> Vec<Message> {
     let result = |k: usize, size| Message::tool(format!("t{n}-{k}"), call(k), "bash", text(size));
     match step {
         Step::User(size) => vec![Message::user(format!("u{n}"), text(*size))],
-        Step::Answer(size) => vec![Message::assistant(
-            format!("a{n}"),
-            vec![Part::text(text(*size))],
-        )],
+        Step::Answer(size) => {
+            vec![Message::assistant(format!("a{n}"), vec![Part::text(text(*size))])]
+        }
         Step::Calls(results) => std::iter::once(calling(results.len()))
             .chain(
-                results
-                    .iter()
-                    .enumerate()
-                    .filter_map(|(k, size)| size.map(|size| result(k, size))),
+                results.iter().enumerate().filter_map(|(k, size)| size.map(|size| result(k, size))),
             )
             .collect(),
-        Step::Steered(results) => [
-            calling(results.len()),
-            Message::user(format!("u{n}"), "stop"),
-        ]
-        .into_iter()
-        .chain(results.iter().enumerate().map(|(k, size)| result(k, *size)))
-        .collect(),
+        Step::Steered(results) => [calling(results.len()), Message::user(format!("u{n}"), "stop")]
+            .into_iter()
+            .chain(results.iter().enumerate().map(|(k, size)| result(k, *size)))
+            .collect(),
         Step::Orphan(size) => vec![result(9, *size)],
         Step::LengthStop | Step::Manual => Vec::new(),
     }
@@ -104,17 +92,8 @@ fn messages(step: &Step, n: usize) -> Vec<Message> {
 
 /// What the log breaks by itself, in every dialect.
 fn from_scratch(talk: &Conversation) -> Vec<String> {
-    let log = || {
-        talk.history()
-            .iter()
-            .map(|(_, message)| Shown::plain(message))
-    };
-    sorted(
-        Dialect::ALL
-            .into_iter()
-            .flat_map(|dialect| validate(log(), dialect))
-            .collect(),
-    )
+    let log = || talk.history().iter().map(|(_, message)| Shown::plain(message));
+    sorted(Dialect::ALL.into_iter().flat_map(|dialect| validate(log(), dialect)).collect())
 }
 
 fn sorted(violations: Vec<Violation>) -> Vec<String> {
@@ -136,9 +115,7 @@ fn start(strategy: Compaction, context: u64) -> Conversation {
 
 /// Runs one step as an agent's loop would.
 fn run(talk: &mut Conversation, step: &Step, n: usize) -> Vec<Report> {
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .build()
-        .unwrap();
+    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
     let at =
         |talk: &mut Conversation, moment| runtime.block_on(talk.at(moment, Signals::default()));
     match step {
@@ -176,17 +153,8 @@ fn drive(
             prop_assert!(!refused, "a guard had to step in: {report:?}");
         }
         let found = monitor.check(&talk);
-        prop_assert!(
-            found.caused.is_empty(),
-            "after step {n}: {:?}",
-            found.caused
-        );
-        prop_assert_eq!(
-            sorted(found.inherited),
-            from_scratch(&talk),
-            "after step {}",
-            n
-        );
+        prop_assert!(found.caused.is_empty(), "after step {n}: {:?}", found.caused);
+        prop_assert_eq!(sorted(found.inherited), from_scratch(&talk), "after step {}", n);
     }
     Ok(talk)
 }

@@ -8,11 +8,7 @@ use foldback_core::registry::Registry;
 use foldback_core::strategy::OnFailure;
 
 fn registry() -> Registry {
-    Registry::of([
-        &foldback_stages::REGISTRATION,
-        &foldback_window::REGISTRATION,
-    ])
-    .unwrap()
+    Registry::of([&foldback_stages::REGISTRATION, &foldback_window::REGISTRATION]).unwrap()
 }
 
 #[test]
@@ -45,15 +41,9 @@ fn only_the_faithful_preset_turns_guards_off() {
 #[test]
 fn stages_run_when_the_original_runs_them() {
     for name in ["window", "window-faithful"] {
-        let strategy = compile_preset(&registry(), name, Options::default())
-            .unwrap()
-            .strategy;
+        let strategy = compile_preset(&registry(), name, Options::default()).unwrap().strategy;
         let policy = strategy.overflow.unwrap();
-        assert_eq!(
-            policy.when,
-            [Moment::CallStart, Moment::LengthStop],
-            "{name}"
-        );
+        assert_eq!(policy.when, [Moment::CallStart, Moment::LengthStop], "{name}");
         assert_eq!(strategy.pruners[0].when, [Moment::ToolResult], "{name}");
     }
 }
@@ -63,20 +53,10 @@ fn stages_run_when_the_original_runs_them() {
 fn the_page_has_every_deviation() {
     let page = include_str!("../README.md").replace('\n', " ");
     for name in ["window", "window-faithful"] {
-        let strategy = compile_preset(&registry(), name, Options::default())
-            .unwrap()
-            .strategy;
+        let strategy = compile_preset(&registry(), name, Options::default()).unwrap().strategy;
         for deviation in strategy.deviations {
-            assert!(
-                page.contains(&deviation.original),
-                "{name}: {}",
-                deviation.original
-            );
-            assert!(
-                page.contains(&deviation.foldback),
-                "{name}: {}",
-                deviation.foldback
-            );
+            assert!(page.contains(&deviation.original), "{name}: {}", deviation.original);
+            assert!(page.contains(&deviation.foldback), "{name}: {}", deviation.foldback);
         }
     }
 }

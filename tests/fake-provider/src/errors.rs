@@ -70,11 +70,5 @@ pub const OPENROUTER: Refusal = Refusal {
 };
 
 /// All refusals for size.
-pub const OVERFLOWS: [Refusal; 6] = [
-    OPENAI_MESSAGES,
-    OPENAI_COMPLETION,
-    ANTHROPIC_PROMPT,
-    GEMINI_INPUT,
-    LLAMA_CPP,
-    OPENROUTER,
-];
+pub const OVERFLOWS: [Refusal; 6] =
+    [OPENAI_MESSAGES, OPENAI_COMPLETION, ANTHROPIC_PROMPT, GEMINI_INPUT, LLAMA_CPP, OPENROUTER];

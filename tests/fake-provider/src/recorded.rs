@@ -28,17 +28,13 @@ impl Recorded {
     /// The first header of that name, in lower case.
     pub fn header(&self, name: &str) -> Option<&str> {
         let mut headers = self.headers.iter();
-        headers
-            .find(|(key, _)| key == name)
-            .map(|(_, value)| value.as_str())
+        headers.find(|(key, _)| key == name).map(|(_, value)| value.as_str())
     }
 
     /// The conversation as the protocol spells it: `messages`, or Gemini's `contents`.
     pub fn messages(&self) -> &[Value] {
         let messages = self.body.get("messages").or(self.body.get("contents"));
-        messages
-            .and_then(Value::as_array)
-            .map_or(&[], Vec::as_slice)
+        messages.and_then(Value::as_array).map_or(&[], Vec::as_slice)
     }
 
     /// Most tokens that the model may generate, where the request says so.

@@ -16,11 +16,7 @@ pub struct Call {
 impl Call {
     /// A call.
     pub fn new(id: impl Into<String>, name: impl Into<String>, arguments: Value) -> Self {
-        Self {
-            id: id.into(),
-            name: name.into(),
-            arguments,
-        }
+        Self { id: id.into(), name: name.into(), arguments }
     }
 }
 
@@ -75,11 +71,7 @@ pub(crate) enum Content {
     /// An answer, spelt in the protocol of the request.
     Answer(Answer),
     /// A status and a body as given.
-    Raw {
-        status: u16,
-        content_type: String,
-        body: String,
-    },
+    Raw { status: u16, content_type: String, body: String },
     /// Success by the status, and a body that is broken off JSON.
     Garbage,
 }
@@ -121,26 +113,17 @@ impl Reply {
 
     /// The model says this and has finished.
     pub fn text(text: impl Into<String>) -> Self {
-        Self::answer(Answer {
-            text: text.into(),
-            ..Answer::default()
-        })
+        Self::answer(Answer { text: text.into(), ..Answer::default() })
     }
 
     /// The model calls tools and says nothing.
     pub fn calls(calls: impl IntoIterator<Item = Call>) -> Self {
-        Self::answer(Answer {
-            calls: calls.into_iter().collect(),
-            ..Answer::default()
-        })
+        Self::answer(Answer { calls: calls.into_iter().collect(), ..Answer::default() })
     }
 
     /// The model reasons and says nothing.
     pub fn reasoning(text: impl Into<String>) -> Self {
-        Self::answer(Answer {
-            reasoning: text.into(),
-            ..Answer::default()
-        })
+        Self::answer(Answer { reasoning: text.into(), ..Answer::default() })
     }
 
     /// The model stops at once, with no content at all.
@@ -150,11 +133,7 @@ impl Reply {
 
     /// The model is stopped by the output limit in the middle of this.
     pub fn length(text: impl Into<String>) -> Self {
-        Self::answer(Answer {
-            text: text.into(),
-            finish: Finish::Length,
-            ..Answer::default()
-        })
+        Self::answer(Answer { text: text.into(), finish: Finish::Length, ..Answer::default() })
     }
 
     /// A status other than 200, with a body of JSON. See [`errors`](crate::errors) for real ones.
@@ -168,11 +147,7 @@ impl Reply {
 
     /// Any body of any type, e.g. the HTML page of a proxy.
     pub fn raw(status: u16, content_type: impl Into<String>, body: impl Into<String>) -> Self {
-        Self::new(Content::Raw {
-            status,
-            content_type: content_type.into(),
-            body: body.into(),
-        })
+        Self::new(Content::Raw { status, content_type: content_type.into(), body: body.into() })
     }
 
     /// Status 200 and JSON that breaks off; in a stream an event of that kind, and then its proper end.
@@ -198,11 +173,7 @@ impl Reply {
     /// What the answer says it cost, instead of what the provider's counter says.
     #[must_use]
     pub fn usage(self, input: u64, output: u64) -> Self {
-        self.usage_of(Usage {
-            input,
-            output,
-            cached: 0,
-        })
+        self.usage_of(Usage { input, output, cached: 0 })
     }
 
     /// As [`usage`](Self::usage), with all figures.

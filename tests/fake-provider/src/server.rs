@@ -106,11 +106,7 @@ impl Builder {
             // Serving ends with the task only.
             let _ = axum::serve(listener, app).await;
         });
-        Ok(FakeProvider {
-            address,
-            state,
-            serving,
-        })
+        Ok(FakeProvider { address, state, serving })
     }
 }
 
@@ -237,11 +233,7 @@ async fn serve(state: &State, request: Request) -> Response {
     {
         return response(400, &protocol.overflow(window, request.tokens, output));
     }
-    if let Some(refusal) = state
-        .pairs
-        .then(|| protocol.unpaired(request.messages()))
-        .flatten()
-    {
+    if let Some(refusal) = state.pairs.then(|| protocol.unpaired(request.messages())).flatten() {
         return response(400, &refusal);
     }
     let Some(reply) = state.next(&request) else {
@@ -249,10 +241,7 @@ async fn serve(state: &State, request: Request) -> Response {
         return response(400, &json!({"error": {"message": message}}));
     };
     if reply.hang {
-        let mut waiting = Waiting {
-            state,
-            answered: false,
-        };
+        let mut waiting = Waiting { state, answered: false };
         // The sender lives in `state`.
         let _ = released.changed().await;
         waiting.answered = true;
@@ -265,14 +254,9 @@ fn write(request: &Recorded, path: &str, reply: Reply) -> Response {
     let protocol = request.protocol;
     let json_type = "application/json";
     let (status, content_type, mut pieces) = match (&reply.content, request.stream) {
-        (
-            Content::Raw {
-                status,
-                content_type,
-                body,
-            },
-            _,
-        ) => (*status, content_type.as_str(), vec![body.clone()]),
+        (Content::Raw { status, content_type, body }, _) => {
+            (*status, content_type.as_str(), vec![body.clone()])
+        }
         (Content::Garbage, false) => (200, json_type, vec!["{\"choices\": [{\"mess".to_owned()]),
         (Content::Garbage, true) => (200, protocol.stream_type(), protocol.garbage()),
         (Content::Answer(answer), stream) => {
@@ -309,10 +293,9 @@ fn write(request: &Recorded, path: &str, reply: Reply) -> Response {
     let content_type = [("content-type".to_owned(), content_type.to_owned())];
     for (name, value) in content_type.into_iter().chain(reply.headers) {
         // A script's header that HTTP can't carry is left out.
-        if let (Ok(name), Ok(value)) = (
-            header::HeaderName::try_from(name),
-            header::HeaderValue::try_from(value),
-        ) {
+        if let (Ok(name), Ok(value)) =
+            (header::HeaderName::try_from(name), header::HeaderValue::try_from(value))
+        {
             response.headers_mut().append(name, value);
         }
     }

@@ -41,10 +41,7 @@ impl State {
 
     pub(crate) fn requests(&self) -> Vec<Recorded> {
         let requests = lock(&self.requests);
-        requests
-            .iter()
-            .map(|request| Recorded::clone(request))
-            .collect()
+        requests.iter().map(|request| Recorded::clone(request)).collect()
     }
 
     pub(crate) fn count(&self) -> usize {

@@ -66,10 +66,7 @@ async fn ask(target: ServiceTarget, stream: bool) -> Result<Read, genai::Error> 
                 .collect(),
         });
     }
-    let mut stream = client
-        .exec_chat_stream(target, request, Some(&options))
-        .await?
-        .stream;
+    let mut stream = client.exec_chat_stream(target, request, Some(&options)).await?.stream;
     let mut read = Read::default();
     while let Some(event) = stream.next().await {
         if let genai::chat::ChatStreamEvent::End(end) = event? {
@@ -118,71 +115,38 @@ async fn every_protocol_says_the_same_whole_and_streamed() {
         ]
     };
     let said = |calls: [Call; 2]| calls.map(|call| (call.name, call.arguments)).to_vec();
-    let filtered = Answer {
-        text: "I".into(),
-        finish: Finish::Filter,
-        ..Answer::default()
-    };
+    let filtered = Answer { text: "I".into(), finish: Finish::Filter, ..Answer::default() };
     let rows: [(&str, Reply, Read); 6] = [
         (
             "text",
             Reply::text("Good évening."),
-            Read {
-                text: "Good évening.".into(),
-                finish: "stop".into(),
-                ..Read::default()
-            },
+            Read { text: "Good évening.".into(), finish: "stop".into(), ..Read::default() },
         ),
         (
             "calls",
             Reply::calls(calls()),
-            Read {
-                calls: said(calls()),
-                finish: "tools".into(),
-                ..Read::default()
-            },
+            Read { calls: said(calls()), finish: "tools".into(), ..Read::default() },
         ),
         (
             "reasoning only",
             Reply::reasoning("Hm, well"),
-            Read {
-                reasoning: "Hm, well".into(),
-                finish: "stop".into(),
-                ..Read::default()
-            },
+            Read { reasoning: "Hm, well".into(), finish: "stop".into(), ..Read::default() },
         ),
-        (
-            "nothing",
-            Reply::empty(),
-            Read {
-                finish: "stop".into(),
-                ..Read::default()
-            },
-        ),
+        ("nothing", Reply::empty(), Read { finish: "stop".into(), ..Read::default() }),
         (
             "cut by the limit",
             Reply::length("Half of"),
-            Read {
-                text: "Half of".into(),
-                finish: "length".into(),
-                ..Read::default()
-            },
+            Read { text: "Half of".into(), finish: "length".into(), ..Read::default() },
         ),
         (
             "filtered",
             Reply::answer(filtered),
-            Read {
-                text: "I".into(),
-                finish: "filter".into(),
-                ..Read::default()
-            },
+            Read { text: "I".into(), finish: "filter".into(), ..Read::default() },
         ),
     ];
     for (name, reply, expect) in rows {
         let answer = reply.usage(1_200, 34);
-        let provider = FakeProvider::start(Script::answer(move |_| answer.clone()))
-            .await
-            .unwrap();
+        let provider = FakeProvider::start(Script::answer(move |_| answer.clone())).await.unwrap();
         for (kind, url) in adapters(&provider) {
             for stream in [false, true] {
                 let read = ask(target(kind, url.clone()), stream).await;
@@ -231,11 +195,7 @@ async fn a_request_larger_than_the_window_is_refused_in_the_providers_words() {
     ];
     for ((kind, url), words) in adapters(&provider).into_iter().zip(words) {
         let error = ask(target(kind, url), false).await.unwrap_err();
-        assert_eq!(
-            error.status().map(|status| status.as_u16()),
-            Some(400),
-            "{kind}"
-        );
+        assert_eq!(error.status().map(|status| status.as_u16()), Some(400), "{kind}");
         assert!(error.to_string().contains(words), "{kind}: {error}");
     }
     assert_eq!(provider.requests()[0].tokens, 50);
@@ -261,11 +221,7 @@ async fn failures_reach_the_client_as_failures() {
             Reply::raw(502, "text/html", "<h1>Bad Gateway</h1>"),
             ["Bad Gateway", "Bad Gateway"],
         ),
-        (
-            "garbage",
-            Reply::garbage(),
-            ["invalid json", "parse stream"],
-        ),
+        ("garbage", Reply::garbage(), ["invalid json", "parse stream"]),
         (
             "nothing at all",
             Reply::text("A text of some length").cut(0),
@@ -341,12 +297,7 @@ async fn a_hanging_request_is_answered_on_release_or_cancelled_by_its_client() {
 async fn other_paths_are_not_found_and_not_counted() {
     let provider = FakeProvider::start([]).await.unwrap();
     let url = format!("{}/elsewhere/", provider.url());
-    let error = ask(target(AdapterKind::OpenAIResp, url), false)
-        .await
-        .unwrap_err();
-    assert!(
-        error.to_string().contains("no model protocol is spoken at"),
-        "{error}"
-    );
+    let error = ask(target(AdapterKind::OpenAIResp, url), false).await.unwrap_err();
+    assert!(error.to_string().contains("no model protocol is spoken at"), "{error}");
     assert!(provider.requests().is_empty());
 }

@@ -95,10 +95,7 @@ pub(crate) struct Faulty {
 
 impl Faulty {
     pub(crate) fn new(plan: Plan) -> Self {
-        Self {
-            plan: Mutex::new(plan),
-            asked: Mutex::default(),
-        }
+        Self { plan: Mutex::new(plan), asked: Mutex::default() }
     }
 
     /// Requests that were sent, each of which a provider may bill.
@@ -134,10 +131,8 @@ impl Faulty {
 pub(crate) fn summary(request: &CompletionRequest) -> String {
     let asked = request.turns.iter().map(|turn| turn.text.as_str());
     let texts = std::iter::once(request.system.as_str()).chain(asked);
-    let headings: Vec<&str> = texts
-        .flat_map(str::lines)
-        .filter(|line| line.starts_with("## "))
-        .collect();
+    let headings: Vec<&str> =
+        texts.flat_map(str::lines).filter(|line| line.starts_with("## ")).collect();
     if headings.is_empty() {
         return "The user wants the parser mended. Its lexer drops the last line.".to_owned();
     }

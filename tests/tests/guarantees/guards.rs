@@ -36,9 +36,7 @@ fn words(tokens: usize) -> String {
 /// A turn of tool calls that fills the window, ended by an answer where `finish` says so. Every answer
 /// reports the view as it is.
 async fn fill(agent: &mut AgentLoop, tokens: usize, finish: bool) {
-    agent
-        .user(Message::user("u1", "Mend the parser in src/parse.rs."))
-        .await;
+    agent.user(Message::user("u1", "Mend the parser in src/parse.rs.")).await;
     let rounds = tokens / 450;
     for n in 0..rounds {
         round(agent, n).await;
@@ -75,19 +73,11 @@ async fn end_at(agent: &mut AgentLoop, input: u64) -> Next {
 
 /// Everything that ran since the agent last told something, of the automatic folds.
 fn folds(agent: &AgentLoop) -> usize {
-    agent
-        .reports()
-        .iter()
-        .filter(|report| is_automatic_fold(report))
-        .count()
+    agent.reports().iter().filter(|report| is_automatic_fold(report)).count()
 }
 
 fn last_why(agent: &AgentLoop) -> String {
-    let why = agent
-        .reports()
-        .iter()
-        .rev()
-        .find_map(|report| report.outcome.why());
+    let why = agent.reports().iter().rev().find_map(|report| report.outcome.why());
     why.map(|why| why.code.to_string()).unwrap_or_default()
 }
 
@@ -107,17 +97,10 @@ async fn one_automatic_compaction_between_two_answers() {
         assert_eq!(first, 1, "{:?}", agent.reports());
         // The user interrupts with a long message; the model has not answered since the fold.
         for n in 0..4 {
-            agent
-                .user(Message::user(format!("more{n}"), words(400)))
-                .await;
+            agent.user(Message::user(format!("more{n}"), words(400))).await;
         }
         agent.before_call().await;
-        assert_eq!(
-            first + folds(&agent),
-            expected,
-            "{guard:?}: {:?}",
-            agent.reports()
-        );
+        assert_eq!(first + folds(&agent), expected, "{guard:?}: {:?}", agent.reports());
         if expected == 1 {
             assert_eq!(last_why(&agent), "no-model-step");
         }
@@ -141,11 +124,9 @@ async fn a_second_refusal_is_the_end() {
 async fn what_is_of_no_use_is_not_tried_for_ever() {
     // Few enough that a summary still fits one request.
     let rounds = 8;
-    for (guard, tries) in [
-        ("", 3),
-        ("[guards]\nbreaker = 5\n", 5),
-        ("[guards]\nbreaker = 0\n", rounds),
-    ] {
+    for (guard, tries) in
+        [("", 3), ("[guards]\nbreaker = 5\n", 5), ("[guards]\nbreaker = 0\n", rounds)]
+    {
         let strategy = with_model("opencode", guard);
         let model = model(Fault::Refused);
         let mut agent = agent(&strategy, Some(&model), limits());
@@ -155,18 +136,10 @@ async fn what_is_of_no_use_is_not_tried_for_ever() {
         agent.user(Message::user("again", "Go on.")).await;
         for n in 100..100 + rounds {
             round(&mut agent, n).await;
-            tried += agent
-                .reports()
-                .iter()
-                .filter(|report| is_try(report))
-                .count();
+            tried += agent.reports().iter().filter(|report| is_try(report)).count();
         }
         assert_eq!(tried, tries, "{guard:?}: {:?}", agent.reports());
-        assert_eq!(
-            model.billed() - before,
-            tries,
-            "{guard:?}: one request a try"
-        );
+        assert_eq!(model.billed() - before, tries, "{guard:?}: one request a try");
         if tries < rounds {
             assert_eq!(last_why(&agent), "breaker-open");
         }
@@ -187,21 +160,13 @@ async fn a_compaction_that_changes_nothing_for_the_policy_is_of_no_use() {
     for n in 0..20 {
         round(&mut agent, n).await;
         agent.before_call().await;
-        folds += agent
-            .reports()
-            .iter()
-            .filter(|report| is_automatic_fold(report))
-            .count();
+        folds += agent.reports().iter().filter(|report| is_automatic_fold(report)).count();
     }
     assert_eq!(folds, 3, "{:?}", agent.reports());
     assert_eq!(last_why(&agent), "breaker-open");
     agent.user(Message::user("u2", "Go on.")).await;
     agent.before_call().await;
-    assert_ne!(
-        last_why(&agent),
-        "breaker-open",
-        "the user's next word ends it"
-    );
+    assert_ne!(last_why(&agent), "breaker-open", "the user's next word ends it");
 }
 
 #[tokio::test(start_paused = true)]
@@ -212,16 +177,9 @@ async fn off_means_never() {
         let mut agent = agent(&strategy, Some(&model), limits());
         fill(&mut agent, 6_000, false).await;
         let next = agent.refused(&overflow()).await;
-        assert!(
-            matches!(next, Next::Stopped(Stopped::Overflow { .. })),
-            "{preset}: {next:?}"
-        );
+        assert!(matches!(next, Next::Stopped(Stopped::Overflow { .. })), "{preset}: {next:?}");
         end(&mut agent).await;
-        assert_eq!(
-            (model.billed(), agent.conversation().counters().folds),
-            (0, 0),
-            "{preset}"
-        );
+        assert_eq!((model.billed(), agent.conversation().counters().folds), (0, 0), "{preset}");
         // A person's wish is something else.
         agent.compact(None).await;
         assert_eq!(agent.conversation().counters().folds, 1, "{preset}");
@@ -236,10 +194,7 @@ async fn off_means_never() {
         agent.refused(&overflow()).await;
         end(&mut agent).await;
         let conversation = agent.conversation();
-        assert!(
-            conversation.folds().is_empty(),
-            "{preset}: switched off for a sub-agent"
-        );
+        assert!(conversation.folds().is_empty(), "{preset}: switched off for a sub-agent");
         assert!(
             agent.reports().iter().all(|report| matches!(&report.outcome, Outcome::Skipped(why) if why.code == "switched-off")),
             "{preset}: {:?}",
@@ -263,31 +218,20 @@ async fn a_summary_that_fails_changes_nothing() {
             let strategy = with_model(preset, "");
             let mut strategy = (*strategy).clone();
             strategy.on_failure = foldback_core::strategy::OnFailure::Keep;
-            strategy
-                .pruners
-                .retain(|pruner| pruner.when.contains(&Moment::BeforeSummary));
+            strategy.pruners.retain(|pruner| pruner.when.contains(&Moment::BeforeSummary));
             let mut agent = agent(&Arc::new(strategy), Some(&model(fault)), limits());
             agent.conversation_mut().set_automatic(false);
             fill(&mut agent, 5_000, false).await;
-            let before = (
-                view(agent.conversation()),
-                agent.conversation().history().len(),
-            );
+            let before = (view(agent.conversation()), agent.conversation().history().len());
             let reports = agent.compact(None).await.to_vec();
             let last = reports.last().unwrap();
             assert!(
                 matches!(&last.outcome, Outcome::Failed(why) if why.code == "summary-failed"),
                 "{preset}, {fault:?}: {reports:?}"
             );
-            let after = (
-                view(agent.conversation()),
-                agent.conversation().history().len(),
-            );
+            let after = (view(agent.conversation()), agent.conversation().history().len());
             assert_eq!(before, after, "{preset}, {fault:?}");
-            assert!(
-                agent.conversation().folds().is_empty(),
-                "{preset}, {fault:?}"
-            );
+            assert!(agent.conversation().folds().is_empty(), "{preset}, {fault:?}");
         }
     }
 }
@@ -303,28 +247,14 @@ async fn what_was_cleared_for_a_summary_is_taken_back_with_it() {
         agent.conversation_mut().set_automatic(false);
         fill(&mut agent, 3_000, true).await;
         for n in 0..3 {
-            agent
-                .user(Message::user(format!("v{n}"), "And then?"))
-                .await;
+            agent.user(Message::user(format!("v{n}"), "And then?")).await;
             end(&mut agent).await;
         }
         let before = view(agent.conversation());
         let reports = agent.compact(None).await.to_vec();
-        assert!(
-            reports
-                .iter()
-                .any(|report| report.role == StageRole::Pruner),
-            "{reports:?}"
-        );
-        assert_eq!(
-            view(agent.conversation()) != before,
-            cleared,
-            "{guard:?}: {reports:?}"
-        );
-        assert_eq!(
-            agent.conversation().counters().prune_operations,
-            u64::from(cleared)
-        );
+        assert!(reports.iter().any(|report| report.role == StageRole::Pruner), "{reports:?}");
+        assert_eq!(view(agent.conversation()) != before, cleared, "{guard:?}: {reports:?}");
+        assert_eq!(agent.conversation().counters().prune_operations, u64::from(cleared));
     }
 }
 
@@ -341,19 +271,13 @@ async fn a_compaction_that_is_given_up_leaves_nothing() {
         let mut agent = agent(&strategy, Some(&model), limits());
         agent.conversation_mut().set_automatic(false);
         fill(&mut agent, 5_000, false).await;
-        let before = (
-            view(agent.conversation()),
-            agent.conversation().history().len(),
-        );
+        let before = (view(agent.conversation()), agent.conversation().history().len());
         tokio::select! {
             biased;
             _ = agent.compact(None) => panic!("{preset}: nobody answered"),
             () = async { while model.billed() == 0 { tokio::task::yield_now().await } } => {}
         }
-        let after = (
-            view(agent.conversation()),
-            agent.conversation().history().len(),
-        );
+        let after = (view(agent.conversation()), agent.conversation().history().len());
         assert_eq!(before, after, "{preset}");
         assert!(agent.conversation().folds().is_empty(), "{preset}");
     }
@@ -364,18 +288,12 @@ async fn a_failed_compaction_does_not_hold_up_the_request() {
     let strategy = with_model("window", "[overflow]\nthreshold = 0.4\n");
     let mut failing = (*strategy).clone();
     failing.on_failure = foldback_core::strategy::OnFailure::Keep;
-    let mut agent = agent(
-        &Arc::new(failing),
-        Some(&model(Fault::ServerError)),
-        limits(),
-    );
+    let mut agent = agent(&Arc::new(failing), Some(&model(Fault::ServerError)), limits());
     fill(&mut agent, 5_400, false).await;
     agent.before_call().await;
     let reports = agent.reports();
     assert!(
-        reports
-            .iter()
-            .any(|report| matches!(report.outcome, Outcome::Failed(_))),
+        reports.iter().any(|report| matches!(report.outcome, Outcome::Failed(_))),
         "{reports:?}"
     );
     // The agent sends all the same, and goes on.
@@ -384,11 +302,9 @@ async fn a_failed_compaction_does_not_hold_up_the_request() {
 
 #[tokio::test(start_paused = true)]
 async fn nobody_tells_a_model_to_go_on_that_had_finished() {
-    for (guard, finish, told) in [
-        ("", true, false),
-        ("", false, true),
-        ("[guards]\ncontinuation = false\n", true, true),
-    ] {
+    for (guard, finish, told) in
+        [("", true, false), ("", false, true), ("[guards]\ncontinuation = false\n", true, true)]
+    {
         for preset in ["opencode", "opencode-1.17", "brutus"] {
             let strategy = with_model(preset, guard);
             let mut agent = agent(&strategy, Some(&model(Fault::None)), limits());
@@ -421,18 +337,12 @@ async fn what_the_user_said_the_open_plan_and_pins_survive() {
             let strategy = with_model(preset, changes);
             let mut agent = agent(&strategy, Some(&model(Fault::None)), limits());
             agent.conversation_mut().set_automatic(false);
-            agent
-                .user(Message::user("u0", "Never touch the GENERATED files."))
-                .await;
+            agent.user(Message::user("u0", "Never touch the GENERATED files.")).await;
             let todo = r#"{"todos":[{"content":"mend the lexer","status":"completed"},{"content":"write UNWRITTEN test","status":"pending"}]}"#;
             let plan = Message::assistant("plan", vec![Part::call("p", "TodoWrite", todo)]);
             agent.answered(plan).await;
-            agent
-                .results(vec![Message::tool("pr", "p", "TodoWrite", "ok")])
-                .await;
-            agent
-                .user(Message::user("u00", "The PINNED fact is 42."))
-                .await;
+            agent.results(vec![Message::tool("pr", "p", "TodoWrite", "ok")]).await;
+            agent.user(Message::user("u00", "The PINNED fact is 42.")).await;
             let pos = agent.conversation().history().position("u00").unwrap();
             fill(&mut agent, 5_000, true).await;
             if survives {
@@ -459,12 +369,7 @@ async fn what_the_user_said_the_open_plan_and_pins_survive() {
                     usize::from(survives),
                     "{preset}"
                 );
-                agent
-                    .user(Message::user(
-                        format!("next{round}"),
-                        "And now the other one.",
-                    ))
-                    .await;
+                agent.user(Message::user(format!("next{round}"), "And now the other one.")).await;
                 for n in 0..9 {
                     self::round(&mut agent, 1_000 * (round as usize + 1) + n).await;
                 }
@@ -494,12 +399,10 @@ impl Observer for Notes {
         let note = match event {
             Event::PreCompact { trigger, .. } => format!("pre-compact {}", trigger.as_str()),
             Event::Boundary { trigger, .. } => format!("boundary {}", trigger.as_str()),
-            Event::SessionStart {
-                source: StartSource::Compact,
-            } => "session-start compact".to_owned(),
-            Event::SessionStart {
-                source: StartSource::Undo,
-            } => "session-start undo".to_owned(),
+            Event::SessionStart { source: StartSource::Compact } => {
+                "session-start compact".to_owned()
+            }
+            Event::SessionStart { source: StartSource::Undo } => "session-start undo".to_owned(),
             Event::Progress { name, .. } => format!("progress {name}"),
             Event::Outcome { stage, outcome, .. } => format!("{stage} {}", outcome.name()),
             Event::Breaker { open, .. } => format!("breaker {open}"),
@@ -574,11 +477,7 @@ async fn hooks_may_say_no_and_everything_is_told() {
         notes.0.lock().unwrap().clear();
         agent.before_call().await;
         assert_eq!(
-            agent
-                .conversation()
-                .folds()
-                .iter()
-                .any(|fold| fold.plan.layout.is_some()),
+            agent.conversation().folds().iter().any(|fold| fold.plan.layout.is_some()),
             folds,
             "{verdict:?}"
         );
@@ -593,10 +492,7 @@ async fn hooks_may_say_no_and_everything_is_told() {
         }
         if let Ok(Verdict::Veto(_)) = verdict {
             agent.compact(None).await;
-            let changed = agent
-                .reports()
-                .iter()
-                .any(|report| report.outcome.changed());
+            let changed = agent.reports().iter().any(|report| report.outcome.changed());
             assert!(changed, "a person's own wish can't be vetoed");
         }
     }
@@ -610,23 +506,13 @@ async fn previews_diffs_and_undo_of_any_fold() {
         agent.conversation_mut().set_automatic(false);
         fill(&mut agent, 5_000, true).await;
         let whole = view(agent.conversation());
-        let plans = agent
-            .conversation()
-            .preview(Moment::Manual, Default::default())
-            .await;
-        assert_eq!(
-            view(agent.conversation()),
-            whole,
-            "{preset}: a preview changes nothing"
-        );
+        let plans = agent.conversation().preview(Moment::Manual, Default::default()).await;
+        assert_eq!(view(agent.conversation()), whole, "{preset}: a preview changes nothing");
         let previewed = agent.conversation().diff_plan(plans.last().unwrap());
         agent.compact(None).await;
         let first = agent.conversation().folds().last().unwrap().id;
         let diff = agent.conversation().diff(first).unwrap();
-        assert!(
-            !diff.hidden.is_empty() && !diff.added.is_empty(),
-            "{preset}: {diff}"
-        );
+        assert!(!diff.hidden.is_empty() && !diff.added.is_empty(), "{preset}: {diff}");
         assert_eq!(diff.hidden, previewed.hidden, "{preset}");
         assert_eq!(diff.tokens, previewed.tokens, "{preset}");
         let folded = view(agent.conversation());
@@ -636,20 +522,11 @@ async fn previews_diffs_and_undo_of_any_fold() {
         }
         end(&mut agent).await;
         agent.compact(None).await;
-        assert!(
-            agent.conversation().folds().last().unwrap().id > first,
-            "{preset}"
-        );
+        assert!(agent.conversation().folds().last().unwrap().id > first, "{preset}");
         let undone = agent.conversation_mut().undo_to(first);
         assert_eq!(undone.last(), Some(&first), "{preset}");
         let now = view(agent.conversation());
-        assert!(
-            now.starts_with(&whole) && now != folded,
-            "{preset}: everything is back"
-        );
-        assert!(
-            agent.conversation_mut().undo_to(first).is_empty(),
-            "{preset}"
-        );
+        assert!(now.starts_with(&whole) && now != folded, "{preset}: everything is back");
+        assert!(agent.conversation_mut().undo_to(first).is_empty(), "{preset}");
     }
 }

@@ -59,10 +59,7 @@ impl Run {
     fn new(seed: u64, strategy: &Arc<Strategy>, preset: &'static str, carries: bool) -> Self {
         let mut dice = Dice::new(seed);
         let good = [100, 80, 50, 0][dice.below(4) as usize];
-        let model = Arc::new(Faulty::new(Plan::Drawn {
-            dice: Dice::new(seed ^ 0xfeed),
-            good,
-        }));
+        let model = Arc::new(Faulty::new(Plan::Drawn { dice: Dice::new(seed ^ 0xfeed), good }));
         let limits = Limits::new(WINDOW, OUTPUT);
         Self {
             seed,
@@ -97,11 +94,7 @@ impl Run {
     async fn run(&mut self) {
         let turns = 1 + self.dice.below(5);
         for turn in 0..turns {
-            let tokens = if self.dice.chance(8) {
-                4_000
-            } else {
-                5 + self.dice.below(120)
-            };
+            let tokens = if self.dice.chance(8) { 4_000 } else { 5 + self.dice.below(120) };
             let said = self.text(tokens);
             let user = Message::user(format!("u{turn}"), said);
             self.log(&user);
@@ -189,9 +182,7 @@ impl Run {
     async fn meddle(&mut self) {
         match self.dice.below(40) {
             0 => {
-                self.agent
-                    .compact(Some("Keep the numbers.".to_owned()))
-                    .await;
+                self.agent.compact(Some("Keep the numbers.".to_owned())).await;
                 self.check();
             }
             1 => {
@@ -256,11 +247,7 @@ impl Run {
     fn results(&mut self, calls: &[String]) -> Vec<Message> {
         let mut results = Vec::new();
         for call in calls {
-            let tokens = if self.dice.chance(6) {
-                2_000
-            } else {
-                20 + self.dice.below(500)
-            };
+            let tokens = if self.dice.chance(6) { 2_000 } else { 20 + self.dice.below(500) };
             let text = self.text(tokens);
             let message = Message::tool(format!("r-{call}"), call.clone(), "read", text);
             self.log(&message);
@@ -296,26 +283,16 @@ impl Run {
             .filter(|message| !message.is_entry())
             .collect();
         let same = log.len() == self.log.len()
-            && log
-                .iter()
-                .zip(&self.log)
-                .all(|(kept, said)| **kept == *said);
+            && log.iter().zip(&self.log).all(|(kept, said)| **kept == *said);
         assert!(same, "{}: the log is not what was said", self.name());
     }
 
     fn honest(&self, report: &Report) {
-        let Report {
-            outcome,
-            tokens_before,
-            tokens_after,
-            ..
-        } = report;
+        let Report { outcome, tokens_before, tokens_after, .. } = report;
         match outcome {
-            Outcome::Changed | Outcome::Degraded(_) => assert!(
-                tokens_after <= tokens_before,
-                "{}: grew: {report:?}",
-                self.name()
-            ),
+            Outcome::Changed | Outcome::Degraded(_) => {
+                assert!(tokens_after <= tokens_before, "{}: grew: {report:?}", self.name())
+            }
             Outcome::Unchanged(_) | Outcome::Skipped(_) | Outcome::Failed(_) => {
                 assert_eq!(tokens_before, tokens_after, "{}: {report:?}", self.name());
             }
@@ -330,20 +307,14 @@ impl Run {
         assert!(findings.caused.is_empty(), "{name}: {:?}", findings.caused);
         let sent = view(conversation);
         for pinned in &self.pinned {
-            assert!(
-                sent.contains(pinned.trim_end()),
-                "{name}: a pinned message is gone"
-            );
+            assert!(sent.contains(pinned.trim_end()), "{name}: a pinned message is gone");
         }
         if self.carries {
             let task = self.log[0].said();
             let start: String = task.chars().take(40).collect();
             assert!(sent.contains(start.trim_end()), "{name}: the task is gone");
         }
-        let last = conversation
-            .sent()
-            .last()
-            .map(|shown| Arc::clone(shown.message));
+        let last = conversation.sent().last().map(|shown| Arc::clone(shown.message));
         let told = last.is_some_and(|message| message.is_entry_of(EntryKind::Continue));
         assert!(
             !(told && conversation.has_finished()),
@@ -371,20 +342,14 @@ async fn within(polls: u64, work: impl Future<Output = ()>) -> bool {
 }
 
 fn strategies() -> Vec<Arc<Strategy>> {
-    PRESETS
-        .iter()
-        .map(|(preset, changes, _)| with_model(preset, changes))
-        .collect()
+    PRESETS.iter().map(|(preset, changes, _)| with_model(preset, changes)).collect()
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_thousand_schedules_end_well() {
     let strategies = strategies();
-    let each = LlmConfig {
-        attempts: LlmConfig::default().attempts,
-        ..LlmConfig::default()
-    }
-    .max_requests() as usize;
+    let each = LlmConfig { attempts: LlmConfig::default().attempts, ..LlmConfig::default() }
+        .max_requests() as usize;
     let (mut tries, mut cancelled, mut folds, mut most) = (0, 0, 0, 0);
     let mut faults = std::collections::BTreeMap::new();
     for seed in 0..SCHEDULES {
@@ -403,11 +368,7 @@ async fn a_thousand_schedules_end_well() {
         );
         let bound = (run.tries + run.cancelled) * summaries as usize * each;
         let billed = run.model.billed();
-        assert!(
-            billed <= bound,
-            "{}: {billed} billed, at most {bound}",
-            run.name()
-        );
+        assert!(billed <= bound, "{}: {billed} billed, at most {bound}", run.name());
         tries += run.tries;
         cancelled += run.cancelled;
         folds += run.agent.conversation().counters().folds;
@@ -419,10 +380,7 @@ async fn a_thousand_schedules_end_well() {
     println!(
         "{SCHEDULES} schedules: {tries} compactions tried, {folds} committed, {cancelled} requests given up halfway, at most {most} requests for summaries in one schedule; {faults:?}"
     );
-    assert!(
-        folds > SCHEDULES,
-        "too little happened to prove anything: {folds} folds"
-    );
+    assert!(folds > SCHEDULES, "too little happened to prove anything: {folds} folds");
     assert_eq!(faults.len(), crate::faults::Fault::ALL.len(), "{faults:?}");
 }
 

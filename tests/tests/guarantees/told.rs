@@ -76,12 +76,7 @@ fn fill(conversation: &mut Conversation, rounds: usize) {
             9,
         ));
         let text = format!("line {n} ").repeat(200);
-        conversation.append(Message::tool(
-            format!("t{n}"),
-            format!("c{n}"),
-            "read",
-            text,
-        ));
+        conversation.append(Message::tool(format!("t{n}"), format!("c{n}"), "read", text));
     }
 }
 
@@ -105,10 +100,7 @@ async fn spans_say_whether_the_conversation_was_compacted() {
         fill(agent.conversation_mut(), 8);
         spans.0.lock().unwrap().clear();
         let before = agent.conversation().meter(0).view_tokens();
-        agent
-            .conversation_mut()
-            .at(moment, Signals::default())
-            .await;
+        agent.conversation_mut().at(moment, Signals::default()).await;
         let after = agent.conversation().meter(0).view_tokens();
         let spans = spans.0.lock().unwrap();
         let [(name, Fields(fields))] = spans.as_slice() else {
@@ -117,21 +109,13 @@ async fn spans_say_whether_the_conversation_was_compacted() {
         let field = |name: &str| fields.get(name).map(String::as_str);
         let what = format!("{fault:?} at {moment}: {fields:?}");
         assert_eq!(*name, "foldback.compaction");
-        assert_eq!(
-            field("gen_ai.conversation.compacted"),
-            Some(compacted),
-            "{what}"
-        );
+        assert_eq!(field("gen_ai.conversation.compacted"), Some(compacted), "{what}");
         assert_eq!(field("moment"), Some(moment.as_str()), "{what}");
         assert_eq!(field("strategy"), Some("mine"), "{what}");
         assert_eq!(field("outcome"), outcome, "{what}");
         let tokens = outcome.map(|_| (before.to_string(), after.to_string()));
         let told = field("tokens_before").zip(field("tokens_after"));
-        assert_eq!(
-            told,
-            tokens.as_ref().map(|(a, b)| (a.as_str(), b.as_str())),
-            "{what}"
-        );
+        assert_eq!(told, tokens.as_ref().map(|(a, b)| (a.as_str(), b.as_str())), "{what}");
     }
 }
 
@@ -175,22 +159,13 @@ async fn a_preview_leaves_no_trace() {
         let mut conversation = Conversation::new(strategy, limits(), Frame::default(), services);
         fill(&mut conversation, 8);
         for _ in 0..previews {
-            let plans = conversation
-                .preview(Moment::Manual, Signals::default())
-                .await;
+            let plans = conversation.preview(Moment::Manual, Signals::default()).await;
             assert_eq!(plans.len(), 1);
         }
         assert!(events.0.lock().unwrap().is_empty());
-        assert_eq!(
-            *hook.0.lock().unwrap(),
-            (previews, 0),
-            "asked, and not told"
-        );
+        assert_eq!(*hook.0.lock().unwrap(), (previews, 0), "asked, and not told");
         conversation.at(Moment::Manual, Signals::default()).await;
-        ends.push((
-            view(&conversation),
-            format!("{:?}", conversation.view().layout()),
-        ));
+        ends.push((view(&conversation), format!("{:?}", conversation.view().layout())));
     }
     assert_eq!(ends[0], ends[1]);
 }
@@ -218,33 +193,20 @@ async fn prunings_that_are_taken_back_are_not_counted() {
         }
         let reports = conversation.at(Moment::Manual, Signals::default()).await;
         let snapshot = metrics.snapshot();
-        assert_eq!(
-            snapshot.tokens_reclaimed.values().sum::<u64>() > 0,
-            reclaimed,
-            "{snapshot:?}"
-        );
+        assert_eq!(snapshot.tokens_reclaimed.values().sum::<u64>() > 0, reclaimed, "{snapshot:?}");
         assert_eq!(conversation.counters().tokens_reclaimed > 0, reclaimed);
-        let told: Vec<_> = snapshot
-            .compactions
-            .keys()
-            .map(|labels| labels.outcome)
-            .collect();
+        let told: Vec<_> = snapshot.compactions.keys().map(|labels| labels.outcome).collect();
         let reported: Vec<_> = reports.iter().map(|report| report.outcome.name()).collect();
         assert_eq!(told.len(), reported.len());
-        assert!(
-            told.iter().all(|outcome| reported.contains(outcome)),
-            "{told:?}, {reported:?}"
-        );
+        assert!(told.iter().all(|outcome| reported.contains(outcome)), "{told:?}, {reported:?}");
     }
 }
 
 /// A window in which call after call asks for the same few files.
 async fn wander(adaptive: Option<bool>) -> (Vec<String>, String, Vec<(u64, u64)>) {
     let learns = adaptive.map_or(String::new(), |on| format!("adaptive = {on}\n"));
-    let strategy = with_model(
-        "drop-oldest",
-        &format!("[overflow]\nuse = \"window-fraction\"\n{learns}"),
-    );
+    let strategy =
+        with_model("drop-oldest", &format!("[overflow]\nuse = \"window-fraction\"\n{learns}"));
     let mut agent: AgentLoop = agent(&strategy, None, limits());
     agent.user(Message::user("u", "Mend the parser.")).await;
     for n in 0..60 {
@@ -259,11 +221,8 @@ async fn wander(adaptive: Option<bool>) -> (Vec<String>, String, Vec<(u64, u64)>
     let conversation = agent.conversation();
     let folds = conversation.folds().iter();
     let reasons = folds.map(|fold| fold.plan.reasons.join("; ")).collect();
-    let missed = conversation
-        .yields()
-        .iter()
-        .map(|fold| (fold.missed, fold.tokens_after))
-        .collect();
+    let missed =
+        conversation.yields().iter().map(|fold| (fold.missed, fold.tokens_after)).collect();
     (reasons, view(conversation), missed)
 }
 
@@ -271,26 +230,13 @@ async fn wander(adaptive: Option<bool>) -> (Vec<String>, String, Vec<(u64, u64)>
 async fn an_adaptive_target_learns_from_what_was_asked_for_again() {
     let (off, default) = (wander(Some(false)).await, wander(None).await);
     assert_eq!(off, default, "off by default");
-    assert!(
-        off.0.iter().all(|reason| !reason.contains("were missed")),
-        "{:?}",
-        off.0
-    );
+    assert!(off.0.iter().all(|reason| !reason.contains("were missed")), "{:?}", off.0);
     assert!(off.2.iter().any(|(missed, _)| *missed > 0), "{:?}", off.2);
     let on = wander(Some(true)).await;
     assert_eq!(on, wander(Some(true)).await, "to the byte");
     let most = |folds: &[(u64, u64)]| folds.iter().map(|(_, kept)| *kept).max();
-    assert!(
-        most(&on.2) > most(&off.2),
-        "keeps more: {:?}, {:?}",
-        on.2,
-        off.2
-    );
-    assert!(
-        !on.0[0].contains("target"),
-        "nothing to learn from: {}",
-        on.0[0]
-    );
+    assert!(most(&on.2) > most(&off.2), "keeps more: {:?}, {:?}", on.2, off.2);
+    assert!(!on.0[0].contains("target"), "nothing to learn from: {}", on.0[0]);
     assert!(
         on.0[1].contains("target 0.70 for 0.65: of the last 1 folds 1 were missed"),
         "{}",
@@ -316,30 +262,16 @@ async fn what_is_missed_is_booked_on_the_fold_in_force() {
             9,
         ));
         let text = "other words ".repeat(200);
-        conversation.append(Message::tool(
-            format!("t{n}"),
-            format!("c{n}"),
-            "read",
-            text,
-        ));
+        conversation.append(Message::tool(format!("t{n}"), format!("c{n}"), "read", text));
     }
     conversation.at(Moment::Manual, Signals::default()).await;
     assert_eq!(conversation.yields().len(), 2);
     conversation.undo();
     // Gone since the first fold, and there is no second any more.
     let again = ("d".to_owned(), "{\"path\":\"f0\"}".to_owned());
-    conversation.append(crate::world::answer(
-        "b",
-        "",
-        &[again],
-        Finish::ToolCalls,
-        9,
-    ));
-    let booked: Vec<_> = conversation
-        .yields()
-        .iter()
-        .map(|fold| (fold.missed, fold.answers))
-        .collect();
+    conversation.append(crate::world::answer("b", "", &[again], Finish::ToolCalls, 9));
+    let booked: Vec<_> =
+        conversation.yields().iter().map(|fold| (fold.missed, fold.answers)).collect();
     assert_eq!(booked, [(1, 7), (0, 0)]);
     conversation.undo();
     conversation.note_recall();
@@ -355,10 +287,7 @@ async fn a_diff_reads_like_one() {
     fill(conversation, 8);
     let reports = conversation.at(Moment::Manual, Signals::default()).await;
     assert!(
-        matches!(
-            reports.last().map(|last| &last.outcome),
-            Some(Outcome::Changed)
-        ),
+        matches!(reports.last().map(|last| &last.outcome), Some(Outcome::Changed)),
         "{reports:?}"
     );
     let fold = conversation.folds().last().unwrap().id;

@@ -27,11 +27,7 @@ pub(crate) fn with_model(preset: &str, changes: &str) -> Arc<Strategy> {
     let registry = foldback::registry().unwrap();
     let document = Document::parse("mine.toml", &text).unwrap();
     let compiled = compile(&registry, document, Options::default());
-    Arc::new(
-        compiled
-            .unwrap_or_else(|error| panic!("{preset}: {error}\n{text}"))
-            .strategy,
-    )
+    Arc::new(compiled.unwrap_or_else(|error| panic!("{preset}: {error}\n{text}")).strategy)
 }
 
 /// An agent with a window.
@@ -40,16 +36,9 @@ pub(crate) fn agent(
     model: Option<&Arc<Faulty>>,
     limits: Limits,
 ) -> AgentLoop {
-    let services = Services {
-        model: model.map(|model| Arc::clone(model) as _),
-        ..Services::default()
-    };
-    AgentLoop::new(Conversation::new(
-        Arc::clone(strategy),
-        limits,
-        Frame::default(),
-        services,
-    ))
+    let services =
+        Services { model: model.map(|model| Arc::clone(model) as _), ..Services::default() };
+    AgentLoop::new(Conversation::new(Arc::clone(strategy), limits, Frame::default(), services))
 }
 
 /// An answer that calls tools (id, arguments), or ends the turn.
@@ -61,16 +50,11 @@ pub(crate) fn answer(
     input: u64,
 ) -> Message {
     let texts = (!text.is_empty()).then(|| Part::text(text));
-    let calls = calls
-        .iter()
-        .map(|(id, arguments)| Part::call(id.clone(), "read", arguments.clone()));
+    let calls =
+        calls.iter().map(|(id, arguments)| Part::call(id.clone(), "read", arguments.clone()));
     Message {
         answer: Some(Answer {
-            usage: Some(Usage {
-                uncached: input,
-                output: 40,
-                ..Usage::default()
-            }),
+            usage: Some(Usage { uncached: input, output: 40, ..Usage::default() }),
             finish: Some(finish),
             ..Answer::default()
         }),
@@ -99,10 +83,7 @@ pub(crate) fn size(conversation: &Conversation) -> u64 {
 /// Whether a report is about a fold that a model may have been asked for.
 pub(crate) fn is_try(report: &Report) -> bool {
     report.role == StageRole::Fold
-        && matches!(
-            report.outcome,
-            Outcome::Changed | Outcome::Degraded(_) | Outcome::Failed(_)
-        )
+        && matches!(report.outcome, Outcome::Changed | Outcome::Degraded(_) | Outcome::Failed(_))
 }
 
 /// Whether a report is about an automatic fold that was committed.

@@ -26,24 +26,12 @@ fn without_compaction_nothing_is_lost_and_nothing_rewritten() {
             ("cost_ratio_geo", &m.cost_ratio_geo, &o.cost_ratio_geo, 1.0),
             ("token_ratio", &m.token_ratio, &o.token_ratio, 1.0),
             ("churn_tokens", &m.churn_tokens, &o.churn_tokens, 0.0),
-            (
-                "rereads_per_100_calls",
-                &m.rereads_per_100_calls,
-                &o.rereads_per_100_calls,
-                0.0,
-            ),
+            ("rereads_per_100_calls", &m.rereads_per_100_calls, &o.rereads_per_100_calls, 0.0),
         ];
         for (metric, is, differs, expected) in table {
-            println!(
-                "{name}: {metric}: none {:?}, keep-last-1 {:?}",
-                is.value, differs.value
-            );
+            println!("{name}: {metric}: none {:?}, keep-last-1 {:?}", is.value, differs.value);
             assert_eq!(is.value, Some(expected), "{name}: {metric}");
-            assert_ne!(
-                differs.value,
-                Some(expected),
-                "{name}: {metric} of keep-last-1"
-            );
+            assert_ne!(differs.value, Some(expected), "{name}: {metric} of keep-last-1");
         }
         assert_eq!((none.churn_tokens, none.compactions), (0, 0), "{name}");
     }
@@ -57,9 +45,8 @@ fn what_an_extractive_summary_says_was_said() {
         corpus.sources.extend(Corpus::of([mending()]).sources);
         corpus
     };
-    let summarising = everything()
-        .into_iter()
-        .filter(|preset| lab::is_extractive(&preset.strategy));
+    let summarising =
+        everything().into_iter().filter(|preset| lab::is_extractive(&preset.strategy));
     let presets: Vec<Preset> = std::iter::once(preset("none")).chain(summarising).collect();
     assert!(presets.len() > 3, "{presets:?}");
     let store = Store::temporary().unwrap();
@@ -70,10 +57,7 @@ fn what_an_extractive_summary_says_was_said() {
             let record = comparison.record(&store, session, at).unwrap();
             for row in &record.measures.summaries.rows {
                 if !row.unsupported.is_empty() {
-                    println!(
-                        "{}, call {}: made up: {:?}",
-                        path.path, row.call, row.unsupported
-                    );
+                    println!("{}, call {}: made up: {:?}", path.path, row.call, row.unsupported);
                 }
             }
         }

@@ -64,10 +64,7 @@ const FUTURES: [(&str, Future); 3] = [
     }),
     ("another", |messages, cut| {
         messages.truncate(cut);
-        messages.push(Arc::new(Message::assistant(
-            "stop",
-            vec![Part::text("Done.")],
-        )));
+        messages.push(Arc::new(Message::assistant("stop", vec![Part::text("Done.")])));
         messages.push(Arc::new(Message::user("other", "Now mend src/other.rs")));
         messages.push(Arc::new(Message::assistant("end", vec![Part::text("No.")])));
     }),

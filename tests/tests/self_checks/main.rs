@@ -24,18 +24,12 @@ fn examples() -> Corpus {
     let mut paths: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();
     paths.retain(|path| path.extension().is_some_and(|end| end != "md"));
     paths.sort();
-    Corpus {
-        sources: paths.into_iter().map(Source::File).collect(),
-    }
+    Corpus { sources: paths.into_iter().map(Source::File).collect() }
 }
 
 /// A few planted sessions.
 fn few(needs: Needs) -> Vec<Session> {
-    let planted = Planted {
-        needs,
-        sessions: 3,
-        ..Planted::default()
-    };
+    let planted = Planted { needs, sessions: 3, ..Planted::default() };
     planted.sessions()
 }
 
@@ -47,9 +41,7 @@ fn mending() -> Session {
 fn mending_files_of(characters: usize) -> Session {
     let mut script = Script::default();
     for turn in 0..4 {
-        script.user(&format!(
-            "turn {turn}: mend src/m{turn}.rs and run its tests"
-        ));
+        script.user(&format!("turn {turn}: mend src/m{turn}.rs and run its tests"));
         let mut read: Option<(String, String)> = None;
         for step in 0..6 {
             let name = format!("src/m{turn}_{step}.rs");
@@ -87,10 +79,7 @@ impl Probe for Sent {
         let shown = conversation.sent();
         let texts = shown.iter().map(|shown| {
             // Usage is what the provider said, and no part of a request.
-            let message = Message {
-                answer: None,
-                ..shown.to_message()
-            };
+            let message = Message { answer: None, ..shown.to_message() };
             serde_json::to_string(&message).unwrap()
         });
         self.views.push(texts.collect());

@@ -97,21 +97,13 @@ enum Shown {
 
 /// Presets that say sizes in tokens, and where: their decisions hang on the unit. All others are relative.
 const ABSOLUTE: [(&str, &str, Shown); 9] = [
-    (
-        "brutus",
-        "protect_tokens, minimum_tokens, output_token_max, summary_budget",
-        Shown::Nowhere,
-    ),
+    ("brutus", "protect_tokens, minimum_tokens, output_token_max, summary_budget", Shown::Nowhere),
     (
         "opencode",
         "protect_tokens, minimum_tokens, output_token_max, summary_budget",
         Shown::Nowhere,
     ),
-    (
-        "opencode-1.17",
-        "tail_minimum, tail_maximum, output_token_max, summary_budget",
-        Shown::Large,
-    ),
+    ("opencode-1.17", "tail_minimum, tail_maximum, output_token_max, summary_budget", Shown::Large),
     (
         "tiered",
         "min_summary_tokens, min_result_tokens, system_prompt_tokens, shares.safety_margin",
@@ -119,26 +111,15 @@ const ABSOLUTE: [(&str, &str, Shown); 9] = [
     ),
     ("tiered-doc-exact", "budget_tokens", Shown::Nowhere),
     ("tunacode", "protect_tokens, minimum_tokens", Shown::Large),
-    (
-        "tunacode-local",
-        "protect_tokens, minimum_tokens",
-        Shown::Small,
-    ),
+    ("tunacode-local", "protect_tokens, minimum_tokens", Shown::Small),
     ("window", "summary_tokens, max_output", Shown::Small),
-    (
-        "window-faithful",
-        "summary_tokens, max_output",
-        Shown::Nowhere,
-    ),
+    ("window-faithful", "summary_tokens, max_output", Shown::Nowhere),
 ];
 
 #[test]
 fn twice_the_window_and_twice_the_tokens_decide_the_same() {
     // Sessions with a window that is small for them.
-    let small = [
-        (mending(), [9_000, 1_000]),
-        (few(Needs::Recent).remove(0), [9_000, 1_000]),
-    ];
+    let small = [(mending(), [9_000, 1_000]), (few(Needs::Recent).remove(0), [9_000, 1_000])];
     let large = [(mending_files_of(14_000), [60_000, 6_000])];
     // Before how many calls it acted, and whether twice the tokens gave the same requests.
     let twice = |strategy: &Arc<Strategy>, sessions: &[(Session, [u64; 2])]| {
@@ -150,9 +131,7 @@ fn twice_the_window_and_twice_the_tokens_decide_the_same() {
             let (twice, _) = decided(&doubled(session), &two, *limits, 2);
             (acted, plain == twice)
         });
-        outcomes.fold((0, true), |(sum, all), (acted, same)| {
-            (sum + acted, all && same)
-        })
+        outcomes.fold((0, true), |(sum, all), (acted, same)| (sum + acted, all && same))
     };
     let presets = everything().into_iter().map(|preset| preset.strategy);
     let examples = lab::examples();

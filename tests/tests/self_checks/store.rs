@@ -36,10 +36,7 @@ fn store_and_threads_change_no_byte() {
     let presets = everything();
     let setup = setup(8_000, 1_000);
     let run = |store: &Store, threads: usize| {
-        let pool = ThreadPoolBuilder::new()
-            .num_threads(threads)
-            .build()
-            .unwrap();
+        let pool = ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
         let comparison =
             pool.install(|| compare_in(store, &corpus(), &presets, &setup, reporting("openai")));
         everything_said(&comparison, store)
@@ -91,13 +88,7 @@ fn one_preset_more_replays_that_one_alone() {
     let corpus = Corpus::of(few(Needs::Recent));
     let run = |presets: &[&Preset]| {
         let presets: Vec<Preset> = presets.iter().map(|preset| (*preset).clone()).collect();
-        compare_in(
-            &store,
-            &corpus,
-            &presets,
-            &setup(8_000, 1_000),
-            reporting("openai"),
-        );
+        compare_in(&store, &corpus, &presets, &setup(8_000, 1_000), reporting("openai"));
     };
     let none = preset("none");
     let [(old, asked_old), (new, asked_new)] = ["old", "new"].map(counted);

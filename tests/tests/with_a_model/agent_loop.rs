@@ -22,19 +22,11 @@ use foldback_fake_provider::errors::{
 
 /// A turn after an earlier one.
 fn given(model: Vec<Reply>) -> Given {
-    Given {
-        acts: earlier(Turn(prompt("u2", "and the lexer"))),
-        model,
-        ..Given::default()
-    }
+    Given { acts: earlier(Turn(prompt("u2", "and the lexer"))), model, ..Given::default() }
 }
 
 fn earlier(act: Act) -> Vec<Act> {
-    vec![
-        Before(prompt("u1", &long("fix the parser"))),
-        Before(answer("a1", "fixed")),
-        act,
-    ]
+    vec![Before(prompt("u1", &long("fix the parser"))), Before(answer("a1", "fixed")), act]
 }
 
 /// What a provider answered.
@@ -50,21 +42,14 @@ const STRUCTURED: &str =
 
 fn v1() -> Vec<Row> {
     let recovered = || {
-        [
-            Asked("agent summary agent"),
-            Ended("finished"),
-            Stored(vec![Marker, Summary, Continue]),
-        ]
+        [Asked("agent summary agent"), Ended("finished"), Stored(vec![Marker, Summary, Continue])]
     };
     vec![
         row(
             "OC17-L1",
             UP,
             "refused with `auto = false`",
-            Given {
-                changes: "[overflow]\nauto = false".to_owned(),
-                ..given(vec![overflow()])
-            },
+            Given { changes: "[overflow]\nauto = false".to_owned(), ..given(vec![overflow()]) },
             [
                 Asked("agent"),
                 Ended("overflow: context-overflow: prompt is too long"),
@@ -99,11 +84,7 @@ fn v1() -> Vec<Row> {
             "OC17-L3",
             UP,
             "a structured error",
-            given(vec![
-                answered(None, Some(400), STRUCTURED),
-                summary(),
-                says("done"),
-            ]),
+            given(vec![answered(None, Some(400), STRUCTURED), summary(), says("done")]),
             recovered(),
         ),
     ]
@@ -121,12 +102,7 @@ fn v2() -> Vec<Row> {
         ]
     };
     // The refusal is what the user sees, and nothing else has changed.
-    let unchanged = || {
-        [
-            Ended("overflow: context-overflow: prompt is too long"),
-            NothingStored,
-        ]
-    };
+    let unchanged = || [Ended("overflow: context-overflow: prompt is too long"), NothingStored];
     let invalid = || fails(ErrorKind::Auth, "no such key");
     let listing = tool("list", &x(240_000));
     // Folded at the end of one turn, and refused at the beginning of the next.
@@ -188,11 +164,7 @@ fn v2() -> Vec<Row> {
                 summary(),
                 says("done"),
             ]),
-            [
-                Asked("agent summary agent agent summary agent"),
-                Ended("finished"),
-                Folds(2),
-            ],
+            [Asked("agent summary agent agent summary agent"), Ended("finished"), Folds(2)],
         ),
         row(
             "OCv2-5",
@@ -200,19 +172,9 @@ fn v2() -> Vec<Row> {
             "folded after the last answer and refused now, beneath the guard `repeat`",
             two_turns(
                 "[guards]\nrepeat = false",
-                vec![
-                    says("done").using(168_000),
-                    summary(),
-                    overflow(),
-                    summary(),
-                    says("done"),
-                ],
+                vec![says("done").using(168_000), summary(), overflow(), summary(), says("done")],
             ),
-            [
-                Asked("agent summary agent summary agent"),
-                Ended("finished"),
-                Folds(2),
-            ],
+            [Asked("agent summary agent summary agent"), Ended("finished"), Folds(2)],
         ),
         row(
             "OCv2-5",
@@ -229,22 +191,14 @@ fn v2() -> Vec<Row> {
             "OCv2-6",
             UP,
             "a stream that fails",
-            given(vec![
-                answered(Some("anthropic"), Some(200), STREAM),
-                summary(),
-                says("done"),
-            ]),
+            given(vec![answered(Some("anthropic"), Some(200), STREAM), summary(), says("done")]),
             recovered(),
         ),
         row(
             "OCv2-6",
             UP,
             "a stream that fails without a status, twice",
-            given(vec![
-                answered(None, None, STREAM),
-                summary(),
-                answered(None, None, STREAM),
-            ]),
+            given(vec![answered(None, None, STREAM), summary(), answered(None, None, STREAM)]),
             [Asked("agent summary agent"), Ended("overflow"), Folds(1)],
         ),
         row(
@@ -252,9 +206,7 @@ fn v2() -> Vec<Row> {
             UP,
             "the summary fails",
             given(vec![overflow(), invalid()]),
-            unchanged()
-                .into_iter()
-                .chain([Asked("agent summary"), Fold("failed", "no such key")]),
+            unchanged().into_iter().chain([Asked("agent summary"), Fold("failed", "no such key")]),
         ),
         row(
             "OCv2-7",
@@ -277,18 +229,10 @@ fn v2() -> Vec<Row> {
             UP,
             "an interrupt during the summary",
             Given {
-                acts: earlier(Interrupted(
-                    Box::new(Turn(prompt("u2", "and the lexer"))),
-                    250,
-                )),
+                acts: earlier(Interrupted(Box::new(Turn(prompt("u2", "and the lexer"))), 250)),
                 ..given(vec![overflow(), Reply::Hangs])
             },
-            [
-                Asked("agent summary"),
-                Ended("interrupted"),
-                Waited(250),
-                NothingStored,
-            ],
+            [Asked("agent summary"), Ended("interrupted"), Waited(250), NothingStored],
         ),
         row(
             "OCv2-8",
@@ -308,10 +252,7 @@ fn v2() -> Vec<Row> {
             [
                 Asked("agent summary"),
                 // It had been: the summarizer was shown the placeholder.
-                Shows(
-                    1,
-                    "[tool list]: [Old tool result content cleared]".to_owned(),
-                ),
+                Shows(1, "[tool list]: [Old tool result content cleared]".to_owned()),
                 Ended("interrupted"),
                 NothingStored,
             ],
@@ -348,14 +289,9 @@ fn v2() -> Vec<Row> {
 /// Which refusals are for the size. The whole table is the classifier's own.
 fn phrases() -> Vec<Row> {
     let mut rows = Vec::new();
-    for refusal in [
-        OPENAI_MESSAGES,
-        OPENAI_COMPLETION,
-        ANTHROPIC_PROMPT,
-        GEMINI_INPUT,
-        LLAMA_CPP,
-        OPENROUTER,
-    ] {
+    for refusal in
+        [OPENAI_MESSAGES, OPENAI_COMPLETION, ANTHROPIC_PROMPT, GEMINI_INPUT, LLAMA_CPP, OPENROUTER]
+    {
         let reply = answered(Some(refusal.provider), Some(refusal.status), refusal.body);
         rows.push(row(
             "OCv2-phrases",

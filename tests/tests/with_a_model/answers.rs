@@ -17,14 +17,8 @@ use foldback_core::stage::SummaryError;
 /// What may not become a summary, whatever the answer looks like.
 fn refused_answers() -> Vec<Row> {
     let given = |model: Vec<_>| Given { model, ..one() };
-    let failed = |why| {
-        [
-            Ended("failed"),
-            Fold("failed", why),
-            NothingStored,
-            Events("pre-compact manual"),
-        ]
-    };
+    let failed =
+        |why| [Ended("failed"), Fold("failed", why), NothingStored, Events("pre-compact manual")];
     let mut rows = vec![
         row(
             "OCv2-empty",
@@ -50,29 +44,15 @@ fn refused_answers() -> Vec<Row> {
             ends(anchored("They sa"), Finish::Length),
             "cut off at 4096 tokens",
         ),
-        (
-            "OCv2-empty",
-            "without the form's headings",
-            says("They said hello."),
-            "headings",
-        ),
+        ("OCv2-empty", "without the form's headings", says("They said hello."), "headings"),
     ] {
         let twice = vec![answer.clone(), answer.clone()];
         let then = vec![answer, summary()];
-        let reminded = [
-            Asked("summary summary"),
-            Ended("changed"),
-            Stored(vec![Marker, Summary]),
-        ];
+        let reminded = [Asked("summary summary"), Ended("changed"), Stored(vec![Marker, Summary])];
         let refused = failed(why).into_iter().chain([Asked("summary summary")]);
         let twice = row(id, READ, format!("{name}, twice"), given(twice), refused);
-        let then = row(
-            id,
-            READ,
-            format!("{name}, and right after one reminder"),
-            given(then),
-            reminded,
-        );
+        let then =
+            row(id, READ, format!("{name}, and right after one reminder"), given(then), reminded);
         rows.extend([twice, then]);
     }
     rows
@@ -139,10 +119,7 @@ fn overflowing() -> Vec<Row> {
             "OCv2-overflow",
             OURS,
             "refused on every rung: the extractive summary, and the loop goes on",
-            Given {
-                model: vec![overflow(), overflow(), overflow(), says("done")],
-                ..large
-            },
+            Given { model: vec![overflow(), overflow(), overflow(), says("done")], ..large },
             [
                 Asked("agent summary summary agent"),
                 Ended("finished"),

@@ -106,14 +106,7 @@ const EXCEPTIONS: &[(&str, &str)] = &[
 
 fn owed() -> BTreeSet<String> {
     let numbered = |prefix: &'static str, to: usize| (1..=to).map(move |n| format!("{prefix}{n}"));
-    let named = [
-        "OC17-E1",
-        "OC17-E2",
-        "OCv2-empty",
-        "OCv2-cut",
-        "OCv2-overflow",
-        "OCv2-phrases",
-    ];
+    let named = ["OC17-E1", "OC17-E2", "OCv2-empty", "OCv2-cut", "OCv2-overflow", "OCv2-phrases"];
     let window = [17, 18, 20, 21, 22, 23, 24].map(|n| format!("S9-{n}"));
     numbered("OC17-S", 20)
         .chain(numbered("OC17-L", 3))
@@ -125,13 +118,8 @@ fn owed() -> BTreeSet<String> {
 
 fn rows() -> BTreeMap<&'static str, Vec<Row>> {
     let mut by_id: BTreeMap<&'static str, Vec<Row>> = BTreeMap::new();
-    let suites = [
-        opencode::rows(),
-        agent_loop::rows(),
-        requests::rows(),
-        answers::rows(),
-        window::rows(),
-    ];
+    let suites =
+        [opencode::rows(), agent_loop::rows(), requests::rows(), answers::rows(), window::rows()];
     for row in suites.concat() {
         by_id.entry(row.id).or_default().push(row);
     }
@@ -181,10 +169,7 @@ fn what_is_beneath_a_guard_has_a_row_above_it() {
         let beneath = rows.iter().any(|row| row.name.contains("beneath"));
         let above = rows.iter().any(|row| row.origin == OURS);
         assert!(!beneath || above, "{id}: what does foldback do?");
-        assert!(
-            rows.iter().any(|row| row.origin != OURS),
-            "{id}: no row is the original's"
-        );
+        assert!(rows.iter().any(|row| row.origin != OURS), "{id}: no row is the original's");
         let names: BTreeSet<&str> = rows.iter().map(|row| &*row.name).collect();
         assert_eq!(names.len(), rows.len(), "{id}: two rows have one name");
     }

@@ -119,9 +119,7 @@ pub(crate) fn strategy(given: &Given) -> Strategy {
     );
     let document = Document::parse("row", &toml).unwrap();
     let compiled = compile(&registry, document, Options::default());
-    let mut strategy = compiled
-        .unwrap_or_else(|errors| panic!("{errors}\n{toml}"))
-        .strategy;
+    let mut strategy = compiled.unwrap_or_else(|errors| panic!("{errors}\n{toml}")).strategy;
     if let Some(error) = &given.beneath {
         strategy.summarizer = Some(Arc::new(Failing(error.clone())));
     }

@@ -87,10 +87,7 @@ pub(crate) struct Scripted {
 
 impl Scripted {
     pub(crate) fn new(replies: impl IntoIterator<Item = Reply>) -> Self {
-        Self {
-            replies: Mutex::new(replies.into_iter().collect()),
-            ..Self::default()
-        }
+        Self { replies: Mutex::new(replies.into_iter().collect()), ..Self::default() }
     }
 
     /// The requests so far, in order.
@@ -118,10 +115,7 @@ impl Model for Scripted {
             Some(Reply::Says(text, finish, tokens)) => Ok(Completion {
                 text,
                 finish,
-                usage: Some(Usage {
-                    uncached: tokens,
-                    ..Usage::default()
-                }),
+                usage: Some(Usage { uncached: tokens, ..Usage::default() }),
                 model: None,
             }),
             Some(Reply::Fails(error)) => Err(error),

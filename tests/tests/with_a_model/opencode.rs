@@ -31,10 +31,7 @@ fn process() -> Vec<Row> {
             "OC17-S2",
             UP,
             "one user message, a person compacts",
-            Given {
-                model: vec![summary()],
-                ..one()
-            },
+            Given { model: vec![summary()], ..one() },
             [
                 Asked("summary"),
                 Ended("changed"),
@@ -110,11 +107,7 @@ fn process() -> Vec<Row> {
             [
                 Asked("agent summary"),
                 Stored(goes_on()),
-                View(vec![
-                    user(MARKER),
-                    "assistant: ## Goal".to_owned(),
-                    user(GO_ON),
-                ]),
+                View(vec![user(MARKER), "assistant: ## Goal".to_owned(), user(GO_ON)]),
             ],
         ),
         row(
@@ -126,12 +119,7 @@ fn process() -> Vec<Row> {
                 model: vec![says("done").using(FULL), summary()],
                 ..Given::default()
             },
-            [
-                Asked("agent summary"),
-                Stored(checkpoint()),
-                Nowhere(GO_ON),
-                Ended("finished"),
-            ],
+            [Asked("agent summary"), Stored(checkpoint()), Nowhere(GO_ON), Ended("finished")],
         ),
         row(
             "OC17-S10",
@@ -184,10 +172,7 @@ fn process() -> Vec<Row> {
             [
                 Asked("agent summary agent"),
                 Stored(goes_on()),
-                Shows(
-                    2,
-                    "The last request was larger than the provider accepts.".to_owned(),
-                ),
+                Shows(2, "The last request was larger than the provider accepts.".to_owned()),
                 Hides(2, long("root")),
             ],
         ),
@@ -206,21 +191,13 @@ fn interrupted() -> Vec<Row> {
                 model: vec![busy(10)],
                 ..Given::default()
             },
-            [
-                Asked("summary"),
-                Ended("interrupted"),
-                Waited(250),
-                NothingStored,
-            ],
+            [Asked("summary"), Ended("interrupted"), Waited(250), NothingStored],
         ),
         row(
             "OC17-S13",
             OURS,
             "a person who waits does so for ten seconds",
-            Given {
-                model: vec![busy(10), summary()],
-                ..one()
-            },
+            Given { model: vec![busy(10), summary()], ..one() },
             [Asked("summary summary"), Ended("changed"), Waited(10_000)],
         ),
         row(
@@ -228,11 +205,7 @@ fn interrupted() -> Vec<Row> {
             OURS,
             "after an interrupt the next compaction has nothing to trip over",
             Given {
-                acts: vec![
-                    Before(prompt("u1", &long("hello"))),
-                    after(Compact),
-                    Compact,
-                ],
+                acts: vec![Before(prompt("u1", &long("hello"))), after(Compact), Compact],
                 model: vec![busy(10), summary()],
                 ..Given::default()
             },

@@ -101,10 +101,7 @@ fn checkpoints() -> Vec<Row> {
             "OC17-S16",
             UP,
             "a tool call and then a text",
-            Given {
-                model: vec![tools_only(), summary()],
-                ..one()
-            },
+            Given { model: vec![tools_only(), summary()], ..one() },
             [
                 Asked("summary summary"),
                 Ended("changed"),
@@ -116,16 +113,8 @@ fn checkpoints() -> Vec<Row> {
             "OC17-S16",
             OURS,
             "nothing but tool calls is no summary",
-            Given {
-                model: vec![tools_only(), tools_only()],
-                ..one()
-            },
-            [
-                Asked("summary summary"),
-                Ended("failed"),
-                Fold("failed", "empty"),
-                NothingStored,
-            ],
+            Given { model: vec![tools_only(), tools_only()], ..one() },
+            [Asked("summary summary"), Ended("failed"), Fold("failed", "empty"), NothingStored],
         ),
         row(
             "OC17-S17",
@@ -221,10 +210,7 @@ fn media_and_recent() -> Vec<Row> {
             described(false),
             [
                 Asked("summary"),
-                Shows(
-                    0,
-                    "[tool screenshot]: taken\n[Attached image/png: shot.png]".to_owned(),
-                ),
+                Shows(0, "[tool screenshot]: taken\n[Attached image/png: shot.png]".to_owned()),
                 Nowhere("iVBORw0K"),
             ],
         ),

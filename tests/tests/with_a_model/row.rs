@@ -31,13 +31,7 @@ pub(crate) fn row(
     given: Given,
     expect: impl IntoIterator<Item = Claim>,
 ) -> Row {
-    Row {
-        id,
-        origin,
-        name: name.into(),
-        given,
-        expect: expect.into_iter().collect(),
-    }
+    Row { id, origin, name: name.into(), given, expect: expect.into_iter().collect() }
 }
 
 /// What a row expects. Requests are numbered from 0, the agent's and the summarizer's together.
@@ -128,18 +122,12 @@ impl Claim {
             }
             Self::View(expected) => {
                 let same = seen.view.len() == expected.len()
-                    && seen
-                        .view
-                        .iter()
-                        .zip(expected)
-                        .all(|(got, begins)| got.starts_with(begins));
+                    && seen.view.iter().zip(expected).all(|(got, begins)| got.starts_with(begins));
                 unless(same, format!("{:#?}", seen.view))
             }
             Self::Nowhere(text) => {
                 let texts = seen.requests.iter().chain(&seen.view);
-                let found = texts
-                    .chain([&seen.stored])
-                    .find(|found| found.contains(text));
+                let found = texts.chain([&seen.stored]).find(|found| found.contains(text));
                 found.cloned()
             }
             Self::NothingStored => unless(
@@ -151,10 +139,9 @@ impl Claim {
             Self::StoredText(text) => unless(seen.stored.contains(text), seen.stored.clone()),
             Self::Shows(at, text) => unless(request(at).contains(text), request(at).to_owned()),
             Self::Hides(at, text) => unless(!request(at).contains(text), request(at).to_owned()),
-            Self::ShowsOnce(at, text) => unless(
-                request(at).matches(text).count() == 1,
-                request(at).to_owned(),
-            ),
+            Self::ShowsOnce(at, text) => {
+                unless(request(at).matches(text).count() == 1, request(at).to_owned())
+            }
             Self::LastTurn(at, text) => {
                 let last = turns(at).pop().unwrap_or_default();
                 unless(last == *text, last)

@@ -26,16 +26,8 @@ impl Observer for Witness {
     fn observe(&self, event: &Event) {
         let note = match event {
             Event::PreCompact { trigger, .. } => format!("pre-compact {}", trigger.as_str()),
-            Event::Boundary {
-                trigger,
-                tokens_before,
-                ..
-            } => {
-                let size = if *tokens_before > 0 {
-                    ""
-                } else {
-                    " of nothing"
-                };
+            Event::Boundary { trigger, tokens_before, .. } => {
+                let size = if *tokens_before > 0 { "" } else { " of nothing" };
                 format!("boundary {}{size}", trigger.as_str())
             }
             Event::SessionStart { .. } => "session-start".to_owned(),
@@ -107,14 +99,8 @@ impl Session {
         let services = Services {
             clock: Arc::new(FixedClock::at(NOW)),
             ids: Arc::new(CountingIds::default()),
-            hooks: given
-                .hook
-                .map(|hook| Arc::new(hook) as _)
-                .into_iter()
-                .collect(),
-            memory: given
-                .notes
-                .map(|(text, age)| Arc::new(Notes(text.to_owned(), NOW - age)) as _),
+            hooks: given.hook.map(|hook| Arc::new(hook) as _).into_iter().collect(),
+            memory: given.notes.map(|(text, age)| Arc::new(Notes(text.to_owned(), NOW - age)) as _),
             observers: vec![Arc::clone(&witness) as _],
             model: Some(Arc::clone(&model) as _),
         };
@@ -208,10 +194,7 @@ impl Session {
             Turn { role, text }
         });
         let request = CompletionRequest {
-            endpoint: Endpoint {
-                model: AGENT.to_owned(),
-                ..Endpoint::default()
-            },
+            endpoint: Endpoint { model: AGENT.to_owned(), ..Endpoint::default() },
             system: String::new(),
             turns: turns.collect(),
             temperature: None,
@@ -236,10 +219,7 @@ impl Session {
             finish: Some(completion.finish),
             ..Answer::default()
         };
-        let message = Message {
-            answer: Some(answer),
-            ..Message::assistant(&id, parts)
-        };
+        let message = Message { answer: Some(answer), ..Message::assistant(&id, parts) };
         self.appended.push(id);
         self.agent.answered(message).await
     }
@@ -247,14 +227,9 @@ impl Session {
     /// Stores half an answer, as an agent does that has shown it.
     fn half(&mut self, text: String) {
         let id = format!("half-{}", self.appended.len());
-        let answer = Answer {
-            finish: Some(Finish::Error),
-            ..Answer::default()
-        };
-        let message = Message {
-            answer: Some(answer),
-            ..Message::assistant(&id, vec![Part::text(text)])
-        };
+        let answer = Answer { finish: Some(Finish::Error), ..Answer::default() };
+        let message =
+            Message { answer: Some(answer), ..Message::assistant(&id, vec![Part::text(text)]) };
         self.appended.push(id);
         self.agent.conversation_mut().append(message);
     }
@@ -268,16 +243,10 @@ impl Session {
             .filter_map(Part::as_call)
             .map(|call| {
                 let output = serde_json::from_str::<String>(&call.arguments).unwrap();
-                Message::tool(
-                    format!("{}-result", call.call_id),
-                    &call.call_id,
-                    &call.tool,
-                    output,
-                )
+                Message::tool(format!("{}-result", call.call_id), &call.call_id, &call.tool, output)
             })
             .collect();
-        self.appended
-            .extend(results.iter().map(|result| result.id.clone()));
+        self.appended.extend(results.iter().map(|result| result.id.clone()));
         results
     }
 
@@ -285,19 +254,14 @@ impl Session {
     fn note(&mut self) {
         let folds = self.agent.reports().iter();
         let folds = folds.filter(|report| report.role == StageRole::Fold);
-        self.outcomes
-            .extend(folds.map(|report: &Report| report.outcome.to_string()));
+        self.outcomes.extend(folds.map(|report: &Report| report.outcome.to_string()));
     }
 
     fn seen(self, ended: String, waited: u64) -> Seen {
         let conversation = self.agent.conversation();
         let requests = self.model.requests();
         let who = |request: &CompletionRequest| {
-            if request.endpoint.model == AGENT {
-                "agent"
-            } else {
-                "summary"
-            }
+            if request.endpoint.model == AGENT { "agent" } else { "summary" }
         };
         let asked: Vec<&str> = requests.iter().map(who).collect();
         let log = conversation.history().iter();
@@ -331,11 +295,7 @@ impl Session {
             entries,
             stored,
             folds: conversation.folds().len(),
-            by: conversation
-                .folds()
-                .iter()
-                .flat_map(|fold| fold.plan.summaries.clone())
-                .collect(),
+            by: conversation.folds().iter().flat_map(|fold| fold.plan.summaries.clone()).collect(),
             whole: log == self.appended,
             events: self.witness.0.lock().unwrap().join(", "),
             outcomes: self.outcomes,
@@ -347,8 +307,6 @@ impl Session {
 
 fn text(request: &CompletionRequest) -> String {
     let turns = request.turns.iter().map(|turn| turn.text.as_str());
-    let texts: Vec<&str> = std::iter::once(request.system.as_str())
-        .chain(turns)
-        .collect();
+    let texts: Vec<&str> = std::iter::once(request.system.as_str()).chain(turns).collect();
     texts.join(TURN)
 }

@@ -42,10 +42,7 @@ pub(crate) fn prompt(id: &str, text: &str) -> Message {
 /// An answer that ended its turn.
 pub(crate) fn answer(id: &str, text: &str) -> Message {
     Message {
-        answer: Some(Answer {
-            finish: Some(Finish::Stop),
-            ..Answer::default()
-        }),
+        answer: Some(Answer { finish: Some(Finish::Stop), ..Answer::default() }),
         ..Message::assistant(id, vec![Part::text(text)])
     }
 }

@@ -56,9 +56,7 @@ fn compaction(preset: &'static str) -> Vec<Row> {
         let lead = lead.iter().map(|lead| (*lead).to_owned());
         let recent = ["assistant", "user", "assistant", "user"];
         let recent = recent.map(|role| format!("{role}: {}", x(380)));
-        lead.chain(recent)
-            .chain(["assistant: done".to_owned()])
-            .collect()
+        lead.chain(recent).chain(["assistant: done".to_owned()]).collect()
     };
     // Where the kept part begins with the model, the mended preset says that something is missing.
     let hidden: &[&str] = match preset {
@@ -71,10 +69,7 @@ fn compaction(preset: &'static str) -> Vec<Row> {
             "S9-17",
             UP,
             format!("{preset}: ten messages"),
-            Given {
-                model: summarised(),
-                ..given(preset, 10, tenth())
-            },
+            Given { model: summarised(), ..given(preset, 10, tenth()) },
             [
                 Asked("summary agent"),
                 FirstTurn(1, format!("{LEAD}They said hello.")),
@@ -145,10 +140,7 @@ fn compaction(preset: &'static str) -> Vec<Row> {
             "S9-21",
             UP,
             format!("{preset}: who is asked where nobody is named"),
-            Given {
-                model: summarised(),
-                ..given(preset, 10, tenth())
-            },
+            Given { model: summarised(), ..given(preset, 10, tenth()) },
             [By("llm(claude-haiku-4-5 v")],
         ),
         row(
@@ -162,10 +154,7 @@ fn compaction(preset: &'static str) -> Vec<Row> {
             },
             [
                 Asked("summary agent"),
-                Shows(
-                    0,
-                    "Additional instructions:\nKeep the file names.".to_owned(),
-                ),
+                Shows(0, "Additional instructions:\nKeep the file names.".to_owned()),
                 Hides(1, "Keep the file names.".to_owned()),
             ],
         ),
@@ -173,10 +162,7 @@ fn compaction(preset: &'static str) -> Vec<Row> {
             "S9-20",
             OURS,
             format!("{preset}: without a hook the request has no such section"),
-            Given {
-                model: summarised(),
-                ..given(preset, 10, tenth())
-            },
+            Given { model: summarised(), ..given(preset, 10, tenth()) },
             [Hides(0, "Additional instructions".to_owned())],
         ),
     ];
@@ -198,15 +184,8 @@ fn compaction(preset: &'static str) -> Vec<Row> {
             "S9-22",
             origin,
             format!("{preset}: {name} notes"),
-            Given {
-                notes,
-                model: replies,
-                ..given(preset, 10, tenth())
-            },
-            [
-                Asked(asked),
-                FirstTurn(usize::from(model), format!("{LEAD}{text}")),
-            ],
+            Given { notes, model: replies, ..given(preset, 10, tenth()) },
+            [Asked(asked), FirstTurn(usize::from(model), format!("{LEAD}{text}"))],
         ));
     }
     rows
@@ -246,10 +225,7 @@ fn moments(preset: &'static str) -> Vec<Row> {
             "S9-24",
             OURS,
             "window: no on max_tokens below 95 %",
-            Given {
-                model: vec![cut(300)],
-                ..given(preset, 6, tenth())
-            },
+            Given { model: vec![cut(300)], ..given(preset, 6, tenth()) },
             [Asked("agent"), Ended("length: 872 <= 950"), NothingStored],
         )
     } else {
@@ -270,20 +246,14 @@ fn moments(preset: &'static str) -> Vec<Row> {
             "S9-24",
             UP,
             format!("{preset}: yes"),
-            Given {
-                model: summarised(),
-                ..given(preset, 8, tenth())
-            },
+            Given { model: summarised(), ..given(preset, 8, tenth()) },
             [Asked("summary agent"), Ended("finished"), Folds(1)],
         ),
         row(
             "S9-24",
             OURS,
             format!("{preset}: no"),
-            Given {
-                model: vec![says("done")],
-                ..given(preset, 4, tenth())
-            },
+            Given { model: vec![says("done")], ..given(preset, 4, tenth()) },
             [Asked("agent"), Ended("finished"), Folds(0)],
         ),
         row(
@@ -300,10 +270,7 @@ fn moments(preset: &'static str) -> Vec<Row> {
             "S9-24",
             UP,
             format!("{preset}: no on max_tokens"),
-            Given {
-                model: vec![cut(100)],
-                ..given(preset, 2, tenth())
-            },
+            Given { model: vec![cut(100)], ..given(preset, 2, tenth()) },
             [Asked("agent"), Ended("length: "), NothingStored],
         ),
         row(
@@ -319,11 +286,7 @@ fn moments(preset: &'static str) -> Vec<Row> {
                 ],
                 ..given(preset, 8, tenth())
             },
-            [
-                Asked("summary agent summary agent"),
-                Ended("finished"),
-                Folds(2),
-            ],
+            [Asked("summary agent summary agent"), Ended("finished"), Folds(2)],
         ),
         row(
             "S9-24",
@@ -339,11 +302,7 @@ fn moments(preset: &'static str) -> Vec<Row> {
                 ],
                 ..given(preset, 0, Turn(prompt("now", &x(2_000))))
             },
-            [
-                Asked("agent summary agent summary agent"),
-                Ended("finished"),
-                Folds(2),
-            ],
+            [Asked("agent summary agent summary agent"), Ended("finished"), Folds(2)],
         ),
     ]
 }

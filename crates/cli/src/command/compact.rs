@@ -24,13 +24,8 @@ pub(crate) fn run(args: &Compact) -> Result<(), Error> {
         input::session_and_format(&args.file, args.from.as_deref(), args.session.as_deref())?;
     input::strict(&args.file.display().to_string(), &session, args.strict)?;
     // Asked for before any work is done: a format that can't be written.
-    let format =
-        foldback_formats::format(args.to.as_deref().unwrap_or(format)).map_err(|error| {
-            Error::Read {
-                path: "--to".to_owned(),
-                error,
-            }
-        })?;
+    let format = foldback_formats::format(args.to.as_deref().unwrap_or(format))
+        .map_err(|error| Error::Read { path: "--to".to_owned(), error })?;
     let answers = Answers::open(
         &args.summaries,
         std::slice::from_ref(&contender),
@@ -43,11 +38,7 @@ pub(crate) fn run(args: &Compact) -> Result<(), Error> {
     let (conversation, reports) = if args.live {
         live(&session, &strategy, &options)
     } else {
-        let ask = if args.manual {
-            Ask::Manual
-        } else {
-            Ask::NextTurn
-        };
+        let ask = if args.manual { Ask::Manual } else { Ask::NextTurn };
         stored(&session, &strategy, &options, ask)
     };
     if let Some(answers) = &answers
@@ -89,14 +80,8 @@ pub(crate) fn run(args: &Compact) -> Result<(), Error> {
         anstream::eprintln!("note: {} does not hold {loss}", format.id);
     }
     // What happened goes beside the session, not into it.
-    for report in reports
-        .iter()
-        .filter(|report| !args.live || report.outcome.changed())
-    {
-        anstream::eprint!(
-            "{}",
-            plan::reports(std::slice::from_ref(report), &conversation)
-        );
+    for report in reports.iter().filter(|report| !args.live || report.outcome.changed()) {
+        anstream::eprint!("{}", plan::reports(std::slice::from_ref(report), &conversation));
     }
     output::write(args.output.as_deref(), &outcome.text)
 }

@@ -48,11 +48,7 @@ pub(crate) fn run(args: &Compare) -> Result<(), Error> {
     }
     let store = store(args, answers.is_some())?;
     let bar = progress(corpus.sources.len(), presets.len());
-    let run = Run {
-        store: &store,
-        progress: &|| bar.inc(1),
-        strict: args.strict,
-    };
+    let run = Run { store: &store, progress: &|| bar.inc(1), strict: args.strict };
     let comparison = foldback_replay::compare(&corpus, &presets, &setup, reporting, run)?;
     bar.finish_and_clear();
     if let Some(answers) = &answers
@@ -62,9 +58,7 @@ pub(crate) fn run(args: &Compare) -> Result<(), Error> {
     }
     tell_statistics(&presets);
     if let Some((path, format)) = rows {
-        output::write_with(Some(path), |out| {
-            rows::write(&comparison, &store, format, out)
-        })?;
+        output::write_with(Some(path), |out| rows::write(&comparison, &store, format, out))?;
     }
     if let Some(path) = &args.json {
         output::write(Some(path), &json::comparison(&comparison)?)?;
@@ -77,23 +71,14 @@ pub(crate) fn run(args: &Compare) -> Result<(), Error> {
             setup: &setup,
             store: &store,
         };
-        output::write(
-            Some(path),
-            &html::comparison(&comparison, &compared.details()),
-        )?;
+        output::write(Some(path), &html::comparison(&comparison, &compared.details()))?;
     }
     // A document on standard output stands alone, so that it can be piped.
     let to_stdout = |path: &Option<PathBuf>| path.as_deref() == Some(Path::new("-"));
-    if [&args.json, &args.html, &args.rows]
-        .into_iter()
-        .any(to_stdout)
-    {
+    if [&args.json, &args.html, &args.rows].into_iter().any(to_stdout) {
         return Ok(());
     }
-    let layout = table::Layout {
-        width: output::width(),
-        ..table::Layout::default()
-    };
+    let layout = table::Layout { width: output::width(), ..table::Layout::default() };
     output::print(&table::comparison(&comparison, layout))
 }
 

@@ -14,11 +14,7 @@ pub(crate) fn run(args: &Explain) -> Result<(), Error> {
         let compiled = strategies::compile_without_model(&registry, name, "explain")?;
         Ok(Arc::new(compiled.strategy))
     };
-    let presets = args
-        .preset
-        .iter()
-        .map(compile)
-        .collect::<Result<Vec<_>, Error>>()?;
+    let presets = args.preset.iter().map(compile).collect::<Result<Vec<_>, Error>>()?;
     let setup = strategies::setup(&registry, &args.model)?;
     for strategy in &presets {
         strategies::check_window(strategy, setup.limits)?;
@@ -40,10 +36,7 @@ pub(crate) fn run(args: &Explain) -> Result<(), Error> {
         options.validate = false;
         walk.follow(&session, &index, strategy, &options, detail);
     }
-    let layout = explain::Layout {
-        width: output::width(),
-        top: args.top,
-        ..explain::Layout::default()
-    };
+    let layout =
+        explain::Layout { width: output::width(), top: args.top, ..explain::Layout::default() };
     output::print(&explain::explain(&walk, layout))
 }

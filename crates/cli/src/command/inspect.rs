@@ -10,9 +10,7 @@ pub(crate) fn run(args: &Inspect) -> Result<(), Error> {
     let estimator = strategies::estimator(&registry, &args.measure)?;
     let sessions = input::sessions(&args.file, args.from.as_deref())?;
     let path = args.file.display().to_string();
-    let texts: Vec<String> = sessions
-        .iter()
-        .map(|session| inspect::session(&path, session, &*estimator))
-        .collect();
+    let texts: Vec<String> =
+        sessions.iter().map(|session| inspect::session(&path, session, &*estimator)).collect();
     output::print(&texts.join("\n"))
 }

@@ -65,21 +65,13 @@ fn show(registry: &Registry, compiled: &Compiled) -> String {
         if let Some(node) = compiled.root.get(key) {
             let _ = writeln!(out, "\n[{key}]");
             for (name, value) in node.entries() {
-                line(
-                    &mut out,
-                    name,
-                    &value.to_value().to_string(),
-                    &origin(value),
-                );
+                line(&mut out, name, &value.to_value().to_string(), &origin(value));
             }
         }
     }
     for kind in StageKind::ALL {
         match compiled.root.get(kind.section()) {
-            Some(Node {
-                kind: NodeKind::List(elements),
-                ..
-            }) => {
+            Some(Node { kind: NodeKind::List(elements), .. }) => {
                 for element in elements {
                     section(&mut out, registry, kind, &format!("[[{kind}]]"), element);
                 }
@@ -112,10 +104,7 @@ fn section(out: &mut String, registry: &Registry, kind: StageKind, title: &str, 
     for (name, value) in node.entries() {
         line(out, name, &value.to_value().to_string(), &origin(value));
     }
-    let stage = node
-        .get("use")
-        .and_then(Node::as_str)
-        .and_then(|name| registry.stage(kind, name));
+    let stage = node.get("use").and_then(Node::as_str).and_then(|name| registry.stage(kind, name));
     for field in stage.iter().flat_map(|stage| stage.item.fields()) {
         if let (None, Some(default)) = (node.get(&field.name), &field.default) {
             line(out, &field.name, &default.to_string(), "default");

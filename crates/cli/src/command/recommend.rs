@@ -21,13 +21,7 @@ pub(crate) fn run(args: &Recommend) -> Result<(), Error> {
         ));
     }
     let registry = foldback::registry()?;
-    let Prepared {
-        corpus,
-        setup,
-        reporting,
-        controls,
-        store,
-    } = prepare(&registry, &args.search)?;
+    let Prepared { corpus, setup, reporting, controls, store } = prepare(&registry, &args.search)?;
     let sweep = |options: foldback::Options<'_>| {
         sweeps::all(&registry, &sweeps::embedded(), setup.limits, options)
     };
@@ -38,11 +32,7 @@ pub(crate) fn run(args: &Recommend) -> Result<(), Error> {
         setup: &setup,
         reporting: &reporting,
         controls: &controls,
-        run: Run {
-            store: &store,
-            progress: &|| bar.inc(1),
-            strict: args.search.strict,
-        },
+        run: Run { store: &store, progress: &|| bar.inc(1), strict: args.search.strict },
     };
     let mut tuned = bench.tune(&candidates)?;
     tuned.rejected = rejected;

@@ -49,11 +49,7 @@ pub(crate) fn run(args: &Rereads) -> Result<(), Error> {
             return Ok(());
         }
     }
-    let layout = rereads::Layout {
-        width: output::width(),
-        within,
-        ..rereads::Layout::default()
-    };
+    let layout = rereads::Layout { width: output::width(), within, ..rereads::Layout::default() };
     output::print(&rereads::rereads(&survey, &pooled, &groups, layout))
 }
 
@@ -67,14 +63,12 @@ fn within(text: &str) -> Result<Option<usize>, Error> {
         .iter()
         .map(|within| within.map_or_else(|| "end".to_owned(), |calls| calls.to_string()))
         .collect();
-    found
-        .filter(|within| HORIZONS.contains(within))
-        .ok_or_else(|| {
-            Error::Usage(format!(
-                "--within {text}: it is one of {}, in calls behind a compaction",
-                names.join(", ")
-            ))
-        })
+    found.filter(|within| HORIZONS.contains(within)).ok_or_else(|| {
+        Error::Usage(format!(
+            "--within {text}: it is one of {}, in calls behind a compaction",
+            names.join(", ")
+        ))
+    })
 }
 
 fn refuse_warnings(survey: &foldback_replay::recorder::Survey) -> Result<(), Error> {

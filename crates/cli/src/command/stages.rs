@@ -13,24 +13,13 @@ pub(crate) fn run(args: &Stages) -> Result<(), Error> {
         for kind in StageKind::ALL {
             let _ = writeln!(out, "{kind}");
             for stage in registry.stages().filter(|stage| stage.item.kind() == kind) {
-                let Registered {
-                    item,
-                    package,
-                    version,
-                } = stage;
-                let _ = writeln!(
-                    out,
-                    "  {:<24} {} ({package} {version})",
-                    item.name, item.summary
-                );
+                let Registered { item, package, version } = stage;
+                let _ = writeln!(out, "  {:<24} {} ({package} {version})", item.name, item.summary);
             }
         }
         return output::print(&out);
     };
-    let found: Vec<_> = registry
-        .stages()
-        .filter(|stage| stage.item.name == name)
-        .collect();
+    let found: Vec<_> = registry.stages().filter(|stage| stage.item.name == name).collect();
     if found.is_empty() {
         let names: Vec<&str> = registry.stages().map(|stage| stage.item.name).collect();
         return Err(Error::Usage(format!(
@@ -46,18 +35,9 @@ pub(crate) fn run(args: &Stages) -> Result<(), Error> {
 }
 
 fn describe(out: &mut String, stage: &Registered<StageDescriptor>) {
-    let Registered {
-        item,
-        package,
-        version,
-    } = stage;
-    let _ = writeln!(
-        out,
-        "{} `{}` ({package} {version})\n{}\n",
-        item.kind(),
-        item.name,
-        item.summary
-    );
+    let Registered { item, package, version } = stage;
+    let _ =
+        writeln!(out, "{} `{}` ({package} {version})\n{}\n", item.kind(), item.name, item.summary);
     let section = match item.kind() {
         StageKind::Pruner => "[[pruner]]".to_owned(),
         kind => format!("[{kind}]"),

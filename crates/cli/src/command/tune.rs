@@ -19,20 +19,10 @@ pub(crate) fn run(args: &Tune) -> Result<(), Error> {
     let registry = foldback::registry()?;
     let strategy = strategies::compile_without_model(&registry, &args.preset, "tune")?;
     let (fields, ranges) = axes(&registry, &strategy, &args.vary)?;
-    let Prepared {
-        corpus,
-        setup,
-        reporting,
-        controls,
-        store,
-    } = prepare(&registry, &args.search)?;
+    let Prepared { corpus, setup, reporting, controls, store } = prepare(&registry, &args.search)?;
     strategies::check_window(&strategy.strategy, setup.limits)?;
-    let search = Search::choose(
-        &ranges,
-        usize::from(args.grid),
-        args.samples.map(usize::from),
-        args.seed,
-    );
+    let search =
+        Search::choose(&ranges, usize::from(args.grid), args.samples.map(usize::from), args.seed);
     // A file that is extended is found wherever the new one is written.
     let extends = match args.preset.ends_with(".toml") {
         true => absolute(Path::new(&args.preset))?,
@@ -54,9 +44,7 @@ pub(crate) fn run(args: &Tune) -> Result<(), Error> {
             "{}: no combination of --vary differs from its own values",
             strategy.strategy.name
         );
-        let why = rejected
-            .first()
-            .map(|first| format!("{}: {}", first.name, first.why));
+        let why = rejected.first().map(|first| format!("{}: {}", first.name, first.why));
         return Err(Error::Usage(why.unwrap_or(nothing)));
     }
     let bar = progress(candidates.len(), controls.len());
@@ -65,11 +53,7 @@ pub(crate) fn run(args: &Tune) -> Result<(), Error> {
         setup: &setup,
         reporting: &reporting,
         controls: &controls,
-        run: Run {
-            store: &store,
-            progress: &|| bar.inc(1),
-            strict: args.search.strict,
-        },
+        run: Run { store: &store, progress: &|| bar.inc(1), strict: args.search.strict },
     };
     let mut tuned = bench.tune(&candidates)?;
     tuned.rejected = rejected;
@@ -98,10 +82,7 @@ fn write(
             ));
         };
         let name = format!("{}-tuned", best.of);
-        let header = Header {
-            name: &name,
-            ..Header::default()
-        };
+        let header = Header { name: &name, ..Header::default() };
         output::write(Some(path), &best.toml(header))?;
     }
     let to_stdout = |path: &Option<PathBuf>| path.as_deref() == Some(Path::new("-"));
@@ -151,10 +132,7 @@ pub(super) fn prepare(registry: &Registry, args: &SearchArgs) -> Result<Prepared
     }
     let setup = strategies::setup(registry, &args.model)?;
     let priced = setup.model.is_some()
-        && setup
-            .terms(setup.model.as_deref())
-            .iter()
-            .any(|terms| terms.name == OWN);
+        && setup.terms(setup.model.as_deref()).iter().any(|terms| terms.name == OWN);
     let regime = match (&args.prices, priced) {
         (Some(name), _) => name.clone(),
         (None, true) => OWN.to_owned(),
@@ -169,10 +147,7 @@ pub(super) fn prepare(registry: &Registry, args: &SearchArgs) -> Result<Prepared
     controls.retain(|preset| preset.strategy.kind == Kind::Control && preset.clairvoyant.is_none());
     Ok(Prepared {
         corpus: input::corpus(&args.paths, args.discover)?,
-        reporting: Reporting {
-            regime,
-            ..Reporting::default()
-        },
+        reporting: Reporting { regime, ..Reporting::default() },
         store: results::open(args.store.as_deref(), args.no_store)?,
         controls,
         setup,
@@ -183,17 +158,12 @@ pub(super) fn prepare(registry: &Registry, args: &SearchArgs) -> Result<Prepared
 pub(super) fn with_options<T>(compile: impl FnOnce(Options<'_>) -> T) -> T {
     let read = |path: &str| std::fs::read_to_string(path).map_err(|error| error.to_string());
     let env = |name: &str| std::env::var(name).ok();
-    compile(Options {
-        read_file: Some(&read),
-        env: Some(&env),
-    })
+    compile(Options { read_file: Some(&read), env: Some(&env) })
 }
 
 fn absolute(path: &Path) -> Result<String, Error> {
-    let absolute = std::path::absolute(path).map_err(|error| Error::File {
-        path: path.to_owned(),
-        error,
-    })?;
+    let absolute =
+        std::path::absolute(path).map_err(|error| Error::File { path: path.to_owned(), error })?;
     Ok(absolute.display().to_string())
 }
 
@@ -204,9 +174,7 @@ pub(super) fn progress(candidates: usize, controls: usize) -> ProgressBar {
     let style = ProgressStyle::with_template("{spinner} {pos} replays, {elapsed}; {msg}");
     ProgressBar::new_spinner()
         .with_style(style.unwrap_or_else(|_| ProgressStyle::default_spinner()))
-        .with_message(format!(
-            "{candidates} configurations and {controls} controls"
-        ))
+        .with_message(format!("{candidates} configurations and {controls} controls"))
 }
 
 impl From<TuneError> for Error {

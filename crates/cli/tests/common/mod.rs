@@ -29,11 +29,7 @@ pub(crate) fn run(args: &[&str], input: &str, env: &[(&str, &str)]) -> Ran {
     command.envs(env.iter().copied());
     let mut child = command.spawn().expect("the command starts");
     // A command that fails before it reads closes the pipe; that is not the test's business.
-    let _ = child
-        .stdin
-        .take()
-        .expect("a pipe")
-        .write_all(input.as_bytes());
+    let _ = child.stdin.take().expect("a pipe").write_all(input.as_bytes());
     let output = child.wait_with_output().expect("the command ends");
     Ran {
         code: output.status.code().unwrap_or(-1),
@@ -44,8 +40,5 @@ pub(crate) fn run(args: &[&str], input: &str, env: &[(&str, &str)]) -> Ran {
 
 /// The workspace's root.
 pub(crate) fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("../..")
-        .canonicalize()
-        .expect("the workspace")
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().expect("the workspace")
 }

@@ -31,21 +31,14 @@ fn said(texts: &[&str]) -> History {
 
 /// What is carried where the messages before `tail_from` are hidden.
 fn carried(carry: Carry, history: &History, pinned: &[Pos], tail_from: Pos) -> Option<String> {
-    let layout = Layout {
-        slots: Vec::new(),
-        tail_from,
-    };
+    let layout = Layout { slots: Vec::new(), tail_from };
     let pinned = pinned.iter().copied().collect();
     let view = View::default();
     carry.text(history, &view, &layout, &pinned, &letters())
 }
 
 fn user(user: CarryUser, budget: u64) -> Carry {
-    Carry {
-        user,
-        budget,
-        plan: false,
-    }
+    Carry { user, budget, plan: false }
 }
 
 #[test]
@@ -58,13 +51,7 @@ fn which_messages_by_budget() {
     let table: [Row<'_>; 8] = [
         (CarryUser::None, 2_000, 4, &[], &["task"]),
         (CarryUser::All, 2_000, 0, &[], &["task"]),
-        (
-            CarryUser::All,
-            2_000,
-            3,
-            &["task", "middle", "newest"],
-            &["shown", "left out"],
-        ),
+        (CarryUser::All, 2_000, 3, &["task", "middle", "newest"], &["shown", "left out"]),
         (
             CarryUser::All,
             10,
@@ -74,20 +61,8 @@ fn which_messages_by_budget() {
         ),
         (CarryUser::All, 4, 3, &[], &["newest"]),
         // Its last one is shown, so only the first is carried.
-        (
-            CarryUser::Ends,
-            2_000,
-            3,
-            &["task"],
-            &["middle", "newest", "left out"],
-        ),
-        (
-            CarryUser::Ends,
-            2_000,
-            4,
-            &["task", "shown"],
-            &["middle", "newest", "left out"],
-        ),
+        (CarryUser::Ends, 2_000, 3, &["task"], &["middle", "newest", "left out"]),
+        (CarryUser::Ends, 2_000, 4, &["task", "shown"], &["middle", "newest", "left out"]),
         (CarryUser::Ends, 2_000, 1, &["task"], &["middle"]),
     ];
     for (row, (which, budget, hidden, with, without)) in table.into_iter().enumerate() {
@@ -100,10 +75,7 @@ fn which_messages_by_budget() {
         }
     }
     let alone = carried(user(CarryUser::All, 100), &said(&[&long]), &[], 1).unwrap();
-    assert!(
-        alone.contains(&long),
-        "the budget is not halved for one message"
-    );
+    assert!(alone.contains(&long), "the budget is not halved for one message");
 }
 
 #[test]
@@ -111,10 +83,7 @@ fn no_text_can_end_its_quotation() {
     for (inner, fence) in [("a", 3), ("a `b`", 3), ("```\nout\n```", 4), ("`````", 6)] {
         let text = carried(user(CarryUser::All, 2_000), &said(&[inner]), &[], 1).unwrap();
         let marks = "`".repeat(fence);
-        assert!(
-            text.ends_with(&format!("user:\n{marks}\n{inner}\n{marks}")),
-            "{text}"
-        );
+        assert!(text.ends_with(&format!("user:\n{marks}\n{inner}\n{marks}")), "{text}");
     }
 }
 
@@ -126,10 +95,7 @@ fn a_cut_keeps_characters_whole_and_the_budget() {
             let lines: Vec<&str> = carried.lines().collect();
             let cut = lines[lines.len() - 2];
             let start = cut.strip_suffix(" …").unwrap();
-            assert!(
-                !start.is_empty() && text.starts_with(start),
-                "{budget}: {cut}"
-            );
+            assert!(!start.is_empty() && text.starts_with(start), "{budget}: {cut}");
             assert!(cut.chars().count() as u64 <= budget, "{budget}: {cut}");
         }
     }
@@ -146,21 +112,11 @@ fn the_open_plan_as_a_table() {
     /// Calls, hidden up to where, within which budget; the plan that is carried.
     type Row<'a> = (&'a [(&'a str, String)], Pos, u64, Option<&'a str>);
     let table: [Row<'_>; 7] = [
-        (
-            &[("TodoWrite", list(open))],
-            1,
-            99,
-            Some("- [ ] write it\n- [ ] test it"),
-        ),
+        (&[("TodoWrite", list(open))], 1, 99, Some("- [ ] write it\n- [ ] test it")),
         (&[("TodoWrite", list(open))], 1, 15, Some("- [ ] write it")),
         (&[("TodoWrite", list(open))], 1, 3, None),
         (&[("TodoWrite", list(open))], 0, 99, None),
-        (
-            &[("TodoWrite", list(open)), ("todo", list(done))],
-            2,
-            99,
-            None,
-        ),
+        (&[("TodoWrite", list(open)), ("todo", list(done))], 2, 99, None),
         (
             &[("todo", list(done)), ("update_plan", list(open))],
             2,
@@ -173,19 +129,11 @@ fn the_open_plan_as_a_table() {
         let mut history = History::default();
         for (number, (tool, arguments)) in calls.iter().enumerate() {
             let call = Part::call(format!("c{number}"), *tool, arguments.clone());
-            history.append(Arc::new(Message::assistant(
-                format!("a{number}"),
-                vec![call],
-            )));
+            history.append(Arc::new(Message::assistant(format!("a{number}"), vec![call])));
         }
-        let carry = Carry {
-            plan: true,
-            ..user(CarryUser::None, budget)
-        };
+        let carry = Carry { plan: true, ..user(CarryUser::None, budget) };
         let text = carried(carry, &history, &[], hidden);
-        let plan = text
-            .as_deref()
-            .and_then(|text| text.split("## Open plan\n\n").nth(1));
+        let plan = text.as_deref().and_then(|text| text.split("## Open plan\n\n").nth(1));
         assert_eq!(plan, expected, "row {row}");
     }
 }
@@ -202,11 +150,8 @@ fn pins_are_carried_whole_whatever_the_budget() {
     for pos in 0..2 {
         view.append(pos);
     }
-    let edit = crate::view::PartEdit {
-        kind: crate::view::EditKind::Clear,
-        text: "[gone]".into(),
-        at: 0,
-    };
+    let edit =
+        crate::view::PartEdit { kind: crate::view::EditKind::Clear, text: "[gone]".into(), at: 0 };
     view.set_edit(crate::view::PartPos { item: 1, part: 0 }, Some(edit));
     let (carry, layout) = (user(CarryUser::None, 10), Layout::default());
     let text = carry.text(&history, &view, &layout, &BTreeSet::from([1]), &letters());

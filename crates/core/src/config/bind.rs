@@ -33,18 +33,13 @@ impl<'a> Binder<'a, '_> {
     /// Takes a section apart; `None` where it is absent, switched off or wrong.
     fn section(&mut self, kind: StageKind, node: &Node, path: &str) -> Option<Section<'a>> {
         if !matches!(node.kind, NodeKind::Table(_)) {
-            self.errors
-                .push(node, path, "takes a table with at least `use`");
+            self.errors.push(node, path, "takes a table with at least `use`");
             return None;
         }
         let mut fields = node.clone();
         let name = fields.take("use");
         let Some(name) = name.as_ref().and_then(Node::as_str) else {
-            self.errors.push(
-                node,
-                path,
-                format!("lacks `use`, the name of a {kind} stage"),
-            );
+            self.errors.push(node, path, format!("lacks `use`, the name of a {kind} stage"));
             return None;
         };
         let enabled = fields.take("enabled");
@@ -71,20 +66,12 @@ impl<'a> Binder<'a, '_> {
             self.errors.push(at, &join(path, "use"), message);
             return None;
         };
-        let when = fields
-            .take("when")
-            .and_then(|node| self.moments(&node, path));
+        let when = fields.take("when").and_then(|node| self.moments(&node, path));
         let estimator = match (kind, fields.take("estimator")) {
             (StageKind::Estimator, _) | (_, None) => 0,
             (_, Some(own)) => self.own_estimator(&own, &join(path, "estimator")),
         };
-        Some(Section {
-            stage,
-            path: path.to_owned(),
-            fields,
-            when,
-            estimator,
-        })
+        Some(Section { stage, path: path.to_owned(), fields, when, estimator })
     }
 
     fn moments(&mut self, node: &Node, path: &str) -> Option<Vec<Moment>> {
@@ -96,9 +83,7 @@ impl<'a> Binder<'a, '_> {
             Ok(moments) => Some(moments),
             Err(_) => {
                 let known = Moment::ALL.map(Moment::as_str);
-                let hint = node
-                    .as_str()
-                    .map_or(String::new(), |name| nearest(name, known));
+                let hint = node.as_str().map_or(String::new(), |name| nearest(name, known));
                 let message = format!("is no moment{hint} (known: {})", known.join(", "));
                 self.errors.push(node, &join(path, "when"), message);
                 None
@@ -126,22 +111,9 @@ impl<'a> Binder<'a, '_> {
         also_known: &[&str],
         build: fn(Value) -> Result<Arc<T>, Invalid>,
     ) -> Option<Arc<T>> {
-        let Section {
-            stage,
-            path,
-            mut fields,
-            ..
-        } = section;
-        let known: Vec<String> = stage
-            .item
-            .fields()
-            .into_iter()
-            .map(|field| field.name)
-            .collect();
-        let extra: Vec<&str> = COMMON
-            .into_iter()
-            .chain(also_known.iter().copied())
-            .collect();
+        let Section { stage, path, mut fields, .. } = section;
+        let known: Vec<String> = stage.item.fields().into_iter().map(|field| field.name).collect();
+        let extra: Vec<&str> = COMMON.into_iter().chain(also_known.iter().copied()).collect();
         let had = self.errors.count();
         reject_unknown(&mut fields, &path, &known, &extra, self.errors);
         // A wrong value is taken out and the section tried again, until only the defaults are left.
@@ -172,11 +144,7 @@ impl<'a> Binder<'a, '_> {
 
     pub(super) fn estimator_section(&mut self, root: &Node) -> Option<Arc<dyn Estimator>> {
         let Some(node) = root.get("estimator") else {
-            self.errors.push(
-                root,
-                "estimator",
-                "is missing: every strategy counts with something",
-            );
+            self.errors.push(root, "estimator", "is missing: every strategy counts with something");
             return None;
         };
         let section = self.section(StageKind::Estimator, node, "estimator")?;
@@ -191,12 +159,7 @@ impl<'a> Binder<'a, '_> {
         let (name, when, estimator) = bound_of(&section);
         let stage = self.checked(section, &[], build)?;
         let when = when.unwrap_or_else(|| stage.moments().to_vec());
-        Some(Bound {
-            name,
-            stage,
-            when,
-            estimator,
-        })
+        Some(Bound { name, stage, when, estimator })
     }
 
     pub(super) fn pruners(&mut self, root: &Node) -> Vec<Bound<dyn Pruner>> {
@@ -204,8 +167,7 @@ impl<'a> Binder<'a, '_> {
             return Vec::new();
         };
         if !matches!(list.kind, NodeKind::List(_)) {
-            self.errors
-                .push(list, "pruner", "takes a list: write [[pruner]]");
+            self.errors.push(list, "pruner", "takes a list: write [[pruner]]");
             return Vec::new();
         }
         let mut pruners = Vec::new();
@@ -220,12 +182,7 @@ impl<'a> Binder<'a, '_> {
             let (name, when, estimator) = bound_of(&section);
             if let Some(stage) = self.checked(section, &[], build) {
                 let when = when.unwrap_or_else(|| vec![stage.moment()]);
-                pruners.push(Bound {
-                    name,
-                    stage,
-                    when,
-                    estimator,
-                });
+                pruners.push(Bound { name, stage, when, estimator });
             }
         }
         pruners
@@ -238,12 +195,7 @@ impl<'a> Binder<'a, '_> {
         };
         let (name, when, estimator) = bound_of(&section);
         let stage = self.checked(section, &[], build)?;
-        Some(Bound {
-            name,
-            stage,
-            when: when.unwrap_or_default(),
-            estimator,
-        })
+        Some(Bound { name, stage, when: when.unwrap_or_default(), estimator })
     }
 
     pub(super) fn summarizer(&mut self, root: &Node) -> (Option<Arc<dyn Summarizer>>, OnFailure) {
@@ -254,8 +206,7 @@ impl<'a> Binder<'a, '_> {
         let on_failure = match node.take("on_failure") {
             None => OnFailure::default(),
             Some(value) => serde_json::from_value(value.to_value()).unwrap_or_else(|error| {
-                self.errors
-                    .push(&value, "summarizer.on_failure", error.to_string());
+                self.errors.push(&value, "summarizer.on_failure", error.to_string());
                 OnFailure::default()
             }),
         };
@@ -270,12 +221,7 @@ impl<'a> Binder<'a, '_> {
 
     /// The summarizer that stands in where a file names none: the embedded extractive one.
     pub(super) fn default_summarizer(&self) -> Option<Arc<dyn Summarizer>> {
-        match self
-            .registry
-            .stage(StageKind::Summarizer, "extractive")?
-            .item
-            .build
-        {
+        match self.registry.stage(StageKind::Summarizer, "extractive")?.item.build {
             Build::Summarizer(build) => build(Value::Object(Map::new())).ok(),
             _ => None,
         }
@@ -283,11 +229,7 @@ impl<'a> Binder<'a, '_> {
 }
 
 fn bound_of(section: &Section<'_>) -> (String, Option<Vec<Moment>>, usize) {
-    (
-        section.stage.item.name.to_owned(),
-        section.when.clone(),
-        section.estimator,
-    )
+    (section.stage.item.name.to_owned(), section.when.clone(), section.estimator)
 }
 
 /// Stands in while errors are collected; a strategy with errors is never handed out.

@@ -77,15 +77,9 @@ pub fn compile(
     let known_sections = StageKind::ALL.map(StageKind::section);
     let header: Header = read_struct(&header_node, "", &known_sections, &mut errors);
 
-    let mut binder = Binder {
-        registry,
-        errors: &mut errors,
-        estimators: Vec::new(),
-    };
+    let mut binder = Binder { registry, errors: &mut errors, estimators: Vec::new() };
     let estimator = binder.estimator_section(&root);
-    binder
-        .estimators
-        .push(estimator.unwrap_or_else(|| Arc::new(NoEstimator::default())));
+    binder.estimators.push(estimator.unwrap_or_else(|| Arc::new(NoEstimator::default())));
     let overflow = binder.overflow(&root);
     let pruners = binder.pruners(&root);
     let filter = binder.filter(&root);
@@ -96,11 +90,8 @@ pub fn compile(
     if header.name.is_empty() {
         errors.push_at(&root, "name", "is missing: every strategy has a name");
     }
-    let (user_limits, preset_limits) = if is_preset {
-        (Limits::default(), header.window)
-    } else {
-        (own_window, header.window)
-    };
+    let (user_limits, preset_limits) =
+        if is_preset { (Limits::default(), header.window) } else { (own_window, header.window) };
     if let Some(policy) = &overflow {
         let limits = user_limits.or(preset_limits);
         if limits.context > 0
@@ -130,23 +121,12 @@ pub fn compile(
         carry: header.carry,
         deviations: header.deviation.clone(),
     };
-    Ok(Compiled {
-        strategy,
-        header,
-        root,
-        env,
-    })
+    Ok(Compiled { strategy, header, root, env })
 }
 
 fn window_of(root: &Node) -> Limits {
     let field = |name: &str| {
-        root.at(&format!("window.{name}"))
-            .and_then(|node| node.to_value().as_u64())
-            .unwrap_or(0)
+        root.at(&format!("window.{name}")).and_then(|node| node.to_value().as_u64()).unwrap_or(0)
     };
-    Limits {
-        context: field("context"),
-        input: field("input"),
-        output: field("output"),
-    }
+    Limits { context: field("context"), input: field("input"), output: field("output") }
 }

@@ -56,7 +56,5 @@ pub(crate) fn nearest<'a>(wrong: &str, known: impl IntoIterator<Item = &'a str>)
         .map(|name| (strsim::damerau_levenshtein(wrong, name), name))
         .filter(|(distance, name)| *distance <= (name.len().max(wrong.len()) / 3).max(1))
         .min()
-        .map_or(String::new(), |(_, name)| {
-            format!("; did you mean `{name}`?")
-        })
+        .map_or(String::new(), |(_, name)| format!("; did you mean `{name}`?"))
 }

@@ -15,11 +15,7 @@ pub(super) fn preset_document(registry: &Registry, name: &str) -> Result<Documen
     }
     for preset in registry.presets() {
         let document = Document::parse(preset.item.name, preset.item.toml)?;
-        let aliases = document
-            .root
-            .get("aliases")
-            .map(Node::elements)
-            .unwrap_or_default();
+        let aliases = document.root.get("aliases").map(Node::elements).unwrap_or_default();
         if aliases.iter().any(|alias| alias.as_str() == Some(name)) {
             return Ok(document);
         }
@@ -60,10 +56,7 @@ pub(super) fn extend(
         return fail("takes the name of a preset or the path of a .toml file".to_owned());
     };
     if chain.contains(&name) {
-        return fail(format!(
-            "comes back to itself: {} -> {name}",
-            chain.join(" -> ")
-        ));
+        return fail(format!("comes back to itself: {} -> {name}", chain.join(" -> ")));
     }
     chain.push(name.clone());
     let base = if name.ends_with(".toml") {
@@ -79,10 +72,7 @@ pub(super) fn extend(
             Ok(base) => base,
             Err(error) => {
                 return fail(
-                    error
-                        .0
-                        .first()
-                        .map_or(String::new(), |e| format!("`{name}`: {}", e.message)),
+                    error.0.first().map_or(String::new(), |e| format!("`{name}`: {}", e.message)),
                 );
             }
         }
@@ -122,11 +112,7 @@ pub(super) fn apply_env(root: &mut Node, options: Options<'_>) -> Vec<(EnvFlag, 
         let set = flag.to.clone().unwrap_or_else(|| {
             serde_json::from_str(&value).unwrap_or_else(|_| Value::String(value.clone()))
         });
-        set_path(
-            root,
-            &flag.sets,
-            Node::leaf(&format!("environment variable {}", flag.name), set),
-        );
+        set_path(root, &flag.sets, Node::leaf(&format!("environment variable {}", flag.name), set));
         found.push((flag, value));
     }
     found
@@ -138,13 +124,8 @@ fn set_path(root: &mut Node, path: &str, value: Node) {
             return;
         };
         if let NodeKind::Table(entries) = &mut root.kind
-            && let Some((
-                _,
-                Node {
-                    kind: NodeKind::List(pruners),
-                    ..
-                },
-            )) = entries.iter_mut().find(|(name, _)| name == "pruner")
+            && let Some((_, Node { kind: NodeKind::List(pruners), .. })) =
+                entries.iter_mut().find(|(name, _)| name == "pruner")
         {
             for pruner in pruners {
                 if pruner.get("use").and_then(Node::as_str) == Some(stage) {

@@ -12,10 +12,7 @@ pub(super) fn merge(base: Node, over: Node) -> Node {
         return over;
     };
     let NodeKind::Table(over_entries) = over.kind else {
-        return Node {
-            kind: over.kind,
-            ..over
-        };
+        return Node { kind: over.kind, ..over };
     };
     for (key, node) in over_entries {
         match entries.iter().position(|(name, _)| *name == key) {
@@ -31,18 +28,11 @@ pub(super) fn merge(base: Node, over: Node) -> Node {
             }
         }
     }
-    Node {
-        kind: NodeKind::Table(entries),
-        ..over_place(over.place, over.key_place)
-    }
+    Node { kind: NodeKind::Table(entries), ..over_place(over.place, over.key_place) }
 }
 
 fn over_place(place: super::node::Place, key_place: super::node::Place) -> Node {
-    Node {
-        place,
-        key_place,
-        kind: NodeKind::Table(Vec::new()),
-    }
+    Node { place, key_place, kind: NodeKind::Table(Vec::new()) }
 }
 
 fn is_section(key: &str) -> bool {
@@ -72,10 +62,7 @@ fn merge_pruners(base: Node, over: Node) -> Node {
             None => pruners.push(change),
         }
     }
-    Node {
-        kind: NodeKind::List(pruners),
-        ..over
-    }
+    Node { kind: NodeKind::List(pruners), ..over }
 }
 
 fn append(base: Node, over: Node) -> Node {
@@ -83,8 +70,5 @@ fn append(base: Node, over: Node) -> Node {
         return over;
     };
     all.extend(more);
-    Node {
-        kind: NodeKind::List(all),
-        ..over
-    }
+    Node { kind: NodeKind::List(all), ..over }
 }

@@ -45,16 +45,8 @@ pub enum NodeKind {
 impl Node {
     /// A value that no file holds, such as one from the environment.
     pub fn leaf(source: &str, value: Value) -> Self {
-        let place = Place {
-            source: source.into(),
-            line: 0,
-            column: 0,
-        };
-        Self {
-            key_place: place.clone(),
-            place,
-            kind: NodeKind::Leaf(value),
-        }
+        let place = Place { source: source.into(), line: 0, column: 0 };
+        Self { key_place: place.clone(), place, kind: NodeKind::Leaf(value) }
     }
 
     /// The entries of a table; nothing for other values.
@@ -75,10 +67,7 @@ impl Node {
 
     /// The value of a key.
     pub fn get(&self, key: &str) -> Option<&Self> {
-        self.entries()
-            .iter()
-            .find(|(name, _)| name == key)
-            .map(|(_, node)| node)
+        self.entries().iter().find(|(name, _)| name == key).map(|(_, node)| node)
     }
 
     /// The string, if it is one.
@@ -145,27 +134,17 @@ impl Node {
             })
             .collect();
         entries.sort_by_key(|(start, _, _)| *start);
-        let entries = entries
-            .into_iter()
-            .map(|(_, key, node)| (key, node))
-            .collect();
-        Self {
-            key_place: place.clone(),
-            place,
-            kind: NodeKind::Table(entries),
-        }
+        let entries = entries.into_iter().map(|(_, key, node)| (key, node)).collect();
+        Self { key_place: place.clone(), place, kind: NodeKind::Table(entries) }
     }
 
     fn of_value(lines: &Lines, value: &Spanned<DeValue<'_>>) -> Self {
         let span = value.span();
         let kind = match value.get_ref() {
             DeValue::Table(table) => return Self::of_table(lines, span, table),
-            DeValue::Array(elements) => NodeKind::List(
-                elements
-                    .iter()
-                    .map(|value| Self::of_value(lines, value))
-                    .collect(),
-            ),
+            DeValue::Array(elements) => {
+                NodeKind::List(elements.iter().map(|value| Self::of_value(lines, value)).collect())
+            }
             DeValue::String(text) => NodeKind::Leaf(Value::String(text.to_string())),
             DeValue::Boolean(flag) => NodeKind::Leaf(Value::Bool(*flag)),
             DeValue::Datetime(time) => NodeKind::Leaf(Value::String(time.to_string())),
@@ -181,11 +160,7 @@ impl Node {
             ),
         };
         let place = lines.place(span.start);
-        Self {
-            key_place: place.clone(),
-            place,
-            kind,
-        }
+        Self { key_place: place.clone(), place, kind }
     }
 }
 

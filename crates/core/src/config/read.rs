@@ -33,13 +33,8 @@ impl Errors {
     }
 
     pub(super) fn finish(mut self) -> Result<(), ConfigErrors> {
-        self.0
-            .sort_by(|a, b| (&a.source, a.line, a.column).cmp(&(&b.source, b.line, b.column)));
-        if self.0.is_empty() {
-            Ok(())
-        } else {
-            Err(ConfigErrors(self.0))
-        }
+        self.0.sort_by(|a, b| (&a.source, a.line, a.column).cmp(&(&b.source, b.line, b.column)));
+        if self.0.is_empty() { Ok(()) } else { Err(ConfigErrors(self.0)) }
     }
 }
 
@@ -90,24 +85,14 @@ pub(super) fn reject_unknown(
     also_known: &[&str],
     errors: &mut Errors,
 ) {
-    let unknown: Vec<(String, Node)> = node
-        .entries()
-        .iter()
-        .filter(|(key, _)| !known.contains(key))
-        .cloned()
-        .collect();
+    let unknown: Vec<(String, Node)> =
+        node.entries().iter().filter(|(key, _)| !known.contains(key)).cloned().collect();
     for (key, value) in unknown {
         node.take(&key);
-        let candidates = known
-            .iter()
-            .map(String::as_str)
-            .chain(also_known.iter().copied());
+        let candidates = known.iter().map(String::as_str).chain(also_known.iter().copied());
         let hint = nearest(&key, candidates);
-        let mut all: Vec<&str> = known
-            .iter()
-            .map(String::as_str)
-            .chain(also_known.iter().copied())
-            .collect();
+        let mut all: Vec<&str> =
+            known.iter().map(String::as_str).chain(also_known.iter().copied()).collect();
         all.sort_unstable();
         let message = format!("is not known here{hint} (known: {})", all.join(", "));
         errors.push_place(&value.key_place, &join(path, &key), message);

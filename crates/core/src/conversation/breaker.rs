@@ -20,11 +20,7 @@ pub struct Breaker {
 impl Breaker {
     /// Compactions in a row that were of no use, of the kind that this moment calls for.
     pub fn fruitless(&self, moment: Moment) -> u32 {
-        if moment.is_reactive() {
-            self.reactive
-        } else {
-            self.proactive
-        }
+        if moment.is_reactive() { self.reactive } else { self.proactive }
     }
 
     /// The count of the kind that is held back, where one is.
@@ -48,11 +44,7 @@ impl Breaker {
 
     /// Books a compaction, and returns the count where that opens or closes the breaker.
     pub(super) fn book(&mut self, moment: Moment, useful: bool, limit: u32) -> Option<(bool, u32)> {
-        let count = if moment.is_reactive() {
-            &mut self.reactive
-        } else {
-            &mut self.proactive
-        };
+        let count = if moment.is_reactive() { &mut self.reactive } else { &mut self.proactive };
         let was = *count;
         *count = if useful { 0 } else { was.saturating_add(1) };
         match limit {
@@ -70,11 +62,8 @@ mod tests {
 
     #[test]
     fn a_row_of_useless_ones_opens_it_and_a_useful_one_closes_it() {
-        let (mut breaker, step, refused) = (
-            Breaker::default(),
-            Moment::StepEnd,
-            Moment::ProviderOverflow,
-        );
+        let (mut breaker, step, refused) =
+            (Breaker::default(), Moment::StepEnd, Moment::ProviderOverflow);
         let table = [
             (step, false, None),
             (step, true, None),

@@ -143,12 +143,8 @@ impl Conversation {
             },
             _ => {
                 let why = Why::new("below-threshold", decision.reason.clone());
-                let report = self.idle(
-                    moment,
-                    &policy.name,
-                    StageRole::Overflow,
-                    Outcome::Unchanged(why),
-                );
+                let report =
+                    self.idle(moment, &policy.name, StageRole::Overflow, Outcome::Unchanged(why));
                 reports.push(report.with(Some(decision), signals));
             }
         }
@@ -166,11 +162,7 @@ impl Conversation {
         copy.services = self.services.for_preview(self.revision);
         let had = copy.folds.len();
         copy.at(moment, signals).await;
-        copy.folds
-            .into_iter()
-            .skip(had)
-            .map(|fold| fold.plan)
-            .collect()
+        copy.folds.into_iter().skip(had).map(|fold| fold.plan).collect()
     }
 
     /// What the policy says at a moment.
@@ -254,15 +246,10 @@ impl Conversation {
     /// answer will report.
     fn would_fold_again(&self, policy: &Bound<dyn OverflowPolicy>) -> bool {
         let meter = &self.meters[policy.estimator];
-        let usage = Usage {
-            uncached: meter.frame_tokens() + meter.view_tokens(),
-            ..Usage::default()
-        };
+        let usage =
+            Usage { uncached: meter.frame_tokens() + meter.view_tokens(), ..Usage::default() };
         let signals = Signals {
-            usage: Some(UsageReading {
-                usage,
-                source: UsageSource::Synthesised,
-            }),
+            usage: Some(UsageReading { usage, source: UsageSource::Synthesised }),
             instructions: None,
         };
         self.decide(policy, Moment::CallStart, &signals).fold

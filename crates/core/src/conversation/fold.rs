@@ -64,10 +64,7 @@ impl Conversation {
     /// whoever made it.
     pub fn commit(&mut self, mut plan: Plan) -> Result<FoldId, CommitError> {
         if plan.base != self.revision {
-            return Err(CommitError::Stale {
-                plan: plan.base,
-                now: self.revision,
-            });
+            return Err(CommitError::Stale { plan: plan.base, now: self.revision });
         }
         self.count_edits(&mut plan.edits);
         let now = self.services.clock.now();
@@ -111,11 +108,7 @@ impl Conversation {
     fn apply_at(&mut self, plan: Arc<Plan>, now: i64) -> FoldId {
         let mut before_edits = Vec::with_capacity(plan.edits.len());
         for edit in &plan.edits {
-            let next = PartEdit {
-                kind: edit.kind,
-                text: Arc::clone(&edit.text),
-                at: now,
-            };
+            let next = PartEdit { kind: edit.kind, text: Arc::clone(&edit.text), at: now };
             let (own, others) = self.meters.split_at_mut(1);
             own[0].set_part(&self.view, edit.at, edit.after);
             for meter in others {
@@ -124,11 +117,8 @@ impl Conversation {
             before_edits.push((edit.at, self.view.set_edit(edit.at, Some(next))));
         }
         let history_len = self.history.len();
-        let entries: Vec<Pos> = plan
-            .entries
-            .iter()
-            .map(|entry| self.append(entry.clone()))
-            .collect();
+        let entries: Vec<Pos> =
+            plan.entries.iter().map(|entry| self.append(entry.clone())).collect();
         let before_layout = plan.layout.clone().map(|layout| {
             let before = self.view.set_layout(&self.history, layout);
             for meter in &mut self.meters {
@@ -159,9 +149,7 @@ impl Conversation {
     /// Takes the last fold back and returns its number. Messages that were appended since stay.
     pub fn undo(&mut self) -> Option<FoldId> {
         let id = self.undo_last()?;
-        self.services.emit(&Event::SessionStart {
-            source: StartSource::Undo,
-        });
+        self.services.emit(&Event::SessionStart { source: StartSource::Undo });
         Some(id)
     }
 
@@ -196,9 +184,7 @@ impl Conversation {
             }
             self.view.set_edit(at, edit);
         }
-        let layout = fold
-            .before_layout
-            .unwrap_or_else(|| self.view.layout().clone());
+        let layout = fold.before_layout.unwrap_or_else(|| self.view.layout().clone());
         self.view.set_layout(&self.history, layout);
         for meter in &mut self.meters {
             meter.relayout(&self.view);

@@ -59,16 +59,8 @@ impl Conversation {
         let before = self.meters[0].view_tokens();
         let (outcome, fold) = match self.unpinned(proposal) {
             Pruning::Nothing(why) => (Outcome::Unchanged(why), None),
-            Pruning::Edits {
-                edits,
-                prunable,
-                reason,
-            } => {
-                let arrangement = Changes {
-                    edits,
-                    reasons: vec![reason],
-                    ..Changes::default()
-                };
+            Pruning::Edits { edits, prunable, reason } => {
+                let arrangement = Changes { edits, reasons: vec![reason], ..Changes::default() };
                 let plan = self.plan(&pruner.name, moment, Trigger::Auto, arrangement);
                 let plan = Plan { prunable, ..plan };
                 match self.check_and_commit(plan) {
@@ -78,11 +70,7 @@ impl Conversation {
             }
         };
         let report = self.idle(moment, &pruner.name, StageRole::Pruner, outcome);
-        Report {
-            tokens_before: before,
-            fold,
-            ..report
-        }
+        Report { tokens_before: before, fold, ..report }
     }
 
     /// One fold: what hooks say, prunings that prepare it, summaries, and the commit. Gives the boundary
@@ -165,13 +153,12 @@ impl Conversation {
         decision: Option<&Decision>,
         instructions: &[String],
     ) -> Result<(Outcome, FoldId), Outcome> {
-        let changes = self
-            .arrange(filter, moment, trigger, decision, instructions)
-            .await
-            .map_err(|stop| match stop {
+        let changes = self.arrange(filter, moment, trigger, decision, instructions).await.map_err(
+            |stop| match stop {
                 Stop::Nothing(why) => Outcome::Unchanged(why),
                 Stop::Failed(why) => Outcome::Failed(why),
-            })?;
+            },
+        )?;
         let degraded = changes.degraded.clone();
         let mut plan = self.plan(&filter.name, moment, trigger, changes);
         plan.decision = decision.cloned();
@@ -189,9 +176,7 @@ impl Conversation {
             estimator: Arc::clone(&plan.estimator),
         };
         self.services.emit(&boundary);
-        self.services.emit(&Event::SessionStart {
-            source: StartSource::Compact,
-        });
+        self.services.emit(&Event::SessionStart { source: StartSource::Compact });
         Some(boundary)
     }
 
@@ -207,14 +192,9 @@ impl Conversation {
     /// A proposal without what it would do to pinned messages.
     fn unpinned(&self, proposal: Pruning) -> Pruning {
         match proposal {
-            Pruning::Edits {
-                edits,
-                mut prunable,
-                reason,
-            } if !self.pinned.is_empty() => {
-                let (kept, edits): (Vec<Edit>, Vec<Edit>) = edits
-                    .into_iter()
-                    .partition(|edit| self.pinned.contains(&edit.at.item));
+            Pruning::Edits { edits, mut prunable, reason } if !self.pinned.is_empty() => {
+                let (kept, edits): (Vec<Edit>, Vec<Edit>) =
+                    edits.into_iter().partition(|edit| self.pinned.contains(&edit.at.item));
                 for edit in &kept {
                     prunable = prunable.saturating_sub(edit.before);
                 }
@@ -224,11 +204,7 @@ impl Conversation {
                         "everything it would edit is pinned",
                     ));
                 }
-                Pruning::Edits {
-                    edits,
-                    prunable,
-                    reason,
-                }
+                Pruning::Edits { edits, prunable, reason }
             }
             proposal => proposal,
         }
@@ -258,9 +234,7 @@ impl Conversation {
 
     /// Tells observers how a stage ended.
     pub(super) fn tell(&self, report: &Report) {
-        let fold = report
-            .fold
-            .and_then(|id| self.folds.iter().rev().find(|fold| fold.id == id));
+        let fold = report.fold.and_then(|id| self.folds.iter().rev().find(|fold| fold.id == id));
         self.services.emit(&Event::Outcome {
             moment: report.moment,
             stage: report.stage.clone(),
@@ -276,10 +250,8 @@ impl Conversation {
 /// Reports on prunings that did not outlive the fold that they prepared.
 fn taken_back(reports: &mut [Report]) {
     for report in reports.iter_mut().filter(|report| report.fold.is_some()) {
-        report.outcome = Outcome::Skipped(Why::new(
-            "taken-back",
-            "the fold that it prepared was not committed",
-        ));
+        report.outcome =
+            Outcome::Skipped(Why::new("taken-back", "the fold that it prepared was not committed"));
         report.tokens_after = report.tokens_before;
         report.fold = None;
     }

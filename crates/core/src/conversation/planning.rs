@@ -107,12 +107,7 @@ impl Conversation {
         let mut places = vec![0_u64; end];
         let mut total = 0;
         let mut keep = |range: Range<Pos>| {
-            for (pos, place) in places
-                .iter_mut()
-                .enumerate()
-                .take(range.end)
-                .skip(range.start)
-            {
+            for (pos, place) in places.iter_mut().enumerate().take(range.end).skip(range.start) {
                 if self.history.is_withdrawn(pos) {
                     continue;
                 }
@@ -132,10 +127,7 @@ impl Conversation {
         }
         keep(layout.tail_from..end);
         let changed = |tokens: fn(&Edit) -> u64| -> u64 {
-            edits
-                .iter()
-                .map(|edit| places[edit.at.item] * tokens(edit))
-                .sum()
+            edits.iter().map(|edit| places[edit.at.item] * tokens(edit)).sum()
         };
         inserted + total + changed(|edit| edit.after) - changed(|edit| edit.before)
     }

@@ -52,11 +52,7 @@ impl Conversation {
         }
         if let Some(what) = self.missing(&plan) {
             let messages = self.history.len();
-            return Err(ReplayError::OutOfRange {
-                fold: id,
-                what,
-                messages,
-            });
+            return Err(ReplayError::OutOfRange { fold: id, what, messages });
         }
         self.take_ids(&plan);
         self.next_fold = id;

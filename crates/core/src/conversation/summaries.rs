@@ -34,11 +34,7 @@ impl Conversation {
         tokens: u64,
         signals: &Signals,
     ) -> Result<Vec<String>, Why> {
-        let context = BeforeCompaction {
-            moment,
-            trigger,
-            tokens,
-        };
+        let context = BeforeCompaction { moment, trigger, tokens };
         // Every hook is called; of their instructions the first that is not empty counts.
         let (mut from_hooks, mut veto) = (None, None);
         for hook in &self.services.hooks {
@@ -55,12 +51,7 @@ impl Conversation {
         }
         match veto {
             Some(why) => Err(Why::new("vetoed", format!("a hook said no: {why}"))),
-            None => Ok(signals
-                .instructions
-                .iter()
-                .cloned()
-                .chain(from_hooks)
-                .collect()),
+            None => Ok(signals.instructions.iter().cloned().chain(from_hooks).collect()),
         }
     }
 
@@ -72,18 +63,12 @@ impl Conversation {
         decision: Option<&Decision>,
         instructions: &[String],
     ) -> Result<Changes, Stop> {
-        let scene = Scene {
-            trigger,
-            decision,
-            instructions,
-            ..self.scene(moment, filter.estimator)
-        };
+        let scene =
+            Scene { trigger, decision, instructions, ..self.scene(moment, filter.estimator) };
         let mut proposal = filter.stage.propose(&scene).map_err(Stop::Nothing)?;
         for request in &mut proposal.requests {
             // It stays as it is; a summary of it would be said twice.
-            request
-                .messages
-                .retain(|message| !message.is_entry_of(EntryKind::Carried));
+            request.messages.retain(|message| !message.is_entry_of(EntryKind::Carried));
         }
         let mut summaries = Vec::with_capacity(proposal.requests.len());
         let mut degraded = None;
@@ -92,18 +77,10 @@ impl Conversation {
             degraded = degraded.or(why);
             summaries.push(summary);
         }
-        let by = summaries
-            .iter()
-            .flatten()
-            .map(|summary: &Summary| summary.by.clone())
-            .collect();
-        let usages = summaries
-            .iter()
-            .flatten()
-            .filter_map(|summary| summary.usage);
-        let summary_tokens: u64 = usages
-            .map(|usage| usage.input_total() + usage.output + usage.reasoning)
-            .sum();
+        let by = summaries.iter().flatten().map(|summary: &Summary| summary.by.clone()).collect();
+        let usages = summaries.iter().flatten().filter_map(|summary| summary.usage);
+        let summary_tokens: u64 =
+            usages.map(|usage| usage.input_total() + usage.output + usage.reasoning).sum();
         let mut arrangement = filter
             .stage
             .arrange(&scene, &proposal, &summaries)
@@ -115,13 +92,7 @@ impl Conversation {
         if self.strategy.guards.continuation && self.has_finished() {
             self.drop_continue(&mut arrangement);
         }
-        let Arrangement {
-            entries,
-            mut layout,
-            mut edits,
-            reasons,
-            tables,
-        } = arrangement;
+        let Arrangement { entries, mut layout, mut edits, reasons, tables } = arrangement;
         edits.retain(|edit| !self.pinned.contains(&edit.at.item));
         let carried = self.strategy.carry.text(
             &self.history,
@@ -170,9 +141,7 @@ impl Conversation {
                     range.start = range.start.min(range.end);
                 }
             }
-            layout
-                .slots
-                .retain(|slot| !matches!(slot, Slot::Keep(range) if range.is_empty()));
+            layout.slots.retain(|slot| !matches!(slot, Slot::Keep(range) if range.is_empty()));
         }
     }
 
@@ -185,15 +154,7 @@ impl Conversation {
         if let Some(text) = &request.ready {
             let tokens = request.estimator.text(text);
             let by = SESSION_MEMORY.to_owned();
-            return Ok((
-                Some(Summary {
-                    text: text.clone(),
-                    tokens,
-                    by,
-                    usage: None,
-                }),
-                None,
-            ));
+            return Ok((Some(Summary { text: text.clone(), tokens, by, usage: None }), None));
         }
         let asked = match &self.strategy.summarizer {
             Some(summarizer) => {
@@ -212,9 +173,7 @@ impl Conversation {
                 }
                 asked
             }
-            None => Err(SummaryError::Unavailable(
-                "the strategy has no summarizer".to_owned(),
-            )),
+            None => Err(SummaryError::Unavailable("the strategy has no summarizer".to_owned())),
         };
         let error = match asked {
             Ok(summary) => {
@@ -223,33 +182,24 @@ impl Conversation {
             }
             Err(error) => error,
         };
-        let why = |what: &str| {
-            Why::new(
-                "summary-failed",
-                format!("{}: {error}; {what}", request.name),
-            )
-        };
+        let why =
+            |what: &str| Why::new("summary-failed", format!("{}: {error}; {what}", request.name));
         match self.strategy.on_failure {
             OnFailure::Keep => Err(Stop::Failed(why("nothing was changed"))),
-            OnFailure::Hide => Ok((
-                None,
-                Some(why("what it stood for is hidden without a summary")),
-            )),
+            OnFailure::Hide => {
+                Ok((None, Some(why("what it stood for is hidden without a summary"))))
+            }
             OnFailure::Extractive => {
                 let Some(fallback) = &self.strategy.fallback else {
                     return Err(Stop::Failed(why("no extractive summarizer is registered")));
                 };
                 match self.ask(fallback, request).await {
-                    Ok(summary) => Ok((
-                        Some(summary),
-                        Some(why("the extractive summarizer stood in")),
-                    )),
+                    Ok(summary) => {
+                        Ok((Some(summary), Some(why("the extractive summarizer stood in"))))
+                    }
                     Err(second) => Err(Stop::Failed(Why::new(
                         "summary-failed",
-                        format!(
-                            "{}: {error}; the extractive summarizer: {second}",
-                            request.name
-                        ),
+                        format!("{}: {error}; the extractive summarizer: {second}", request.name),
                     ))),
                 }
             }
@@ -261,10 +211,7 @@ impl Conversation {
     fn stand_in(&self, request: &SummaryRequest, summary: &Summary) -> Option<Why> {
         let meant = self.strategy.summarizer.as_ref()?.id();
         (summary.by != meant).then(|| {
-            Why::new(
-                "stand-in",
-                format!("{}: {} stood in for {meant}", request.name, summary.by),
-            )
+            Why::new("stand-in", format!("{}: {} stood in for {meant}", request.name, summary.by))
         })
     }
 

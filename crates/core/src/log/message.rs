@@ -139,10 +139,7 @@ impl Message {
 
     /// An assistant message; it answers a model call.
     pub fn assistant(id: impl Into<String>, parts: Vec<Part>) -> Self {
-        Self {
-            answer: Some(Answer::default()),
-            ..Self::new(id, Role::Assistant, parts)
-        }
+        Self { answer: Some(Answer::default()), ..Self::new(id, Role::Assistant, parts) }
     }
 
     /// A tool message of one completed result.
@@ -187,10 +184,7 @@ impl Message {
     /// Whether the model ended its turn here: it answered, called no tool, and was not cut short.
     pub fn is_final_answer(&self) -> bool {
         let finish = self.answer.as_ref().and_then(|answer| answer.finish);
-        let cut = matches!(
-            finish,
-            Some(Finish::Length | Finish::Error | Finish::ToolCalls)
-        );
+        let cut = matches!(finish, Some(Finish::Length | Finish::Error | Finish::ToolCalls));
         self.is_answer() && !cut && self.call_ids().next().is_none()
     }
 
@@ -206,9 +200,7 @@ impl Message {
 
     /// Ids of the tool calls in this message, in order.
     pub fn call_ids(&self) -> impl Iterator<Item = &str> {
-        self.parts
-            .iter()
-            .filter_map(|part| part.as_call().map(|call| call.call_id.as_str()))
+        self.parts.iter().filter_map(|part| part.as_call().map(|call| call.call_id.as_str()))
     }
 
     /// All texts that the model is shown, joined by newlines; tool arguments included.
@@ -230,12 +222,7 @@ impl Message {
     pub fn said(&self) -> String {
         let mut out = String::new();
         for part in &self.parts {
-            if let PartKind::Text {
-                text,
-                ignored: false,
-                ..
-            } = &part.kind
-            {
+            if let PartKind::Text { text, ignored: false, .. } = &part.kind {
                 if !out.is_empty() {
                     out.push('\n');
                 }

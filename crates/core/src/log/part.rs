@@ -157,29 +157,17 @@ pub struct Marker {
 impl Part {
     /// A part without a place in a record.
     pub fn new(kind: PartKind) -> Self {
-        Self {
-            kind,
-            pointer: None,
-            source_record: None,
-        }
+        Self { kind, pointer: None, source_record: None }
     }
 
     /// Plain text, as a person or a model writes it.
     pub fn text(text: impl Into<String>) -> Self {
-        Self::new(PartKind::Text {
-            text: text.into(),
-            synthetic: false,
-            ignored: false,
-        })
+        Self::new(PartKind::Text { text: text.into(), synthetic: false, ignored: false })
     }
 
     /// Text that the harness wrote in the user's name.
     pub fn synthetic(text: impl Into<String>) -> Self {
-        Self::new(PartKind::Text {
-            text: text.into(),
-            synthetic: true,
-            ignored: false,
-        })
+        Self::new(PartKind::Text { text: text.into(), synthetic: true, ignored: false })
     }
 
     /// A tool call with its arguments as JSON text.

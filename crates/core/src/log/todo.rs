@@ -6,18 +6,9 @@ use serde_json::Value;
 /// arguments hold no list.
 pub fn open_items(arguments: &Value) -> Option<Vec<String>> {
     let fields = arguments.as_object()?;
-    let list = [
-        "todos",
-        "plan",
-        "items",
-        "tasks",
-        "todoList",
-        "todo_list",
-        "newTodos",
-        "steps",
-    ]
-    .iter()
-    .find_map(|name| fields.get(*name))?;
+    let list = ["todos", "plan", "items", "tasks", "todoList", "todo_list", "newTodos", "steps"]
+        .iter()
+        .find_map(|name| fields.get(*name))?;
     match list {
         Value::Array(items) => {
             let mut open: Vec<(bool, String)> = items.iter().filter_map(item).collect();
@@ -37,14 +28,9 @@ fn item(item: &Value) -> Option<(bool, String)> {
     let text = ["content", "step", "title", "text", "description", "task"]
         .iter()
         .find_map(|name| item.get(*name)?.as_str())?;
-    let done = ["done", "completed"]
-        .iter()
-        .any(|name| item.get(*name) == Some(&Value::Bool(true)));
+    let done = ["done", "completed"].iter().any(|name| item.get(*name) == Some(&Value::Bool(true)));
     let status = item.get("status").and_then(Value::as_str).unwrap_or("");
-    let over = matches!(
-        status,
-        "completed" | "complete" | "done" | "cancelled" | "canceled"
-    );
+    let over = matches!(status, "completed" | "complete" | "done" | "cancelled" | "canceled");
     let active = matches!(status, "in_progress" | "in-progress" | "active");
     (!done && !over).then(|| (active, text.to_owned()))
 }
@@ -75,27 +61,20 @@ mod tests {
                 ]}),
                 Some(vec!["c", "b"]),
             ),
-            (
-                json!({"plan": [{"step": "a", "status": "pending"}]}),
-                Some(vec!["a"]),
-            ),
+            (json!({"plan": [{"step": "a", "status": "pending"}]}), Some(vec!["a"])),
             (
                 json!({"items": [{"text": "a", "done": true}, {"text": "b", "done": false}]}),
                 Some(vec!["b"]),
             ),
-            (
-                json!({"todos": "[x] a\n- [ ] b\n[-] c"}),
-                Some(vec!["b", "c"]),
-            ),
+            (json!({"todos": "[x] a\n- [ ] b\n[-] c"}), Some(vec!["b", "c"])),
             (json!({"todos": ["a"]}), Some(vec!["a"])),
             (json!({"todos": []}), Some(vec![])),
             (json!({"path": "a"}), None),
         ];
         for (arguments, expected) in cases {
             let found = open_items(&arguments);
-            let found = found
-                .as_ref()
-                .map(|items| items.iter().map(String::as_str).collect::<Vec<_>>());
+            let found =
+                found.as_ref().map(|items| items.iter().map(String::as_str).collect::<Vec<_>>());
             assert_eq!(found, expected, "{arguments}");
         }
     }

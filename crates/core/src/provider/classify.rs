@@ -42,9 +42,7 @@ impl Classifier {
 
     /// These rules and no others.
     pub fn of(rules: impl IntoIterator<Item = Rule>) -> Self {
-        Self {
-            rules: rules.into_iter().map(Rule::lowered).collect(),
-        }
+        Self { rules: rules.into_iter().map(Rule::lowered).collect() }
     }
 
     /// The rules of a text in the form of [`BUILTIN`], tried before those that come with the crate.
@@ -82,9 +80,7 @@ impl Classifier {
             status: said.status,
             code: said.code().map(str::to_owned).or_else(|| quoted(rule?)),
             message: message(&said, body_or_message),
-            retry_after: said
-                .retry_after
-                .or_else(|| pattern::retry_after(&said.text)),
+            retry_after: said.retry_after.or_else(|| pattern::retry_after(&said.text)),
         }
     }
 
@@ -96,8 +92,7 @@ impl Classifier {
         body_or_message: &str,
     ) -> ErrorKind {
         let said = Said::read(status, body_or_message);
-        self.first(provider, &said)
-            .map_or(ErrorKind::Unknown, |rule| rule.kind)
+        self.first(provider, &said).map_or(ErrorKind::Unknown, |rule| rule.kind)
     }
 
     /// How large the request was and how large it may be, in tokens, as far as the provider says so.
@@ -127,11 +122,7 @@ impl Classifier {
 
 /// What the provider said, in its own words; else the body, cut.
 fn message(said: &Said, body: &str) -> String {
-    let text = if said.words.is_empty() {
-        body.trim()
-    } else {
-        &said.words
-    };
+    let text = if said.words.is_empty() { body.trim() } else { &said.words };
     let mut end = text.len().min(LONGEST);
     while !text.is_char_boundary(end) {
         end -= 1;

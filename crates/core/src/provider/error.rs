@@ -110,13 +110,7 @@ pub struct ProviderError {
 impl ProviderError {
     /// An error without an HTTP answer.
     pub fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
-        Self {
-            kind,
-            status: None,
-            code: None,
-            message: message.into(),
-            retry_after: None,
-        }
+        Self { kind, status: None, code: None, message: message.into(), retry_after: None }
     }
 }
 

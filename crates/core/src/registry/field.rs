@@ -26,10 +26,7 @@ impl Field {
             doc: text(property.get("description"))
                 .or_else(|| text(target.get("description")))
                 .unwrap_or_default(),
-            default: property
-                .get("default")
-                .filter(|value| !value.is_null())
-                .cloned(),
+            default: property.get("default").filter(|value| !value.is_null()).cloned(),
         }
     }
 }
@@ -51,10 +48,7 @@ fn resolve<'a>(root: &'a Value, property: &'a Value) -> &'a Value {
 fn takes(root: &Value, property: &Value) -> String {
     let target = resolve(root, property);
     let names = |list: &[Value]| -> Vec<String> {
-        list.iter()
-            .filter_map(Value::as_str)
-            .map(str::to_owned)
-            .collect()
+        list.iter().filter_map(Value::as_str).map(str::to_owned).collect()
     };
     if let Some(list) = target.get("enum").and_then(Value::as_array) {
         return format!("one of {}", names(list).join(", "));
@@ -78,19 +72,12 @@ fn takes(root: &Value, property: &Value) -> String {
     }
     match target.get("type") {
         Some(Value::String(kind)) if kind == "array" => {
-            format!(
-                "list of {}",
-                target
-                    .get("items")
-                    .map_or("values".into(), |i| takes(root, i))
-            )
+            format!("list of {}", target.get("items").map_or("values".into(), |i| takes(root, i)))
         }
         Some(Value::String(kind)) => kind.clone(),
-        Some(Value::Array(kinds)) => names(kinds)
-            .into_iter()
-            .filter(|kind| kind != "null")
-            .collect::<Vec<_>>()
-            .join(" or "),
+        Some(Value::Array(kinds)) => {
+            names(kinds).into_iter().filter(|kind| kind != "null").collect::<Vec<_>>().join(" or ")
+        }
         _ => "table".to_owned(),
     }
 }

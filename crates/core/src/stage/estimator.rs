@@ -40,11 +40,7 @@ pub trait Estimator: Send + Sync + fmt::Debug {
     /// All counts of a message as it was recorded.
     fn count(&self, message: &Message) -> Counts {
         Counts {
-            parts: message
-                .parts
-                .iter()
-                .map(|part| self.part(part, &part.shown()))
-                .collect(),
+            parts: message.parts.iter().map(|part| self.part(part, &part.shown())).collect(),
             overhead: self.overhead(message),
         }
     }

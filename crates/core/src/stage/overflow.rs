@@ -67,14 +67,7 @@ pub struct Decision {
 impl Decision {
     /// A decision not to fold, for a reason that is no comparison.
     pub fn off(reason: impl Into<String>) -> Self {
-        Self {
-            fold: false,
-            count: 0,
-            trigger: 0,
-            target: None,
-            floor: None,
-            reason: reason.into(),
-        }
+        Self { fold: false, count: 0, trigger: 0, target: None, floor: None, reason: reason.into() }
     }
 }
 

@@ -54,9 +54,7 @@ impl<'a> Scene<'a> {
     /// The messages of the view, in order, with their edits.
     pub fn shown(&self) -> impl DoubleEndedIterator<Item = Shown<'a>> + use<'a> {
         let (history, view) = (self.history, self.view);
-        view.places()
-            .iter()
-            .map(move |place| view.show(history, *place))
+        view.places().iter().map(move |place| view.show(history, *place))
     }
 
     /// The places of the view, in order.
@@ -101,13 +99,6 @@ impl<'a> Scene<'a> {
             .parts
             .get(part)
             .map_or(0, |original| self.meter.estimator().part(original, &text));
-        Edit {
-            at,
-            kind,
-            text,
-            reason: reason.into(),
-            before,
-            after,
-        }
+        Edit { at, kind, text, reason: reason.into(), before, after }
     }
 }

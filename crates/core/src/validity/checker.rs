@@ -64,8 +64,7 @@ impl Checker {
     /// Looks again at a message that was fed before and was edited since. An edit that decides whether
     /// the message is sent at all (a text that becomes empty, or no longer is) needs a new checker.
     pub fn recheck(&mut self, shown: &Shown<'_>) {
-        self.content
-            .retain(|violation| violation.message != shown.message.id);
+        self.content.retain(|violation| violation.message != shown.message.id);
         if self.is_sent(shown) {
             self.check_content(shown);
         }
@@ -122,12 +121,7 @@ impl Checker {
     }
 
     fn is_sent(&self, shown: &Shown<'_>) -> bool {
-        shown
-            .message
-            .parts
-            .iter()
-            .enumerate()
-            .any(|(index, part)| self.sends(shown, index, part))
+        shown.message.parts.iter().enumerate().any(|(index, part)| self.sends(shown, index, part))
     }
 
     fn check_first(&self, shown: &Shown<'_>) -> Option<Violation> {
@@ -153,9 +147,7 @@ impl Checker {
         message.role == Role::Assistant
             && message.parts.last().is_some_and(|part| {
                 matches!(part.kind, PartKind::Text { ignored: false, .. })
-                    && shown
-                        .text_of(message.parts.len() - 1)
-                        .ends_with(char::is_whitespace)
+                    && shown.text_of(message.parts.len() - 1).ends_with(char::is_whitespace)
             })
     }
 
@@ -170,9 +162,9 @@ impl Checker {
                 {
                     self.report(rule::EMPTY_TEXT, shown, None, "a text block is empty");
                 }
-                PartKind::Reasoning {
-                    opaque: Some(_), ..
-                } if shown.edit(index).is_some() && self.sends(shown, index, part) => {
+                PartKind::Reasoning { opaque: Some(_), .. }
+                    if shown.edit(index).is_some() && self.sends(shown, index, part) =>
+                {
                     let detail = "reasoning that must go back unaltered was edited";
                     self.report(rule::REASONING_ALTERED, shown, None, detail);
                 }

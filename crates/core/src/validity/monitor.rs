@@ -104,19 +104,12 @@ impl Monitor {
         let folds = conversation.folds();
         let follows = self.layout == *view.layout()
             && self.folds.len() <= folds.len()
-            && self
-                .folds
-                .iter()
-                .zip(folds)
-                .all(|(id, fold)| *id == fold.id);
+            && self.folds.iter().zip(folds).all(|(id, fold)| *id == fold.id);
         if !follows {
             return None;
         }
         let mut edited = Vec::new();
-        for edit in folds[self.folds.len()..]
-            .iter()
-            .flat_map(|fold| &fold.plan.edits)
-        {
+        for edit in folds[self.folds.len()..].iter().flat_map(|fold| &fold.plan.edits) {
             match history.message(edit.at.item).parts.get(edit.at.part)?.kind {
                 PartKind::Call(_) | PartKind::Result(_) if view.is_visible(edit.at.item) => {
                     edited.push(edit.at.item);

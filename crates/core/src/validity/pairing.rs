@@ -135,8 +135,7 @@ impl Pairing {
     fn close(&mut self) {
         let dialect = self.dialect;
         let unanswered = self.calls.drain(..).filter(|open| !open.answered);
-        self.found
-            .extend(unanswered.map(|open| unanswered_call(dialect, &open)));
+        self.found.extend(unanswered.map(|open| unanswered_call(dialect, &open)));
     }
 
     /// Everything found so far, and what is left open if the request ends here.

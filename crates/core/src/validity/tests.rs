@@ -11,20 +11,14 @@ use proptest::prelude::*;
 use std::sync::Arc;
 
 fn reasoning() -> Part {
-    Part::new(PartKind::Reasoning {
-        text: String::new(),
-        opaque: Some("signature".into()),
-    })
+    Part::new(PartKind::Reasoning { text: String::new(), opaque: Some("signature".into()) })
 }
 
 fn message(index: usize, word: &str) -> Arc<Message> {
     let id = format!("m{index}");
     let (kind, calls) = word.split_once('(').unwrap_or((word, ""));
-    let calls: Vec<&str> = calls
-        .trim_end_matches(')')
-        .split(',')
-        .filter(|call| !call.is_empty())
-        .collect();
+    let calls: Vec<&str> =
+        calls.trim_end_matches(')').split(',').filter(|call| !call.is_empty()).collect();
     let made = calls.iter().map(|call| Part::call(*call, "bash", "{}"));
     Arc::new(match kind {
         "s" => Message::new(id, Role::System, vec![Part::text("rules")]),
@@ -39,11 +33,7 @@ fn message(index: usize, word: &str) -> Arc<Message> {
 }
 
 fn request(words: &str) -> Vec<Arc<Message>> {
-    words
-        .split_whitespace()
-        .enumerate()
-        .map(|(index, word)| message(index, word))
-        .collect()
+    words.split_whitespace().enumerate().map(|(index, word)| message(index, word)).collect()
 }
 
 fn check(messages: &[Arc<Message>], dialect: Dialect) -> Vec<Violation> {
@@ -56,12 +46,7 @@ fn codes(violations: &[Violation]) -> Vec<String> {
         .iter()
         .map(|violation| {
             let call = violation.call.as_deref().map(|call| format!("/{call}"));
-            format!(
-                "{}@{}{}",
-                violation.rule,
-                violation.message,
-                call.unwrap_or_default()
-            )
+            format!("{}@{}{}", violation.rule, violation.message, call.unwrap_or_default())
         })
         .collect()
 }
@@ -163,22 +148,13 @@ fn pending_and_running_results_answer() {
 
 /// Name; parts of an assistant message whose call a result follows; an edit over its first part; what
 /// the message breaks in which dialects.
-type ContentCase = (
-    &'static str,
-    Vec<Part>,
-    Option<&'static str>,
-    &'static [Dialect],
-    &'static [&'static str],
-);
+type ContentCase =
+    (&'static str, Vec<Part>, Option<&'static str>, &'static [Dialect], &'static [&'static str]);
 
 #[test]
 fn content() {
     let ignored = |text: &str| {
-        Part::new(PartKind::Text {
-            text: text.into(),
-            synthetic: false,
-            ignored: true,
-        })
+        Part::new(PartKind::Text { text: text.into(), synthetic: false, ignored: true })
     };
     let call = || Part::call("x", "bash", r#"{"a":1}"#);
     let (keep, clear): (Option<&str>, _) = (None, Some("[cleared]"));
@@ -202,11 +178,7 @@ fn content() {
     ];
     for (case, parts, edit, dialects, expected) in table {
         let calls = Arc::new(Message::assistant("m1", parts));
-        let edit = edit.map(|text| PartEdit {
-            kind: EditKind::Clear,
-            text: text.into(),
-            at: 0,
-        });
+        let edit = edit.map(|text| PartEdit { kind: EditKind::Clear, text: text.into(), at: 0 });
         let request = [request("u")[0].clone(), calls, message(2, "t(x)")];
         for dialect in dialects {
             let shown = |index: usize| Shown {
@@ -230,17 +202,11 @@ fn content() {
 #[test]
 fn trailing_space() {
     let ends = |text: &str| {
-        [
-            request("u")[0].clone(),
-            Arc::new(Message::assistant("m1", vec![Part::text(text)])),
-        ]
+        [request("u")[0].clone(), Arc::new(Message::assistant("m1", vec![Part::text(text)]))]
     };
     let mut after = ends("so ").to_vec();
     after.push(message(2, "u"));
-    assert_eq!(
-        codes(&check(&ends("so "), Dialect::Anthropic)),
-        ["trailing-space@m1"]
-    );
+    assert_eq!(codes(&check(&ends("so "), Dialect::Anthropic)), ["trailing-space@m1"]);
     assert_eq!(codes(&check(&ends("so"), Dialect::Anthropic)), [""; 0]);
     assert_eq!(codes(&check(&ends("so "), Dialect::OpenAiChat)), [""; 0]);
     assert_eq!(codes(&check(&after, Dialect::Anthropic)), [""; 0]);

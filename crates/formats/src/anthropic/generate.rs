@@ -49,10 +49,7 @@ pub(super) fn records(messages: &[Message], losses: &mut Vec<String>) -> Vec<Val
         let mut used = 1;
         out.push(match message.role {
             Role::Tool => {
-                used = rest
-                    .iter()
-                    .take_while(|message| message.role == Role::Tool)
-                    .count();
+                used = rest.iter().take_while(|message| message.role == Role::Tool).count();
                 let results = rest[..used].iter().flat_map(|message| &message.parts);
                 let blocks: Vec<Value> = results.filter_map(Part::as_result).map(result).collect();
                 json!({"role": "user", "content": blocks})
@@ -167,11 +164,7 @@ fn file(media: &Media) -> Value {
     } else {
         return json!({"type": "text", "text": text_of(&Part::new(PartKind::File(media.clone())))});
     };
-    let kind = if media.mime.starts_with("image/") {
-        "image"
-    } else {
-        "document"
-    };
+    let kind = if media.mime.starts_with("image/") { "image" } else { "document" };
     let mut out = json!({"type": kind, "source": source});
     if let (Some(name), "document") = (&media.name, kind) {
         out["title"] = name.as_str().into();

@@ -187,11 +187,8 @@ impl Reader {
                         format!("a block of type `{kind}`; kept as it is"),
                     );
                 }
-                Part::new(PartKind::Unknown {
-                    name: kind.to_owned(),
-                    raw: block.clone(),
-                })
-                .at(pointer)
+                Part::new(PartKind::Unknown { name: kind.to_owned(), raw: block.clone() })
+                    .at(pointer)
             }
         }
     }
@@ -251,10 +248,7 @@ fn result_content(content: Option<&Value>) -> (String, Vec<Media>) {
                 .filter(|block| !is_file(block))
                 .map(|block| value::string(block, "text").unwrap_or_else(|| value::shown(block)))
                 .collect();
-            (
-                texts.join("\n"),
-                blocks.iter().filter(is_file).map(media).collect(),
-            )
+            (texts.join("\n"), blocks.iter().filter(is_file).map(media).collect())
         }
         Some(content) => (value::shown(content), Vec::new()),
     }

@@ -13,19 +13,11 @@ use serde_json::{Value, json};
 pub(super) fn write(view: &View<'_>) -> Result<Outcome, WriteError> {
     let mut losses = Vec::new();
     let text = if view.session.format == FORMAT.id && !view.session.source.records.is_empty() {
-        let mut dialect = Anthropic {
-            session: view.session,
-            losses: &mut losses,
-        };
+        let mut dialect = Anthropic { session: view.session, losses: &mut losses };
         rewrite(view.session, &view.sent, &mut dialect)?
     } else {
         let sent: Vec<Message> = view.sent.iter().map(Shown::to_message).collect();
-        document(
-            view.frame,
-            view.session.model.as_deref(),
-            &sent,
-            &mut losses,
-        )
+        document(view.frame, view.session.model.as_deref(), &sent, &mut losses)
     };
     Ok(Outcome { text, losses })
 }
@@ -67,9 +59,7 @@ impl Anthropic<'_> {
         let record = message
             .and_then(|message| self.session.source.record(message.record?))
             .and_then(|text| raw::parse(text).ok());
-        let blocks = record
-            .as_ref()
-            .and_then(|record| record.pointer(pointer)?.as_array());
+        let blocks = record.as_ref().and_then(|record| record.pointer(pointer)?.as_array());
         let mut out = vec![json!({"type": "text", "text": text})];
         out.extend(
             blocks

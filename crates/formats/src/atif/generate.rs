@@ -36,9 +36,7 @@ impl Steps {
 
     /// What could not be expressed, one line each.
     pub(super) fn losses(&self) -> impl Iterator<Item = String> {
-        self.losses
-            .iter()
-            .map(|(what, count)| format!("{count} {what}"))
+        self.losses.iter().map(|(what, count)| format!("{count} {what}"))
     }
 
     /// Number of the step that holds a stored message, and the pointers to its parts.
@@ -115,11 +113,7 @@ impl Steps {
                 _ => json!({"type": "text", "text": text_of(part)}),
             });
         }
-        let content = if content.is_empty() {
-            "".into()
-        } else {
-            Value::Array(content)
-        };
+        let content = if content.is_empty() { "".into() } else { Value::Array(content) };
         out.insert("message".to_owned(), content);
         self.push(out);
         for part in 0..message.parts.len() {
@@ -218,8 +212,7 @@ impl Steps {
             if let Value::Array(results) = results {
                 let pointer = format!("/observation/results/{}/content", results.len());
                 results.push(result_of(message, call.filter(|_| caller.is_some())));
-                self.places
-                    .insert(PartPos { item, part: 0 }, (piece, pointer));
+                self.places.insert(PartPos { item, part: 0 }, (piece, pointer));
                 self.homes.insert(item, piece);
             }
         }
@@ -227,10 +220,7 @@ impl Steps {
 
     /// A compaction that leaves `shown` of all that stands before it.
     pub(super) fn replace(&mut self, shown: &[Shown<'_>]) {
-        let results = shown
-            .iter()
-            .map(|shown| result_of(&shown.to_message(), None))
-            .collect();
+        let results = shown.iter().map(|shown| result_of(&shown.to_message(), None)).collect();
         let at = shown.iter().filter_map(|shown| shown.message.at).max();
         self.compaction(results, at);
     }
@@ -332,10 +322,8 @@ fn metrics(usage: &Usage) -> Value {
         "completion_tokens": usage.output + usage.reasoning,
         "cached_tokens": usage.cache_read,
     });
-    let further = [
-        ("cache_creation_input_tokens", usage.cache_write),
-        ("reasoning_tokens", usage.reasoning),
-    ];
+    let further =
+        [("cache_creation_input_tokens", usage.cache_write), ("reasoning_tokens", usage.reasoning)];
     for (name, count) in further.into_iter().filter(|(_, count)| *count > 0) {
         out["extra"][name] = count.into();
     }

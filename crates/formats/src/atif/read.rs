@@ -26,10 +26,7 @@ fn trajectory(
     sessions: &mut Vec<Session>,
 ) -> Result<(), ReadError> {
     let Some(steps) = root.get("steps").and_then(Value::as_array) else {
-        return Err(value::malformed(
-            "/steps",
-            "a trajectory has its list of steps here",
-        ));
+        return Err(value::malformed("/steps", "a trajectory has its list of steps here"));
     };
     let source = session::Source {
         text: text.into(),
@@ -51,10 +48,7 @@ fn trajectory(
         messages: Vec::new(),
         ids: Ids::default(),
         calls: Calls::default(),
-        model: root
-            .pointer("/agent/model_name")
-            .and_then(Value::as_str)
-            .map(str::to_owned),
+        model: root.pointer("/agent/model_name").and_then(Value::as_str).map(str::to_owned),
         has_own: false,
         in_loop: false,
         handing_over: false,
@@ -79,10 +73,7 @@ fn trajectory(
 
     let embedded = root.get("subagent_trajectories").and_then(Value::as_array);
     let ranges = raw::elements(text, "/subagent_trajectories").unwrap_or_default();
-    for (index, (range, root)) in ranges
-        .into_iter()
-        .zip(embedded.into_iter().flatten())
-        .enumerate()
+    for (index, (range, root)) in ranges.into_iter().zip(embedded.into_iter().flatten()).enumerate()
     {
         if let Err(error) = trajectory(&text[range], root, ids, sessions)
             && let Some(first) = sessions.first_mut()
@@ -255,10 +246,7 @@ impl Reader {
         self.handing_over = false;
         let mut parts = Vec::new();
         if let Some(text) = value::text(step, "reasoning_content").filter(|text| !text.is_empty()) {
-            let kind = PartKind::Reasoning {
-                text: text.to_owned(),
-                opaque: None,
-            };
+            let kind = PartKind::Reasoning { text: text.to_owned(), opaque: None };
             parts.push(Part::new(kind).at("/reasoning_content"));
         }
         parts.extend(step::content(&step["message"], "/message"));
@@ -341,17 +329,13 @@ impl Reader {
         answers::infer_finish(&mut self.messages);
         self.session.model = answers::main_model(&self.messages).or(self.model.take());
         for (number, pointer, time) in &self.pruned {
-            let found = self
-                .messages
-                .iter()
-                .enumerate()
-                .find_map(|(item, message)| {
-                    let step = steps.get(message.record? as usize)?;
-                    let part = message.parts.iter().position(|part| {
-                        part.as_result().is_some() && part.pointer.as_ref() == Some(pointer)
-                    })?;
-                    (value::count(step, "/step_id") == *number).then_some(PartPos { item, part })
-                });
+            let found = self.messages.iter().enumerate().find_map(|(item, message)| {
+                let step = steps.get(message.record? as usize)?;
+                let part = message.parts.iter().position(|part| {
+                    part.as_result().is_some() && part.pointer.as_ref() == Some(pointer)
+                })?;
+                (value::count(step, "/step_id") == *number).then_some(PartPos { item, part })
+            });
             let cleared = found.map(|at| Cleared { at, time: *time });
             self.session.cleared.extend(cleared);
         }

@@ -89,10 +89,7 @@ pub(super) fn difference(
         let edits = stored.shown.edits.iter();
         edits
             .filter(|(_, edit)| edit.kind == EditKind::Clear)
-            .map(move |(part, edit)| Cleared {
-                at: PartPos { item, part: *part },
-                time: edit.at,
-            })
+            .map(move |(part, edit)| Cleared { at: PartPos { item, part: *part }, time: edit.at })
     });
     let after = Rest::of(session, view.frame, cleared.collect());
     let before = Rest::of(plain, &plain.frame, plain.cleared.clone());
@@ -127,16 +124,9 @@ pub(super) fn difference(
         messages.push(Made { from, set });
     }
     let mut rest = Vec::new();
-    let (before, after) = (
-        serde_json::to_value(before).ok()?,
-        serde_json::to_value(after).ok()?,
-    );
+    let (before, after) = (serde_json::to_value(before).ok()?, serde_json::to_value(after).ok()?);
     compare(&before, &after, &mut String::new(), &mut rest);
-    Some(Restore {
-        steps,
-        session: rest,
-        messages,
-    })
+    Some(Restore { steps, session: rest, messages })
 }
 
 /// Makes the session of the steps into the one that was written. Says whether it could.
@@ -161,10 +151,7 @@ pub(super) fn apply(session: &mut Session, found: &Value, steps: usize) -> bool 
             }
             Some(Arc::new(message))
         });
-        Some((
-            serde_json::from_value(rest).ok()?,
-            messages.collect::<Option<_>>()?,
-        ))
+        Some((serde_json::from_value(rest).ok()?, messages.collect::<Option<_>>()?))
     };
     if restore.steps != steps {
         return false;
@@ -180,9 +167,7 @@ pub(super) fn apply(session: &mut Session, found: &Value, steps: usize) -> bool 
     session.boundaries = rest.boundaries;
     session.cleared = rest.cleared;
     session.messages = messages;
-    session
-        .warnings
-        .retain(|warning| !pairing::CODES.contains(&&*warning.code));
+    session.warnings.retain(|warning| !pairing::CODES.contains(&&*warning.code));
     pairing::join(session);
     true
 }
@@ -277,11 +262,7 @@ mod tests {
         let table = [
             (json!({"a": 1}), json!({"a": 1}), 0),
             (json!({"a": 1, "b": 2}), json!({"b": null}), 2),
-            (
-                json!({"a": [1, {"b~/c": 2}]}),
-                json!({"a": [1, {"b~/c": 3}]}),
-                1,
-            ),
+            (json!({"a": [1, {"b~/c": 2}]}), json!({"a": [1, {"b~/c": 3}]}), 1),
             (json!({"a": [1]}), json!({"a": [1, 2]}), 1),
             (json!(null), json!({"a": {"x/y": []}}), 1),
             (json!({"a": {}}), json!({"a": {"": {"/": 1}}}), 1),
@@ -298,17 +279,9 @@ mod tests {
 
     #[test]
     fn changes_that_do_not_fit_are_refused() {
-        for changes in [
-            json!([["/x/y", 1]]),
-            json!([["x", 1]]),
-            json!([[1]]),
-            json!([[]]),
-        ] {
+        for changes in [json!([["/x/y", 1]]), json!([["x", 1]]), json!([[1]]), json!([[]])] {
             let changes: Vec<Change> = serde_json::from_value(changes).unwrap();
-            assert!(
-                change(&mut json!({"a": 1}), &changes).is_none(),
-                "{changes:?}"
-            );
+            assert!(change(&mut json!({"a": 1}), &changes).is_none(), "{changes:?}");
         }
     }
 }

@@ -41,15 +41,13 @@ pub(super) fn content(raw: &Value, pointer: &str) -> Vec<Part> {
         Value::Array(items) => items
             .iter()
             .enumerate()
-            .map(
-                |(index, item)| match (value::text(item, "text"), media(item)) {
-                    (Some(text), _) => Part::text(text).at(format!("{pointer}/{index}/text")),
-                    (None, Some(media)) => {
-                        Part::new(PartKind::File(media)).at(format!("{pointer}/{index}"))
-                    }
-                    (None, None) => Part::text(value::shown(item)).at(format!("{pointer}/{index}")),
-                },
-            )
+            .map(|(index, item)| match (value::text(item, "text"), media(item)) {
+                (Some(text), _) => Part::text(text).at(format!("{pointer}/{index}/text")),
+                (None, Some(media)) => {
+                    Part::new(PartKind::File(media)).at(format!("{pointer}/{index}"))
+                }
+                (None, None) => Part::text(value::shown(item)).at(format!("{pointer}/{index}")),
+            })
             .collect(),
         other => vec![Part::text(value::shown(other)).at(pointer)],
     }
@@ -66,9 +64,7 @@ fn media(item: &Value) -> Option<Media> {
 
 /// The results in the observation of a step.
 pub(super) fn results(step: &Value) -> &[Value] {
-    step.pointer("/observation/results")
-        .and_then(Value::as_array)
-        .map_or(&[], Vec::as_slice)
+    step.pointer("/observation/results").and_then(Value::as_array).map_or(&[], Vec::as_slice)
 }
 
 /// The content of a result as the one part that answers `call_id`.
@@ -76,10 +72,8 @@ pub(super) fn result(raw: &Value, index: usize, call_id: String) -> Part {
     let pointer = format!("/observation/results/{index}/content");
     let content_value = raw.get("content").unwrap_or(&Value::Null);
     let parts = content(content_value, &pointer);
-    let texts: Vec<&Part> = parts
-        .iter()
-        .filter(|part| !matches!(part.kind, PartKind::File(_)))
-        .collect();
+    let texts: Vec<&Part> =
+        parts.iter().filter(|part| !matches!(part.kind, PartKind::File(_))).collect();
     let place = match texts.as_slice() {
         [only] => only.pointer.clone().unwrap_or(pointer),
         _ => pointer,
@@ -92,11 +86,7 @@ pub(super) fn result(raw: &Value, index: usize, call_id: String) -> Part {
     let kind = PartKind::Result(ToolResult {
         call_id,
         tool: String::new(),
-        status: if is_error {
-            ResultStatus::Error
-        } else {
-            ResultStatus::Completed
-        },
+        status: if is_error { ResultStatus::Error } else { ResultStatus::Completed },
         text,
         structured: content_value.is_object().then(|| content_value.clone()),
         media: parts
@@ -118,10 +108,7 @@ pub(super) fn answer(step: &Value, model: Option<&str>) -> Option<Answer> {
         return None;
     }
     Some(Answer {
-        usage: step
-            .get("metrics")
-            .filter(|_| calls.is_none_or(|calls| calls == 1))
-            .and_then(usage),
+        usage: step.get("metrics").filter(|_| calls.is_none_or(|calls| calls == 1)).and_then(usage),
         model: value::text(step, "model_name").or(model).map(str::to_owned),
         ended: at(step),
         ..Answer::default()
@@ -167,10 +154,10 @@ pub(super) fn is_summarization(step: &Value) -> bool {
 
 /// Whether a step says that what stands before it is no longer sent, or not as it stands.
 pub(super) fn changes_context(step: &Value) -> bool {
-    step.pointer("/extra/context_management")
-        .filter(|managed| managed.is_object())
-        .is_some_and(|managed| {
+    step.pointer("/extra/context_management").filter(|managed| managed.is_object()).is_some_and(
+        |managed| {
             value::text(managed, "type") != Some("injection")
                 && value::text(managed, "boundary") != Some("append")
-        })
+        },
+    )
 }

@@ -53,14 +53,9 @@ struct Fold {
 
 fn fold(view: &View<'_>) -> Fold {
     let whole = view.sent.len() == view.stored.len()
-        && (0..)
-            .zip(&view.sent)
-            .all(|(index, shown)| shown.pos == Some(index));
+        && (0..).zip(&view.sent).all(|(index, shown)| shown.pos == Some(index));
     if whole {
-        return Fold {
-            head: None,
-            tail: 0,
-        };
+        return Fold { head: None, tail: 0 };
     }
     let log: Vec<usize> = (0..view.stored.len())
         .filter(|index| !view.stored[*index].shown.message.is_entry())
@@ -74,10 +69,7 @@ fn fold(view: &View<'_>) -> Fold {
         .count();
     let message = |index: usize| view.stored[index].shown.message;
     let inside_step = |place: usize| {
-        let (this, before) = (
-            message(log[place]),
-            place.checked_sub(1).map(|p| message(log[p])),
-        );
+        let (this, before) = (message(log[place]), place.checked_sub(1).map(|p| message(log[p])));
         this.role == Role::Tool
             || this.record.is_some() && before.is_some_and(|before| before.record == this.record)
     };
@@ -90,14 +82,8 @@ fn fold(view: &View<'_>) -> Fold {
         _ => log[log.len() - kept],
     };
     match (kept == view.sent.len()) && tail == log.first().copied().unwrap_or(0) {
-        true => Fold {
-            head: None,
-            tail: 0,
-        },
-        false => Fold {
-            head: Some(view.sent.len() - kept),
-            tail,
-        },
+        true => Fold { head: None, tail: 0 },
+        false => Fold { head: Some(view.sent.len() - kept), tail },
     }
 }
 
@@ -129,16 +115,10 @@ impl<'a> Recorded<'a> {
     fn new(view: &View<'a>, fold: &Fold) -> Self {
         let session = view.session;
         let own = Own::new(session);
-        let of_session: Vec<Option<usize>> = view
-            .stored
-            .iter()
-            .map(|stored| own.index_of(stored.shown.message))
-            .collect();
-        let cleared: BTreeSet<(PartPos, i64)> = session
-            .cleared
-            .iter()
-            .map(|cleared| (cleared.at, cleared.time))
-            .collect();
+        let of_session: Vec<Option<usize>> =
+            view.stored.iter().map(|stored| own.index_of(stored.shown.message)).collect();
+        let cleared: BTreeSet<(PartPos, i64)> =
+            session.cleared.iter().map(|cleared| (cleared.at, cleared.time)).collect();
         let shown: BTreeSet<(PartPos, i64)> = edits(view, 0)
             .into_iter()
             .filter(|(_, edit)| edit.kind == EditKind::Clear)
@@ -148,9 +128,7 @@ impl<'a> Recorded<'a> {
             })
             .collect();
         let same = of_session.len() == session.messages.len()
-            && (0..)
-                .zip(&of_session)
-                .all(|(index, own)| *own == Some(index));
+            && (0..).zip(&of_session).all(|(index, own)| *own == Some(index));
         Self {
             session,
             with_message: session.messages.iter().filter_map(|m| m.record).collect(),
@@ -285,10 +263,8 @@ fn patched(session: &Session, pieces: &[Piece]) -> Result<String, WriteError> {
         return Ok(text);
     }
     let change = (total.0.to_owned(), Change::Set(total.1.to_string()));
-    patch(&text, &[change]).map_err(|error| WriteError::Unsupported {
-        format: FORMAT.id,
-        detail: error.to_string(),
-    })
+    patch(&text, &[change])
+        .map_err(|error| WriteError::Unsupported { format: FORMAT.id, detail: error.to_string() })
 }
 
 /// A step of the source with the number that it has now.
@@ -349,18 +325,13 @@ fn with_restore(view: &View<'_>, text: String, steps: &Steps) -> String {
     let plain = read::read(&text).unwrap_or_default();
     let restore = plain.first().and_then(|plain| {
         let parts = |item: usize| view.stored[item].shown.message.parts.len();
-        restore::difference(view, plain, steps.pieces.len(), |item| {
-            steps.home(item, parts(item))
-        })
+        restore::difference(view, plain, steps.pieces.len(), |item| steps.home(item, parts(item)))
     });
     let json = restore.and_then(|restore| serde_json::to_string(&restore).ok());
     match (json, text.strip_suffix("\n}\n")) {
         // On one line: it is for programs.
         (Some(json), Some(open)) => {
-            format!(
-                "{open},\n  \"extra\": {{\"{}\": {json}}}\n}}\n",
-                restore::KEY
-            )
+            format!("{open},\n  \"extra\": {{\"{}\": {json}}}\n}}\n", restore::KEY)
         }
         _ => text,
     }

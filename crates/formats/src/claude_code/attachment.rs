@@ -80,11 +80,7 @@ pub(super) fn read(attachment: &Value) -> Attachment {
         let human = kind == "queued_command"
             && attachment["commandMode"].as_str() != Some("task-notification")
             && !text.starts_with("<task-notification>");
-        return Attachment::Text {
-            text,
-            pointer: format!("/attachment/{field}"),
-            human,
-        };
+        return Attachment::Text { text, pointer: format!("/attachment/{field}"), human };
     }
     Attachment::Nothing
 }

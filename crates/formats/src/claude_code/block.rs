@@ -33,11 +33,9 @@ pub(super) fn part(block: &Value, index: usize) -> Part {
             Part::call(text("id"), text("name"), arguments).at(at("/input"))
         }
         "image" | "document" => Part::new(PartKind::File(media(block))).at(at("")),
-        name => Part::new(PartKind::Unknown {
-            name: name.to_owned(),
-            raw: block.clone(),
-        })
-        .at(at("")),
+        name => {
+            Part::new(PartKind::Unknown { name: name.to_owned(), raw: block.clone() }).at(at(""))
+        }
     }
 }
 
@@ -84,10 +82,7 @@ pub(super) fn result(block: &Value, index: usize) -> Part {
 fn media(block: &Value) -> Media {
     let source = &block["source"];
     Media {
-        mime: source["media_type"]
-            .as_str()
-            .unwrap_or("application/octet-stream")
-            .to_owned(),
+        mime: source["media_type"].as_str().unwrap_or("application/octet-stream").to_owned(),
         name: block["title"].as_str().map(str::to_owned),
         url: ["data", "url", "file_id"]
             .iter()

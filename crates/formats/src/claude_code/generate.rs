@@ -42,10 +42,7 @@ impl Envelope<'_> {
 
     /// The line that tells that a compaction took place; it begins a chain of its own.
     pub(super) fn boundary(&self, uuid: &str, timestamp: &str) -> Value {
-        let spot = Spot {
-            parent: None,
-            timestamp: timestamp.to_owned(),
-        };
+        let spot = Spot { parent: None, timestamp: timestamp.to_owned() };
         let mut line = self.line("system", uuid, &spot);
         line["subtype"] = json!("compact_boundary");
         line["content"] = json!("Conversation compacted");
@@ -86,25 +83,15 @@ impl Envelope<'_> {
             Role::User | Role::System | Role::Tool => self.line("user", &uuid, spot),
         };
         let meta = message.role == Role::System
-            || message.parts.iter().any(|part| {
-                matches!(
-                    part.kind,
-                    PartKind::Text {
-                        synthetic: true,
-                        ..
-                    }
-                )
-            });
+            || message
+                .parts
+                .iter()
+                .any(|part| matches!(part.kind, PartKind::Text { synthetic: true, .. }));
         if meta {
             line["isMeta"] = json!(true);
         }
         let content = match message.parts.as_slice() {
-            [
-                Part {
-                    kind: PartKind::Text { text, .. },
-                    ..
-                },
-            ] => json!(text),
+            [Part { kind: PartKind::Text { text, .. }, .. }] => json!(text),
             parts => Value::Array(blocks(parts, losses)),
         };
         line["message"] = json!({ "role": "user", "content": content });
@@ -178,11 +165,7 @@ fn blocks(parts: &[Part], losses: &mut Vec<String>) -> Vec<Value> {
 }
 
 fn image(media: &Media) -> Value {
-    let kind = if media.mime.starts_with("image/") {
-        "image"
-    } else {
-        "document"
-    };
+    let kind = if media.mime.starts_with("image/") { "image" } else { "document" };
     let source = match media.url.split_once(";base64,") {
         Some((_, data)) => json!({ "type": "base64", "media_type": media.mime, "data": data }),
         None if media.url.contains("://") => json!({ "type": "url", "url": media.url }),

@@ -21,10 +21,7 @@ const SYNTHETIC_MODEL: &str = "<synthetic>";
 /// Reads a file: the main conversation, then those of subagents, if it holds any.
 pub(super) fn read(text: &str) -> Result<Vec<Session>, ReadError> {
     let source = jsonl::source(text);
-    let line::Lines {
-        lines,
-        mut warnings,
-    } = line::parse(&source);
+    let line::Lines { lines, mut warnings } = line::parse(&source);
     // The last id: a resumed session begins with lines of the one that it resumes.
     let id = lines
         .iter()
@@ -32,9 +29,7 @@ pub(super) fn read(text: &str) -> Result<Vec<Session>, ReadError> {
         .find_map(|line| line.is_talk().then(|| line.session_id.clone()).flatten())
         .unwrap_or_else(|| "claude-code".to_owned());
     // The first folder: a session that changes into others is still about the one it began in.
-    let cluster = lines
-        .iter()
-        .find_map(|line| cluster::folder(line.cwd.as_deref()?));
+    let cluster = lines.iter().find_map(|line| cluster::folder(line.cwd.as_deref()?));
     let mut sessions: Vec<Session> = thread::split(&lines)
         .into_iter()
         .map(|thread| {
@@ -162,10 +157,8 @@ impl<'a> Import<'a> {
     /// People count lines: of users and of answers, and the calls in them.
     fn recorded(&self) -> Recorded {
         let all = self.thread.lines.iter().chain(&self.thread.abandoned);
-        let talk: Vec<&Line> = all
-            .map(|&index| &self.lines[index])
-            .filter(|line| line.is_talk())
-            .collect();
+        let talk: Vec<&Line> =
+            all.map(|&index| &self.lines[index]).filter(|line| line.is_talk()).collect();
         let blocks = talk
             .iter()
             .filter(|line| line.is_assistant())
@@ -294,16 +287,11 @@ impl<'a> Import<'a> {
             message["id"].as_str().unwrap_or_default(),
             line.request_id.as_deref().unwrap_or_default(),
         );
-        let known = (!key.0.is_empty())
-            .then(|| self.answers.get(&key).copied())
-            .flatten();
+        let known = (!key.0.is_empty()).then(|| self.answers.get(&key).copied()).flatten();
         let index = known.unwrap_or_else(|| {
             let index = self.messages.len();
             let message = self.push(line, line.id(), Role::Assistant, Vec::new());
-            message.answer = Some(Answer {
-                model: model.map(str::to_owned),
-                ..Answer::default()
-            });
+            message.answer = Some(Answer { model: model.map(str::to_owned), ..Answer::default() });
             index
         });
         self.answers.insert(key, index);
@@ -360,16 +348,8 @@ impl<'a> Import<'a> {
             Attachment::Unknown(kind) => {
                 self.unknown.entry(kind).or_insert((line.record, 0)).1 += 1;
             }
-            Attachment::Text {
-                text,
-                pointer,
-                human,
-            } => {
-                let part = if human {
-                    Part::text(text)
-                } else {
-                    Part::synthetic(text)
-                };
+            Attachment::Text { text, pointer, human } => {
+                let part = if human { Part::text(text) } else { Part::synthetic(text) };
                 let entry = self.after_boundary && !human;
                 let message = self.push(line, line.id(), Role::User, vec![part.at(pointer)]);
                 message.mid_turn = true;

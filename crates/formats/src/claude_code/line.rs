@@ -96,9 +96,7 @@ impl Line {
 
     /// The line that this one hangs on. A compaction cuts the chain and leaves the logical parent.
     pub(super) fn parent(&self) -> Option<&str> {
-        self.parent_uuid
-            .as_deref()
-            .or(self.logical_parent_uuid.as_deref())
+        self.parent_uuid.as_deref().or(self.logical_parent_uuid.as_deref())
     }
 
     pub(super) fn content(&self) -> Option<&Value> {
@@ -107,25 +105,20 @@ impl Line {
 
     /// The line's own id, or one made from its number.
     pub(super) fn id(&self) -> String {
-        self.uuid
-            .clone()
-            .unwrap_or_else(|| format!("line-{}", self.record + 1))
+        self.uuid.clone().unwrap_or_else(|| format!("line-{}", self.record + 1))
     }
 
     pub(super) fn at(&self) -> Option<i64> {
-        self.timestamp
-            .as_deref()
-            .and_then(crate::time::parse_rfc3339)
+        self.timestamp.as_deref().and_then(crate::time::parse_rfc3339)
     }
 
     /// The first text of the content: what tells prompts from notices.
     pub(super) fn opening(&self) -> &str {
         match self.content() {
             Some(Value::String(text)) => text,
-            Some(Value::Array(blocks)) => blocks
-                .iter()
-                .find_map(|block| block.get("text")?.as_str())
-                .unwrap_or(""),
+            Some(Value::Array(blocks)) => {
+                blocks.iter().find_map(|block| block.get("text")?.as_str()).unwrap_or("")
+            }
             _ => "",
         }
     }
@@ -198,10 +191,7 @@ pub(super) fn parse(source: &Source) -> Lines {
             detail: format!("{count} line(s) of the unknown type `{kind}`, skipped; first here"),
         });
     }
-    Lines {
-        lines: once_each(found),
-        warnings,
-    }
+    Lines { lines: once_each(found), warnings }
 }
 
 /// Typed parsing skips the copies of the tool output; only a line that it refuses is read as a whole.
@@ -224,18 +214,14 @@ fn once_each(lines: Vec<Line>) -> Vec<Line> {
 pub(super) fn with_copies(source: &Source) -> (Vec<Line>, BTreeMap<u32, u32>) {
     let lines = parse(source).lines;
     let mut first_by_text: HashMap<&str, u32> = HashMap::new();
-    let first_by_uuid: HashMap<&str, u32> = lines
-        .iter()
-        .filter_map(|line| Some((line.uuid.as_deref()?, line.record)))
-        .collect();
+    let first_by_uuid: HashMap<&str, u32> =
+        lines.iter().filter_map(|line| Some((line.uuid.as_deref()?, line.record))).collect();
     let mut copies = BTreeMap::new();
     for (record, range) in (0u32..).zip(&source.records) {
         let text = &source.text[range.clone()];
         let first = *first_by_text.entry(text).or_insert(record);
         let original = if first == record {
-            parse_line(text)
-                .ok()
-                .and_then(|line| first_by_uuid.get(line.uuid.as_deref()?).copied())
+            parse_line(text).ok().and_then(|line| first_by_uuid.get(line.uuid.as_deref()?).copied())
         } else {
             Some(first)
         };

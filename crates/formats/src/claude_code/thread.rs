@@ -24,21 +24,14 @@ pub(super) fn split(lines: &[Line]) -> Vec<Thread> {
         .enumerate()
         .filter_map(|(index, line)| Some((line.uuid.as_deref()?, index)))
         .collect();
-    let mut threads: Vec<Thread> = vec![Thread {
-        key: None,
-        lines: Vec::new(),
-        abandoned: Vec::new(),
-    }];
+    let mut threads: Vec<Thread> =
+        vec![Thread { key: None, lines: Vec::new(), abandoned: Vec::new() }];
     let mut keys: HashMap<String, usize> = HashMap::new();
     for (index, line) in lines.iter().enumerate() {
         let thread = if line.is_sidechain == Some(true) {
             let key = sidechain_key(lines, &by_uuid, index);
             *keys.entry(key.clone()).or_insert_with(|| {
-                threads.push(Thread {
-                    key: Some(key),
-                    lines: Vec::new(),
-                    abandoned: Vec::new(),
-                });
+                threads.push(Thread { key: Some(key), lines: Vec::new(), abandoned: Vec::new() });
                 threads.len() - 1
             })
         } else {
@@ -48,12 +41,8 @@ pub(super) fn split(lines: &[Line]) -> Vec<Thread> {
     }
     for thread in &mut threads {
         let gone = abandoned(lines, &by_uuid, &thread.lines);
-        thread.abandoned = thread
-            .lines
-            .iter()
-            .copied()
-            .filter(|index| gone.contains(index))
-            .collect();
+        thread.abandoned =
+            thread.lines.iter().copied().filter(|index| gone.contains(index)).collect();
         thread.lines.retain(|index| !gone.contains(index));
     }
     threads
@@ -88,12 +77,8 @@ fn abandoned(
     let Some(&leaf) = members.iter().rev().find(|&&index| lines[index].is_talk()) else {
         return gone;
     };
-    let parent_of = |index: usize| {
-        lines[index]
-            .parent()
-            .and_then(|parent| by_uuid.get(parent))
-            .copied()
-    };
+    let parent_of =
+        |index: usize| lines[index].parent().and_then(|parent| by_uuid.get(parent)).copied();
     // The chain from the newest line back to the root, with its order.
     let mut chain = Vec::new();
     let mut place: HashMap<usize, usize> = HashMap::new();
@@ -105,13 +90,8 @@ fn abandoned(
         chain.push(index);
         at = parent_of(index);
     }
-    let next_talk = |from: usize| {
-        chain[..from]
-            .iter()
-            .rev()
-            .copied()
-            .find(|&index| lines[index].is_talk())
-    };
+    let next_talk =
+        |from: usize| chain[..from].iter().rev().copied().find(|&index| lines[index].is_talk());
     // Each line off the chain belongs to the branch whose first line hangs on the chain.
     let mut root_of: HashMap<usize, Option<usize>> = HashMap::new();
     let mut verdict: HashMap<usize, bool> = HashMap::new();

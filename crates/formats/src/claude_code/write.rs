@@ -10,16 +10,11 @@ use foldback_core::log::{EntryKind, Message};
 use foldback_core::view::Shown;
 use std::collections::{HashMap, HashSet};
 
-const RULES: Rules = Rules {
-    edited: generate::edited,
-    element,
-};
+const RULES: Rules = Rules { edited: generate::edited, element };
 
 /// The block that a part was read from: the first four segments of `/message/content/0/text`.
 fn element(pointer: &str) -> Option<&str> {
-    let index = pointer
-        .strip_prefix(super::block::CONTENT)?
-        .strip_prefix('/')?;
+    let index = pointer.strip_prefix(super::block::CONTENT)?.strip_prefix('/')?;
     let rest = index.find('/').map_or(0, |at| index.len() - at);
     Some(&pointer[..pointer.len() - rest])
 }
@@ -38,13 +33,9 @@ impl Ids {
 /// Writes the view: patched where the session came from this format, else anew.
 pub(super) fn write(view: &View<'_>) -> Result<Outcome, WriteError> {
     let session_id = view.session.id.split('/').next().unwrap_or_default();
-    let ids = Ids {
-        session: session_id.to_owned(),
-    };
-    let envelope = Envelope {
-        session_id,
-        model: view.session.model.as_deref().unwrap_or("unknown"),
-    };
+    let ids = Ids { session: session_id.to_owned() };
+    let envelope =
+        Envelope { session_id, model: view.session.model.as_deref().unwrap_or("unknown") };
     if view.session.format == super::ID {
         Patch::new(view, ids, envelope).write()
     } else {
@@ -73,18 +64,12 @@ fn anew(view: &View<'_>, ids: &Ids, envelope: &Envelope<'_>) -> Outcome {
         if index == 0 && message.is_entry_of(EntryKind::Summary) {
             let id = ids.of("boundary");
             push(envelope.boundary(&id, &timestamp), id.clone());
-            let spot = Spot {
-                parent: Some(id),
-                timestamp,
-            };
+            let spot = Spot { parent: Some(id), timestamp };
             let line = envelope.inserted(&line_id, &spot, &message.shown_text(), true);
             push(line, line_id);
             continue;
         }
-        let spot = Spot {
-            parent: parent.clone(),
-            timestamp,
-        };
+        let spot = Spot { parent: parent.clone(), timestamp };
         let line = envelope.message(ids, &message, &spot, &mut outcome.losses);
         outcome.text.push_str(&line.to_string());
         outcome.text.push('\n');
@@ -108,10 +93,8 @@ impl<'a> Patch<'a> {
         let source = &view.session.source;
         let (lines, copies) = line::with_copies(source);
         let mut overlay = Overlay::new(view, &RULES, &copies);
-        let by_uuid: HashMap<String, u32> = lines
-            .iter()
-            .filter_map(|line| Some((line.uuid.clone()?, line.record)))
-            .collect();
+        let by_uuid: HashMap<String, u32> =
+            lines.iter().filter_map(|line| Some((line.uuid.clone()?, line.record))).collect();
         let lines: HashMap<u32, Line> = lines.into_iter().map(|line| (line.record, line)).collect();
         // The boundary of a summary that is not shown would cut off what is.
         let boundaries: Vec<u32> = overlay
@@ -124,17 +107,8 @@ impl<'a> Patch<'a> {
             .collect();
         overlay.dropped.extend(boundaries);
         let gone: HashSet<u32> = overlay.dropped.iter().copied().collect();
-        overlay
-            .steps
-            .retain(|step| !matches!(step, Step::Record(record) if gone.contains(record)));
-        Self {
-            view,
-            ids,
-            envelope,
-            overlay,
-            lines,
-            by_uuid,
-        }
+        overlay.steps.retain(|step| !matches!(step, Step::Record(record) if gone.contains(record)));
+        Self { view, ids, envelope, overlay, lines, by_uuid }
     }
 
     fn write(mut self) -> Result<Outcome, WriteError> {
@@ -165,10 +139,7 @@ impl<'a> Patch<'a> {
                 self.overlay.dropped.len()
             ));
         }
-        Ok(Outcome {
-            text: rebuild(&self.view.session.source, &items),
-            losses,
-        })
+        Ok(Outcome { text: rebuild(&self.view.session.source, &items), losses })
     }
 
     /// Hangs a line whose parent is gone, or that follows something new, on what stands before it.
@@ -235,31 +206,19 @@ impl<'a> Patch<'a> {
         };
         let spot = Spot { parent, timestamp };
         let text = message.shown_text();
-        items.push(Item::New(
-            self.envelope.inserted(&uuid, &spot, &text, heads),
-        ));
+        items.push(Item::New(self.envelope.inserted(&uuid, &spot, &text, heads)));
         *hook = Some(uuid);
     }
 
     fn is_head(&self, shown: &Shown<'_>) -> bool {
-        self.view
-            .sent
-            .first()
-            .is_some_and(|first| std::ptr::eq(first.message, shown.message))
+        self.view.sent.first().is_some_and(|first| std::ptr::eq(first.message, shown.message))
     }
 
     /// The id of the last line of the last message that is shown and was in the file.
     fn last_shown(&self) -> Option<String> {
-        let message = self
-            .view
-            .sent
-            .iter()
-            .rev()
-            .find(|s| s.message.record.is_some())?;
+        let message = self.view.sent.iter().rev().find(|s| s.message.record.is_some())?;
         let last = message.message.parts.last();
-        let record = last
-            .and_then(|part| part.source_record)
-            .or(message.message.record)?;
+        let record = last.and_then(|part| part.source_record).or(message.message.record)?;
         self.lines.get(&record)?.uuid.clone()
     }
 }

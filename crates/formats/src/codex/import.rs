@@ -95,19 +95,14 @@ impl Import {
             injected: HashSet::new(),
             after_boundary: false,
             stray_usage: 0,
-            recorded: Recorded {
-                messages: 0,
-                tool_calls: 0,
-            },
+            recorded: Recorded { messages: 0, tool_calls: 0 },
             unknown: BTreeMap::new(),
         }
     }
 
     fn line(&mut self, line: &Value, record: u32) {
         self.record = record;
-        self.at = line["timestamp"]
-            .as_str()
-            .and_then(crate::time::parse_rfc3339);
+        self.at = line["timestamp"].as_str().and_then(crate::time::parse_rfc3339);
         let payload = &line["payload"];
         let kind = line["type"].as_str().unwrap_or_default();
         match kind {
@@ -160,10 +155,7 @@ impl Import {
             .or_else(|| cluster::folder(meta["cwd"].as_str()?));
         self.provider = meta["model_provider"].as_str().map(str::to_owned);
         let base = &meta["base_instructions"];
-        let text = base["text"]
-            .as_str()
-            .or(base.as_str())
-            .or(meta["instructions"].as_str());
+        let text = base["text"].as_str().or(base.as_str()).or(meta["instructions"].as_str());
         if let Some(text) = text {
             self.session.frame.push_text(SegmentKind::System, text);
         }
@@ -196,9 +188,7 @@ impl Import {
                 if let PartKind::Result(result) = &mut part.kind {
                     result.call_id = self.calls.result(&result.call_id);
                 }
-                let wanted = part
-                    .as_result()
-                    .map(|result| format!("{}/result", result.call_id));
+                let wanted = part.as_result().map(|result| format!("{}/result", result.call_id));
                 self.push(Role::Tool, vec![part], wanted.as_deref());
             }
             Item::Ignored => {}

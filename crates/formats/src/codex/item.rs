@@ -50,12 +50,7 @@ pub(crate) fn read(item: &Value, at: &str) -> Item {
     match kind {
         "message" => message(item, at),
         "reasoning" => Item::Answer(vec![reasoning(item, at)]),
-        "function_call" => call(
-            item,
-            at,
-            item["name"].as_str().unwrap_or_default(),
-            "arguments",
-        ),
+        "function_call" => call(item, at, item["name"].as_str().unwrap_or_default(), "arguments"),
         "custom_tool_call" => call(item, at, item["name"].as_str().unwrap_or_default(), "input"),
         "tool_search_call" => call(item, at, "tool_search", "arguments"),
         "local_shell_call" => call(item, at, "local_shell", "action"),
@@ -64,10 +59,7 @@ pub(crate) fn read(item: &Value, at: &str) -> Item {
         kind if kind.ends_with("_output") => Item::Output(output(item, at, "output")),
         // Tools that the provider runs itself (web search): the call has no answer on this side.
         kind if kind.ends_with("_call") => {
-            let raw = PartKind::Unknown {
-                name: kind.to_owned(),
-                raw: item.clone(),
-            };
+            let raw = PartKind::Unknown { name: kind.to_owned(), raw: item.clone() };
             Item::Answer(vec![Part::new(raw).at(at)])
         }
         kind => Item::Unknown(kind.to_owned()),
@@ -81,15 +73,7 @@ pub(super) fn is_harness(text: &str) -> bool {
 
 /// Whether nothing in a user message comes from a person.
 pub(super) fn is_injected(parts: &[Part]) -> bool {
-    parts.iter().all(|part| {
-        matches!(
-            part.kind,
-            PartKind::Text {
-                synthetic: true,
-                ..
-            }
-        )
-    })
+    parts.iter().all(|part| matches!(part.kind, PartKind::Text { synthetic: true, .. }))
 }
 
 fn message(item: &Value, at: &str) -> Item {
@@ -105,10 +89,7 @@ fn message(item: &Value, at: &str) -> Item {
     };
     let developer = matches!(role, "developer" | "system");
     for part in &mut parts {
-        if let PartKind::Text {
-            text, synthetic, ..
-        } = &mut part.kind
-        {
+        if let PartKind::Text { text, synthetic, .. } = &mut part.kind {
             *synthetic = developer || (role == "user" && is_harness(text));
         }
     }
@@ -123,19 +104,11 @@ fn message(item: &Value, at: &str) -> Item {
 fn content(block: &Value, at: &str) -> Part {
     match block["type"].as_str().unwrap_or_default() {
         "input_text" | "output_text" | "text" | "refusal" => {
-            let field = if block["text"].is_string() {
-                "text"
-            } else {
-                "refusal"
-            };
+            let field = if block["text"].is_string() { "text" } else { "refusal" };
             Part::text(block[field].as_str().unwrap_or_default()).at(format!("{at}/{field}"))
         }
         "input_image" | "input_file" => Part::new(PartKind::File(media(block))).at(at),
-        name => Part::new(PartKind::Unknown {
-            name: name.to_owned(),
-            raw: block.clone(),
-        })
-        .at(at),
+        name => Part::new(PartKind::Unknown { name: name.to_owned(), raw: block.clone() }).at(at),
     }
 }
 
@@ -159,10 +132,8 @@ fn call(item: &Value, at: &str, tool: &str, field: &str) -> Item {
         Value::Null => "{}".to_owned(),
         other => other.to_string(),
     };
-    let call_id = ["call_id", "id"]
-        .iter()
-        .find_map(|field| item[*field].as_str())
-        .unwrap_or_default();
+    let call_id =
+        ["call_id", "id"].iter().find_map(|field| item[*field].as_str()).unwrap_or_default();
     let part = Part::new(PartKind::Call(ToolCall {
         call_id: call_id.to_owned(),
         tool: tool.to_owned(),

@@ -10,10 +10,7 @@ use foldback_core::log::{Role, Usage};
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-const RULES: Rules = Rules {
-    edited: generate::edited,
-    element,
-};
+const RULES: Rules = Rules { edited: generate::edited, element };
 
 /// Only a replacement history puts several messages into one line.
 fn element(pointer: &str) -> Option<&str> {
@@ -25,11 +22,7 @@ fn element(pointer: &str) -> Option<&str> {
 
 /// Writes the view: patched where the session came from this format, else anew.
 pub(super) fn write(view: &View<'_>) -> Result<Outcome, WriteError> {
-    if view.session.format == super::ID {
-        patched(view)
-    } else {
-        Ok(anew(view))
-    }
+    if view.session.format == super::ID { patched(view) } else { Ok(anew(view)) }
 }
 
 fn patched(view: &View<'_>) -> Result<Outcome, WriteError> {
@@ -38,10 +31,7 @@ fn patched(view: &View<'_>) -> Result<Outcome, WriteError> {
     let is_new = |step: &Step<'_>| matches!(step, Step::New(_));
     if overlay.dropped.is_empty() && overlay.changes.is_empty() && !overlay.steps.iter().any(is_new)
     {
-        return Ok(Outcome {
-            text: session.source.text.to_string(),
-            losses: overlay.losses,
-        });
+        return Ok(Outcome { text: session.source.text.to_string(), losses: overlay.losses });
     }
     let steps = std::mem::take(&mut overlay.steps);
     let mut compactions = 0;
@@ -76,10 +66,7 @@ fn patched(view: &View<'_>) -> Result<Outcome, WriteError> {
              what the view shows"
         ));
     }
-    Ok(Outcome {
-        text: rebuild(&session.source, &items),
-        losses,
-    })
+    Ok(Outcome { text: rebuild(&session.source, &items), losses })
 }
 
 /// Lines that repeat an earlier one to the letter.
@@ -87,9 +74,7 @@ fn copies(session: &Session) -> BTreeMap<u32, u32> {
     let mut first: HashMap<&str, u32> = HashMap::new();
     let mut copies = BTreeMap::new();
     for (record, range) in (0u32..).zip(&session.source.records) {
-        let original = *first
-            .entry(&session.source.text[range.clone()])
-            .or_insert(record);
+        let original = *first.entry(&session.source.text[range.clone()]).or_insert(record);
         if original != record {
             copies.insert(record, original);
         }
@@ -103,16 +88,10 @@ fn is_opaque_compaction(session: &Session, record: u32) -> bool {
         return false;
     };
     // The type stands in the first bytes; parsing every line for it would double the work.
-    let opening = text
-        .char_indices()
-        .nth(120)
-        .map_or(text, |(at, _)| &text[..at]);
+    let opening = text.char_indices().nth(120).map_or(text, |(at, _)| &text[..at]);
     opening.contains("\"compacted\"")
         && serde_json::from_str::<Value>(text).is_ok_and(|line| line["type"] == "compacted")
-        && !session
-            .messages
-            .iter()
-            .any(|message| message.record == Some(record))
+        && !session.messages.iter().any(|message| message.record == Some(record))
 }
 
 fn timestamp_of(session: &Session, record: u32) -> Option<String> {
@@ -165,10 +144,7 @@ fn anew(view: &View<'_>) -> Outcome {
         if let Some(time) = message.at {
             at = time;
         }
-        let answer = message
-            .answer
-            .as_ref()
-            .filter(|_| message.role == Role::Assistant);
+        let answer = message.answer.as_ref().filter(|_| message.role == Role::Assistant);
         let named = answer.and_then(|answer| answer.model.clone());
         if named.is_some() && named != model {
             push(at, "turn_context", json!({ "cwd": "", "model": named }));
@@ -187,12 +163,7 @@ fn anew(view: &View<'_>) -> Outcome {
             push(at, "event_msg", count);
         }
     }
-    if view
-        .frame
-        .segments
-        .iter()
-        .any(|segment| segment.kind != SegmentKind::System)
-    {
+    if view.frame.segments.iter().any(|segment| segment.kind != SegmentKind::System) {
         losses.push("segments around the history other than the system prompt".to_owned());
     }
     outcome.losses = losses;

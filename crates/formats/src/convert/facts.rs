@@ -31,11 +31,7 @@ const fn kind(
     many: &'static str,
     of: for<'a> fn(&'a Session) -> Facts<'a>,
 ) -> Kind {
-    Kind {
-        what: [one, many],
-        of,
-        joined: false,
-    }
+    Kind { what: [one, many], of, joined: false }
 }
 
 const fn joined(
@@ -43,11 +39,7 @@ const fn joined(
     many: &'static str,
     of: for<'a> fn(&'a Session) -> Facts<'a>,
 ) -> Kind {
-    Kind {
-        what: [one, many],
-        of,
-        joined: true,
-    }
+    Kind { what: [one, many], of, joined: true }
 }
 
 /// Every kind of fact, the weightiest first.
@@ -56,26 +48,14 @@ pub(super) const KINDS: &[Kind] = &[
     kind("tool call", "tool calls", calls),
     joined("tool result", "tool results", results),
     kind("id of a tool call", "ids of tool calls", call_ids),
-    kind(
-        "join of a result with its call",
-        "joins of results with their calls",
-        joins,
-    ),
+    kind("join of a result with its call", "joins of results with their calls", joins),
     joined("reasoning text", "reasoning texts", reasoning),
     kind("reasoning signature", "reasoning signatures", signatures),
     kind("file or image", "files and images", files),
     kind("part of an unknown type", "parts of unknown types", unknown),
-    joined(
-        "system prompt around the history",
-        "system prompts around the history",
-        prompts,
-    ),
+    joined("system prompt around the history", "system prompts around the history", prompts),
     kind("tool definition", "tool definitions", tools),
-    kind(
-        "other segment around the history",
-        "other segments around the history",
-        segments,
-    ),
+    kind("other segment around the history", "other segments around the history", segments),
     kind(
         "message that the recorder's compaction wrote",
         "messages that the recorder's compactions wrote",
@@ -92,11 +72,7 @@ pub(super) const KINDS: &[Kind] = &[
         "states of results that did not complete",
         statuses,
     ),
-    kind(
-        "result with structured content",
-        "results with structured content",
-        structured,
-    ),
+    kind("result with structured content", "results with structured content", structured),
     kind("token count of a call", "token counts of calls", usage),
     kind(
         "count of reasoning tokens apart from the output",
@@ -104,64 +80,32 @@ pub(super) const KINDS: &[Kind] = &[
         reasoning_tokens,
     ),
     kind("timestamp", "timestamps", timestamps),
-    kind(
-        "reason why the model stopped",
-        "reasons why the model stopped",
-        finishes,
-    ),
+    kind("reason why the model stopped", "reasons why the model stopped", finishes),
     kind("model name of a call", "model names of calls", models),
-    kind(
-        "provider name of a call",
-        "provider names of calls",
-        providers,
-    ),
+    kind("provider name of a call", "provider names of calls", providers),
     kind("error of a call", "errors of calls", errors),
-    kind(
-        "start or end time of a call",
-        "start and end times of calls",
-        times,
-    ),
+    kind("start or end time of a call", "start and end times of calls", times),
     kind("speaker of a text", "speakers of texts", speakers),
-    kind(
-        "beginning of a user turn",
-        "beginnings of user turns",
-        turns,
-    ),
+    kind("beginning of a user turn", "beginnings of user turns", turns),
     kind(
         "mark of a text that the harness wrote",
         "marks of texts that the harness wrote",
         synthetic,
     ),
-    kind(
-        "text that was stored and never sent",
-        "texts that were stored and never sent",
-        ignored,
-    ),
+    kind("text that was stored and never sent", "texts that were stored and never sent", ignored),
     kind(
         "border between texts, or order of parts",
         "borders between texts, or orders of parts",
         layouts,
     ),
     kind("message id", "message ids", ids),
-    kind(
-        "link to a parent message",
-        "links to parent messages",
-        parents,
-    ),
+    kind("link to a parent message", "links to parent messages", parents),
     kind("agent name", "agent names", agents),
     kind("mark of importance", "marks of importance", importance),
     kind("session id", "session ids", session_id),
-    kind(
-        "model name of the session",
-        "model names of sessions",
-        session_model,
-    ),
+    kind("model name of the session", "model names of sessions", session_model),
     kind("limit of the model", "limits of the model", limits),
-    kind(
-        "name of the repository or task",
-        "names of the repository or task",
-        cluster,
-    ),
+    kind("name of the repository or task", "names of the repository or task", cluster),
 ];
 
 impl Kind {
@@ -189,9 +133,7 @@ impl Kind {
 }
 
 fn parts(session: &Session) -> impl Iterator<Item = (&Message, &Part)> {
-    session
-        .log()
-        .flat_map(|message| message.parts.iter().map(move |part| (&**message, part)))
+    session.log().flat_map(|message| message.parts.iter().map(move |part| (&**message, part)))
 }
 
 fn all_calls(session: &Session) -> impl Iterator<Item = &ToolCall> {
@@ -209,11 +151,9 @@ fn answers(session: &Session) -> impl Iterator<Item = &Answer> {
 /// A text that is sent, with who says it and whether the harness did in the user's name.
 fn said(session: &Session) -> impl Iterator<Item = (Role, bool, &str)> {
     parts(session).filter_map(|(message, part)| match &part.kind {
-        PartKind::Text {
-            text,
-            synthetic,
-            ignored: false,
-        } if !text.is_empty() => Some((message.role, *synthetic, text.as_str())),
+        PartKind::Text { text, synthetic, ignored: false } if !text.is_empty() => {
+            Some((message.role, *synthetic, text.as_str()))
+        }
         _ => None,
     })
 }
@@ -235,11 +175,7 @@ fn synthetic(session: &Session) -> Facts<'_> {
 
 fn ignored(session: &Session) -> Facts<'_> {
     let found = parts(session).filter_map(|(_, part)| match &part.kind {
-        PartKind::Text {
-            text,
-            ignored: true,
-            ..
-        } => Some(text.as_str().into()),
+        PartKind::Text { text, ignored: true, .. } => Some(text.as_str().into()),
         _ => None,
     });
     found.collect()
@@ -253,15 +189,11 @@ fn calls(session: &Session) -> Facts<'_> {
 }
 
 fn call_ids(session: &Session) -> Facts<'_> {
-    all_calls(session)
-        .map(|call| call.call_id.as_str().into())
-        .collect()
+    all_calls(session).map(|call| call.call_id.as_str().into()).collect()
 }
 
 fn results(session: &Session) -> Facts<'_> {
-    all_results(session)
-        .map(|result| result.text.as_str().into())
-        .collect()
+    all_results(session).map(|result| result.text.as_str().into()).collect()
 }
 
 /// Which call a result answers, by the number of the call: ids may change.
@@ -299,10 +231,7 @@ fn reasoning(session: &Session) -> Facts<'_> {
 
 fn signatures(session: &Session) -> Facts<'_> {
     let found = parts(session).filter_map(|(_, part)| match &part.kind {
-        PartKind::Reasoning {
-            opaque: Some(opaque),
-            ..
-        } => Some(opaque.as_str().into()),
+        PartKind::Reasoning { opaque: Some(opaque), .. } => Some(opaque.as_str().into()),
         _ => None,
     });
     found.collect()

@@ -66,9 +66,7 @@ pub(super) fn read(text: &str) -> Result<Vec<Session>, ReadError> {
         .iter()
         .find_map(|event| value::string(&event.value["data"], "sessionId"))
         .unwrap_or_else(|| super::ID.to_owned());
-    let cluster = main
-        .iter()
-        .find_map(|event| cluster_of(event.data().get("context")?));
+    let cluster = main.iter().find_map(|event| cluster_of(event.data().get("context")?));
     let mut sessions: Vec<Session> = threads
         .iter()
         .map(|(key, events)| {
@@ -132,10 +130,7 @@ impl Import {
             model: None,
             last: None,
             running: false,
-            recorded: Recorded {
-                messages: 0,
-                tool_calls: 0,
-            },
+            recorded: Recorded { messages: 0, tool_calls: 0 },
             unknown: BTreeMap::new(),
         }
     }
@@ -251,18 +246,13 @@ impl Import {
                 true => "/data",
                 false => "/data/reasoningText",
             };
-            let kind = PartKind::Reasoning {
-                text: reasoning,
-                opaque,
-            };
+            let kind = PartKind::Reasoning { text: reasoning, opaque };
             parts.push(Part::new(kind).at(at));
         }
         if let Some(text) = value::text(data, "content").filter(|text| !text.is_empty()) {
             parts.push(Part::text(text).at("/data/content"));
         }
-        let requests = data["toolRequests"]
-            .as_array()
-            .map_or(&[][..], Vec::as_slice);
+        let requests = data["toolRequests"].as_array().map_or(&[][..], Vec::as_slice);
         for (index, request) in requests.iter().enumerate() {
             let id = value::text(request, "toolCallId").unwrap_or_default();
             let name = value::text(request, "name").unwrap_or_default();
@@ -274,11 +264,7 @@ impl Import {
         self.running = !requests.is_empty();
         let model = value::string(data, "model").or_else(|| self.model.clone());
         let message = self.push(event, Role::Assistant, parts);
-        message.answer = Some(Answer {
-            model,
-            ended: message.at,
-            ..Answer::default()
-        });
+        message.answer = Some(Answer { model, ended: message.at, ..Answer::default() });
         self.last = Some(self.messages.len() - 1);
     }
 
@@ -346,15 +332,11 @@ impl Import {
         }
         let kept = !self.messages.is_empty();
         let tokens = |key: &str| data[key].as_u64();
-        let (before, after) = (
-            tokens("preCompactionTokens"),
-            tokens("postCompactionTokens"),
-        );
+        let (before, after) = (tokens("preCompactionTokens"), tokens("postCompactionTokens"));
         self.boundary("summary", before, after);
-        if let (Some(boundary), Some(trigger)) = (
-            self.session.boundaries.last_mut(),
-            value::text(data, "trigger"),
-        ) {
+        if let (Some(boundary), Some(trigger)) =
+            (self.session.boundaries.last_mut(), value::text(data, "trigger"))
+        {
             boundary.trigger = trigger.to_owned();
         }
         if let Some(text) = value::text(data, "summaryContent").filter(|t| !t.is_empty()) {

@@ -34,9 +34,7 @@ pub(super) fn read(text: &str) -> Result<Vec<Session>, ReadError> {
                     format!("version {version} of these lines; this program reads up to {VERSION}"),
                 ));
             }
-            let known = builders
-                .iter()
-                .position(|builder| builder.session.id == header.id);
+            let known = builders.iter().position(|builder| builder.session.id == header.id);
             current = Some(known.unwrap_or(builders.len()));
             if known.is_none() {
                 builders.push(Builder::new(header, &place));
@@ -57,10 +55,7 @@ pub(super) fn read(text: &str) -> Result<Vec<Session>, ReadError> {
     match sessions.first_mut() {
         Some(first) => first.warnings.extend(early),
         None => {
-            return Err(value::malformed(
-                "line 1",
-                "a header {\"foldback\": 1, …} is needed here",
-            ));
+            return Err(value::malformed("line 1", "a header {\"foldback\": 1, …} is needed here"));
         }
     }
     Ok(sessions)
@@ -80,11 +75,7 @@ struct Builder {
 impl Builder {
     fn new(header: Header<'_>, place: &str) -> Self {
         let format = FORMATS.iter().find(|format| format.id == header.format);
-        let empty = Source {
-            text: "".into(),
-            shape: Shape::Document,
-            records: Vec::new(),
-        };
+        let empty = Source { text: "".into(), shape: Shape::Document, records: Vec::new() };
         let format_id = format.map_or(FORMAT.id, |format| format.id);
         let mut session = Session::new(header.id, format_id, empty);
         session.model = header.model.map(Cow::into_owned);
@@ -96,21 +87,15 @@ impl Builder {
             session.warn(
                 "unknown-format",
                 place,
-                format!(
-                    "there is no format `{}` here; its records are not used",
-                    header.format
-                ),
+                format!("there is no format `{}` here; its records are not used", header.format),
             );
         }
         Self {
             session,
-            source: header.source.filter(|_| format.is_some()).map(|source| {
-                (
-                    source.shape.into(),
-                    source.records,
-                    source.tail.into_owned(),
-                )
-            }),
+            source: header
+                .source
+                .filter(|_| format.is_some())
+                .map(|source| (source.shape.into(), source.records, source.tail.into_owned())),
             records: BTreeMap::new(),
             messages: HashMap::new(),
             boundaries: Vec::new(),
@@ -121,22 +106,15 @@ impl Builder {
     fn line(&mut self, line: Line<'_>, place: &str) {
         match line {
             Line::Record { index, lead, raw } => {
-                self.records
-                    .entry(index)
-                    .or_insert_with(|| (lead.into_owned(), raw.into_owned()));
+                self.records.entry(index).or_insert_with(|| (lead.into_owned(), raw.into_owned()));
             }
             Line::Message(message) => {
                 if !self.messages.contains_key(&message.id) {
-                    self.messages
-                        .insert(message.id.clone(), self.session.messages.len());
+                    self.messages.insert(message.id.clone(), self.session.messages.len());
                     self.session.messages.push(Arc::new(message.into_owned()));
                 }
             }
-            Line::Cleared {
-                message,
-                part,
-                time,
-            } => {
+            Line::Cleared { message, part, time } => {
                 let Some(item) = self.messages.get(&*message).copied() else {
                     self.session.warn(
                         "damaged-line",
@@ -145,10 +123,7 @@ impl Builder {
                     );
                     return;
                 };
-                let cleared = Cleared {
-                    at: PartPos { item, part },
-                    time,
-                };
+                let cleared = Cleared { at: PartPos { item, part }, time };
                 if !self.session.cleared.contains(&cleared) {
                     self.session.cleared.push(cleared);
                 }
@@ -202,9 +177,5 @@ fn source(shape: Shape, records: &BTreeMap<u32, (String, String)>, tail: &str) -
         text.push_str(raw);
     }
     text.push_str(tail);
-    Source {
-        text: text.into(),
-        shape,
-        records: ranges,
-    }
+    Source { text: text.into(), shape, records: ranges }
 }

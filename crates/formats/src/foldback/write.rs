@@ -82,10 +82,7 @@ pub(super) fn write(view: &View<'_>) -> Result<Outcome, WriteError> {
                 .collect(),
         ))?;
     }
-    Ok(Outcome {
-        text: out.text,
-        losses,
-    })
+    Ok(Outcome { text: out.text, losses })
 }
 
 #[derive(Default)]
@@ -108,11 +105,7 @@ impl Lines {
 /// Whether the view is the whole history in order.
 fn shows_all(view: &View<'_>) -> bool {
     view.sent.len() == view.stored.len()
-        && view
-            .sent
-            .iter()
-            .enumerate()
-            .all(|(index, shown)| shown.pos == Some(index))
+        && view.sent.iter().enumerate().all(|(index, shown)| shown.pos == Some(index))
 }
 
 /// A boundary with its place among the messages that are written: a strategy may have left out entries
@@ -122,14 +115,7 @@ fn moved(view: &View<'_>, boundary: &Boundary) -> Boundary {
     let before = next
         .into_iter()
         .flatten()
-        .find_map(|message| {
-            view.stored
-                .iter()
-                .position(|item| item.shown.message.id == message.id)
-        })
+        .find_map(|message| view.stored.iter().position(|item| item.shown.message.id == message.id))
         .unwrap_or(view.stored.len());
-    Boundary {
-        before,
-        ..boundary.clone()
-    }
+    Boundary { before, ..boundary.clone() }
 }

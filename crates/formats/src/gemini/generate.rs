@@ -79,13 +79,7 @@ fn parts(message: &Message, signed: bool, unsigned: &mut usize) -> Vec<Value> {
 }
 
 fn has_signature(part: &Part) -> bool {
-    matches!(
-        &part.kind,
-        PartKind::Reasoning {
-            opaque: Some(_),
-            ..
-        }
-    )
+    matches!(&part.kind, PartKind::Reasoning { opaque: Some(_), .. })
 }
 
 /// Arguments are an object; free text goes under `input`.

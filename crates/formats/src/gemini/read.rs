@@ -37,11 +37,7 @@ pub(super) fn read(text: &str) -> Result<Vec<Session>, ReadError> {
         return Err(whole);
     };
     for (line, detail) in damaged {
-        first.warn(
-            "damaged-line",
-            format!("line {line}"),
-            format!("{detail}; left out"),
-        );
+        first.warn("damaged-line", format!("line {line}"), format!("{detail}; left out"));
     }
     Ok(sessions)
 }
@@ -54,19 +50,12 @@ fn conversation(text: &str, root: &Value) -> Result<Session, ReadError> {
             .copied()
             .find(|list| root.pointer(list).is_some_and(Value::is_array))
             .ok_or_else(|| {
-                value::malformed(
-                    "/contents",
-                    "a list of contents is needed here, or at the top",
-                )
+                value::malformed("/contents", "a list of contents is needed here, or at the top")
             })?,
     };
     let records =
         raw::elements(text, list).map_err(|error| value::malformed(list, error.to_string()))?;
-    let source = Source {
-        text: text.into(),
-        shape: Shape::Document,
-        records,
-    };
+    let source = Source { text: text.into(), shape: Shape::Document, records };
     let mut reader = Reader {
         session: Session::new(value::content_id(text), FORMAT.id, source),
         ids: Ids::default(),
@@ -99,9 +88,8 @@ struct Reader {
 impl Reader {
     fn frame(&mut self, root: &Value) {
         self.session.model = value::string(root, "model");
-        let system = ["systemInstruction", "system_instruction"]
-            .iter()
-            .find_map(|key| root.get(key));
+        let system =
+            ["systemInstruction", "system_instruction"].iter().find_map(|key| root.get(key));
         if let Some(system) = system {
             let texts = system["parts"].as_array().into_iter().flatten();
             let texts = texts.filter_map(|part| value::text(part, "text"));
@@ -148,9 +136,7 @@ impl Reader {
     /// A user content: its results become messages, and so does what stands between them. What stands
     /// beside a result was sent while the loop was running.
     fn user(&mut self, record: u32, parts: &[Value]) {
-        let has_results = parts
-            .iter()
-            .any(|part| part.get("functionResponse").is_some());
+        let has_results = parts.iter().any(|part| part.get("functionResponse").is_some());
         let mut said: Vec<Part> = Vec::new();
         for (index, raw) in parts.iter().enumerate() {
             let Some(response) = raw.get("functionResponse") else {
@@ -218,18 +204,12 @@ impl Reader {
         let signature = value::string(raw, SIGNATURE);
         let text = value::string(raw, "text");
         if value::flag(raw, "thought") {
-            let kind = PartKind::Reasoning {
-                text: text.unwrap_or_default(),
-                opaque: signature,
-            };
+            let kind = PartKind::Reasoning { text: text.unwrap_or_default(), opaque: signature };
             return vec![Part::new(kind).at(format!("{at}/text"))];
         }
         let mut parts = Vec::new();
         if signature.is_some() {
-            let kind = PartKind::Reasoning {
-                text: String::new(),
-                opaque: signature,
-            };
+            let kind = PartKind::Reasoning { text: String::new(), opaque: signature };
             parts.push(Part::new(kind).at(format!("{at}/{SIGNATURE}")));
         }
         parts.push(if let Some(text) = text {
@@ -249,11 +229,7 @@ impl Reader {
                     format!("a part of type `{name}`; kept as it is"),
                 );
             }
-            Part::new(PartKind::Unknown {
-                name: name.to_owned(),
-                raw: raw.clone(),
-            })
-            .at(at)
+            Part::new(PartKind::Unknown { name: name.to_owned(), raw: raw.clone() }).at(at)
         });
         parts
     }
@@ -284,11 +260,7 @@ impl Reader {
         };
         let given = &response["response"];
         let (text, place, status) = match (value::text(given, "output"), given.get("error")) {
-            (Some(output), _) => (
-                output.to_owned(),
-                "/response/output",
-                ResultStatus::Completed,
-            ),
+            (Some(output), _) => (output.to_owned(), "/response/output", ResultStatus::Completed),
             (None, Some(error)) => (value::shown(error), "/response/error", ResultStatus::Error),
             (None, None) => (given.to_string(), "/response", ResultStatus::Completed),
         };

@@ -14,9 +14,7 @@ use serde_json::{Value, json};
 pub(super) fn write(view: &View<'_>) -> Result<Outcome, WriteError> {
     let mut losses = Vec::new();
     let text = if view.session.format == FORMAT.id && !view.session.source.records.is_empty() {
-        let mut dialect = Contents {
-            losses: &mut losses,
-        };
+        let mut dialect = Contents { losses: &mut losses };
         rewrite(view.session, &view.sent, &mut dialect)?
     } else {
         anew(view, &mut losses)
@@ -75,10 +73,7 @@ fn anew(view: &View<'_>, losses: &mut Vec<String>) -> String {
     }
     let sent: Vec<Message> = view.sent.iter().map(Shown::to_message).collect();
     let signed = view.session.format.starts_with("gemini");
-    let lines: Vec<String> = contents(&sent, signed, losses)
-        .iter()
-        .map(Value::to_string)
-        .collect();
+    let lines: Vec<String> = contents(&sent, signed, losses).iter().map(Value::to_string).collect();
     out.push_str(&format!("\"contents\":[\n{}\n]}}\n", lines.join(",\n")));
     out
 }

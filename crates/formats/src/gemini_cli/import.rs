@@ -16,14 +16,7 @@ const SILENT: &[&str] = &["info", "warning", "error"];
 
 /// Reads a recording. It holds one session.
 pub(super) fn read(text: &str) -> Result<Vec<Session>, ReadError> {
-    let Recording {
-        source,
-        id,
-        project,
-        messages,
-        replaced,
-        warnings,
-    } = lines::recording(text)?;
+    let Recording { source, id, project, messages, replaced, warnings } = lines::recording(text)?;
     let id = id.unwrap_or_else(|| value::content_id(text));
     let mut import = Import {
         session: Session::new(id, super::ID, source),
@@ -125,9 +118,7 @@ impl Import {
         let calls = raw["toolCalls"].as_array().map_or(&[][..], Vec::as_slice);
         let only_calls = raw["tokens"].is_null()
             && !calls.is_empty()
-            && !parts
-                .iter()
-                .any(|part| matches!(part.kind, PartKind::Text { .. }));
+            && !parts.iter().any(|part| matches!(part.kind, PartKind::Text { .. }));
         let before = self
             .last
             .filter(|&index| only_calls && self.messages[index].call_ids().next().is_none());

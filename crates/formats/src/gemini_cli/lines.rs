@@ -45,11 +45,7 @@ pub(super) fn recording(text: &str) -> Result<Recording, ReadError> {
             let records = raw::elements(text, "/messages")
                 .map_err(|error| value::malformed("/messages", error.to_string()))?;
             let mut recording = Recording {
-                source: Source {
-                    text: Arc::from(text),
-                    shape: Shape::Document,
-                    records,
-                },
+                source: Source { text: Arc::from(text), shape: Shape::Document, records },
                 id: value::string(&root, "sessionId"),
                 project: value::string(&root, "projectHash"),
                 messages: Vec::new(),
@@ -86,9 +82,7 @@ fn lines(text: &str) -> Recording {
     for (record, range) in (0u32..).zip(&source.records) {
         match raw::parse(&text[range.clone()]) {
             Ok(line) => recording.line(record, line),
-            Err(error) => recording
-                .warnings
-                .push(jsonl::unreadable(&source, record, &error)),
+            Err(error) => recording.warnings.push(jsonl::unreadable(&source, record, &error)),
         }
     }
     recording
@@ -97,10 +91,7 @@ fn lines(text: &str) -> Recording {
 impl Recording {
     fn line(&mut self, record: u32, line: Value) {
         if let Some(to) = value::text(&line, "$rewindTo") {
-            let at = self
-                .messages
-                .iter()
-                .position(|message| message.id() == Some(to));
+            let at = self.messages.iter().position(|message| message.id() == Some(to));
             let gone = self.messages.split_off(at.unwrap_or(0));
             self.replaced.retain(|place| *place <= self.messages.len());
             self.warnings.push(Warning {
@@ -131,12 +122,7 @@ impl Recording {
 
     /// A message that is stored again replaces its earlier state, in its earlier place.
     fn message(&mut self, record: u32, prefix: String, value: Value) {
-        let stored = Stored {
-            record,
-            prefix,
-            value,
-            rewritten: false,
-        };
+        let stored = Stored { record, prefix, value, rewritten: false };
         let known = stored.id().and_then(|id| {
             let mut messages = self.messages.iter();
             messages.position(|message| message.id() == Some(id))
@@ -144,10 +130,7 @@ impl Recording {
         match known.and_then(|index| self.messages.get_mut(index)) {
             Some(known) => {
                 let rewritten = known.rewritten;
-                *known = Stored {
-                    rewritten,
-                    ..stored
-                };
+                *known = Stored { rewritten, ..stored };
             }
             None => self.messages.push(stored),
         }
@@ -183,7 +166,5 @@ impl Recording {
 /// The turn that gives results back, which the message of the calls holds as well.
 fn is_response(message: &Value) -> bool {
     let parts = message["content"].as_array().into_iter().flatten();
-    parts
-        .into_iter()
-        .any(|part| part.get("functionResponse").is_some())
+    parts.into_iter().any(|part| part.get("functionResponse").is_some())
 }

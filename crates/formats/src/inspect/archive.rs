@@ -18,10 +18,8 @@ pub(super) fn read(bytes: &[u8]) -> Attempt {
         Ok(archive) => archive,
         Err(error) => return Some(Err(damaged("the archive", &error))),
     };
-    let names: Vec<String> = archive
-        .file_names()
-        .filter_map(|name| Some(name.ok()?.into_owned()))
-        .collect();
+    let names: Vec<String> =
+        archive.file_names().filter_map(|name| Some(name.ok()?.into_owned())).collect();
     let header = ["header.json", "_journal/start.json"]
         .into_iter()
         .find(|known| names.iter().any(|name| name == known))?;
@@ -55,9 +53,7 @@ fn sessions(
         }
     }
     let Some(first) = sessions.first_mut() else {
-        return Err(failed
-            .pop()
-            .map_or(ReadError::NoMessages, |(_, error)| error));
+        return Err(failed.pop().map_or(ReadError::NoMessages, |(_, error)| error));
     };
     for (name, error) in failed {
         first.warn("damaged-line", name.as_str(), format!("{error}; left out"));
@@ -68,12 +64,9 @@ fn sessions(
 
 /// The text of a member.
 fn member(archive: &mut ZipArchive<Cursor<&[u8]>>, name: &str) -> Result<String, ReadError> {
-    let index = archive
-        .index_for_name(name)
-        .ok_or_else(|| value::malformed(name, "no such member"))?;
-    let raw = archive
-        .by_index_raw(index)
-        .map_err(|error| damaged(name, &error))?;
+    let index =
+        archive.index_for_name(name).ok_or_else(|| value::malformed(name, "no such member"))?;
+    let raw = archive.by_index_raw(index).map_err(|error| damaged(name, &error))?;
     let (method, size) = (raw.compression(), raw.size());
     if size > LARGEST {
         return Err(value::malformed(name, format!("a member of {size} bytes")));

@@ -67,10 +67,7 @@ impl Log {
     /// From the object that holds `eval`: the log itself, or the header of an archive.
     pub(super) fn new(root: &Value) -> Self {
         let text = |pointer: &str| Some(root.pointer(pointer)?.as_str()?.to_owned());
-        Self {
-            model: text("/eval/model"),
-            task: text("/eval/task"),
-        }
+        Self { model: text("/eval/model"), task: text("/eval/task") }
     }
 }
 
@@ -106,10 +103,7 @@ pub(super) fn sample(text: &str, root: &Value, log: &Log) -> Result<Session, Rea
     }
     reader.last_answer(root);
     let mut session = reader.finish(log.model.as_deref());
-    session.recorded = Some(Recorded {
-        messages: stored.len(),
-        tool_calls: session.tool_calls(),
-    });
+    session.recorded = Some(Recorded { messages: stored.len(), tool_calls: session.tool_calls() });
     Ok(session)
 }
 
@@ -153,10 +147,7 @@ impl Reader<'_> {
             role => self.session.warn(
                 "unknown-role",
                 format!("/messages/{record}"),
-                format!(
-                    "there is no role `{}` in this format; left out",
-                    role.unwrap_or("")
-                ),
+                format!("there is no role `{}` in this format; left out", role.unwrap_or("")),
             ),
         }
     }
@@ -206,10 +197,7 @@ impl Reader<'_> {
         let answer = match (recorded, value::text(raw, "source")) {
             (Some(answer), _) => Some(answer),
             (None, Some("input")) => None,
-            (None, _) => Some(Answer {
-                model: value::string(raw, "model"),
-                ..Answer::default()
-            }),
+            (None, _) => Some(Answer { model: value::string(raw, "model"), ..Answer::default() }),
         };
         let index = self.push(record, raw, Role::Assistant, parts);
         let message = &mut self.messages[index];
@@ -318,11 +306,8 @@ impl Reader<'_> {
                         format!("/messages/{record}{pointer}"),
                         format!("content of type `{kind}`; kept as it is"),
                     );
-                    Part::new(PartKind::Unknown {
-                        name: kind.to_owned(),
-                        raw: item.clone(),
-                    })
-                    .at(pointer)
+                    Part::new(PartKind::Unknown { name: kind.to_owned(), raw: item.clone() })
+                        .at(pointer)
                 }
             });
         }

@@ -25,11 +25,7 @@ pub(super) fn unpack(raw: &Value) -> Option<Fields<'_>> {
         "/kwargs" => value::text(fields, "type").or_else(class),
         _ => value::text(raw, "type").or_else(|| value::text(raw, "role")),
     };
-    Some(Fields {
-        kind: kind?,
-        fields,
-        at,
-    })
+    Some(Fields { kind: kind?, fields, at })
 }
 
 /// The parts of a content: a text, or blocks in the shapes of several providers. Blocks of calls repeat
@@ -58,11 +54,8 @@ pub(super) fn content(content: &Value, at: &str, mut unknown: impl FnMut(&str)) 
                 Some(media) => Part::new(PartKind::File(media)).at(pointer),
                 None => {
                     unknown(kind);
-                    Part::new(PartKind::Unknown {
-                        name: kind.to_owned(),
-                        raw: block.clone(),
-                    })
-                    .at(pointer)
+                    Part::new(PartKind::Unknown { name: kind.to_owned(), raw: block.clone() })
+                        .at(pointer)
                 }
             },
         };
@@ -72,9 +65,8 @@ pub(super) fn content(content: &Value, at: &str, mut unknown: impl FnMut(&str)) 
 }
 
 fn reasoning(text: String, block: &Value, pointer: String) -> Part {
-    let opaque = ["signature", "data", "encrypted_content"]
-        .iter()
-        .find_map(|key| value::string(block, key));
+    let opaque =
+        ["signature", "data", "encrypted_content"].iter().find_map(|key| value::string(block, key));
     Part::new(PartKind::Reasoning { text, opaque }).at(pointer)
 }
 
@@ -86,14 +78,8 @@ fn media(block: &Value) -> Option<Media> {
         .pointer("/image_url/url")
         .and_then(Value::as_str)
         .or_else(|| value::text(block, "image_url"))
-        .or_else(|| {
-            ["data", "base64", "url"]
-                .iter()
-                .find_map(|key| value::text(source, key))
-        })?;
-    let mime = ["media_type", "mime_type"]
-        .iter()
-        .find_map(|key| value::text(source, key));
+        .or_else(|| ["data", "base64", "url"].iter().find_map(|key| value::text(source, key)))?;
+    let mime = ["media_type", "mime_type"].iter().find_map(|key| value::text(source, key));
     let mime = mime.map_or_else(
         || match kind {
             "image" | "image_url" => "image/*".to_owned(),
@@ -102,11 +88,7 @@ fn media(block: &Value) -> Option<Media> {
         },
         str::to_owned,
     );
-    Some(Media {
-        mime,
-        name: value::string(block, "filename"),
-        url: url.to_owned(),
-    })
+    Some(Media { mime, name: value::string(block, "filename"), url: url.to_owned() })
 }
 
 /// The calls of an answer: id, name, arguments and pointer. Calls whose arguments did not parse were
@@ -125,24 +107,14 @@ pub(super) fn calls(fields: &Value, at: &str) -> Vec<(String, String, String, St
             ));
         }
     }
-    let raw = fields
-        .pointer("/additional_kwargs/tool_calls")
-        .and_then(Value::as_array);
-    for (index, call) in raw
-        .filter(|_| out.is_empty())
-        .into_iter()
-        .flatten()
-        .enumerate()
-    {
+    let raw = fields.pointer("/additional_kwargs/tool_calls").and_then(Value::as_array);
+    for (index, call) in raw.filter(|_| out.is_empty()).into_iter().flatten().enumerate() {
         let function = call.get("function").unwrap_or(&Value::Null);
         let name = value::string(function, "name").unwrap_or_default();
         out.push((
             value::string(call, "id").unwrap_or_else(|| name.clone()),
             name,
-            function
-                .get("arguments")
-                .map(value::shown)
-                .unwrap_or_default(),
+            function.get("arguments").map(value::shown).unwrap_or_default(),
             format!("{at}/additional_kwargs/tool_calls/{index}/function/arguments"),
         ));
     }

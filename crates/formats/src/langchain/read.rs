@@ -40,19 +40,13 @@ fn lines(text: &str) -> Option<Vec<Session>> {
     }
     let first: &mut Session = sessions.first_mut()?;
     for line in damaged {
-        first.warn(
-            "damaged-line",
-            format!("line {line}"),
-            "no list of messages in it; left out",
-        );
+        first.warn("damaged-line", format!("line {line}"), "no list of messages in it; left out");
     }
     Some(sessions)
 }
 
 fn conversation(text: &str, root: &Value) -> Result<Option<Session>, ReadError> {
-    let found = LISTS
-        .into_iter()
-        .find_map(|list| Some((list, root.pointer(list)?.as_array()?)));
+    let found = LISTS.into_iter().find_map(|list| Some((list, root.pointer(list)?.as_array()?)));
     let Some((list, stored)) = found else {
         return Ok(None);
     };
@@ -83,10 +77,7 @@ fn conversation(text: &str, root: &Value) -> Result<Option<Session>, ReadError> 
         }
     }
     let mut session = reader.finish();
-    session.recorded = Some(Recorded {
-        messages: stored.len(),
-        tool_calls: session.tool_calls(),
-    });
+    session.recorded = Some(Recorded { messages: stored.len(), tool_calls: session.tool_calls() });
     Ok(Some(session))
 }
 
@@ -178,14 +169,8 @@ impl Reader {
     fn answer(&mut self, record: u32, raw: &Fields<'_>) {
         let mut parts = Vec::new();
         let thoughts = raw.fields.pointer("/additional_kwargs/reasoning_content");
-        if let Some(text) = thoughts
-            .and_then(Value::as_str)
-            .filter(|text| !text.is_empty())
-        {
-            let kind = PartKind::Reasoning {
-                text: text.to_owned(),
-                opaque: None,
-            };
+        if let Some(text) = thoughts.and_then(Value::as_str).filter(|text| !text.is_empty()) {
+            let kind = PartKind::Reasoning { text: text.to_owned(), opaque: None };
             let pointer = format!("{}/additional_kwargs/reasoning_content", raw.at);
             parts.push(Part::new(kind).at(pointer));
         }

@@ -11,16 +11,11 @@ const FENCES: &[&str] = &["```bash\n", "```mswea_bash_command\n"];
 pub(super) fn answer_parts(message: &Value, record: u32) -> Vec<Part> {
     let mut parts = Vec::new();
     if let Some(text) = value::text(message, "reasoning_content").filter(|text| !text.is_empty()) {
-        let reasoning = PartKind::Reasoning {
-            text: text.to_owned(),
-            opaque: None,
-        };
+        let reasoning = PartKind::Reasoning { text: text.to_owned(), opaque: None };
         parts.push(Part::new(reasoning).at("/reasoning_content"));
     }
     let chat::Content { text, pointer, .. } = chat::content(&message["content"]);
-    let calls = message["tool_calls"]
-        .as_array()
-        .filter(|calls| !calls.is_empty());
+    let calls = message["tool_calls"].as_array().filter(|calls| !calls.is_empty());
     if let Some(calls) = calls {
         if !text.is_empty() {
             parts.push(Part::text(text).at(pointer));
@@ -57,10 +52,7 @@ pub(super) fn answer_parts(message: &Value, record: u32) -> Vec<Part> {
 /// The text around the one command of an answer, and the command. An answer with no block, or with
 /// several, ran nothing: the harness refuses both.
 pub(super) fn fenced(text: &str) -> Option<(String, &str)> {
-    let mut blocks = FENCES
-        .iter()
-        .flat_map(|fence| text.match_indices(fence))
-        .collect::<Vec<_>>();
+    let mut blocks = FENCES.iter().flat_map(|fence| text.match_indices(fence)).collect::<Vec<_>>();
     blocks.sort_unstable();
     let [(start, fence)] = blocks.as_slice() else {
         return None;
@@ -80,9 +72,7 @@ pub(super) fn at(message: &Value) -> Option<i64> {
 /// What the raw response says about the call.
 pub(super) fn answer(message: &Value, model: Option<&str>) -> Answer {
     let response = &message["extra"]["response"];
-    let finish = response
-        .pointer("/choices/0/finish_reason")
-        .and_then(Value::as_str);
+    let finish = response.pointer("/choices/0/finish_reason").and_then(Value::as_str);
     Answer {
         usage: chat::usage(&response["usage"]),
         finish: finish.map(|reason| match reason {
@@ -115,9 +105,7 @@ mod tests {
         ];
         for (text, expected) in table {
             let found = fenced(text);
-            let found = found
-                .as_ref()
-                .map(|(around, command)| (around.as_str(), *command));
+            let found = found.as_ref().map(|(around, command)| (around.as_str(), *command));
             assert_eq!(found, *expected, "{text:?}");
         }
     }

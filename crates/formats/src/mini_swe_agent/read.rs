@@ -18,11 +18,7 @@ pub(super) fn read(text: &str) -> Result<Vec<Session>, ReadError> {
     };
     let records =
         raw::elements(text, list).map_err(|error| value::malformed(list, error.to_string()))?;
-    let source = Source {
-        text: Arc::from(text),
-        shape: Shape::Document,
-        records,
-    };
+    let source = Source { text: Arc::from(text), shape: Shape::Document, records };
     let id = value::text(&document, "instance_id").map_or_else(|| jsonl::uuid(text), str::to_owned);
     let mut import = Import {
         session: Session::new(id, super::ID, source),
@@ -42,10 +38,7 @@ pub(super) fn read(text: &str) -> Result<Vec<Session>, ReadError> {
         import.message(message, record);
     }
     let mut session = import.finish();
-    session.recorded = Some(Recorded {
-        messages: stored.len(),
-        tool_calls: session.tool_calls(),
-    });
+    session.recorded = Some(Recorded { messages: stored.len(), tool_calls: session.tool_calls() });
     match session.messages.is_empty() {
         true => Err(ReadError::NoMessages),
         false => Ok(vec![session]),
@@ -123,10 +116,8 @@ impl Import {
         let mut parts = message::answer_parts(raw, record);
         self.open = None;
         for part in &mut parts {
-            let in_text = part
-                .pointer
-                .as_deref()
-                .is_some_and(|pointer| pointer.starts_with("/content"));
+            let in_text =
+                part.pointer.as_deref().is_some_and(|pointer| pointer.starts_with("/content"));
             if let PartKind::Call(call) = &mut part.kind {
                 call.call_id = self.calls.call(&call.call_id);
                 if in_text {

@@ -38,9 +38,9 @@ impl Dialect for Trajectory<'_> {
                 return Vec::new();
             }
             // Text and command share one string in v1.
-            PartKind::Text { .. } | PartKind::Call(_) => self
-                .shared(at, part, &edit.text)
-                .unwrap_or_else(|| edit.text.to_string()),
+            PartKind::Text { .. } | PartKind::Call(_) => {
+                self.shared(at, part, &edit.text).unwrap_or_else(|| edit.text.to_string())
+            }
             PartKind::Result(_) | PartKind::Reasoning { .. } => edit.text.to_string(),
         };
         vec![(pointer.clone(), Change::Set(json_string(&text)))]
@@ -56,11 +56,7 @@ impl Trajectory<'_> {
     fn shared(&self, at: PartPos, part: &Part, new: &str) -> Option<String> {
         let owner = self.session.messages.get(at.item)?;
         let raw: Value = serde_json::from_str(self.session.source.record(owner.record?)?).ok()?;
-        let chat::Content {
-            text: whole,
-            pointer,
-            ..
-        } = chat::content(&raw["content"]);
+        let chat::Content { text: whole, pointer, .. } = chat::content(&raw["content"]);
         if owner.role != Role::Assistant || part.pointer.as_deref() != Some(pointer.as_str()) {
             return None;
         }
@@ -147,15 +143,10 @@ fn anew(view: &View<'_>) -> Outcome {
             PartKind::Reasoning { .. } | PartKind::File(_) | PartKind::Unknown { .. }
         )
     };
-    let count = sent
-        .iter()
-        .flat_map(|message| &message.parts)
-        .filter(|part| left_out(part))
-        .count();
+    let count =
+        sent.iter().flat_map(|message| &message.parts).filter(|part| left_out(part)).count();
     if count > 0 {
-        losses.push(format!(
-            "{count} part(s) of reasoning, files or unknown kinds"
-        ));
+        losses.push(format!("{count} part(s) of reasoning, files or unknown kinds"));
     }
     messages.extend(sent.iter().map(stored));
     let document = json!({
@@ -164,8 +155,5 @@ fn anew(view: &View<'_>) -> Outcome {
         "trajectory_format": "mini-swe-agent-1.1",
         "instance_id": view.session.id,
     });
-    Outcome {
-        text: format!("{document:#}\n"),
-        losses,
-    }
+    Outcome { text: format!("{document:#}\n"), losses }
 }

@@ -14,11 +14,8 @@ pub(super) fn read(text: &str) -> Result<Vec<Session>, ReadError> {
 }
 
 fn conversation(body: &Body<'_>) -> Result<Session, ReadError> {
-    let mut reader = Reader {
-        session: body.session(FORMAT.id)?,
-        ids: Ids::default(),
-        calls: Calls::default(),
-    };
+    let mut reader =
+        Reader { session: body.session(FORMAT.id)?, ids: Ids::default(), calls: Calls::default() };
     for (record, message) in body.messages().iter().enumerate() {
         let record = record as u32;
         match value::text(message, "role") {
@@ -33,10 +30,7 @@ fn conversation(body: &Body<'_>) -> Result<Session, ReadError> {
     let mut session = reader.session;
     if session.model.is_none() {
         session.model = value::most_common(
-            session
-                .messages
-                .iter()
-                .filter_map(|message| message.answer.as_ref()?.model.as_deref()),
+            session.messages.iter().filter_map(|message| message.answer.as_ref()?.model.as_deref()),
         );
     }
     pairing::join(&mut session);
@@ -160,11 +154,8 @@ impl Reader {
                             format!("message {record}{pointer}"),
                             format!("content of type `{kind}`; kept as it is"),
                         );
-                        Part::new(PartKind::Unknown {
-                            name: kind.to_owned(),
-                            raw: item.clone(),
-                        })
-                        .at(pointer)
+                        Part::new(PartKind::Unknown { name: kind.to_owned(), raw: item.clone() })
+                            .at(pointer)
                     }
                 },
             };
@@ -201,11 +192,7 @@ fn media(item: &Value) -> Option<Media> {
         "image_url" => {
             let image = item.get("image_url")?;
             let url = value::string(image, "url").or_else(|| image.as_str().map(str::to_owned))?;
-            Some(Media {
-                mime: mime_of(&url).unwrap_or("image/*").to_owned(),
-                name: None,
-                url,
-            })
+            Some(Media { mime: mime_of(&url).unwrap_or("image/*").to_owned(), name: None, url })
         }
         "input_audio" => {
             let audio = item.get("input_audio")?;
@@ -220,9 +207,7 @@ fn media(item: &Value) -> Option<Media> {
             let url =
                 value::string(file, "file_data").or_else(|| value::string(file, "file_id"))?;
             Some(Media {
-                mime: mime_of(&url)
-                    .unwrap_or("application/octet-stream")
-                    .to_owned(),
+                mime: mime_of(&url).unwrap_or("application/octet-stream").to_owned(),
                 name: value::string(file, "filename"),
                 url,
             })

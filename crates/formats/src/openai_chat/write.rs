@@ -13,9 +13,7 @@ use serde_json::Value;
 pub(super) fn write(view: &View<'_>) -> Result<Outcome, WriteError> {
     let mut losses = Vec::new();
     let text = if view.session.format == FORMAT.id && !view.session.source.records.is_empty() {
-        let mut dialect = OpenAiChat {
-            losses: &mut losses,
-        };
+        let mut dialect = OpenAiChat { losses: &mut losses };
         rewrite(view.session, &view.sent, &mut dialect)?
     } else {
         let sent: Vec<Message> = view.sent.iter().map(Shown::to_message).collect();

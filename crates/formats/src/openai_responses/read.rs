@@ -67,10 +67,8 @@ fn lines(text: &str) -> Option<Vec<Session>> {
 
 /// The conversation of a document; `None` where it holds no list of items.
 fn conversation(text: &str, root: &Value) -> Result<Option<Session>, ReadError> {
-    let lists: Vec<&str> = LISTS
-        .into_iter()
-        .filter(|list| root.pointer(list).is_some_and(Value::is_array))
-        .collect();
+    let lists: Vec<&str> =
+        LISTS.into_iter().filter(|list| root.pointer(list).is_some_and(Value::is_array)).collect();
     let mut records = Vec::new();
     let asked = root.get("input").filter(|input| input.is_string());
     let fail = |error: raw::RawError| value::malformed("/input", error.to_string());
@@ -86,21 +84,14 @@ fn conversation(text: &str, root: &Value) -> Result<Option<Session>, ReadError> 
     // Records in the order of the file; a response may stand before what it answers.
     let sent = records.clone();
     records.sort_by_key(|range| range.start);
-    let source = Source {
-        text: text.into(),
-        shape: Shape::Document,
-        records,
-    };
+    let source = Source { text: text.into(), shape: Shape::Document, records };
     let id = ["conversation_id", "session_id", "id"]
         .iter()
         .find_map(|key| value::string(root, key))
         .unwrap_or_else(|| value::content_id(text));
     let mut reader = Reader::new(Session::new(id, FORMAT.id, source));
     reader.frame(root);
-    let items = lists
-        .iter()
-        .filter_map(|list| root.pointer(list)?.as_array())
-        .flatten();
+    let items = lists.iter().filter_map(|list| root.pointer(list)?.as_array()).flatten();
     for (range, item) in sent.iter().zip(asked.into_iter().chain(items)) {
         let records = &reader.session.source.records;
         let record = records.partition_point(|other| other.start < range.start);
@@ -130,18 +121,14 @@ impl Reader {
             ids: Ids::default(),
             calls: Calls::default(),
             open: None,
-            counted: Recorded {
-                messages: 0,
-                tool_calls: 0,
-            },
+            counted: Recorded { messages: 0, tool_calls: 0 },
         }
     }
 
     fn frame(&mut self, root: &Value) {
         let frame = &mut self.session.frame;
-        let tools = root
-            .get("tools")
-            .filter(|tools| tools.as_array().is_some_and(|t| !t.is_empty()));
+        let tools =
+            root.get("tools").filter(|tools| tools.as_array().is_some_and(|t| !t.is_empty()));
         if let Some(tools) = tools {
             frame.push_text(SegmentKind::Tools, tools.to_string());
         }
@@ -166,12 +153,7 @@ impl Reader {
 
     fn item(&mut self, record: u32, item: &Value) {
         if let Value::String(text) = item {
-            self.push(
-                record,
-                item,
-                Role::User,
-                vec![Part::text(text.as_str()).at("")],
-            );
+            self.push(record, item, Role::User, vec![Part::text(text.as_str()).at("")]);
             self.counted.messages += 1;
             return;
         }
@@ -260,10 +242,7 @@ impl Reader {
     /// holds the answers before it the item is an entry, otherwise all that is left of them.
     fn compaction(&mut self, record: u32, item: &Value, kind: &str) {
         let kept = self.messages.iter().any(Message::is_answer);
-        let part = Part::new(PartKind::Unknown {
-            name: kind.to_owned(),
-            raw: item.clone(),
-        });
+        let part = Part::new(PartKind::Unknown { name: kind.to_owned(), raw: item.clone() });
         let index = self.push(record, item, Role::Assistant, vec![part.at("")]);
         if kept {
             self.messages[index].origin = Origin::Entry(EntryKind::Summary);
@@ -289,9 +268,7 @@ impl Reader {
         let seconds = |key: &str| root.get(key)?.as_f64().map(|time| (time * 1000.0) as i64);
         answer.started = seconds("created_at");
         answer.ended = seconds("completed_at");
-        let reason = root
-            .pointer("/incomplete_details/reason")
-            .and_then(Value::as_str);
+        let reason = root.pointer("/incomplete_details/reason").and_then(Value::as_str);
         answer.finish = match (value::text(root, "status"), reason) {
             (Some("incomplete"), Some("content_filter")) => Some(Finish::ContentFilter),
             (Some("incomplete"), _) => Some(Finish::Length),

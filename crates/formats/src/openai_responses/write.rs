@@ -15,10 +15,7 @@ use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 
 /// Every part is a whole item or, in a message, does not stand alone: nothing is taken out of an item.
-const RULES: Rules = Rules {
-    edited: generate::edited,
-    element: |_| None,
-};
+const RULES: Rules = Rules { edited: generate::edited, element: |_| None };
 
 pub(super) fn write(view: &View<'_>) -> Result<Outcome, WriteError> {
     let session = view.session;
@@ -28,15 +25,9 @@ pub(super) fn write(view: &View<'_>) -> Result<Outcome, WriteError> {
     let mut overlay = Overlay::new(view, &RULES, &BTreeMap::new());
     let untouched = overlay.dropped.is_empty()
         && overlay.changes.is_empty()
-        && !overlay
-            .steps
-            .iter()
-            .any(|step| matches!(step, Step::New(_)));
+        && !overlay.steps.iter().any(|step| matches!(step, Step::New(_)));
     if untouched {
-        return Ok(Outcome {
-            text: session.source.text.to_string(),
-            losses: overlay.losses,
-        });
+        return Ok(Outcome { text: session.source.text.to_string(), losses: overlay.losses });
     }
     let Some(whole) = as_one_list(&session.source) else {
         return Ok(anew(view));
@@ -52,10 +43,7 @@ pub(super) fn write(view: &View<'_>) -> Result<Outcome, WriteError> {
             }
         }
     }
-    Ok(Outcome {
-        text: rebuild(&whole, &items),
-        losses,
-    })
+    Ok(Outcome { text: rebuild(&whole, &items), losses })
 }
 
 /// The source with all its items in one list: an `output` goes to the end of the `input`, as it does in
@@ -72,11 +60,7 @@ fn as_one_list(source: &Source) -> Option<Source> {
         return (!is_there("/input")).then(|| source.clone());
     }
     let input = raw::locate(&source.text, "/input").ok()?;
-    if source
-        .records
-        .iter()
-        .any(|record| record.start < input.start)
-    {
+    if source.records.iter().any(|record| record.start < input.start) {
         return None;
     }
     let inputs = raw::elements(&source.text, "/input").ok()?.len();
@@ -154,23 +138,16 @@ fn anew(view: &View<'_>) -> Outcome {
         .flat_map(|message| made(&message, &mut losses))
         .map(|item| item.to_string())
         .collect();
-    if view.sent.iter().any(|shown| {
-        shown
-            .message
-            .answer
-            .as_ref()
-            .is_some_and(|a| a.usage.is_some())
-    }) {
+    if view
+        .sent
+        .iter()
+        .any(|shown| shown.message.answer.as_ref().is_some_and(|a| a.usage.is_some()))
+    {
         losses.push("usage: items have none".to_owned());
     }
-    let head: String = body
-        .iter()
-        .map(|(key, value)| format!("{}:{value},\n", json!(key)))
-        .collect();
-    Outcome {
-        text: format!("{{{head}\"input\":[\n{}\n]}}\n", items.join(",\n")),
-        losses,
-    }
+    let head: String =
+        body.iter().map(|(key, value)| format!("{}:{value},\n", json!(key))).collect();
+    Outcome { text: format!("{{{head}\"input\":[\n{}\n]}}\n", items.join(",\n")), losses }
 }
 
 /// Definitions of the Chat Completions API in the shape of this one, which has no inner object.
@@ -181,11 +158,7 @@ fn flat(tools: &Value) -> Value {
             Some(Value::Object(function)) => {
                 let mut out = Map::new();
                 out.insert("type".to_owned(), "function".into());
-                out.extend(
-                    function
-                        .iter()
-                        .map(|(key, value)| (key.clone(), value.clone())),
-                );
+                out.extend(function.iter().map(|(key, value)| (key.clone(), value.clone())));
                 Value::Object(out)
             }
             _ => tool.clone(),

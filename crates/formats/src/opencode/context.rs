@@ -33,10 +33,7 @@ impl Context {
             session: prefixed("ses_", &session.id),
             agent: "build".to_owned(),
             provider: "unknown".to_owned(),
-            model: session
-                .model
-                .clone()
-                .unwrap_or_else(|| "unknown".to_owned()),
+            model: session.model.clone().unwrap_or_else(|| "unknown".to_owned()),
             path: json!({"cwd": "/", "root": "/"}),
             before: "msg_0".to_owned(),
             time: 0,
@@ -134,9 +131,5 @@ fn set(field: &mut String, found: Option<&str>) {
 }
 
 fn prefixed(prefix: &str, id: &str) -> String {
-    if id.starts_with(prefix) {
-        id.to_owned()
-    } else {
-        format!("{prefix}{id}")
-    }
+    if id.starts_with(prefix) { id.to_owned() } else { format!("{prefix}{id}") }
 }

@@ -61,10 +61,7 @@ pub(super) fn messages(
     let mut rest = &*new;
     while let Some((message, after)) = rest.split_first() {
         let tools = match message.role {
-            Role::Assistant => after
-                .iter()
-                .take_while(|next| next.role == Role::Tool)
-                .count(),
+            Role::Assistant => after.iter().take_while(|next| next.role == Role::Tool).count(),
             _ => 0,
         };
         let id = context.id(message);
@@ -78,13 +75,7 @@ pub(super) fn messages(
             Role::Assistant => assistant(message, &after[..tools], &id, context, &mut orphans),
             Role::Tool => {
                 let bare = Message::new(message.id.clone(), Role::Assistant, Vec::new());
-                assistant(
-                    &bare,
-                    std::slice::from_ref(message),
-                    &id,
-                    context,
-                    &mut orphans,
-                )
+                assistant(&bare, std::slice::from_ref(message), &id, context, &mut orphans)
             }
         };
         context.after(&id);
@@ -108,10 +99,7 @@ pub(super) fn messages(
 fn behind_their_calls(messages: &[Message]) -> Vec<Message> {
     let mut out: Vec<Message> = Vec::with_capacity(messages.len());
     for message in messages {
-        let call = message
-            .parts
-            .iter()
-            .find_map(|part| Some(part.as_result()?.call_id.as_str()));
+        let call = message.parts.iter().find_map(|part| Some(part.as_result()?.call_id.as_str()));
         let caller = call.and_then(|call| {
             let mut earlier = out.iter();
             earlier.rposition(|message| message.call_ids().any(|id| id == call))
@@ -151,10 +139,8 @@ fn assistant(
 ) -> Value {
     let answer = message.answer.clone().unwrap_or_default();
     let summary = message.is_entry_of(EntryKind::Summary);
-    let mut results: Vec<&ToolResult> = tools
-        .iter()
-        .flat_map(|tool| tool.parts.iter().filter_map(Part::as_result))
-        .collect();
+    let mut results: Vec<&ToolResult> =
+        tools.iter().flat_map(|tool| tool.parts.iter().filter_map(Part::as_result)).collect();
     let mut parts = Parts::new(id, context);
     let called = message.answer.is_some() && !summary;
     if called {
@@ -163,9 +149,7 @@ fn assistant(
     for part in &message.parts {
         match &part.kind {
             PartKind::Call(call) => {
-                let place = results
-                    .iter()
-                    .position(|result| result.call_id == call.call_id);
+                let place = results.iter().position(|result| result.call_id == call.call_id);
                 let result = place.map(|place| results.remove(place));
                 parts.push(tool(call, result, context.time));
             }
@@ -183,11 +167,7 @@ fn assistant(
     }
     let reason = answer.finish.map_or_else(
         || {
-            if message.call_ids().next().is_some() {
-                "tool-calls"
-            } else {
-                "stop"
-            }
+            if message.call_ids().next().is_some() { "tool-calls" } else { "stop" }
         },
         finish_name,
     );
@@ -208,18 +188,8 @@ fn assistant(
     let ended = answer.ended.unwrap_or(context.time);
     put("time", json!({"created": context.time, "completed": ended}));
     put("parentID", context.parent(message).into());
-    put(
-        "modelID",
-        answer.model.as_deref().unwrap_or(&context.model).into(),
-    );
-    put(
-        "providerID",
-        answer
-            .provider
-            .as_deref()
-            .unwrap_or(&context.provider)
-            .into(),
-    );
+    put("modelID", answer.model.as_deref().unwrap_or(&context.model).into());
+    put("providerID", answer.provider.as_deref().unwrap_or(&context.provider).into());
     put("mode", agent.into());
     put("agent", agent.into());
     if summary {
@@ -235,10 +205,7 @@ fn assistant(
 /// A failed answer has an error; it has a finish reason only where one was recorded.
 fn put_outcome(info: &mut Map<String, Value>, answer: &Answer, reason: &str) {
     if let Some(error) = &answer.error {
-        info.insert(
-            "error".to_owned(),
-            json!({"name": error, "data": {"message": error}}),
-        );
+        info.insert("error".to_owned(), json!({"name": error, "data": {"message": error}}));
     }
     if answer.error.is_none() || answer.finish.is_some() {
         info.insert("finish".to_owned(), reason.into());
@@ -268,20 +235,13 @@ struct Parts<'a> {
 
 impl<'a> Parts<'a> {
     fn new(message: &'a str, context: &Context) -> Self {
-        Self {
-            message,
-            session: context.session.clone(),
-            out: Vec::new(),
-        }
+        Self { message, session: context.session.clone(), out: Vec::new() }
     }
 
     fn push(&mut self, content: Value) {
         let name = self.message.strip_prefix("msg_").unwrap_or(self.message);
         let mut part = Map::new();
-        part.insert(
-            "id".to_owned(),
-            format!("prt_{name}_{:04}", self.out.len() + 1).into(),
-        );
+        part.insert("id".to_owned(), format!("prt_{name}_{:04}", self.out.len() + 1).into());
         part.insert("sessionID".to_owned(), self.session.as_str().into());
         part.insert("messageID".to_owned(), self.message.into());
         if let Value::Object(members) = content {
@@ -293,11 +253,7 @@ impl<'a> Parts<'a> {
 
 fn content(part: &Part, from_harness: bool, context: &Context) -> Value {
     match &part.kind {
-        PartKind::Text {
-            text,
-            synthetic,
-            ignored,
-        } => {
+        PartKind::Text { text, synthetic, ignored } => {
             let mut out = json!({"type": "text", "text": text});
             if *synthetic || from_harness {
                 out["synthetic"] = true.into();

@@ -32,28 +32,18 @@ pub(super) struct Step<'a> {
 
 impl<'a> Step<'a> {
     fn empty() -> Self {
-        Self {
-            parts: Vec::new(),
-            begun: false,
-            finish: None,
-        }
+        Self { parts: Vec::new(), begun: false, finish: None }
     }
 
     /// All parts as one call.
     pub(super) fn whole(parts: &[Value]) -> Self {
-        Self {
-            parts: (0..parts.len()).collect(),
-            begun: true,
-            finish: None,
-        }
+        Self { parts: (0..parts.len()).collect(), begun: true, finish: None }
     }
 
     /// Why the step stopped, where the message has `many`: the message's own `finish` is the last
     /// step's.
     pub(super) fn reason(&self, many: bool) -> Option<&'a str> {
-        self.finish
-            .filter(|_| many)
-            .and_then(|part| value::text(part, "reason"))
+        self.finish.filter(|_| many).and_then(|part| value::text(part, "reason"))
     }
 }
 
@@ -64,10 +54,9 @@ pub(super) fn steps(parts: &[Value]) -> Vec<Step<'_>> {
     for (index, part) in parts.iter().enumerate() {
         let open = steps.len() - 1;
         match value::text(part, "type") {
-            Some("step-start") if steps[open].begun => steps.push(Step {
-                begun: true,
-                ..Step::empty()
-            }),
+            Some("step-start") if steps[open].begun => {
+                steps.push(Step { begun: true, ..Step::empty() })
+            }
             Some("step-start") => steps[open].begun = true,
             Some("step-finish") => {
                 steps[open].begun = true;
@@ -86,15 +75,10 @@ pub(super) fn tool(part: &Value, call_id: String, pointer: &str) -> (ToolCall, T
     let call = ToolCall {
         call_id: call_id.clone(),
         tool: tool.clone(),
-        arguments: state
-            .get("input")
-            .map_or_else(|| "{}".to_owned(), Value::to_string),
+        arguments: state.get("input").map_or_else(|| "{}".to_owned(), Value::to_string),
     };
     let (status, text) = match value::text(state, "status") {
-        Some("completed") => (
-            ResultStatus::Completed,
-            state.get("output").map(value::shown),
-        ),
+        Some("completed") => (ResultStatus::Completed, state.get("output").map(value::shown)),
         Some("error") => (ResultStatus::Error, state.get("error").map(value::shown)),
         Some("running") => (ResultStatus::Running, Some(INTERRUPTED.to_owned())),
         _ => (ResultStatus::Pending, Some(INTERRUPTED.to_owned())),

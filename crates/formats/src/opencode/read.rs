@@ -87,10 +87,7 @@ impl Reader {
             other => self.session.warn(
                 "unknown-role",
                 format!("{place}/info/role"),
-                format!(
-                    "`{}` is neither user nor assistant; left out",
-                    other.unwrap_or("")
-                ),
+                format!("`{}` is neither user nor assistant; left out", other.unwrap_or("")),
             ),
         }
     }
@@ -186,10 +183,7 @@ impl Reader {
             self.session.messages.push(Arc::new(message));
             for (result, compacted) in results {
                 self.session.cleared.extend(compacted.map(|time| Cleared {
-                    at: PartPos {
-                        item: self.session.messages.len(),
-                        part: 0,
-                    },
+                    at: PartPos { item: self.session.messages.len(), part: 0 },
                     time,
                 }));
                 self.session.messages.push(Arc::new(result));
@@ -207,11 +201,7 @@ impl Reader {
 
     /// Notes the compaction that a summary completes.
     fn summarised(&mut self, info: &Value, failed: bool) {
-        let parent = self
-            .session
-            .messages
-            .last()
-            .and_then(|message| message.parent.clone());
+        let parent = self.session.messages.last().and_then(|message| message.parent.clone());
         let marker = self
             .marker
             .as_ref()
@@ -222,13 +212,9 @@ impl Reader {
         if failed || value::text(info, "finish").is_none() {
             return;
         }
-        let before = self
-            .session
-            .log()
-            .filter_map(|message| message.answer.as_ref()?.usage);
-        let tokens_before = before
-            .last()
-            .map(|usage| usage.total.unwrap_or(usage.input_total() + usage.output));
+        let before = self.session.log().filter_map(|message| message.answer.as_ref()?.usage);
+        let tokens_before =
+            before.last().map(|usage| usage.total.unwrap_or(usage.input_total() + usage.output));
         self.session.boundaries.push(Boundary {
             before: self.session.messages.len(),
             trigger: if marker.auto { "auto" } else { "manual" }.to_owned(),
@@ -240,27 +226,19 @@ impl Reader {
     }
 
     fn message(&mut self, record: u32, info: &Value, role: Role, parts: Vec<Part>) -> Message {
-        let id = self
-            .ids
-            .unique(value::text(info, "id").unwrap_or("message"));
+        let id = self.ids.unique(value::text(info, "id").unwrap_or("message"));
         let mut message = Message::new(id, role, parts);
         message.record = Some(record);
         message.at = value::millis(info, "/time/created");
         message.agent = agent(info);
-        message.parent = value::text(info, "parentID").map(|parent| {
-            self.users
-                .get(parent)
-                .cloned()
-                .unwrap_or_else(|| parent.to_owned())
-        });
+        message.parent = value::text(info, "parentID")
+            .map(|parent| self.users.get(parent).cloned().unwrap_or_else(|| parent.to_owned()));
         message
     }
 
     /// The assistant's call, and the tool's message with the result.
     fn tool(&mut self, record: u32, info: &Value, part: &Value, pointer: &str) -> (Part, Message) {
-        let call_id = self
-            .calls
-            .call(value::text(part, "callID").unwrap_or("call"));
+        let call_id = self.calls.call(value::text(part, "callID").unwrap_or("call"));
         let (call, result, place) = parts::tool(part, call_id, pointer);
         let id = self.ids.unique(value::text(part, "id").unwrap_or("part"));
         let result = Part::new(PartKind::Result(result)).at(place);
@@ -270,10 +248,7 @@ impl Reader {
         message.at = value::millis(part, "/state/time/end")
             .or_else(|| value::millis(part, "/state/time/start"))
             .or_else(|| value::millis(info, "/time/created"));
-        (
-            Part::new(PartKind::Call(call)).at(format!("{pointer}/state/input")),
-            message,
-        )
+        (Part::new(PartKind::Call(call)).at(format!("{pointer}/state/input")), message)
     }
 
     /// A part that user and assistant messages have in common; parts without model text give none.
@@ -302,11 +277,8 @@ impl Reader {
                     format!("a part of type `{kind}`; kept as it is"),
                 );
                 Some(
-                    Part::new(PartKind::Unknown {
-                        name: kind.to_owned(),
-                        raw: part.clone(),
-                    })
-                    .at(pointer),
+                    Part::new(PartKind::Unknown { name: kind.to_owned(), raw: part.clone() })
+                        .at(pointer),
                 )
             }
             None => {
@@ -325,10 +297,7 @@ impl Reader {
         let session = &mut self.session;
         session.boundaries.sort_by_key(|boundary| boundary.before);
         session.model = value::most_common(
-            session
-                .messages
-                .iter()
-                .filter_map(|message| message.answer.as_ref()?.model.as_deref()),
+            session.messages.iter().filter_map(|message| message.answer.as_ref()?.model.as_deref()),
         );
         pairing::join(session);
         self.session

@@ -29,9 +29,7 @@ pub(super) fn write(view: &View<'_>) -> Result<Outcome, WriteError> {
     let sequence: Vec<Shown<'_>> = match &as_store {
         None => view.stored.iter().map(|item| item.shown.clone()).collect(),
         Some(why) => {
-            losses.push(format!(
-                "written as it was sent, not as OpenCode's store: {why}"
-            ));
+            losses.push(format!("written as it was sent, not as OpenCode's store: {why}"));
             view.sent.clone()
         }
     };
@@ -47,11 +45,7 @@ pub(super) fn write(view: &View<'_>) -> Result<Outcome, WriteError> {
     }
     let mut dialect = OpenCode {
         session,
-        cleared: session
-            .cleared
-            .iter()
-            .map(|part| (part.at, part.time))
-            .collect(),
+        cleared: session.cleared.iter().map(|part| (part.at, part.time)).collect(),
         context: Context::new(session),
         losses: &mut losses,
     };
@@ -104,11 +98,7 @@ impl OpenCode<'_> {
     /// Sets the mark of a cleared result, where the part has a time to put it into and where not.
     fn mark(&self, at: PartPos, pointer: &str, time: i64) -> Vec<(String, Change)> {
         let times = format!("{}/time", state(pointer));
-        let record = self
-            .session
-            .messages
-            .get(at.item)
-            .and_then(|message| message.record);
+        let record = self.session.messages.get(at.item).and_then(|message| message.record);
         let has_times = record
             .and_then(|record| self.session.source.record(record))
             .is_some_and(|raw| locate(raw, &times).is_ok_and(|found| raw[found].starts_with('{')));
@@ -132,9 +122,7 @@ fn state(pointer: &str) -> &str {
 /// Whether an edit is what OpenCode's own mark says: the output of a completed call was cleared.
 fn is_mark(part: &Part, edit: &PartEdit) -> bool {
     edit.kind == EditKind::Clear
-        && part
-            .as_result()
-            .is_some_and(|result| result.status == ResultStatus::Completed)
+        && part.as_result().is_some_and(|result| result.status == ResultStatus::Completed)
 }
 
 /// Why OpenCode's store cannot express a view; `None` where it can.
@@ -149,9 +137,7 @@ fn why_not_store(view: &View<'_>) -> Option<String> {
     });
     let other = edits.filter(|(part, edit)| !is_mark(part, edit)).count();
     if other > 0 {
-        return Some(format!(
-            "{other} edits are not the clearing of a completed tool result"
-        ));
+        return Some(format!("{other} edits are not the clearing of a completed tool result"));
     }
     (!hidden_by_markers(view))
         .then(|| "it hides messages that no compaction marker of the store hides".to_owned())
@@ -162,10 +148,7 @@ fn why_not_store(view: &View<'_>) -> Option<String> {
 fn hidden_by_markers(view: &View<'_>) -> bool {
     let unsent = unsent_records(view);
     let counts = |message: &Message| {
-        !message.is_entry()
-            && message
-                .record
-                .is_none_or(|record| !unsent.contains(&record))
+        !message.is_entry() && message.record.is_none_or(|record| !unsent.contains(&record))
     };
     let visible: Vec<bool> = view.stored.iter().map(|item| item.visible).collect();
     let matches = |shows: &dyn Fn(usize) -> bool| {
@@ -185,23 +168,17 @@ fn hidden_by_markers(view: &View<'_>) -> bool {
         .filter_map(|item| item.shown.message.parent.as_deref())
         .collect();
     view.stored.iter().enumerate().rev().any(|(at, item)| {
-        let marker = item
-            .shown
-            .message
-            .parts
-            .iter()
-            .find_map(|part| match &part.kind {
-                PartKind::Marker(marker) => Some(marker),
-                _ => None,
-            });
+        let marker = item.shown.message.parts.iter().find_map(|part| match &part.kind {
+            PartKind::Marker(marker) => Some(marker),
+            _ => None,
+        });
         let Some(marker) = marker.filter(|_| summarised.contains(&*item.shown.message.id)) else {
             return false;
         };
-        let tail = marker.tail_start.as_deref().and_then(|start| {
-            view.stored
-                .iter()
-                .position(|item| item.shown.message.id == start)
-        });
+        let tail = marker
+            .tail_start
+            .as_deref()
+            .and_then(|start| view.stored.iter().position(|item| item.shown.message.id == start));
         matches(&|index| index >= tail.unwrap_or(at))
     })
 }
@@ -212,10 +189,7 @@ fn unsent_records(view: &View<'_>) -> BTreeSet<u32> {
         .iter()
         .map(|item| item.shown.message)
         .filter(|message| {
-            let failed = message
-                .answer
-                .as_ref()
-                .is_some_and(|answer| answer.error.is_some());
+            let failed = message.answer.as_ref().is_some_and(|answer| answer.error.is_some());
             failed || (message.role != Role::Tool && message.parts.is_empty())
         })
         .filter_map(|message| message.record)

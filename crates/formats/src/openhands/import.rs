@@ -168,12 +168,7 @@ impl Import {
         let usage = response.and_then(|id| self.usages.get(id)).copied();
         let model = self.model.clone();
         let message = self.push(event, Role::Assistant, Vec::new());
-        message.answer = Some(Answer {
-            usage,
-            model,
-            ended: message.at,
-            ..Answer::default()
-        });
+        message.answer = Some(Answer { usage, model, ended: message.at, ..Answer::default() });
         if let Some(id) = response {
             self.answers.insert(id.to_owned(), index);
         }
@@ -226,11 +221,7 @@ impl Import {
         let at = summary.pointer.clone().unwrap_or_default();
         let mut parts = vec![summary];
         if tail.is_some() {
-            let marker = Marker {
-                auto: true,
-                tail_start: tail,
-                ..Marker::default()
-            };
+            let marker = Marker { auto: true, tail_start: tail, ..Marker::default() };
             let place = at.rsplit_once('/').map_or("", |(parent, _)| parent);
             parts.push(Part::new(PartKind::Marker(marker)).at(place));
         }
@@ -298,10 +289,7 @@ impl Import {
         let mut session = self.session;
         session.model = answers::main_model(&self.messages).or(self.model);
         session.messages = self.messages.into_iter().map(Arc::new).collect();
-        session.recorded = Some(Recorded {
-            messages: events,
-            tool_calls: session.tool_calls(),
-        });
+        session.recorded = Some(Recorded { messages: events, tool_calls: session.tool_calls() });
         pairing::join(&mut session);
         session
     }

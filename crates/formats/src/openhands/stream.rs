@@ -60,10 +60,7 @@ fn list_of(root: &Value) -> Option<&'static str> {
     if root.is_array() {
         return Some("");
     }
-    LISTS
-        .iter()
-        .copied()
-        .find(|list| root.pointer(list).is_some_and(Value::is_array))
+    LISTS.iter().copied().find(|list| root.pointer(list).is_some_and(Value::is_array))
 }
 
 /// A document with one list of events.
@@ -81,26 +78,14 @@ fn document(text: &str, mut root: Value) -> Result<Stream, ReadError> {
             Value::Array(pair) => {
                 for (index, value) in pair.into_iter().enumerate() {
                     let prefix = format!("/{index}");
-                    events.push(Event {
-                        record,
-                        prefix,
-                        value,
-                    });
+                    events.push(Event { record, prefix, value });
                 }
             }
-            value => events.push(Event {
-                record,
-                prefix: String::new(),
-                value,
-            }),
+            value => events.push(Event { record, prefix: String::new(), value }),
         }
     }
     Ok(Stream {
-        source: Source {
-            text: text.into(),
-            shape: Shape::Document,
-            records,
-        },
+        source: Source { text: text.into(), shape: Shape::Document, records },
         events,
         meta: root,
         warnings: Vec::new(),
@@ -124,11 +109,9 @@ fn lines(text: &str) -> Option<Vec<Stream>> {
             Ok(value) if list_of(&value).is_some_and(|list| !list.is_empty()) => {
                 streams.extend(document(line, value).ok());
             }
-            Ok(value) if value.is_object() => events.push(Event {
-                record,
-                prefix: String::new(),
-                value,
-            }),
+            Ok(value) if value.is_object() => {
+                events.push(Event { record, prefix: String::new(), value })
+            }
             Ok(_) => warnings.push(Warning {
                 code: "damaged-line".to_owned(),
                 place: jsonl::place(&source, record),
@@ -139,12 +122,7 @@ fn lines(text: &str) -> Option<Vec<Stream>> {
     }
     let is_event = |event: &Event| event.value.get("source").is_some();
     if streams.is_empty() && events.iter().any(is_event) {
-        streams.push(Stream {
-            source,
-            events,
-            meta: Value::Null,
-            warnings: Vec::new(),
-        });
+        streams.push(Stream { source, events, meta: Value::Null, warnings: Vec::new() });
     }
     streams.first_mut()?.warnings = warnings;
     Some(streams)

@@ -25,14 +25,8 @@ const SILENT: &[&str] = &[
 ];
 
 /// Arguments that are no part of what the model asked for.
-const OWN_ARGUMENTS: &[&str] = &[
-    "thought",
-    "confirmation_state",
-    "is_confirmed",
-    "security_risk",
-    "hidden",
-    "blocking",
-];
+const OWN_ARGUMENTS: &[&str] =
+    &["thought", "confirmation_state", "is_confirmed", "security_risk", "hidden", "blocking"];
 
 /// Where the raw response that led to an action keeps its message.
 const MESSAGE: &str = "/tool_call_metadata/model_response/choices/0/message";
@@ -47,10 +41,7 @@ impl Import {
         let by_user = event.text("source") == Some("user");
         match event.text("action").unwrap_or_default() {
             "system" => {
-                self.frame(
-                    SegmentKind::System,
-                    value::text(args, "content").unwrap_or_default(),
-                );
+                self.frame(SegmentKind::System, value::text(args, "content").unwrap_or_default());
                 if args["tools"].as_array().is_some_and(|t| !t.is_empty()) {
                     self.frame(SegmentKind::Tools, args["tools"].to_string());
                 }
@@ -101,12 +92,7 @@ impl Import {
                 parts.push(self.called(event, message, id));
             }
             None if matches!(kind, "message" | "finish" | "reject") => {
-                let said = [
-                    "/args/content",
-                    "/args/final_thought",
-                    "/args/thought",
-                    "/message",
-                ];
+                let said = ["/args/content", "/args/final_thought", "/args/thought", "/message"];
                 parts.extend(texts(event, &said).into_iter().take(1));
             }
             None => {
@@ -199,9 +185,8 @@ impl Import {
         let range = from.zip(args["forgotten_events_end_id"].as_u64());
         self.condensation(event, summary, |id| {
             let number = id.parse::<u64>().ok();
-            let in_range = range
-                .zip(number)
-                .is_some_and(|((from, to), number)| (from..=to).contains(&number));
+            let in_range =
+                range.zip(number).is_some_and(|((from, to), number)| (from..=to).contains(&number));
             in_range || listed.iter().any(|listed| listed == id)
         });
     }
@@ -223,10 +208,7 @@ fn said(event: &Event, message: &Value) -> Vec<Part> {
     let mut parts = Vec::new();
     let reasoning = value::text(message, "reasoning_content").filter(|text| !text.is_empty());
     if let Some(text) = reasoning {
-        let reasoning = Part::new(PartKind::Reasoning {
-            text: text.to_owned(),
-            opaque: None,
-        });
+        let reasoning = Part::new(PartKind::Reasoning { text: text.to_owned(), opaque: None });
         parts.push(reasoning.at(event.at(&format!("{MESSAGE}/reasoning_content"))));
     }
     let content = chat::content(&message["content"]);

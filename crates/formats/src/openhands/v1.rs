@@ -49,11 +49,7 @@ impl Import {
                     .filter(|text| !text.is_empty())
                     .map(|text| Part::text(text).at(event.at("/summary")));
                 let ids = event.value["forgotten_event_ids"].as_array();
-                let ids: Vec<&str> = ids
-                    .into_iter()
-                    .flatten()
-                    .filter_map(Value::as_str)
-                    .collect();
+                let ids: Vec<&str> = ids.into_iter().flatten().filter_map(Value::as_str).collect();
                 self.condensation(event, summary, |id| ids.contains(&id));
             }
             "ConversationStateUpdateEvent" => {
@@ -113,10 +109,7 @@ impl Import {
             Some(function) => (function, "/tool_call/function/arguments"),
             None => (raw, "/tool_call/arguments"),
         };
-        let id = event
-            .text("tool_call_id")
-            .or_else(|| value::text(raw, "id"))
-            .unwrap_or_default();
+        let id = event.text("tool_call_id").or_else(|| value::text(raw, "id")).unwrap_or_default();
         let name = value::text(called, "name").or(event.text("tool_name"));
         let (arguments, at) = match called.get("arguments") {
             Some(arguments) => (value::shown(arguments), at),
@@ -168,10 +161,7 @@ fn thought(event: &Event, holder: &Value, at: &str) -> Vec<Part> {
         .collect();
     let plain = value::text(holder, "reasoning_content").filter(|text| !text.is_empty());
     if let (true, Some(text)) = (parts.is_empty(), plain) {
-        let reasoning = Part::new(PartKind::Reasoning {
-            text: text.to_owned(),
-            opaque: None,
-        });
+        let reasoning = Part::new(PartKind::Reasoning { text: text.to_owned(), opaque: None });
         parts.push(reasoning.at(event.at(&format!("{at}/reasoning_content"))));
     }
     parts
@@ -191,11 +181,8 @@ fn content(event: &Event, raw: &Value, at: &str) -> Vec<Part> {
         }
         let urls = block["image_urls"].as_array().into_iter().flatten();
         for (number, url) in urls.enumerate() {
-            let media = Media {
-                mime: "image/*".to_owned(),
-                url: value::shown(url),
-                ..Media::default()
-            };
+            let media =
+                Media { mime: "image/*".to_owned(), url: value::shown(url), ..Media::default() };
             let pointer = event.at(&format!("{at}/{index}/image_urls/{number}"));
             parts.push(Part::new(PartKind::File(media)).at(pointer));
         }

@@ -45,19 +45,11 @@ impl<'a> Request<'a> {
             .unwrap_or_default();
         let input = span.json(&["gen_ai.input.messages"]).unwrap_or_default();
         let mut units = units(&input);
-        let head = units
-            .iter()
-            .take_while(|unit| unit.role == Role::System)
-            .count();
+        let head = units.iter().take_while(|unit| unit.role == Role::System).count();
         for unit in units.drain(..head) {
             instructions.extend(unit.parts.iter().map(|part| part.shown().into_owned()));
         }
-        Self {
-            span,
-            record,
-            instructions,
-            units,
-        }
+        Self { span, record, instructions, units }
     }
 }
 
@@ -83,9 +75,7 @@ impl Chain {
         let mut session = Session::new(id, super::FORMAT.id, source);
         let tools = span.json(&["gen_ai.tool.definitions"]);
         if let Some(tools) = tools.filter(|tools| tools.as_array().is_some_and(|t| !t.is_empty())) {
-            session
-                .frame
-                .push_text(SegmentKind::Tools, tools.to_string());
+            session.frame.push_text(SegmentKind::Tools, tools.to_string());
         }
         for text in &request.instructions {
             session.frame.push_text(SegmentKind::System, text.as_str());
@@ -154,10 +144,7 @@ impl Chain {
                 (self.context.get_mut(*place), request.units.get(*place))
             {
                 held.unit.key.clone_from(&unit.key);
-                let at = PartPos {
-                    item: held.message,
-                    part: 0,
-                };
+                let at = PartPos { item: held.message, part: 0 };
                 let time = time.unwrap_or(0);
                 self.session.cleared.push(Cleared { at, time });
             }
@@ -171,17 +158,13 @@ impl Chain {
     /// Adds a request whose context is another one. What it keeps of the chain stays where it is; what
     /// stands before or among that is what a compaction wrote, what follows it is new.
     pub(super) fn replace(&mut self, request: Request<'_>) {
-        let mut before: Vec<Option<Held>> = std::mem::take(&mut self.context)
-            .into_iter()
-            .map(Some)
-            .collect();
+        let mut before: Vec<Option<Held>> =
+            std::mem::take(&mut self.context).into_iter().map(Some).collect();
         let mut kept: Vec<Option<Held>> = Vec::new();
         let mut from = 0;
         for unit in &request.units {
             let same = |held: &Option<Held>| held.as_ref().is_some_and(|h| h.unit.key == unit.key);
-            let found = before
-                .get(from..)
-                .and_then(|rest| rest.iter().position(same));
+            let found = before.get(from..).and_then(|rest| rest.iter().position(same));
             kept.push(found.and_then(|offset| {
                 let held = before.get_mut(from + offset).and_then(Option::take);
                 from += offset + 1;
@@ -245,10 +228,7 @@ impl Chain {
             origin,
             ..Message::new(id, unit.role, parts)
         });
-        self.context.push(Held {
-            unit,
-            message: self.messages.len() - 1,
-        });
+        self.context.push(Held { unit, message: self.messages.len() - 1 });
     }
 
     /// Adds the answer of a request: the first choice, where the span has it.
@@ -267,9 +247,7 @@ impl Chain {
             return;
         };
         if unit.role != Role::Assistant {
-            unit.key = unit
-                .key
-                .replacen(unit.role.as_str(), Role::Assistant.as_str(), 1);
+            unit.key = unit.key.replacen(unit.role.as_str(), Role::Assistant.as_str(), 1);
             unit.role = Role::Assistant;
         }
         let reasons = span.json(&["gen_ai.response.finish_reasons"]);
@@ -281,12 +259,8 @@ impl Chain {
         let answer = Answer {
             usage: told,
             finish: reason.map(finish),
-            model: span
-                .text(&["gen_ai.response.model", "gen_ai.request.model"])
-                .map(str::to_owned),
-            provider: span
-                .text(&["gen_ai.provider.name", "gen_ai.system"])
-                .map(str::to_owned),
+            model: span.text(&["gen_ai.response.model", "gen_ai.request.model"]).map(str::to_owned),
+            provider: span.text(&["gen_ai.provider.name", "gen_ai.system"]).map(str::to_owned),
             started: span.started,
             ended: span.ended,
             error: span.text(&["error.type"]).map(str::to_owned),
@@ -334,23 +308,15 @@ fn finish(reason: &str) -> Finish {
 /// which leaves it out are told by a cache that is larger than the input.
 fn usage(span: &Span) -> Usage {
     let input = span.count(&["gen_ai.usage.input_tokens", "gen_ai.usage.prompt_tokens"]);
-    let output = span.count(&[
-        "gen_ai.usage.output_tokens",
-        "gen_ai.usage.completion_tokens",
-    ]);
-    let cache_read = span.count(&[
-        "gen_ai.usage.cache_read.input_tokens",
-        "gen_ai.usage.cache_read_input_tokens",
-    ]);
+    let output = span.count(&["gen_ai.usage.output_tokens", "gen_ai.usage.completion_tokens"]);
+    let cache_read = span
+        .count(&["gen_ai.usage.cache_read.input_tokens", "gen_ai.usage.cache_read_input_tokens"]);
     let cache_write = span.count(&[
         "gen_ai.usage.cache_creation.input_tokens",
         "gen_ai.usage.cache_creation_input_tokens",
     ]);
     let reasoning = span
-        .count(&[
-            "gen_ai.usage.reasoning.output_tokens",
-            "gen_ai.usage.reasoning_tokens",
-        ])
+        .count(&["gen_ai.usage.reasoning.output_tokens", "gen_ai.usage.reasoning_tokens"])
         .min(output);
     Usage {
         uncached: input.checked_sub(cache_read + cache_write).unwrap_or(input),

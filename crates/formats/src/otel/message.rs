@@ -53,13 +53,9 @@ fn units_of(message: &Value) -> Vec<Unit> {
         let function = call.get("function").unwrap_or(call);
         self::call(value::text(call, "id"), function)
     }));
-    let (results, rest): (Vec<Part>, Vec<Part>) = parts
-        .into_iter()
-        .partition(|part| part.as_result().is_some());
-    let mut out: Vec<Unit> = results
-        .into_iter()
-        .map(|part| unit(Role::Tool, vec![part]))
-        .collect();
+    let (results, rest): (Vec<Part>, Vec<Part>) =
+        parts.into_iter().partition(|part| part.as_result().is_some());
+    let mut out: Vec<Unit> = results.into_iter().map(|part| unit(Role::Tool, vec![part])).collect();
     if !rest.is_empty() {
         let role = if role == Role::Tool { Role::User } else { role };
         out.push(unit(role, rest));
@@ -81,10 +77,7 @@ fn unit(role: Role, parts: Vec<Part>) -> Unit {
     Unit {
         role,
         key: format!("{}{}", role.as_str(), Value::from(told)),
-        answers: parts
-            .iter()
-            .find_map(Part::as_result)
-            .map(|result| result.call_id.clone()),
+        answers: parts.iter().find_map(Part::as_result).map(|result| result.call_id.clone()),
         parts,
     }
 }
@@ -106,10 +99,9 @@ fn part(raw: &Value) -> Part {
     };
     match kind {
         "text" => Part::text(content()),
-        "reasoning" | "thinking" => Part::new(PartKind::Reasoning {
-            text: content(),
-            opaque: None,
-        }),
+        "reasoning" | "thinking" => {
+            Part::new(PartKind::Reasoning { text: content(), opaque: None })
+        }
         "tool_call" => call(value::text(raw, "id"), raw),
         "tool_call_response" => {
             let response = ["response", "result"].iter().find_map(|key| raw.get(key));
@@ -126,27 +118,18 @@ fn part(raw: &Value) -> Part {
             Part::new(PartKind::File(Media {
                 mime: value::string(raw, "mime_type").unwrap_or_else(|| format!("{modality}/*")),
                 name: None,
-                url: url
-                    .iter()
-                    .find_map(|key| value::string(raw, key))
-                    .unwrap_or_default(),
+                url: url.iter().find_map(|key| value::string(raw, key)).unwrap_or_default(),
             }))
         }
         "" if raw.is_string() => Part::text(value::shown(raw)),
-        kind => Part::new(PartKind::Unknown {
-            name: kind.to_owned(),
-            raw: raw.clone(),
-        }),
+        kind => Part::new(PartKind::Unknown { name: kind.to_owned(), raw: raw.clone() }),
     }
 }
 
 /// Instructions that stand beside the messages: a text, or a list of parts.
 pub(super) fn instructions(raw: &Value) -> Vec<String> {
     let texts: Vec<String> = match raw {
-        Value::Array(parts) => parts
-            .iter()
-            .map(|raw| part(raw).shown().into_owned())
-            .collect(),
+        Value::Array(parts) => parts.iter().map(|raw| part(raw).shown().into_owned()).collect(),
         other => vec![value::shown(other)],
     };
     texts.into_iter().filter(|text| !text.is_empty()).collect()

@@ -12,10 +12,7 @@ pub(super) fn read(text: &str) -> Result<Vec<Session>, ReadError> {
     let found = span::spans(text);
     if found.spans.is_empty() {
         return Err(match found.without_content {
-            0 => value::malformed(
-                "/resourceSpans",
-                "no span with `gen_ai.input.messages` in it",
-            ),
+            0 => value::malformed("/resourceSpans", "no span with `gen_ai.input.messages` in it"),
             count => value::malformed(
                 "gen_ai.input.messages",
                 format!(
@@ -29,18 +26,12 @@ pub(super) fn read(text: &str) -> Result<Vec<Session>, ReadError> {
     let mut records: Vec<Range<usize>> =
         found.spans.iter().map(|span| span.range.clone()).collect();
     records.sort_by_key(|range| range.start);
-    let source = Source {
-        text: text.into(),
-        shape: Shape::Lines,
-        records,
-    };
+    let source = Source { text: text.into(), shape: Shape::Lines, records };
     let mut ids = Ids::default();
     let mut chains: Vec<Chain> = Vec::new();
     let mut repeated = Vec::new();
     for span in &found.spans {
-        let record = source
-            .records
-            .partition_point(|range| range.start < span.range.start) as u32;
+        let record = source.records.partition_point(|range| range.start < span.range.start) as u32;
         let request = Request::new(span, record);
         match nearest(&chains, &request) {
             Some((index, Relation::Continues(other))) => chains[index].extend(request, &other),
@@ -58,10 +49,7 @@ pub(super) fn read(text: &str) -> Result<Vec<Session>, ReadError> {
     if let Some(first) = sessions.first_mut() {
         let line = |offset: usize| format!("line {}", raw::position(text, offset).0);
         for record in repeated {
-            let start = source
-                .records
-                .get(record as usize)
-                .map_or(0, |range| range.start);
+            let start = source.records.get(record as usize).map_or(0, |range| range.start);
             first.warn(
                 "repeated-call",
                 line(start),
@@ -72,10 +60,7 @@ pub(super) fn read(text: &str) -> Result<Vec<Session>, ReadError> {
             first.warn(
                 "call-without-content",
                 "gen_ai.input.messages",
-                format!(
-                    "{} call(s) without content; left out",
-                    found.without_content
-                ),
+                format!("{} call(s) without content; left out", found.without_content),
             );
         }
         if let Some(start) = found.damaged.first() {

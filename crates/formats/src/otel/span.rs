@@ -7,13 +7,8 @@ use serde_json::{Map, Value};
 use std::ops::Range;
 
 /// Operations whose spans hold what those of the calls inside them hold.
-const AROUND_CALLS: [&str; 5] = [
-    "invoke_agent",
-    "create_agent",
-    "invoke_workflow",
-    "execute_tool",
-    "embeddings",
-];
+const AROUND_CALLS: [&str; 5] =
+    ["invoke_agent", "create_agent", "invoke_workflow", "execute_tool", "embeddings"];
 
 /// One span.
 pub(super) struct Span {
@@ -53,9 +48,7 @@ impl Span {
             .filter_map(|name| self.attributes.get(*name))
             .find_map(|found| match found {
                 Value::String(text) => text.parse().ok(),
-                other => other
-                    .as_u64()
-                    .or_else(|| other.as_f64().map(|float| float as u64)),
+                other => other.as_u64().or_else(|| other.as_f64().map(|float| float as u64)),
             })
             .unwrap_or(0)
     }
@@ -91,9 +84,7 @@ pub(super) fn spans(text: &str) -> Found {
         let start = text[at..].find(['{', '[']).map(|offset| at + offset);
         let between = &text[at..start.unwrap_or(text.len())];
         if !between.trim().is_empty() {
-            found
-                .damaged
-                .push(at + between.len() - between.trim_start().len());
+            found.damaged.push(at + between.len() - between.trim_start().len());
         }
         let Some(start) = start else {
             break;
@@ -134,10 +125,7 @@ fn collect(text: &str, range: Range<usize>, root: &Value, out: &mut Vec<Span>) {
     } else if root.get("spans").is_some_and(Value::is_array) {
         lists.push("/spans".to_owned());
     } else {
-        for (outer, inner) in [
-            ("resourceSpans", "scopeSpans"),
-            ("resource_spans", "scope_spans"),
-        ] {
+        for (outer, inner) in [("resourceSpans", "scopeSpans"), ("resource_spans", "scope_spans")] {
             let resources = root.get(outer).and_then(Value::as_array);
             for (number, resource) in resources.into_iter().flatten().enumerate() {
                 let scopes = resource.get(inner).and_then(Value::as_array);
@@ -171,11 +159,7 @@ fn span(raw: &Value, range: Range<usize>) -> Option<Span> {
     // The newest instrumentations put the content into an event of the span.
     let events = raw.get("events").and_then(Value::as_array);
     for event in events.into_iter().flatten() {
-        for (name, value) in event
-            .get("attributes")
-            .map(self::attributes)
-            .unwrap_or_default()
-        {
+        for (name, value) in event.get("attributes").map(self::attributes).unwrap_or_default() {
             if name.starts_with("gen_ai.") && !attributes.contains_key(&name) {
                 attributes.insert(name, value);
             }
@@ -194,15 +178,9 @@ fn span(raw: &Value, range: Range<usize>) -> Option<Span> {
     }
     let context = raw.get("context").unwrap_or(raw);
     let text = |from: &Value, names: &[&str]| {
-        names
-            .iter()
-            .find_map(|name| value::string(from, name))
-            .unwrap_or_default()
+        names.iter().find_map(|name| value::string(from, name)).unwrap_or_default()
     };
-    let (start, started) = time(
-        raw,
-        &["startTimeUnixNano", "start_time_unix_nano", "start_time"],
-    );
+    let (start, started) = time(raw, &["startTimeUnixNano", "start_time_unix_nano", "start_time"]);
     let (_, ended) = time(raw, &["endTimeUnixNano", "end_time_unix_nano", "end_time"]);
     Some(Span {
         range,
@@ -232,11 +210,7 @@ fn time(raw: &Value, names: &[&str]) -> (i128, Option<i64>) {
     let micros: i128 = text
         .split_once('.')
         .map(|(_, rest)| rest.chars().take_while(char::is_ascii_digit).take(9))
-        .map_or(0, |digits| {
-            format!("{:0<9}", digits.collect::<String>())
-                .parse()
-                .unwrap_or(0)
-        });
+        .map_or(0, |digits| format!("{:0<9}", digits.collect::<String>()).parse().unwrap_or(0));
     let seconds = millis.map_or(0, |millis| i128::from(millis.div_euclid(1000)));
     (seconds * 1_000_000_000 + micros, millis)
 }

@@ -14,23 +14,12 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 /// Entries that the model never sees.
-const SILENT: &[&str] = &[
-    "session",
-    "model_change",
-    "thinking_level_change",
-    "custom",
-    "label",
-    "session_info",
-];
+const SILENT: &[&str] =
+    &["session", "model_change", "thinking_level_change", "custom", "label", "session_info"];
 
 /// Reads a file. It holds one session: the path to its newest leaf.
 pub(super) fn read(text: &str) -> Result<Vec<Session>, ReadError> {
-    let line::Entries {
-        source,
-        entries,
-        warnings,
-        ..
-    } = line::parse(text);
+    let line::Entries { source, entries, warnings, .. } = line::parse(text);
     let header = entries.iter().find(|entry| entry.is_header());
     let id = header.and_then(Entry::id).unwrap_or(super::ID).to_owned();
     let mut session = Session::new(id, super::ID, source);
@@ -61,10 +50,7 @@ pub(super) fn read(text: &str) -> Result<Vec<Session>, ReadError> {
     for index in path.on {
         import.entry(&entries[index]);
     }
-    let recorded = Recorded {
-        messages: count(&entries),
-        tool_calls: calls(&entries),
-    };
+    let recorded = Recorded { messages: count(&entries), tool_calls: calls(&entries) };
     let session = import.finish(recorded);
     match session.messages.is_empty() {
         true => Err(ReadError::NoMessages),
@@ -243,10 +229,7 @@ impl Import {
         let mut parts = vec![Part::synthetic(text).at("/summary")];
         let tail = self.tail(entry);
         if let (true, Some((tail_start, pointer))) = (kept, tail) {
-            let marker = Marker {
-                tail_start: Some(tail_start),
-                ..Marker::default()
-            };
+            let marker = Marker { tail_start: Some(tail_start), ..Marker::default() };
             parts.push(Part::new(PartKind::Marker(marker)).at(pointer));
         }
         let message = self.push(entry, Role::User, parts);
@@ -323,11 +306,9 @@ fn block(raw: &Value, pointer: &str) -> Part {
         )
         .at(format!("{pointer}/arguments")),
         "image" => Part::new(PartKind::File(image(raw))).at(pointer),
-        kind => Part::new(PartKind::Unknown {
-            name: kind.to_owned(),
-            raw: raw.clone(),
-        })
-        .at(pointer),
+        kind => {
+            Part::new(PartKind::Unknown { name: kind.to_owned(), raw: raw.clone() }).at(pointer)
+        }
     }
 }
 
@@ -350,9 +331,7 @@ fn flat(raw: &Value, pointer: &str) -> (String, Vec<Media>, String) {
         .enumerate()
         .filter_map(|(index, block)| Some((index, value::text(block, "text")?)))
         .collect();
-    let images = blocks
-        .iter()
-        .filter(|block| value::text(block, "type") == Some("image"));
+    let images = blocks.iter().filter(|block| value::text(block, "type") == Some("image"));
     let place = match texts.as_slice() {
         [(index, _)] => format!("{pointer}/{index}/text"),
         _ => pointer.to_owned(),
@@ -383,10 +362,9 @@ fn executed(message: &Value) -> String {
     } else if code != 0 {
         text.push_str(&format!("\n\nCommand exited with code {code}"));
     }
-    if let (true, Some(path)) = (
-        value::flag(message, "truncated"),
-        value::text(message, "fullOutputPath"),
-    ) {
+    if let (true, Some(path)) =
+        (value::flag(message, "truncated"), value::text(message, "fullOutputPath"))
+    {
         text.push_str(&format!("\n\n[Output truncated. Full output: {path}]"));
     }
     text

@@ -43,11 +43,7 @@ pub(super) struct Entries {
 /// Parses a file. A line on which objects stand side by side, as an interrupted writer leaves it, is
 /// as many records.
 pub(super) fn parse(text: &str) -> Entries {
-    let mut source = Source {
-        text: Arc::from(text),
-        shape: Shape::Lines,
-        records: Vec::new(),
-    };
+    let mut source = Source { text: Arc::from(text), shape: Shape::Lines, records: Vec::new() };
     let mut parsed: Vec<(Result<Value, serde_json::Error>, bool)> = Vec::new();
     let mut glued = Vec::new();
     for line in raw::lines(text) {
@@ -97,11 +93,7 @@ pub(super) fn parse(text: &str) -> Entries {
                 // Lines of version 1 have no ids; the same text at the same millisecond is the same.
                 let original = *first.entry(&text[range.clone()]).or_insert(record);
                 if original == record {
-                    out.entries.push(Entry {
-                        record,
-                        value,
-                        index: own,
-                    });
+                    out.entries.push(Entry { record, value, index: own });
                 } else {
                     out.copies.insert(record, original);
                 }
@@ -111,9 +103,7 @@ pub(super) fn parse(text: &str) -> Entries {
                 place: jsonl::place(&out.source, record),
                 detail: "an entry is an object; skipped".to_owned(),
             }),
-            Err(error) => out
-                .warnings
-                .push(jsonl::unreadable(&out.source, record, &error)),
+            Err(error) => out.warnings.push(jsonl::unreadable(&out.source, record, &error)),
         }
     }
     out
@@ -158,20 +148,15 @@ pub(super) struct Path {
 /// Walks from the last entry to the root. An entry without `parentId` follows the one before it, and
 /// so does one whose parent is missing: the parent's line is damaged, its neighbours are not.
 pub(super) fn path(entries: &[Entry]) -> Path {
-    let body: Vec<usize> = (0..entries.len())
-        .filter(|&index| !entries[index].is_header())
-        .collect();
+    let body: Vec<usize> =
+        (0..entries.len()).filter(|&index| !entries[index].is_header()).collect();
     let mut by_id: HashMap<&str, usize> = HashMap::new();
     for (place, &index) in body.iter().enumerate() {
         if let Some(id) = entries[index].id() {
             by_id.entry(id).or_insert(place);
         }
     }
-    let mut out = Path {
-        on: Vec::new(),
-        abandoned: None,
-        dangling: Vec::new(),
-    };
+    let mut out = Path { on: Vec::new(), abandoned: None, dangling: Vec::new() };
     let mut seen = BTreeSet::new();
     let mut at = body.len().checked_sub(1);
     while let Some(place) = at {
@@ -208,18 +193,9 @@ mod tests {
     #[test]
     fn lines_fall_into_pieces() {
         let table: &[(&str, &[(&str, bool)])] = &[
-            (
-                "{\"a\":1}{\"b\":2}",
-                &[("{\"a\":1}", true), ("{\"b\":2}", true)],
-            ),
-            (
-                "{\"a\":1} {\"b\":2} ",
-                &[("{\"a\":1}", true), ("{\"b\":2}", true)],
-            ),
-            (
-                "{\"a\":1}{\"b\":",
-                &[("{\"a\":1}", true), ("{\"b\":", false)],
-            ),
+            ("{\"a\":1}{\"b\":2}", &[("{\"a\":1}", true), ("{\"b\":2}", true)]),
+            ("{\"a\":1} {\"b\":2} ", &[("{\"a\":1}", true), ("{\"b\":2}", true)]),
+            ("{\"a\":1}{\"b\":", &[("{\"a\":1}", true), ("{\"b\":", false)]),
             ("{\"a\":", &[("{\"a\":", false)]),
             ("1 {\"a\":1}", &[("1 {\"a\":1}", false)]),
             ("no", &[("no", false)]),

@@ -13,18 +13,11 @@ use serde_json::json;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 /// An entry holds one message, so nothing is ever taken out of one.
-const RULES: Rules = Rules {
-    edited: generate::edited,
-    element: |_| None,
-};
+const RULES: Rules = Rules { edited: generate::edited, element: |_| None };
 
 /// Writes the view: patched where the session came from this format, else anew.
 pub(super) fn write(view: &View<'_>) -> Result<Outcome, WriteError> {
-    if view.session.format == super::ID {
-        patched(view)
-    } else {
-        Ok(anew(view))
-    }
+    if view.session.format == super::ID { patched(view) } else { Ok(anew(view)) }
 }
 
 /// Short ids as pi makes them, the same each time and none twice.
@@ -39,10 +32,7 @@ impl NewIds {
         for id in taken.iter().filter_map(Entry::id) {
             ids.unique(id);
         }
-        Self {
-            session: session.to_owned(),
-            ids,
-        }
+        Self { session: session.to_owned(), ids }
     }
 
     fn of(&mut self, message: &str) -> String {
@@ -58,10 +48,7 @@ fn patched(view: &View<'_>) -> Result<Outcome, WriteError> {
     let is_new = |step: &Step<'_>| matches!(step, Step::New(_));
     if overlay.dropped.is_empty() && overlay.changes.is_empty() && !overlay.steps.iter().any(is_new)
     {
-        return Ok(Outcome {
-            text: session.source.text.to_string(),
-            losses: overlay.losses,
-        });
+        return Ok(Outcome { text: session.source.text.to_string(), losses: overlay.losses });
     }
     let steps = std::mem::take(&mut overlay.steps);
     let mut tree = Tree::new(&entries, &overlay.dropped, &steps);
@@ -113,16 +100,11 @@ fn patched(view: &View<'_>) -> Result<Outcome, WriteError> {
             overlay.dropped.len()
         ));
     }
-    Ok(Outcome {
-        text: rebuild(&session.source, &items),
-        losses,
-    })
+    Ok(Outcome { text: rebuild(&session.source, &items), losses })
 }
 
 fn is_head(view: &View<'_>, shown: &Shown<'_>) -> bool {
-    view.sent
-        .first()
-        .is_some_and(|first| std::ptr::eq(first.message, shown.message))
+    view.sent.first().is_some_and(|first| std::ptr::eq(first.message, shown.message))
 }
 
 /// How entries refer to each other, before and after lines came and went.
@@ -162,11 +144,7 @@ impl<'a> Tree<'a> {
             number += usize::from(counts);
         }
         Self {
-            by_id: all
-                .iter()
-                .rev()
-                .filter_map(|entry| Some((entry.id()?, entry.record)))
-                .collect(),
+            by_id: all.iter().rev().filter_map(|entry| Some((entry.id()?, entry.record))).collect(),
             on_path: line::path(all).on.iter().map(|&i| all[i].record).collect(),
             has_ids: all.iter().any(|e| e.value.get("parentId").is_some()),
             by_record,
@@ -198,10 +176,7 @@ impl<'a> Tree<'a> {
             }
         }
         if let Some(index) = entry.value["firstKeptEntryIndex"].as_u64() {
-            let record = self
-                .by_record
-                .values()
-                .find(|e| e.index == Some(index as usize));
+            let record = self.by_record.values().find(|e| e.index == Some(index as usize));
             let new = record.and_then(|e| self.kept.range(e.record..).next());
             if let Some((_, number)) = new.filter(|(_, number)| **number != index as usize) {
                 set("firstKeptEntryIndex", number.to_string());
@@ -227,8 +202,7 @@ impl<'a> Tree<'a> {
     }
 
     fn gone(&self, entry: &Entry) -> bool {
-        self.parent(entry)
-            .is_some_and(|parent| self.dropped.contains(&parent.record))
+        self.parent(entry).is_some_and(|parent| self.dropped.contains(&parent.record))
     }
 
     /// Id of the nearest entry up the tree that stays.
@@ -255,10 +229,7 @@ impl<'a> Tree<'a> {
     /// What a new compaction at `place` names as the first entry that it keeps.
     fn first_kept(&self, next: Option<&Entry>, place: usize) -> (&'static str, serde_json::Value) {
         match self.has_ids {
-            true => (
-                "firstKeptEntryId",
-                json!(next.and_then(Entry::id).unwrap_or("")),
-            ),
+            true => ("firstKeptEntryId", json!(next.and_then(Entry::id).unwrap_or(""))),
             false => {
                 let number = self.numbers.get(place).copied().unwrap_or(0);
                 ("firstKeptEntryIndex", json!(number + 1))

@@ -27,9 +27,7 @@ pub(super) fn document(frame: &Frame, sent: &[Message], losses: &mut Vec<String>
         })
         .collect();
     if !prompts.is_empty() {
-        let first = list
-            .first_mut()
-            .filter(|record| record["kind"] == "request");
+        let first = list.first_mut().filter(|record| record["kind"] == "request");
         match first.and_then(|record| record.get_mut("parts")?.as_array_mut()) {
             Some(parts) => {
                 parts.splice(0..0, prompts);
@@ -51,10 +49,7 @@ pub(super) fn records(messages: &[Message], losses: &mut Vec<String>) -> Vec<Val
     let mut files = 0;
     let mut rest = messages;
     while let Some(message) = rest.first() {
-        let results = rest
-            .iter()
-            .take_while(|message| message.role == Role::Tool)
-            .count();
+        let results = rest.iter().take_while(|message| message.role == Role::Tool).count();
         let used = match message.role {
             Role::Assistant => {
                 out.push(response(message));
@@ -150,10 +145,7 @@ fn file(media: &Media) -> Value {
 }
 
 fn tool(result: &ToolResult, at: Option<i64>) -> Value {
-    let content = result
-        .structured
-        .clone()
-        .unwrap_or_else(|| Value::from(result.text.as_str()));
+    let content = result.structured.clone().unwrap_or_else(|| Value::from(result.text.as_str()));
     let kind = match result.status {
         ResultStatus::Retry => "retry-prompt",
         _ => "tool-return",
@@ -165,10 +157,8 @@ fn tool(result: &ToolResult, at: Option<i64>) -> Value {
         "timestamp": timestamp(at),
         "part_kind": kind,
     });
-    if matches!(
-        result.status,
-        ResultStatus::Error | ResultStatus::Pending | ResultStatus::Running
-    ) {
+    if matches!(result.status, ResultStatus::Error | ResultStatus::Pending | ResultStatus::Running)
+    {
         part["outcome"] = "failed".into();
     }
     part

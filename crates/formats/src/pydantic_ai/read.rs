@@ -15,15 +15,12 @@ use std::sync::Arc;
 pub(super) fn read(text: &str) -> Result<Vec<Session>, ReadError> {
     let root = value::document(text)?;
     let list = if root.is_array() { "" } else { "/messages" };
-    let messages = root
-        .pointer(list)
-        .and_then(Value::as_array)
-        .ok_or_else(|| {
-            value::malformed(
-                list,
-                "a pydantic-ai history is a list of messages, or has one under `messages`",
-            )
-        })?;
+    let messages = root.pointer(list).and_then(Value::as_array).ok_or_else(|| {
+        value::malformed(
+            list,
+            "a pydantic-ai history is a list of messages, or has one under `messages`",
+        )
+    })?;
     let source = Source {
         text: text.into(),
         shape: Shape::Document,
@@ -259,11 +256,7 @@ impl Reader {
                 format!("a part of kind `{name}`; kept as it is"),
             );
         }
-        Part::new(PartKind::Unknown {
-            name: name.to_owned(),
-            raw: part.clone(),
-        })
-        .at(pointer)
+        Part::new(PartKind::Unknown { name: name.to_owned(), raw: part.clone() }).at(pointer)
     }
 
     fn message(&mut self, record: u32, role: Role, parts: Vec<Part>) -> Message {
@@ -282,10 +275,7 @@ impl Reader {
             session.frame.push_text(SegmentKind::System, instructions);
         }
         session.model = value::most_common(
-            session
-                .messages
-                .iter()
-                .filter_map(|message| message.answer.as_ref()?.model.as_deref()),
+            session.messages.iter().filter_map(|message| message.answer.as_ref()?.model.as_deref()),
         );
         pairing::join(session);
         self.session
@@ -350,9 +340,7 @@ fn media(item: &Value) -> Media {
                 .map_or_else(String::new, |kind| format!("{kind}/*"))
         }),
         name: value::string(item, "identifier").or_else(|| value::string(item, "file_id")),
-        url: value::string(item, "url")
-            .or_else(|| value::string(item, "data"))
-            .unwrap_or_default(),
+        url: value::string(item, "url").or_else(|| value::string(item, "data")).unwrap_or_default(),
     }
 }
 
@@ -375,10 +363,7 @@ fn usage(recorded: Option<&Value>) -> Option<Usage> {
         "/details/cached_tokens",
         "/details/cached_content_tokens",
     ]);
-    let cache_write = first(&[
-        "/cache_write_tokens",
-        "/details/cache_creation_input_tokens",
-    ]);
+    let cache_write = first(&["/cache_write_tokens", "/details/cache_creation_input_tokens"]);
     let output = first(&["/output_tokens", "/response_tokens"]);
     let reasoning = first(&["/details/reasoning_tokens", "/details/thoughts_tokens"]).min(output);
     let usage = Usage {

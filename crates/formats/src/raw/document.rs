@@ -76,9 +76,8 @@ fn separator_after<'a>(source: &'a Source, before: &Item, item: &Item) -> Option
     if before + 1 != next {
         return None;
     }
-    let between = source
-        .text
-        .get(source.records.get(before)?.end..source.records.get(next)?.start)?;
+    let between =
+        source.text.get(source.records.get(before)?.end..source.records.get(next)?.start)?;
     let cut = between
         .bytes()
         .rposition(|byte| !is_blank(byte) || (source.shape == Shape::Lines && byte == b'\n'))
@@ -104,62 +103,31 @@ mod tests {
     fn documents() {
         let pretty = "{\n  \"m\": [\n    1 ,\n    2,\n    3\n  ]\n}\n";
         let table: &[(&str, Vec<Item>, &str)] = &[
-            (
-                pretty,
-                vec![Item::Keep(0), Item::Keep(1), Item::Keep(2)],
-                pretty,
-            ),
-            (
-                pretty,
-                vec![Item::Keep(0), Item::Keep(2)],
-                "{\n  \"m\": [\n    1,\n    3\n  ]\n}\n",
-            ),
-            (
-                pretty,
-                vec![Item::Keep(2)],
-                "{\n  \"m\": [\n    3\n  ]\n}\n",
-            ),
+            (pretty, vec![Item::Keep(0), Item::Keep(1), Item::Keep(2)], pretty),
+            (pretty, vec![Item::Keep(0), Item::Keep(2)], "{\n  \"m\": [\n    1,\n    3\n  ]\n}\n"),
+            (pretty, vec![Item::Keep(2)], "{\n  \"m\": [\n    3\n  ]\n}\n"),
             (pretty, vec![], "{\n  \"m\": [\n  ]\n}\n"),
             (
                 pretty,
                 vec![Item::New(json!({"a": 1})), Item::Changed(1, "22".into())],
                 "{\n  \"m\": [\n    {\n      \"a\": 1\n    },\n    22\n  ]\n}\n",
             ),
-            (
-                r#"{"m":[ 1, 2 ]}"#,
-                vec![Item::Keep(0), Item::Keep(1)],
-                r#"{"m":[ 1, 2 ]}"#,
-            ),
-            (
-                r#"{"m":[1, 2]}"#,
-                vec![Item::Keep(1), Item::New(json!([]))],
-                r#"{"m":[ 2, []]}"#,
-            ),
+            (r#"{"m":[ 1, 2 ]}"#, vec![Item::Keep(0), Item::Keep(1)], r#"{"m":[ 1, 2 ]}"#),
+            (r#"{"m":[1, 2]}"#, vec![Item::Keep(1), Item::New(json!([]))], r#"{"m":[ 2, []]}"#),
         ];
         for (text, items, expected) in table {
-            assert_eq!(
-                rebuild(&document(text, "/m"), items),
-                *expected,
-                "{items:?}"
-            );
+            assert_eq!(rebuild(&document(text, "/m"), items), *expected, "{items:?}");
         }
     }
 
     #[test]
     fn lines_of_a_file() {
         let text = "{\"a\":1}\r\n\n{\"b\":2}\n{\"c\":3}\n";
-        let source = Source {
-            text: text.into(),
-            shape: Shape::Lines,
-            records: lines(text),
-        };
+        let source = Source { text: text.into(), shape: Shape::Lines, records: lines(text) };
         let all = [Item::Keep(0), Item::Keep(1), Item::Keep(2)];
         assert_eq!(rebuild(&source, &all), text);
         assert_eq!(
-            rebuild(
-                &source,
-                &[Item::Keep(0), Item::New(json!({"n": 0})), Item::Keep(2)]
-            ),
+            rebuild(&source, &[Item::Keep(0), Item::New(json!({"n": 0})), Item::Keep(2)]),
             "{\"a\":1}\n{\"n\":0}\n{\"c\":3}\n"
         );
     }

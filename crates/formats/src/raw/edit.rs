@@ -30,9 +30,7 @@ pub(crate) fn patch(raw: &str, changes: &[(String, Change)]) -> Result<String, R
 }
 
 fn apply(text: &str, pointer: &str, change: &Change) -> Result<String, RawError> {
-    let missing = || RawError::Missing {
-        pointer: pointer.to_owned(),
-    };
+    let missing = || RawError::Missing { pointer: pointer.to_owned() };
     let mut at = value(text, 0)?;
     let path: Vec<_> = tokens(pointer).collect();
     let Some((last, parents)) = path.split_last() else {
@@ -84,9 +82,7 @@ impl<'a> Container<'a> {
 
     /// The blanks in front of the first child: what a new one should have, too.
     fn lead(&self) -> &'a str {
-        self.children
-            .first()
-            .map_or("", |first| &self.text[self.at.start + 1..first.start()])
+        self.children.first().map_or("", |first| &self.text[self.at.start + 1..first.start()])
     }
 
     /// What stands between key and value of the first member.
@@ -167,39 +163,15 @@ mod tests {
         type Row<'a> = (&'a str, Vec<(String, Change)>, &'a str);
         let table: &[Row<'_>] = &[
             (r#"{"a" : 1.50}"#, vec![], r#"{"a" : 1.50}"#),
-            (
-                r#"{"a":1, "b":"\u00e9"}"#,
-                vec![set("/a", "2")],
-                r#"{"a":2, "b":"\u00e9"}"#,
-            ),
+            (r#"{"a":1, "b":"\u00e9"}"#, vec![set("/a", "2")], r#"{"a":2, "b":"\u00e9"}"#),
             (r#"{"a":{}}"#, vec![set("/a/n", "1")], r#"{"a":{"n":1}}"#),
             (r#"{"a":{ }}"#, vec![set("/a/n", "1")], r#"{"a":{"n":1}}"#),
-            (
-                r#"{"s": 1, "e": 2}"#,
-                vec![set("/c", "3")],
-                r#"{"s": 1, "e": 2, "c": 3}"#,
-            ),
-            (
-                "{\n  \"s\": 1\n}",
-                vec![set("/c", "3")],
-                "{\n  \"s\": 1,\n  \"c\": 3\n}",
-            ),
-            (
-                "{ \"s\":1, \"t\":2 }",
-                vec![set("/c", "3")],
-                "{ \"s\":1, \"t\":2, \"c\":3 }",
-            ),
+            (r#"{"s": 1, "e": 2}"#, vec![set("/c", "3")], r#"{"s": 1, "e": 2, "c": 3}"#),
+            ("{\n  \"s\": 1\n}", vec![set("/c", "3")], "{\n  \"s\": 1,\n  \"c\": 3\n}"),
+            ("{ \"s\":1, \"t\":2 }", vec![set("/c", "3")], "{ \"s\":1, \"t\":2, \"c\":3 }"),
             (r#"{"s":1,"c":2}"#, vec![remove("/c")], r#"{"s":1}"#),
-            (
-                "{\n \"s\":1,\n \"c\":2\n}",
-                vec![remove("/s")],
-                "{\n \"c\":2\n}",
-            ),
-            (
-                r#"{"a":1,"b":2,"c":3}"#,
-                vec![remove("/b"), remove("/c")],
-                r#"{"a":1}"#,
-            ),
+            ("{\n \"s\":1,\n \"c\":2\n}", vec![remove("/s")], "{\n \"c\":2\n}"),
+            (r#"{"a":1,"b":2,"c":3}"#, vec![remove("/b"), remove("/c")], r#"{"a":1}"#),
             (r#"{"a":1}"#, vec![remove("/a")], "{}"),
             ("[1, 2, 3]", vec![remove("/1")], "[1, 3]"),
             ("[1, 2, 3]", vec![remove("/2")], "[1, 2]"),
@@ -218,9 +190,7 @@ mod tests {
         for change in [set("/b/c", "1"), remove("/b"), set("/a/-", "1"), remove("")] {
             assert_eq!(
                 patch(r#"{"a":1}"#, std::slice::from_ref(&change)),
-                Err(RawError::Missing {
-                    pointer: change.0.clone()
-                }),
+                Err(RawError::Missing { pointer: change.0.clone() }),
                 "{change:?}"
             );
         }

@@ -22,9 +22,7 @@ impl Peek {
     /// found once the element holds something.
     pub(crate) fn has(&self, path: &str) -> bool {
         self.found.iter().any(|(found, _)| {
-            found
-                .strip_prefix(path)
-                .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+            found.strip_prefix(path).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
         })
     }
 
@@ -35,20 +33,14 @@ impl Peek {
 
     /// The scalars at a path, in order.
     pub(crate) fn values<'a>(&'a self, path: &'a str) -> impl Iterator<Item = &'a str> {
-        self.found
-            .iter()
-            .filter(move |(found, _)| found == path)
-            .map(|(_, value)| value.as_str())
+        self.found.iter().filter(move |(found, _)| found == path).map(|(_, value)| value.as_str())
     }
 }
 
 /// Looks at the opening of `text`. Never fails: what is cut off or damaged ends the looking.
 pub(crate) fn peek(text: &str) -> Peek {
-    let mut walk = Walk {
-        bytes: &text.as_bytes()[..text.len().min(BYTES)],
-        pos: 0,
-        found: Vec::new(),
-    };
+    let mut walk =
+        Walk { bytes: &text.as_bytes()[..text.len().min(BYTES)], pos: 0, found: Vec::new() };
     walk.value("", 0);
     Peek { found: walk.found }
 }

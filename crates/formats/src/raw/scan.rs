@@ -43,14 +43,12 @@ impl Child {
 /// The lines that hold anything: number (1-based) and range without the line end.
 pub(crate) fn numbered_lines(text: &str) -> impl Iterator<Item = (usize, Range<usize>)> {
     let mut start = 0;
-    text.split_inclusive('\n')
-        .enumerate()
-        .filter_map(move |(index, line)| {
-            let content = line.trim_end_matches(['\n', '\r']);
-            let range = start..start + content.len();
-            start += line.len();
-            (!content.trim().is_empty()).then_some((index + 1, range))
-        })
+    text.split_inclusive('\n').enumerate().filter_map(move |(index, line)| {
+        let content = line.trim_end_matches(['\n', '\r']);
+        let range = start..start + content.len();
+        start += line.len();
+        (!content.trim().is_empty()).then_some((index + 1, range))
+    })
 }
 
 /// The ranges of [`numbered_lines`].
@@ -62,12 +60,7 @@ pub(crate) fn lines(text: &str) -> Vec<Range<usize>> {
 pub(crate) fn position(text: &str, offset: usize) -> (usize, usize) {
     let before = &text.as_bytes()[..offset.min(text.len())];
     let line = before.iter().filter(|byte| **byte == b'\n').count() + 1;
-    let column = before
-        .iter()
-        .rev()
-        .take_while(|byte| **byte != b'\n')
-        .count()
-        + 1;
+    let column = before.iter().rev().take_while(|byte| **byte != b'\n').count() + 1;
     (line, column)
 }
 
@@ -129,9 +122,7 @@ fn without_lone_surrogates(text: &str) -> Cow<'_, str> {
 
 /// The range of the value that a JSON pointer names, inside `text`.
 pub(crate) fn locate(text: &str, pointer: &str) -> Result<Range<usize>, RawError> {
-    let missing = || RawError::Missing {
-        pointer: pointer.to_owned(),
-    };
+    let missing = || RawError::Missing { pointer: pointer.to_owned() };
     let mut at = value(text, 0)?;
     for token in tokens(pointer) {
         let children = children(text, &at)?;
@@ -145,15 +136,9 @@ pub(crate) fn locate(text: &str, pointer: &str) -> Result<Range<usize>, RawError
 pub(crate) fn elements(text: &str, pointer: &str) -> Result<Vec<Range<usize>>, RawError> {
     let at = locate(text, pointer)?;
     if text.as_bytes().get(at.start) != Some(&b'[') {
-        return Err(RawError::Syntax {
-            at: at.start,
-            expected: "an array",
-        });
+        return Err(RawError::Syntax { at: at.start, expected: "an array" });
     }
-    Ok(children(text, &at)?
-        .into_iter()
-        .map(|child| child.value)
-        .collect())
+    Ok(children(text, &at)?.into_iter().map(|child| child.value).collect())
 }
 
 /// The unescaped reference tokens of a JSON pointer.
@@ -171,15 +156,9 @@ pub(crate) fn tokens(pointer: &str) -> impl Iterator<Item = Cow<'_, str>> {
 pub(crate) fn child_index(text: &str, children: &[Child], token: &str) -> Option<usize> {
     match children.first()?.key {
         Some(_) => children.iter().rposition(|child| {
-            child
-                .key
-                .as_ref()
-                .is_some_and(|key| key_is(&text[key.clone()], token))
+            child.key.as_ref().is_some_and(|key| key_is(&text[key.clone()], token))
         }),
-        None => token
-            .parse::<usize>()
-            .ok()
-            .filter(|index| *index < children.len()),
+        None => token.parse::<usize>().ok().filter(|index| *index < children.len()),
     }
 }
 
@@ -326,11 +305,8 @@ mod tests {
     #[test]
     fn elements_of_a_nested_array() {
         let text = r#"{"x":"]","m":[ {"a":"[,"} , 2,"three" ]}"#;
-        let found: Vec<_> = elements(text, "/m")
-            .unwrap()
-            .into_iter()
-            .map(|range| &text[range])
-            .collect();
+        let found: Vec<_> =
+            elements(text, "/m").unwrap().into_iter().map(|range| &text[range]).collect();
         assert_eq!(found, [r#"{"a":"[,"}"#, "2", r#""three""#]);
         assert!(elements(text, "/x").is_err());
         assert_eq!(elements("[]", "").unwrap(), []);
@@ -340,9 +316,8 @@ mod tests {
     #[test]
     fn lines_leave_out_blanks_and_line_ends() {
         let text = "{\"a\":1}\r\n\n  \n{\"b\":2}";
-        let found: Vec<_> = numbered_lines(text)
-            .map(|(number, range)| (number, &text[range]))
-            .collect();
+        let found: Vec<_> =
+            numbered_lines(text).map(|(number, range)| (number, &text[range])).collect();
         assert_eq!(found, [(1, "{\"a\":1}"), (4, "{\"b\":2}")]);
     }
 

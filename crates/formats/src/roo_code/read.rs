@@ -12,18 +12,10 @@ use std::collections::{HashSet, VecDeque};
 use std::sync::Arc;
 
 /// How texts begin that the harness writes in the user's name.
-const HARNESS: &[&str] = &[
-    "<environment_details>",
-    "[ERROR]",
-    "[TASK RESUMPTION]",
-    "[NOTE]",
-];
+const HARNESS: &[&str] = &["<environment_details>", "[ERROR]", "[TASK RESUMPTION]", "[NOTE]"];
 
 /// How the result of a tool that failed begins.
-const FAILURES: &[&str] = &[
-    "The tool execution failed",
-    "The user denied this operation",
-];
+const FAILURES: &[&str] = &["The tool execution failed", "The user denied this operation"];
 
 /// Reads a history. It holds one session.
 pub(super) fn read(text: &str) -> Result<Vec<Session>, ReadError> {
@@ -33,16 +25,9 @@ pub(super) fn read(text: &str) -> Result<Vec<Session>, ReadError> {
     };
     let records =
         raw::elements(text, "").map_err(|error| value::malformed("", error.to_string()))?;
-    let source = Source {
-        text: Arc::from(text),
-        shape: Shape::Document,
-        records,
-    };
+    let source = Source { text: Arc::from(text), shape: Shape::Document, records };
     let parents = |key: &str| -> HashSet<String> {
-        stored
-            .iter()
-            .filter_map(|m| value::string(m, key))
-            .collect()
+        stored.iter().filter_map(|m| value::string(m, key)).collect()
     };
     let mut reader = Reader {
         session: Session::new(value::content_id(text), super::ID, source),
@@ -107,10 +92,7 @@ impl Reader {
             role => self.session.warn(
                 "unknown-role",
                 format!("/{record}/role"),
-                format!(
-                    "there is no role `{}` in this format; left out",
-                    role.unwrap_or("")
-                ),
+                format!("there is no role `{}` in this format; left out", role.unwrap_or("")),
             ),
         }
     }
@@ -147,17 +129,11 @@ impl Reader {
         }
         let reasoning = value::text(raw, "reasoning_content").filter(|text| !text.is_empty());
         if let Some(text) = reasoning {
-            let kind = PartKind::Reasoning {
-                text: text.to_owned(),
-                opaque: None,
-            };
+            let kind = PartKind::Reasoning { text: text.to_owned(), opaque: None };
             parts.insert(0, Part::new(kind).at("/reasoning_content"));
         }
         let message = self.push(record, raw, Role::Assistant, parts);
-        message.answer = Some(Answer {
-            ended: message.at,
-            ..Answer::default()
-        });
+        message.answer = Some(Answer { ended: message.at, ..Answer::default() });
     }
 
     /// A text of the model with the calls in it.
@@ -252,15 +228,8 @@ impl Reader {
         if said.is_empty() {
             return;
         }
-        let by_person = said.iter().any(|part| {
-            !matches!(
-                &part.kind,
-                PartKind::Text {
-                    synthetic: true,
-                    ..
-                }
-            )
-        });
+        let by_person =
+            said.iter().any(|part| !matches!(&part.kind, PartKind::Text { synthetic: true, .. }));
         self.push(record, raw, Role::User, said).mid_turn = results || !by_person;
     }
 
@@ -285,10 +254,9 @@ impl Reader {
             .answered("", Some(recorded))
             .unwrap_or_else(|| (String::new(), recorded.to_owned()));
         let texts: Vec<String> = match &block["content"] {
-            Value::Array(blocks) => blocks
-                .iter()
-                .filter_map(|block| value::string(block, "text"))
-                .collect(),
+            Value::Array(blocks) => {
+                blocks.iter().filter_map(|block| value::string(block, "text")).collect()
+            }
             content => content.as_str().map(str::to_owned).into_iter().collect(),
         };
         let images = block["content"].as_array().into_iter().flatten();
@@ -360,15 +328,9 @@ impl Reader {
     fn finish(mut self, stored: usize) -> Session {
         answers::infer_finish(&mut self.messages);
         let mut session = self.session;
-        session.cluster = self
-            .messages
-            .iter()
-            .find_map(|message| folder(&message.said()));
+        session.cluster = self.messages.iter().find_map(|message| folder(&message.said()));
         session.messages = self.messages.into_iter().map(Arc::new).collect();
-        session.recorded = Some(Recorded {
-            messages: stored,
-            tool_calls: session.tool_calls(),
-        });
+        session.recorded = Some(Recorded { messages: stored, tool_calls: session.tool_calls() });
         pairing::join(&mut session);
         session
     }
@@ -376,15 +338,12 @@ impl Reader {
 
 /// The folder that the environment details name; Cline and older versions call it the working directory.
 fn folder(said: &str) -> Option<String> {
-    [
-        "# Current Workspace Directory (",
-        "# Current Working Directory (",
-    ]
-    .iter()
-    .find_map(|heading| {
-        let (_, rest) = said.split_once(heading)?;
-        cluster::folder(rest.split_once(") Files")?.0)
-    })
+    ["# Current Workspace Directory (", "# Current Working Directory ("].iter().find_map(
+        |heading| {
+            let (_, rest) = said.split_once(heading)?;
+            cluster::folder(rest.split_once(") Files")?.0)
+        },
+    )
 }
 
 /// The blocks of a content with their pointers; a plain text is one block.
@@ -395,10 +354,9 @@ fn blocks(content: &Value) -> Vec<(String, Value)> {
             .enumerate()
             .map(|(index, block)| (format!("/content/{index}"), block.clone()))
             .collect(),
-        Value::String(text) => vec![(
-            "/content".to_owned(),
-            serde_json::json!({ "type": "text", "text": text }),
-        )],
+        Value::String(text) => {
+            vec![("/content".to_owned(), serde_json::json!({ "type": "text", "text": text }))]
+        }
         _ => Vec::new(),
     }
 }
@@ -435,11 +393,9 @@ fn other(block: &Value, pointer: &str) -> Part {
         "redacted_thinking" => Part::new(reasoning("", "data")).at(pointer),
         "reasoning" => Part::new(reasoning("text", "")).at(format!("{pointer}/text")),
         "image" => Part::new(PartKind::File(media(block))).at(pointer),
-        kind => Part::new(PartKind::Unknown {
-            name: kind.to_owned(),
-            raw: block.clone(),
-        })
-        .at(pointer),
+        kind => {
+            Part::new(PartKind::Unknown { name: kind.to_owned(), raw: block.clone() }).at(pointer)
+        }
     }
 }
 
@@ -447,10 +403,7 @@ fn media(block: &Value) -> Media {
     let source = &block["source"];
     Media {
         mime: value::string(source, "media_type").unwrap_or_else(|| "image/*".to_owned()),
-        url: ["url", "data"]
-            .iter()
-            .find_map(|key| value::string(source, key))
-            .unwrap_or_default(),
+        url: ["url", "data"].iter().find_map(|key| value::string(source, key)).unwrap_or_default(),
         ..Media::default()
     }
 }

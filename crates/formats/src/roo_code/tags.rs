@@ -39,13 +39,7 @@ const TOOLS: &[&str] = &[
 ];
 
 /// Parameters whose values may hold any text, their own closing tag included.
-const FREE: &[&str] = &[
-    "content",
-    "diff",
-    "result",
-    "write_to_file",
-    "attempt_completion",
-];
+const FREE: &[&str] = &["content", "diff", "result", "write_to_file", "attempt_completion"];
 
 /// What the harness puts behind a call whose answer it cut off.
 const INTERRUPTED: &str = "\n\n[Response interrupted";
@@ -66,11 +60,7 @@ pub(super) fn tags(text: &str) -> Vec<Tag<'_>> {
     let mut from = 0;
     while let Some((range, tool, inner)) = next(text, from) {
         from = range.end;
-        found.push(Tag {
-            range,
-            tool,
-            arguments: parameters(inner).to_string(),
-        });
+        found.push(Tag { range, tool, arguments: parameters(inner).to_string() });
     }
     found
 }
@@ -173,11 +163,7 @@ mod tests {
 
     #[test]
     fn calls_in_texts() {
-        type Row = (
-            &'static str,
-            &'static str,
-            &'static [(&'static str, &'static str)],
-        );
+        type Row = (&'static str, &'static str, &'static [(&'static str, &'static str)]);
         let table: &[Row] = &[
             (
                 "Look.\n\n<read_file>\n<path>a.c</path>\n</read_file>",
@@ -192,10 +178,7 @@ mod tests {
             (
                 "<write_to_file>\n<path>x</path>\n<content>\n</content> in it\n</content>\n</write_to_file>",
                 "",
-                &[(
-                    "write_to_file",
-                    r#"{"path":"x","content":"</content> in it"}"#,
-                )],
+                &[("write_to_file", r#"{"path":"x","content":"</content> in it"}"#)],
             ),
             (
                 "Go.\n<execute_command>\n<command>ls\n\n[Response interrupted by a tool use result.]",
@@ -207,20 +190,14 @@ mod tests {
                 "and",
                 &[("list_files", "{}"), ("search_files", r#"{"input":"x"}"#)],
             ),
-            (
-                "Use `<read_file>` for that.",
-                "Use `<read_file>` for that.",
-                &[],
-            ),
+            ("Use `<read_file>` for that.", "Use `<read_file>` for that.", &[]),
             ("<div>\n</div> a < b", "<div>\n</div> a < b", &[]),
             ("<read_file", "<read_file", &[]),
         ];
         for (text, rest, expected) in table {
             let found = tags(text);
-            let calls: Vec<(&str, &str)> = found
-                .iter()
-                .map(|tag| (tag.tool, tag.arguments.as_str()))
-                .collect();
+            let calls: Vec<(&str, &str)> =
+                found.iter().map(|tag| (tag.tool, tag.arguments.as_str())).collect();
             assert_eq!(calls, *expected, "{text}");
             assert_eq!(around(text, &found), *rest, "{text}");
         }
@@ -242,14 +219,8 @@ mod tests {
     fn announcements() {
         let table = [
             ("[read_file for 'a.c'] Result:", Some(("read_file", ""))),
-            (
-                "[execute_command for 'ls [x]'] Result:\nok",
-                Some(("execute_command", "ok")),
-            ),
-            (
-                "[attempt_completion] Result:\n\nThanks",
-                Some(("attempt_completion", "Thanks")),
-            ),
+            ("[execute_command for 'ls [x]'] Result:\nok", Some(("execute_command", "ok"))),
+            ("[attempt_completion] Result:\n\nThanks", Some(("attempt_completion", "Thanks"))),
             ("[ERROR] You did not use a tool", None),
             ("[1] Result", None),
             ("Result:", None),

@@ -67,9 +67,7 @@ impl History<'_> {
     fn shared(&self, at: PartPos, part: &Part, pointer: &str, new: &str) -> Option<String> {
         let owner = self.session.messages.get(at.item)?;
         let recorded = self.recorded(at, pointer)?;
-        let whole = recorded
-            .as_str()
-            .filter(|_| owner.role == Role::Assistant)?;
+        let whole = recorded.as_str().filter(|_| owner.role == Role::Assistant)?;
         let tags = tags::tags(whole);
         if tags.is_empty() {
             return None;
@@ -84,9 +82,8 @@ impl History<'_> {
             .parts
             .iter()
             .filter(|other| other.as_call().is_some() && other.pointer.as_deref() == Some(pointer));
-        let number = same
-            .filter_map(Part::as_call)
-            .position(|other| other.call_id == call.call_id)?;
+        let number =
+            same.filter_map(Part::as_call).position(|other| other.call_id == call.call_id)?;
         let tag = tags.get(number)?;
         let (before, after) = (whole.get(..tag.range.start)?, whole.get(tag.range.end..)?);
         Some(format!("{before}{}{after}", tags::render(tag.tool, new)))
@@ -131,10 +128,7 @@ fn stored(message: &Message) -> Value {
 
 /// The messages as the provider takes them, each with a time.
 fn anew(view: &View<'_>) -> Result<Outcome, WriteError> {
-    let unfit = |detail: String| WriteError::Unsupported {
-        format: super::ID,
-        detail,
-    };
+    let unfit = |detail: String| WriteError::Unsupported { format: super::ID, detail };
     let write = anthropic::FORMAT
         .write
         .ok_or_else(|| unfit("there is no writer for messages".to_owned()))?;
@@ -146,11 +140,7 @@ fn anew(view: &View<'_>) -> Result<Outcome, WriteError> {
         );
     }
     let messages = root.get("messages").unwrap_or(&root).as_array();
-    let first = view
-        .sent
-        .iter()
-        .find_map(|shown| shown.message.at)
-        .unwrap_or(0);
+    let first = view.sent.iter().find_map(|shown| shown.message.at).unwrap_or(0);
     let lines: Vec<String> = (0i64..)
         .zip(messages.into_iter().flatten())
         .map(|(number, message)| {
@@ -161,8 +151,5 @@ fn anew(view: &View<'_>) -> Result<Outcome, WriteError> {
             message.to_string()
         })
         .collect();
-    Ok(Outcome {
-        text: format!("[\n{}\n]\n", lines.join(",\n")),
-        losses,
-    })
+    Ok(Outcome { text: format!("[\n{}\n]\n", lines.join(",\n")), losses })
 }

@@ -46,20 +46,14 @@ pub(super) fn read(text: &str) -> Result<Vec<Session>, ReadError> {
             import.step(step, index);
         }
     } else {
-        return Err(value::malformed(
-            "/history",
-            "neither `history` nor `trajectory` is a list",
-        ));
+        return Err(value::malformed("/history", "neither `history` nor `trajectory` is a list"));
     }
     // People count entries, demonstrations included, and steps.
-    if let (Some(history), Some(steps)) = (
-        document["history"].as_array(),
-        document["trajectory"].as_array(),
-    ) {
-        import.session.recorded = Some(Recorded {
-            messages: history.len(),
-            tool_calls: steps.len(),
-        });
+    if let (Some(history), Some(steps)) =
+        (document["history"].as_array(), document["trajectory"].as_array())
+    {
+        import.session.recorded =
+            Some(Recorded { messages: history.len(), tool_calls: steps.len() });
     }
     let session = import.finish();
     match session.messages.is_empty() {
@@ -109,10 +103,8 @@ impl Import {
             None => format!("step-{}", self.messages.len()),
         };
         let index = self.messages.len();
-        self.messages.push(Message {
-            record,
-            ..Message::new(self.ids.unique(&wanted), role, parts)
-        });
+        self.messages
+            .push(Message { record, ..Message::new(self.ids.unique(&wanted), role, parts) });
         &mut self.messages[index]
     }
 
@@ -182,10 +174,7 @@ impl Import {
                 self.open = in_text.then(|| call.call_id.clone());
             }
         }
-        let answer = Answer {
-            model: self.model.clone(),
-            ..Answer::default()
-        };
+        let answer = Answer { model: self.model.clone(), ..Answer::default() };
         self.push(Role::Assistant, parts, record).answer = Some(answer);
     }
 
@@ -201,21 +190,14 @@ impl Import {
     }
 
     fn step(&mut self, step: &Value, index: u32) {
-        let said = |field: &str| {
-            value::text(step, field)
-                .filter(|text| !text.is_empty())
-                .map(Part::text)
-        };
+        let said =
+            |field: &str| value::text(step, field).filter(|text| !text.is_empty()).map(Part::text);
         let action = value::text(step, "action").filter(|action| !action.trim().is_empty());
         let parts: Vec<Part> = match action {
-            Some(action) => said("thought")
-                .into_iter()
-                .chain([history::text_action(action, index)])
-                .collect(),
-            None => said("response")
-                .or_else(|| said("thought"))
-                .into_iter()
-                .collect(),
+            Some(action) => {
+                said("thought").into_iter().chain([history::text_action(action, index)]).collect()
+            }
+            None => said("response").or_else(|| said("thought")).into_iter().collect(),
         };
         let has_call = parts.iter().any(|part| part.as_call().is_some());
         self.answer(parts, None);

@@ -47,8 +47,7 @@ impl Dialect for Trajectory<'_> {
                 };
                 let mut changes = vec![set(pointer, &new)];
                 changes.extend(
-                    self.content_with(at, pointer, &new)
-                        .map(|content| set("/content", &content)),
+                    self.content_with(at, pointer, &new).map(|content| set("/content", &content)),
                 );
                 changes
             }
@@ -72,11 +71,7 @@ impl Trajectory<'_> {
             "/thought" => content.find(old)?,
             _ => content.rfind(old)?,
         };
-        Some(format!(
-            "{}{new}{}",
-            &content[..start],
-            &content[start + old.len()..]
-        ))
+        Some(format!("{}{new}{}", &content[..start], &content[start + old.len()..]))
     }
 }
 
@@ -152,10 +147,7 @@ fn anew(view: &View<'_>) -> Outcome {
     }
     let sent: Vec<Message> = view.sent.iter().map(Shown::to_message).collect();
     let reasoning = |part: &Part| matches!(part.kind, PartKind::Reasoning { .. });
-    if sent
-        .iter()
-        .any(|message| message.parts.iter().any(reasoning))
-    {
+    if sent.iter().any(|message| message.parts.iter().any(reasoning)) {
         losses.push("reasoning".to_owned());
     }
     history.extend(sent.iter().map(entry));
@@ -169,8 +161,5 @@ fn anew(view: &View<'_>) -> Outcome {
             "model": { "name": view.session.model },
         } },
     });
-    Outcome {
-        text: format!("{document:#}\n"),
-        losses,
-    }
+    Outcome { text: format!("{document:#}\n"), losses }
 }

@@ -11,18 +11,13 @@ use std::sync::Arc;
 
 /// The text of a fixture.
 pub fn fixture(id: &str, name: &str) -> String {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("fixtures")
-        .join(id)
-        .join(name);
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures").join(id).join(name);
     std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
 /// The recorded sessions of one format, none where the folder is missing.
 pub fn recorded(folder: &str) -> Vec<PathBuf> {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("../../../shared/sessions")
-        .join(folder);
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/sessions").join(folder);
     let Ok(entries) = std::fs::read_dir(&path) else {
         println!("skipped: there is no {}", path.display());
         return Vec::new();
@@ -78,35 +73,21 @@ pub fn counts(session: &Session) -> Counts {
 
 /// Codes of the warnings, in order.
 pub fn warnings(session: &Session) -> Vec<&str> {
-    session
-        .warnings
-        .iter()
-        .map(|warning| warning.code.as_str())
-        .collect()
+    session.warnings.iter().map(|warning| warning.code.as_str()).collect()
 }
 
 /// Usage summed over the answers of the log: uncached, read, written, output, reasoning.
 pub fn usage(session: &Session) -> [u64; 5] {
-    session
-        .log()
-        .filter_map(|message| message.answer.as_ref()?.usage)
-        .fold([0; 5], |sum, usage| {
-            let Usage {
-                uncached,
-                cache_read,
-                cache_write,
-                output,
-                reasoning,
-                ..
-            } = usage;
-            [
-                sum[0] + uncached,
-                sum[1] + cache_read,
-                sum[2] + cache_write,
-                sum[3] + output,
-                sum[4] + reasoning,
-            ]
-        })
+    session.log().filter_map(|message| message.answer.as_ref()?.usage).fold([0; 5], |sum, usage| {
+        let Usage { uncached, cache_read, cache_write, output, reasoning, .. } = usage;
+        [
+            sum[0] + uncached,
+            sum[1] + cache_read,
+            sum[2] + cache_write,
+            sum[3] + output,
+            sum[4] + reasoning,
+        ]
+    })
 }
 
 /// What holds for every session of every format: ids are unique, and pointers and records lead to
@@ -124,10 +105,9 @@ pub fn check(session: &Session) {
         assert!(message.record.is_some() || restored, "a record");
         for part in &message.parts {
             assert!(part.pointer.is_some() || restored, "a pointer");
-            let (Some(record), Some(pointer)) = (
-                part.source_record.or(message.record),
-                part.pointer.as_deref(),
-            ) else {
+            let (Some(record), Some(pointer)) =
+                (part.source_record.or(message.record), part.pointer.as_deref())
+            else {
                 continue;
             };
             let raw = session.source.record(record).expect("a raw record");
@@ -141,11 +121,7 @@ pub fn check(session: &Session) {
         }
     }
     for cleared in &session.cleared {
-        assert!(
-            session.messages[cleared.at.item].parts[cleared.at.part]
-                .as_result()
-                .is_some()
-        );
+        assert!(session.messages[cleared.at.item].parts[cleared.at.part].as_result().is_some());
     }
 }
 
@@ -155,13 +131,7 @@ pub fn clear(
     at: i64,
     which: impl Fn(&Message) -> bool,
 ) -> Vec<(PartPos, PartEdit)> {
-    edits(
-        session,
-        EditKind::Clear,
-        "[Old tool result content cleared]",
-        at,
-        which,
-    )
+    edits(session, EditKind::Clear, "[Old tool result content cleared]", at, which)
 }
 
 /// An edit over the first part of every message that `which` picks.
@@ -172,11 +142,7 @@ pub fn edits(
     at: i64,
     which: impl Fn(&Message) -> bool,
 ) -> Vec<(PartPos, PartEdit)> {
-    let edit = PartEdit {
-        kind,
-        text: text.into(),
-        at,
-    };
+    let edit = PartEdit { kind, text: text.into(), at };
     session
         .messages
         .iter()
@@ -189,14 +155,8 @@ pub fn edits(
 /// The recorded view with further messages at the end, as a strategy appends entries.
 pub fn append<'a>(view: &mut View<'a>, new: &'a [Arc<Message>]) {
     for message in new {
-        let shown = Shown {
-            pos: Some(view.stored.len()),
-            ..Shown::plain(message)
-        };
-        view.stored.push(Stored {
-            shown: shown.clone(),
-            visible: true,
-        });
+        let shown = Shown { pos: Some(view.stored.len()), ..Shown::plain(message) };
+        view.stored.push(Stored { shown: shown.clone(), visible: true });
         view.sent.push(shown);
     }
 }
@@ -206,12 +166,8 @@ pub fn hide(view: &mut View<'_>, which: impl Fn(usize, &Message) -> bool) {
     for (index, item) in view.stored.iter_mut().enumerate() {
         item.visible &= !which(index, item.shown.message);
     }
-    view.sent = view
-        .stored
-        .iter()
-        .filter(|item| item.visible)
-        .map(|item| item.shown.clone())
-        .collect();
+    view.sent =
+        view.stored.iter().filter(|item| item.visible).map(|item| item.shown.clone()).collect();
 }
 
 /// Asserts that a text is found to be of a format.
@@ -226,11 +182,8 @@ pub fn outline(session: &Session, width: usize) -> Vec<String> {
         .messages
         .iter()
         .map(|message| {
-            let marks = [
-                ("u", message.begins_turn()),
-                ("+", message.mid_turn),
-                ("E", message.is_entry()),
-            ];
+            let marks =
+                [("u", message.begins_turn()), ("+", message.mid_turn), ("E", message.is_entry())];
             let marks = marks.iter().filter(|(_, set)| *set).map(|(mark, _)| *mark);
             let parts: Vec<String> = message
                 .parts

@@ -18,19 +18,11 @@ pub(super) enum Happened {
     /// A message was appended by a fold that was taken back before it was written.
     Withdrawn(Arc<Message>),
     /// A loaded history had this part cleared.
-    Mark {
-        part: PartPos,
-        text: Arc<str>,
-        at: i64,
-    },
+    Mark { part: PartPos, text: Arc<str>, at: i64 },
     /// What a loaded history said of its own folds was put in force.
     Restored,
     /// A fold was committed.
-    Fold {
-        id: FoldId,
-        at: i64,
-        plan: Arc<Plan>,
-    },
+    Fold { id: FoldId, at: i64, plan: Arc<Plan> },
     /// A fold was taken back.
     Undo(FoldId),
     /// A message was pinned.
@@ -65,12 +57,7 @@ impl Known {
         let history = conversation.history();
         let mut happened = Vec::new();
         let now = conversation.folds();
-        let standing = self
-            .folds
-            .iter()
-            .zip(now)
-            .take_while(|(id, fold)| **id == fold.id)
-            .count();
+        let standing = self.folds.iter().zip(now).take_while(|(id, fold)| **id == fold.id).count();
         let undone = self.folds[standing..].iter().rev().copied();
         happened.extend(undone.map(Happened::Undo));
         let messages = |range: Range<Pos>| {
@@ -116,11 +103,7 @@ pub(super) fn replay(conversation: &mut Conversation, what: Happened) -> Result<
             let parts = (part.item < messages).then(|| conversation.history().message(part.item));
             if parts.is_none_or(|message| part.part >= message.parts.len()) {
                 let what = format!("part {} of message {}", part.part, part.item);
-                return Err(ReplayError::OutOfRange {
-                    fold: 0,
-                    what,
-                    messages,
-                });
+                return Err(ReplayError::OutOfRange { fold: 0, what, messages });
             }
             conversation.mark_cleared(part, text, at);
         }

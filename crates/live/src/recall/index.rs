@@ -26,11 +26,7 @@ pub(super) struct Index<K> {
 
 impl<K> Default for Index<K> {
     fn default() -> Self {
-        Self {
-            postings: BTreeMap::new(),
-            documents: BTreeMap::new(),
-            total: 0,
-        }
+        Self { postings: BTreeMap::new(), documents: BTreeMap::new(), total: 0 }
     }
 }
 
@@ -54,8 +50,7 @@ impl<K: Copy + Ord> Index<K> {
         }
         let distinct: BTreeSet<String> = all.into_iter().collect();
         self.total += u64::from(length);
-        self.documents
-            .insert(document, (length, distinct.into_iter().collect()));
+        self.documents.insert(document, (length, distinct.into_iter().collect()));
     }
 
     pub(super) fn remove(&mut self, document: K) {
@@ -82,10 +77,7 @@ impl<K: Copy + Ord> Index<K> {
             let (all, having) = (self.documents.len() as f64, documents.len() as f64);
             let rarity = (1.0 + (all - having + 0.5) / (having + 0.5)).ln();
             for (document, times) in documents {
-                let length = self
-                    .documents
-                    .get(document)
-                    .map_or(0, |(length, _)| *length);
+                let length = self.documents.get(document).map_or(0, |(length, _)| *length);
                 let times = f64::from(*times);
                 let norm = K1 * (1.0 - B + B * f64::from(length) / mean);
                 *scores.entry(*document).or_default() +=
@@ -124,11 +116,8 @@ mod tests {
             ("", vec![]),
         ];
         for (query, expect) in cases {
-            let found: Vec<u64> = index
-                .search(query)
-                .into_iter()
-                .map(|(document, _)| document)
-                .collect();
+            let found: Vec<u64> =
+                index.search(query).into_iter().map(|(document, _)| document).collect();
             assert_eq!(found, expect, "{query}");
         }
     }

@@ -78,12 +78,7 @@ pub enum RecallError {
 impl Recall {
     /// Nothing is indexed yet; the first search does it.
     pub fn new() -> Self {
-        Self {
-            index: Index::default(),
-            seen: None,
-            limit: DEFAULT_LIMIT,
-            store: None,
-        }
+        Self { index: Index::default(), seen: None, limit: DEFAULT_LIMIT, store: None }
     }
 
     /// Gives out so many bytes at a time, at least 256.
@@ -124,13 +119,9 @@ impl Recall {
                 None => return Err(RecallError::Unknown(reference.to_owned())),
             },
         };
-        Page::cut(&text, offset, self.limit)
-            .map(|page| Page { what, ..page })
-            .ok_or_else(|| RecallError::Offset {
-                reference: reference.to_owned(),
-                offset,
-                bytes: text.len(),
-            })
+        Page::cut(&text, offset, self.limit).map(|page| Page { what, ..page }).ok_or_else(|| {
+            RecallError::Offset { reference: reference.to_owned(), offset, bytes: text.len() }
+        })
     }
 
     /// The passages that match a query, best first, after the first `skip`; and how many there are.
@@ -226,9 +217,7 @@ fn is_whole(conversation: &Conversation, pos: Pos) -> bool {
 /// The message behind a reference: by id, by place, or by the id of a call, whose result is meant.
 fn find(conversation: &Conversation, reference: &str) -> Option<Pos> {
     let history = conversation.history();
-    let place = reference
-        .strip_prefix('#')
-        .and_then(|place| place.parse().ok());
+    let place = reference.strip_prefix('#').and_then(|place| place.parse().ok());
     if let Some(pos) = place.filter(|pos| history.get(*pos).is_some()) {
         return Some(pos);
     }
@@ -245,10 +234,7 @@ fn find(conversation: &Conversation, reference: &str) -> Option<Pos> {
         }
         shown
     };
-    let result = |part: &Part| {
-        part.as_result()
-            .is_some_and(|result| result.call_id == reference)
-    };
+    let result = |part: &Part| part.as_result().is_some_and(|result| result.call_id == reference);
     let call = |part: &Part| part.as_call().is_some_and(|call| call.call_id == reference);
     history
         .position(reference)
@@ -259,22 +245,14 @@ fn find(conversation: &Conversation, reference: &str) -> Option<Pos> {
 
 fn reference_of(conversation: &Conversation, pos: Pos) -> String {
     let id = &conversation.history().message(pos).id;
-    if conversation.history().position(id) == Some(pos) {
-        id.clone()
-    } else {
-        format!("#{pos}")
-    }
+    if conversation.history().position(id) == Some(pos) { id.clone() } else { format!("#{pos}") }
 }
 
 /// The whole text of a message as it came.
 fn original(conversation: &Conversation, pos: Pos) -> String {
     let message = conversation.history().message(pos);
-    let texts: Vec<String> = message
-        .parts
-        .iter()
-        .map(text_of)
-        .filter(|text| !text.is_empty())
-        .collect();
+    let texts: Vec<String> =
+        message.parts.iter().map(text_of).filter(|text| !text.is_empty()).collect();
     texts.join("\n")
 }
 

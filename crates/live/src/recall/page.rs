@@ -68,10 +68,7 @@ pub(super) fn excerpt(text: &str, words: &[String]) -> String {
     let at = found.and_then(|at| places.get(at)).copied().unwrap_or(0);
     let start = floor(text, at.saturating_sub(EXCERPT / 3));
     let end = floor(text, start + EXCERPT);
-    let line = text[start..end]
-        .split_whitespace()
-        .collect::<Vec<_>>()
-        .join(" ");
+    let line = text[start..end].split_whitespace().collect::<Vec<_>>().join(" ");
     let before = if start > 0 { "…" } else { "" };
     let after = if end < text.len() { "…" } else { "" };
     format!("{before}{line}{after}")
@@ -88,10 +85,7 @@ mod tests {
             let (mut whole, mut offset) = (String::new(), 0);
             loop {
                 let page = Page::cut(&text, offset, limit).unwrap();
-                assert!(
-                    page.text.len() <= limit && page.bytes == text.len(),
-                    "{limit}"
-                );
+                assert!(page.text.len() <= limit && page.bytes == text.len(), "{limit}");
                 whole.push_str(&page.text);
                 match page.next {
                     Some(next) => offset = next,

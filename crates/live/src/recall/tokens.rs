@@ -44,9 +44,7 @@ fn humps(name: &str) -> Vec<&str> {
     let mut cuts = vec![0];
     for (index, pair) in letters.windows(2).enumerate() {
         let ((_, before), (at, here)) = (pair[0], pair[1]);
-        let next_is_lower = letters
-            .get(index + 2)
-            .is_some_and(|(_, c)| c.is_lowercase());
+        let next_is_lower = letters.get(index + 2).is_some_and(|(_, c)| c.is_lowercase());
         let new_word = before.is_lowercase() && here.is_uppercase();
         let end_of_capitals = before.is_uppercase() && here.is_uppercase() && next_is_lower;
         let number = before.is_numeric() != here.is_numeric();

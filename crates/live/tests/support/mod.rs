@@ -24,9 +24,7 @@ pub(crate) fn conversation(preset: &str, clock: &Arc<FixedClock>) -> Conversatio
 pub(crate) fn step(number: usize, words: usize) -> [Message; 2] {
     let call = format!("call-{number}");
     let arguments = format!("{{\"path\":\"src/file_{number}.rs\"}}");
-    let text: String = (0..words)
-        .map(|word| format!("word{number}x{word} "))
-        .collect();
+    let text: String = (0..words).map(|word| format!("word{number}x{word} ")).collect();
     [
         Message::assistant(
             format!("a{number}"),
@@ -41,37 +39,25 @@ pub(crate) fn step(number: usize, words: usize) -> [Message; 2] {
 
 /// A user's message that begins a turn.
 pub(crate) fn asks(number: usize) -> Message {
-    Message::user(
-        format!("u{number}"),
-        format!("Question {number}: why does it fail?"),
-    )
+    Message::user(format!("u{number}"), format!("Question {number}: why does it fail?"))
 }
 
 /// Runs a moment.
 pub(crate) fn at(conversation: &mut Conversation, moment: Moment) -> Vec<Report> {
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .build()
-        .expect("a runtime");
+    let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");
     runtime.block_on(conversation.at(moment, Signals::default()))
 }
 
 /// What would be sent, as JSON.
 pub(crate) fn sent(conversation: &Conversation) -> String {
-    let sent: Vec<Message> = conversation
-        .sent()
-        .iter()
-        .map(|shown| shown.to_message())
-        .collect();
+    let sent: Vec<Message> = conversation.sent().iter().map(|shown| shown.to_message()).collect();
     serde_json::to_string(&sent).expect("messages are JSON")
 }
 
 /// The stored history with its edits, and what is visible of it, as JSON.
 pub(crate) fn stored(conversation: &Conversation) -> String {
-    let stored: Vec<_> = conversation
-        .stored()
-        .iter()
-        .map(|item| (item.shown.to_message(), item.visible))
-        .collect();
+    let stored: Vec<_> =
+        conversation.stored().iter().map(|item| (item.shown.to_message(), item.visible)).collect();
     let edits: Vec<_> = conversation.view().edits().iter().collect();
     serde_json::to_string(&(stored, edits)).expect("messages are JSON")
 }

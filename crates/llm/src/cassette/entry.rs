@@ -48,10 +48,7 @@ struct Asked {
 
 impl Asked {
     fn of(request: &CompletionRequest) -> Self {
-        let said = |turn: &Turn| Said {
-            role: turn.role,
-            text: Lines::of(&turn.text),
-        };
+        let said = |turn: &Turn| Said { role: turn.role, text: Lines::of(&turn.text) };
         Self {
             format: FORMAT,
             provider: request.endpoint.provider.clone(),
@@ -128,10 +125,7 @@ impl Entry {
             Err(error) if lasting(error.kind) => Outcome::Error(error.clone()),
             Err(_) => return None,
         };
-        Some(Self {
-            request: Asked::of(request),
-            outcome,
-        })
+        Some(Self { request: Asked::of(request), outcome })
     }
 
     /// The file's text.

@@ -83,10 +83,7 @@ impl Cassette {
             Ok(bytes) => bytes,
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
             Err(error) => {
-                return Err(unusable(format!(
-                    "{} can't be read: {error}",
-                    file.display()
-                )));
+                return Err(unusable(format!("{} can't be read: {error}", file.display())));
             }
         };
         let text = std::str::from_utf8(&bytes).map_err(|error| damaged(&error.to_string()))?;
@@ -103,20 +100,14 @@ impl Cassette {
     fn keep(&self, name: &str, entry: &Entry) -> Result<(), ProviderError> {
         let file = self.folder.join(file_name(name));
         write(&self.folder, &file, entry).map_err(|error| {
-            unusable(format!(
-                "the answer can't be recorded in {}: {error}",
-                file.display()
-            ))
+            unusable(format!("the answer can't be recorded in {}: {error}", file.display()))
         })?;
         self.recorded.fetch_add(1, Ordering::Relaxed);
         Ok(())
     }
 
     fn turnstile(&self, name: &str) -> Arc<tokio::sync::Mutex<()>> {
-        let mut under_way = self
-            .under_way
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
+        let mut under_way = self.under_way.lock().unwrap_or_else(PoisonError::into_inner);
         Arc::clone(under_way.entry(name.to_owned()).or_default())
     }
 }

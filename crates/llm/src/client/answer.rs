@@ -48,17 +48,11 @@ fn usage(usage: &genai::chat::Usage) -> Option<Usage> {
     let cache_read = count(prompt.and_then(|details| details.cached_tokens)).unwrap_or(0);
     let cache_write = count(prompt.and_then(|details| details.cache_creation_tokens)).unwrap_or(0);
     let reasoning = count(
-        usage
-            .completion_tokens_details
-            .as_ref()
-            .and_then(|details| details.reasoning_tokens),
+        usage.completion_tokens_details.as_ref().and_then(|details| details.reasoning_tokens),
     )
     .unwrap_or(0);
     Some(Usage {
-        uncached: input
-            .unwrap_or(0)
-            .saturating_sub(cache_read)
-            .saturating_sub(cache_write),
+        uncached: input.unwrap_or(0).saturating_sub(cache_read).saturating_sub(cache_write),
         cache_read,
         cache_write,
         output: output.unwrap_or(0).saturating_sub(reasoning),

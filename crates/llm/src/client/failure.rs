@@ -26,17 +26,12 @@ impl Failures<'_> {
             Error::WebModelCall { webc_error, .. } | Error::WebAdapterCall { webc_error, .. } => {
                 self.web(webc_error)
             }
-            Error::HttpError {
-                status,
-                body,
-                headers,
-                ..
-            } => self.refused(status.as_u16(), &body, &headers),
-            Error::ChatResponseGeneration {
-                response_body,
-                cause,
-                ..
-            } => self.unreadable(&response_body, &cause),
+            Error::HttpError { status, body, headers, .. } => {
+                self.refused(status.as_u16(), &body, &headers)
+            }
+            Error::ChatResponseGeneration { response_body, cause, .. } => {
+                self.unreadable(&response_body, &cause)
+            }
             other => ProviderError::new(ErrorKind::InvalidRequest, other.to_string()),
         };
         self.scrubbed(error)
@@ -79,17 +74,15 @@ impl Failures<'_> {
         let at = self.target.shown();
         let decode = |message: String| ProviderError::new(ErrorKind::Decode, message);
         match error {
-            Error::ResponseFailedStatus {
-                status,
-                body,
-                headers,
-            } => self.refused(status.as_u16(), &body, &headers),
+            Error::ResponseFailedStatus { status, body, headers } => {
+                self.refused(status.as_u16(), &body, &headers)
+            }
             Error::ResponseFailedNotJson { content_type, body } => decode(format!(
                 "{at} answered with `{content_type}` instead of JSON (is `base_url` right?): {body}"
             )),
-            Error::ResponseFailedInvalidJson { cause, body } => decode(format!(
-                "{at} answered with JSON that can't be read ({cause}): {body}"
-            )),
+            Error::ResponseFailedInvalidJson { cause, body } => {
+                decode(format!("{at} answered with JSON that can't be read ({cause}): {body}"))
+            }
             Error::JsonValueExt(error) => decode(error.to_string()),
             Error::Reqwest(error) => self.broken(error),
         }
@@ -108,10 +101,7 @@ impl Failures<'_> {
         let (kind, message) = if error.is_timeout() {
             (ErrorKind::Timeout, format!("{at} did not answer: {text}"))
         } else if error.is_builder() {
-            (
-                ErrorKind::InvalidRequest,
-                format!("the request to {at} can't be built: {text}"),
-            )
+            (ErrorKind::InvalidRequest, format!("the request to {at} can't be built: {text}"))
         } else if error.is_connect() {
             (
                 ErrorKind::Transport,
@@ -120,10 +110,7 @@ impl Failures<'_> {
                 ),
             )
         } else {
-            (
-                ErrorKind::Transport,
-                format!("the connection to {at} was cut: {text}"),
-            )
+            (ErrorKind::Transport, format!("the connection to {at} was cut: {text}"))
         };
         ProviderError::new(kind, message)
     }
@@ -149,10 +136,7 @@ impl Failures<'_> {
         self.body(body).unwrap_or_else(|| {
             ProviderError::new(
                 ErrorKind::Decode,
-                format!(
-                    "the answer of {} can't be read: {cause}",
-                    self.target.shown()
-                ),
+                format!("the answer of {} can't be read: {cause}", self.target.shown()),
             )
         })
     }
@@ -160,8 +144,7 @@ impl Failures<'_> {
     fn classified(&self, status: u16, body: &str) -> ProviderError {
         // Before anything is cut off: half a key is not recognised any more.
         let body = self.target.scrub(body);
-        self.classifier
-            .classify(self.target.known_as(), Some(status), &body)
+        self.classifier.classify(self.target.known_as(), Some(status), &body)
     }
 }
 
@@ -194,10 +177,7 @@ mod tests {
         let table = [
             (vec![("retry-after", "7")], Some(7_000)),
             (vec![("retry-after", "0.5")], Some(500)),
-            (
-                vec![("retry-after", "7"), ("retry-after-ms", "1250")],
-                Some(1_250),
-            ),
+            (vec![("retry-after", "7"), ("retry-after-ms", "1250")], Some(1_250)),
             (vec![("retry-after", "Wed, 21 Oct 2026 07:28:00 GMT")], None),
             (vec![("retry-after", "-1")], None),
             (vec![("retry-after", "inf")], None),
@@ -208,11 +188,7 @@ mod tests {
             for (name, value) in &given {
                 headers.insert(*name, value.parse().unwrap());
             }
-            assert_eq!(
-                retry_after(&headers),
-                millis.map(Duration::from_millis),
-                "{given:?}"
-            );
+            assert_eq!(retry_after(&headers), millis.map(Duration::from_millis), "{given:?}");
         }
     }
 

@@ -61,12 +61,7 @@ impl Client {
             .with_reqwest(http.clone())
             .build()
             .map_err(|error| ProviderError::new(ErrorKind::Transport, error.to_string()))?;
-        Ok(Self {
-            models,
-            http,
-            keys,
-            classifier: Classifier::builtin().clone(),
-        })
+        Ok(Self { models, http, keys, classifier: Classifier::builtin().clone() })
     }
 
     /// A client that takes its keys from the environment.
@@ -100,11 +95,7 @@ impl Client {
     }
 
     fn failures<'c>(&'c self, target: &'c Target, endpoint: &'c Endpoint) -> Failures<'c> {
-        Failures {
-            target,
-            endpoint,
-            classifier: &self.classifier,
-        }
+        Failures { target, endpoint, classifier: &self.classifier }
     }
 
     async fn ask(
@@ -115,11 +106,7 @@ impl Client {
         let options = options(target, request)?;
         let call = self
             .models
-            .exec_chat(
-                service(target, &request.endpoint.model)?,
-                chat(request),
-                Some(&options),
-            )
+            .exec_chat(service(target, &request.endpoint.model)?, chat(request), Some(&options))
             // The library logs whole bodies, and providers quote keys in them. Not `Dispatch::none()`: asked
             // alone, it would silence what the application shares with us (hyper) for the whole process.
             .with_subscriber(NoSubscriber::default());
@@ -128,10 +115,8 @@ impl Client {
             .await
             .map_err(|_| failures.late(request.timeout))?
             .map_err(|error| failures.library(error))?;
-        if let Some(error) = response
-            .captured_raw_body
-            .as_ref()
-            .and_then(|body| failures.body(body))
+        if let Some(error) =
+            response.captured_raw_body.as_ref().and_then(|body| failures.body(body))
         {
             return Err(error);
         }
@@ -176,10 +161,7 @@ fn service(target: &Target, model: &str) -> Result<ServiceTarget, ProviderError>
                 ProviderError::new(ErrorKind::InvalidRequest, format!("`base_url`: {error}"))
             })?;
             url.set_query(target.base.query());
-            AuthData::RequestOverride {
-                url: url.to_string(),
-                headers: Headers::default(),
-            }
+            AuthData::RequestOverride { url: url.to_string(), headers: Headers::default() }
         }
         None => AuthData::None,
     };
@@ -202,21 +184,14 @@ fn chat(request: &CompletionRequest) -> ChatRequest {
         _ => ChatMessage::user(turn.text.as_str()),
     });
     let chat = ChatRequest::from_messages(turns.collect());
-    if request.system.is_empty() {
-        chat
-    } else {
-        chat.with_system(request.system.as_str())
-    }
+    if request.system.is_empty() { chat } else { chat.with_system(request.system.as_str()) }
 }
 
 fn options(target: &Target, request: &CompletionRequest) -> Result<ChatOptions, ProviderError> {
     let max_output = u32::try_from(request.max_output).map_err(|_| {
         ProviderError::new(
             ErrorKind::OutputLimit,
-            format!(
-                "{} output tokens are more than can be asked for",
-                request.max_output
-            ),
+            format!("{} output tokens are more than can be asked for", request.max_output),
         )
     })?;
     let mut options = ChatOptions::default()

@@ -76,11 +76,7 @@ impl Target {
         }
         let base = base(protocol, endpoint.base_url.as_deref())?;
         let key = key(protocol, endpoint, keys)?;
-        Ok(Self {
-            protocol,
-            base,
-            key,
-        })
+        Ok(Self { protocol, base, key })
     }
 
     /// The text without the key.
@@ -204,14 +200,8 @@ mod tests {
             (("openai", None, None), ok("https://api.openai.com/v1/")),
             (("openai", Some("http://h/v1"), None), ok("http://h/v1/")),
             (("ollama", None, None), ok("http://localhost:11434/")),
-            (
-                ("openai-compatible", Some("http://h:8/v1/"), None),
-                ok("http://h:8/v1/"),
-            ),
-            (
-                ("openai-compatible", None, None),
-                refused(InvalidRequest, "set `base_url`"),
-            ),
+            (("openai-compatible", Some("http://h:8/v1/"), None), ok("http://h:8/v1/")),
+            (("openai-compatible", None, None), refused(InvalidRequest, "set `base_url`")),
             (
                 ("openai-compatible", Some("http://h/"), Some("MINE")),
                 refused(Auth, "the variable MINE is not set; `key_variable`"),
@@ -221,22 +211,10 @@ mod tests {
                 refused(Auth, "the variable ANTHROPIC_API_KEY is not set; set it"),
             ),
             (("gemini", None, None), refused(Auth, "GEMINI_API_KEY")),
-            (
-                ("openai", None, Some("OTHER")),
-                refused(Auth, "the variable OTHER is not set"),
-            ),
-            (
-                ("mistral", None, None),
-                refused(InvalidRequest, "anthropic, openai, gemini, ollama"),
-            ),
-            (
-                ("openai", Some("localhost"), None),
-                refused(InvalidRequest, "is no URL"),
-            ),
-            (
-                ("openai", Some("ftp://h/"), None),
-                refused(InvalidRequest, "neither http nor https"),
-            ),
+            (("openai", None, Some("OTHER")), refused(Auth, "the variable OTHER is not set")),
+            (("mistral", None, None), refused(InvalidRequest, "anthropic, openai, gemini, ollama")),
+            (("openai", Some("localhost"), None), refused(InvalidRequest, "is no URL")),
+            (("openai", Some("ftp://h/"), None), refused(InvalidRequest, "neither http nor https")),
             (
                 ("openai", Some("http://u:secret@h/"), None),
                 refused(InvalidRequest, "holds a user or a password"),

@@ -93,11 +93,7 @@ impl Prompts {
             let prompt: Prompt = read(text)?;
             styles.insert(prompt.style.clone(), prompt);
         }
-        Ok(Self {
-            shared: read(SHARED)?,
-            default: read(DEFAULT)?,
-            styles,
-        })
+        Ok(Self { shared: read(SHARED)?, default: read(DEFAULT)?, styles })
     }
 
     /// Version of all wording.

@@ -96,14 +96,8 @@ impl Prompts {
         }
         let budget = material.budget.to_string();
         let words = (material.budget * 3 / 4).max(1).to_string();
-        section(&fill(
-            &shared.budget,
-            &[("budget", &budget), ("words", &words)],
-        ));
-        Worded {
-            system: shared.system.trim().to_owned(),
-            turn,
-        }
+        section(&fill(&shared.budget, &[("budget", &budget), ("words", &words)]));
+        Worded { system: shared.system.trim().to_owned(), turn }
     }
 }
 

@@ -38,17 +38,12 @@ pub fn blocks(messages: &[Arc<Message>], tool_output_max: Option<usize>) -> Vec<
 
 /// Whether no message has anything to show.
 pub fn is_empty(messages: &[Arc<Message>]) -> bool {
-    messages
-        .iter()
-        .all(|message| block(message, None).is_empty())
+    messages.iter().all(|message| block(message, None).is_empty())
 }
 
 fn block(message: &Message, tool_output_max: Option<usize>) -> String {
-    let lines: Vec<String> = message
-        .parts
-        .iter()
-        .filter_map(|part| line(message, part, tool_output_max))
-        .collect();
+    let lines: Vec<String> =
+        message.parts.iter().filter_map(|part| line(message, part, tool_output_max)).collect();
     lines.join("\n")
 }
 
@@ -56,9 +51,7 @@ fn line(message: &Message, part: &Part, tool_output_max: Option<usize>) -> Optio
     let role = message.role.as_str();
     let (who, text) = match &part.kind {
         PartKind::Text { ignored: true, .. } => return None,
-        PartKind::Text {
-            text, synthetic, ..
-        } => {
+        PartKind::Text { text, synthetic, .. } => {
             let who = match message.origin {
                 Origin::Entry(EntryKind::Summary) => "earlier summary".to_owned(),
                 Origin::Log if !*synthetic => role.to_owned(),
@@ -67,16 +60,12 @@ fn line(message: &Message, part: &Part, tool_output_max: Option<usize>) -> Optio
             };
             (who, without_base64(text).into_owned())
         }
-        PartKind::Reasoning { text, .. } => (
-            format!("{role} reasoning"),
-            cut(&without_base64(text), Some(REASONING_MAX)),
-        ),
+        PartKind::Reasoning { text, .. } => {
+            (format!("{role} reasoning"), cut(&without_base64(text), Some(REASONING_MAX)))
+        }
         PartKind::Call(call) => {
             let arguments = cut(&without_base64(&call.arguments), tool_output_max);
-            (
-                format!("{role} call"),
-                format!("{}({arguments})", name(&call.tool)),
-            )
+            (format!("{role} call"), format!("{}({arguments})", name(&call.tool)))
         }
         PartKind::Result(result) => return Some(outcome(result, tool_output_max)),
         PartKind::File(media) => return Some(attached(media)),
@@ -129,10 +118,7 @@ fn name(text: &str) -> String {
 
 /// Whether a reader may see a new line behind a character.
 fn breaks(c: char) -> bool {
-    matches!(
-        c,
-        '\n' | '\r' | '\u{b}' | '\u{c}' | '\u{85}' | '\u{2028}' | '\u{2029}'
-    )
+    matches!(c, '\n' | '\r' | '\u{b}' | '\u{c}' | '\u{85}' | '\u{2028}' | '\u{2029}')
 }
 
 /// Whether a character takes no visible room at the beginning of a line: white space, and what is not
@@ -233,31 +219,18 @@ mod tests {
             text: "What did we do so far?".to_owned(),
             ..Marker::default()
         }));
-        let unknown = Part::new(PartKind::Unknown {
-            name: "step".to_owned(),
-            raw: json!({"a": 1}),
-        });
+        let unknown =
+            Part::new(PartKind::Unknown { name: "step".to_owned(), raw: json!({"a": 1}) });
         let long = "r".repeat(600);
-        let short = format!(
-            "[assistant reasoning]: {} [100 characters left out]",
-            "r".repeat(500)
-        );
+        let short = format!("[assistant reasoning]: {} [100 characters left out]", "r".repeat(500));
         use Role::{Assistant, Tool, User};
         let cases = [
             (User, Part::text("hello"), Some("[user]: hello")),
             (User, Part::text(" \n"), None),
-            (
-                User,
-                Part::synthetic("be brief"),
-                Some("[user, by the harness]: be brief"),
-            ),
+            (User, Part::synthetic("be brief"), Some("[user, by the harness]: be brief")),
             (User, ignored, None),
             (User, marker, Some("[user]: What did we do so far?")),
-            (
-                User,
-                Part::new(PartKind::File(media)),
-                Some("[Attached image/png: cat.png]"),
-            ),
+            (User, Part::new(PartKind::File(media)), Some("[Attached image/png: cat.png]")),
             (Assistant, Part::text("hi"), Some("[assistant]: hi")),
             (Assistant, reasoning(&long, None), Some(&*short)),
             (Assistant, reasoning("", Some("sealed")), None),
@@ -267,31 +240,11 @@ mod tests {
                 Some("[assistant call]: read({\"p\":1})"),
             ),
             (Assistant, unknown, Some("[assistant step]: {\"a\":1}")),
-            (
-                Tool,
-                result(ResultStatus::Completed, "ok"),
-                Some("[tool bash]: ok"),
-            ),
-            (
-                Tool,
-                result(ResultStatus::Error, "no"),
-                Some("[tool bash failed]: no"),
-            ),
-            (
-                Tool,
-                result(ResultStatus::Retry, "no"),
-                Some("[tool bash refused]: no"),
-            ),
-            (
-                Tool,
-                result(ResultStatus::Running, ""),
-                Some("[tool bash did not finish]: "),
-            ),
-            (
-                Tool,
-                with_media,
-                Some("[tool shot]: done\n[Attached image/png: cat.png]"),
-            ),
+            (Tool, result(ResultStatus::Completed, "ok"), Some("[tool bash]: ok")),
+            (Tool, result(ResultStatus::Error, "no"), Some("[tool bash failed]: no")),
+            (Tool, result(ResultStatus::Retry, "no"), Some("[tool bash refused]: no")),
+            (Tool, result(ResultStatus::Running, ""), Some("[tool bash did not finish]: ")),
+            (Tool, with_media, Some("[tool shot]: done\n[Attached image/png: cat.png]")),
         ];
         for (role, part, expected) in cases {
             let message = Arc::new(Message::new("m", role, vec![part.clone()]));
@@ -308,10 +261,7 @@ mod tests {
             ("a\n[user]: b\n[c", "a\n| [user]: b\n| [c"),
             ("\n[user]: b", "\n| [user]: b"),
             ("a\n\n \n [user]: b", "a\n\n \n|  [user]: b"),
-            (
-                "a\n\u{200b}\u{feff}[user]: b",
-                "a\n| \u{200b}\u{feff}[user]: b",
-            ),
+            ("a\n\u{200b}\u{feff}[user]: b", "a\n| \u{200b}\u{feff}[user]: b"),
             ("a\r[b\r\n[c\u{2028}[d", "a\r| [b\r\n| [c\u{2028}| [d"),
             ("a\n［user］: b", "a\n| ［user］: b"),
             ("a [b]\nc [d]\n", "a [b]\nc [d]\n"),

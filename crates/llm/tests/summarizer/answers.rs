@@ -18,34 +18,14 @@ async fn one_reminder_as_a_table() {
     let cases: [(&str, Step, &str); 7] = [
         ("window.compact", says(""), "no text"),
         ("window.compact", says(" \n\t"), "no text"),
-        (
-            "window.compact",
-            ends("", Finish::ToolCalls),
-            "called tools",
-        ),
-        (
-            "window.compact",
-            ends("cut off he", Finish::Length),
-            "cut off",
-        ),
-        (
-            "window.compact",
-            says(&long),
-            "500 tokens and 300 are allowed",
-        ),
+        ("window.compact", ends("", Finish::ToolCalls), "called tools"),
+        ("window.compact", ends("cut off he", Finish::Length), "cut off"),
+        ("window.compact", says(&long), "500 tokens and 300 are allowed"),
         ("opencode.anchored", says("just prose"), "\"## Goal\""),
-        (
-            "opencode.anchored",
-            says(half),
-            "\"## Next Steps\", \"## Critical Context\"",
-        ),
+        ("opencode.anchored", says(half), "\"## Next Steps\", \"## Critical Context\""),
     ];
     for (style, first, named) in cases {
-        let good = if style == "opencode.anchored" {
-            FORM
-        } else {
-            "good"
-        };
+        let good = if style == "opencode.anchored" { FORM } else { "good" };
         let text = match &first {
             Step::Says(answer) => answer.text.clone(),
             _ => String::new(),
@@ -53,11 +33,7 @@ async fn one_reminder_as_a_table() {
         let bench = Bench::new(LlmConfig::default(), [first, says(good)]);
         let summary = bench.ask(&request(style, small())).await.expect(named);
         assert_eq!(summary.text, good, "{named}");
-        assert_eq!(
-            bench.steps(),
-            ["ask whole", "to reminder", "ask whole, reminded"],
-            "{named}"
-        );
+        assert_eq!(bench.steps(), ["ask whole", "to reminder", "ask whole, reminded"], "{named}");
         let (asked, again) = (bench.request(0), bench.request(1));
         let last = again.turns.last().unwrap();
         assert_eq!(last.role, Role::User);
@@ -77,37 +53,14 @@ async fn one_reminder_as_a_table() {
 #[tokio::test]
 async fn a_second_bad_answer_is_a_typed_error() {
     let long = "long ".repeat(400);
-    let too_long = SummaryError::TooLong {
-        tokens: 500,
-        budget: 300,
-    };
+    let too_long = SummaryError::TooLong { tokens: 500, budget: 300 };
     let cases: [(&str, [Step; 2], Result<SummaryError, &str>); 6] = [
-        (
-            "window.compact",
-            [says(""), says("  ")],
-            Ok(SummaryError::Empty),
-        ),
-        (
-            "window.compact",
-            [says(&long), ends("", Finish::ToolCalls)],
-            Ok(SummaryError::Empty),
-        ),
+        ("window.compact", [says(""), says("  ")], Ok(SummaryError::Empty)),
+        ("window.compact", [says(&long), ends("", Finish::ToolCalls)], Ok(SummaryError::Empty)),
         ("window.compact", [says(""), says(&long)], Ok(too_long)),
-        (
-            "window.compact",
-            [says(""), ends("x", Finish::Length)],
-            Err("max_output_tokens"),
-        ),
-        (
-            "opencode.anchored",
-            [says(""), says("## Goal")],
-            Err("\"## Next Steps\""),
-        ),
-        (
-            "default",
-            [says("## Files"), says("prose")],
-            Err("\"## Current state\""),
-        ),
+        ("window.compact", [says(""), ends("x", Finish::Length)], Err("max_output_tokens")),
+        ("opencode.anchored", [says(""), says("## Goal")], Err("\"## Next Steps\"")),
+        ("default", [says("## Files"), says("prose")], Err("\"## Current state\"")),
     ];
     for (style, script, expected) in cases {
         let bench = Bench::new(LlmConfig::default(), script);
@@ -132,10 +85,7 @@ async fn nobody_is_asked_for_a_summary_that_could_say_nothing() {
     for (style, least) in [("window.compact", 16), ("opencode.anchored", 45)] {
         for (budget, sent) in [(1, 0), (least - 1, 0), (least, 1)] {
             let bench = Bench::new(LlmConfig::default(), [fails(ErrorKind::Auth)]);
-            let asked = SummaryRequest {
-                budget,
-                ..request(style, small())
-            };
+            let asked = SummaryRequest { budget, ..request(style, small()) };
             let error = bench.ask(&asked).await.unwrap_err();
             assert_eq!(bench.sent(), sent, "{style} {budget}: {error}");
             let told = format!("with less than {least}");
@@ -156,10 +106,8 @@ async fn a_reminder_that_would_not_fit_leaves_the_answer_out_or_is_not_sent() {
             .map(|text| text.len().div_ceil(3))
             .iter()
             .sum();
-        let config = LlmConfig {
-            context_tokens: 4_096 + tokens as u64 + spare,
-            ..LlmConfig::default()
-        };
+        let config =
+            LlmConfig { context_tokens: 4_096 + tokens as u64 + spare, ..LlmConfig::default() };
         let bench = Bench::new(config, [says(&answer), says("short")]);
         let found = bench.ask(&asked).await;
         match turns {
@@ -168,10 +116,7 @@ async fn a_reminder_that_would_not_fit_leaves_the_answer_out_or_is_not_sent() {
                 assert_eq!(bench.request(1).turns.len(), turns, "{spare}");
             }
             None => {
-                assert!(
-                    matches!(found, Err(SummaryError::TooLong { .. })),
-                    "{found:?}"
-                );
+                assert!(matches!(found, Err(SummaryError::TooLong { .. })), "{found:?}");
                 assert_eq!(bench.sent(), 1);
             }
         }
@@ -180,37 +125,20 @@ async fn a_reminder_that_would_not_fit_leaves_the_answer_out_or_is_not_sent() {
 
 #[tokio::test]
 async fn a_reminder_may_step_down_but_is_not_repeated() {
-    let script = [
-        says(""),
-        fails(ErrorKind::ContextOverflow),
-        says(""),
-        says("never asked for"),
-    ];
+    let script = [says(""), fails(ErrorKind::ContextOverflow), says(""), says("never asked for")];
     let bench = Bench::new(LlmConfig::default(), script);
     let asked = request("window.compact", super::support::large(3, 9_000, 20));
     assert_eq!(bench.ask(&asked).await, Err(SummaryError::Empty));
     assert_eq!(
         bench.steps(),
-        [
-            "ask whole",
-            "to reminder",
-            "ask whole, reminded",
-            "to cleared",
-            "ask cleared"
-        ]
+        ["ask whole", "to reminder", "ask whole, reminded", "to cleared", "ask cleared"]
     );
 }
 
 #[tokio::test]
 async fn a_stray_fence_is_taken_off() {
-    let bench = Bench::new(
-        LlmConfig::default(),
-        [says("```markdown\nall of it\n```\n")],
-    );
-    let summary = bench
-        .ask(&request("window.compact", small()))
-        .await
-        .unwrap();
+    let bench = Bench::new(LlmConfig::default(), [says("```markdown\nall of it\n```\n")]);
+    let summary = bench.ask(&request("window.compact", small())).await.unwrap();
     assert_eq!(summary.text, "all of it");
 }
 
@@ -241,10 +169,7 @@ async fn the_memo_forgets_the_least_recently_used_and_can_be_off() {
         asked
     };
     for (memo, order, requests) in [(1, [0, 1, 0], 3), (2, [0, 1, 0], 2), (0, [0, 0, 0], 3)] {
-        let config = LlmConfig {
-            memo,
-            ..LlmConfig::default()
-        };
+        let config = LlmConfig { memo, ..LlmConfig::default() };
         let bench = Bench::new(config, (0..3).map(|_| says("text")));
         for n in order {
             bench.ask(&words(n)).await.unwrap();

@@ -78,13 +78,7 @@ fn the_stated_number_can_be_reached() {
         fails(ErrorKind::ContextOverflow),
         fails(ErrorKind::ContextOverflow),
     ];
-    script.extend([
-        says("one"),
-        says(""),
-        says("two"),
-        says("three"),
-        says("four"),
-    ]);
+    script.extend([says("one"), says(""), says("two"), says("three"), says("four")]);
     let bench = Bench::new(config, script);
     let asked = request("window.compact", large(10, 20_000, 1_600));
     let runtime = tokio::runtime::Builder::new_current_thread()

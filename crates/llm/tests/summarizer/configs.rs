@@ -22,10 +22,7 @@ fn every_preset_compiles_with_it() {
         for (model, more) in [
             ("claude-haiku-4-5", ""),
             ("gpt-5-mini", "on_failure = \"extractive\"\n"),
-            (
-                "qwen3:8b",
-                "base_url = \"http://localhost:11434/v1/\"\ntemperature = 0.0\n",
-            ),
+            ("qwen3:8b", "base_url = \"http://localhost:11434/v1/\"\ntemperature = 0.0\n"),
         ] {
             let toml = format!(
                 "name = \"mine\"\nextends = \"{name}\"\n\
@@ -35,10 +32,7 @@ fn every_preset_compiles_with_it() {
             let compiled = compile(&registry, document, Options::default())
                 .unwrap_or_else(|errors| panic!("{name}: {errors}"));
             let label = compiled.strategy.label();
-            assert!(
-                label.starts_with(&format!("mine+llm({model} v2")),
-                "{name}: {label}"
-            );
+            assert!(label.starts_with(&format!("mine+llm({model} v2")), "{name}: {label}");
         }
         checked += 1;
     }
@@ -94,14 +88,8 @@ fn providers_as_a_table() {
         ("model = 'gemini-2.5-flash'", "gemini"),
         ("model = 'gpt-5-mini'", "openai"),
         ("model = 'o4-mini'", "openai"),
-        (
-            "model = 'claude-x'\nbase_url = 'http://localhost/v1/'",
-            "openai-compatible",
-        ),
-        (
-            "provider = 'openai'\nmodel = 'x'\nbase_url = 'http://localhost/v1/'",
-            "openai",
-        ),
+        ("model = 'claude-x'\nbase_url = 'http://localhost/v1/'", "openai-compatible"),
+        ("provider = 'openai'\nmodel = 'x'\nbase_url = 'http://localhost/v1/'", "openai"),
         ("model = 'claude-x'\nprovider = 'openrouter'", "openrouter"),
     ];
     for (toml, provider) in cases {
@@ -129,10 +117,7 @@ fn ids_tell_settings_apart() {
     }
     let [one, other] = ["http://localhost:1/v1/", "http://elsewhere/"]
         .map(|url| id(&format!("model = 'qwen3:8b'\nbase_url = '{url}'")));
-    assert_eq!(
-        one, other,
-        "a recording replayed elsewhere has the same name"
-    );
+    assert_eq!(one, other, "a recording replayed elsewhere has the same name");
     let mut seen = vec![plain];
     for other in [
         "model = 'claude-sonnet-4-5'",

@@ -24,47 +24,21 @@ async fn retries_as_a_table() {
     let cases: [(Vec<Step>, Vec<String>, u64, bool); 7] = [
         (vec![says("ok")], vec![], 0, true),
         (
-            vec![
-                fails(Overloaded),
-                fails(Transport),
-                fails(Decode),
-                says("ok"),
-            ],
+            vec![fails(Overloaded), fails(Transport), fails(Decode), says("ok")],
             vec![retry(2, 1_000), retry(3, 2_000), retry(4, 4_000)],
             7,
             true,
         ),
-        (
-            vec![after(RateLimited, 30), says("ok")],
-            vec![retry(2, 30_000)],
-            30,
-            true,
-        ),
+        (vec![after(RateLimited, 30), says("ok")], vec![retry(2, 30_000)], 30, true),
         (vec![after(RateLimited, 3_600)], vec![], 0, false),
         (
-            vec![
-                fails(Timeout),
-                fails(Timeout),
-                fails(Timeout),
-                fails(Timeout),
-                says("late"),
-            ],
+            vec![fails(Timeout), fails(Timeout), fails(Timeout), fails(Timeout), says("late")],
             vec![retry(2, 1_000), retry(3, 2_000), retry(4, 4_000)],
             7,
             false,
         ),
-        (
-            vec![Step::Hangs, says("ok")],
-            vec![retry(2, 1_000)],
-            121,
-            true,
-        ),
-        (
-            vec![ends("half", Finish::Error), says("ok")],
-            vec![retry(2, 1_000)],
-            1,
-            true,
-        ),
+        (vec![Step::Hangs, says("ok")], vec![retry(2, 1_000)], 121, true),
+        (vec![ends("half", Finish::Error), says("ok")], vec![retry(2, 1_000)], 1, true),
     ];
     for (script, expected, seconds, succeeds) in cases {
         let name = format!("{script:?}");
@@ -79,11 +53,8 @@ async fn retries_as_a_table() {
             }
             Err(other) => panic!("{name}: {other}"),
         }
-        let steps: Vec<String> = bench
-            .steps()
-            .into_iter()
-            .filter(|step| step != "ask whole")
-            .collect();
+        let steps: Vec<String> =
+            bench.steps().into_iter().filter(|step| step != "ask whole").collect();
         assert_eq!(steps, expected, "{name}");
     }
 }
@@ -106,17 +77,10 @@ async fn all_requests_of_a_summary_share_the_retries() {
 
 #[tokio::test(start_paused = true)]
 async fn a_request_that_hangs_is_given_up() {
-    let config = LlmConfig {
-        timeout_seconds: 10,
-        attempts: 2,
-        ..LlmConfig::default()
-    };
+    let config = LlmConfig { timeout_seconds: 10, attempts: 2, ..LlmConfig::default() };
     let bench = Bench::new(config, [Step::Hangs, Step::Hangs, says("late")]);
     let began = Instant::now();
-    let error = bench
-        .ask(&request("window.compact", small()))
-        .await
-        .unwrap_err();
+    let error = bench.ask(&request("window.compact", small())).await.unwrap_err();
     let SummaryError::Provider(error) = error else {
         panic!("{error}");
     };
@@ -131,30 +95,17 @@ async fn what_can_not_be_helped_is_an_error_at_once() {
     use ErrorKind::{
         Auth, Budget, ContentRefused, InvalidRequest, NotRecorded, OutputLimit, Quota, Unknown,
     };
-    for kind in [
-        Auth,
-        Budget,
-        ContentRefused,
-        InvalidRequest,
-        NotRecorded,
-        OutputLimit,
-        Quota,
-        Unknown,
-    ] {
+    for kind in
+        [Auth, Budget, ContentRefused, InvalidRequest, NotRecorded, OutputLimit, Quota, Unknown]
+    {
         let bench = Bench::new(LlmConfig::default(), [fails(kind), says("never asked for")]);
-        let error = bench
-            .ask(&request("window.compact", small()))
-            .await
-            .unwrap_err();
+        let error = bench.ask(&request("window.compact", small())).await.unwrap_err();
         let expected = SummaryError::Provider(ProviderError::new(kind, "as scripted"));
         assert_eq!(error, expected);
         assert_eq!(bench.steps(), ["ask whole"], "{kind}");
     }
     let bench = Bench::new(LlmConfig::default(), [ends("half", Finish::ContentFilter)]);
-    let error = bench
-        .ask(&request("window.compact", small()))
-        .await
-        .unwrap_err();
+    let error = bench.ask(&request("window.compact", small())).await.unwrap_err();
     assert!(
         matches!(&error, SummaryError::Provider(error) if error.kind == ContentRefused),
         "{error}"
@@ -164,11 +115,8 @@ async fn what_can_not_be_helped_is_an_error_at_once() {
 #[tokio::test(start_paused = true)]
 async fn a_cancelled_summary_leaves_nothing_behind() {
     // While a request is under way, while a retry is waited for, and after a first bad answer.
-    let scripts = [
-        vec![Step::Hangs],
-        vec![after(ErrorKind::RateLimited, 60)],
-        vec![says(""), Step::Hangs],
-    ];
+    let scripts =
+        [vec![Step::Hangs], vec![after(ErrorKind::RateLimited, 60)], vec![says(""), Step::Hangs]];
     for script in scripts {
         let name = format!("{script:?}");
         let bench = Bench::new(LlmConfig::default(), script);

@@ -21,14 +21,8 @@ const BY_MODEL: &str = "llm(claude-haiku-4-5";
 #[tokio::test]
 async fn rungs_as_a_table() {
     let overflow = || fails(ErrorKind::ContextOverflow);
-    let bytes = |max_request_bytes| LlmConfig {
-        max_request_bytes,
-        ..window(200_000)
-    };
-    let few = |max_chunks| LlmConfig {
-        max_chunks,
-        ..window(3_500)
-    };
+    let bytes = |max_request_bytes| LlmConfig { max_request_bytes, ..window(200_000) };
+    let few = |max_chunks| LlmConfig { max_chunks, ..window(3_500) };
     let cases = [
         Case {
             name: "it fits",
@@ -88,9 +82,7 @@ async fn rungs_as_a_table() {
             name: "a chunk is refused and what is left is cut smaller",
             config: window(20_000),
             messages: large(12, 10, 8_000),
-            script: std::iter::once(overflow())
-                .chain((1..8).map(|_| says("a chunk")))
-                .collect(),
+            script: std::iter::once(overflow()).chain((1..8).map(|_| says("a chunk"))).collect(),
             expect: (Some("a chunk"), BY_MODEL),
             steps: &[
                 "to cleared",
@@ -106,21 +98,11 @@ async fn rungs_as_a_table() {
         },
         Case {
             name: "a chunk that was refused counts as well",
-            config: LlmConfig {
-                max_chunks: 6,
-                ..window(20_000)
-            },
+            config: LlmConfig { max_chunks: 6, ..window(20_000) },
             messages: large(12, 10, 8_000),
-            script: std::iter::once(overflow())
-                .chain((1..8).map(|_| says("a chunk")))
-                .collect(),
+            script: std::iter::once(overflow()).chain((1..8).map(|_| says("a chunk"))).collect(),
             expect: (None, "extractive (llm: context-overflow)"),
-            steps: &[
-                "to cleared",
-                "to chunks",
-                "ask chunk 1 of 2",
-                "to extractive",
-            ],
+            steps: &["to cleared", "to chunks", "ask chunk 1 of 2", "to extractive"],
         },
         Case {
             name: "it takes more chunks than are allowed",
@@ -132,10 +114,7 @@ async fn rungs_as_a_table() {
         },
         Case {
             name: "the instructions alone do not fit",
-            config: LlmConfig {
-                max_output_tokens: 10,
-                ..window(300)
-            },
+            config: LlmConfig { max_output_tokens: 10, ..window(300) },
             messages: small(),
             script: vec![],
             expect: (None, "extractive (llm: context-overflow)"),
@@ -155,20 +134,10 @@ async fn rungs_as_a_table() {
         let asked = request("window.compact", case.messages);
         let summary = bench.ask(&asked).await.expect(case.name);
         assert_eq!(bench.steps(), case.steps, "{}", case.name);
-        assert!(
-            summary.by.starts_with(case.expect.1),
-            "{}: {}",
-            case.name,
-            summary.by
-        );
+        assert!(summary.by.starts_with(case.expect.1), "{}: {}", case.name, summary.by);
         match case.expect.0 {
             Some(text) => assert_eq!(summary.text, text, "{}", case.name),
-            None => assert!(
-                summary.text.contains("## "),
-                "{}: {}",
-                case.name,
-                summary.text
-            ),
+            None => assert!(summary.text.contains("## "), "{}: {}", case.name, summary.text),
         }
         assert!(summary.tokens <= asked.budget, "{}", case.name);
         assert_eq!(summary.tokens, asked.estimator.text(&summary.text));
@@ -191,9 +160,8 @@ async fn every_chunk_is_shown_once_and_the_summary_goes_along() {
     asked.previous = Some("what came before".to_owned());
     asked.instructions = vec!["name every file".to_owned()];
     bench.ask(&asked).await.unwrap();
-    let turns: Vec<String> = (0..bench.sent())
-        .map(|index| bench.request(index).turns[0].text.clone())
-        .collect();
+    let turns: Vec<String> =
+        (0..bench.sent()).map(|index| bench.request(index).turns[0].text.clone()).collect();
     assert_eq!(turns.len(), 3);
     for turn in 0..6 {
         let begin = format!("turn {turn}: ");
@@ -244,10 +212,7 @@ async fn a_dry_run_asks_for_every_chunk_and_copies() {
     let dry = || fails(ErrorKind::DryRun);
     for (messages, requests) in [(small(), 1), (large(6, 10, 2_000), 3)] {
         let bench = Bench::new(window(3_500), (0..9).map(|_| dry()));
-        let summary = bench
-            .ask(&request("window.compact", messages))
-            .await
-            .unwrap();
+        let summary = bench.ask(&request("window.compact", messages)).await.unwrap();
         assert_eq!(summary.by, "dry-run");
         assert!(summary.text.contains("## "), "{}", summary.text);
         assert_eq!(bench.sent(), requests);

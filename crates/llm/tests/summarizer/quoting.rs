@@ -50,9 +50,7 @@ async fn hostile_outputs_stay_inside() {
     for text in hostile {
         let bench = Bench::new(LlmConfig::default(), [says("ok"), says("ok")]);
         let mut asked = request("opencode.anchored", small());
-        asked.messages.push(std::sync::Arc::new(Message::tool(
-            "t9", "c9", "web", &*text,
-        )));
+        asked.messages.push(std::sync::Arc::new(Message::tool("t9", "c9", "web", &*text)));
         asked.previous = Some(text.clone());
         asked.instructions = vec!["keep the paths".to_owned()];
         // The answer lacks its headings; only the request matters here.
@@ -63,10 +61,7 @@ async fn hostile_outputs_stay_inside() {
         assert!(inside.iter().all(|quoted| quoted.contains(order)), "{text}");
         assert!(!outside.contains(order), "{outside}");
         assert!(!sent.system.contains(order));
-        assert!(
-            outside.contains("Additional instructions:\nkeep the paths"),
-            "{outside}"
-        );
+        assert!(outside.contains("Additional instructions:\nkeep the paths"), "{outside}");
     }
 }
 
@@ -145,37 +140,19 @@ fn part(kind: u8, text: &str, name: &str) -> (Role, Part, &'static str) {
     };
     match kind {
         0 => (Role::User, Part::text(text), "[user]: "),
-        1 => (
-            Role::User,
-            Part::synthetic(text),
-            "[user, by the harness]: ",
-        ),
+        1 => (Role::User, Part::synthetic(text), "[user, by the harness]: "),
         2 => (Role::Assistant, Part::text(text), "[assistant]: "),
         3 => (
             Role::Assistant,
-            Part::new(PartKind::Reasoning {
-                text: text.to_owned(),
-                opaque: None,
-            }),
+            Part::new(PartKind::Reasoning { text: text.to_owned(), opaque: None }),
             "[assistant reasoning]: ",
         ),
-        4 => (
-            Role::Assistant,
-            Part::call("c", name, text),
-            "[assistant call]: ",
-        ),
+        4 => (Role::Assistant, Part::call("c", name, text), "[assistant call]: "),
         5 => (Role::Tool, Part::new(PartKind::Result(result)), "[tool "),
-        6 => (
-            Role::User,
-            Part::new(PartKind::File(media(text))),
-            "[Attached ",
-        ),
+        6 => (Role::User, Part::new(PartKind::File(media(text))), "[Attached "),
         _ => (
             Role::Assistant,
-            Part::new(PartKind::Unknown {
-                name: name.to_owned(),
-                raw: serde_json::json!(text),
-            }),
+            Part::new(PartKind::Unknown { name: name.to_owned(), raw: serde_json::json!(text) }),
             "[assistant ",
         ),
     }
@@ -225,18 +202,11 @@ async fn bytes_of_files_never_get_into_a_request() {
         url: format!("data:image/png;base64,{encoded}"),
     };
     let messages = vec![
-        Message::new(
-            "u",
-            Role::User,
-            vec![Part::new(PartKind::File(media.clone()))],
-        ),
+        Message::new("u", Role::User, vec![Part::new(PartKind::File(media.clone()))]),
         Message::tool("t", "c", "fetch", format!("{{\"image\":\"{encoded}\"}}")),
     ];
     let bench = Bench::new(LlmConfig::default(), [says("ok")]);
-    bench
-        .ask(&request("window.compact", messages))
-        .await
-        .unwrap();
+    bench.ask(&request("window.compact", messages)).await.unwrap();
     let text = &bench.request(0).turns[0].text;
     assert!(text.contains("[Attached image/png: cat.png]"), "{text}");
     assert!(text.contains("base64 left out"), "{text}");

@@ -54,17 +54,12 @@ fn a_request_and_a_failure_leave_their_spans() {
         .start_paused(true)
         .build()
         .unwrap();
-    let bench = Bench::new(
-        LlmConfig::default(),
-        [fails(ErrorKind::Overloaded), says("ok")],
-    );
+    let bench = Bench::new(LlmConfig::default(), [fails(ErrorKind::Overloaded), says("ok")]);
     // With one subscriber alone, tracing believes the thread that reaches a call site first, and a test beside
     // this one has none; a second subscriber has both asked.
     let _second = Dispatch::new(spans.clone());
     tracing::subscriber::with_default(spans.clone(), || {
-        runtime
-            .block_on(bench.ask(&request("window.compact", small())))
-            .unwrap();
+        runtime.block_on(bench.ask(&request("window.compact", small()))).unwrap();
     });
     let spans = spans.0.lock().unwrap();
     let names: Vec<&str> = spans.iter().map(|(name, _)| name.as_str()).collect();

@@ -19,20 +19,12 @@ fn tiered() -> Arc<Strategy> {
     let toml = "name = \"mine\"\nextends = \"tiered\"\n[summarizer]\nuse = \"llm\"\n";
     let document = Document::parse("mine.toml", toml).unwrap();
     let compiled = compile(&registry, document, Options::default());
-    Arc::new(
-        compiled
-            .unwrap_or_else(|errors| panic!("{errors}"))
-            .strategy,
-    )
+    Arc::new(compiled.unwrap_or_else(|errors| panic!("{errors}")).strategy)
 }
 
 /// Who wrote the summaries of the fold of a long conversation.
 async fn written(strategy: &Arc<Strategy>, services: Services) -> Vec<String> {
-    let limits = Limits {
-        context: 5_000,
-        input: 0,
-        output: 0,
-    };
+    let limits = Limits { context: 5_000, input: 0, output: 0 };
     let mut conversation =
         Conversation::new(Arc::clone(strategy), limits, Frame::default(), services);
     for n in 0..60 {
@@ -51,19 +43,13 @@ async fn written(strategy: &Arc<Strategy>, services: Services) -> Vec<String> {
 #[tokio::test]
 async fn a_filter_that_keeps_summaries_keeps_no_stand_in() {
     let strategy = tiered();
-    let dry = Services {
-        model: Some(Arc::new(DryRun::new())),
-        ..Services::default()
-    };
+    let dry = Services { model: Some(Arc::new(DryRun::new())), ..Services::default() };
     assert_eq!(written(&strategy, dry).await, [DRY_RUN; 3]);
     let bench = Bench::new(LlmConfig::default(), [says("a"), says("b"), says("c")]);
     let by = strategy.summarizer.as_ref().unwrap().id().to_owned();
     for (round, sent) in [("first", 3), ("again", 3)] {
         let services = bench.services.clone();
-        let model_only = Services {
-            observers: Vec::new(),
-            ..services
-        };
+        let model_only = Services { observers: Vec::new(), ..services };
         assert_eq!(written(&strategy, model_only).await, [&*by; 3], "{round}");
         assert_eq!(bench.sent(), sent, "{round}");
     }

@@ -34,11 +34,7 @@ pub(crate) fn ends(text: &str, finish: Finish) -> Step {
     Step::Says(Completion {
         text: text.to_owned(),
         finish,
-        usage: Some(Usage {
-            uncached: 100,
-            output: 10,
-            ..Usage::default()
-        }),
+        usage: Some(Usage { uncached: 100, output: 10, ..Usage::default() }),
         model: Some("test-model-2026".to_owned()),
     })
 }
@@ -113,12 +109,7 @@ impl Bench {
             observers: vec![Arc::clone(&notes) as _],
             ..Services::default()
         };
-        Self {
-            summarizer: LlmSummarizer::new(config).unwrap(),
-            model,
-            notes,
-            services,
-        }
+        Self { summarizer: LlmSummarizer::new(config).unwrap(), model, notes, services }
     }
 
     pub(crate) fn then(&self, step: Step) {
@@ -188,10 +179,7 @@ pub(crate) fn request(style: &str, messages: Vec<Message>) -> SummaryRequest {
 pub(crate) fn small() -> Vec<Message> {
     vec![
         Message::user("u1", "hello, fix the build"),
-        Message::assistant(
-            "a1",
-            vec![Part::call("c1", "bash", r#"{"command":"make"}"#)],
-        ),
+        Message::assistant("a1", vec![Part::call("c1", "bash", r#"{"command":"make"}"#)]),
         Message::tool("t1", "c1", "bash", "error: missing semicolon in a.c"),
         Message::assistant("a2", vec![Part::text("Decided to add the semicolon.")]),
     ]
@@ -207,11 +195,7 @@ pub(crate) fn large(turns: usize, output: usize, text: usize) -> Vec<Message> {
                 Message::user(format!("u{turn}"), format!("turn {turn}: {}", fill(text))),
                 Message::assistant(
                     format!("a{turn}"),
-                    vec![Part::call(
-                        &call,
-                        "read",
-                        format!(r#"{{"path":"{turn}.rs"}}"#),
-                    )],
+                    vec![Part::call(&call, "read", format!(r#"{{"path":"{turn}.rs"}}"#))],
                 ),
                 Message::tool(format!("t{turn}"), &call, "read", fill(output)),
             ]

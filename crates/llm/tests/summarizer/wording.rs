@@ -27,11 +27,7 @@ async fn requests_as_they_are_sent() {
             assert_eq!(sent.turns.len(), 1);
             let same = system.get_or_insert_with(|| sent.system.clone());
             assert_eq!(*same, sent.system, "{style}");
-            let kind = if previous.is_some() {
-                "update"
-            } else {
-                "create"
-            };
+            let kind = if previous.is_some() { "update" } else { "create" };
             insta::assert_snapshot!(format!("{style}-{kind}"), sent.turns[0].text);
         }
     }
@@ -51,10 +47,7 @@ async fn conformance_of_requests() {
     };
     let window = text("window.compact", None, &["mind the gap"]).await;
     assert!(window.contains("[user]: hello"), "S9-23");
-    assert!(
-        window.contains("Additional instructions:\nmind the gap"),
-        "S9-20"
-    );
+    assert!(window.contains("Additional instructions:\nmind the gap"), "S9-20");
     for point in ["1. ", "2. ", "3. ", "4. ", "5. "] {
         assert!(window.contains(&format!("\n{point}")), "S9-20: {point}");
     }
@@ -76,10 +69,7 @@ async fn conformance_of_requests() {
             "## Critical Context",
             "## Relevant Files",
         ] {
-            assert!(
-                form.contains(&format!("\n{heading}\n")),
-                "OC17-S18: {heading}"
-            );
+            assert!(form.contains(&format!("\n{heading}\n")), "OC17-S18: {heading}");
         }
     }
 }

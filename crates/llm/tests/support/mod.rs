@@ -18,13 +18,8 @@ use std::time::Duration;
 pub(crate) const KEY: &str = "sk-planted-0123456789abcdef";
 
 /// All protocols.
-pub(crate) const PROVIDERS: [&str; 5] = [
-    "openai",
-    "openai-compatible",
-    "anthropic",
-    "gemini",
-    "ollama",
-];
+pub(crate) const PROVIDERS: [&str; 5] =
+    ["openai", "openai-compatible", "anthropic", "gemini", "ollama"];
 
 /// A client whose every variable holds the planted key.
 pub(crate) fn client() -> Client {
@@ -51,10 +46,7 @@ pub(crate) fn request(endpoint: Endpoint) -> CompletionRequest {
     CompletionRequest {
         endpoint,
         system: "Instructions.".to_owned(),
-        turns: vec![Turn {
-            role: Role::User,
-            text: "Summarise.".to_owned(),
-        }],
+        turns: vec![Turn { role: Role::User, text: "Summarise.".to_owned() }],
         temperature: None,
         max_output: 256,
         timeout: Duration::from_secs(30),
@@ -78,11 +70,7 @@ pub(crate) fn answer(text: &str) -> Completion {
     Completion {
         text: text.to_owned(),
         finish: Finish::Stop,
-        usage: Some(Usage {
-            uncached: 1_000,
-            output: 100,
-            ..Usage::default()
-        }),
+        usage: Some(Usage { uncached: 1_000, output: 100, ..Usage::default() }),
         model: Some("a-model-2026".to_owned()),
     }
 }
@@ -98,10 +86,7 @@ impl Scripted {
     pub(crate) fn new(
         answers: impl IntoIterator<Item = Result<Completion, ProviderError>>,
     ) -> Self {
-        Self {
-            answers: Mutex::new(answers.into_iter().collect()),
-            asked: Mutex::default(),
-        }
+        Self { answers: Mutex::new(answers.into_iter().collect()), asked: Mutex::default() }
     }
 
     pub(crate) fn times_asked(&self) -> usize {

@@ -5,15 +5,8 @@ use serde_json::Value;
 use std::borrow::Cow;
 
 /// Argument names under which tools are given the text that they replace.
-const OLD_TEXT: [&str; 7] = [
-    "old_string",
-    "oldString",
-    "old_str",
-    "oldStr",
-    "old_text",
-    "oldText",
-    "search",
-];
+const OLD_TEXT: [&str; 7] =
+    ["old_string", "oldString", "old_str", "oldStr", "old_text", "oldText", "search"];
 
 /// The old texts of all edits that an answer asks for, in order.
 pub(super) fn preconditions(answer: &Message) -> Vec<String> {
@@ -28,9 +21,7 @@ pub(super) fn preconditions(answer: &Message) -> Vec<String> {
 /// `search` is also what search tools call their query; there it is no old text.
 fn edits(call: &ToolCall) -> bool {
     let tool = call.tool.to_ascii_lowercase();
-    ["edit", "replace", "patch", "diff", "write"]
-        .iter()
-        .any(|word| tool.contains(word))
+    ["edit", "replace", "patch", "diff", "write"].iter().any(|word| tool.contains(word))
 }
 
 fn of_value(value: &Value, edits: bool, out: &mut Vec<String>) {
@@ -114,10 +105,7 @@ pub(super) fn without_gutter(text: &str) -> Cow<'_, str> {
     if !text.lines().take(8).any(numbered) {
         return Cow::Borrowed(text);
     }
-    let lines: Vec<&str> = text
-        .lines()
-        .map(|line| gutter(line).unwrap_or(line))
-        .collect();
+    let lines: Vec<&str> = text.lines().map(|line| gutter(line).unwrap_or(line)).collect();
     Cow::Owned(lines.join("\n"))
 }
 

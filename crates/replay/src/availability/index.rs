@@ -143,17 +143,11 @@ impl Index {
         }
         let text: Arc<str> = Arc::from(id.text);
         let number = u32::try_from(self.references.len()).unwrap_or(u32::MAX);
-        self.references.push(Reference {
-            class: id.class,
-            text: Arc::clone(&text),
-        });
+        self.references.push(Reference { class: id.class, text: Arc::clone(&text) });
         if id.class == Class::Path {
             for suffix in suffixes(id.text).skip(1) {
                 if components(suffix) >= 2 {
-                    self.shorter
-                        .entry(Arc::from(suffix))
-                        .or_default()
-                        .push(number);
+                    self.shorter.entry(Arc::from(suffix)).or_default().push(number);
                 }
             }
         }
@@ -203,10 +197,7 @@ impl Index {
                         })
                     })
                     .collect();
-                calls.push(CallNeeds {
-                    references,
-                    edits: Vec::new(),
-                });
+                calls.push(CallNeeds { references, edits: Vec::new() });
             }
             for (part, found) in self.parts[ordinal].iter().enumerate() {
                 for reference in found.iter() {

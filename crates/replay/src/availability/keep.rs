@@ -234,17 +234,13 @@ const FAILURES: [&str; 10] = [
 
 /// Whether a message is the result of a tool run that failed, or of a command that reports a failure.
 pub(super) fn is_failure(message: &Message) -> bool {
-    message
-        .parts
-        .iter()
-        .filter_map(|part| part.as_result())
-        .any(|result| {
-            matches!(result.status, ResultStatus::Error | ResultStatus::Retry)
-                || result.text.lines().any(|line| {
-                    let line = line.trim_start();
-                    FAILURES.iter().any(|start| line.starts_with(start))
-                })
-        })
+    message.parts.iter().filter_map(|part| part.as_result()).any(|result| {
+        matches!(result.status, ResultStatus::Error | ResultStatus::Retry)
+            || result.text.lines().any(|line| {
+                let line = line.trim_start();
+                FAILURES.iter().any(|start| line.starts_with(start))
+            })
+    })
 }
 
 /// The part of a message that writes the plan down, if there is one: a call of a to-do tool.
@@ -263,14 +259,10 @@ pub(super) fn instructions(message: &Message) -> Vec<usize> {
         return Vec::new();
     }
     let written = |part: &Part| match &part.kind {
-        PartKind::Text {
-            text,
-            synthetic,
-            ignored,
-        } => !synthetic && !ignored && !text.trim().is_empty(),
+        PartKind::Text { text, synthetic, ignored } => {
+            !synthetic && !ignored && !text.trim().is_empty()
+        }
         _ => false,
     };
-    (0..message.parts.len())
-        .filter(|index| written(&message.parts[*index]))
-        .collect()
+    (0..message.parts.len()).filter(|index| written(&message.parts[*index])).collect()
 }

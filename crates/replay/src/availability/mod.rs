@@ -190,9 +190,7 @@ impl Availability {
     fn must_keep(&mut self, conversation: &Conversation) {
         if let Some(ordinal) = self.last_error {
             let parts = 0..self.index.log[ordinal].parts.len();
-            let kept = parts
-                .into_iter()
-                .all(|part| self.tracker.is_original((ordinal, part)));
+            let kept = parts.into_iter().all(|part| self.tracker.is_original((ordinal, part)));
             self.findings.must_keep.last_error.count(kept);
         }
         if let Some(plan) = self.plan {
@@ -213,9 +211,7 @@ impl Availability {
             let message = &self.index.log[*ordinal];
             let kept = parts.iter().all(|part| {
                 self.tracker.is_original((*ordinal, *part))
-                    || self
-                        .tracker
-                        .is_written(conversation, &message.parts[*part].shown())
+                    || self.tracker.is_written(conversation, &message.parts[*part].shown())
             });
             share.count(kept);
         }

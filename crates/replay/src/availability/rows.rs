@@ -114,11 +114,7 @@ pub struct Retention {
 
 fn steps<S: Serializer>(steps: &BTreeMap<usize, Share>, out: S) -> Result<S::Ok, S::Error> {
     out.collect_map(steps.iter().map(|(step, share)| {
-        let name = if *step == usize::MAX {
-            "beyond".to_owned()
-        } else {
-            step.to_string()
-        };
+        let name = if *step == usize::MAX { "beyond".to_owned() } else { step.to_string() };
         (name, share)
     }))
 }

@@ -23,11 +23,7 @@ enum Act {
 const CLEARED: Act = Act::Edit("r0", EditKind::Clear, "[cleared]");
 
 fn session(messages: Vec<Message>) -> Session {
-    let source = Source {
-        text: Arc::from(""),
-        shape: Shape::Lines,
-        records: Vec::new(),
-    };
+    let source = Source { text: Arc::from(""), shape: Shape::Lines, records: Vec::new() };
     let mut session = Session::new("constructed", foldback_formats::FORMATS[0].id, source);
     session.messages = messages.into_iter().map(Arc::new).collect();
     session
@@ -101,10 +97,7 @@ fn act(conversation: &mut Conversation, act: &Act) {
                 text: (*text).into(),
                 origin: foldback_core::log::EntryKind::Summary,
             };
-            let layout = Layout {
-                slots: vec![Slot::Insert(insert)],
-                tail_from: *tail_from,
-            };
+            let layout = Layout { slots: vec![Slot::Insert(insert)], tail_from: *tail_from };
             plan(conversation, Vec::new(), Some(layout))
         }
     };
@@ -157,11 +150,7 @@ fn what_folds_do_to_references() {
     let grep = r#"{"pattern":"first_name task_name new_name"}"#;
     let again = r#"{"pattern":"first_name"}"#;
     let table = [
-        (
-            "nothing",
-            Vec::new(),
-            "1:first_name kept, 2:first_name kept",
-        ),
+        ("nothing", Vec::new(), "1:first_name kept, 2:first_name kept"),
         (
             "a cleared result loses exactly what only it had",
             vec![(1, CLEARED)],
@@ -194,10 +183,7 @@ fn what_folds_do_to_references() {
         ),
         (
             "a summary in place of the one before",
-            vec![
-                (1, Act::Summarise(3, "Read first_name")),
-                (2, Act::Summarise(5, "Did things")),
-            ],
+            vec![(1, Act::Summarise(3, "Read first_name")), (2, Act::Summarise(5, "Did things"))],
             "1:first_name rescued, 2:first_name lost",
         ),
         (
@@ -205,11 +191,7 @@ fn what_folds_do_to_references() {
             vec![(1, CLEARED), (2, Act::Undo)],
             "1:first_name lost, 2:first_name kept",
         ),
-        (
-            "cleared twice",
-            vec![(1, CLEARED), (1, CLEARED)],
-            "1:first_name lost, 2:first_name kept",
-        ),
+        ("cleared twice", vec![(1, CLEARED), (1, CLEARED)], "1:first_name lost, 2:first_name kept"),
     ];
     for (name, acts, expected) in table {
         let mut messages = opening("fn first_name() { other_name() }");
@@ -225,10 +207,7 @@ fn rows_say_where_it_was_and_when_it_went() {
     let mut messages = opening("see /repo/src/b.rs and max_depth");
     messages.push(answer("a1", &[("think", "{}")]));
     messages.push(result("r1", "a1", "ok"));
-    messages.push(answer(
-        "a2",
-        &[("grep", r#"{"path":"src/b.rs","q":"max_depth"}"#)],
-    ));
+    messages.push(answer("a2", &[("grep", r#"{"path":"src/b.rs","q":"max_depth"}"#)]));
     messages.push(answer("a3", &[("grep", r#"{"q":"max_depth"}"#)]));
     let findings = run(messages, &[(1, CLEARED)]);
     let rows: Vec<_> = findings
@@ -257,10 +236,7 @@ fn rows_say_where_it_was_and_when_it_went() {
     // Two misses of one result after one eviction are one re-read.
     assert_eq!(findings.rereads.len(), 1);
     assert_eq!(findings.rereads[0].source, "r0");
-    assert_eq!(
-        (findings.rereads[0].call, findings.rereads[0].left_view_at),
-        (2, 1)
-    );
+    assert_eq!((findings.rereads[0].call, findings.rereads[0].left_view_at), (2, 1));
     assert!(findings.rereads[0].tokens > 0);
 }
 
@@ -276,17 +252,10 @@ fn a_reference_left_at_its_first_absence_and_came_from_a_tool() {
     let clear = Act::Edit("r1", EditKind::Clear, "[cleared]");
     let acts = [(1, CLEARED), (2, clear), (3, Act::Summarise(6, "Nothing"))];
     let findings = run(messages, &acts);
-    let left: Vec<_> = findings
-        .references
-        .iter()
-        .map(|row| row.left_view_at)
-        .collect();
+    let left: Vec<_> = findings.references.iter().map(|row| row.left_view_at).collect();
     assert_eq!(left, [Some(1), Some(1)]);
-    let rereads: Vec<_> = findings
-        .rereads
-        .iter()
-        .map(|row| (row.call, &*row.source, row.left_view_at))
-        .collect();
+    let rereads: Vec<_> =
+        findings.rereads.iter().map(|row| (row.call, &*row.source, row.left_view_at)).collect();
     assert_eq!(rereads, [(2, "r1", 2)]);
 }
 
@@ -328,9 +297,7 @@ fn scores_count_rows_by_stratum() {
     ];
     let of = |share: Share| (share.kept, share.needed);
     let from = |call| {
-        let rows = rows
-            .iter()
-            .filter(move |row: &&ReferenceRow| row.call >= call);
+        let rows = rows.iter().filter(move |row: &&ReferenceRow| row.call >= call);
         score(rows.map(Answered::from))
     };
     let (all, late) = (from(0), from(4));
@@ -338,10 +305,7 @@ fn scores_count_rows_by_stratum() {
     assert_eq!((of(all.frr_obs), of(late.frr_obs)), ((1, 3), (1, 2)));
     assert_eq!((of(late.frr_far), late.rescued), ((1, 2), 1));
     let steps: Vec<_> = all.by_distance.iter().map(|(d, s)| (*d, of(*s))).collect();
-    assert_eq!(
-        steps,
-        [(1, (0, 1)), (3, (1, 1)), (5, (1, 1)), (usize::MAX, (0, 1))]
-    );
+    assert_eq!(steps, [(1, (0, 1)), (3, (1, 1)), (5, (1, 1)), (usize::MAX, (0, 1))]);
     assert_eq!(of(all.by_class[&Class::Symbol]), (2, 4));
     assert_eq!(from(9).frr.value(), None);
 
@@ -357,48 +321,13 @@ fn edits_need_their_old_text() {
     let block =
         "<<<<<<< SEARCH\n:start_line:1\n-------\nfn a() {\n    b();\n=======\nx\n>>>>>>> REPLACE";
     let table: [(_, _, _, (u64, u64)); 7] = [
-        (
-            "whole",
-            "edit",
-            serde_json::json!({"old_string": "fn a() {\n    b();"}),
-            (1, 1),
-        ),
-        (
-            "nested",
-            "multi_edit",
-            serde_json::json!({"edits": [{"oldText": "b();"}]}),
-            (1, 1),
-        ),
-        (
-            "patch",
-            "shell",
-            serde_json::json!({"command": ["apply_patch", patch]}),
-            (1, 1),
-        ),
-        (
-            "block",
-            "apply_diff",
-            serde_json::json!({"diff": block}),
-            (1, 1),
-        ),
-        (
-            "never seen",
-            "edit",
-            serde_json::json!({"old_string": "fn z()"}),
-            (0, 0),
-        ),
-        (
-            "a new file",
-            "edit",
-            serde_json::json!({"old_string": ""}),
-            (0, 0),
-        ),
-        (
-            "no edit",
-            "grep",
-            serde_json::json!({"search": "b();"}),
-            (0, 0),
-        ),
+        ("whole", "edit", serde_json::json!({"old_string": "fn a() {\n    b();"}), (1, 1)),
+        ("nested", "multi_edit", serde_json::json!({"edits": [{"oldText": "b();"}]}), (1, 1)),
+        ("patch", "shell", serde_json::json!({"command": ["apply_patch", patch]}), (1, 1)),
+        ("block", "apply_diff", serde_json::json!({"diff": block}), (1, 1)),
+        ("never seen", "edit", serde_json::json!({"old_string": "fn z()"}), (0, 0)),
+        ("a new file", "edit", serde_json::json!({"old_string": ""}), (0, 0)),
+        ("no edit", "grep", serde_json::json!({"search": "b();"}), (0, 0)),
     ];
     for (name, tool, arguments, (kept, needed)) in table {
         let messages = || {
@@ -414,11 +343,7 @@ fn edits_need_their_old_text() {
             share
         };
         assert_eq!(share(&[]), Share { kept, needed }, "{name}");
-        assert_eq!(
-            share(&[(1, CLEARED)]),
-            Share { kept: 0, needed },
-            "{name}, cleared"
-        );
+        assert_eq!(share(&[(1, CLEARED)]), Share { kept: 0, needed }, "{name}, cleared");
     }
 }
 
@@ -445,10 +370,7 @@ fn must_keep() {
     assert_eq!(kept.instructions_worst, share(1, 1));
     assert_eq!((kept.last_error, kept.plan), (share(2, 2), share(1, 1)));
     for set in [kept.trail.read, kept.trail.created, kept.trail.modified] {
-        assert_eq!(
-            (set.truth, set.found, set.correct, set.mentioned),
-            (1, 1, 1, 1)
-        );
+        assert_eq!((set.truth, set.found, set.correct, set.mentioned), (1, 1, 1, 1));
         assert_eq!(set.f1(), Some(1.0));
     }
     let folded = run(messages(), &[(2, Act::Summarise(4, "Made src/new.rs"))]).must_keep;
@@ -462,10 +384,7 @@ fn must_keep() {
 
 #[test]
 fn real_sessions_without_compaction_lose_nothing() {
-    let folder = concat!(
-        env!("CARGO_MANIFEST_DIR"),
-        "/../../../shared/sessions/claude-code"
-    );
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/sessions/claude-code");
     let Ok(entries) = std::fs::read_dir(folder) else {
         println!("skipped: no sessions at {folder}");
         return;
@@ -479,10 +398,9 @@ fn real_sessions_without_compaction_lose_nothing() {
         let bytes = std::fs::read(path).unwrap();
         let session = foldback_formats::read(&bytes, None).unwrap().remove(0);
         let index = Arc::new(Index::of(&session));
-        for (preset, limits) in [
-            ("none", Limits::new(10_000_000, 1_000)),
-            ("window", Limits::new(24_000, 4_000)),
-        ] {
+        for (preset, limits) in
+            [("none", Limits::new(10_000_000, 1_000)), ("window", Limits::new(24_000, 4_000))]
+        {
             let strategy = Arc::new(foldback::preset(&registry, preset).unwrap());
             let measure = Arc::clone(strategy.estimator());
             let options = crate::ReplayOptions {

@@ -117,8 +117,7 @@ impl Tracker {
 
     /// Whether the view shows a part of the log as it was recorded.
     pub(super) fn is_original(&self, at: LogPart) -> bool {
-        self.tracked(at)
-            .is_some_and(|part| part.state == State::Original)
+        self.tracked(at).is_some_and(|part| part.state == State::Original)
     }
 
     /// The first call whose view did not show a part as it was recorded; `None` while it does.
@@ -167,15 +166,9 @@ impl Tracker {
         for found in &ids {
             self.touched.extend(found.iter().copied());
         }
-        let parts = ids.into_iter().map(|ids| TrackedPart {
-            state: State::Hidden,
-            ids,
-            left_at: None,
-        });
-        self.items.push(Item {
-            entry: message.is_entry(),
-            parts: parts.collect(),
-        });
+        let parts =
+            ids.into_iter().map(|ids| TrackedPart { state: State::Hidden, ids, left_at: None });
+        self.items.push(Item { entry: message.is_entry(), parts: parts.collect() });
     }
 
     fn show(&mut self, conversation: &Conversation, pos: Pos, call: usize) {
@@ -219,18 +212,10 @@ impl Tracker {
     }
 
     fn tally(&mut self, ids: &[u32], original: bool, add: bool) {
-        let counts = if original {
-            &mut self.originals
-        } else {
-            &mut self.written
-        };
+        let counts = if original { &mut self.originals } else { &mut self.written };
         for reference in ids {
             let count = &mut counts[*reference as usize];
-            *count = if add {
-                *count + 1
-            } else {
-                count.saturating_sub(1)
-            };
+            *count = if add { *count + 1 } else { count.saturating_sub(1) };
             self.touched.insert(*reference);
         }
     }

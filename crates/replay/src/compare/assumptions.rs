@@ -69,10 +69,7 @@ pub(super) fn assumptions(
          recorded are put at what usage says they weigh.",
         sessions.len()
     ));
-    if presets
-        .iter()
-        .any(|preset| preset.strategy.filter.is_some())
-    {
+    if presets.iter().any(|preset| preset.strategy.filter.is_some()) {
         lines.push(
             "Summaries are written by the summarizer that the preset's name ends with, not by a model \
              of the original; the bill charges them as if a model had been asked, with a prompt of its own."
@@ -114,10 +111,7 @@ fn recorders(sessions: &[Facts]) -> Vec<String> {
     }
     let _ = write!(line, ", {unknown} can't be told");
     if unmarked > 0 {
-        let _ = write!(
-            line,
-            "; in {unmarked} the input drops as if compacted, without a mark"
-        );
+        let _ = write!(line, "; in {unmarked} the input drops as if compacted, without a mark");
     }
     line.push('.');
     let labels: Vec<(String, &RecorderPolicy)> = sessions
@@ -127,11 +121,7 @@ fn recorders(sessions: &[Facts]) -> Vec<String> {
             (format!("{} of {model}", facts.format), &facts.recorder)
         })
         .collect();
-    let groups = by_totals(
-        labels
-            .iter()
-            .map(|(label, policy)| (label.as_str(), *policy)),
-    );
+    let groups = by_totals(labels.iter().map(|(label, policy)| (label.as_str(), *policy)));
     let found = groups.into_iter().filter_map(|group| {
         let policy = group.policy?;
         Some(format!(
@@ -173,11 +163,7 @@ fn windows(setup: &Setup, sessions: &[Facts], scores: &[Score]) -> String {
     format!(
         "Windows: {} tokens, from the recordings and the model table of {}; {unknown} sessions of \
          unknown models take the preset's own window, else {}.",
-        windows
-            .iter()
-            .map(u64::to_string)
-            .collect::<Vec<_>>()
-            .join(", "),
+        windows.iter().map(u64::to_string).collect::<Vec<_>>().join(", "),
         setup.models.as_of,
         DEFAULT_LIMITS.context,
     )

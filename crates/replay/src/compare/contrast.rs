@@ -106,15 +106,11 @@ pub(super) fn against_controls(
     let pairs = strategies
         .iter()
         .flat_map(|strategy| controls.iter().map(move |control| (*strategy, *control)));
-    pairs
-        .map(|(strategy, control)| contrast(table, lines, strategy, control))
-        .collect()
+    pairs.map(|(strategy, control)| contrast(table, lines, strategy, control)).collect()
 }
 
 fn of_kind(presets: &[Preset], kind: Kind) -> Vec<usize> {
-    (0..presets.len())
-        .filter(|at| presets[*at].strategy.kind == kind)
-        .collect()
+    (0..presets.len()).filter(|at| presets[*at].strategy.kind == kind).collect()
 }
 
 fn contrast(table: &Table<'_>, lines: &[PresetLine], first: usize, second: usize) -> Contrast {
@@ -155,11 +151,7 @@ fn retention(table: &Table<'_>, first: usize, second: usize) -> Difference {
     let bootstrap = table.reporting.bootstrap();
     let share = |score: &super::Score| {
         let share = score.exam.references.frr_obs;
-        Share {
-            cluster: table.cluster(score),
-            kept: share.kept,
-            needed: share.needed,
-        }
+        Share { cluster: table.cluster(score), kept: share.kept, needed: share.needed }
     };
     // Both were given the same exam, so what the one was asked the other was asked too.
     let asked: Vec<_> = table
@@ -215,13 +207,10 @@ impl Difference {
 /// Holm over one family, the bills and the shares of these pairs, and what is a tie by it. Differences
 /// that were adjusted in a larger family are judged anew.
 pub(crate) fn adjust<'d>(pairs: impl Iterator<Item = (&'d mut Difference, &'d mut Difference)>) {
-    let mut family: Vec<(&mut Difference, f64)> = pairs
-        .flat_map(|(cost, share)| [(cost, SAME_BILL), (share, SAME_SHARE)])
-        .collect();
-    let p: Vec<f64> = family
-        .iter()
-        .map(|(difference, _)| difference.p.unwrap_or(f64::NAN))
-        .collect();
+    let mut family: Vec<(&mut Difference, f64)> =
+        pairs.flat_map(|(cost, share)| [(cost, SAME_BILL), (share, SAME_SHARE)]).collect();
+    let p: Vec<f64> =
+        family.iter().map(|(difference, _)| difference.p.unwrap_or(f64::NAN)).collect();
     for ((difference, null), adjusted) in family.iter_mut().zip(stats::holm(&p)) {
         difference.p_holm = difference.p.map(|_| adjusted);
         difference.tie = difference.is_open(*null) || difference.p_holm.is_none_or(|p| p > 0.05);
@@ -245,16 +234,11 @@ fn cheaper(first: &PresetLine, second: &PresetLine) -> Cheaper {
 /// of such strategies that are better, ties not counted. Differences below the margin are ties.
 pub(super) fn rank(table: &Table<'_>, lines: &mut [PresetLine], contrasts: &[Contrast]) {
     let ranked = |line: &PresetLine| line.kind == Kind::Strategy && line.gate.passed;
-    let names: Vec<String> = lines
-        .iter()
-        .filter(|line| ranked(line))
-        .map(|line| line.preset.clone())
-        .collect();
+    let names: Vec<String> =
+        lines.iter().filter(|line| ranked(line)).map(|line| line.preset.clone()).collect();
     for line in lines.iter_mut().filter(|line| ranked(line)) {
-        let better = names
-            .iter()
-            .filter(|other| beats(table, contrasts, other, &line.preset))
-            .count();
+        let better =
+            names.iter().filter(|other| beats(table, contrasts, other, &line.preset)).count();
         line.rank = Some(better + 1);
     }
 }
@@ -340,10 +324,7 @@ mod tests {
     fn line(preset: &str, passed: bool, usd: f64, pessimistic_usd: f64) -> PresetLine {
         let mut line = PresetLine {
             preset: preset.to_owned(),
-            gate: Gate {
-                passed,
-                ..Gate::default()
-            },
+            gate: Gate { passed, ..Gate::default() },
             ..PresetLine::default()
         };
         line.dollars.usd = usd;
@@ -361,10 +342,7 @@ mod tests {
             })
             .into();
         let sessions: Vec<SessionLine> = (0..case.sessions)
-            .map(|session| SessionLine {
-                cluster: session.to_string(),
-                ..SessionLine::default()
-            })
+            .map(|session| SessionLine { cluster: session.to_string(), ..SessionLine::default() })
             .collect();
         let scores: Vec<Score> = (0..case.sessions)
             .flat_map(|session| {
@@ -409,96 +387,26 @@ mod tests {
             ("cheaper", PLAIN, both, Cheaper::First),
             (
                 "dearer",
-                Case {
-                    usd: [1.5, 1.0],
-                    pessimistic: 1.5,
-                    ..PLAIN
-                },
+                Case { usd: [1.5, 1.0], pessimistic: 1.5, ..PLAIN },
                 [Some(2), Some(1)],
                 Cheaper::Second,
             ),
-            (
-                "alike",
-                Case {
-                    usd: [1.0, 1.0],
-                    pessimistic: 1.0,
-                    ..PLAIN
-                },
-                tied,
-                Cheaper::Depends,
-            ),
-            (
-                "nine tasks",
-                Case {
-                    sessions: 9,
-                    ..PLAIN
-                },
-                tied,
-                Cheaper::First,
-            ),
-            (
-                "ten tasks",
-                Case {
-                    sessions: 10,
-                    ..PLAIN
-                },
-                both,
-                Cheaper::First,
-            ),
-            (
-                "within the margin",
-                Case {
-                    margin: 0.6,
-                    ..PLAIN
-                },
-                tied,
-                Cheaper::First,
-            ),
-            (
-                "beyond the margin",
-                Case {
-                    margin: 0.4,
-                    ..PLAIN
-                },
-                both,
-                Cheaper::First,
-            ),
-            (
-                "a gate",
-                Case {
-                    gate: false,
-                    ..PLAIN
-                },
-                [None, Some(1)],
-                Cheaper::First,
-            ),
-            (
-                "re-reads",
-                Case {
-                    pessimistic: 1.1,
-                    ..PLAIN
-                },
-                both,
-                Cheaper::Depends,
-            ),
+            ("alike", Case { usd: [1.0, 1.0], pessimistic: 1.0, ..PLAIN }, tied, Cheaper::Depends),
+            ("nine tasks", Case { sessions: 9, ..PLAIN }, tied, Cheaper::First),
+            ("ten tasks", Case { sessions: 10, ..PLAIN }, both, Cheaper::First),
+            ("within the margin", Case { margin: 0.6, ..PLAIN }, tied, Cheaper::First),
+            ("beyond the margin", Case { margin: 0.4, ..PLAIN }, both, Cheaper::First),
+            ("a gate", Case { gate: false, ..PLAIN }, [None, Some(1)], Cheaper::First),
+            ("re-reads", Case { pessimistic: 1.1, ..PLAIN }, both, Cheaper::Depends),
             (
                 "by what is kept",
-                Case {
-                    primary: Primary::FrrObs,
-                    usd: [1.5, 1.0],
-                    pessimistic: 1.5,
-                    ..PLAIN
-                },
+                Case { primary: Primary::FrrObs, usd: [1.5, 1.0], pessimistic: 1.5, ..PLAIN },
                 both,
                 Cheaper::Second,
             ),
             (
                 "by what is kept, worse",
-                Case {
-                    primary: Primary::FrrObs,
-                    kept: 1,
-                    ..PLAIN
-                },
+                Case { primary: Primary::FrrObs, kept: 1, ..PLAIN },
                 [Some(2), Some(1)],
                 Cheaper::First,
             ),
@@ -514,10 +422,7 @@ mod tests {
     fn a_contrast_is_a_ratio_of_bills_and_a_difference_of_shares() {
         let (_, contrast) = run(&PLAIN);
         let close = |value: Option<f64>, expected: f64| {
-            assert!(
-                value.is_some_and(|value| (value - expected).abs() < 1e-9),
-                "{value:?}"
-            );
+            assert!(value.is_some_and(|value| (value - expected).abs() < 1e-9), "{value:?}");
         };
         close(contrast.cost.value, 0.5);
         close(contrast.cost.shift, 0.5_f64.ln());

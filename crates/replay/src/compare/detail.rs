@@ -134,10 +134,8 @@ pub(super) fn half_life(own: &[&Score]) -> HalfLife {
 pub(super) fn summaries(own: &[&Score]) -> SummaryQuality {
     let rows = || own.iter().flat_map(|score| &score.measures.summaries.rows);
     let firings = || own.iter().flat_map(|score| &score.measures.firings);
-    let slopes: Vec<f64> = own
-        .iter()
-        .filter_map(|score| score.measures.summaries.drift.slope())
-        .collect();
+    let slopes: Vec<f64> =
+        own.iter().filter_map(|score| score.measures.summaries.drift.slope()).collect();
     let share = |kept: u64, needed: u64| Share { kept, needed }.value();
     SummaryQuality {
         n: rows().count() as u64,
@@ -146,10 +144,7 @@ pub(super) fn summaries(own: &[&Score]) -> SummaryQuality {
             rows().map(|row| row.supported).sum(),
             rows().map(|row| row.identifiers).sum(),
         ),
-        recall: share(
-            rows().map(|row| row.kept).sum(),
-            rows().map(|row| row.needed).sum(),
-        ),
+        recall: share(rows().map(|row| row.kept).sum(), rows().map(|row| row.needed).sum()),
         identifier_recall: share(
             firings().map(|firing| firing.still_there).sum(),
             firings().map(|firing| firing.dropped).sum(),
@@ -193,16 +188,7 @@ pub(super) fn normalised(
             Ok(value) => (Some(value), None),
             Err(not_binding) => (None, Some(not_binding.to_string())),
         },
-        _ => (
-            None,
-            Some("the preset changed nothing, or nothing was needed".to_owned()),
-        ),
+        _ => (None, Some("the preset changed nothing, or nothing was needed".to_owned())),
     };
-    Normalised {
-        value,
-        own,
-        random,
-        clairvoyant,
-        why,
-    }
+    Normalised { value, own, random, clairvoyant, why }
 }

@@ -51,11 +51,7 @@ mod tests {
             ("refused and mended", vec![session(0, 3, 0, 0)], true),
             ("sent all the same", vec![session(0, 3, 1, 7)], false),
             ("a broken rule", vec![session(1, 0, 0, 0)], false),
-            (
-                "one of two",
-                vec![session(0, 0, 0, 0), session(0, 1, 1, 9)],
-                false,
-            ),
+            ("one of two", vec![session(0, 0, 0, 0), session(0, 1, 1, 9)], false),
         ];
         for (name, sessions, passed) in table {
             let gate = Gate::of(sessions.iter());

@@ -209,11 +209,7 @@ pub(super) fn line(strategy: &Strategy, preset: usize, table: &Table<'_>) -> Pre
     let input = |scores: &mut dyn Iterator<Item = &Score>| -> u64 {
         scores.map(|score| score.metrics.input_tokens).sum()
     };
-    let acted = || {
-        table
-            .pairs(preset)
-            .filter(|(score, _)| score.metrics.compactions > 0)
-    };
+    let acted = || table.pairs(preset).filter(|(score, _)| score.metrics.compactions > 0);
     let triggered = acted().count();
     let base = input(&mut table.of(table.baseline));
     let calls: u64 = sum(|metrics| metrics.calls);
@@ -252,11 +248,7 @@ pub(super) fn line(strategy: &Strategy, preset: usize, table: &Table<'_>) -> Pre
             input(&mut acted().map(|(score, _)| score)),
             input(&mut acted().map(|(_, base)| base)),
         ),
-        peak_tokens: own
-            .iter()
-            .map(|score| score.metrics.peak_tokens)
-            .max()
-            .unwrap_or(0),
+        peak_tokens: own.iter().map(|score| score.metrics.peak_tokens).max().unwrap_or(0),
         mean_tokens: input_tokens.checked_div(calls).unwrap_or(0),
         overflow_calls: sum(|metrics| metrics.overflow_calls),
         compactions,
@@ -326,10 +318,7 @@ fn costs(table: &Table<'_>, preset: usize) -> Vec<Dollars> {
         }
     }
     regimes.sort_by_key(|regime| *regime == OWN);
-    let readings = [
-        (RECORDED_OR_WARM, Pauses::Warm),
-        (RECORDED_OR_COLD, Pauses::ColdTurns),
-    ];
+    let readings = [(RECORDED_OR_WARM, Pauses::Warm), (RECORDED_OR_COLD, Pauses::ColdTurns)];
     regimes
         .iter()
         .flat_map(|regime| readings.map(|reading| dollars(table, preset, regime, reading)))
@@ -349,11 +338,7 @@ fn dollars(
             .find(|bill| bill.pauses == Pauses::Recorded || bill.pauses == untimed)
             .cloned()
     };
-    let mut sum = Dollars {
-        regime: regime.to_owned(),
-        pauses: name,
-        ..Dollars::default()
-    };
+    let mut sum = Dollars { regime: regime.to_owned(), pauses: name, ..Dollars::default() };
     let (mut base_usd, mut base_input, mut logs, mut pairs) = (0.0, 0.0, 0.0, 0_u32);
     let (mut read, mut input) = (0, 0);
     for (score, base) in table.pairs(preset) {
@@ -385,11 +370,8 @@ fn dollars(
 }
 
 fn ledger(table: &Table<'_>, own: &[&Score]) -> LedgerLine {
-    let rows: Vec<_> = own
-        .iter()
-        .filter_map(|score| table.bill(score))
-        .flat_map(|bill| &bill.ledger)
-        .collect();
+    let rows: Vec<_> =
+        own.iter().filter_map(|score| table.bill(score)).flat_map(|bill| &bill.ledger).collect();
     LedgerLine {
         firings: rows.len() as u64,
         paid_back: rows.iter().filter(|row| row.paid_back()).count() as u64,

@@ -29,16 +29,8 @@ pub struct Metric {
 
 impl Metric {
     fn of(estimate: Estimate, why: &'static str) -> Self {
-        let Estimate {
-            value, lo, hi, n, ..
-        } = estimate;
-        Self {
-            value,
-            lo,
-            hi,
-            n,
-            why: value.is_none().then_some(why),
-        }
+        let Estimate { value, lo, hi, n, .. } = estimate;
+        Self { value, lo, hi, n, why: value.is_none().then_some(why) }
     }
 }
 
@@ -83,20 +75,13 @@ const NO_BILL: &str = "no session could be billed under the regime";
 
 /// The metrics of one preset.
 pub(super) fn metrics(table: &Table<'_>, preset: usize) -> Metrics {
-    let of = Of {
-        bootstrap: table.reporting.bootstrap(),
-        table,
-        preset,
-    };
+    let of = Of { bootstrap: table.reporting.bootstrap(), table, preset };
     let bills = |part: fn(&Bill) -> f64| -> Vec<Pair<'_>> {
         of.pairs(|score, base| Some((part(table.bill(score)?), part(table.bill(base)?))))
     };
     let (usd, input) = (bills(|bill| bill.usd), bills(|bill| bill.input_usd));
     let tokens = of.pairs(|score, base| {
-        Some((
-            score.metrics.input_tokens as f64,
-            base.metrics.input_tokens as f64,
-        ))
+        Some((score.metrics.input_tokens as f64, base.metrics.input_tokens as f64))
     });
     let totals =
         |pairs: &[Pair<'_>], why| Metric::of(stats::ratio_of_totals(&of.bootstrap, pairs), why);
@@ -161,11 +146,7 @@ impl<'a> Of<'_, 'a> {
             .pairs(self.preset)
             .filter_map(|(score, base)| {
                 let (value, base) = of(score, base)?;
-                Some(Pair {
-                    cluster: self.table.cluster(score),
-                    value,
-                    base,
-                })
+                Some(Pair { cluster: self.table.cluster(score), value, base })
             })
             .collect()
     }
@@ -186,9 +167,6 @@ impl<'a> Of<'_, 'a> {
             .of(self.preset)
             .map(|score| (self.table.cluster(score), [of(score) as f64]))
             .collect();
-        Metric::of(
-            self.bootstrap.of_sums(&rows, None, |[sum]| Some(*sum)),
-            NO_CALLS,
-        )
+        Metric::of(self.bootstrap.of_sums(&rows, None, |[sum]| Some(*sum)), NO_CALLS)
     }
 }

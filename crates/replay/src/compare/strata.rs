@@ -34,19 +34,16 @@ struct Sums {
 }
 
 pub(super) fn strata(table: &Table<'_>, preset: usize) -> Vec<Stratum> {
-    let lengths: Vec<u64> = table
-        .of(table.baseline)
-        .map(|score| score.metrics.peak_tokens)
-        .collect();
+    let lengths: Vec<u64> =
+        table.of(table.baseline).map(|score| score.metrics.peak_tokens).collect();
     let terciles = terciles(&lengths);
     let mut by_length: BTreeMap<Tercile, Sums> = BTreeMap::new();
     let mut by_format: BTreeMap<&str, Sums> = BTreeMap::new();
     for (at, (score, base)) in table.pairs(preset).enumerate() {
         let format = table.sessions[score.session].format.as_str();
-        for sums in [
-            by_length.entry(terciles[at]).or_default(),
-            by_format.entry(format).or_default(),
-        ] {
+        for sums in
+            [by_length.entry(terciles[at]).or_default(), by_format.entry(format).or_default()]
+        {
             sums.n += 1;
             sums.usd += table.bill(score).map_or(0.0, |bill| bill.usd);
             sums.base += table.bill(base).map_or(0.0, |bill| bill.usd);
@@ -62,9 +59,7 @@ pub(super) fn strata(table: &Table<'_>, preset: usize) -> Vec<Stratum> {
         };
         stratum("length", name, &sums)
     });
-    let format = by_format
-        .iter()
-        .map(|(format, sums)| stratum("format", format, sums));
+    let format = by_format.iter().map(|(format, sums)| stratum("format", format, sums));
     length.chain(format).collect()
 }
 

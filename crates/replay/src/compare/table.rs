@@ -55,11 +55,7 @@ impl Default for Reporting {
 
 impl Reporting {
     pub(super) fn bootstrap(&self) -> Bootstrap {
-        Bootstrap {
-            draws: self.draws,
-            seed: self.seed,
-            ..Bootstrap::default()
-        }
+        Bootstrap { draws: self.draws, seed: self.seed, ..Bootstrap::default() }
     }
 }
 
@@ -112,8 +108,5 @@ impl<'a> Table<'a> {
 
 /// The bill under a regime: with recorded pauses, else always warm.
 pub(super) fn bill<'a>(score: &'a Score, regime: &str) -> Option<&'a Bill> {
-    score
-        .bills
-        .iter()
-        .find(|bill| bill.regime == regime && bill.pauses != Pauses::ColdTurns)
+    score.bills.iter().find(|bill| bill.regime == regime && bill.pauses != Pauses::ColdTurns)
 }

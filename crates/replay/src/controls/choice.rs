@@ -22,9 +22,7 @@ impl Ord for Price {
     fn cmp(&self, other: &Self) -> Ordering {
         let [mine, theirs] =
             [(self, other), (other, self)].map(|(a, b)| u128::from(a.uses) * u128::from(b.gain));
-        mine.cmp(&theirs)
-            .then(self.messages.cmp(&other.messages))
-            .then(other.gain.cmp(&self.gain))
+        mine.cmp(&theirs).then(self.messages.cmp(&other.messages)).then(other.gain.cmp(&self.gain))
     }
 }
 

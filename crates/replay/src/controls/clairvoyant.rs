@@ -27,10 +27,7 @@ pub fn clairvoyant(
     foresight: Arc<dyn Foresight>,
     config: EvictConfig,
 ) -> Result<Strategy, Invalid> {
-    let stage = Clairvoyant {
-        evict: Evict::new(config)?,
-        foresight,
-    };
+    let stage = Clairvoyant { evict: Evict::new(config)?, foresight };
     let pruner = Bound {
         name: "clairvoyant".to_owned(),
         when: vec![stage.moment()],
@@ -167,8 +164,7 @@ impl Pruner for Clairvoyant {
             Err(why) => Pruning::Nothing(why),
             Ok(demand) => {
                 let order = self.order(scene, &demand);
-                self.evict
-                    .clear(scene, &demand, order, "least needed first")
+                self.evict.clear(scene, &demand, order, "least needed first")
             }
         }
     }

@@ -50,9 +50,7 @@ pub struct Matched {
 /// The sizes of the views of a replay, call by call, by the measuring estimator; `frame_tokens` is what
 /// every request holds besides its view.
 pub fn view_sizes(rows: &[CallRow], frame_tokens: u64) -> Vec<u64> {
-    rows.iter()
-        .map(|row| row.input_tokens.saturating_sub(frame_tokens))
-        .collect()
+    rows.iter().map(|row| row.input_tokens.saturating_sub(frame_tokens)).collect()
 }
 
 /// Something that a message brings.
@@ -141,11 +139,7 @@ impl Placebo {
         for (ordinal, message) in index.log.iter().enumerate() {
             let group = history.group_of(ordinal);
             let arrivals = out.arrivals(ordinal, message, group, &mut known[group], measure);
-            out.log.push(Line {
-                is_answer: message.is_answer(),
-                group,
-                arrivals,
-            });
+            out.log.push(Line { is_answer: message.is_answer(), group, arrivals });
         }
         out
     }
@@ -159,29 +153,16 @@ impl Placebo {
         known: &mut BTreeSet<FactId>,
         measure: &dyn Estimator,
     ) -> Vec<Arrival> {
-        let counts = message
-            .counts
-            .get_or_count(measure.id(), || measure.count(message));
+        let counts = message.counts.get_or_count(measure.id(), || measure.count(message));
         let rest = self.rests[group];
-        let mut arrivals = vec![Arrival {
-            unit: rest,
-            tokens: counts.overhead,
-            facts: Vec::new(),
-        }];
+        let mut arrivals = vec![Arrival { unit: rest, tokens: counts.overhead, facts: Vec::new() }];
         for (index, part) in message.parts.iter().enumerate() {
             let tokens = counts.parts.get(index).copied().unwrap_or(0);
             let facts = self.foresight.held(ordinal, index);
             let clearable = part.as_result().is_some() && tokens > self.stub;
             if clearable && self.units[rest].kind == Kind::Rest {
-                arrivals.push(Arrival {
-                    unit: self.units.len(),
-                    tokens,
-                    facts: facts.to_vec(),
-                });
-                self.units.push(Unit {
-                    kind: Kind::Result(tokens),
-                    group,
-                });
+                arrivals.push(Arrival { unit: self.units.len(), tokens, facts: facts.to_vec() });
+                self.units.push(Unit { kind: Kind::Result(tokens), group });
             } else {
                 arrivals[0].tokens += tokens;
                 let new = facts.iter().filter(|fact| known.insert(**fact));

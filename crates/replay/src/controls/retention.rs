@@ -26,11 +26,7 @@ pub struct NotBinding {
 /// The denominator is below [`MIN_GAP`] or no number.
 pub fn nfr(frr: f64, random: f64, clairvoyant: f64) -> Result<f64, NotBinding> {
     let gap = clairvoyant - random;
-    if gap >= MIN_GAP {
-        Ok((frr - random) / gap)
-    } else {
-        Err(NotBinding { gap })
-    }
+    if gap >= MIN_GAP { Ok((frr - random) / gap) } else { Err(NotBinding { gap }) }
 }
 
 #[cfg(test)]

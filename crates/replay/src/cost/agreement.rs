@@ -61,10 +61,7 @@ pub fn agreement(calls: &[RecordedCall], rules: CacheRules) -> Agreement {
             blocks.clear();
         }
         let held: u64 = blocks.iter().map(|block| block.tokens).sum();
-        blocks.push(Block {
-            key: key as u64,
-            tokens: call.input - held,
-        });
+        blocks.push(Block { key: key as u64, tokens: call.input - held });
         log.push(blocks.clone(), call.start_ms, 0);
         size = call.input;
     }
@@ -89,18 +86,10 @@ pub fn agreement(calls: &[RecordedCall], rules: CacheRules) -> Agreement {
 mod tests {
     use super::*;
 
-    const RULES: CacheRules = CacheRules {
-        minimum: 0,
-        granularity: 1,
-        ttl_ms: Some(300_000),
-    };
+    const RULES: CacheRules = CacheRules { minimum: 0, granularity: 1, ttl_ms: Some(300_000) };
 
     fn call(input: u64, read: u64, start_ms: i64) -> RecordedCall {
-        RecordedCall {
-            input,
-            read,
-            start_ms: Some(start_ms),
-        }
+        RecordedCall { input, read, start_ms: Some(start_ms) }
     }
 
     #[test]

@@ -41,11 +41,8 @@ pub fn simulate(log: &RequestLog, rules: CacheRules) -> Vec<CacheUse> {
     log.requests()
         .iter()
         .map(|request| {
-            let added: Vec<(u64, u64)> = request
-                .added
-                .iter()
-                .map(|block| (block.key, block.tokens))
-                .collect();
+            let added: Vec<(u64, u64)> =
+                request.added.iter().map(|block| (block.key, block.tokens)).collect();
             cache.send(request.kept, &added, request.start_ms, rules)
         })
         .collect()
@@ -79,9 +76,7 @@ impl Cache {
         let before = self.now.unwrap_or(i64::MIN);
         let now = start_ms.unwrap_or(before).max(before);
         let alive = |last: i64| {
-            rules
-                .ttl_ms
-                .is_none_or(|ttl| last == i64::MIN || now.saturating_sub(last) <= ttl)
+            rules.ttl_ms.is_none_or(|ttl| last == i64::MIN || now.saturating_sub(last) <= ttl)
         };
         // Time runs forward, so nothing else is younger than the latest request.
         let held = self.warm && alive(before);
@@ -95,10 +90,7 @@ impl Cache {
         let mut at = common;
         let mut matching = held;
         for (key, tokens) in added {
-            at = Prefix {
-                hash: chain(at.hash, *key, *tokens),
-                tokens: at.tokens + tokens,
-            };
+            at = Prefix { hash: chain(at.hash, *key, *tokens), tokens: at.tokens + tokens };
             matching = matching && self.left.get(&at.hash).is_some_and(|last| alive(*last));
             if matching {
                 read = at.tokens;
@@ -107,11 +99,7 @@ impl Cache {
         }
         let total = at.tokens;
         let expired = self.warm && !held;
-        let churn = if self.warm {
-            previous.min(total).saturating_sub(common.tokens)
-        } else {
-            0
-        };
+        let churn = if self.warm { previous.min(total).saturating_sub(common.tokens) } else { 0 };
         self.now = Some(now);
         self.warm = true;
         let cacheable = |tokens: u64| {
@@ -119,13 +107,7 @@ impl Cache {
             if tokens < rules.minimum { 0 } else { cut }
         };
         let (read, end) = (cacheable(read), cacheable(total));
-        CacheUse {
-            read,
-            write: end - read,
-            uncached: total - end,
-            churn,
-            expired,
-        }
+        CacheUse { read, write: end - read, uncached: total - end, churn, expired }
     }
 }
 

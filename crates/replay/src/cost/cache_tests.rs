@@ -4,18 +4,8 @@ use super::super::{
 };
 use super::*;
 
-const WARM: CacheRules = CacheRules {
-    minimum: 0,
-    granularity: 1,
-    ttl_ms: Some(300_000),
-};
-const RATES: Rates = Rates {
-    input: 1.0,
-    read: 0.1,
-    write: 1.25,
-    output: 5.0,
-    tier: None,
-};
+const WARM: CacheRules = CacheRules { minimum: 0, granularity: 1, ttl_ms: Some(300_000) };
+const RATES: Rates = Rates { input: 1.0, read: 0.1, write: 1.25, output: 5.0, tier: None };
 
 /// When a request is sent, in seconds, and the keys of its blocks; each weighs a thousand tokens.
 type Sent<'a> = (i64, &'a [u64]);
@@ -23,13 +13,7 @@ type Sent<'a> = (i64, &'a [u64]);
 fn log(requests: &[Sent<'_>]) -> RequestLog {
     let mut log = RequestLog::default();
     for (seconds, keys) in requests {
-        let blocks = keys
-            .iter()
-            .map(|key| Block {
-                key: *key,
-                tokens: 1000,
-            })
-            .collect();
+        let blocks = keys.iter().map(|key| Block { key: *key, tokens: 1000 }).collect();
         log.push(blocks, Some(seconds * 1000), 100);
     }
     log
@@ -37,40 +21,21 @@ fn log(requests: &[Sent<'_>]) -> RequestLog {
 
 /// Thousands read at each request.
 fn reads(requests: &[Sent<'_>], rules: CacheRules) -> Vec<u64> {
-    simulate(&log(requests), rules)
-        .iter()
-        .map(|cache| cache.read)
-        .collect()
+    simulate(&log(requests), rules).iter().map(|cache| cache.read).collect()
 }
 
 #[test]
 fn the_longest_living_prefix_is_read() {
     let cases: [(&str, &[Sent<'_>], &[u64]); 6] = [
-        (
-            "append only",
-            &[(0, &[1]), (1, &[1, 2]), (2, &[1, 2, 3])],
-            &[0, 1000, 2000],
-        ),
-        (
-            "an edit in the middle",
-            &[(0, &[1, 2, 3]), (1, &[1, 9, 3, 4])],
-            &[0, 1000],
-        ),
+        ("append only", &[(0, &[1]), (1, &[1, 2]), (2, &[1, 2, 3])], &[0, 1000, 2000]),
+        ("an edit in the middle", &[(0, &[1, 2, 3]), (1, &[1, 9, 3, 4])], &[0, 1000]),
         (
             "back to an earlier one",
             &[(0, &[1, 2, 3]), (1, &[1, 9]), (2, &[1, 2, 3, 4])],
             &[0, 1000, 3000],
         ),
-        (
-            "too long a pause",
-            &[(0, &[1, 2]), (301, &[1, 2, 3]), (302, &[1, 2, 3])],
-            &[0, 0, 3000],
-        ),
-        (
-            "refreshed by use",
-            &[(0, &[1]), (300, &[1]), (600, &[1, 2])],
-            &[0, 1000, 1000],
-        ),
+        ("too long a pause", &[(0, &[1, 2]), (301, &[1, 2, 3]), (302, &[1, 2, 3])], &[0, 0, 3000]),
+        ("refreshed by use", &[(0, &[1]), (300, &[1]), (600, &[1, 2])], &[0, 1000, 1000]),
         (
             "the earlier one expired",
             &[(0, &[1, 2, 3]), (200, &[1, 9]), (400, &[1, 2, 3])],
@@ -94,11 +59,7 @@ fn minimum_and_granularity_cut_what_is_cached() {
         (1024, 128, [1920, 1024, 56]),
     ];
     for (minimum, granularity, expected) in cases {
-        let rules = CacheRules {
-            minimum,
-            granularity,
-            ..WARM
-        };
+        let rules = CacheRules { minimum, granularity, ..WARM };
         let second = simulate(&log(two), rules)[1];
         let ours = [second.read, second.write, second.uncached];
         assert_eq!(ours, expected, "{minimum} {granularity}");
@@ -121,10 +82,7 @@ fn churn_is_for_edits_and_not_for_pauses() {
 #[test]
 fn a_session_is_billed_with_its_summaries() {
     let log = log(&[(0, &[1, 2]), (1, &[1, 2, 3]), (2, &[1, 8])]);
-    let terms = Terms {
-        rules: WARM,
-        rates: RATES,
-    };
+    let terms = Terms { rules: WARM, rates: RATES };
     let summary = |shares_prefix| SummaryCall {
         call: 2,
         input_tokens: 3000,
@@ -149,15 +107,8 @@ fn a_firing_pays_back_after_its_break_even() {
     // Three blocks of ten are cleared behind the first; six are written again.
     let before: &[u64] = &[1, 2, 3, 4, 5, 6, 7, 8, 9, 10];
     let after: &[u64] = &[1, 5, 6, 7, 8, 9, 10, 11];
-    let terms = Terms {
-        rules: WARM,
-        rates: RATES,
-    };
-    let firing = Firing {
-        call: 1,
-        reclaimed: 3000,
-        summary_usd: 0.0,
-    };
+    let terms = Terms { rules: WARM, rates: RATES };
+    let firing = Firing { call: 1, reclaimed: 3000, summary_usd: 0.0 };
     // N* = (1.25 - 0.1) · 6000 / (0.1 · 3000) = 23
     for (follow, paid) in [(22, false), (24, true)] {
         let mut requests = vec![(0, before)];
@@ -168,24 +119,14 @@ fn a_firing_pays_back_after_its_break_even() {
         assert_eq!(row.paid_back(), paid, "{row:?}");
     }
     let cold = Priced::new(&log(&[(0, before), (999, after)]), &terms).ledger(&[firing])[0];
-    assert_eq!(
-        (cold.cold, cold.rewritten, cold.break_even),
-        (true, 0, Some(0.0))
-    );
+    assert_eq!((cold.cold, cold.rewritten, cold.break_even), (true, 0, Some(0.0)));
     assert!((cold.net_usd - 3000.0 * 1.25e-6).abs() < 1e-12, "{cold:?}");
 }
 
 #[test]
 fn a_summary_weighs_on_its_firing_and_reads_only_what_still_lives() {
-    let terms = Terms {
-        rules: WARM,
-        rates: RATES,
-    };
-    let firing = |call, summary_usd| Firing {
-        call,
-        reclaimed: 2000,
-        summary_usd,
-    };
+    let terms = Terms { rules: WARM, rates: RATES };
+    let firing = |call, summary_usd| Firing { call, reclaimed: 2000, summary_usd };
     let requests = log(&[(0, &[1, 2, 3]), (1, &[1]), (2, &[1]), (3, &[1])]);
     // Two firings before one request are one stretch; the next firing ends it.
     let rows =
@@ -194,12 +135,8 @@ fn a_summary_weighs_on_its_firing_and_reads_only_what_still_lives() {
     assert_eq!(calls, [2, 2, 1]);
     assert!((rows[0].net_usd - rows[1].net_usd - 0.001).abs() < 1e-12);
     assert!((rows[1].break_even.unwrap() - 5.0).abs() < 1e-9, "{rows:?}");
-    let summary = SummaryCall {
-        call: 1,
-        input_tokens: 3000,
-        output_tokens: 0,
-        shares_prefix: true,
-    };
+    let summary =
+        SummaryCall { call: 1, input_tokens: 3000, output_tokens: 0, shares_prefix: true };
     for (pause, price) in [(1, 0.1), (999, 1.0)] {
         let bill = Priced::new(&log(&[(0, &[1, 2, 3]), (pause, &[1])]), &terms).cost(&[summary]);
         let expected = 3000.0 * price * 1e-6;
@@ -213,17 +150,12 @@ fn a_summary_weighs_on_its_firing_and_reads_only_what_still_lives() {
 /// both. After a real expiry a recorded read is seldom zero: other sessions keep the system prompt warm.
 #[test]
 fn recorded_cache_reads_are_what_the_simulator_says() {
-    let folder = concat!(
-        env!("CARGO_MANIFEST_DIR"),
-        "/../../../shared/sessions/claude-code"
-    );
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/sessions/claude-code");
     let Ok(entries) = std::fs::read_dir(folder) else {
         println!("skipped: no recorded sessions at {folder}");
         return;
     };
-    let mut paths: Vec<_> = entries
-        .filter_map(|entry| Some(entry.ok()?.path()))
-        .collect();
+    let mut paths: Vec<_> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();
     paths.sort();
     let regimes = RegimeTable::embedded();
     for name in ["anthropic-5m", "anthropic-1h"] {
@@ -239,19 +171,13 @@ fn recorded_cache_reads_are_what_the_simulator_says() {
         }
         println!("{name}: {within} of {pairs} within 3 %");
         assert!(pairs > 0, "{name}: no call with a recorded cache read");
-        assert!(
-            within * 100 >= pairs * 95,
-            "{name}: {within} of {pairs} within 3 %"
-        );
+        assert!(within * 100 >= pairs * 95, "{name}: {within} of {pairs} within 3 %");
     }
 }
 
 fn agreement_of(path: &std::path::Path, rules: CacheRules) -> Option<Agreement> {
     let bytes = std::fs::read(path).ok()?;
-    let session = foldback_formats::read(&bytes, None)
-        .ok()?
-        .into_iter()
-        .next()?;
+    let session = foldback_formats::read(&bytes, None).ok()?.into_iter().next()?;
     let boundaries = session.boundaries.iter().map(|boundary| boundary.before);
     let until = boundaries.min().unwrap_or(usize::MAX);
     let mut calls = Vec::new();
@@ -263,10 +189,7 @@ fn agreement_of(path: &std::path::Path, rules: CacheRules) -> Option<Agreement> 
             calls.push(RecordedCall {
                 input: usage.input_total(),
                 read: usage.cache_read,
-                start_ms: answer
-                    .and_then(|answer| answer.started)
-                    .or(before)
-                    .or(message.at),
+                start_ms: answer.and_then(|answer| answer.started).or(before).or(message.at),
             });
         }
         before = message.at.or(before);
@@ -287,11 +210,7 @@ fn a_log_that_looked_on_agrees_with_the_driver() {
     for preset in ["none", "opencode", "window"] {
         let strategy = std::sync::Arc::new(foldback::preset(&registry, preset).unwrap());
         let options = ReplayOptions {
-            limits: foldback_core::Limits {
-                context: 48_000,
-                input: 0,
-                output: 8_000,
-            },
+            limits: foldback_core::Limits { context: 48_000, input: 0, output: 8_000 },
             model: None,
             measure: std::sync::Arc::clone(strategy.estimator()),
             validate: false,
@@ -299,10 +218,7 @@ fn a_log_that_looked_on_agrees_with_the_driver() {
         };
         let mut log = RequestLog::new(1);
         let replay = replay_with(&session, &strategy, &options, &mut [&mut log]);
-        let endless = CacheRules {
-            ttl_ms: None,
-            ..WARM
-        };
+        let endless = CacheRules { ttl_ms: None, ..WARM };
         let uses = simulate(&log, endless);
         assert_eq!(uses.len(), replay.rows.len(), "{preset}");
         for (row, (cache, request)) in replay.rows.iter().zip(uses.iter().zip(log.requests())) {

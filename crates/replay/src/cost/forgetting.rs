@@ -43,11 +43,7 @@ pub fn bounds(replayed_usd: f64, rates: &Rates, rereads: &[Reread]) -> Bounds {
                 + usd(rates.read, carried) * reread.calls as f64
         })
         .sum();
-    Bounds {
-        optimistic: replayed_usd,
-        pessimistic: replayed_usd + extra,
-        rereads: rereads.len(),
-    }
+    Bounds { optimistic: replayed_usd, pessimistic: replayed_usd + extra, rereads: rereads.len() }
 }
 
 /// Which of two is cheaper.
@@ -79,41 +75,20 @@ mod tests {
 
     #[test]
     fn a_reread_is_charged_until_it_is_cleared_again() {
-        let rates = Rates {
-            input: 1.0,
-            read: 0.1,
-            write: 1.25,
-            output: 5.0,
-            tier: None,
-        };
-        let reread = Reread {
-            input_tokens: 100_000,
-            result_tokens: 940,
-            calls: 10,
-        };
+        let rates = Rates { input: 1.0, read: 0.1, write: 1.25, output: 5.0, tier: None };
+        let reread = Reread { input_tokens: 100_000, result_tokens: 940, calls: 10 };
         let ours = bounds(1.0, &rates, &[reread]);
         let expected = 0.01 + 0.0003 + 0.00125 + 0.001;
-        assert!(
-            (ours.pessimistic - ours.optimistic - expected).abs() < 1e-12,
-            "{ours:?}"
-        );
+        assert!((ours.pessimistic - ours.optimistic - expected).abs() < 1e-12, "{ours:?}");
         let cases = [
             ((1.0, 1.2), (1.3, 1.4), Verdict::First),
             ((1.3, 1.4), (1.0, 1.2), Verdict::Second),
             ((1.0, 1.35), (1.3, 1.3), Verdict::Depends),
             ((1.0, 1.0), (1.0, 1.0), Verdict::Depends),
         ];
-        let of = |(optimistic, pessimistic)| Bounds {
-            optimistic,
-            pessimistic,
-            rereads: 0,
-        };
+        let of = |(optimistic, pessimistic)| Bounds { optimistic, pessimistic, rereads: 0 };
         for (first, second, verdict) in cases {
-            assert_eq!(
-                compare(&of(first), &of(second)),
-                verdict,
-                "{first:?} {second:?}"
-            );
+            assert_eq!(compare(&of(first), &of(second)), verdict, "{first:?} {second:?}");
         }
     }
 }

@@ -68,23 +68,14 @@ impl Priced<'_> {
             let rates = terms.rates.at(request.input_tokens);
             let cold = cache.expired || firing.call == 0;
             // What of the request before is still sent, less what is read of it.
-            let previous = firing
-                .call
-                .checked_sub(1)
-                .map_or(0, |call| requests[call].input_tokens);
+            let previous = firing.call.checked_sub(1).map_or(0, |call| requests[call].input_tokens);
             let rewritten = if cold {
                 0
             } else {
-                previous
-                    .saturating_sub(firing.reclaimed)
-                    .saturating_sub(cache.read)
+                previous.saturating_sub(firing.reclaimed).saturating_sub(cache.read)
             };
             let per_call = usd(rates.read, firing.reclaimed);
-            let first = if cold {
-                usd(rates.write, firing.reclaimed)
-            } else {
-                per_call
-            };
+            let first = if cold { usd(rates.write, firing.reclaimed) } else { per_call };
             let fixed = usd(rates.write - rates.read, rewritten) + firing.summary_usd;
             let break_even = if fixed <= 0.0 {
                 Some(0.0)
@@ -92,11 +83,7 @@ impl Priced<'_> {
                 None
             } else {
                 // Calls beyond the first that are needed, and the first.
-                Some(if fixed <= first {
-                    fixed / first
-                } else {
-                    1.0 + (fixed - first) / per_call
-                })
+                Some(if fixed <= first { fixed / first } else { 1.0 + (fixed - first) / per_call })
             };
             rows.push(LedgerRow {
                 call: firing.call,

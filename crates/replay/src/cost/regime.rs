@@ -25,11 +25,7 @@ impl Rates {
     pub fn at(&self, input_tokens: u64) -> Self {
         match self.tier {
             Some(tier) if input_tokens > tier.above => {
-                let grown = if self.input > 0.0 {
-                    tier.input / self.input
-                } else {
-                    1.0
-                };
+                let grown = if self.input > 0.0 { tier.input / self.input } else { 1.0 };
                 Self {
                     input: tier.input,
                     read: tier.cache_read,
@@ -139,9 +135,7 @@ impl RegimeTable {
     /// Reads a table.
     pub fn parse(text: &str) -> Result<Self, RegimeTableError> {
         toml::from_str(text).map_err(|error| RegimeTableError {
-            line: error
-                .span()
-                .map_or(1, |span| text[..span.start].matches('\n').count() + 1),
+            line: error.span().map_or(1, |span| text[..span.start].matches('\n').count() + 1),
             message: error.message().to_owned(),
         })
     }
@@ -160,11 +154,7 @@ impl RegimeTable {
         })?;
         let price = model.price;
         let or_input = |price_of: f64| {
-            if price_of > 0.0 {
-                price_of
-            } else {
-                price.input
-            }
+            if price_of > 0.0 { price_of } else { price.input }
         };
         Some(Terms {
             rules: regime.rules(),
@@ -189,22 +179,11 @@ mod tests {
         let names: Vec<_> = regimes.regimes.iter().map(|r| r.name.as_str()).collect();
         assert_eq!(
             names,
-            [
-                "anthropic-5m",
-                "anthropic-1h",
-                "openai",
-                "gemini",
-                "deepseek",
-                "no-cache"
-            ]
+            ["anthropic-5m", "anthropic-1h", "openai", "gemini", "deepseek", "no-cache"]
         );
         for regime in &regimes.regimes {
             let terms = regime.terms(&models).unwrap();
-            assert!(
-                terms.rates.input > 0.0 && terms.rates.output > 0.0,
-                "{}",
-                regime.name
-            );
+            assert!(terms.rates.input > 0.0 && terms.rates.output > 0.0, "{}", regime.name);
         }
     }
 
@@ -219,11 +198,7 @@ mod tests {
             ("claude-opus-4-5", 900_000, [5.0, 0.5, 6.25, 25.0]),
         ];
         for (model, size, expected) in cases {
-            let rates = regimes
-                .own(models.find(model).unwrap())
-                .unwrap()
-                .rates
-                .at(size);
+            let rates = regimes.own(models.find(model).unwrap()).unwrap().rates.at(size);
             let ours = [rates.input, rates.read, rates.write, rates.output];
             assert_eq!(ours, expected, "{model} at {size}");
         }

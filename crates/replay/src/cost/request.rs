@@ -35,10 +35,7 @@ pub struct RequestLog {
 impl RequestLog {
     /// An empty log that counts by the conversation's meter with this index when it looks on.
     pub fn new(meter: usize) -> Self {
-        Self {
-            meter,
-            ..Self::default()
-        }
+        Self { meter, ..Self::default() }
     }
 
     /// The requests.
@@ -64,12 +61,7 @@ impl RequestLog {
 
     /// Adds a request given as a whole.
     pub fn push(&mut self, blocks: Vec<Block>, start_ms: Option<i64>, output_tokens: u64) {
-        let kept = self
-            .latest
-            .iter()
-            .zip(&blocks)
-            .take_while(|(old, new)| old == new)
-            .count();
+        let kept = self.latest.iter().zip(&blocks).take_while(|(old, new)| old == new).count();
         let added = blocks[kept..].to_vec();
         self.append(kept, added, start_ms, output_tokens);
     }
@@ -101,20 +93,13 @@ impl Probe for RequestLog {
         if folds == self.folds && !self.latest.is_empty() {
             // Between folds a view only grows.
             let kept = self.latest.len();
-            let added = places
-                .iter()
-                .skip(kept - 1)
-                .map(|place| at(*place))
-                .collect();
+            let added = places.iter().skip(kept - 1).map(|place| at(*place)).collect();
             self.append(kept, added, start, output);
         } else {
-            let frame = Block {
-                key: u64::MAX,
-                tokens: conversation.meter(self.meter).frame_tokens(),
-            };
-            let blocks = std::iter::once(frame)
-                .chain(places.iter().map(|place| at(*place)))
-                .collect();
+            let frame =
+                Block { key: u64::MAX, tokens: conversation.meter(self.meter).frame_tokens() };
+            let blocks =
+                std::iter::once(frame).chain(places.iter().map(|place| at(*place))).collect();
             self.folds = folds;
             self.push(blocks, start, output);
         }

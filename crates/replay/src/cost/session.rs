@@ -65,11 +65,7 @@ pub struct Priced<'a> {
 impl<'a> Priced<'a> {
     /// Sends the requests through the cache.
     pub fn new(log: &'a RequestLog, terms: &'a Terms) -> Self {
-        Self {
-            log,
-            terms,
-            uses: simulate(log, terms.rules),
-        }
+        Self { log, terms, uses: simulate(log, terms.rules) }
     }
 
     /// Prices the session: `p_r·read + p_w·write + p_u·uncached + p_o·output` per call, at the prices of a
@@ -100,23 +96,13 @@ impl<'a> Priced<'a> {
     /// Dollars of a summariser call.
     pub fn summary_usd(&self, summary: &SummaryCall) -> f64 {
         let rates = self.terms.rates.at(summary.input_tokens);
-        let before = summary
-            .call
-            .checked_sub(1)
-            .and_then(|call| self.log.requests().get(call));
-        let expired = self
-            .uses
-            .get(summary.call)
-            .is_some_and(|cache| cache.expired);
+        let before = summary.call.checked_sub(1).and_then(|call| self.log.requests().get(call));
+        let expired = self.uses.get(summary.call).is_some_and(|cache| cache.expired);
         let read = match before {
             Some(before) if summary.shares_prefix && !expired => {
                 let shared = before.input_tokens.min(summary.input_tokens);
                 let step = self.terms.rules.granularity.max(1);
-                if shared < self.terms.rules.minimum {
-                    0
-                } else {
-                    shared - shared % step
-                }
+                if shared < self.terms.rules.minimum { 0 } else { shared - shared % step }
             }
             _ => 0,
         };

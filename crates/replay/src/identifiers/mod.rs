@@ -87,13 +87,7 @@ pub struct Identifier<'a> {
 
 /// The identifiers of a text in order of appearance, repetitions included. One pass over the bytes.
 pub fn identifiers(text: &str) -> Identifiers<'_> {
-    Identifiers {
-        text,
-        at: 0,
-        quoted_until: 0,
-        line_start: true,
-        found: VecDeque::new(),
-    }
+    Identifiers { text, at: 0, quoted_until: 0, line_start: true, found: VecDeque::new() }
 }
 
 /// Whether two paths can mean the same file: equal, or one of them a suffix of the other on a
@@ -101,17 +95,14 @@ pub fn identifiers(text: &str) -> Identifiers<'_> {
 /// `mod.rs` in a context doesn't tell which one, while a bare `mod.rs` in a command does not ask.
 pub fn same_path(reference: &str, other: &str) -> bool {
     let suffix = |long: &str, short: &str| {
-        long.strip_suffix(short)
-            .is_some_and(|rest| rest.is_empty() || rest.ends_with(['/', '\\']))
+        long.strip_suffix(short).is_some_and(|rest| rest.is_empty() || rest.ends_with(['/', '\\']))
     };
     suffix(other, reference) || (components(other) >= 2 && suffix(reference, other))
 }
 
 /// Number of components of a path that are not empty.
 pub fn components(path: &str) -> usize {
-    path.split(['/', '\\'])
-        .filter(|part| !part.is_empty())
-        .count()
+    path.split(['/', '\\']).filter(|part| !part.is_empty()).count()
 }
 
 /// The suffixes of a path on component boundaries, the path itself first.

@@ -49,10 +49,7 @@ fn cases() {
         ("3/4 of 1/2", ""),
         ("end. Start", ""),
         // URLs.
-        (
-            "https://example.org/a?b=c,d#e",
-            "U https://example.org/a?b=c,d#e",
-        ),
+        ("https://example.org/a?b=c,d#e", "U https://example.org/a?b=c,d#e"),
         ("<http://localhost:8080/>", "U http://localhost:8080"),
         ("(https://example.org/a).", "U https://example.org/a"),
         ("git+ssh://host/x.git", "U git+ssh://host/x.git"),
@@ -87,10 +84,7 @@ fn cases() {
         ("commit 5d0191d", "H 5d0191d"),
         ("deadbeef", ""),
         ("5d0191", ""),
-        (
-            "123e4567-e89b-12d3-a456-426614174000",
-            "H 123e4567-e89b-12d3-a456-426614174000",
-        ),
+        ("123e4567-e89b-12d3-a456-426614174000", "H 123e4567-e89b-12d3-a456-426614174000"),
         ("0x7fff5", "H 0x7fff5"),
         ("FOLD-123", "H FOLD-123"),
         ("sha256:0a1b2c3d4e", "H 0a1b2c3d4e"),
@@ -159,10 +153,7 @@ fn paths_match_on_component_boundaries() {
     for (reference, other, expected) in table {
         assert_eq!(same_path(reference, other), expected, "{reference} {other}");
     }
-    assert_eq!(
-        suffixes("/a/b.rs").collect::<Vec<_>>(),
-        ["/a/b.rs", "a/b.rs", "b.rs"]
-    );
+    assert_eq!(suffixes("/a/b.rs").collect::<Vec<_>>(), ["/a/b.rs", "a/b.rs", "b.rs"]);
 }
 
 #[test]

@@ -15,10 +15,8 @@ pub(super) fn push<'a>(found: &mut VecDeque<Identifier<'a>>, class: Class, text:
 pub(super) fn classify<'a>(word: &'a str, call: bool, found: &mut VecDeque<Identifier<'a>>) {
     // Arrows, dashes, typographic quotes and other signs that are not ASCII separate.
     for piece in word.split(|c: char| !c.is_ascii() && !c.is_alphanumeric()) {
-        let last = std::ptr::eq(
-            piece.as_bytes().as_ptr_range().end,
-            word.as_bytes().as_ptr_range().end,
-        );
+        let last =
+            std::ptr::eq(piece.as_bytes().as_ptr_range().end, word.as_bytes().as_ptr_range().end);
         plain(piece, call && last, found);
     }
 }
@@ -30,11 +28,7 @@ fn plain<'a>(word: &'a str, call: bool, found: &mut VecDeque<Identifier<'a>>) {
         return;
     }
     if word.contains("://") {
-        push(
-            found,
-            Class::Url,
-            word.trim_end_matches([',', ';', '!', '?', '*', '/']),
-        );
+        push(found, Class::Url, word.trim_end_matches([',', ';', '!', '?', '*', '/']));
         return;
     }
     if word.starts_with('-') {
@@ -48,11 +42,7 @@ fn plain<'a>(word: &'a str, call: bool, found: &mut VecDeque<Identifier<'a>>) {
     let bare = without_position(word);
     if is_path(bare) {
         let path = bare.trim_start_matches("./");
-        let path = if path.len() > 1 {
-            path.trim_end_matches('/')
-        } else {
-            path
-        };
+        let path = if path.len() > 1 { path.trim_end_matches('/') } else { path };
         push(found, Class::Path, path);
         return;
     }
@@ -170,9 +160,7 @@ fn is_path(word: &str) -> bool {
     if word.contains(':') {
         return false;
     }
-    let mut parts = word
-        .split('/')
-        .filter(|part| !part.is_empty() && *part != "~");
+    let mut parts = word.split('/').filter(|part| !part.is_empty() && *part != "~");
     if !word.contains('/') {
         return has_extension(word);
     }
@@ -290,8 +278,7 @@ fn is_error(word: &str) -> bool {
     }
     let upper = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_uppercase());
     if word.strip_prefix("ERR_").is_some_and(|rest| {
-        rest.bytes()
-            .all(|byte| byte == b'_' || byte.is_ascii_uppercase() || byte.is_ascii_digit())
+        rest.bytes().all(|byte| byte == b'_' || byte.is_ascii_uppercase() || byte.is_ascii_digit())
     }) {
         return word.len() > 4;
     }

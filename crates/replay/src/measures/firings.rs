@@ -115,12 +115,7 @@ pub(super) struct Firings {
 
 impl Firings {
     pub(super) fn new(meter: usize) -> Self {
-        Self {
-            meter,
-            view: 0,
-            seen: BTreeSet::new(),
-            out: Vec::new(),
-        }
+        Self { meter, view: 0, seen: BTreeSet::new(), out: Vec::new() }
     }
 
     /// The messages with summaries that the folds since the last request wrote. Must be asked before
@@ -133,10 +128,7 @@ impl Firings {
         let meter = conversation.meter(self.meter);
         let mut out = Vec::new();
         let mut take = |message: &Message| {
-            out.push(Written {
-                text: message.shown_text(),
-                tokens: meter.measure(message),
-            });
+            out.push(Written { text: message.shown_text(), tokens: meter.measure(message) });
         };
         for fold in presence.new_folds(conversation) {
             let entries = fold.plan.entries.iter();
@@ -180,11 +172,7 @@ impl Firings {
         let acts = folds.iter().map(|fold| Act {
             moment: fold.plan.moment,
             stage: fold.plan.stage.clone(),
-            role: if fold.plan.layout.is_some() {
-                StageRole::Fold
-            } else {
-                StageRole::Pruner
-            },
+            role: if fold.plan.layout.is_some() { StageRole::Fold } else { StageRole::Pruner },
         });
         self.out.push(Firing {
             call,
@@ -192,10 +180,7 @@ impl Firings {
             before,
             after: self.view,
             frame: meter.frame_tokens(),
-            summaries: folds
-                .iter()
-                .map(|fold| fold.plan.summaries.len() as u64)
-                .sum(),
+            summaries: folds.iter().map(|fold| fold.plan.summaries.len() as u64).sum(),
             stand_ins: stand_ins(conversation, folds),
             summary_tokens: written.iter().map(|summary| summary.tokens).sum(),
             dropped: 0,

@@ -110,22 +110,17 @@ impl Measures {
         let written = self.firings.written(conversation, &self.presence);
         let folds = self.presence.new_folds(conversation);
         let mut change = self.presence.update(conversation);
-        change
-            .dropped
-            .retain(|id| !self.vocabulary.entries[*id as usize].in_frame);
+        change.dropped.retain(|id| !self.vocabulary.entries[*id as usize].in_frame);
         for edit in folds.iter().flat_map(|fold| &fold.plan.edits) {
             self.reader.lay_over(&edit.text);
         }
         for summary in &written {
-            self.reader
-                .read(&self.presence, call, &summary.text, summary.tokens);
+            self.reader.read(&self.presence, call, &summary.text, summary.tokens);
         }
         if !written.is_empty() {
             self.reader.cycle(&self.presence, call, &change.dropped);
         }
-        let firing = self
-            .firings
-            .look(conversation, call, &change, folds, &written);
+        let firing = self.firings.look(conversation, call, &change, folds, &written);
         if let Some(firing) = firing {
             let there = change.dropped.iter().filter(|id| self.presence.has(**id));
             firing.still_there = there.count() as u64;
@@ -139,16 +134,13 @@ impl Probe for Measures {
     fn call(&mut self, conversation: &Conversation, call: usize, answer: &Message) {
         let change = self.update(conversation, call);
         self.lives.look(&self.presence, &change.touched, call);
-        self.offsets
-            .look(conversation, &self.presence, &change, call);
+        self.offsets.look(conversation, &self.presence, &change, call);
         let meter = conversation.meter(self.meter);
         let usage = answer.answer.as_ref().and_then(|answer| answer.usage);
         self.calls.push(Call {
             input: meter.frame_tokens() + meter.view_tokens(),
-            output: usage.map_or_else(
-                || meter.measure(answer),
-                |usage| usage.output + usage.reasoning,
-            ),
+            output: usage
+                .map_or_else(|| meter.measure(answer), |usage| usage.output + usage.reasoning),
             ceiling: conversation.limits().request_ceiling(),
             fired: change.folded,
         });

@@ -114,11 +114,7 @@ impl Offsets {
             }
             let mut middles = presence.places(need.id).map(|place| self.middle(place));
             // In stored order the first one found in the history is the nearest.
-            let nearest = if self.in_order {
-                middles.next()
-            } else {
-                middles.max()
-            };
+            let nearest = if self.in_order { middles.next() } else { middles.max() };
             if let Some(middle) = nearest {
                 let (at, whole) = (frame + middle, frame + self.tokens);
                 self.out.all.add(at, whole);

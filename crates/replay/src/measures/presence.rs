@@ -153,14 +153,11 @@ impl Presence {
     pub(super) fn places(&self, id: Id) -> impl Iterator<Item = Place> {
         let occurrences = &self.vocabulary.occurrences[id as usize];
         let until = occurrences.partition_point(|(ordinal, _)| *ordinal < self.positions.len());
-        let in_log = occurrences[..until]
-            .iter()
-            .rev()
-            .filter_map(move |(ordinal, part)| {
-                let pos = self.positions[*ordinal];
-                let ids = self.items[pos].parts.get(*part)?.shown()?;
-                ids.binary_search(&id).is_ok().then_some(Place::Item(pos))
-            });
+        let in_log = occurrences[..until].iter().rev().filter_map(move |(ordinal, part)| {
+            let pos = self.positions[*ordinal];
+            let ids = self.items[pos].parts.get(*part)?.shown()?;
+            ids.binary_search(&id).is_ok().then_some(Place::Item(pos))
+        });
         in_log.chain(self.written(id))
     }
 
@@ -172,9 +169,7 @@ impl Presence {
             parts.filter_map(Part::shown).any(has)
         });
         let inserts = self.inserts.iter().filter(move |(_, ids)| has(ids));
-        entries
-            .map(|pos| Place::Item(*pos))
-            .chain(inserts.map(|(index, _)| Place::Insert(*index)))
+        entries.map(|pos| Place::Item(*pos)).chain(inserts.map(|(index, _)| Place::Insert(*index)))
     }
 
     fn append(&mut self, conversation: &Conversation, pos: Pos) {
@@ -192,27 +187,16 @@ impl Presence {
                 (self.vocabulary.find(&part.shown()), Arc::default())
             } else {
                 let vocabulary = &self.vocabulary;
-                (
-                    vocabulary.part(ordinal, index),
-                    vocabulary.syntax(ordinal, index),
-                )
+                (vocabulary.part(ordinal, index), vocabulary.syntax(ordinal, index))
             };
             // Shown at first, so that what is folded before any request has it counts as dropped.
             for id in ids.iter() {
                 self.visible[*id as usize] += 1;
                 self.touched.insert(*id);
             }
-            parts.push(Part {
-                state: State::Original,
-                ids,
-                syntax,
-            });
+            parts.push(Part { state: State::Original, ids, syntax });
         }
-        self.items.push(Item {
-            entry,
-            visible: true,
-            parts,
-        });
+        self.items.push(Item { entry, visible: true, parts });
     }
 
     fn follow(&mut self, conversation: &Conversation, first_new: Pos) {
@@ -270,14 +254,7 @@ impl Presence {
     }
 
     fn set(&mut self, pos: Pos, part: usize, now: State) {
-        let Self {
-            items,
-            visible,
-            gone,
-            touched,
-            dropped,
-            ..
-        } = self;
+        let Self { items, visible, gone, touched, dropped, .. } = self;
         let item = &mut items[pos];
         let part = &mut item.parts[part];
         let same = match (&part.state, &now) {
@@ -298,11 +275,7 @@ impl Presence {
         if !item.entry && part.state.is_original() != now.is_original() {
             for id in part.ids.iter().chain(part.syntax.iter()) {
                 let count = &mut gone[*id as usize];
-                *count = if now.is_original() {
-                    *count - 1
-                } else {
-                    *count + 1
-                };
+                *count = if now.is_original() { *count - 1 } else { *count + 1 };
             }
         }
         part.state = now;

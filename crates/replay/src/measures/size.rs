@@ -45,12 +45,7 @@ pub struct Call {
 impl Call {
     /// The call of a row of the replay; rows do not know their answers, so `output` is given.
     pub fn of_row(row: &CallRow, output: u64) -> Self {
-        Self {
-            input: row.input_tokens,
-            output,
-            ceiling: row.ceiling,
-            fired: !row.fired.is_empty(),
-        }
+        Self { input: row.input_tokens, output, ceiling: row.ceiling, fired: !row.fired.is_empty() }
     }
 }
 
@@ -189,12 +184,7 @@ mod tests {
     use super::*;
 
     fn call(input: u64, output: u64, fired: bool) -> Call {
-        Call {
-            input,
-            output,
-            ceiling: Some(20_000),
-            fired,
-        }
+        Call { input, output, ceiling: Some(20_000), fired }
     }
 
     #[test]
@@ -207,20 +197,14 @@ mod tests {
             call(100, 0, true),
         ];
         let sizes = Sizes::of(&calls);
-        assert_eq!(
-            (sizes.calls, sizes.cumulative, sizes.peak),
-            (5, 72_102, 32_001)
-        );
+        assert_eq!((sizes.calls, sizes.cumulative, sizes.peak), (5, 72_102, 32_001));
         // 8,000 is not above 8,000, and 16,000 = 0.8 of the ceiling is not above it.
         assert_eq!(sizes.above, [3, 2, 1, 0, 0, 0]);
         assert_eq!(sizes.exposure_ceiling(), Some(0.4));
         assert_eq!(sizes.exposure()[1], (16_000, 0.4));
         assert_eq!(sizes.mean(), Some(14_420.4));
         assert_eq!(sizes.firings_per_100(), Some(60.0));
-        assert_eq!(
-            (sizes.median_gap(), sizes.least_gap()),
-            (Some(1.5), Some(1))
-        );
+        assert_eq!((sizes.median_gap(), sizes.least_gap()), (Some(1.5), Some(1)));
         // (8,000 + 5)·10 + (16,000 + 1.5)·3
         assert_eq!(sizes.dependency, 80_050.0 + 48_004.5);
     }
@@ -264,10 +248,7 @@ mod tests {
     fn nothing_gives_nothing() {
         let none = Sizes::of(&[]);
         assert_eq!((none.mean(), none.median_gap()), (None, None));
-        assert_eq!(
-            (none.firings_per_100(), none.exposure_ceiling()),
-            (None, None)
-        );
+        assert_eq!((none.firings_per_100(), none.exposure_ceiling()), (None, None));
         assert!(none.exposure().is_empty());
     }
 }

@@ -98,11 +98,7 @@ impl Drift {
     /// The identifier recall of the first span after each cycle; empty where it had none.
     pub fn recall(&self) -> Vec<f64> {
         let share = |cycle: &Cycle| cycle.present as f64 / self.first_span as f64;
-        let cycles = if self.first_span == 0 {
-            &[]
-        } else {
-            &self.cycles[..]
-        };
+        let cycles = if self.first_span == 0 { &[] } else { &self.cycles[..] };
         cycles.iter().map(share).collect()
     }
 
@@ -187,10 +183,7 @@ impl Reader {
             }
             identifiers += 1;
             if !supported {
-                unsupported.push(Unsupported {
-                    class,
-                    text: text.to_owned(),
-                });
+                unsupported.push(Unsupported { class, text: text.to_owned() });
             }
         }
         let has = self.vocabulary.find(text);
@@ -203,8 +196,7 @@ impl Reader {
             }
         }
         let supported = identifiers - unsupported.len() as u64;
-        self.inherited
-            .extend(unsupported.iter().map(|id| id.text.clone()));
+        self.inherited.extend(unsupported.iter().map(|id| id.text.clone()));
         unsupported.truncate(EXAMPLES);
         self.out.rows.push(SummaryRow {
             call,
@@ -231,11 +223,7 @@ impl Reader {
             present += u64::from(there);
             survived += u64::from(*alive);
         }
-        self.out.drift.cycles.push(Cycle {
-            call,
-            present,
-            survived,
-        });
+        self.out.drift.cycles.push(Cycle { call, present, survived });
     }
 
     pub(super) fn finish(self) -> Summaries {
@@ -281,10 +269,7 @@ mod tests {
             ),
             ("- read src/a.rs", &[("src/a.rs", true)]),
             ("- read src/par …", &[("src/par", false)]),
-            (
-                "- read src/par… then src/b.rs",
-                &[("src/b.rs", true), ("src/par", false)],
-            ),
+            ("- read src/par… then src/b.rs", &[("src/b.rs", true), ("src/par", false)]),
             ("- src/a.rs …\n- src/a.rs", &[("src/a.rs", true)]),
             ("- src/a.rs\n… more", &[("src/a.rs", true)]),
             (
@@ -293,10 +278,8 @@ mod tests {
             ),
         ];
         for (summary, expected) in cases {
-            let found: Vec<_> = statements(summary)
-                .into_iter()
-                .map(|(text, (_, whole))| (text, whole))
-                .collect();
+            let found: Vec<_> =
+                statements(summary).into_iter().map(|(text, (_, whole))| (text, whole)).collect();
             assert_eq!(found, expected, "{summary}");
         }
     }
@@ -312,15 +295,9 @@ mod tests {
             ("uneven", &[9, 3, 2, 2], Some(-0.22)),
         ];
         for (name, present, expected) in cases {
-            let cycles = present.iter().map(|present| Cycle {
-                call: 0,
-                present: *present,
-                survived: 0,
-            });
-            let drift = Drift {
-                first_span: 10,
-                cycles: cycles.collect(),
-            };
+            let cycles =
+                present.iter().map(|present| Cycle { call: 0, present: *present, survived: 0 });
+            let drift = Drift { first_span: 10, cycles: cycles.collect() };
             match (drift.slope(), expected) {
                 (Some(slope), Some(expected)) => {
                     assert!((slope - expected).abs() < 1e-12, "{name}: {slope}");

@@ -60,10 +60,7 @@ impl Lifetimes {
 
     /// Number of identifiers.
     pub fn count(&self) -> u64 {
-        self.0
-            .values()
-            .map(|ended| ended.events + ended.censored)
-            .sum()
+        self.0.values().map(|ended| ended.events + ended.censored).sum()
     }
 
     /// Number of identifiers that left the view.
@@ -79,11 +76,7 @@ impl Lifetimes {
         let mut steps = Vec::with_capacity(self.0.len());
         for (duration, ended) in &self.0 {
             survival *= 1.0 - ended.events as f64 / at_risk.max(1) as f64;
-            steps.push(SurvivalStep {
-                duration: *duration,
-                at_risk,
-                survival,
-            });
+            steps.push(SurvivalStep { duration: *duration, at_risk, survival });
             at_risk -= ended.events + ended.censored;
         }
         steps
@@ -95,9 +88,7 @@ impl Lifetimes {
         // A half by a product of fractions may come out a rounding error above it.
         let half = 0.5 + 1e-12;
         let mut steps = self.curve().into_iter();
-        steps
-            .find(|step| step.survival <= half)
-            .map(|step| step.duration)
+        steps.find(|step| step.survival <= half).map(|step| step.duration)
     }
 }
 
@@ -191,10 +182,7 @@ impl Lives {
     fn end(&mut self, id: Id, duration: u64, how: fn(&mut Lifetimes, u64)) {
         self.lives[id as usize] = Life::Over;
         let entry = &self.vocabulary.entries[id as usize];
-        how(
-            self.out.by_source.entry(entry.source).or_default(),
-            duration,
-        );
+        how(self.out.by_source.entry(entry.source).or_default(), duration);
         how(self.out.by_class.entry(entry.class).or_default(), duration);
     }
 }
@@ -207,12 +195,7 @@ mod tests {
     /// are the remission times of Freireich et al. 1963, treated and placebo.
     #[test]
     fn curves_agree_with_lifelines() {
-        type Case<'a> = (
-            &'a str,
-            &'a [(u64, u64, u64)],
-            &'a [(u64, f64)],
-            Option<u64>,
-        );
+        type Case<'a> = (&'a str, &'a [(u64, u64, u64)], &'a [(u64, f64)], Option<u64>);
         let cases: [Case<'_>; 5] = [
             (
                 "treated",
@@ -264,25 +247,13 @@ mod tests {
                     (22, 1, 0),
                     (23, 1, 0),
                 ],
-                &[
-                    (1, 0.904762),
-                    (5, 0.571429),
-                    (8, 0.380952),
-                    (17, 0.095238),
-                    (23, 0.0),
-                ],
+                &[(1, 0.904762), (5, 0.571429), (8, 0.380952), (17, 0.095238), (23, 0.0)],
                 Some(8),
             ),
             (
                 "lost before any request",
                 &[(0, 2, 0), (1, 1, 0), (2, 1, 1), (3, 1, 0), (5, 0, 2)],
-                &[
-                    (0, 0.75),
-                    (1, 0.625),
-                    (2, 0.5),
-                    (3, 0.333333),
-                    (5, 0.333333),
-                ],
+                &[(0, 0.75), (1, 0.625), (2, 0.5), (3, 0.333333), (5, 0.333333)],
                 // By the definition; lifelines says 3, its S(2) being a rounding error above 1/2.
                 Some(2),
             ),
@@ -292,12 +263,7 @@ mod tests {
                 &[(1, 0.75), (4, 0.5)],
                 Some(2),
             ),
-            (
-                "all censored",
-                &[(4, 0, 2), (7, 0, 1)],
-                &[(4, 1.0), (7, 1.0)],
-                None,
-            ),
+            ("all censored", &[(4, 0, 2), (7, 0, 1)], &[(4, 1.0), (7, 1.0)], None),
         ];
         for (name, durations, curve, median) in cases {
             let ended = durations.iter().map(|(duration, events, censored)| {
@@ -307,10 +273,7 @@ mod tests {
             let lifetimes = Lifetimes(ended.collect());
             let steps = lifetimes.curve();
             for (duration, expected) in curve {
-                let step = steps
-                    .iter()
-                    .find(|step| step.duration == *duration)
-                    .unwrap();
+                let step = steps.iter().find(|step| step.duration == *duration).unwrap();
                 let off = (step.survival - expected).abs();
                 assert!(off < 1e-6, "{name} at {duration}: {step:?}, not {expected}");
             }

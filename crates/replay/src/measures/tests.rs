@@ -34,10 +34,7 @@ fn act(conversation: &mut Conversation, act: &Act) {
             return;
         }
         Clear(id, text) => edits.push(Edit {
-            at: PartPos {
-                item: conversation.history().position(id).unwrap(),
-                part: 0,
-            },
+            at: PartPos { item: conversation.history().position(id).unwrap(), part: 0 },
             kind: EditKind::Clear,
             text: Arc::from(*text),
             reason: "test".into(),
@@ -83,11 +80,7 @@ fn act(conversation: &mut Conversation, act: &Act) {
 /// A task, then a call per text that reads it (`a0`, `r0`, `a1`, `r1`, …), each with its arguments,
 /// then a last call. Positions: the task 0, `a0` 1, `r0` 2, `a1` 3, …
 fn session(reads: &[(&str, &str)], last: &str) -> Session {
-    let source = Recorded {
-        text: Arc::from(""),
-        shape: Shape::Lines,
-        records: Vec::new(),
-    };
+    let source = Recorded { text: Arc::from(""), shape: Shape::Lines, records: Vec::new() };
     let mut session = Session::new("constructed", foldback_formats::FORMATS[0].id, source);
     let mut messages = vec![Message::user("u", "Fix it please")];
     for (call, (arguments, text)) in reads.iter().enumerate() {
@@ -130,11 +123,8 @@ fn run(session: &Session, acts: &[(usize, Act)]) -> SessionMeasures {
     probe.finish(&conversation)
 }
 
-const READS: [(&str, &str); 3] = [
-    ("", "fn first_name and other_name"),
-    ("", "fn second_name"),
-    ("", "nothing"),
-];
+const READS: [(&str, &str); 3] =
+    [("", "fn first_name and other_name"), ("", "fn second_name"), ("", "nothing")];
 
 #[test]
 fn how_long_identifiers_live() {
@@ -142,16 +132,8 @@ fn how_long_identifiers_live() {
     type Case<'a> = (&'a str, Vec<(usize, Act)>, &'a [(u64, u64, u64)]);
     let table: [Case<'_>; 6] = [
         ("nothing is folded", vec![], &[(2, 0, 1), (3, 0, 2)]),
-        (
-            "cleared before any request",
-            vec![(1, Clear("r0", "gone"))],
-            &[(0, 2, 0), (2, 0, 1)],
-        ),
-        (
-            "cleared later",
-            vec![(3, Clear("r0", "gone"))],
-            &[(2, 2, 1)],
-        ),
+        ("cleared before any request", vec![(1, Clear("r0", "gone"))], &[(0, 2, 0), (2, 0, 1)]),
+        ("cleared later", vec![(3, Clear("r0", "gone"))], &[(2, 2, 1)]),
         (
             "the placeholder keeps one",
             vec![(2, Clear("r0", "[first_name]"))],
@@ -159,10 +141,7 @@ fn how_long_identifiers_live() {
         ),
         (
             "a summary keeps one, the next does not",
-            vec![
-                (2, Summarise(5, "read second_name")),
-                (3, Summarise(7, "read")),
-            ],
+            vec![(2, Summarise(5, "read second_name")), (3, Summarise(7, "read"))],
             &[(1, 3, 0)],
         ),
         (
@@ -187,47 +166,19 @@ fn what_summaries_are_worth() {
     let needs = "first_name other_name second_name";
     type Case<'a> = (&'a str, &'a str, (u64, u64), (u64, u64), &'a [&'a str]);
     let table: [Case<'_>; 6] = [
-        (
-            "copies all",
-            "first_name other_name second_name",
-            (3, 3),
-            (3, 3),
-            &[],
-        ),
+        ("copies all", "first_name other_name second_name", (3, 3), (3, 3), &[]),
         ("says nothing", "did things", (0, 0), (0, 3), &[]),
-        (
-            "makes one up",
-            "first_name third_name",
-            (1, 2),
-            (1, 3),
-            &["third_name"],
-        ),
-        (
-            "counts in a heading",
-            "# Before (123 messages)\n- other_name",
-            (1, 1),
-            (1, 3),
-            &[],
-        ),
+        ("makes one up", "first_name third_name", (1, 2), (1, 3), &["third_name"]),
+        ("counts in a heading", "# Before (123 messages)\n- other_name", (1, 1), (1, 3), &[]),
         ("cut", "- first_name and oth_na …", (1, 1), (1, 3), &[]),
-        (
-            "names the tool",
-            "- `read_file` of first_name",
-            (1, 2),
-            (1, 3),
-            &["read_file"],
-        ),
+        ("names the tool", "- `read_file` of first_name", (1, 2), (1, 3), &["read_file"]),
     ];
     for (name, text, (supported, identifiers), (kept, needed), unsupported) in table {
         let measures = run(&session(&READS, needs), &[(2, Summarise(5, text))]);
         let [row] = &measures.summaries.rows[..] else {
             panic!("{name}: {:?}", measures.summaries.rows);
         };
-        assert_eq!(
-            (row.supported, row.identifiers),
-            (supported, identifiers),
-            "{name}"
-        );
+        assert_eq!((row.supported, row.identifiers), (supported, identifiers), "{name}");
         assert_eq!((row.kept, row.needed), (kept, needed), "{name}");
         let made_up: Vec<&str> = row.unsupported.iter().map(|id| &id.text[..]).collect();
         assert_eq!(made_up, unsupported, "{name}");
@@ -243,27 +194,14 @@ fn drift_and_recall_over_cycles() {
     ];
     let measures = run(&session(&READS, ""), &acts);
     let drift = &measures.summaries.drift;
-    let cycles: Vec<_> = drift
-        .cycles
-        .iter()
-        .map(|cycle| (cycle.present, cycle.survived))
-        .collect();
-    assert_eq!(
-        (drift.first_span, &cycles[..]),
-        (2, &[(2, 2), (1, 1), (2, 1)][..])
-    );
+    let cycles: Vec<_> = drift.cycles.iter().map(|cycle| (cycle.present, cycle.survived)).collect();
+    assert_eq!((drift.first_span, &cycles[..]), (2, &[(2, 2), (1, 1), (2, 1)][..]));
     // The second takes out the first summary and second_name.
-    let recall: Vec<_> = measures
-        .firings
-        .iter()
-        .map(|firing| (firing.still_there, firing.dropped))
-        .collect();
+    let recall: Vec<_> =
+        measures.firings.iter().map(|firing| (firing.still_there, firing.dropped)).collect();
     assert_eq!(recall, [(2, 2), (1, 3), (1, 1)]);
     // What an earlier summary made up is in the source of the next.
-    let acts = [
-        (1, Summarise(3, "third_name")),
-        (2, Summarise(5, "third_name")),
-    ];
+    let acts = [(1, Summarise(3, "third_name")), (2, Summarise(5, "third_name"))];
     let rows = run(&session(&READS, ""), &acts).summaries.rows;
     let supported: Vec<u64> = rows.iter().map(|row| row.supported).collect();
     assert_eq!(supported, [0, 1]);
@@ -317,20 +255,14 @@ impl Probe for Check {
                 at.extend(ids.iter().map(|id| (*id, place)));
             }
         }
-        let known: BTreeSet<u32> = (0..vocabulary.len() as u32)
-            .filter(|id| self.measures.presence.has(*id))
-            .collect();
+        let known: BTreeSet<u32> =
+            (0..vocabulary.len() as u32).filter(|id| self.measures.presence.has(*id)).collect();
         assert_eq!(known, there, "{} call {call}", self.name);
         let places = conversation.view().places();
         for need in &vocabulary.needs[call] {
             let known = self.measures.presence.places(need.id);
             let order = known.filter_map(|known| places.iter().position(|place| *place == known));
-            assert_eq!(
-                order.max(),
-                at.get(&need.id).copied(),
-                "{} call {call}",
-                self.name
-            );
+            assert_eq!(order.max(), at.get(&need.id).copied(), "{} call {call}", self.name);
         }
     }
 }
@@ -395,14 +327,9 @@ fn real_sessions() {
                 let known = measures.firings.iter().map(|firing| firing.call);
                 let known: Vec<usize> = known.filter(|call| *call < replay.rows.len()).collect();
                 assert_eq!(known, calls, "{name}");
-                assert_eq!(
-                    measures.size.cumulative, replay.metrics.input_tokens,
-                    "{name}"
-                );
-                for firing in measures
-                    .firings
-                    .iter()
-                    .filter(|firing| firing.call < replay.rows.len())
+                assert_eq!(measures.size.cumulative, replay.metrics.input_tokens, "{name}");
+                for firing in
+                    measures.firings.iter().filter(|firing| firing.call < replay.rows.len())
                 {
                     let sent = replay.rows[firing.call].input_tokens;
                     assert_eq!(firing.frame + firing.after, sent, "{name}");

@@ -124,9 +124,8 @@ impl Vocabulary {
                     continue;
                 };
                 let raw = identifiers(&call.tool).chain(identifiers(&call.arguments));
-                let ids: BTreeSet<Id> = raw
-                    .map(|id| vocabulary.intern(id, Source::Assistant))
-                    .collect();
+                let ids: BTreeSet<Id> =
+                    raw.map(|id| vocabulary.intern(id, Source::Assistant)).collect();
                 let ids = ids.into_iter().collect();
                 vocabulary.syntax.insert((ordinal, index), ids);
             }
@@ -163,10 +162,7 @@ impl Vocabulary {
 
     /// The identifiers of the name and the raw arguments of a call.
     pub(super) fn syntax(&self, ordinal: usize, part: usize) -> Arc<[Id]> {
-        self.syntax
-            .get(&(ordinal, part))
-            .cloned()
-            .unwrap_or_default()
+        self.syntax.get(&(ordinal, part)).cloned().unwrap_or_default()
     }
 
     /// The identifiers that a part of the log makes present.
@@ -223,12 +219,7 @@ impl Vocabulary {
             return *known;
         }
         let number = Id::try_from(self.entries.len()).unwrap_or(Id::MAX);
-        self.entries.push(Entry {
-            class: id.class,
-            source,
-            in_frame: false,
-            last_asked: None,
-        });
+        self.entries.push(Entry { class: id.class, source, in_frame: false, last_asked: None });
         if id.class == Class::Path {
             for suffix in suffixes(id.text).skip(1) {
                 match self.longer.get_mut(suffix) {
@@ -260,10 +251,7 @@ impl Vocabulary {
                 let call = needs.len();
                 let ids = asked[call].iter().filter(|id| !head.contains(id));
                 let known = ids.filter_map(|id| {
-                    seen[*id as usize].map(|answers| Need {
-                        id: *id,
-                        distance: call + 1 - answers,
-                    })
+                    seen[*id as usize].map(|answers| Need { id: *id, distance: call + 1 - answers })
                 });
                 needs.push(known.collect());
             }

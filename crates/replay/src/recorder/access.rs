@@ -59,10 +59,7 @@ pub(super) struct Lines {
 }
 
 impl Lines {
-    const ALL: Self = Self {
-        from: 1,
-        to: u64::MAX,
-    };
+    const ALL: Self = Self { from: 1, to: u64::MAX };
 
     /// Whether one of them has at least half of the other: consecutive windows of a file that share a line
     /// are no re-read.
@@ -104,23 +101,15 @@ impl Access {
             _ => None,
         };
         let touched = files::touches(call, &arguments);
-        let is_patch = command
-            .as_ref()
-            .is_some_and(|command| command.contains("*** Begin Patch"));
+        let is_patch = command.as_ref().is_some_and(|command| command.contains("*** Begin Patch"));
         if let (Some(command), false) = (&command, is_patch) {
-            let folder = ["workdir", "cwd"]
-                .iter()
-                .find_map(|name| arguments.get(name)?.as_str());
+            let folder = ["workdir", "cwd"].iter().find_map(|name| arguments.get(name)?.as_str());
             shell(command, folder, &mut files);
         } else {
             let lines = lines_of(&arguments);
             files.extend(touched.into_iter().map(|(path, touch)| FileLines {
                 path: plain(&path),
-                lines: if touch == Touch::Read {
-                    lines
-                } else {
-                    Lines::ALL
-                },
+                lines: if touch == Touch::Read { lines } else { Lines::ALL },
                 read: touch == Touch::Read,
             }));
         }
@@ -204,9 +193,7 @@ fn same_file(a: &str, b: &str) -> bool {
 
 fn is_search(tool: &str) -> bool {
     let tool = tool.to_ascii_lowercase();
-    ["grep", "glob", "search", "list", "find", "ls"]
-        .iter()
-        .any(|word| tool.contains(word))
+    ["grep", "glob", "search", "list", "find", "ls"].iter().any(|word| tool.contains(word))
 }
 
 /// Whether all that a command line does is to look for something.
@@ -250,10 +237,8 @@ fn lines_of(arguments: &Value) -> Lines {
             value.as_u64().or_else(|| value.as_str()?.parse().ok())
         })
     };
-    if let Some([from, to]) = arguments
-        .get("view_range")
-        .and_then(Value::as_array)
-        .map(Vec::as_slice)
+    if let Some([from, to]) =
+        arguments.get("view_range").and_then(Value::as_array).map(Vec::as_slice)
     {
         return Lines {
             from: from.as_u64().unwrap_or(1).max(1),
@@ -261,16 +246,11 @@ fn lines_of(arguments: &Value) -> Lines {
             to: to.as_u64().unwrap_or(u64::MAX),
         };
     }
-    let from = number(&["offset", "start_line", "startLine", "line_start"])
-        .unwrap_or(1)
-        .max(1);
+    let from = number(&["offset", "start_line", "startLine", "line_start"]).unwrap_or(1).max(1);
     let last = number(&["end_line", "endLine", "line_end"]);
     let limit = number(&["limit"]).filter(|limit| *limit > 0);
     let to = last.or_else(|| limit.map(|limit| from.saturating_add(limit - 1)));
-    Lines {
-        from,
-        to: to.unwrap_or(u64::MAX),
-    }
+    Lines { from, to: to.unwrap_or(u64::MAX) }
 }
 
 /// The files that the simple commands of a command line print.
@@ -286,11 +266,7 @@ fn shell(command: &str, folder: Option<&str>, out: &mut Vec<FileLines>) {
         let operands = || words.iter().filter(|word| !word.starts_with('-'));
         let start = out.len();
         let mut push = |path: &str, lines: Lines| {
-            out.push(FileLines {
-                path: joined(folder.as_deref(), path),
-                lines,
-                read: true,
-            });
+            out.push(FileLines { path: joined(folder.as_deref(), path), lines, read: true });
         };
         let is_file = |word: &&String| looks_like_path(word) && named(word);
         let mut cut = None;
@@ -307,26 +283,19 @@ fn shell(command: &str, folder: Option<&str>, out: &mut Vec<FileLines>) {
             }
             "head" => {
                 let lines = head(words);
-                operands()
-                    .filter(|word| looks_like_path(word))
-                    .for_each(|path| push(path, lines));
+                operands().filter(|word| looks_like_path(word)).for_each(|path| push(path, lines));
                 cut = Some(lines);
             }
             "sed" if words.iter().any(|word| word == "-n") => {
                 let mut operands = operands();
                 let lines = operands.next().and_then(|script| sed(script));
                 let lines = lines.unwrap_or(Lines::ALL);
-                operands
-                    .filter(|word| looks_like_path(word))
-                    .for_each(|path| push(path, lines));
+                operands.filter(|word| looks_like_path(word)).for_each(|path| push(path, lines));
                 cut = Some(lines);
             }
             // The first operand is the pattern.
             "grep" | "egrep" | "rg" | "awk" => {
-                operands()
-                    .skip(1)
-                    .filter(is_file)
-                    .for_each(|path| push(path, Lines::ALL));
+                operands().skip(1).filter(is_file).for_each(|path| push(path, Lines::ALL));
             }
             "git" if words.first().is_some_and(|word| word == "show") => {
                 let files = operands().filter_map(|word| word.split_once(':'));
@@ -350,9 +319,7 @@ fn shell(command: &str, folder: Option<&str>, out: &mut Vec<FileLines>) {
 
 /// Whether the last component has an ending: a folder has none.
 fn named(word: &str) -> bool {
-    word.rsplit('/')
-        .next()
-        .is_some_and(|last| last.trim_start_matches('.').contains('.'))
+    word.rsplit('/').next().is_some_and(|last| last.trim_start_matches('.').contains('.'))
 }
 
 fn joined(folder: Option<&str>, path: &str) -> String {
@@ -375,10 +342,7 @@ fn head(words: &[String]) -> Lines {
         let rest = word.strip_prefix("-n").or_else(|| word.strip_prefix('-'))?;
         rest.parse().ok()
     });
-    Lines {
-        from: 1,
-        to: after("-n").or(glued).unwrap_or(10),
-    }
+    Lines { from: 1, to: after("-n").or(glued).unwrap_or(10) }
 }
 
 /// The lines that a `sed -n` script prints, if it is one range or one line: `1,80p`, `12p`, `80,$p`.
@@ -445,26 +409,14 @@ mod tests {
             ("Read", json!({"file_path": "/w/a.rs"}), Kind::File),
             ("Edit", json!({"file_path": "/w/a.rs"}), Kind::File),
             ("Grep", json!({"pattern": "x", "path": "src"}), Kind::Search),
-            (
-                "bash",
-                json!({"command": "cd w && rg x | head -3"}),
-                Kind::Search,
-            ),
+            ("bash", json!({"command": "cd w && rg x | head -3"}), Kind::Search),
             ("bash", json!({"command": "git grep x"}), Kind::Search),
-            (
-                "bash",
-                json!({"command": "ls && cargo test"}),
-                Kind::Command,
-            ),
+            ("bash", json!({"command": "ls && cargo test"}), Kind::Command),
             ("bash", json!({"command": "cat a.rs"}), Kind::File),
             ("WebFetch", json!({"url": "https://a.b"}), Kind::Other),
         ];
         for (tool, arguments, expected) in cases {
-            assert_eq!(
-                access(tool, arguments.clone()).kind,
-                expected,
-                "{arguments}"
-            );
+            assert_eq!(access(tool, arguments.clone()).kind, expected, "{arguments}");
         }
     }
 
@@ -472,85 +424,27 @@ mod tests {
     fn getting_again_as_a_table() {
         let read = |path: &str| access("Read", json!({ "file_path": path }));
         let part = |offset: u64, limit: u64| {
-            access(
-                "Read",
-                json!({"file_path": "/w/src/a.rs", "offset": offset, "limit": limit}),
-            )
+            access("Read", json!({"file_path": "/w/src/a.rs", "offset": offset, "limit": limit}))
         };
         let bash = |command: &str| access("bash", json!({ "command": command }));
-        let edit = || {
-            access(
-                "Edit",
-                json!({"file_path": "/w/src/a.rs", "old_string": "x"}),
-            )
-        };
+        let edit = || access("Edit", json!({"file_path": "/w/src/a.rs", "old_string": "x"}));
         let cases = [
-            (
-                "the same file",
-                read("/w/src/a.rs"),
-                read("/w/src/a.rs"),
-                true,
-            ),
-            (
-                "a suffix of it",
-                read("src/a.rs"),
-                read("/w/src/a.rs"),
-                true,
-            ),
+            ("the same file", read("/w/src/a.rs"), read("/w/src/a.rs"), true),
+            ("a suffix of it", read("src/a.rs"), read("/w/src/a.rs"), true),
             ("a bare name", read("a.rs"), read("/w/src/a.rs"), false),
-            (
-                "another file",
-                read("/w/src/b.rs"),
-                read("/w/src/a.rs"),
-                false,
-            ),
-            (
-                "a tail of a component",
-                read("c/a.rs"),
-                read("/w/src/a.rs"),
-                false,
-            ),
-            (
-                "by a command",
-                bash("cat src/a.rs"),
-                read("/w/src/a.rs"),
-                true,
-            ),
-            (
-                "from a folder",
-                bash("cd /w/src && cat a.rs"),
-                read("/w/src/a.rs"),
-                true,
-            ),
-            (
-                "a part of the whole",
-                part(10, 20),
-                read("/w/src/a.rs"),
-                true,
-            ),
-            (
-                "the whole of a part",
-                read("/w/src/a.rs"),
-                part(10, 20),
-                true,
-            ),
+            ("another file", read("/w/src/b.rs"), read("/w/src/a.rs"), false),
+            ("a tail of a component", read("c/a.rs"), read("/w/src/a.rs"), false),
+            ("by a command", bash("cat src/a.rs"), read("/w/src/a.rs"), true),
+            ("from a folder", bash("cd /w/src && cat a.rs"), read("/w/src/a.rs"), true),
+            ("a part of the whole", part(10, 20), read("/w/src/a.rs"), true),
+            ("the whole of a part", read("/w/src/a.rs"), part(10, 20), true),
             ("the next window", part(100, 100), part(1, 100), false),
             ("most of a window", part(30, 100), part(1, 100), true),
             ("what an edit showed", read("/w/src/a.rs"), edit(), true),
             ("an edit reads nothing", edit(), read("/w/src/a.rs"), false),
             ("an edit again", edit(), edit(), false),
-            (
-                "the same command",
-                bash("cargo  test"),
-                bash("cargo test"),
-                true,
-            ),
-            (
-                "another command",
-                bash("cargo test -q"),
-                bash("cargo test"),
-                false,
-            ),
+            ("the same command", bash("cargo  test"), bash("cargo test"), true),
+            ("another command", bash("cargo test -q"), bash("cargo test"), false),
             ("Windows", read("C:\\w\\a.rs"), bash("cat C:/w/a.rs"), true),
         ];
         for (name, now, then, expected) in cases {

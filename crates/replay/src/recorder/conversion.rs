@@ -95,15 +95,9 @@ impl Horizon {
     pub fn conversion(&self) -> Option<Conversion> {
         let rate = self.converted;
         let ends = [rate.wilson, rate.bootstrap].into_iter().flatten();
-        let (lo, hi) = ends.fold((1.0_f64, 0.0_f64), |(lo, hi), (low, high)| {
-            (lo.min(low), hi.max(high))
-        });
-        Some(Conversion {
-            factor: rate.value?,
-            lo,
-            hi,
-            n: rate.n,
-        })
+        let (lo, hi) =
+            ends.fold((1.0_f64, 0.0_f64), |(lo, hi), (low, high)| (lo.min(low), hi.max(high)));
+        Some(Conversion { factor: rate.value?, lo, hi, n: rate.n })
     }
 
     /// The share that the loss caused: the conversion less the base rate, not below zero. Its ends are
@@ -154,10 +148,7 @@ pub fn pool(sessions: &[Session<'_>], bootstrap: &Bootstrap) -> Pooled {
         compactions: sessions.iter().map(|s| s.rereads.compactions).sum(),
         silent: sessions.iter().map(|s| s.rereads.silent).sum(),
         opaque: opaque.count(),
-        horizons: HORIZONS
-            .into_iter()
-            .map(|within| horizon(sessions, within, bootstrap))
-            .collect(),
+        horizons: HORIZONS.into_iter().map(|within| horizon(sessions, within, bootstrap)).collect(),
     }
 }
 
@@ -217,9 +208,7 @@ impl Sums {
 fn horizon(sessions: &[Session<'_>], within: Option<usize>, bootstrap: &Bootstrap) -> Horizon {
     let count = |control: bool| {
         let windows = sessions.iter().flat_map(|session| &session.rereads.windows);
-        windows
-            .filter(|window| window.control == control && long_enough(window, within))
-            .count()
+        windows.filter(|window| window.control == control && long_enough(window, within)).count()
     };
     let sums = |kind: Option<Kind>| -> Vec<(&str, Sums)> {
         let of = |session: &Session<'_>| Sums::of(session.rereads, within, kind);

@@ -35,16 +35,9 @@ pub fn drops(inputs: &[(usize, u64)]) -> Vec<Drop> {
             continue;
         };
         let fell = before.saturating_sub(after) >= least;
-        let stays = inputs[at + 1..]
-            .iter()
-            .take(STEPS)
-            .all(|(_, input)| !high(*input));
+        let stays = inputs[at + 1..].iter().take(STEPS).all(|(_, input)| !high(*input));
         if high(before) && fell && stays {
-            out.push(Drop {
-                call,
-                before,
-                after,
-            });
+            out.push(Drop { call, before, after });
         }
     }
     out
@@ -58,33 +51,17 @@ mod tests {
     fn drops_as_a_table() {
         let cases: [(&str, &[u64], &[usize]); 9] = [
             ("growth alone", &[50_000, 100_000, 150_000], &[]),
-            (
-                "a compaction",
-                &[100_000, 160_000, 30_000, 40_000, 50_000],
-                &[2],
-            ),
+            ("a compaction", &[100_000, 160_000, 30_000, 40_000, 50_000], &[2]),
             ("at the end", &[100_000, 160_000, 30_000], &[2]),
             (
                 "a side call between two large ones",
                 &[100_000, 160_000, 3_000, 161_000, 162_000],
                 &[],
             ),
-            (
-                "from too low",
-                &[200_000, 140_000, 70_000, 71_000, 72_000],
-                &[],
-            ),
+            ("from too low", &[200_000, 140_000, 70_000, 71_000, 72_000], &[]),
             ("too little", &[100_000, 190_000, 130_000, 131_000], &[]),
-            (
-                "64,000 will do",
-                &[100_000, 190_000, 126_000, 127_000],
-                &[2],
-            ),
-            (
-                "a small window, half of it",
-                &[5_000, 10_000, 5_000, 5_500],
-                &[2],
-            ),
+            ("64,000 will do", &[100_000, 190_000, 126_000, 127_000], &[2]),
+            ("a small window, half of it", &[5_000, 10_000, 5_000, 5_500], &[2]),
             ("a small window, less", &[5_000, 10_000, 5_100, 5_500], &[]),
         ];
         for (name, inputs, expected) in cases {
@@ -108,11 +85,7 @@ mod tests {
     #[test]
     fn calls_keep_their_numbers() {
         let found = drops(&[(3, 160_000), (7, 30_000)]);
-        let expected = Drop {
-            call: 7,
-            before: 160_000,
-            after: 30_000,
-        };
+        let expected = Drop { call: 7, before: 160_000, after: 30_000 };
         assert_eq!((found, drops(&[])), (vec![expected], Vec::new()));
     }
 }

@@ -127,9 +127,7 @@ impl RecorderPolicy {
     /// Error of a candidate.
     pub fn error(&self, policy: Policy) -> Option<f64> {
         let mut found = self.candidates.iter();
-        found
-            .find(|candidate| candidate.policy == policy)
-            .map(|candidate| candidate.error)
+        found.find(|candidate| candidate.policy == policy).map(|candidate| candidate.error)
     }
 
     /// One sentence for a person.
@@ -206,11 +204,7 @@ pub fn policy(session: &Session, measure: &dyn Estimator) -> RecorderPolicy {
             })
             .collect();
         let (kappa, error) = fit(&pairs);
-        out.candidates.push(Candidate {
-            policy: candidate,
-            error,
-            kappa,
-        });
+        out.candidates.push(Candidate { policy: candidate, error, kappa });
     }
     out.policy = choose(&out.candidates);
     out.candidates.sort_by_key(|candidate| candidate.policy);
@@ -219,15 +213,9 @@ pub fn policy(session: &Session, measure: &dyn Estimator) -> RecorderPolicy {
 
 fn choose(candidates: &[Candidate]) -> Option<Policy> {
     let full = candidates.first()?;
-    let best = candidates
-        .iter()
-        .min_by(|a, b| a.error.total_cmp(&b.error))?;
+    let best = candidates.iter().min_by(|a, b| a.error.total_cmp(&b.error))?;
     let gain = full.error - best.error;
-    let chosen = if gain >= LEAST_GAIN && gain >= GAIN * full.error {
-        best
-    } else {
-        full
-    };
+    let chosen = if gain >= LEAST_GAIN && gain >= GAIN * full.error { best } else { full };
     // What is about as good as the full history does not fit where that does not.
     (chosen.error <= FITS).then_some(chosen.policy)
 }
@@ -246,10 +234,8 @@ pub(super) struct Call {
 
 /// All calls of a session with what each candidate would have sent.
 pub(super) fn calls(session: &Session, measure: &dyn Estimator) -> Vec<Call> {
-    let mut size = Size {
-        frame: session.frame.tokens(|text| measure.text(text)),
-        ..Size::default()
-    };
+    let mut size =
+        Size { frame: session.frame.tokens(|text| measure.text(text)), ..Size::default() };
     let mut out: Vec<Call> = Vec::new();
     let mut stretch = 0;
     for (at, message) in session.messages.iter().enumerate() {
@@ -262,10 +248,7 @@ pub(super) fn calls(session: &Session, measure: &dyn Estimator) -> Vec<Call> {
         }
         stretch = count;
         if reset {
-            size = Size {
-                frame: size.frame,
-                ..Size::default()
-            };
+            size = Size { frame: size.frame, ..Size::default() };
         }
         if message.is_entry() {
             continue;
@@ -297,9 +280,7 @@ struct Size {
 
 impl Size {
     fn take(&mut self, message: &Message, measure: &dyn Estimator) {
-        let counts = message
-            .counts
-            .get_or_count(measure.id(), || measure.count(message));
+        let counts = message.counts.get_or_count(measure.id(), || measure.count(message));
         if message.begins_turn() {
             self.old_reasoning = self.reasoning;
         }
@@ -333,11 +314,8 @@ impl Size {
 }
 
 fn unmarked(calls: &[Call]) -> Vec<Drop> {
-    let inputs: Vec<(usize, u64)> = calls
-        .iter()
-        .filter(|call| call.usage > 0)
-        .map(|call| (call.number, call.usage))
-        .collect();
+    let inputs: Vec<(usize, u64)> =
+        calls.iter().filter(|call| call.usage > 0).map(|call| (call.number, call.usage)).collect();
     let mut found = drops(&inputs);
     // The same compaction if a mark lies between the two calls.
     found.retain(|drop| {

@@ -24,31 +24,11 @@ fn the_recorders_policies_are_what_is_known_of_them() {
         ("claude-code/agentv-small.jsonl", Policy::Full, 1.0, 0),
         ("claude-code/packmind-1compact.jsonl", Policy::Full, 3.0, 1),
         ("codex/agentv-small.jsonl", Policy::Full, 8.0, 0),
-        (
-            "codex/agentv-spark-2compact-121k-window.jsonl",
-            Policy::Full,
-            5.0,
-            2,
-        ),
+        ("codex/agentv-spark-2compact-121k-window.jsonl", Policy::Full, 5.0, 2),
         ("opencode/nimbus-82msg-pruned.json", Policy::Full, 3.0, 1),
-        (
-            "opencode/sessionbridge-sonnet46-compaction.json",
-            Policy::Full,
-            5.0,
-            1,
-        ),
-        (
-            "mini-swe-agent/deepseek-sqlfluff-1733.traj.json",
-            Policy::Full,
-            3.0,
-            0,
-        ),
-        (
-            "gemini-cli/sessionbridge-44msg.json",
-            Policy::NoReasoning,
-            2.0,
-            0,
-        ),
+        ("opencode/sessionbridge-sonnet46-compaction.json", Policy::Full, 5.0, 1),
+        ("mini-swe-agent/deepseek-sqlfluff-1733.traj.json", Policy::Full, 3.0, 0),
+        ("gemini-cli/sessionbridge-44msg.json", Policy::NoReasoning, 2.0, 0),
     ];
     for (file, expected, percent, marked) in cases {
         let bytes = std::fs::read(folder.join(file)).unwrap();

@@ -128,10 +128,7 @@ fn accesses(index: &Index) -> BTreeMap<LogPart, Asked> {
             } else if let Some(result) = part.as_result()
                 && let Some((access, call)) = open.get(&*result.call_id)
             {
-                let asked = Asked {
-                    access: access.clone(),
-                    call: *call,
-                };
+                let asked = Asked { access: access.clone(), call: *call };
                 out.insert((ordinal, at), asked);
             }
         }
@@ -162,14 +159,7 @@ impl<'a> Walk<'a> {
                 source.extend(found.iter().map(|reference| (*reference, (ordinal, part))));
             }
         }
-        Self {
-            index,
-            accesses,
-            window,
-            source,
-            elsewhere: BTreeSet::new(),
-            found: BTreeMap::new(),
-        }
+        Self { index, accesses, window, source, elsewhere: BTreeSet::new(), found: BTreeMap::new() }
     }
 
     fn run(mut self, session: &Session, measure: &dyn Estimator) -> Aftermath {
@@ -236,12 +226,8 @@ impl<'a> Walk<'a> {
     fn uses(&mut self, call: usize, ordinal: usize) {
         let offset = call - self.window.first_call;
         let answer = &self.index.log[ordinal];
-        let reads: Vec<Access> = answer
-            .parts
-            .iter()
-            .filter_map(|part| part.as_call())
-            .map(Access::of)
-            .collect();
+        let reads: Vec<Access> =
+            answer.parts.iter().filter_map(|part| part.as_call()).map(Access::of).collect();
         let mut again = BTreeSet::new();
         for at in self.found.keys() {
             let earlier = &self.accesses[at].access;

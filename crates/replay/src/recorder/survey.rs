@@ -73,17 +73,11 @@ pub fn survey(corpus: &Corpus, measure: &dyn Estimator) -> Survey {
         .zip(why)
         .map(|(source, why)| why.map_or_else(|| look(source, measure), Err))
         .collect();
-    let mut out = Survey {
-        files: corpus.sources.len(),
-        ..Survey::default()
-    };
+    let mut out = Survey { files: corpus.sources.len(), ..Survey::default() };
     for (source, found) in corpus.sources.iter().zip(found) {
         match found {
             Ok(sessions) => out.sessions.extend(sessions),
-            Err(reason) => out.skipped.push(Skipped {
-                path: source.name(),
-                reason,
-            }),
+            Err(reason) => out.skipped.push(Skipped { path: source.name(), reason }),
         }
     }
     out

@@ -13,11 +13,7 @@ use serde_json::json;
 use std::sync::Arc;
 
 fn session(messages: Vec<Message>) -> Session {
-    let source = Source {
-        text: "".into(),
-        shape: Shape::Lines,
-        records: Vec::new(),
-    };
+    let source = Source { text: "".into(), shape: Shape::Lines, records: Vec::new() };
     let mut session = Session::new("s", "claude-code", source);
     session.messages = messages.into_iter().map(Arc::new).collect();
     session
@@ -35,10 +31,7 @@ fn boundary(before: usize, kind: &str) -> Boundary {
 }
 
 fn summary(id: &str, text: &str) -> Message {
-    Message {
-        origin: Origin::Entry(EntryKind::Summary),
-        ..Message::user(id, text)
-    }
+    Message { origin: Origin::Entry(EntryKind::Summary), ..Message::user(id, text) }
 }
 
 /// One call of a tool and its result.
@@ -73,14 +66,9 @@ fn recorded(keep: Policy, noise: f64) -> Session {
     let mut messages: Vec<Message> = Vec::new();
     for number in 0..40 {
         if number % 10 == 0 {
-            messages.push(Message::user(
-                format!("u{number}"),
-                "go on with it ".repeat(20),
-            ));
+            messages.push(Message::user(format!("u{number}"), "go on with it ".repeat(20)));
         }
-        let sent: u64 = (0..messages.len())
-            .map(|at| sent_of(&messages, at, keep, &measure))
-            .sum();
+        let sent: u64 = (0..messages.len()).map(|at| sent_of(&messages, at, keep, &measure)).sum();
         let sign = if number % 2 == 0 { 1.0 } else { -1.0 };
         let usage = (sent as f64 * 1.2 + 4_000.0) * (1.0 + sign * noise);
         let [mut answer, result] = bash(
@@ -88,17 +76,11 @@ fn recorded(keep: Policy, noise: f64) -> Session {
             &format!("make step-{number}"),
             &"some words of output ".repeat(100 + number * 37 % 400),
         );
-        let reasoning = PartKind::Reasoning {
-            text: "let me think about it ".repeat(60),
-            opaque: None,
-        };
+        let reasoning =
+            PartKind::Reasoning { text: "let me think about it ".repeat(60), opaque: None };
         answer.parts.insert(0, Part::new(reasoning));
         if let Some(call) = &mut answer.answer {
-            call.usage = Some(Usage {
-                uncached: usage as u64,
-                output: 50,
-                ..Usage::default()
-            });
+            call.usage = Some(Usage { uncached: usage as u64, output: 50, ..Usage::default() });
         }
         messages.extend([answer, result]);
     }
@@ -173,10 +155,7 @@ fn too_little_usage_says_nothing() {
     let mut session = recorded(Policy::Full, 0.0);
     session.messages.truncate(9);
     let found = policy(&session, &o200k());
-    assert_eq!(
-        (found.policy, found.basis, found.calls),
-        (None, Basis::Nothing, 4)
-    );
+    assert_eq!((found.policy, found.basis, found.calls), (None, Basis::Nothing, 4));
 }
 
 #[test]
@@ -194,21 +173,11 @@ fn a_marked_compaction_begins_a_stretch_and_an_unmarked_one_is_told() {
         }
     }
     let unmarked = policy(&session, &measure);
-    assert_eq!(
-        unmarked
-            .unmarked
-            .iter()
-            .map(|drop| drop.call)
-            .collect::<Vec<_>>(),
-        [20]
-    );
+    assert_eq!(unmarked.unmarked.iter().map(|drop| drop.call).collect::<Vec<_>>(), [20]);
     assert!(unmarked.sentence().contains("first at call 20"));
     session.boundaries.push(boundary(at, "summary"));
     let marked = policy(&session, &measure);
-    assert_eq!(
-        (marked.policy, marked.unmarked.len()),
-        (Some(Policy::Full), 0)
-    );
+    assert_eq!((marked.policy, marked.unmarked.len()), (Some(Policy::Full), 0));
     assert!(marked.sentence().contains("between its compactions"));
 }
 
@@ -228,31 +197,17 @@ fn totals_show_the_policy_over_sessions_of_a_model() {
         ..RecorderPolicy::default()
     };
     // Ratio 1.2 ± 1 % to keep-5, all over the place to everything else.
-    let kept = [
-        of(1_200, 1_500, 1_000),
-        of(2_424, 6_000, 2_000),
-        of(3_564, 4_000, 3_000),
-    ];
-    let wild = [
-        of(1_000, 500, 800),
-        of(1_000, 2_000, 400),
-        of(1_000, 900, 2_000),
-    ];
+    let kept = [of(1_200, 1_500, 1_000), of(2_424, 6_000, 2_000), of(3_564, 4_000, 3_000)];
+    let wild = [of(1_000, 500, 800), of(1_000, 2_000, 400), of(1_000, 900, 2_000)];
     let groups = by_totals(
         kept.iter()
             .map(|policy| ("a", policy))
             .chain(wild.iter().map(|policy| ("b", policy)))
             .chain(kept[..2].iter().map(|policy| ("c", policy))),
     );
-    let found: Vec<_> = groups
-        .iter()
-        .map(|group| (group.group.as_str(), group.sessions, group.policy))
-        .collect();
-    let expected = [
-        ("a", 3, Some(Policy::LastObservations(5))),
-        ("b", 3, None),
-        ("c", 2, None),
-    ];
+    let found: Vec<_> =
+        groups.iter().map(|group| (group.group.as_str(), group.sessions, group.policy)).collect();
+    let expected = [("a", 3, Some(Policy::LastObservations(5))), ("b", 3, None), ("c", 2, None)];
     assert_eq!(found, expected);
 }
 
@@ -260,11 +215,7 @@ fn totals_show_the_policy_over_sessions_of_a_model() {
 /// without looking, gamma_three comes from the user, lib.rs is read twice for no need.
 fn compacted() -> Session {
     let mut messages = vec![Message::user("u", "please fix it")];
-    messages.extend(read(
-        0,
-        "/w/src/a.rs",
-        "fn alpha_one() {}\nfn alpha_two() {}",
-    ));
+    messages.extend(read(0, "/w/src/a.rs", "fn alpha_one() {}\nfn alpha_two() {}"));
     messages.extend(read(1, "/w/src/b.rs", "fn beta_two() {}"));
     messages.extend(bash(2, "cargo test", "error E0425 here"));
     messages.extend(bash(3, "grep -rn three src", "gamma_three"));
@@ -287,8 +238,7 @@ type Found<'a> = (&'a str, Option<usize>, Option<usize>, Option<usize>);
 
 fn found(aftermath: &Aftermath) -> Vec<Found<'_>> {
     let rows = aftermath.results.iter();
-    rows.map(|row| (row.id.as_str(), row.needed, row.reread, row.elsewhere))
-        .collect()
+    rows.map(|row| (row.id.as_str(), row.needed, row.reread, row.elsewhere)).collect()
 }
 
 #[test]
@@ -299,12 +249,7 @@ fn what_was_dropped_needed_and_read_again() {
         panic!("{rereads:?}");
     };
     assert_eq!(
-        (
-            aftermath.call,
-            aftermath.follow,
-            aftermath.control,
-            aftermath.readable
-        ),
+        (aftermath.call, aftermath.follow, aftermath.control, aftermath.readable),
         (5, 6, false, true)
     );
     // id, needed, read again, from elsewhere: calls from the compaction on
@@ -324,18 +269,11 @@ fn what_was_dropped_needed_and_read_again() {
 fn what_stays_is_not_dropped() {
     type Change = fn(&mut Session);
     let cases: [(&str, Change, &[&str]); 6] = [
-        (
-            "a summary takes all before it",
-            |_| {},
-            &["r0", "r1", "r2", "r3", "r4"],
-        ),
+        ("a summary takes all before it", |_| {}, &["r0", "r1", "r2", "r3", "r4"]),
         (
             "but the tail that its marker names",
             |session| {
-                let marker = Marker {
-                    tail_start: Some("a3".to_owned()),
-                    ..Marker::default()
-                };
+                let marker = Marker { tail_start: Some("a3".to_owned()), ..Marker::default() };
                 let summary = Arc::make_mut(&mut session.messages[11]);
                 summary.parts.push(Part::new(PartKind::Marker(marker)));
             },
@@ -345,12 +283,8 @@ fn what_stays_is_not_dropped() {
             "clearing takes what it marked",
             |session| {
                 session.boundaries[0].kind = "clear".to_owned();
-                session.cleared = [4, 8]
-                    .map(|item| Cleared {
-                        at: PartPos { item, part: 0 },
-                        time: 0,
-                    })
-                    .to_vec();
+                session.cleared =
+                    [4, 8].map(|item| Cleared { at: PartPos { item, part: 0 }, time: 0 }).to_vec();
             },
             &["r1", "r3"],
         ),
@@ -393,9 +327,7 @@ fn what_stays_is_not_dropped() {
 fn a_result_is_dropped_once_and_a_window_ends_at_the_next_compaction() {
     let mut session = compacted();
     let again = session.messages.iter().position(|m| m.id == "a8").unwrap();
-    session
-        .messages
-        .insert(again, Arc::new(summary("two", "E0425")));
+    session.messages.insert(again, Arc::new(summary("two", "E0425")));
     session.boundaries.push(boundary(again, "summary"));
     let rereads = rereads(&session, &o200k());
     let [first, second] = rereads.windows.as_slice() else {
@@ -441,19 +373,9 @@ fn controls_stand_where_nothing_was_dropped() {
     let windows: Vec<_> = rereads
         .windows
         .iter()
-        .map(|window| {
-            (
-                window.control,
-                window.call,
-                window.follow,
-                window.results.len(),
-            )
-        })
+        .map(|window| (window.control, window.call, window.follow, window.results.len()))
         .collect();
-    assert_eq!(
-        windows,
-        [(true, 10, 30, 10), (true, 20, 20, 20), (true, 30, 10, 30)]
-    );
+    assert_eq!(windows, [(true, 10, 30, 10), (true, 20, 20, 20), (true, 30, 10, 30)]);
     assert_eq!(rereads.windows[1].results[0].reread, Some(19));
     // A stretch of fewer than 20 calls has none.
     messages.truncate(1 + 2 * 19);
@@ -507,28 +429,15 @@ fn rates_are_counted_by_hand() {
                 row(None, None),
             ],
         ),
-        (
-            true,
-            30,
-            vec![row(Some(1), Some(1)), row(Some(1), None), row(None, None)],
-        ),
+        (true, 30, vec![row(Some(1), Some(1)), row(Some(1), None), row(None, None)]),
     ]);
     let two = told(vec![(false, 4, vec![row(Some(0), None)])]);
     let sessions = [
-        PooledSession {
-            cluster: "a",
-            rereads: &one,
-        },
-        PooledSession {
-            cluster: "b",
-            rereads: &two,
-        },
+        PooledSession { cluster: "a", rereads: &one },
+        PooledSession { cluster: "b", rereads: &two },
     ];
     let pooled = pool(&sessions, &Bootstrap::default());
-    assert_eq!(
-        (pooled.sessions, pooled.compacted, pooled.compactions),
-        (2, 2, 2)
-    );
+    assert_eq!((pooled.sessions, pooled.compacted, pooled.compactions), (2, 2, 2));
     // within, windows, read again, needed, converted, control, base
     let expected = [
         (Some(5), 1, [2, 5], [2, 5], [1, 2], [1, 3], [1, 2]),
@@ -563,16 +472,8 @@ fn rates_are_counted_by_hand() {
 fn what_is_handed_out_can_be_stored() {
     let rereads = rereads(&compacted(), &o200k());
     let text = serde_json::to_string(&rereads).unwrap();
-    assert_eq!(
-        serde_json::from_str::<SessionRereads>(&text).unwrap(),
-        rereads
-    );
+    assert_eq!(serde_json::from_str::<SessionRereads>(&text).unwrap(), rereads);
     let policy = policy(&recorded(Policy::LastObservations(5), 0.0), &o200k());
     let text = serde_json::to_string(&policy).unwrap();
-    assert_eq!(
-        serde_json::from_str::<RecorderPolicy>(&text)
-            .unwrap()
-            .policy,
-        policy.policy
-    );
+    assert_eq!(serde_json::from_str::<RecorderPolicy>(&text).unwrap().policy, policy.policy);
 }

@@ -82,10 +82,7 @@ pub fn by_totals<'a>(
             groups.entry(group).or_default().push(total);
         }
     }
-    groups
-        .into_iter()
-        .map(|(group, totals)| of_group(group, &totals))
-        .collect()
+    groups.into_iter().map(|(group, totals)| of_group(group, &totals)).collect()
 }
 
 fn of_group(group: &str, totals: &[&Total]) -> GroupPolicy {
@@ -112,9 +109,7 @@ fn of_group(group: &str, totals: &[&Total]) -> GroupPolicy {
     }
     // Of equal ones the first, which is the simpler.
     let best = out.variation.iter().min_by(|a, b| a.1.total_cmp(&b.1));
-    out.policy = best
-        .filter(|(_, variation)| *variation <= FITS)
-        .map(|(policy, _)| *policy);
+    out.policy = best.filter(|(_, variation)| *variation <= FITS).map(|(policy, _)| *policy);
     out
 }
 

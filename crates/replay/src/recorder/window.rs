@@ -143,9 +143,7 @@ pub(super) fn windows(session: &Session, index: &Index) -> Vec<Window> {
 /// Windows behind points at which nothing was dropped, in the stretch before the first compaction.
 fn controls(session: &Session, index: &Index, places: &Places) -> Vec<Window> {
     let first = session.boundaries.iter().map(|boundary| boundary.before);
-    let until = first
-        .min()
-        .map_or(index.log.len(), |before| places.ordinal(before));
+    let until = first.min().map_or(index.log.len(), |before| places.ordinal(before));
     let calls = places.calls(until).min(places.total());
     if calls < LEAST_CALLS {
         return Vec::new();
@@ -174,9 +172,7 @@ fn controls(session: &Session, index: &Index, places: &Places) -> Vec<Window> {
 }
 
 fn all_parts(index: &Index, ordinals: std::ops::Range<usize>) -> BTreeSet<LogPart> {
-    ordinals
-        .flat_map(|at| (0..index.log[at].parts.len()).map(move |part| (at, part)))
-        .collect()
+    ordinals.flat_map(|at| (0..index.log[at].parts.len()).map(move |part| (at, part))).collect()
 }
 
 /// The references in parts of these messages that are not gone.
@@ -257,15 +253,10 @@ fn cleared(session: &Session, places: &Places, number: usize) -> BTreeSet<LogPar
 
 /// The entries that belong to a compaction: those between the answer before it and the one behind it.
 fn entries(session: &Session, number: usize) -> impl Iterator<Item = &foldback_core::Message> {
-    let before = session.boundaries[number]
-        .before
-        .min(session.messages.len());
+    let before = session.boundaries[number].before.min(session.messages.len());
     let (head, tail) = session.messages.split_at(before);
     let is_answer = |message: &&std::sync::Arc<foldback_core::Message>| message.is_answer();
-    let start = head
-        .iter()
-        .rposition(|m| m.is_answer())
-        .map_or(0, |at| at + 1);
+    let start = head.iter().rposition(|m| m.is_answer()).map_or(0, |at| at + 1);
     head[start..]
         .iter()
         .chain(tail.iter().take_while(move |message| !is_answer(message)))

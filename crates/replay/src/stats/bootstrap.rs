@@ -51,11 +51,7 @@ pub struct Bootstrap {
 
 impl Default for Bootstrap {
     fn default() -> Self {
-        Self {
-            draws: 10_000,
-            seed: 0,
-            level: 0.95,
-        }
+        Self { draws: 10_000, seed: 0, level: 0.95 }
     }
 }
 
@@ -164,10 +160,7 @@ mod tests {
         // numpy 2.4.6: np.percentile([1, 2, 3, 4, 10], [2.5, 50, 97.5])
         let values = [1.0, 2.0, 3.0, 4.0, 10.0];
         for (share, expected) in [(0.025, 1.1), (0.5, 3.0), (0.975, 9.4), (1.0, 10.0)] {
-            assert!(
-                (percentile(&values, share) - expected).abs() < 1e-12,
-                "{share}"
-            );
+            assert!((percentile(&values, share) - expected).abs() < 1e-12, "{share}");
         }
     }
 
@@ -176,10 +169,7 @@ mod tests {
         let all_above: Vec<f64> = (1..=999).map(f64::from).collect();
         let cases = [(0.0, 0.002), (500.0, 1.0), (1.0, 0.004), (1000.0, 0.002)];
         for (null, expected) in cases {
-            assert!(
-                (two_sided(&all_above, null) - expected).abs() < 1e-12,
-                "{null}"
-            );
+            assert!((two_sided(&all_above, null) - expected).abs() < 1e-12, "{null}");
         }
     }
 
@@ -209,11 +199,7 @@ mod tests {
     fn what_has_no_interval_says_so() {
         let none: [(&str, [f64; 2]); 0] = [];
         let cases = [
-            (
-                "nothing",
-                Bootstrap::default().of_sums(&none, Some(0.0), mean),
-                None,
-            ),
+            ("nothing", Bootstrap::default().of_sums(&none, Some(0.0), mean), None),
             (
                 "one cluster",
                 Bootstrap::default().of_sums(
@@ -226,29 +212,16 @@ mod tests {
         ];
         for (case, estimate, value) in cases {
             assert_eq!(estimate.value, value, "{case}");
-            assert_eq!(
-                (estimate.lo, estimate.hi, estimate.p),
-                (None, None, None),
-                "{case}"
-            );
+            assert_eq!((estimate.lo, estimate.hi, estimate.p), (None, None, None), "{case}");
             assert!(estimate.is_tie(0.0), "{case}");
         }
     }
 
     #[test]
     fn a_seed_fixes_the_result_and_another_changes_it() {
-        let rows = [
-            ("a", [1.0, 1.0]),
-            ("b", [2.0, 1.0]),
-            ("c", [4.5, 1.0]),
-            ("d", [2.7, 1.0]),
-        ];
+        let rows = [("a", [1.0, 1.0]), ("b", [2.0, 1.0]), ("c", [4.5, 1.0]), ("d", [2.7, 1.0])];
         let with = |seed| {
-            let settings = Bootstrap {
-                seed,
-                draws: 200,
-                ..Bootstrap::default()
-            };
+            let settings = Bootstrap { seed, draws: 200, ..Bootstrap::default() };
             settings.of_sums(&rows, Some(2.0), mean)
         };
         assert_eq!(with(1), with(1));

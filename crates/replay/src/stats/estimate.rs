@@ -26,10 +26,7 @@ pub struct Share<'a> {
 
 /// `Σ value / Σ base`: the bill. Long sessions weigh most. Null: 1.
 pub fn ratio_of_totals(bootstrap: &Bootstrap, pairs: &[Pair<'_>]) -> Estimate {
-    let rows: Vec<_> = pairs
-        .iter()
-        .map(|pair| (pair.cluster, [pair.value, pair.base]))
-        .collect();
+    let rows: Vec<_> = pairs.iter().map(|pair| (pair.cluster, [pair.value, pair.base])).collect();
     bootstrap.of_sums(&rows, Some(1.0), |sums| divide(sums[0], sums[1]))
 }
 
@@ -43,17 +40,13 @@ pub fn geometric_mean_ratio(bootstrap: &Bootstrap, pairs: &[Pair<'_>]) -> Estima
         .filter(|pair| pair.value > 0.0 && pair.base > 0.0)
         .map(|pair| (pair.cluster, [(pair.value / pair.base).ln(), 1.0]))
         .collect();
-    bootstrap.of_sums(&rows, Some(1.0), |sums| {
-        divide(sums[0], sums[1]).map(f64::exp)
-    })
+    bootstrap.of_sums(&rows, Some(1.0), |sums| divide(sums[0], sums[1]).map(f64::exp))
 }
 
 /// Mean of `value - base`. Null: 0.
 pub fn mean_difference(bootstrap: &Bootstrap, pairs: &[Pair<'_>]) -> Estimate {
-    let rows: Vec<_> = pairs
-        .iter()
-        .map(|pair| (pair.cluster, [pair.value - pair.base, 1.0]))
-        .collect();
+    let rows: Vec<_> =
+        pairs.iter().map(|pair| (pair.cluster, [pair.value - pair.base, 1.0])).collect();
     bootstrap.of_sums(&rows, Some(0.0), |sums| divide(sums[0], sums[1]))
 }
 
@@ -105,13 +98,7 @@ mod tests {
     const IDS: [&str; 10] = ["a", "b", "c", "d", "e", "f", "g", "h", "i", "j"];
 
     fn pairs() -> Vec<Pair<'static>> {
-        (0..10)
-            .map(|at| Pair {
-                cluster: IDS[at],
-                value: VALUES[at],
-                base: BASES[at],
-            })
-            .collect()
+        (0..10).map(|at| Pair { cluster: IDS[at], value: VALUES[at], base: BASES[at] }).collect()
     }
 
     type Estimator = fn(&Bootstrap, &[Pair<'_>]) -> Estimate;
@@ -129,32 +116,18 @@ mod tests {
             geometric_mean_ratio,
             [0.762_820_612_264_170_4, 0.586_815, 0.950_055, 0.093_781],
         ),
-        (
-            "mean difference",
-            mean_difference,
-            [-0.34, -0.77, 0.04, 0.208_159],
-        ),
+        ("mean difference", mean_difference, [-0.34, -0.77, 0.04, 0.208_159]),
     ];
 
     #[test]
     fn intervals_are_those_of_scipy() {
-        let bootstrap = Bootstrap {
-            draws: 50_000,
-            seed: 42,
-            ..Bootstrap::default()
-        };
+        let bootstrap = Bootstrap { draws: 50_000, seed: 42, ..Bootstrap::default() };
         for (name, estimator, [value, lo, hi, se]) in REFERENCE {
             let ours = estimator(&bootstrap, &pairs());
-            assert!(
-                (ours.value.unwrap() - value).abs() < 1e-12,
-                "{name}: {ours:?}"
-            );
+            assert!((ours.value.unwrap() - value).abs() < 1e-12, "{name}: {ours:?}");
             // Two runs of a bootstrap differ by chance; a tenth of a standard error is well above it.
             for (end, expected) in [(ours.lo, lo), (ours.hi, hi), (ours.se, se)] {
-                assert!(
-                    (end.unwrap() - expected).abs() < se / 10.0,
-                    "{name}: {ours:?}"
-                );
+                assert!((end.unwrap() - expected).abs() < se / 10.0, "{name}: {ours:?}");
             }
             assert_eq!((ours.n, ours.clusters), (10, 10), "{name}");
         }
@@ -172,11 +145,7 @@ mod tests {
     fn proportions_are_pooled_over_sessions() {
         let of = |kept: [u64; 4]| -> Vec<Share<'static>> {
             (0..4)
-                .map(|at| Share {
-                    cluster: IDS[at],
-                    kept: kept[at],
-                    needed: [10, 100, 50, 40][at],
-                })
+                .map(|at| Share { cluster: IDS[at], kept: kept[at], needed: [10, 100, 50, 40][at] })
                 .collect()
         };
         let bootstrap = Bootstrap::default();
@@ -186,26 +155,13 @@ mod tests {
         assert_eq!(one.p, None);
         let difference = proportion_difference(&bootstrap, &better, &worse).unwrap();
         let expected = 180.0 / 200.0 - 101.0 / 200.0;
-        assert!(
-            (difference.value.unwrap() - expected).abs() < 1e-12,
-            "{difference:?}"
-        );
+        assert!((difference.value.unwrap() - expected).abs() < 1e-12, "{difference:?}");
         assert!(!difference.is_tie(0.0), "{difference:?}");
-        assert!(
-            (difference.p.unwrap() - 2.0 / 10_001.0).abs() < 1e-12,
-            "{difference:?}"
-        );
+        assert!((difference.p.unwrap() - 2.0 / 10_001.0).abs() < 1e-12, "{difference:?}");
         let itself = proportion_difference(&bootstrap, &better, &better).unwrap();
         assert!(itself.is_tie(0.0) && itself.p == Some(1.0), "{itself:?}");
-        assert_eq!(
-            proportion_difference(&bootstrap, &better, &worse[1..]),
-            None
-        );
-        let empty = [Share {
-            cluster: "a",
-            kept: 0,
-            needed: 0,
-        }; 3];
+        assert_eq!(proportion_difference(&bootstrap, &better, &worse[1..]), None);
+        let empty = [Share { cluster: "a", kept: 0, needed: 0 }; 3];
         assert_eq!(proportion(&bootstrap, &empty).value, None);
     }
 }

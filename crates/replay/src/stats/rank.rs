@@ -30,11 +30,8 @@ pub fn signed_rank(differences: &[f64]) -> Option<SignedRank> {
     if differences.iter().any(|difference| !difference.is_finite()) {
         return None;
     }
-    let mut nonzero: Vec<f64> = differences
-        .iter()
-        .copied()
-        .filter(|difference| *difference != 0.0)
-        .collect();
+    let mut nonzero: Vec<f64> =
+        differences.iter().copied().filter(|difference| *difference != 0.0).collect();
     if nonzero.is_empty() {
         return None;
     }
@@ -131,9 +128,8 @@ mod tests {
     const DISTINCT: &[f64] = &[1.1, 2.2, -0.3, 4.4, 5.5, -1.7, 0.9];
     const TIED: &[f64] = &[1.0, 1.0, -1.0, 2.0, 2.0, 3.0, -2.0, 0.0, 4.0];
     /// Heights of Darwin's self- and cross-fertilised maize, in eighths of an inch.
-    const DARWIN: &[f64] = &[
-        6.0, 8.0, 14.0, 16.0, 23.0, 24.0, 28.0, 29.0, 41.0, -48.0, 49.0, 56.0, 60.0, -67.0, 75.0,
-    ];
+    const DARWIN: &[f64] =
+        &[6.0, 8.0, 14.0, 16.0, 23.0, 24.0, 28.0, 29.0, 41.0, -48.0, 49.0, 56.0, 60.0, -67.0, 75.0];
     const FORTY: &[f64] = &[
         0.3, 0.6, 0.0, -0.6, -0.2, -0.7, 0.4, 1.6, -0.2, -0.3, 0.8, 0.7, 0.4, -0.6, 0.3, 1.0, -1.0,
         -0.2, -1.6, -1.0, -1.5, 0.1, -1.0, 0.6, 0.5, 0.1, -2.2, -0.2, 0.3, 0.4, -1.2, -0.2, -0.7,
@@ -146,30 +142,9 @@ mod tests {
     #[test]
     fn tests_are_those_of_scipy() {
         let cases = [
-            (
-                "distinct",
-                DISTINCT,
-                23.0,
-                Some(0.15625),
-                0.128_190_174_345_107_85,
-                1.6,
-            ),
-            (
-                "tied, with a zero",
-                TIED,
-                29.0,
-                Some(0.164_062_5),
-                0.119_794_930_425_918_32,
-                1.0,
-            ),
-            (
-                "Darwin",
-                DARWIN,
-                96.0,
-                Some(0.041_259_765_625),
-                0.040_888_132_911_855_91,
-                25.0,
-            ),
+            ("distinct", DISTINCT, 23.0, Some(0.15625), 0.128_190_174_345_107_85, 1.6),
+            ("tied, with a zero", TIED, 29.0, Some(0.164_062_5), 0.119_794_930_425_918_32, 1.0),
+            ("Darwin", DARWIN, 96.0, Some(0.041_259_765_625), 0.040_888_132_911_855_91, 25.0),
             ("forty", FORTY, 357.0, None, 0.644_723_563_556_065_4, -0.05),
         ];
         for (name, differences, w_plus, exact, approximate, shift) in cases {

@@ -40,11 +40,8 @@ mod tests {
     fn the_sequence_is_the_published_one() {
         // First outputs for seed 1234567 of the reference implementation (S. Vigna, splitmix64.c).
         let mut rng = SplitMix64::new(1_234_567);
-        let expected = [
-            6_457_827_717_110_365_317,
-            3_203_168_211_198_807_973,
-            9_817_491_932_198_370_423,
-        ];
+        let expected =
+            [6_457_827_717_110_365_317, 3_203_168_211_198_807_973, 9_817_491_932_198_370_423];
         for (at, value) in expected.into_iter().enumerate() {
             assert_eq!(rng.next_u64(), value, "output {at}");
         }
@@ -57,10 +54,7 @@ mod tests {
         for _ in 0..7000 {
             seen[rng.below(7)] += 1;
         }
-        assert!(
-            seen.iter().all(|count| (800..1200).contains(count)),
-            "{seen:?}"
-        );
+        assert!(seen.iter().all(|count| (800..1200).contains(count)), "{seen:?}");
         assert_eq!(rng.below(0), 0);
     }
 }

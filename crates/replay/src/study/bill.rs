@@ -36,10 +36,7 @@ pub(crate) fn named(regimes: &[Regime], models: &ModelTable) -> Vec<NamedTerms> 
     regimes
         .iter()
         .filter_map(|regime| {
-            Some(NamedTerms {
-                name: regime.name.clone(),
-                terms: regime.terms(models)?,
-            })
+            Some(NamedTerms { name: regime.name.clone(), terms: regime.terms(models)? })
         })
         .collect()
 }
@@ -98,20 +95,12 @@ pub(super) fn bills<'t>(
     items: &Items<'_>,
     terms: impl Iterator<Item = &'t NamedTerms>,
 ) -> Vec<Bill> {
-    let scenarios: &[Pauses] = if items.timed {
-        &[Pauses::Recorded]
-    } else {
-        &[Pauses::Warm, Pauses::ColdTurns]
-    };
-    let logs: Vec<(Pauses, RequestLog)> = scenarios
-        .iter()
-        .map(|pauses| (*pauses, paused(items, *pauses)))
-        .collect();
+    let scenarios: &[Pauses] =
+        if items.timed { &[Pauses::Recorded] } else { &[Pauses::Warm, Pauses::ColdTurns] };
+    let logs: Vec<(Pauses, RequestLog)> =
+        scenarios.iter().map(|pauses| (*pauses, paused(items, *pauses))).collect();
     terms
-        .flat_map(|terms| {
-            logs.iter()
-                .map(|(pauses, log)| bill(items, log, *pauses, terms))
-        })
+        .flat_map(|terms| logs.iter().map(|(pauses, log)| bill(items, log, *pauses, terms)))
         .collect()
 }
 
@@ -134,12 +123,9 @@ fn bill(items: &Items<'_>, log: &RequestLog, pauses: Pauses, named: &NamedTerms)
     let priced = Priced::new(log, terms);
     let asked: Vec<SummaryCall> = items.firings.iter().filter_map(summary_call).collect();
     let bill = priced.cost(&asked);
-    let shared = asked.iter().map(|summary| {
-        priced.summary_usd(&SummaryCall {
-            shares_prefix: true,
-            ..*summary
-        })
-    });
+    let shared = asked
+        .iter()
+        .map(|summary| priced.summary_usd(&SummaryCall { shares_prefix: true, ..*summary }));
     let firings: Vec<Firing> = items
         .firings
         .iter()
@@ -161,11 +147,7 @@ fn bill(items: &Items<'_>, log: &RequestLog, pauses: Pauses, named: &NamedTerms)
         // The empty sum of floats is -0.
         summaries_shared_usd: shared.fold(0.0, |sum, usd| sum + usd),
         read_tokens: bill.read_tokens,
-        equivalent_tokens: if per_token > 0.0 {
-            (input_usd / per_token).round() as u64
-        } else {
-            0
-        },
+        equivalent_tokens: if per_token > 0.0 { (input_usd / per_token).round() as u64 } else { 0 },
         pessimistic_usd: bounds(bill.usd, &terms.rates, items.rereads).pessimistic,
         ledger: priced.ledger(&firings),
     }

@@ -159,10 +159,7 @@ fn calls(
                 recorder_compacted: row.recorder_compacted,
             });
         }
-        uncompacted += message
-            .counts
-            .get_or_count(measure.id(), || measure.count(message))
-            .total();
+        uncompacted += message.counts.get_or_count(measure.id(), || measure.count(message)).total();
     }
     calls
 }
@@ -179,9 +176,5 @@ fn reference(row: &ReferenceRow) -> Reference {
 }
 
 fn edit(row: &EditRow) -> Edit {
-    Edit {
-        call: row.call,
-        first_line: row.first_line.clone(),
-        last_seen: row.last_seen.clone(),
-    }
+    Edit { call: row.call, first_line: row.first_line.clone(), last_seen: row.last_seen.clone() }
 }

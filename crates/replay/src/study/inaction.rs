@@ -19,10 +19,7 @@ pub(super) fn inaction(
 ) -> Inaction {
     let failures = idle::failures(replayed);
     if !failures.is_empty() {
-        return Inaction {
-            why: failures.join("; "),
-            window: None,
-        };
+        return Inaction { why: failures.join("; "), window: None };
     }
     let reports = replayed.reports.iter().map(|(_, report)| report);
     let policy = reports
@@ -45,20 +42,13 @@ fn window_to_act(
 ) -> Option<u64> {
     let policy = strategy.overflow.as_ref()?;
     let usage = UsageReading {
-        usage: Usage {
-            uncached: nearest.count,
-            ..Usage::default()
-        },
+        usage: Usage { uncached: nearest.count, ..Usage::default() },
         source: UsageSource::Synthesised,
     };
     // The count is either what usage said or what the estimator counted; offered as both, a policy
     // takes the one it looks at.
     let folds = |thousands: u64| {
-        let limits = Limits {
-            context: thousands * 1_000,
-            input: 0,
-            output: options.limits.output,
-        };
+        let limits = Limits { context: thousands * 1_000, input: 0, output: options.limits.output };
         policy.stage.refuses(limits).is_none()
             && policy
                 .stage

@@ -144,9 +144,7 @@ pub(crate) fn study(
 }
 
 fn keep<T: Serialize>(store: &Store, at: Key, value: &T) -> Result<(), String> {
-    store
-        .put(at, value)
-        .map_err(|error| format!("its results can't be stored: {error}"))
+    store.put(at, value).map_err(|error| format!("its results can't be stored: {error}"))
 }
 
 /// Studies one session. `path` is what reports call it.
@@ -169,11 +167,7 @@ fn study_session<'s>(
     };
     let keys = Keys {
         facts: name("facts", ""),
-        records: context
-            .presets
-            .iter()
-            .map(|preset| name("record", &preset.fingerprint))
-            .collect(),
+        records: context.presets.iter().map(|preset| name("record", &preset.fingerprint)).collect(),
     };
     let known: OnceLock<Facts> = OnceLock::new();
     if let Some(facts) = keys.facts(context.store) {
@@ -206,9 +200,8 @@ fn study_session<'s>(
             Ok(record)
         })
         .collect::<Result<_, String>>()?;
-    let mut facts = known
-        .into_inner()
-        .ok_or_else(|| "there is no strategy to study it under".to_owned())?;
+    let mut facts =
+        known.into_inner().ok_or_else(|| "there is no strategy to study it under".to_owned())?;
     let start = Record::exam_start(&records);
     let scores = records
         .into_iter()
@@ -217,12 +210,7 @@ fn study_session<'s>(
         .collect();
     facts.references = Vec::new();
     facts.edits = Vec::new();
-    Ok(Studied {
-        path,
-        facts,
-        scores,
-        keys,
-    })
+    Ok(Studied { path, facts, scores, keys })
 }
 
 /// What all replays of a session share, made once.
@@ -278,23 +266,12 @@ fn replay(
     let mut availability = Availability::new(Arc::clone(&shared.index), Arc::clone(measure));
     let mut log = RequestLog::new(meter);
     let mut measures = Measures::new(Arc::clone(&shared.vocabulary), meter);
-    let replayed = replay_with(
-        session,
-        strategy,
-        &options,
-        &mut [&mut availability, &mut log, &mut measures],
-    );
+    let replayed =
+        replay_with(session, strategy, &options, &mut [&mut availability, &mut log, &mut measures]);
     let findings = availability.finish(&replayed.conversation);
     let measures = measures.finish(&replayed.conversation);
     let facts = facts_unknown.then(|| {
-        Facts::of(
-            session,
-            &**measure,
-            &replayed.rows,
-            &log,
-            &findings,
-            shared.recorder.clone(),
-        )
+        Facts::of(session, &**measure, &replayed.rows, &log, &findings, shared.recorder.clone())
     });
     let rereads = rereads(&replayed, &findings.rereads, &measures);
     let turns: Vec<usize> = replayed.rows.iter().map(|row| row.turn).collect();
@@ -336,9 +313,7 @@ fn rereads(
     rows.iter()
         .map(|row| {
             let mut next = measures.firings.iter().map(|firing| firing.call);
-            let until = next
-                .find(|call| *call > row.call)
-                .unwrap_or(replayed.rows.len());
+            let until = next.find(|call| *call > row.call).unwrap_or(replayed.rows.len());
             let request = replayed.rows.get(row.call);
             Reread {
                 input_tokens: request.map_or(0, |row| row.input_tokens),

@@ -59,10 +59,7 @@ pub struct Record {
 impl Record {
     /// Number of the first call before which the strategy changed something.
     pub fn first_fired(&self) -> Option<usize> {
-        self.rows
-            .iter()
-            .find(|row| !row.fired.is_empty())
-            .map(|row| row.call)
+        self.rows.iter().find(|row| !row.fired.is_empty()).map(|row| row.call)
     }
 
     /// Where the exam of retention begins for all strategies that are compared on a session: at the first

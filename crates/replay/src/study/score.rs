@@ -72,17 +72,15 @@ impl Score {
                 }
             }
             Exam {
-                references: score(
-                    references
-                        .filter(|(reference, _)| counts(reference.call))
-                        .map(|(reference, presence)| Answered {
-                            class: reference.class,
-                            distance: reference.distance,
-                            obs: reference.obs,
-                            kept: presence.kept,
-                            rescued: presence.rescued,
-                        }),
-                ),
+                references: score(references.filter(|(reference, _)| counts(reference.call)).map(
+                    |(reference, presence)| Answered {
+                        class: reference.class,
+                        distance: reference.distance,
+                        obs: reference.obs,
+                        kept: presence.kept,
+                        rescued: presence.rescued,
+                    },
+                )),
                 edits,
             }
         };

@@ -86,13 +86,13 @@ pub fn choose(tuned: &Tuned, budget: Budget) -> Choice {
             Some((at, point.cost, point.kept))
         })
         .collect();
-    let meets = places
-        .iter()
-        .filter(|(_, cost, kept)| budget.met(*cost, *kept))
-        .min_by(|a, b| match budget {
-            Budget::Cost(_) => b.2.total_cmp(&a.2).then(a.1.total_cmp(&b.1)),
-            Budget::Keep(_) => a.1.total_cmp(&b.1).then(b.2.total_cmp(&a.2)),
-        });
+    let meets =
+        places.iter().filter(|(_, cost, kept)| budget.met(*cost, *kept)).min_by(
+            |a, b| match budget {
+                Budget::Cost(_) => b.2.total_cmp(&a.2).then(a.1.total_cmp(&b.1)),
+                Budget::Keep(_) => a.1.total_cmp(&b.1).then(b.2.total_cmp(&a.2)),
+            },
+        );
     let nearest = || {
         places.iter().min_by(|a, b| match budget {
             Budget::Cost(_) => a.1.total_cmp(&b.1).then(b.2.total_cmp(&a.2)),
@@ -139,9 +139,8 @@ pub fn walks(
         near.find_map(|source| {
             let sessions = source.sessions().ok()?;
             let many = sessions.len() > 1;
-            let session = sessions
-                .iter()
-                .find(|session| source.path_of(&session.id, many) == path)?;
+            let session =
+                sessions.iter().find(|session| source.path_of(&session.id, many) == path)?;
             let index = Arc::new(Index::of(session));
             let detail = Detail::default();
             let mut walk = Walk::of(path, session, &index, &setup.measure, detail);
@@ -151,9 +150,5 @@ pub fn walks(
             Some(walk)
         })
     };
-    missed
-        .into_iter()
-        .take(count)
-        .filter_map(|(_, path)| walk(path))
-        .collect()
+    missed.into_iter().take(count).filter_map(|(_, path)| walk(path)).collect()
 }

@@ -54,10 +54,7 @@ impl Candidate {
             extends: extends.to_owned(),
             settings: Vec::new(),
             changes: Vec::new(),
-            preset: Preset::new(
-                strategy.strategy.clone(),
-                strategy.root.to_value().to_string(),
-            ),
+            preset: Preset::new(strategy.strategy.clone(), strategy.root.to_value().to_string()),
         }
     }
 
@@ -85,11 +82,7 @@ fn name_of(of: &str, settings: &[(Field, Value)]) -> String {
     let settings: Vec<String> = settings
         .iter()
         .map(|(field, value)| {
-            let once = shorts
-                .iter()
-                .filter(|short| **short == field.short())
-                .count()
-                == 1;
+            let once = shorts.iter().filter(|short| **short == field.short()).count() == 1;
             let field = if once { field.short() } else { &field.path };
             format!("{field}={}", plain(value))
         })
@@ -99,9 +92,7 @@ fn name_of(of: &str, settings: &[(Field, Value)]) -> String {
 
 /// A value without quotes.
 pub fn plain(value: &Value) -> String {
-    value
-        .as_str()
-        .map_or_else(|| value.to_string(), str::to_owned)
+    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }
 
 fn file(extends: &str, settings: &[(Field, Value)], header: Header<'_>) -> String {
@@ -119,10 +110,7 @@ fn file(extends: &str, settings: &[(Field, Value)], header: Header<'_>) -> Strin
     }
     let mut table = toml::Table::new();
     let mut window = toml::Table::new();
-    for (key, tokens) in [
-        ("context", header.limits.context),
-        ("output", header.limits.output),
-    ] {
+    for (key, tokens) in [("context", header.limits.context), ("output", header.limits.output)] {
         // A window beyond 2^63 tokens is not one.
         if let Ok(tokens @ 1..) = i64::try_from(tokens) {
             window.insert(key.to_owned(), tokens.into());
@@ -193,10 +181,7 @@ fn compile(
     limits: Limits,
     options: Options<'_>,
 ) -> Result<Compiled, String> {
-    let header = Header {
-        name,
-        ..Header::default()
-    };
+    let header = Header { name, ..Header::default() };
     let text = file(extends, settings, header);
     let document = Document::parse(name, &text);
     let compiled = document.and_then(|document| config::compile(registry, document, options));

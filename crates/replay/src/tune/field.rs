@@ -80,9 +80,8 @@ impl Field {
         let section = match &self.stage {
             None => table(file, self.section),
             Some(stage) => {
-                let list = file
-                    .entry(self.section)
-                    .or_insert_with(|| toml::Value::Array(Vec::new()));
+                let list =
+                    file.entry(self.section).or_insert_with(|| toml::Value::Array(Vec::new()));
                 list.as_array_mut().and_then(|list| of_stage(list, stage))
             }
         };
@@ -103,9 +102,7 @@ impl Field {
 }
 
 fn table<'t>(file: &'t mut toml::Table, key: &str) -> Option<&'t mut toml::Table> {
-    file.entry(key)
-        .or_insert_with(|| toml::Value::Table(toml::Table::new()))
-        .as_table_mut()
+    file.entry(key).or_insert_with(|| toml::Value::Table(toml::Table::new())).as_table_mut()
 }
 
 fn of_stage<'t>(list: &'t mut Vec<toml::Value>, stage: &str) -> Option<&'t mut toml::Table> {
@@ -133,10 +130,7 @@ fn pruner<'p>(
         Some(index) => match index.parse().ok().and_then(|at: usize| names.get(at)) {
             Some(stage) => (*stage, rest),
             None => {
-                return Err(format!(
-                    "there is no pruner[{index}]; there are {}",
-                    names.len()
-                ));
+                return Err(format!("there is no pruner[{index}]; there are {}", names.len()));
             }
         },
         None => match names.iter().find_map(|name| Some((*name, inside(name)?))) {
@@ -161,10 +155,7 @@ fn pruner<'p>(
 }
 
 fn sections() -> impl Iterator<Item = &'static str> {
-    StageKind::ALL
-        .map(StageKind::section)
-        .into_iter()
-        .chain(OTHERS)
+    StageKind::ALL.map(StageKind::section).into_iter().chain(OTHERS)
 }
 
 /// Every field that a strategy's stages have, by the shortest path that finds it.
@@ -211,10 +202,7 @@ fn unknown(registry: &Registry, strategy: &Compiled, path: &str) -> String {
     };
     let name = &strategy.strategy.name;
     match near.is_empty() {
-        false => format!(
-            "{name} has no field `{path}`; near it are {}",
-            near.join(", ")
-        ),
+        false => format!("{name} has no field `{path}`; near it are {}", near.join(", ")),
         true => {
             let there = sections().filter(|section| strategy.root.get(section).is_some());
             format!(

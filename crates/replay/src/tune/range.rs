@@ -39,11 +39,7 @@ impl Range {
         }
         let above = || format!("the range is empty: it starts at {from}, above its end {to}");
         if let (Some(lo), Some(hi)) = (integer(from), integer(to)) {
-            return if lo > hi {
-                Err(above())
-            } else {
-                Ok(Self::Integers(lo, hi))
-            };
+            return if lo > hi { Err(above()) } else { Ok(Self::Integers(lo, hi)) };
         }
         match (float(from), float(to)) {
             (Some(lo), Some(hi)) if lo > hi => Err(above()),
@@ -70,10 +66,7 @@ impl Range {
     /// A value at random: of a list each alike, of a range as its points are spaced.
     pub fn draw(&self, rng: &mut SplitMix64) -> Value {
         match self {
-            Self::List(values) => values
-                .get(rng.below(values.len()))
-                .cloned()
-                .unwrap_or_default(),
+            Self::List(values) => values.get(rng.below(values.len())).cloned().unwrap_or_default(),
             // The upper 53 bits: as many as a double holds.
             _ => self.at((rng.next_u64() >> 11) as f64 / ((1_u64 << 53) - 1) as f64),
         }
@@ -123,20 +116,14 @@ fn float(text: &str) -> Option<f64> {
 /// One value of a list: a number, `true` or `false`, else a string, in quotes or not.
 fn value(text: &str) -> Result<Value, String> {
     let starts_as_number = text.starts_with(|c: char| c.is_ascii_digit() || c == '-' || c == '.');
-    let number = || {
-        integer(text)
-            .map(Value::from)
-            .or(float(text).map(Value::from))
-    };
+    let number = || integer(text).map(Value::from).or(float(text).map(Value::from));
     match text {
         "" => Err("a value is missing: write `a..b` or a list such as `1,2,4`".to_owned()),
         "true" => Ok(Value::Bool(true)),
         "false" => Ok(Value::Bool(false)),
         _ if starts_as_number && number().is_some() => Ok(number().unwrap_or_default()),
         _ => {
-            let quoted = text
-                .strip_prefix('"')
-                .and_then(|rest| rest.strip_suffix('"'));
+            let quoted = text.strip_prefix('"').and_then(|rest| rest.strip_suffix('"'));
             Ok(Value::from(quoted.unwrap_or(text)))
         }
     }

@@ -56,10 +56,7 @@ impl Measured {
 
     /// Its place between cost and retention.
     pub fn point(&self) -> Option<Point> {
-        Some(Point {
-            cost: self.cost_ratio.value?,
-            kept: self.frr_obs.value?,
-        })
+        Some(Point { cost: self.cost_ratio.value?, kept: self.frr_obs.value? })
     }
 }
 
@@ -191,11 +188,7 @@ impl Bench<'_> {
     ) -> Result<Option<Comparison>, CompareError> {
         let mut presets = self.controls.to_vec();
         presets.extend(candidates.iter().map(|candidate| candidate.preset.clone()));
-        let reporting = Reporting {
-            split: Some(split),
-            draws,
-            ..self.reporting.clone()
-        };
+        let reporting = Reporting { split: Some(split), draws, ..self.reporting.clone() };
         match compare(self.corpus, &presets, self.setup, reporting, self.run) {
             // Files that were read and hold no session of this part are skipped for no reason.
             Err(CompareError::NothingImported(skipped))
@@ -210,19 +203,14 @@ impl Bench<'_> {
     /// Tries configurations on the part of the sessions that is for it.
     pub fn tune(&self, candidates: &[Candidate]) -> Result<Tuned, TuneError> {
         let all: Vec<&Candidate> = candidates.iter().collect();
-        let comparison = self
-            .on(Split::Tune, &all, CHOOSING_DRAWS)?
-            .ok_or(TuneError::NothingToTuneOn)?;
+        let comparison =
+            self.on(Split::Tune, &all, CHOOSING_DRAWS)?.ok_or(TuneError::NothingToTuneOn)?;
         let lines = &comparison.presets[self.controls.len()..];
         let measured: Vec<Measured> = lines.iter().map(Measured::of).collect();
         let gates_passed = measured.iter().any(|measured| measured.gate.passed);
         let points: Vec<Option<Point>> = measured
             .iter()
-            .map(|measured| {
-                measured
-                    .point()
-                    .filter(|_| measured.gate.passed || !gates_passed)
-            })
+            .map(|measured| measured.point().filter(|_| measured.gate.passed || !gates_passed))
             .collect();
         let ranks = ranks(&points);
         let dominated_by = |at: usize| -> Vec<usize> {
@@ -328,10 +316,7 @@ impl Bench<'_> {
 fn against(contrast: &Contrast, name: &str, own: &str) -> Option<AgainstOwn> {
     let (first, second) = (contrast.first.as_str(), contrast.second.as_str());
     if (first, second) == (name, own) {
-        return Some(AgainstOwn {
-            cost: contrast.cost.clone(),
-            frr_obs: contrast.frr_obs.clone(),
-        });
+        return Some(AgainstOwn { cost: contrast.cost.clone(), frr_obs: contrast.frr_obs.clone() });
     }
     ((first, second) == (own, name)).then(|| AgainstOwn {
         cost: turned(&contrast.cost, f64::recip),
@@ -354,10 +339,7 @@ impl Tuned {
     /// Indices of the trials that nothing beats.
     pub fn front(&self) -> Vec<usize> {
         let ranked = self.trials.iter().enumerate();
-        ranked
-            .filter(|(_, trial)| trial.rank == Some(0))
-            .map(|(at, _)| at)
-            .collect()
+        ranked.filter(|(_, trial)| trial.rank == Some(0)).map(|(at, _)| at).collect()
     }
 
     /// Of the front, the cheapest that keeps no less than the own values of what is tuned.
@@ -366,12 +348,10 @@ impl Tuned {
         let own = own.tune.point()?;
         let point = |at: &usize| self.trials[*at].tune.point();
         let front = self.front().into_iter();
-        front
-            .filter(|at| point(at).is_some_and(|point| point.kept >= own.kept))
-            .min_by(|a, b| {
-                let cost = |at| point(at).map_or(f64::INFINITY, |point| point.cost);
-                cost(a).total_cmp(&cost(b))
-            })
+        front.filter(|at| point(at).is_some_and(|point| point.kept >= own.kept)).min_by(|a, b| {
+            let cost = |at| point(at).map_or(f64::INFINITY, |point| point.cost);
+            cost(a).total_cmp(&cost(b))
+        })
     }
 
     fn doubt(&mut self, split: Split) {

@@ -66,10 +66,7 @@ pub fn all(
                 .and_then(|(path, range)| Ok((Field::find(registry, &compiled, path)?, range)));
             match axis {
                 Ok(axis) => axes.push(axis),
-                Err(why) => rejected.push(Rejected {
-                    name: name.to_owned(),
-                    why,
-                }),
+                Err(why) => rejected.push(Rejected { name: name.to_owned(), why }),
             }
         }
         let (fields, ranges): (Vec<Field>, Vec<Range>) = axes.into_iter().unzip();
@@ -77,15 +74,8 @@ pub fn all(
             true => Vec::new(),
             false => Search::Grid(super::MOST).combinations(&ranges),
         };
-        let (some, others) = candidates(
-            registry,
-            &compiled,
-            name,
-            &fields,
-            &combinations,
-            limits,
-            options,
-        );
+        let (some, others) =
+            candidates(registry, &compiled, name, &fields, &combinations, limits, options);
         kept.extend(some);
         rejected.extend(others);
     }

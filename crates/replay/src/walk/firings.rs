@@ -10,10 +10,7 @@ pub(super) fn firings(replay: &Replay) -> Vec<Firing> {
     let folds = replay.conversation.folds();
     let fired = replay.reports.iter().filter_map(|(call, report)| {
         let id = report.fold?;
-        let plan = folds
-            .iter()
-            .find(|fold| fold.id == id)
-            .map(|fold| &fold.plan);
+        let plan = folds.iter().find(|fold| fold.id == id).map(|fold| &fold.plan);
         let decision = report.decision.as_ref().map(|decision| &decision.reason);
         let reasons = plan.into_iter().flat_map(|plan| &plan.reasons);
         let mut reason: Vec<&str> = Vec::new();

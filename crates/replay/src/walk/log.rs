@@ -28,19 +28,12 @@ pub(super) fn read(
         if message.is_answer() {
             call = Some(calls.len());
             asked.extend(message.call_ids().map(|id| (id, calls.len())));
-            calls.push(Call {
-                answer: ordinal,
-                turn: turns.turn,
-                plain_tokens: tokens,
-            });
+            calls.push(Call { answer: ordinal, turn: turns.turn, plain_tokens: tokens });
         }
         for result in message.parts.iter().filter_map(|part| part.as_result()) {
             call = call.or_else(|| asked.get(result.call_id.as_str()).copied());
         }
-        let count = message
-            .counts
-            .get_or_count(measure.id(), || measure.count(message))
-            .total();
+        let count = message.counts.get_or_count(measure.id(), || measure.count(message)).total();
         tokens += count;
         let (excerpt, cut) = one_line(&text(message), detail.excerpt);
         lines.push(Line {

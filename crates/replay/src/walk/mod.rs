@@ -44,10 +44,7 @@ pub struct Detail {
 
 impl Default for Detail {
     fn default() -> Self {
-        Self {
-            excerpt: 200,
-            written: 4_000,
-        }
+        Self { excerpt: 200, written: 4_000 }
     }
 }
 

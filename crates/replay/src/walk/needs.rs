@@ -16,13 +16,8 @@ const LINE: usize = 100;
 pub(super) fn needs(index: &Index, calls: &[Call], measure: &dyn Estimator) -> Vec<Need> {
     let source = |at: &LogPart| {
         let message = &index.log[at.0];
-        let counts = message
-            .counts
-            .get_or_count(measure.id(), || measure.count(message));
-        NeedSource {
-            message: at.0,
-            tokens: counts.parts.get(at.1).copied().unwrap_or(0),
-        }
+        let counts = message.counts.get_or_count(measure.id(), || measure.count(message));
+        NeedSource { message: at.0, tokens: counts.parts.get(at.1).copied().unwrap_or(0) }
     };
     let mut out = Vec::new();
     for (call, needs) in index.calls.iter().enumerate() {
@@ -45,9 +40,7 @@ pub(super) fn needs(index: &Index, calls: &[Call], measure: &dyn Estimator) -> V
                 call,
                 kind: NeedKind::Edit,
                 text: one_line(first_line(&edit.text), LINE).0,
-                file: calls
-                    .get(call)
-                    .and_then(|call| file(&index.log[call.answer], edit)),
+                file: calls.get(call).and_then(|call| file(&index.log[call.answer], edit)),
                 distance: (call + 1).saturating_sub(answers),
                 seen,
                 source: edit.source.as_ref().map(source),

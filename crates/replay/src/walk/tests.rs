@@ -41,12 +41,7 @@ fn forgetful() -> Session {
     let mut messages = vec![
         Message::user("u0", "Fix the login"),
         call("a0", "read", r#"{"file_path":"src/auth/token.rs"}"#),
-        result(
-            "r0",
-            "a0",
-            "read",
-            &format!("{OLD}\n// see docs/flow.md\n{long}"),
-        ),
+        result("r0", "a0", "read", &format!("{OLD}\n// see docs/flow.md\n{long}")),
     ];
     for n in 1..4 {
         messages.push(call(&format!("a{n}"), "bash", r#"{"command":"make"}"#));
@@ -62,11 +57,7 @@ fn forgetful() -> Session {
     messages.push(call("a6", "edit", &edit.to_string()));
     messages.push(result("r6", "a6", "edit", "done"));
     messages.push(call("a7", "read", r#"{"file_path":"docs/flow.md"}"#));
-    let source = Source {
-        text: Arc::from(""),
-        shape: Shape::Lines,
-        records: Vec::new(),
-    };
+    let source = Source { text: Arc::from(""), shape: Shape::Lines, records: Vec::new() };
     let mut session = Session::new("planted", foldback_formats::FORMATS[0].id, source);
     session.messages = messages.into_iter().map(Arc::new).collect();
     session
@@ -76,26 +67,11 @@ fn forgetful() -> Session {
 fn what_was_cleared_and_what_that_cost_stands_in_the_walk() {
     let walk = follow(&forgetful(), &["none", "tunacode-local"], &setup(40_000));
     let answers: Vec<(usize, usize)> = walk.calls.iter().map(|c| (c.answer, c.turn)).collect();
-    assert_eq!(
-        answers,
-        [
-            (1, 1),
-            (3, 1),
-            (5, 1),
-            (7, 1),
-            (9, 1),
-            (11, 2),
-            (13, 3),
-            (15, 3)
-        ]
-    );
+    assert_eq!(answers, [(1, 1), (3, 1), (5, 1), (7, 1), (9, 1), (11, 2), (13, 3), (15, 3)]);
     assert_eq!(walk.messages[2].name, "read");
     assert_eq!(walk.messages[2].call, Some(0));
     assert!(
-        walk.messages[2].cut
-            && walk.messages[2]
-                .excerpt
-                .starts_with("fn token() { refresh();")
+        walk.messages[2].cut && walk.messages[2].excerpt.starts_with("fn token() { refresh();")
     );
     let [none, local] = walk.tracks.as_slice() else {
         panic!("two presets, {} tracks", walk.tracks.len());
@@ -109,11 +85,7 @@ fn what_was_cleared_and_what_that_cost_stands_in_the_walk() {
     let step = &local.steps[0];
     let changed: Vec<(usize, State)> = step.changes.iter().map(|c| (c.message, c.state)).collect();
     assert_eq!(step.call, 6);
-    assert_eq!(
-        changed,
-        [2, 4, 6, 8].map(|message| (message, State::Cleared)),
-        "{changed:?}"
-    );
+    assert_eq!(changed, [2, 4, 6, 8].map(|message| (message, State::Cleared)), "{changed:?}");
     assert!(step.changes[0].tokens < walk.messages[2].tokens);
     let placeholder = &local.shown[step.changes[0].shown.unwrap()];
     assert!(placeholder.contains("cleared"), "{placeholder}");
@@ -121,15 +93,7 @@ fn what_was_cleared_and_what_that_cost_stands_in_the_walk() {
     let missed = worst(&walk, local, 10);
     let told: Vec<_> = missed
         .iter()
-        .map(|m| {
-            (
-                m.need.call,
-                m.need.kind,
-                m.need.text.as_str(),
-                m.left_view_at,
-                m.more,
-            )
-        })
+        .map(|m| (m.need.call, m.need.kind, m.need.text.as_str(), m.left_view_at, m.more))
         .collect();
     assert_eq!(told, [(6, NeedKind::Edit, "fn token() {", 6, 1)]);
     let worst = missed[0];
@@ -161,17 +125,11 @@ fn edits_come_first_then_what_is_dear_to_read_again() {
         need(NeedKind::Edit, "edit", Some((3, 5))),
         need(path, "nowhere", None),
     ];
-    let missed = [0, 1, 3, 4, 5, 6].map(|need| Forgotten {
-        need,
-        left_view_at: 5,
-    });
+    let missed = [0, 1, 3, 4, 5, 6].map(|need| Forgotten { need, left_view_at: 5 });
     walk.tracks[0].forgotten = missed.to_vec();
     let told = |top| -> Vec<(String, usize)> {
         let worst = worst(&walk, &walk.tracks[0], top);
-        worst
-            .iter()
-            .map(|m| (m.need.text.clone(), m.more))
-            .collect()
+        worst.iter().map(|m| (m.need.text.clone(), m.more)).collect()
     };
     let all = [("edit", 0), ("dear", 1), ("cheap", 0), ("nowhere", 1)];
     let all = all.map(|(text, more)| (text.to_owned(), more));
@@ -191,11 +149,7 @@ fn texts_on_one_line() {
         ("äöü\u{7}ß", 4, "äöü ", true),
     ];
     for (text, limit, expect, cut) in cases {
-        assert_eq!(
-            log::one_line(text, limit),
-            (expect.to_owned(), cut),
-            "{text:?}"
-        );
+        assert_eq!(log::one_line(text, limit), (expect.to_owned(), cut), "{text:?}");
     }
 }
 
@@ -243,8 +197,5 @@ fn the_changes_add_up_to_what_was_sent() {
             forgotten += track.forgotten.len();
         }
     }
-    assert!(
-        steps > 20 && forgotten > 100,
-        "{steps} steps, {forgotten} forgotten"
-    );
+    assert!(steps > 20 && forgotten > 100, "{steps} steps, {forgotten} forgotten");
 }

@@ -86,11 +86,7 @@ impl Tracer {
             limits: replay.conversation.limits(),
             estimator: strategy.estimator().id().to_string(),
             tokens: rows.iter().map(|row| row.input_tokens).collect(),
-            overflows: rows
-                .iter()
-                .filter(|row| row.overflow)
-                .map(|row| row.call)
-                .collect(),
+            overflows: rows.iter().filter(|row| row.overflow).map(|row| row.call).collect(),
             forgotten: self.forgotten(findings),
             failures: idle::failures(replay),
             firings,
@@ -122,10 +118,7 @@ impl Tracer {
                 let row = edits.next_if(|row| row.call == call);
                 if row.is_some_and(|row| !row.kept) {
                     let left = self.edits.get(call).and_then(|edits| edits[nth]);
-                    out.push(Forgotten {
-                        need: start + nth,
-                        left_view_at: left.unwrap_or(call),
-                    });
+                    out.push(Forgotten { need: start + nth, left_view_at: left.unwrap_or(call) });
                 }
             }
             start += needs.edits.len();
@@ -228,17 +221,10 @@ impl Tracer {
                 State::Summarised => State::Summarised,
                 _ => State::Dropped,
             };
-            return Look {
-                state,
-                tokens: 0,
-                shown: None,
-            };
+            return Look { state, tokens: 0, shown: None };
         }
         let shown = view.show_item(conversation.history(), pos);
-        let cleared = shown
-            .edits
-            .iter()
-            .find(|(_, edit)| edit.kind == EditKind::Clear);
+        let cleared = shown.edits.iter().find(|(_, edit)| edit.kind == EditKind::Clear);
         let state = match (cleared, shown.edits.first()) {
             (Some(_), _) => State::Cleared,
             (None, Some(_)) => State::Truncated,
@@ -275,19 +261,14 @@ impl Probe for Tracer {
             let standing = self.stand(conversation, call);
             if !changes.is_empty() || standing != self.standing {
                 self.standing.clone_from(&standing);
-                self.steps.push(Step {
-                    call,
-                    changes,
-                    standing,
-                });
+                self.steps.push(Step { call, changes, standing });
             }
             self.fold = last;
             self.folds = folds.len();
         }
         let index = Arc::clone(&self.index);
         let edits = index.calls.get(call).map_or(&[][..], |needs| &needs.edits);
-        self.edits
-            .push(edits.iter().map(|edit| self.left(&edit.places)).collect());
+        self.edits.push(edits.iter().map(|edit| self.left(&edit.places)).collect());
     }
 }
 

@@ -37,9 +37,7 @@ pub fn worst<'a>(walk: &'a Walk, track: &'a Track, top: usize) -> Vec<Missed<'a>
         if !told.insert(Source::of(need)) {
             continue;
         }
-        let same = missed
-            .iter()
-            .filter(|(other, _)| Source::of(other) == Source::of(need));
+        let same = missed.iter().filter(|(other, _)| Source::of(other) == Source::of(need));
         out.push(Missed {
             need,
             left_view_at: *left_view_at,

@@ -29,10 +29,7 @@ pub(crate) fn walk() -> Walk {
         seen: 2,
         source,
     };
-    let source = NeedSource {
-        message: 2,
-        tokens: 4_120,
-    };
+    let source = NeedSource { message: 2, tokens: 4_120 };
     let firing = Firing {
         call: 8,
         moment: Moment::TurnStart,
@@ -48,20 +45,13 @@ pub(crate) fn walk() -> Walk {
         kind: Kind::Strategy,
         limits: Limits::new(20_000, 1_000),
         estimator: "chars".to_owned(),
-        tokens: (0..12)
-            .map(|call| plain(call) - if call < 8 { 0 } else { 5_000 })
-            .collect(),
+        tokens: (0..12).map(|call| plain(call) - if call < 8 { 0 } else { 5_000 }).collect(),
         overflows: Vec::new(),
         firings: vec![firing],
         steps: Vec::new(),
         written: Vec::new(),
         shown: Vec::new(),
-        forgotten: [0, 1, 2]
-            .map(|need| Forgotten {
-                need,
-                left_view_at: 8,
-            })
-            .to_vec(),
+        forgotten: [0, 1, 2].map(|need| Forgotten { need, left_view_at: 8 }).to_vec(),
         failures: Vec::new(),
         idle: Vec::new(),
     };
@@ -87,26 +77,12 @@ pub(crate) fn walk() -> Walk {
             line(Role::Tool, "read"),
         ],
         calls: (0..12)
-            .map(|call| Call {
-                answer: 1 + 2 * call as usize,
-                turn: 1,
-                plain_tokens: plain(call),
-            })
+            .map(|call| Call { answer: 1 + 2 * call as usize, turn: 1, plain_tokens: plain(call) })
             .collect(),
         needs: vec![
             need(NeedKind::Reference(Class::Path), "docs/flow.md", None, None),
-            need(
-                NeedKind::Edit,
-                "fn token() {",
-                Some("src/auth/token.rs"),
-                Some(source),
-            ),
-            need(
-                NeedKind::Reference(Class::Symbol),
-                "refresh",
-                None,
-                Some(source),
-            ),
+            need(NeedKind::Edit, "fn token() {", Some("src/auth/token.rs"), Some(source)),
+            need(NeedKind::Reference(Class::Symbol), "refresh", None, Some(source)),
             need(NeedKind::Reference(Class::Flag), "--kept", None, None),
         ],
         tracks: vec![track, idle],

@@ -15,16 +15,8 @@ const EIGHTHS: [char; 9] = [' ', '▁', '▂', '▃', '▄', '▅', '▆', '▇'
 /// Draws a track into `width` columns.
 pub(super) fn draw(out: &mut String, walk: &Walk, track: &Track, width: u16) {
     let plain: Vec<u64> = walk.calls.iter().map(|call| call.plain_tokens).collect();
-    let top = plain
-        .iter()
-        .chain(&track.tokens)
-        .copied()
-        .max()
-        .unwrap_or(0);
-    let columns = columns(
-        track.tokens.len(),
-        usize::from(width).saturating_sub(MARGIN),
-    );
+    let top = plain.iter().chain(&track.tokens).copied().max().unwrap_or(0);
+    let columns = columns(track.tokens.len(), usize::from(width).saturating_sub(MARGIN));
     if columns.is_empty() || top == 0 {
         return;
     }
@@ -35,11 +27,7 @@ pub(super) fn draw(out: &mut String, walk: &Walk, track: &Track, width: u16) {
     };
     for row in (0..HEIGHT).rev() {
         let value = top * (row + 1) / HEIGHT;
-        let mark = if row % 2 == 1 {
-            short(value)
-        } else {
-            String::new()
-        };
+        let mark = if row % 2 == 1 { short(value) } else { String::new() };
         let mut line = format!("{mark:>6} ┤");
         for range in &columns {
             let (size, would_be) = (last(&track.tokens, range), last(&plain, range));
@@ -53,11 +41,7 @@ pub(super) fn draw(out: &mut String, walk: &Walk, track: &Track, width: u16) {
     marks(out, track, &columns);
     numbers(out, &columns);
     let mut legend = vec!["█ tokens sent"];
-    if plain
-        .iter()
-        .zip(&track.tokens)
-        .any(|(plain, sent)| plain > sent)
-    {
+    if plain.iter().zip(&track.tokens).any(|(plain, sent)| plain > sent) {
         legend.push("· without compaction");
     }
     for (fold, text) in [(true, "▲ fold"), (false, "╵ pruning")] {
@@ -84,9 +68,7 @@ fn columns(calls: usize, width: usize) -> Vec<Range<usize>> {
         let column = |column| column / each..column / each + 1;
         return (0..calls * each).map(column).collect();
     }
-    (0..width)
-        .map(|column| column * calls / width..(column + 1) * calls / width)
-        .collect()
+    (0..width).map(|column| column * calls / width..(column + 1) * calls / width).collect()
 }
 
 /// A value in eighths of a line, rounded up so that nothing sent is drawn as nothing.

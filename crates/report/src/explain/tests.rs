@@ -16,19 +16,13 @@ fn fits_the_terminal() {
     let tokens = walk.tracks[0].tokens.clone();
     walk.tracks[0].tokens = (0..700).map(|call| tokens[call % 12]).collect();
     for width in [80, 100, 140] {
-        let layout = Layout {
-            width,
-            ..Layout::default()
-        };
+        let layout = Layout { width, ..Layout::default() };
         let text = explain(&walk, layout);
         for line in text.lines() {
             let columns = line.chars().count();
             assert!(columns <= usize::from(width), "{columns} columns: {line}");
         }
-        assert!(
-            text.lines()
-                .any(|line| line.chars().count() > usize::from(width) - 12)
-        );
+        assert!(text.lines().any(|line| line.chars().count() > usize::from(width) - 12));
         assert!(text.contains("  … 76 more\n"), "{text}");
     }
 }
@@ -40,8 +34,5 @@ fn a_session_without_calls_has_no_plot() {
     walk.tracks.truncate(1);
     walk.tracks[0].tokens.clear();
     let text = explain(&walk, Layout::default());
-    assert!(
-        text.contains("0 calls in 0 turns") && !text.contains('┤'),
-        "{text}"
-    );
+    assert!(text.contains("0 calls in 0 turns") && !text.contains('┤'), "{text}");
 }

@@ -14,12 +14,7 @@ pub(crate) fn sentence(walk: &Walk, missed: &Missed<'_>) -> String {
         }
         (NeedKind::Edit, None) => format!("call {} edits `{}`, which", need.call, need.text),
         (NeedKind::Reference(class), _) => {
-            format!(
-                "call {} names {} ({}), which",
-                need.call,
-                need.text,
-                class_name(class)
-            )
+            format!("call {} names {} ({}), which", need.call, need.text, class_name(class))
         }
     };
     out.push_str(&format!(" left the view at call {}", missed.left_view_at));
@@ -40,10 +35,7 @@ pub(crate) fn sentence(walk: &Walk, missed: &Missed<'_>) -> String {
     }
     if let Some(source) = need.source {
         let tokens = count(source.tokens, "token");
-        out.push_str(&format!(
-            "; reading message {} again: {tokens}",
-            source.message
-        ));
+        out.push_str(&format!("; reading message {} again: {tokens}", source.message));
     }
     if missed.more > 0 {
         let more = grouped(missed.more as u64);

@@ -10,23 +10,14 @@ use std::fmt::Write as _;
 const COLUMNS: [(&str, &str); 11] = [
     ("preset", "strategy, and who wrote its summaries"),
     ("acted", "sessions in which it changed something"),
-    (
-        "input",
-        "all requests together, of those without compaction",
-    ),
+    ("input", "all requests together, of those without compaction"),
     ("peak", "the largest request"),
     ("mean", "the mean request"),
     ("over", "requests over the window"),
     ("folds", "summaries or drops"),
     ("prunes", "clearings"),
-    (
-        "cleared",
-        "tokens taken out, net, by the preset's own estimator",
-    ),
-    (
-        "cache",
-        "share of the input read from a simulated prompt cache",
-    ),
+    ("cleared", "tokens taken out, net, by the preset's own estimator"),
+    ("cache", "share of the input read from a simulated prompt cache"),
     ("broken", "provider rules broken by the preset"),
 ];
 
@@ -37,11 +28,7 @@ pub(super) fn section(out: &mut String, presets: &[PresetLine]) {
          <div class=\"wide\" tabindex=\"0\" role=\"region\" aria-label=\"What each preset did\">\n<table>\n<thead><tr>",
     );
     for (name, meaning) in COLUMNS {
-        let _ = write!(
-            out,
-            "<th scope=\"col\" title=\"{}\">{name}</th>",
-            text(meaning)
-        );
+        let _ = write!(out, "<th scope=\"col\" title=\"{}\">{name}</th>", text(meaning));
     }
     out.push_str("</tr></thead>\n<tbody>\n");
     for line in presets {
@@ -64,11 +51,7 @@ pub(super) fn section(out: &mut String, presets: &[PresetLine]) {
 }
 
 fn row(out: &mut String, line: &PresetLine) {
-    let kind = if line.kind == Kind::Control {
-        " <small>control</small>"
-    } else {
-        ""
-    };
+    let kind = if line.kind == Kind::Control { " <small>control</small>" } else { "" };
     let _ = write!(
         out,
         "<tr><th scope=\"row\">{}{kind}</th><td>{}/{}</td><td class=\"bar\" style=\"--part:{}\">{}</td>\

@@ -45,10 +45,8 @@ fn summary(out: &mut String, comparison: &Comparison) {
         ties(|contrast| &contrast.cost),
         ties(|contrast| &contrast.frr_obs),
     );
-    let mut detectable: Vec<f64> = contrasts
-        .iter()
-        .filter_map(|contrast| contrast.cost.detectable)
-        .collect();
+    let mut detectable: Vec<f64> =
+        contrasts.iter().filter_map(|contrast| contrast.cost.detectable).collect();
     detectable.sort_by(f64::total_cmp);
     if let (Some(least), Some(most)) = (detectable.first(), detectable.last()) {
         let (least, most) = (share(least.exp_m1()), share(most.exp_m1()));
@@ -71,10 +69,7 @@ struct Word {
     class: &'static str,
 }
 
-const TIE: Word = Word {
-    word: "tie",
-    class: "zero",
-};
+const TIE: Word = Word { word: "tie", class: "zero" };
 
 /// Which way a pair that is told apart goes.
 fn way(difference: &Difference, null: f64, turned: bool) -> Option<Ordering> {
@@ -104,14 +99,8 @@ fn cost(contrast: &Contrast, turned: bool) -> Word {
 
 fn kept(contrast: &Contrast, turned: bool) -> Word {
     match way(&contrast.frr_obs, 0.0, turned) {
-        Some(Ordering::Greater) => Word {
-            word: "keeps more",
-            class: "less2",
-        },
-        Some(Ordering::Less) => Word {
-            word: "less",
-            class: "more2",
-        },
+        Some(Ordering::Greater) => Word { word: "keeps more", class: "less2" },
+        Some(Ordering::Less) => Word { word: "less", class: "more2" },
         _ => TIE,
     }
 }
@@ -196,11 +185,7 @@ fn numbers(
         (Some(lo), Some(hi)) => format!(" <small>({} to {})</small>", write(lo), write(hi)),
         _ => String::new(),
     };
-    let class = if difference.tie {
-        " class=\"zero\""
-    } else {
-        ""
-    };
+    let class = if difference.tie { " class=\"zero\"" } else { "" };
     let _ = write!(
         out,
         "<td{class}>{value}{range}</td><td>{}</td><td>{}</td><td>{}</td>",
@@ -238,16 +223,8 @@ mod tests {
         Contrast {
             first: "a".to_owned(),
             second: "b".to_owned(),
-            cost: Difference {
-                value: Some(cost),
-                tie,
-                ..Difference::default()
-            },
-            frr_obs: Difference {
-                value: Some(-0.1),
-                tie,
-                ..Difference::default()
-            },
+            cost: Difference { value: Some(cost), tie, ..Difference::default() },
+            frr_obs: Difference { value: Some(-0.1), tie, ..Difference::default() },
             cheaper,
         }
     }

@@ -68,8 +68,5 @@ fn acted(comparison: &Comparison, weight: impl Fn(&Score) -> u64) -> Vec<(usize,
     for score in &comparison.scores {
         sums[score.session] += weight(score);
     }
-    sums.into_iter()
-        .enumerate()
-        .filter(|(_, sum)| *sum > 0)
-        .collect()
+    sums.into_iter().enumerate().filter(|(_, sum)| *sum > 0).collect()
 }

@@ -48,10 +48,7 @@ pub(super) fn section(out: &mut String, presets: &[PresetLine]) {
         out.push_str("</div>\n");
     }
     if !whole.is_empty() {
-        let names: Vec<&str> = whole
-            .iter()
-            .map(|at| presets[*at].preset.as_str())
-            .collect();
+        let names: Vec<&str> = whole.iter().map(|at| presets[*at].preset.as_str()).collect();
         let _ = writeln!(out, "<p>Without any loss: {}.</p>", text(&names.join(", ")));
     }
     table(out, presets, &order);
@@ -74,22 +71,13 @@ fn steps(line: &PresetLine) -> [Share; STEPS] {
 
 /// The same axis for all: a tenth below the lowest share of any.
 fn floor(presets: &[PresetLine]) -> u64 {
-    let lowest = presets
-        .iter()
-        .flat_map(steps)
-        .filter_map(Share::value)
-        .map(per_mille)
-        .min();
+    let lowest = presets.iter().flat_map(steps).filter_map(Share::value).map(per_mille).min();
     lowest.unwrap_or(0).min(900) / 100 * 100
 }
 
 fn figure(out: &mut String, line: &PresetLine, random: Option<&PresetLine>, floor: u64) {
     let frr = line.retention.frr;
-    let kind = if line.kind == Kind::Control {
-        ", control"
-    } else {
-        ""
-    };
+    let kind = if line.kind == Kind::Control { ", control" } else { "" };
     let _ = write!(
         out,
         "<figure>\n<figcaption><strong>{}</strong>{kind} {}</figcaption>\n<svg class=\"curve\" viewBox=\"0 0 260 \
@@ -132,11 +120,7 @@ fn figure(out: &mut String, line: &PresetLine, random: Option<&PresetLine>, floo
     path(out, "size", &own, floor);
     for (at, share) in own.into_iter().enumerate() {
         let Some(value) = share.value() else { continue };
-        let class = if share.needed < FEW {
-            "point few"
-        } else {
-            "point"
-        };
+        let class = if share.needed < FEW { "point few" } else { "point" };
         let _ = write!(
             out,
             "<circle class=\"{class}\" cx=\"{}\" cy=\"{}\" r=\"3\"><title>{} of {}</title></circle>",
@@ -159,11 +143,8 @@ fn y(per_mille: u64, floor: u64) -> u64 {
 
 /// A line through the steps that were asked for anything.
 fn path(out: &mut String, class: &str, steps: &[Share; STEPS], floor: u64) {
-    let points: Vec<(usize, f64)> = steps
-        .iter()
-        .enumerate()
-        .filter_map(|(at, share)| Some((at, share.value()?)))
-        .collect();
+    let points: Vec<(usize, f64)> =
+        steps.iter().enumerate().filter_map(|(at, share)| Some((at, share.value()?))).collect();
     let _ = write!(out, "<path class=\"{class}\" d=\"");
     for (index, (at, value)) in points.into_iter().enumerate() {
         let command = if index == 0 { 'M' } else { 'L' };
@@ -192,11 +173,7 @@ fn table(out: &mut String, presets: &[PresetLine], order: &[usize]) {
     }
     for at in order {
         let line = &presets[*at];
-        let _ = write!(
-            out,
-            "<tr><th scope=\"row\">{}</th>",
-            breakable(&line.preset)
-        );
+        let _ = write!(out, "<tr><th scope=\"row\">{}</th>", breakable(&line.preset));
         for step in steps(line) {
             match step.value() {
                 Some(value) if step.kept == step.needed => {

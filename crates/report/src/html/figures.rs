@@ -71,19 +71,13 @@ const INSET: u64 = 4;
 impl Axis {
     /// The round axis that holds all values and 100 %. Intervals that reach further are cut off.
     pub(super) fn over<'a>(metrics: impl Iterator<Item = &'a Metric>) -> Self {
-        let values: Vec<u64> = metrics
-            .filter_map(|metric| metric.value.map(per_mille))
-            .collect();
+        let values: Vec<u64> = metrics.filter_map(|metric| metric.value.map(per_mille)).collect();
         let least = values.iter().copied().min().unwrap_or(0).min(1000);
         let most = values.iter().copied().max().unwrap_or(0).max(1000);
         let room = (most - least) / 10;
         Self {
             from: least.saturating_sub(room) / 50 * 50,
-            to: if most == 1000 {
-                1000
-            } else {
-                (most + room).next_multiple_of(50)
-            },
+            to: if most == 1000 { 1000 } else { (most + room).next_multiple_of(50) },
         }
     }
 
@@ -100,12 +94,7 @@ pub(super) fn cell(out: &mut String, metric: &Metric, axis: Axis) {
         let _ = write!(out, "<td class=\"zero\" title=\"{why}\">{NONE}</td>");
         return;
     };
-    let _ = write!(
-        out,
-        "<td class=\"measured\" title=\"{} sessions\">{}",
-        metric.n,
-        share(value)
-    );
+    let _ = write!(out, "<td class=\"measured\" title=\"{} sessions\">{}", metric.n, share(value));
     if let Some(range) = range(metric) {
         let _ = write!(out, " <small>{range}</small>");
     }
@@ -119,11 +108,7 @@ pub(super) fn cell(out: &mut String, metric: &Metric, axis: Axis) {
         let (lo, hi) = (axis.x(lo), axis.x(hi));
         let _ = write!(out, "<path class=\"span\" d=\"M{lo} 5H{hi}\"/>");
     }
-    let _ = write!(
-        out,
-        "<circle cx=\"{}\" cy=\"5\" r=\"3\"/></svg></td>",
-        axis.x(value)
-    );
+    let _ = write!(out, "<circle cx=\"{}\" cy=\"5\" r=\"3\"/></svg></td>", axis.x(value));
 }
 
 #[cfg(test)]

@@ -59,21 +59,11 @@ mod tests {
     #[test]
     fn only_strategies_that_pass_dominate() {
         let line = |preset: &str, cost: f64, kept: f64| {
-            let of = |value| Metric {
-                value: Some(value),
-                ..Metric::default()
-            };
+            let of = |value| Metric { value: Some(value), ..Metric::default() };
             PresetLine {
                 preset: preset.to_owned(),
-                gate: Gate {
-                    passed: true,
-                    ..Gate::default()
-                },
-                metrics: Metrics {
-                    cost_ratio: of(cost),
-                    frr_obs: of(kept),
-                    ..Metrics::default()
-                },
+                gate: Gate { passed: true, ..Gate::default() },
+                metrics: Metrics { cost_ratio: of(cost), frr_obs: of(kept), ..Metrics::default() },
                 ..PresetLine::default()
             }
         };

@@ -34,11 +34,7 @@ fn corpus(out: &mut String, comparison: &Comparison) {
         text(&facts::formats(corpus)),
         grouped(calls as u64),
         count(turns, "user turn", "user turns"),
-        count(
-            comparison.presets.len() - controls,
-            "strategy",
-            "strategies"
-        ),
+        count(comparison.presets.len() - controls, "strategy", "strategies"),
         count(controls, "control", "controls"),
     );
     let _ = write!(
@@ -46,11 +42,7 @@ fn corpus(out: &mut String, comparison: &Comparison) {
         "<p>{} looked at: {} imported, from {}; {} without a model call; a strategy acted in {}; {} ",
         count(corpus.files, "file", "files"),
         count(corpus.imported, "session", "sessions"),
-        count(
-            corpus.clusters,
-            "task or repository",
-            "tasks or repositories"
-        ),
+        count(corpus.clusters, "task or repository", "tasks or repositories"),
         grouped(corpus.without_calls as u64),
         grouped(corpus.triggering as u64),
         grouped(corpus.skipped.len() as u64),
@@ -73,17 +65,10 @@ fn reporting(out: &mut String, comparison: &Comparison) {
         Primary::Cost => "the bill",
         Primary::FrrObs => "retention of what only observations said",
     };
-    let _ = write!(
-        out,
-        "<p>Prices of {}; ranked by {primary}",
-        text(&reporting.regime)
-    );
+    let _ = write!(out, "<p>Prices of {}; ranked by {primary}", text(&reporting.regime));
     if reporting.margin > 0.0 {
-        let _ = write!(
-            out,
-            ", differences up to {} points counting as none",
-            reporting.margin * 100.0
-        );
+        let _ =
+            write!(out, ", differences up to {} points counting as none", reporting.margin * 100.0);
     }
     let _ = write!(
         out,

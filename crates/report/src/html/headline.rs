@@ -18,28 +18,16 @@ const GROUPS: [(&str, &[Column]); 6] = [
     (
         "bill",
         &[
-            (
-                "cost",
-                "the bill of input, output and summaries, of that without compaction",
-            ),
-            (
-                "at worst",
-                "the same if everything that was forgotten and needed were read again",
-            ),
+            ("cost", "the bill of input, output and summaries, of that without compaction"),
+            ("at worst", "the same if everything that was forgotten and needed were read again"),
         ],
     ),
     (
         "size and cache",
         &[
-            (
-                "tokens",
-                "all requests together, of those without compaction",
-            ),
+            ("tokens", "all requests together, of those without compaction"),
             ("hits", "share of the input read from the simulated cache"),
-            (
-                "churn",
-                "tokens that were cached and had to be written again, per 100 calls",
-            ),
+            ("churn", "tokens that were cached and had to be written again, per 100 calls"),
             ("compactions", "changes of the view per 100 calls"),
             (
                 "paid back",
@@ -59,45 +47,24 @@ const GROUPS: [(&str, &[Column]); 6] = [
                 "far",
                 "FRR-far: the same of what was last seen more than three calls ago, whoever said it",
             ),
-            (
-                "edits",
-                "EPR: of the old texts of edits, how many stood in the view word for word",
-            ),
+            ("edits", "EPR: of the old texts of edits, how many stood in the view word for word"),
             (
                 "NFR",
                 "obs between random eviction (0) and a clairvoyant one (1) at the same sizes of the view, over \
                  the sessions in which it acted",
             ),
-            (
-                "re-reads",
-                "results that would have to be read again, per 100 calls, at most",
-            ),
+            ("re-reads", "results that would have to be read again, per 100 calls, at most"),
         ],
     ),
     (
         "must be kept",
         &[
-            (
-                "instructions",
-                "user messages that stand word for word in the view at the end",
-            ),
-            (
-                "last error",
-                "calls behind a failure whose view shows the latest one",
-            ),
-            (
-                "files",
-                "F1 of the set of changed files that the view at the end amounts to",
-            ),
+            ("instructions", "user messages that stand word for word in the view at the end"),
+            ("last error", "calls behind a failure whose view shows the latest one"),
+            ("files", "F1 of the set of changed files that the view at the end amounts to"),
         ],
     ),
-    (
-        "summaries",
-        &[(
-            "faithful",
-            "identifiers in summaries that stood in what was summarised",
-        )],
-    ),
+    ("summaries", &[("faithful", "identifiers in summaries that stood in what was summarised")]),
     (
         "front",
         &[(
@@ -116,19 +83,11 @@ pub(super) fn section(out: &mut String, comparison: &Comparison) {
          <table class=\"headline\">\n<thead>\n<tr><td></td><td></td>",
     );
     for (group, columns) in GROUPS {
-        let _ = write!(
-            out,
-            "<th scope=\"colgroup\" colspan=\"{}\">{group}</th>",
-            columns.len()
-        );
+        let _ = write!(out, "<th scope=\"colgroup\" colspan=\"{}\">{group}</th>", columns.len());
     }
     out.push_str("</tr>\n<tr><th scope=\"col\">preset</th><th scope=\"col\">place</th>");
     for (name, meaning) in columns() {
-        let _ = write!(
-            out,
-            "<th scope=\"col\" title=\"{}\">{name}</th>",
-            text(meaning)
-        );
+        let _ = write!(out, "<th scope=\"col\" title=\"{}\">{name}</th>", text(meaning));
     }
     out.push_str("</tr>\n</thead>\n");
     let table = Table::of(comparison);
@@ -157,9 +116,7 @@ pub(super) fn section(out: &mut String, comparison: &Comparison) {
 }
 
 fn columns() -> impl Iterator<Item = Column> {
-    GROUPS
-        .into_iter()
-        .flat_map(|(_, columns)| columns.iter().copied())
+    GROUPS.into_iter().flat_map(|(_, columns)| columns.iter().copied())
 }
 
 /// What all rows share.
@@ -190,11 +147,7 @@ impl<'a> Table<'a> {
         let _ = write!(
             out,
             "<tr{}><th scope=\"row\">{}</th>",
-            if line.kind == Kind::Strategy && !line.gate.passed {
-                " class=\"failed\""
-            } else {
-                ""
-            },
+            if line.kind == Kind::Strategy && !line.gate.passed { " class=\"failed\"" } else { "" },
             breakable(&line.preset)
         );
         place(out, line);
@@ -237,11 +190,7 @@ fn place(out: &mut String, line: &PresetLine) {
     let _ = match line.rank {
         Some(rank) => write!(out, "<td>{rank}</td>"),
         None if line.kind == Kind::Control => write!(out, "<td class=\"zero\">{NONE}</td>"),
-        None => write!(
-            out,
-            "<td class=\"bad\" title=\"not ranked: {}\">✗</td>",
-            why_not(line)
-        ),
+        None => write!(out, "<td class=\"bad\" title=\"not ranked: {}\">✗</td>", why_not(line)),
     };
 }
 
@@ -278,11 +227,7 @@ fn normalised(out: &mut String, line: &PresetLine) {
         (Some(nfr), _) => plain(out, &format!("{nfr:.2}").replace('-', "−")),
         (None, why) => {
             let why = why.as_deref().unwrap_or("does not apply");
-            let _ = write!(
-                out,
-                "<td class=\"zero\" title=\"{}\">{NONE}</td>",
-                text(why)
-            );
+            let _ = write!(out, "<td class=\"zero\" title=\"{}\">{NONE}</td>", text(why));
         }
     }
 }
@@ -306,10 +251,8 @@ fn meanings(out: &mut String, comparison: &Comparison) {
 
 /// Who failed a gate, with why.
 fn not_ranked(out: &mut String, presets: &[PresetLine]) {
-    let failed: Vec<&PresetLine> = presets
-        .iter()
-        .filter(|line| line.kind == Kind::Strategy && !line.gate.passed)
-        .collect();
+    let failed: Vec<&PresetLine> =
+        presets.iter().filter(|line| line.kind == Kind::Strategy && !line.gate.passed).collect();
     if failed.is_empty() {
         return;
     }
@@ -317,12 +260,7 @@ fn not_ranked(out: &mut String, presets: &[PresetLine]) {
         "<p>Not ranked, since no provider would have taken all that they sent:</p>\n<ul>\n",
     );
     for line in failed {
-        let _ = writeln!(
-            out,
-            "<li><strong>{}</strong> {}</li>",
-            text(&line.preset),
-            why_not(line)
-        );
+        let _ = writeln!(out, "<li><strong>{}</strong> {}</li>", text(&line.preset), why_not(line));
     }
     out.push_str("</ul>\n");
 }

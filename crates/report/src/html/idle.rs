@@ -9,10 +9,8 @@ use std::fmt::Write as _;
 
 /// One collapsed list per preset; controls are left out, they do nothing on purpose.
 pub(super) fn section(out: &mut String, presets: &[PresetLine]) {
-    let idle: Vec<&PresetLine> = presets
-        .iter()
-        .filter(|line| line.kind != Kind::Control && !line.idle.is_empty())
-        .collect();
+    let idle: Vec<&PresetLine> =
+        presets.iter().filter(|line| line.kind != Kind::Control && !line.idle.is_empty()).collect();
     if idle.is_empty() {
         return;
     }
@@ -40,11 +38,7 @@ pub(super) fn section(out: &mut String, presets: &[PresetLine]) {
                 text(&idle.why)
             );
             if let Some(window) = idle.window {
-                let _ = write!(
-                    out,
-                    "; it would act with a window of {} tokens",
-                    grouped(window)
-                );
+                let _ = write!(out, "; it would act with a window of {} tokens", grouped(window));
             }
             out.push_str("</li>\n");
         }

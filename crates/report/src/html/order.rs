@@ -7,9 +7,8 @@ use foldback_replay::compare::PresetLine;
 
 /// Indices of the strategies: by rank, then cost; those that are not ranked behind them.
 pub(super) fn ranked(presets: &[PresetLine]) -> Vec<usize> {
-    let mut order: Vec<usize> = (0..presets.len())
-        .filter(|at| presets[*at].kind == Kind::Strategy)
-        .collect();
+    let mut order: Vec<usize> =
+        (0..presets.len()).filter(|at| presets[*at].kind == Kind::Strategy).collect();
     let cost = |at: usize| presets[at].metrics.cost_ratio.value.unwrap_or(f64::MAX);
     order.sort_by(|a, b| {
         let rank = |at: usize| presets[at].rank.unwrap_or(usize::MAX);
@@ -20,9 +19,7 @@ pub(super) fn ranked(presets: &[PresetLine]) -> Vec<usize> {
 
 /// Indices of the controls, as they were given.
 pub(super) fn controls(presets: &[PresetLine]) -> Vec<usize> {
-    (0..presets.len())
-        .filter(|at| presets[*at].kind == Kind::Control)
-        .collect()
+    (0..presets.len()).filter(|at| presets[*at].kind == Kind::Control).collect()
 }
 
 /// Strategies, then controls.
@@ -37,10 +34,7 @@ pub(super) fn why_not(line: &PresetLine) -> String {
     let gate = &line.gate;
     let mut why = Vec::new();
     if gate.strategy_violations > 0 {
-        why.push(format!(
-            "broke provider rules {}",
-            times(gate.strategy_violations)
-        ));
+        why.push(format!("broke provider rules {}", times(gate.strategy_violations)));
     }
     if gate.overflow_calls > 0 {
         let requests = match gate.overflow_calls {
@@ -50,10 +44,7 @@ pub(super) fn why_not(line: &PresetLine) -> String {
         // Over the input limit alone there is no excess over the window.
         why.push(match gate.max_excess {
             0 => format!("sent {requests} over the limits"),
-            excess => format!(
-                "sent {requests} over the window, by up to {} tokens",
-                short(excess)
-            ),
+            excess => format!("sent {requests} over the window, by up to {} tokens", short(excess)),
         });
     }
     why.join(" and ")

@@ -31,11 +31,7 @@ pub(super) fn section(out: &mut String, presets: &[PresetLine], reported: &str) 
          regime\">\n<table class=\"matrix heat\">\n<thead><tr><th scope=\"col\">preset</th>",
     );
     for regime in &regimes {
-        let mark = if *regime == reported {
-            "<br><small>reported above</small>"
-        } else {
-            ""
-        };
+        let mark = if *regime == reported { "<br><small>reported above</small>" } else { "" };
         let _ = write!(out, "<th scope=\"col\">{}{mark}</th>", breakable(regime));
     }
     out.push_str("</tr></thead>\n<tbody>\n");
@@ -79,9 +75,7 @@ fn find<'a>(line: &'a PresetLine, regime: &str, pauses: &str) -> Option<&'a Doll
 /// How many strategies are cheaper under some regimes and dearer under others.
 fn verdict(presets: &[PresetLine], regimes: &[&str]) -> String {
     let ratios = |at: &usize| -> Vec<f64> {
-        let dollars = regimes
-            .iter()
-            .filter_map(|regime| find(&presets[*at], regime, WARM));
+        let dollars = regimes.iter().filter_map(|regime| find(&presets[*at], regime, WARM));
         dollars.filter_map(|dollars| dollars.ratio).collect()
     };
     let (mut both, mut all) = (0_usize, 0_usize);
@@ -105,11 +99,7 @@ fn verdict(presets: &[PresetLine], regimes: &[&str]) -> String {
 }
 
 fn row(out: &mut String, line: &PresetLine, regimes: &[&str]) {
-    let _ = write!(
-        out,
-        "<tr><th scope=\"row\">{}</th>",
-        breakable(&line.preset)
-    );
+    let _ = write!(out, "<tr><th scope=\"row\">{}</th>", breakable(&line.preset));
     for regime in regimes {
         let warm = find(line, regime, WARM);
         let Some((dollars, ratio)) = warm.and_then(|dollars| Some((dollars, dollars.ratio?)))

@@ -175,9 +175,7 @@ pub(super) fn firings(rows: &[CallRow]) -> String {
     for fired in rows.iter().flat_map(|row| &row.fired) {
         *counts.entry(&fired.stage).or_default() += 1;
     }
-    let counts: Vec<String> = counts
-        .into_iter()
-        .map(|(stage, count)| format!("{stage} × {}", grouped(count)))
-        .collect();
+    let counts: Vec<String> =
+        counts.into_iter().map(|(stage, count)| format!("{stage} × {}", grouped(count))).collect();
     counts.join(", ")
 }

@@ -29,19 +29,13 @@ impl Group<'_> {
     }
 
     fn acted(&self) -> impl Iterator<Item = &Score> {
-        self.results
-            .iter()
-            .copied()
-            .filter(|result| result.metrics.compactions > 0)
+        self.results.iter().copied().filter(|result| result.metrics.compactions > 0)
     }
 }
 
 fn groups(comparison: &Comparison) -> Vec<Group<'_>> {
     let mut groups: Vec<Group<'_>> = (0..comparison.corpus.sessions.len())
-        .map(|session| Group {
-            session,
-            results: Vec::new(),
-        })
+        .map(|session| Group { session, results: Vec::new() })
         .collect();
     for result in &comparison.scores {
         groups[result.session].results.push(result);
@@ -80,9 +74,7 @@ pub(super) fn table(out: &mut String, comparison: &Comparison, drawn: &[Drawn]) 
             grouped(session.calls as u64),
             grouped(session.turns as u64)
         );
-        let plain = group
-            .plain(comparison)
-            .map(|plain| plain.metrics.input_tokens);
+        let plain = group.plain(comparison).map(|plain| plain.metrics.input_tokens);
         for result in &group.results {
             let metrics = &result.metrics;
             let class = if metrics.overflow_calls + metrics.strategy_violations > 0 {
@@ -125,10 +117,7 @@ pub(super) fn drawings(out: &mut String, comparison: &Comparison, drawn: &[Drawn
          window</span> <span class=\"k recorder\">behind a compaction of the recorder</span></p>\n",
     );
     let groups = groups(comparison);
-    let acted = groups
-        .iter()
-        .filter(|group| group.acted().next().is_some())
-        .count();
+    let acted = groups.iter().filter(|group| group.acted().next().is_some()).count();
     let mut blocks: Vec<String> = Vec::new();
     let mut size = 0;
     for session in drawn {
@@ -157,12 +146,7 @@ pub(super) fn drawings(out: &mut String, comparison: &Comparison, drawn: &[Drawn
 fn draw(out: &mut String, group: &Group<'_>, drawn: &Drawn, comparison: &Comparison, open: bool) {
     let line = &comparison.corpus.sessions[group.session];
     let scale = Scale {
-        tokens: group
-            .results
-            .iter()
-            .map(|result| result.metrics.peak_tokens)
-            .max()
-            .unwrap_or(0),
+        tokens: group.results.iter().map(|result| result.metrics.peak_tokens).max().unwrap_or(0),
         last: line.calls.saturating_sub(1) as u64,
     };
     let plain = group.plain(comparison);

@@ -75,12 +75,7 @@ pub(super) fn section(out: &mut String, presets: &[PresetLine]) {
         .zip(standings)
         .filter_map(|(line, standing)| {
             let (cost, kept) = point(line)?;
-            Some(Dot {
-                line,
-                standing,
-                x: scale.x(cost),
-                y: scale.y(kept),
-            })
+            Some(Dot { line, standing, x: scale.x(cost), y: scale.y(kept) })
         })
         .collect();
     // From top to bottom, as their names will stand.
@@ -117,9 +112,7 @@ fn scale(points: &[(f64, f64)]) -> Scale {
     let least = costs().min().unwrap_or(0).min(1000);
     let most = costs().max().unwrap_or(0).max(1000);
     let room = ((most - least) / 12).max(10);
-    let lost = points
-        .iter()
-        .map(|(_, kept)| 1000 - per_mille(*kept).min(1000));
+    let lost = points.iter().map(|(_, kept)| 1000 - per_mille(*kept).min(1000));
     let lost = lost.max().unwrap_or(0);
     Scale {
         from: least.saturating_sub(room) / 50 * 50,
@@ -131,11 +124,7 @@ fn scale(points: &[(f64, f64)]) -> Scale {
 fn axes(out: &mut String, scale: &Scale) {
     for tick in ticks(scale.to - scale.from, 7) {
         let x = LEFT + position(tick, scale.to - scale.from, WIDTH);
-        let class = if scale.from + tick == 1000 {
-            "whole"
-        } else {
-            "grid"
-        };
+        let class = if scale.from + tick == 1000 { "whole" } else { "grid" };
         let _ = write!(
             out,
             "<path class=\"{class}\" d=\"M{x} {TOP}V{BOTTOM}\"/><text x=\"{x}\" y=\"{}\" \

@@ -126,9 +126,7 @@ fn kind_name(kind: Kind) -> &'static str {
 
 /// `moment:stage`, joined by `+`.
 pub(super) fn fired_text(fired: &[Fired]) -> String {
-    let fired: Vec<String> = fired
-        .iter()
-        .map(|fired| format!("{}:{}", fired.moment, fired.stage))
-        .collect();
+    let fired: Vec<String> =
+        fired.iter().map(|fired| format!("{}:{}", fired.moment, fired.stage)).collect();
     fired.join("+")
 }

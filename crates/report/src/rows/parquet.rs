@@ -39,11 +39,9 @@ impl Column {
 
     fn describe(&self, name: &str) -> std::result::Result<TypePtr, ParquetError> {
         let (physical, logical, repetition) = match self {
-            Self::Text(_) => (
-                Physical::BYTE_ARRAY,
-                Some(LogicalType::String),
-                Repetition::REQUIRED,
-            ),
+            Self::Text(_) => {
+                (Physical::BYTE_ARRAY, Some(LogicalType::String), Repetition::REQUIRED)
+            }
             Self::Number(_) => (Physical::INT64, None, Repetition::REQUIRED),
             Self::Optional(..) => (Physical::INT64, None, Repetition::OPTIONAL),
             Self::Flag(_) => (Physical::BOOLEAN, None, Repetition::REQUIRED),
@@ -76,16 +74,12 @@ impl Column {
             return Err(ParquetError::General("a column too many".to_owned()));
         };
         match self {
-            Self::Text(values) => column
-                .typed::<ByteArrayType>()
-                .write_batch(values, None, None)?,
-            Self::Number(values) => column
-                .typed::<Int64Type>()
-                .write_batch(values, None, None)?,
+            Self::Text(values) => {
+                column.typed::<ByteArrayType>().write_batch(values, None, None)?
+            }
+            Self::Number(values) => column.typed::<Int64Type>().write_batch(values, None, None)?,
             Self::Optional(values, levels) => {
-                column
-                    .typed::<Int64Type>()
-                    .write_batch(values, Some(levels), None)?
+                column.typed::<Int64Type>().write_batch(values, Some(levels), None)?
             }
             Self::Flag(values) => column.typed::<BoolType>().write_batch(values, None, None)?,
         };
@@ -123,22 +117,14 @@ impl<'w> Table<'w> {
             types.push(column.describe(name).map_err(Error::other)?);
             columns.push(column);
         }
-        let schema = Type::group_type_builder("row")
-            .with_fields(types)
-            .build()
-            .map_err(Error::other)?;
+        let schema =
+            Type::group_type_builder("row").with_fields(types).build().map_err(Error::other)?;
         let version = KeyValue::new("foldback.schema".to_owned(), crate::schema::ROW.to_owned());
-        let properties = WriterProperties::builder()
-            .set_key_value_metadata(Some(vec![version]))
-            .build();
+        let properties =
+            WriterProperties::builder().set_key_value_metadata(Some(vec![version])).build();
         let file = SerializedFileWriter::new(Vec::new(), Arc::new(schema), Arc::new(properties))
             .map_err(Error::other)?;
-        Ok(Self {
-            out,
-            file,
-            columns,
-            rows: 0,
-        })
+        Ok(Self { out, file, columns, rows: 0 })
     }
 
     pub(super) fn push(&mut self, row: &Row<'_>) -> Result<()> {
@@ -155,8 +141,7 @@ impl<'w> Table<'w> {
     /// Writes the last row group and the footer.
     pub(super) fn finish(mut self) -> Result<()> {
         self.group()?;
-        self.out
-            .write_all(&self.file.into_inner().map_err(Error::other)?)
+        self.out.write_all(&self.file.into_inner().map_err(Error::other)?)
     }
 
     fn group(&mut self) -> Result<()> {
@@ -204,18 +189,10 @@ mod tests {
         let at = |name: &str| names.iter().position(|field| field.name() == name).unwrap();
         let (preset, start, overflow) = (at("preset"), at("start_ms"), at("overflow"));
         let mut call = 0;
-        for read in file
-            .get_row_iter(None)
-            .unwrap()
-            .map(std::result::Result::unwrap)
-        {
+        for read in file.get_row_iter(None).unwrap().map(std::result::Result::unwrap) {
             let expected = row(call);
             assert_eq!(read.get_string(preset).unwrap(), expected.preset, "{call}");
-            assert_eq!(
-                read.get_bool(overflow).unwrap(),
-                expected.overflow,
-                "{call}"
-            );
+            assert_eq!(read.get_bool(overflow).unwrap(), expected.overflow, "{call}");
             assert_eq!(read.get_long(start).ok(), expected.start_ms, "{call}");
             call += 1;
         }

@@ -47,11 +47,7 @@ fn legend(out: &mut String, comparison: &Comparison, layout: Layout) {
         .iter()
         .filter(|line| !line.guards_off.is_empty())
         .map(|line| {
-            format!(
-                "{} runs without the guards {}",
-                line.preset,
-                line.guards_off.join(", ")
-            )
+            format!("{} runs without the guards {}", line.preset, line.guards_off.join(", "))
         })
         .collect();
     if !off.is_empty() {

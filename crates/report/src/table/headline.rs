@@ -27,11 +27,7 @@ pub(super) fn table(out: &mut String, comparison: &Comparison, layout: Layout) {
             Cell::new(interval(&metrics.frr_far)),
             Cell::new(share(metrics.epr.value)),
             Cell::new(rereads.map_or_else(dash, |value| format!("{value:.1}"))),
-            Cell::new(
-                line.nfr_obs
-                    .value
-                    .map_or_else(dash, |nfr| format!("{nfr:.2}")),
-            ),
+            Cell::new(line.nfr_obs.value.map_or_else(dash, |nfr| format!("{nfr:.2}"))),
         ]);
     }
     set(out, table, 1, layout);
@@ -102,10 +98,7 @@ fn ranking(out: &mut String, comparison: &Comparison, layout: Layout) {
         }
         let mut why = Vec::new();
         if line.gate.strategy_violations > 0 {
-            why.push(format!(
-                "broke {} provider rules",
-                grouped(line.gate.strategy_violations)
-            ));
+            why.push(format!("broke {} provider rules", grouped(line.gate.strategy_violations)));
         }
         if line.gate.sent_over > 0 {
             why.push(format!(
@@ -117,12 +110,7 @@ fn ranking(out: &mut String, comparison: &Comparison, layout: Layout) {
         failed.push(format!("{} {}", line.preset, why.join(" and ")));
     }
     if !failed.is_empty() {
-        wrap(
-            out,
-            "",
-            &format!("not ranked: {}", failed.join("; ")),
-            layout.width,
-        );
+        wrap(out, "", &format!("not ranked: {}", failed.join("; ")), layout.width);
     }
     let mut detectable: Vec<f64> = comparison
         .contrasts
@@ -136,13 +124,10 @@ fn ranking(out: &mut String, comparison: &Comparison, layout: Layout) {
     let (Some(least), Some(most)) = (detectable.first(), detectable.last()) else {
         return;
     };
-    let ties = comparison
-        .contrasts
-        .iter()
-        .filter(|contrast| match comparison.reporting.primary {
-            Primary::Cost => contrast.cost.tie,
-            Primary::FrrObs => contrast.frr_obs.tie,
-        });
+    let ties = comparison.contrasts.iter().filter(|contrast| match comparison.reporting.primary {
+        Primary::Cost => contrast.cost.tie,
+        Primary::FrrObs => contrast.frr_obs.tie,
+    });
     let text = format!(
         "{} of {} pairs can't be told apart (paired cluster bootstrap, {} draws, seed {}, Holm over all pairs); \
          the least difference that four of five such comparisons would find is {:.0} to {:.0} percent, \

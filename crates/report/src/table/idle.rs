@@ -48,8 +48,8 @@ pub(super) fn list(out: &mut String, comparison: &Comparison, layout: Layout) {
 }
 
 fn idle_text(idle: &Idle) -> String {
-    let window = idle.window.map_or(String::new(), |window| {
-        format!("; it would act with --window {window}")
-    });
+    let window = idle
+        .window
+        .map_or(String::new(), |window| format!("; it would act with --window {window}"));
     format!("{}: {}{window}", idle.path, idle.why)
 }

@@ -50,12 +50,7 @@ pub(super) fn footer(out: &mut String, comparison: &Comparison, layout: Layout) 
         let _ = writeln!(out, "  Experiment {experiment} (hash of the file)");
     }
     for (reason, paths) in facts::skipped(corpus) {
-        wrap(
-            out,
-            "    ",
-            &format!("{}: {reason}", paths.join(", ")),
-            layout.width,
-        );
+        wrap(out, "    ", &format!("{}: {reason}", paths.join(", ")), layout.width);
     }
     let (warnings, files) = facts::warnings(corpus);
     if warnings > 0 {

@@ -61,20 +61,8 @@ pub struct BpeConfig {
 
 impl Default for BpeConfig {
     fn default() -> Self {
-        let Scope {
-            per_file,
-            calls,
-            reasoning,
-            structured,
-            ..
-        } = Scope::default();
-        Self {
-            per_message: 3,
-            per_file,
-            calls,
-            reasoning,
-            structured,
-        }
+        let Scope { per_file, calls, reasoning, structured, .. } = Scope::default();
+        Self { per_message: 3, per_file, calls, reasoning, structured }
     }
 }
 
@@ -135,11 +123,7 @@ impl Bpe {
             structured: config.structured,
         };
         let id = format!("{}{}", vocabulary.as_str(), scope.describe()).into();
-        Self {
-            vocabulary,
-            scope,
-            id,
-        }
+        Self { vocabulary, scope, id }
     }
 }
 

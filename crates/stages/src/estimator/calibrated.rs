@@ -39,17 +39,8 @@ pub struct CalibratedConfig {
 
 impl Default for CalibratedConfig {
     fn default() -> Self {
-        let Calibration {
-            kappa_ppm,
-            overhead,
-            ..
-        } = Calibration::default();
-        Self {
-            base: Base::default(),
-            chars: CharsConfig::default(),
-            kappa_ppm,
-            overhead,
-        }
+        let Calibration { kappa_ppm, overhead, .. } = Calibration::default();
+        Self { base: Base::default(), chars: CharsConfig::default(), kappa_ppm, overhead }
     }
 }
 
@@ -90,17 +81,9 @@ pub struct Calibrated {
 impl Calibrated {
     /// An estimator scaled by what was fitted on it.
     pub fn new(base: Arc<dyn Estimator>, calibration: Calibration) -> Self {
-        let Calibration {
-            kappa_ppm,
-            overhead,
-            ..
-        } = calibration;
+        let Calibration { kappa_ppm, overhead, .. } = calibration;
         let id = format!("calibrated({}) ×{kappa_ppm}ppm +{overhead}", base.id()).into();
-        Self {
-            base,
-            calibration,
-            id,
-        }
+        Self { base, calibration, id }
     }
 
     /// The fit.

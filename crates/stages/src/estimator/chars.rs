@@ -90,13 +90,7 @@ pub struct CharsConfig {
 
 impl Default for CharsConfig {
     fn default() -> Self {
-        let Scope {
-            per_message,
-            per_file,
-            calls,
-            reasoning,
-            structured,
-        } = Scope::default();
+        let Scope { per_message, per_file, calls, reasoning, structured } = Scope::default();
         Self {
             unit: Unit::Utf16,
             per_token: 4,
@@ -126,12 +120,8 @@ impl CharsConfig {
     }
 
     fn describe(&self) -> String {
-        let mut out = format!(
-            "chars({})/{} {}",
-            self.unit.as_str(),
-            self.per_token,
-            self.rounding.as_str()
-        );
+        let mut out =
+            format!("chars({})/{} {}", self.unit.as_str(), self.per_token, self.rounding.as_str());
         if self.minimum > 0 {
             out += &format!(" min {}", self.minimum);
         }
@@ -183,11 +173,7 @@ pub struct Chars {
 
 /// Characters of `unit` divided by four, the remainder by `rounding`, everything that is sent counted.
 pub fn chars(unit: Unit, rounding: Rounding) -> Chars {
-    Chars::of(CharsConfig {
-        unit,
-        rounding,
-        ..CharsConfig::default()
-    })
+    Chars::of(CharsConfig { unit, rounding, ..CharsConfig::default() })
 }
 
 impl Chars {
@@ -201,10 +187,8 @@ impl Chars {
         let (mut spaces, mut brackets) = (0_u64, 0_u64);
         for c in text.chars() {
             spaces += u64::from(is_js_whitespace(c));
-            brackets += u64::from(matches!(
-                c,
-                '{' | '}' | '(' | ')' | ';' | '=' | '>' | '<' | '[' | ']'
-            ));
+            brackets +=
+                u64::from(matches!(c, '{' | '}' | '(' | ')' | ';' | '=' | '>' | '<' | '[' | ']'));
         }
         // Doubles multiplied and rounded down, as the original does; counts are far below 2^53.
         let rounded = |count: u64, each: f64| (count as f64 * each).floor() as u64;
@@ -223,22 +207,14 @@ impl Estimator for Chars {
             return 0;
         }
         let config = &self.config;
-        let base = config
-            .rounding
-            .divide(config.unit.len(text), config.per_token);
+        let base = config.rounding.divide(config.unit.len(text), config.per_token);
         let plain = config.whitespace_discount == 0.0 && config.bracket_surcharge == 0.0;
-        let tokens = if plain {
-            base
-        } else {
-            self.adjusted(text, base)
-        };
+        let tokens = if plain { base } else { self.adjusted(text, base) };
         tokens.max(config.minimum)
     }
 
     fn part(&self, part: &Part, shown: &str) -> u64 {
-        self.config
-            .scope()
-            .part(part, shown, |text| self.text(text))
+        self.config.scope().part(part, shown, |text| self.text(text))
     }
 
     fn overhead(&self, message: &Message) -> u64 {

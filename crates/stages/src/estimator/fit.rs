@@ -23,11 +23,7 @@ pub struct Observation {
 impl Observation {
     /// A call with no compaction before it.
     pub fn new(estimate: u64, usage: u64) -> Self {
-        Self {
-            estimate,
-            usage,
-            after_fold: false,
-        }
+        Self { estimate, usage, after_fold: false }
     }
 }
 
@@ -46,12 +42,7 @@ pub struct Calibration {
 
 impl Default for Calibration {
     fn default() -> Self {
-        Self {
-            kappa_ppm: PPM,
-            overhead: 0,
-            mape_ppm: 0,
-            steps: 0,
-        }
+        Self { kappa_ppm: PPM, overhead: 0, mape_ppm: 0, steps: 0 }
     }
 }
 
@@ -131,10 +122,7 @@ mod tests {
     use super::*;
 
     fn calls(pairs: &[(u64, u64)]) -> Vec<Observation> {
-        pairs
-            .iter()
-            .map(|(estimate, usage)| Observation::new(*estimate, *usage))
-            .collect()
+        pairs.iter().map(|(estimate, usage)| Observation::new(*estimate, *usage)).collect()
     }
 
     #[test]
@@ -142,22 +130,8 @@ mod tests {
         // name, (estimate, usage) per call, κ in ppm, h, MAPE in ppm, steps
         type Case = (&'static str, &'static [(u64, u64)], u64, u64, u64, usize);
         let cases: [Case; 8] = [
-            (
-                "an exact line",
-                &[(100, 620), (200, 740), (400, 980)],
-                1_200_000,
-                500,
-                0,
-                2,
-            ),
-            (
-                "one call gives h alone",
-                &[(100, 620)],
-                1_000_000,
-                520,
-                0,
-                0,
-            ),
+            ("an exact line", &[(100, 620), (200, 740), (400, 980)], 1_200_000, 500, 0, 2),
+            ("one call gives h alone", &[(100, 620)], 1_000_000, 520, 0, 0),
             (
                 "the median of two is their mean",
                 &[(0, 100), (100, 200), (200, 500)],
@@ -192,14 +166,7 @@ mod tests {
                 0,
                 1,
             ),
-            (
-                "h is never below zero",
-                &[(500, 100), (600, 200)],
-                1_000_000,
-                0,
-                3_000_000,
-                1,
-            ),
+            ("h is never below zero", &[(500, 100), (600, 200)], 1_000_000, 0, 3_000_000, 1),
             (
                 "a step without estimate is no step",
                 &[(100, 100), (100, 150)],
@@ -210,12 +177,7 @@ mod tests {
             ),
         ];
         for (name, pairs, kappa_ppm, overhead, mape_ppm, steps) in cases {
-            let expected = Calibration {
-                kappa_ppm,
-                overhead,
-                mape_ppm,
-                steps,
-            };
+            let expected = Calibration { kappa_ppm, overhead, mape_ppm, steps };
             assert_eq!(fit(&calls(pairs)), Some(expected), "{name}");
         }
     }

@@ -91,11 +91,7 @@ impl Scope {
             PartKind::Result(result) => {
                 // What an edit puts in the place of structured content is a string again.
                 let structured = result.structured.is_some() && shown == result.text;
-                let content = if structured && !self.structured {
-                    0
-                } else {
-                    text(shown)
-                };
+                let content = if structured && !self.structured { 0 } else { text(shown) };
                 content + self.per_file * result.media.len() as u64
             }
             PartKind::File(_) => self.per_file,
@@ -124,10 +120,7 @@ impl Scope {
 
 /// The metadata of a message as JSON, as far as the canonical form keeps any; `None` without any.
 pub(crate) fn metadata(message: &Message) -> Option<String> {
-    let fields = [
-        ("agent", &message.agent),
-        ("importance", &message.importance),
-    ];
+    let fields = [("agent", &message.agent), ("importance", &message.importance)];
     let map: serde_json::Map<String, serde_json::Value> = fields
         .into_iter()
         .filter_map(|(name, value)| Some((name.to_owned(), value.clone()?.into())))

@@ -53,26 +53,10 @@ mod tests {
 
     #[test]
     fn lengths_agree_with_the_standard_library() {
-        for text in [
-            "",
-            "a",
-            "é",
-            "漢字",
-            "😀",
-            "a\u{10FFFF}b",
-            "\u{FFFF}\u{7FF}\u{800}",
-        ] {
+        for text in ["", "a", "é", "漢字", "😀", "a\u{10FFFF}b", "\u{FFFF}\u{7FF}\u{800}"] {
             assert_eq!(Unit::Bytes.len(text), text.len() as u64, "{text:?}");
-            assert_eq!(
-                Unit::Utf16.len(text),
-                text.encode_utf16().count() as u64,
-                "{text:?}"
-            );
-            assert_eq!(
-                Unit::CodePoints.len(text),
-                text.chars().count() as u64,
-                "{text:?}"
-            );
+            assert_eq!(Unit::Utf16.len(text), text.encode_utf16().count() as u64, "{text:?}");
+            assert_eq!(Unit::CodePoints.len(text), text.chars().count() as u64, "{text:?}");
         }
     }
 

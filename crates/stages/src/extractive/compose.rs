@@ -44,10 +44,7 @@ pub(super) fn compose(
     }
     // The newest item of what matters most, without a heading.
     let items = items.iter().filter(|(_, items)| !items.is_empty());
-    let telling = items
-        .min_by_key(|(topic, _)| small_rank(*topic))?
-        .1
-        .last()?;
+    let telling = items.min_by_key(|(topic, _)| small_rank(*topic))?.1.last()?;
     let text = fit(telling, budget, estimator, |_| false)?;
     (estimator.text(&text) <= budget).then_some(text)
 }
@@ -55,30 +52,12 @@ pub(super) fn compose(
 /// The items of each section, oldest first, in the order of the style. Topics that the style has no
 /// section for join the one that takes their place, or are left out.
 fn items(facts: Facts, style: &[Section]) -> Vec<(Topic, Vec<String>)> {
-    let Facts {
-        instructions,
-        earlier,
-        decisions,
-        files,
-        errors,
-        open,
-        state,
-    } = facts;
+    let Facts { instructions, earlier, decisions, files, errors, open, state } = facts;
     let has = |topic| style.iter().any(|section| section.topic == topic);
-    let files = files
-        .into_iter()
-        .map(|(path, touch)| path + touch.mark())
-        .collect();
-    let (earlier, before) = if has(Topic::Earlier) {
-        (earlier, Vec::new())
-    } else {
-        (Vec::new(), earlier)
-    };
-    let (state, after) = if has(Topic::State) {
-        (state, Vec::new())
-    } else {
-        (Vec::new(), state)
-    };
+    let files = files.into_iter().map(|(path, touch)| path + touch.mark()).collect();
+    let (earlier, before) =
+        if has(Topic::Earlier) { (earlier, Vec::new()) } else { (Vec::new(), earlier) };
+    let (state, after) = if has(Topic::State) { (state, Vec::new()) } else { (Vec::new(), state) };
     let mut concluded = before;
     concluded.extend(decisions);
     // The last word often says again what was decided.
@@ -102,10 +81,9 @@ fn items(facts: Facts, style: &[Section]) -> Vec<(Topic, Vec<String>)> {
         })
         .collect();
     // A group of which only the topics are known that the style leaves out still says something.
-    if let (true, Some((_, items))) = (
-        out.iter().all(|(_, items)| items.is_empty()),
-        out.last_mut(),
-    ) {
+    if let (true, Some((_, items))) =
+        (out.iter().all(|(_, items)| items.is_empty()), out.last_mut())
+    {
         items.extend(all.into_iter().flat_map(|(_, left)| left));
     }
     out
@@ -130,12 +108,7 @@ fn attempt(
         .iter()
         .zip(items)
         .filter(|(_, (_, items))| !items.is_empty())
-        .map(|(section, (_, items))| Filling {
-            section,
-            items,
-            chosen: Vec::new(),
-            used: 0,
-        })
+        .map(|(section, (_, items))| Filling { section, items, chosen: Vec::new(), used: 0 })
         .collect();
     if limit < SMALL {
         sections.sort_by_key(|filling| small_rank(filling.section.topic));
@@ -152,11 +125,7 @@ fn attempt(
     }
     let mut left = limit.saturating_sub(sections.iter().map(|filling| filling.used).sum());
     for filling in &mut sections {
-        let most = if limit < SMALL {
-            limit
-        } else {
-            limit * filling.section.most / 100
-        };
+        let most = if limit < SMALL { limit } else { limit * filling.section.most / 100 };
         let before = filling.used;
         let room = (before + left).min(most);
         if room > before && filling.is_cut() {
@@ -205,10 +174,7 @@ impl Filling<'_> {
     /// Whether an item was left out or cut.
     fn is_cut(&self) -> bool {
         self.chosen.len() < self.items.len()
-            || self
-                .chosen
-                .iter()
-                .any(|(index, text)| *text != self.items[*index])
+            || self.chosen.iter().any(|(index, text)| *text != self.items[*index])
     }
 
     /// Fills the section anew with at most `room` tokens, heading included.

@@ -46,11 +46,7 @@ fn lines(text: &str, wanted: impl Fn(&str) -> bool) -> Vec<Cow<'_, str>> {
         Some(behind) if all.len() > LINES => (LINES / 2, behind),
         _ => (all.len(), all.len()),
     };
-    all[..first]
-        .iter()
-        .chain(&all[last..])
-        .map(|line| cut(line, LINE_BYTES))
-        .collect()
+    all[..first].iter().chain(&all[last..]).map(|line| cut(line, LINE_BYTES)).collect()
 }
 
 /// The exit code that an output reports at one of its ends.
@@ -59,20 +55,14 @@ fn exit_code(text: &str) -> Option<i64> {
     let ending = &text[text.ceil_char_boundary(text.len().saturating_sub(EDGE))..];
     [opening, ending].into_iter().find_map(|part| {
         let lower = part.to_ascii_lowercase();
-        [
-            "exit code",
-            "exit status",
-            "exit_code\"",
-            "exited with code",
-            "returncode>",
-        ]
-        .iter()
-        .find_map(|label| {
-            let rest = &lower[lower.find(label)? + label.len()..];
-            let rest = rest.trim_start_matches([':', ' ', '=']);
-            let digits = rest.find(|c: char| !c.is_ascii_digit() && c != '-');
-            rest[..digits.unwrap_or(rest.len())].parse().ok()
-        })
+        ["exit code", "exit status", "exit_code\"", "exited with code", "returncode>"]
+            .iter()
+            .find_map(|label| {
+                let rest = &lower[lower.find(label)? + label.len()..];
+                let rest = rest.trim_start_matches([':', ' ', '=']);
+                let digits = rest.find(|c: char| !c.is_ascii_digit() && c != '-');
+                rest[..digits.unwrap_or(rest.len())].parse().ok()
+            })
     })
 }
 
@@ -102,10 +92,7 @@ fn is_verdict(line: &str) -> bool {
 /// Whether a line of a failed run tells what went wrong.
 fn is_telling(line: &str) -> bool {
     is_verdict(line)
-        || starts_with_any(
-            line,
-            &["Error", "E   ", "Caused by", "Exception", "✕", "✗", "●"],
-        )
+        || starts_with_any(line, &["Error", "E   ", "Caused by", "Exception", "✕", "✗", "●"])
         || [
             ": error",
             "Error: ",
@@ -134,11 +121,7 @@ mod tests {
     use super::*;
 
     fn of(status: ResultStatus, is_command: bool, text: &str) -> Option<String> {
-        let result = ToolResult {
-            status,
-            text: text.to_owned(),
-            ..ToolResult::default()
-        };
+        let result = ToolResult { status, text: text.to_owned(), ..ToolResult::default() };
         failure(&result, is_command).map(|lines| lines.join("|"))
     }
 
@@ -152,12 +135,7 @@ mod tests {
             (Completed, true, "ok", None),
             (Completed, true, "fn f() {\n    error: 1,\n}", None),
             (Completed, true, "exit code: 0\nerror: only a warning", None),
-            (
-                Completed,
-                true,
-                "thing broke\nexit code: 2",
-                Some("thing broke"),
-            ),
+            (Completed, true, "thing broke\nexit code: 2", Some("thing broke")),
             (Completed, true, "Exit code 1", None),
             (
                 Completed,
@@ -165,57 +143,28 @@ mod tests {
                 "<returncode>127</returncode>\nsh: foo: command not found",
                 Some("sh: foo: command not found"),
             ),
-            (
-                Completed,
-                true,
-                "{\"output\":\"x\",\"metadata\":{\"exit_code\":1}}",
-                None,
-            ),
+            (Completed, true, "{\"output\":\"x\",\"metadata\":{\"exit_code\":1}}", None),
             (
                 Completed,
                 true,
                 "running\nerror[E0308]: mismatched types\n --> src/a.rs:3",
                 Some("error[E0308]: mismatched types"),
             ),
-            (
-                Completed,
-                true,
-                traceback,
-                Some("Traceback (most recent call last):|ValueError: no"),
-            ),
+            (Completed, true, traceback, Some("Traceback (most recent call last):|ValueError: no")),
             (
                 Completed,
                 true,
                 "test a::b ... FAILED\ntest result: FAILED. 1 passed",
                 Some("test a::b ... FAILED|test result: FAILED. 1 passed"),
             ),
-            (
-                Completed,
-                false,
-                "fn f() { panic!(\"x\") }\nerror: in a file that was read",
-                None,
-            ),
-            (
-                Error,
-                false,
-                "old_string was not unique",
-                Some("old_string was not unique"),
-            ),
+            (Completed, false, "fn f() { panic!(\"x\") }\nerror: in a file that was read", None),
+            (Error, false, "old_string was not unique", Some("old_string was not unique")),
             (Error, false, "a\nb\nc", Some("b|c")),
             (Error, false, "", None),
-            (
-                Completed,
-                true,
-                "<returncode>1</returncode>\n<output>\n</output>",
-                None,
-            ),
+            (Completed, true, "<returncode>1</returncode>\n<output>\n</output>", None),
         ];
         for (status, is_command, text, expected) in cases {
-            assert_eq!(
-                of(status, is_command, text).as_deref(),
-                expected,
-                "{text:?}"
-            );
+            assert_eq!(of(status, is_command, text).as_deref(), expected, "{text:?}");
         }
     }
 

@@ -62,10 +62,8 @@ impl Facts {
 
 /// Collects what a request may be answered with.
 pub(super) fn collect(request: &SummaryRequest) -> Facts {
-    let mut collector = Collector {
-        keywords: keywords(&request.instructions),
-        ..Collector::default()
-    };
+    let mut collector =
+        Collector { keywords: keywords(&request.instructions), ..Collector::default() };
     let failed = failed_calls(request);
     if let Some(previous) = &request.previous {
         collector.previous(previous);
@@ -116,11 +114,7 @@ fn ends(request: &SummaryRequest) -> Option<String> {
     let first = sentences(&opening).next()?.to_owned();
     let closing = texts.next_back().unwrap_or(opening);
     let last = sentences(&closing).last().unwrap_or_default();
-    Some(if *last == first {
-        first
-    } else {
-        format!("{first}\n{last}")
-    })
+    Some(if *last == first { first } else { format!("{first}\n{last}") })
 }
 
 /// A call that a result belongs to: what it is shown as, and whether it ran a command that is judged by
@@ -199,15 +193,15 @@ impl Collector {
         }
         for part in &message.parts {
             match &part.kind {
-                PartKind::Text {
-                    text,
-                    synthetic: false,
-                    ignored: false,
-                } if !text.trim().is_empty() => match message.role {
-                    Role::User => self.instruction(text),
-                    Role::Assistant => self.said(text),
-                    Role::System | Role::Tool => {}
-                },
+                PartKind::Text { text, synthetic: false, ignored: false }
+                    if !text.trim().is_empty() =>
+                {
+                    match message.role {
+                        Role::User => self.instruction(text),
+                        Role::Assistant => self.said(text),
+                        Role::System | Role::Tool => {}
+                    }
+                }
                 PartKind::Call(call) => self.call(call, failed.contains(call.call_id.as_str())),
                 PartKind::Result(result) => {
                     let run = self.runs.get(&result.call_id).cloned();
@@ -264,11 +258,8 @@ impl Collector {
         let run = match (kind, command(&arguments)) {
             (Tool::Shell, Some(command)) => Run {
                 is_command: !shell::only_prints(&command),
-                shown: cut(
-                    command.trim().lines().next().unwrap_or_default(),
-                    COMMAND_BYTES,
-                )
-                .into_owned(),
+                shown: cut(command.trim().lines().next().unwrap_or_default(), COMMAND_BYTES)
+                    .into_owned(),
             },
             _ => Run {
                 shown: match touched.first() {
@@ -310,10 +301,7 @@ impl Collector {
         self.facts.decisions = last(in_order(self.decisions), MOST_SENTENCES);
         let mut files: Vec<_> = self.touched.into_iter().collect();
         files.sort_unstable_by_key(|(_, (order, _))| *order);
-        self.facts.files = files
-            .into_iter()
-            .map(|(path, (_, touch))| (path, touch))
-            .collect();
+        self.facts.files = files.into_iter().map(|(path, (_, touch))| (path, touch)).collect();
         let failures = self.failures.into_values();
         let failures = failures.map(|(order, text)| (text, order)).collect();
         self.facts.errors = last(in_order(failures), MOST_ERRORS);
@@ -364,10 +352,7 @@ fn prose(text: &str) -> impl Iterator<Item = &str> {
 /// A line without the list marks and quotation marks of Markdown before it.
 fn unmarked(line: &str) -> &str {
     let mut line = line.trim_start();
-    while let Some(rest) = ["- ", "* ", "> "]
-        .iter()
-        .find_map(|mark| line.strip_prefix(mark))
-    {
+    while let Some(rest) = ["- ", "* ", "> "].iter().find_map(|mark| line.strip_prefix(mark)) {
         line = rest.trim_start();
     }
     line

@@ -52,11 +52,8 @@ pub enum Tool {
 /// What kind of tool has this name.
 pub fn tool(name: &str) -> Tool {
     let last = name.rsplit("__").next().unwrap_or(name);
-    let plain: String = last
-        .chars()
-        .filter(char::is_ascii_alphanumeric)
-        .map(|c| c.to_ascii_lowercase())
-        .collect();
+    let plain: String =
+        last.chars().filter(char::is_ascii_alphanumeric).map(|c| c.to_ascii_lowercase()).collect();
     match plain.as_str() {
         "read" | "readfile" | "view" | "viewfile" | "cat" | "open" | "openfile" | "fsread"
         | "readfiles" | "readmanyfiles" | "readmultiplefiles" | "getfilecontents"
@@ -81,9 +78,9 @@ pub fn tool(name: &str) -> Tool {
 /// The command that a shell tool was asked to run.
 pub fn command(arguments: &Value) -> Option<String> {
     let value = match arguments {
-        Value::Object(fields) => ["command", "cmd", "script"]
-            .iter()
-            .find_map(|name| fields.get(*name))?,
+        Value::Object(fields) => {
+            ["command", "cmd", "script"].iter().find_map(|name| fields.get(*name))?
+        }
         other => other,
     };
     match value {
@@ -102,10 +99,7 @@ pub fn command(arguments: &Value) -> Option<String> {
 /// The files that a call touches, in order.
 pub fn touches(call: &ToolCall, arguments: &Value) -> Vec<(String, Touch)> {
     match tool(&call.tool) {
-        Tool::Files(touch) => paths(arguments)
-            .into_iter()
-            .map(|path| (path, touch))
-            .collect(),
+        Tool::Files(touch) => paths(arguments).into_iter().map(|path| (path, touch)).collect(),
         Tool::Editor => {
             let touch = match arguments.get("command").and_then(Value::as_str) {
                 Some("view") => Touch::Read,
@@ -154,9 +148,7 @@ pub fn paths(arguments: &Value) -> Vec<String> {
             .into_iter()
             .collect();
     };
-    let one = PATH_FIELDS
-        .iter()
-        .find_map(|name| as_path(fields.get(*name)?.as_str()?));
+    let one = PATH_FIELDS.iter().find_map(|name| as_path(fields.get(*name)?.as_str()?));
     if let Some(path) = one {
         return vec![path];
     }
@@ -167,9 +159,7 @@ pub fn paths(arguments: &Value) -> Vec<String> {
         .flatten()
         .filter_map(|item| match item {
             Value::String(path) => as_path(path),
-            other => PATH_FIELDS
-                .iter()
-                .find_map(|name| as_path(other.get(name)?.as_str()?)),
+            other => PATH_FIELDS.iter().find_map(|name| as_path(other.get(name)?.as_str()?)),
         })
         .collect()
 }
@@ -208,11 +198,7 @@ fn patched(patch: &str) -> Vec<(String, Touch)> {
             created = line.starts_with("--- /dev/null");
         }
         let diffed = line.strip_prefix("+++ b/").map(|path| {
-            let touch = if created {
-                Touch::Created
-            } else {
-                Touch::Modified
-            };
+            let touch = if created { Touch::Created } else { Touch::Modified };
             (path, touch)
         });
         if let Some((path, touch)) = named.or(diffed) {
@@ -233,32 +219,12 @@ mod tests {
         let patch = "*** Begin Patch\n*** Add File: a.rs\n+x\n*** Update File: b.rs\n*** End Patch";
         type Case = (&'static str, Value, &'static [(&'static str, Touch)]);
         let cases: [Case; 14] = [
-            (
-                "Read",
-                json!({"file_path": "/w/a.rs"}),
-                &[("/w/a.rs", Read)],
-            ),
-            (
-                "read_file",
-                json!({"path": "a.rs", "offset": 3}),
-                &[("a.rs", Read)],
-            ),
-            (
-                "mcp__fs__write_file",
-                json!({"path": "a.rs"}),
-                &[("a.rs", Created)],
-            ),
+            ("Read", json!({"file_path": "/w/a.rs"}), &[("/w/a.rs", Read)]),
+            ("read_file", json!({"path": "a.rs", "offset": 3}), &[("a.rs", Read)]),
+            ("mcp__fs__write_file", json!({"path": "a.rs"}), &[("a.rs", Created)]),
             ("edit", json!({"filePath": "a.rs"}), &[("a.rs", Modified)]),
-            (
-                "MultiEdit",
-                json!({"file_path": "a.rs", "edits": []}),
-                &[("a.rs", Modified)],
-            ),
-            (
-                "str_replace_editor",
-                json!({"command": "view", "path": "a.rs"}),
-                &[("a.rs", Read)],
-            ),
+            ("MultiEdit", json!({"file_path": "a.rs", "edits": []}), &[("a.rs", Modified)]),
+            ("str_replace_editor", json!({"command": "view", "path": "a.rs"}), &[("a.rs", Read)]),
             (
                 "str_replace_editor",
                 json!({"command": "create", "path": "a.rs"}),
@@ -269,21 +235,9 @@ mod tests {
                 json!({"command": "insert", "path": "a.rs"}),
                 &[("a.rs", Modified)],
             ),
-            (
-                "apply_patch",
-                json!({"input": patch}),
-                &[("a.rs", Created), ("b.rs", Modified)],
-            ),
-            (
-                "apply_patch",
-                json!(patch),
-                &[("a.rs", Created), ("b.rs", Modified)],
-            ),
-            (
-                "shell",
-                json!({"command": ["bash", "-lc", "cat a.rs"]}),
-                &[("a.rs", Read)],
-            ),
+            ("apply_patch", json!({"input": patch}), &[("a.rs", Created), ("b.rs", Modified)]),
+            ("apply_patch", json!(patch), &[("a.rs", Created), ("b.rs", Modified)]),
+            ("shell", json!({"command": ["bash", "-lc", "cat a.rs"]}), &[("a.rs", Read)]),
             ("bash", json!("cat a.rs"), &[("a.rs", Read)]),
             (
                 "read_many_files",
@@ -298,10 +252,8 @@ mod tests {
                 tool: name.to_owned(),
                 arguments: arguments.to_string(),
             };
-            let expected: Vec<(String, Touch)> = expected
-                .iter()
-                .map(|(path, touch)| ((*path).to_owned(), *touch))
-                .collect();
+            let expected: Vec<(String, Touch)> =
+                expected.iter().map(|(path, touch)| ((*path).to_owned(), *touch)).collect();
             assert_eq!(touches(&call, &arguments), expected, "{name} {arguments}");
         }
     }
@@ -310,9 +262,6 @@ mod tests {
     fn a_unified_diff_names_its_files() {
         let diff = "--- a/x.rs\n+++ b/x.rs\n@@\n--- /dev/null\n+++ b/y.rs\n";
         let expected = [("x.rs", Touch::Modified), ("y.rs", Touch::Created)];
-        assert_eq!(
-            patched(diff),
-            expected.map(|(path, touch)| (path.to_owned(), touch))
-        );
+        assert_eq!(patched(diff), expected.map(|(path, touch)| (path.to_owned(), touch)));
     }
 }

@@ -70,34 +70,19 @@ mod tests {
         let cases: [(&str, &[(Topic, &str)]); 5] = [
             (
                 "[Previous conversation summary]\n\n## User instructions\n- one\n  two\n- three\n\n## Decisions\n- four",
-                &[
-                    (Instructions, "one\ntwo"),
-                    (Instructions, "three"),
-                    (Decisions, "four"),
-                ],
+                &[(Instructions, "one\ntwo"), (Instructions, "three"), (Decisions, "four")],
             ),
-            (
-                "## Relevant Files\n- a.rs (read)",
-                &[(Files, "a.rs (read)")],
-            ),
+            ("## Relevant Files\n- a.rs (read)", &[(Files, "a.rs (read)")]),
             (
                 "A model wrote this.\nIn prose.\n\nTwice.",
-                &[
-                    (Earlier, "A model wrote this.\nIn prose."),
-                    (Earlier, "Twice."),
-                ],
+                &[(Earlier, "A model wrote this.\nIn prose."), (Earlier, "Twice.")],
             ),
-            (
-                "## Goal\nplain\n## Weather\n- sun",
-                &[(Instructions, "plain"), (Earlier, "sun")],
-            ),
+            ("## Goal\nplain\n## Weather\n- sun", &[(Instructions, "plain"), (Earlier, "sun")]),
             ("", &[]),
         ];
         for (summary, expected) in cases {
-            let expected: Vec<(Topic, String)> = expected
-                .iter()
-                .map(|(topic, text)| (*topic, (*text).to_owned()))
-                .collect();
+            let expected: Vec<(Topic, String)> =
+                expected.iter().map(|(topic, text)| (*topic, (*text).to_owned())).collect();
             assert_eq!(items(summary), expected, "{summary:?}");
         }
     }

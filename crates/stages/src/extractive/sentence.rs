@@ -12,8 +12,7 @@ const BYTES_PER_TOKEN: u64 = 16;
 /// The sentences of a text: up to a full stop, question or exclamation mark that white space follows,
 /// or to the end of a line. Never empty, without white space around.
 pub(super) fn sentences(text: &str) -> impl Iterator<Item = &str> {
-    text.lines()
-        .flat_map(|line| Sentences { rest: line.trim() })
+    text.lines().flat_map(|line| Sentences { rest: line.trim() })
 }
 
 struct Sentences<'a> {
@@ -38,9 +37,7 @@ impl<'a> Iterator for Sentences<'a> {
             // A small letter behind a full stop is an abbreviation (`e.g. this`) more often than not, and
             // a number before it the mark of a list.
             let goes_on = c == '.'
-                && (self.rest[next_at..]
-                    .trim_start()
-                    .starts_with(|c: char| c.is_lowercase())
+                && (self.rest[next_at..].trim_start().starts_with(|c: char| c.is_lowercase())
                     || self.rest[..at].bytes().all(|b| b.is_ascii_digit()));
             if wide || (narrow && !goes_on) {
                 end = next_at;
@@ -165,10 +162,7 @@ mod tests {
             ("  one line ", &["one line"]),
             ("One. Two! Three?", &["One.", "Two!", "Three?"]),
             ("See src/lib.rs now. Done", &["See src/lib.rs now.", "Done"]),
-            (
-                "Use it, e.g. this one. Done",
-                &["Use it, e.g. this one.", "Done"],
-            ),
+            ("Use it, e.g. this one. Done", &["Use it, e.g. this one.", "Done"]),
             ("a\n\nb", &["a", "b"]),
             ("1. First. 2. Second", &["1. First.", "2. Second"]),
             ("版本。下一个", &["版本。", "下一个"]),

@@ -83,10 +83,9 @@ pub(super) fn only_prints(command: &str) -> bool {
             "cat" | "head" | "tail" | "less" | "bat" | "nl" | "sed" | "grep" | "rg" | "ls"
             | "find" | "cd" | "wc" | "sort" | "uniq" | "awk" | "tree" | "echo" | "pwd" | "jq"
             | "cut" | "open" => true,
-            "git" => matches!(
-                argument,
-                Some("show" | "diff" | "log" | "grep" | "blame" | "status")
-            ),
+            "git" => {
+                matches!(argument, Some("show" | "diff" | "log" | "grep" | "blame" | "status"))
+            }
             _ => false,
         })
 }
@@ -114,11 +113,7 @@ fn simple(words: &[String], out: &mut Vec<(String, Touch)>) {
             }
         }
         "sed" | "perl" => {
-            let touch = if flag("-i") {
-                Touch::Modified
-            } else {
-                Touch::Read
-            };
+            let touch = if flag("-i") { Touch::Modified } else { Touch::Read };
             // The first word is the script.
             for file in files.skip(1) {
                 push(out, file, touch);
@@ -217,10 +212,7 @@ fn tokens(command: &str) -> Vec<Token> {
                 flush(&mut word, &mut in_word, &mut out);
                 while chars.next_if(|(_, c)| matches!(c, '>' | '|')).is_some() {}
                 if chars.next_if(|(_, c)| *c == '&').is_some() {
-                    while chars
-                        .next_if(|(_, c)| c.is_ascii_digit() || *c == '-')
-                        .is_some()
-                    {}
+                    while chars.next_if(|(_, c)| c.is_ascii_digit() || *c == '-').is_some() {}
                 } else {
                     out.push(Token::Into);
                 }
@@ -262,11 +254,7 @@ mod tests {
         let cases: [(&str, &[&[&str]]); 5] = [
             (
                 "cd /w && nl -ba a.rs | sed -n '1,20p'",
-                &[
-                    &["cd", "/w"],
-                    &["nl", "-ba", "a.rs"],
-                    &["sed", "-n", "1,20p"],
-                ],
+                &[&["cd", "/w"], &["nl", "-ba", "a.rs"], &["sed", "-n", "1,20p"]],
             ),
             ("X=1 sudo make 2> err.log", &[&["make"]]),
             ("grep 'a b' <in.txt >out.txt -c", &[&["grep", "a b", "-c"]]),
@@ -302,32 +290,21 @@ mod tests {
             ("echo hi > out/log.txt 2>&1", &[("out/log.txt", Created)]),
             ("make 2> err.log", &[("err.log", Created)]),
             ("cmd >/dev/null", &[]),
-            (
-                "sort < in.txt >> all.txt",
-                &[("in.txt", Read), ("all.txt", Created)],
-            ),
+            ("sort < in.txt >> all.txt", &[("in.txt", Read), ("all.txt", Created)]),
             (
                 "cat > a.py <<'EOF'\nopen b.py\ncat c.py > d.py\nEOF\ncat e.py",
                 &[("a.py", Created), ("e.py", Read)],
             ),
             ("cat <<EOF\nnever ends\ncat f.py", &[]),
-            (
-                "mv a.rs b.rs; touch c.rs",
-                &[("b.rs", Created), ("c.rs", Created)],
-            ),
-            (
-                "X=1 sudo tail -50 /var/log/app.log",
-                &[("/var/log/app.log", Read)],
-            ),
+            ("mv a.rs b.rs; touch c.rs", &[("b.rs", Created), ("c.rs", Created)]),
+            ("X=1 sudo tail -50 /var/log/app.log", &[("/var/log/app.log", Read)]),
             ("cat *.rs $HOME/x.rs", &[]),
             ("head -5 README # cat no.rs", &[("README", Read)]),
             ("echo \"a > b.txt\"", &[]),
         ];
         for (command, expected) in cases {
-            let expected: Vec<(String, Touch)> = expected
-                .iter()
-                .map(|(path, touch)| ((*path).to_owned(), *touch))
-                .collect();
+            let expected: Vec<(String, Touch)> =
+                expected.iter().map(|(path, touch)| ((*path).to_owned(), *touch)).collect();
             assert_eq!(touches(command), expected, "{command:?}");
         }
     }

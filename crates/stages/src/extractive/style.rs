@@ -33,12 +33,7 @@ pub(super) struct Section {
 }
 
 const fn section(topic: Topic, heading: &'static str, share: u64, most: u64) -> Section {
-    Section {
-        topic,
-        heading,
-        share,
-        most,
-    }
+    Section { topic, heading, share, most }
 }
 
 /// The general form: what a reader without the conversation needs to go on.

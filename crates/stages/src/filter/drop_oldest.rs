@@ -109,10 +109,7 @@ impl DropOldest {
             visible.len()
         );
         let stays = |pos: &Pos| !dropped.contains(pos);
-        Ok(Cut {
-            kept: visible.into_iter().filter(stays).collect(),
-            reason,
-        })
+        Ok(Cut { kept: visible.into_iter().filter(stays).collect(), reason })
     }
 }
 
@@ -128,19 +125,13 @@ fn head(scene: &Scene<'_>, visible: &[Pos]) -> BTreeSet<Pos> {
     let role = |pos: &Pos| scene.history.message(*pos).role;
     let first_user = visible.iter().position(|pos| role(pos) == Role::User);
     let front = visible.iter().take(first_user.map_or(0, |at| at + 1));
-    front
-        .filter(|pos| matches!(role(pos), Role::System | Role::User))
-        .copied()
-        .collect()
+    front.filter(|pos| matches!(role(pos), Role::System | Role::User)).copied().collect()
 }
 
 impl Filter for DropOldest {
     fn propose(&self, scene: &Scene<'_>) -> Result<Proposal, Why> {
         let cut = self.cut(scene)?;
-        Ok(Proposal {
-            requests: Vec::new(),
-            reasons: vec![cut.reason],
-        })
+        Ok(Proposal { requests: Vec::new(), reasons: vec![cut.reason] })
     }
 
     fn arrange(

@@ -36,13 +36,7 @@ pub struct WindowFractionConfig {
 
 impl Default for WindowFractionConfig {
     fn default() -> Self {
-        Self {
-            trigger: 0.8,
-            target: 0.5,
-            floor: 0.0,
-            reserve_output: true,
-            adaptive: false,
-        }
+        Self { trigger: 0.8, target: 0.5, floor: 0.0, reserve_output: true, adaptive: false }
     }
 }
 
@@ -80,18 +74,10 @@ impl OverflowPolicy for WindowFraction {
         let Some(usable) = self.usable(pressure.limits) else {
             return Decision::off("the window of the model is not known");
         };
-        let WindowFractionConfig {
-            trigger: share_of_trigger,
-            target,
-            floor,
-            adaptive,
-            ..
-        } = self.config;
-        let (target, learned) = if adaptive {
-            adapted(&self.config, pressure.yields)
-        } else {
-            (target, String::new())
-        };
+        let WindowFractionConfig { trigger: share_of_trigger, target, floor, adaptive, .. } =
+            self.config;
+        let (target, learned) =
+            if adaptive { adapted(&self.config, pressure.yields) } else { (target, String::new()) };
         let count = pressure.frame_tokens + pressure.view_tokens;
         let trigger = usable.share(share_of_trigger);
         if pressure.moment == Moment::ProviderOverflow {
@@ -145,10 +131,7 @@ const LITTLE: f64 = 0.2;
 fn adapted(config: &WindowFractionConfig, yields: &[Yield]) -> (f64, String) {
     let recent = &yields[yields.len().saturating_sub(LOOK_BACK)..];
     let missed = recent.iter().filter(|fold| fold.missed > 0).count();
-    let idle = recent
-        .iter()
-        .filter(|fold| fold.missed == 0 && fold.gain() < LITTLE)
-        .count();
+    let idle = recent.iter().filter(|fold| fold.missed == 0 && fold.gain() < LITTLE).count();
     if missed == idle {
         return (config.target, String::new());
     }
@@ -184,10 +167,7 @@ mod tests {
     #[test]
     fn decisions_as_a_table() {
         let default = WindowFractionConfig::default;
-        let whole = || WindowFractionConfig {
-            reserve_output: false,
-            ..default()
-        };
+        let whole = || WindowFractionConfig { reserve_output: false, ..default() };
         // name, configuration, limits, frame, view, fold, trigger, target
         let cases = [
             (
@@ -200,16 +180,7 @@ mod tests {
                 64_000,
                 40_000,
             ),
-            (
-                "above it",
-                default(),
-                Limits::new(100_000, 20_000),
-                0,
-                64_001,
-                true,
-                64_000,
-                40_000,
-            ),
+            ("above it", default(), Limits::new(100_000, 20_000), 0, 64_001, true, 64_000, 40_000),
             (
                 "the frame counts",
                 default(),
@@ -244,12 +215,7 @@ mod tests {
         for (name, config, limits, frame, view, fold, trigger, target) in cases {
             let decision = decide(config, limits, frame, view);
             assert_eq!(
-                (
-                    decision.fold,
-                    decision.trigger,
-                    decision.target,
-                    decision.floor
-                ),
+                (decision.fold, decision.trigger, decision.target, decision.floor),
                 (fold, trigger, Some(target), None),
                 "{name}: {}",
                 decision.reason
@@ -271,29 +237,14 @@ mod tests {
             ("no folds", true, vec![], 40_000, false),
             ("all fine", true, vec![fine, fine], 40_000, false),
             ("missed once", true, vec![fine, missed], 44_000, true),
-            (
-                "missed thrice",
-                true,
-                vec![missed, missed, missed],
-                52_000,
-                true,
-            ),
-            (
-                "long ago",
-                true,
-                vec![missed, fine, fine, fine],
-                40_000,
-                false,
-            ),
+            ("missed thrice", true, vec![missed, missed, missed], 52_000, true),
+            ("long ago", true, vec![missed, fine, fine, fine], 40_000, false),
             ("little gain", true, vec![little, little], 32_000, true),
             ("both", true, vec![missed, little], 40_000, false),
             ("off", false, vec![missed, missed], 40_000, false),
         ];
         for (name, adaptive, yields, target, told) in cases {
-            let config = WindowFractionConfig {
-                adaptive,
-                ..WindowFractionConfig::default()
-            };
+            let config = WindowFractionConfig { adaptive, ..WindowFractionConfig::default() };
             let decision = config.build().unwrap().decide(&Pressure {
                 moment: Moment::CallStart,
                 view_tokens: 70_000,
@@ -304,12 +255,7 @@ mod tests {
                 yields: &yields,
             });
             assert_eq!(decision.target, Some(target), "{name}");
-            assert_eq!(
-                decision.reason.contains("folds"),
-                told,
-                "{name}: {}",
-                decision.reason
-            );
+            assert_eq!(decision.reason.contains("folds"), told, "{name}: {}", decision.reason);
             assert_eq!((decision.fold, decision.trigger), (true, 64_000), "{name}");
         }
     }
@@ -335,12 +281,7 @@ mod tests {
 
     #[test]
     fn an_unknown_window_never_folds() {
-        let decision = decide(
-            WindowFractionConfig::default(),
-            Limits::default(),
-            0,
-            1 << 40,
-        );
+        let decision = decide(WindowFractionConfig::default(), Limits::default(), 0, 1 << 40);
         assert!(!decision.fold);
     }
 
@@ -363,41 +304,11 @@ mod tests {
     fn shares_out_of_order_are_refused() {
         let default = WindowFractionConfig::default;
         let cases = [
-            (
-                WindowFractionConfig {
-                    trigger: 0.0,
-                    ..default()
-                },
-                "trigger",
-            ),
-            (
-                WindowFractionConfig {
-                    trigger: 1.1,
-                    ..default()
-                },
-                "trigger",
-            ),
-            (
-                WindowFractionConfig {
-                    trigger: f64::NAN,
-                    ..default()
-                },
-                "trigger",
-            ),
-            (
-                WindowFractionConfig {
-                    target: 0.9,
-                    ..default()
-                },
-                "target",
-            ),
-            (
-                WindowFractionConfig {
-                    floor: 0.6,
-                    ..default()
-                },
-                "floor",
-            ),
+            (WindowFractionConfig { trigger: 0.0, ..default() }, "trigger"),
+            (WindowFractionConfig { trigger: 1.1, ..default() }, "trigger"),
+            (WindowFractionConfig { trigger: f64::NAN, ..default() }, "trigger"),
+            (WindowFractionConfig { target: 0.9, ..default() }, "target"),
+            (WindowFractionConfig { floor: 0.6, ..default() }, "floor"),
         ];
         for (config, path) in cases {
             let refused = config.clone().build().err().map(|invalid| invalid.path);

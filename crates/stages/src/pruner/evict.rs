@@ -118,10 +118,7 @@ impl Evict {
     pub fn new(config: EvictConfig) -> Result<Self, Invalid> {
         check_shares(config.trigger, config.target)?;
         check_placeholder(&config.placeholder)?;
-        Ok(Self {
-            placeholder: config.placeholder.as_str().into(),
-            config,
-        })
+        Ok(Self { placeholder: config.placeholder.as_str().into(), config })
     }
 
     /// What has to go now and what can, or why nothing does. Independent of the order.
@@ -131,25 +128,14 @@ impl Evict {
     /// The window is not known, the request is not above the trigger, or there is no tool result that
     /// would get smaller.
     pub fn demand(&self, scene: &Scene<'_>) -> Result<Demand, Why> {
-        let EvictConfig {
-            trigger,
-            target,
-            reserve_output,
-            ..
-        } = self.config;
+        let EvictConfig { trigger, target, reserve_output, .. } = self.config;
         let Some(usable) = Usable::of(scene.limits, reserve_output) else {
-            return Err(Why::new(
-                "window-unknown",
-                "the window of the model is not known",
-            ));
+            return Err(Why::new("window-unknown", "the window of the model is not known"));
         };
         let request = scene.frame_tokens() + scene.view_tokens();
         let (above, down_to) = (usable.share(trigger), usable.share(target));
         let sign = if request > above { ">" } else { "<=" };
-        let reason = format!(
-            "{request} {sign} {above} ({trigger} of {})",
-            usable.arithmetic
-        );
+        let reason = format!("{request} {sign} {above} ({trigger} of {})", usable.arithmetic);
         if request <= above {
             return Err(Why::new("below-threshold", reason));
         }
@@ -166,11 +152,7 @@ impl Evict {
                 format!("{reason}, but no tool result is left to clear"),
             ));
         }
-        Ok(Demand {
-            reclaim: request - down_to,
-            candidates,
-            reason,
-        })
+        Ok(Demand { reclaim: request - down_to, candidates, reason })
     }
 
     /// Clears candidates, given by index in the order in which they go, until the demand is met.
@@ -208,11 +190,7 @@ impl Evict {
             demand.candidates.len(),
             demand.reason,
         );
-        Pruning::Edits {
-            edits,
-            prunable,
-            reason,
-        }
+        Pruning::Edits { edits, prunable, reason }
     }
 
     /// The candidates in the configured order, by index.
@@ -241,8 +219,7 @@ impl Evict {
 fn draw(seed: u64, round: usize, at: PartPos, call: &str) -> u64 {
     let numbers = [seed, round as u64, at.item as u64, at.part as u64];
     let state = numbers.into_iter().fold(0, |state, n| scramble(state ^ n));
-    call.bytes()
-        .fold(state, |state, byte| scramble(state ^ u64::from(byte)))
+    call.bytes().fold(state, |state, byte| scramble(state ^ u64::from(byte)))
 }
 
 /// One step of SplitMix64 (Steele, Lea and Flood, OOPSLA 2014).

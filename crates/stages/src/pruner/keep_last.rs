@@ -28,27 +28,17 @@ pub struct KeepLastConfig {
 
 impl Default for KeepLastConfig {
     fn default() -> Self {
-        Self {
-            keep: 10,
-            batch: 1,
-            placeholder: DEFAULT_PLACEHOLDER.to_owned(),
-        }
+        Self { keep: 10, batch: 1, placeholder: DEFAULT_PLACEHOLDER.to_owned() }
     }
 }
 
 impl StageConfig<dyn Pruner> for KeepLastConfig {
     fn build(self) -> Result<Arc<dyn Pruner>, Invalid> {
         if self.batch == 0 {
-            return Err(Invalid::new(
-                "batch",
-                "must be 1 or more; 1 moves at each result",
-            ));
+            return Err(Invalid::new("batch", "must be 1 or more; 1 moves at each result"));
         }
         check_placeholder(&self.placeholder)?;
-        Ok(Arc::new(KeepLast {
-            placeholder: self.placeholder.as_str().into(),
-            config: self,
-        }))
+        Ok(Arc::new(KeepLast { placeholder: self.placeholder.as_str().into(), config: self }))
     }
 }
 

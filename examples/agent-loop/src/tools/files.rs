@@ -18,9 +18,7 @@ pub(super) fn read(
         return Ok(text);
     }
     let skip = usize::try_from(from.unwrap_or(1).max(1) - 1).unwrap_or(usize::MAX);
-    let take = lines.map_or(usize::MAX, |lines| {
-        usize::try_from(lines).unwrap_or(usize::MAX)
-    });
+    let take = lines.map_or(usize::MAX, |lines| usize::try_from(lines).unwrap_or(usize::MAX));
     let some: Vec<&str> = text.lines().skip(skip).take(take).collect();
     Ok(some.join("\n"))
 }
@@ -79,9 +77,8 @@ pub(super) fn edit(directory: &Path, path: &str, old: &str, new: &str) -> Result
 /// The path inside the directory. Links that lead out of it are refused with it.
 fn inside(directory: &Path, path: &str) -> Result<PathBuf, String> {
     let relative = Path::new(path);
-    let plain = relative
-        .components()
-        .all(|part| matches!(part, Component::Normal(_) | Component::CurDir));
+    let plain =
+        relative.components().all(|part| matches!(part, Component::Normal(_) | Component::CurDir));
     let outside = || format!("{path} is not a path inside the working directory");
     if !plain {
         return Err(outside());

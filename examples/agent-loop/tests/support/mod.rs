@@ -42,17 +42,8 @@ pub(crate) fn agent(
         max_output: OUTPUT,
     };
     let key = "sk-test".to_owned();
-    let client = Client::new(
-        http.clone(),
-        target,
-        key,
-        SYSTEM.into(),
-        tools.definitions(),
-    );
-    let retry = Retry {
-        pause: |_| Box::pin(std::future::ready(())),
-        ..Retry::default()
-    };
+    let client = Client::new(http.clone(), target, key, SYSTEM.into(), tools.definitions());
+    let retry = Retry { pause: |_| Box::pin(std::future::ready(())), ..Retry::default() };
     Agent::new(client, tools, conversation, max_calls, transcript.sink()).with_retry(retry)
 }
 

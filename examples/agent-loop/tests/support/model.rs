@@ -95,28 +95,14 @@ impl Model {
             )],
             // What it read first in this round.
             _ => vec![
-                self.edit(
-                    part,
-                    request,
-                    (call > 6).then(|| format!("call_{}_0", call - 5)),
-                ),
-                (
-                    "read",
-                    json!({"path": project::path(other), "from": 1, "lines": 12}),
-                ),
+                self.edit(part, request, (call > 6).then(|| format!("call_{}_0", call - 5))),
+                ("read", json!({"path": project::path(other), "from": 1, "lines": 12})),
             ],
         };
-        let calls = calls
-            .into_iter()
-            .enumerate()
-            .map(|(index, (name, arguments))| {
-                Call::new(format!("call_{call}_{index}"), name, arguments)
-            });
-        Reply::answer(Answer {
-            text: said,
-            calls: calls.collect(),
-            ..Answer::default()
-        })
+        let calls = calls.into_iter().enumerate().map(|(index, (name, arguments))| {
+            Call::new(format!("call_{call}_{index}"), name, arguments)
+        });
+        Reply::answer(Answer { text: said, calls: calls.collect(), ..Answer::default() })
     }
 
     /// An edit of a part that is in sight. Else it asks for what it had read with that call, or reads

@@ -88,27 +88,16 @@ impl Transcript {
         requests: &[Recorded],
     ) -> String {
         let record = self.0.lock().unwrap();
-        let own = requests
-            .iter()
-            .filter(|request| request.body.get("tools").is_some());
+        let own = requests.iter().filter(|request| request.body.get("tools").is_some());
         let own: Vec<&Recorded> = own.collect();
-        assert_eq!(
-            own.len(),
-            record.asked.len(),
-            "{title}: every request is the agent's"
-        );
+        assert_eq!(own.len(), record.asked.len(), "{title}: every request is the agent's");
         let mut page = format!("{title}\n\n");
         for line in record.listed() {
             page.push_str(&line);
         }
         let sent: u64 = own.iter().map(|request| request.tokens).sum();
         let largest = own.iter().map(|request| request.tokens).max().unwrap_or(0);
-        let messages = record
-            .asked
-            .iter()
-            .map(|(_, messages)| *messages)
-            .max()
-            .unwrap_or(0);
+        let messages = record.asked.iter().map(|(_, messages)| *messages).max().unwrap_or(0);
         let _ = write!(
             page,
             "\nend: {}\nmodel calls {}, requests {}\nlargest request {largest} tokens, {messages} messages; sent in all {} thousand\nat the end the strategy counts {} tokens\nfolds {}, prunings {}\ntools:",
@@ -152,14 +141,10 @@ impl Record {
                 runs.1 += u64::from(result.failed);
             }
             Event::Failed { error, wait } => {
-                self.waits
-                    .extend(wait.map(|wait| (error.kind, wait.as_secs())));
-                let then = wait.map_or_else(String::new, |wait| {
-                    format!("; again in {} s", wait.as_secs())
-                });
-                let status = error
-                    .status
-                    .map_or_else(String::new, |status| format!(" ({status})"));
+                self.waits.extend(wait.map(|wait| (error.kind, wait.as_secs())));
+                let then = wait
+                    .map_or_else(String::new, |wait| format!("; again in {} s", wait.as_secs()));
+                let status = error.status.map_or_else(String::new, |status| format!(" ({status})"));
                 let message = match error.kind.is_overflow() {
                     true => format!(": {}", error.message),
                     false => String::new(),
@@ -190,19 +175,10 @@ impl Record {
         if nothing {
             return;
         }
-        let kind = format!(
-            "{} {} {} {code}",
-            report.moment,
-            report.stage,
-            report.outcome.name()
-        );
+        let kind = format!("{} {} {} {code}", report.moment, report.stage, report.outcome.name());
         let mut text = format!("{} {}: {}", report.moment, report.stage, report.outcome);
         if report.outcome.changed() {
-            let _ = write!(
-                text,
-                ", {} -> {} tokens",
-                report.tokens_before, report.tokens_after
-            );
+            let _ = write!(text, ", {} -> {} tokens", report.tokens_before, report.tokens_after);
         }
         if let Some(decision) = &report.decision {
             let _ = write!(text, " ({})", decision.reason);
@@ -216,12 +192,7 @@ impl Record {
     }
 
     fn line(&mut self, call: u64, kind: String, text: String, off: u64) {
-        self.lines.push(Line {
-            call,
-            kind,
-            text,
-            off,
-        });
+        self.lines.push(Line { call, kind, text, off });
     }
 
     /// The lines, those of a frequent kind as one.
@@ -232,9 +203,8 @@ impl Record {
         }
         let frequent = |line: &Line| kinds[line.kind.as_str()].len() > LISTED;
         let rare = self.lines.iter().filter(|line| !frequent(line));
-        let mut listed: Vec<String> = rare
-            .map(|line| format!("call {:>3}  {}\n", line.call, line.text))
-            .collect();
+        let mut listed: Vec<String> =
+            rare.map(|line| format!("call {:>3}  {}\n", line.call, line.text)).collect();
         for (kind, lines) in kinds.iter().filter(|(_, lines)| lines.len() > LISTED) {
             let off: u64 = lines.iter().map(|line| line.off).sum();
             let (first, last) = (lines[0].call, lines[lines.len() - 1].call);

@@ -84,10 +84,7 @@ impl Default for CheckpointConfig {
 impl StageConfig<dyn Filter> for CheckpointConfig {
     fn build(self) -> Result<Arc<dyn Filter>, Invalid> {
         if self.summary_budget == 0 {
-            return Err(Invalid::new(
-                "summary_budget",
-                "must be at least 1: no summary would fit",
-            ));
+            return Err(Invalid::new("summary_budget", "must be at least 1: no summary would fit"));
         }
         if self.tail_minimum > self.tail_maximum {
             return Err(Invalid::new(

@@ -43,9 +43,8 @@ impl<'a> NewEntries<'a> {
         let messages = stored::stored_messages(scene.history);
         let seen = stored::seen_all(scene.history, &messages);
         let view = filter_compacted(&seen, config.completes);
-        let user = latest(&seen, &view)
-            .user
-            .map(|unit| scene.history.message(messages[unit].first()));
+        let user =
+            latest(&seen, &view).user.map(|unit| scene.history.message(messages[unit].first()));
         Self {
             config,
             scene,
@@ -76,9 +75,7 @@ impl<'a> NewEntries<'a> {
             text: self.config.marker_text.clone(),
             auto: self.scene.trigger == Trigger::Auto,
             overflow: self.is_overflow(),
-            tail_start: self
-                .tail_start
-                .map(|pos| self.scene.history.message(pos).id.clone()),
+            tail_start: self.tail_start.map(|pos| self.scene.history.message(pos).id.clone()),
         };
         let parts = vec![Part::new(PartKind::Marker(marker))];
         self.user(id, EntryKind::Marker, parts)
@@ -113,11 +110,8 @@ impl<'a> NewEntries<'a> {
     }
 
     fn go_on(&self, id: String) -> Message {
-        let explanation = if self.config.replay_on_overflow && self.is_overflow() {
-            MEDIA_REMOVED
-        } else {
-            ""
-        };
+        let explanation =
+            if self.config.replay_on_overflow && self.is_overflow() { MEDIA_REMOVED } else { "" };
         let text = format!("{explanation}{}", self.config.continue_text);
         self.user(id, EntryKind::Continue, vec![Part::synthetic(text)])
     }
@@ -134,10 +128,7 @@ impl<'a> NewEntries<'a> {
                 kind => Some(Part::new(kind.clone())),
             })
             .collect();
-        Message {
-            agent: prompt.agent.clone(),
-            ..self.user(id, EntryKind::Continue, parts)
-        }
+        Message { agent: prompt.agent.clone(), ..self.user(id, EntryKind::Continue, parts) }
     }
 
     fn user(&self, id: String, kind: EntryKind, parts: Vec<Part>) -> Message {
@@ -174,21 +165,13 @@ fn model(scene: &Scene<'_>, user: Option<&Message>) -> Option<Answer> {
         Some(answer) => (answer.model.clone(), answer.provider.clone()),
         None => (Some(scene.model?.to_owned()), None),
     };
-    Some(Answer {
-        model,
-        provider,
-        ..Answer::default()
-    })
+    Some(Answer { model, provider, ..Answer::default() })
 }
 
 /// Whether the model was in the middle of something: it had asked for tools, was cut off, or had not
 /// answered the last message yet.
 fn is_unfinished(scene: &Scene<'_>) -> bool {
-    let last = scene
-        .history
-        .iter()
-        .rev()
-        .find(|(_, message)| !message.is_entry());
+    let last = scene.history.iter().rev().find(|(_, message)| !message.is_entry());
     let Some((_, message)) = last else {
         return false;
     };

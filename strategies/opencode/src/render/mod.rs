@@ -27,14 +27,7 @@ const STEP_START: &str = "step-start";
 const SUBTASK: &str = "subtask";
 
 /// Parts that OpenCode stores and never sends.
-const NEVER_SENT: &[&str] = &[
-    STEP_START,
-    "step-finish",
-    "snapshot",
-    "patch",
-    "agent",
-    "retry",
-];
+const NEVER_SENT: &[&str] = &[STEP_START, "step-finish", "snapshot", "patch", "agent", "retry"];
 
 /// Which version's rules.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -85,11 +78,7 @@ pub struct Rendering<'a> {
 
 /// A text that says what an image or a file was.
 pub fn attached(media: &Media) -> String {
-    format!(
-        "[Attached {}: {}]",
-        media.mime,
-        media.name.as_deref().unwrap_or("file")
-    )
+    format!("[Attached {}: {}]", media.mime, media.name.as_deref().unwrap_or("file"))
 }
 
 /// The first `limit` UTF-16 units of a text and a line that says how many were left out. A character
@@ -107,10 +96,7 @@ pub fn truncated(text: &str, limit: usize) -> String {
             taken <= limit
         })
         .collect();
-    format!(
-        "{kept}\n[Tool output truncated for compaction: omitted {} chars]",
-        units - limit
-    )
+    format!("{kept}\n[Tool output truncated for compaction: omitted {} chars]", units - limit)
 }
 
 /// Stored messages as the model is sent them.
@@ -122,11 +108,8 @@ pub fn to_model_messages(
 ) -> Vec<ModelMessage> {
     let mut out = Vec::new();
     for message in messages {
-        let shown: Vec<Shown<'_>> = message
-            .items
-            .iter()
-            .map(|pos| view.show_item(history, *pos))
-            .collect();
+        let shown: Vec<Shown<'_>> =
+            message.items.iter().map(|pos| view.show_item(history, *pos)).collect();
         match message.role {
             Role::System => system(&shown, &mut out),
             Role::User => user(&shown, rendering, &mut out),
@@ -140,10 +123,7 @@ fn system(shown: &[Shown<'_>], out: &mut Vec<ModelMessage>) {
     for item in shown {
         let text = item.message.shown_text();
         if !text.is_empty() {
-            out.push(ModelMessage::new(
-                ModelRole::System,
-                vec![Content::text(text)],
-            ));
+            out.push(ModelMessage::new(ModelRole::System, vec![Content::text(text)]));
         }
     }
 }
@@ -250,11 +230,7 @@ fn assistant(shown: &[Shown<'_>], rendering: Rendering<'_>, out: &mut Vec<ModelM
     if !january && !attachments.is_empty() {
         let files = attachments.into_iter().flat_map(|attached| attached.files);
         let note = Content::text("Attached media from tool result:");
-        push(
-            out,
-            ModelRole::User,
-            std::iter::once(note).chain(files).collect(),
-        );
+        push(out, ModelRole::User, std::iter::once(note).chain(files).collect());
     }
 }
 
@@ -287,17 +263,13 @@ fn other(part: &Part) -> Option<Content> {
 /// Whether an answer that ended with an error is left out: always, unless the user broke it off when
 /// there was more than reasoning.
 fn is_dropped(shown: &[Shown<'_>]) -> bool {
-    let mut errors = shown
-        .iter()
-        .filter_map(|item| item.message.answer.as_ref()?.error.as_deref())
-        .peekable();
+    let mut errors =
+        shown.iter().filter_map(|item| item.message.answer.as_ref()?.error.as_deref()).peekable();
     if errors.peek().is_none() {
         return false;
     }
-    let says_something = shown
-        .iter()
-        .flat_map(|item| &item.message.parts)
-        .any(|part| match &part.kind {
+    let says_something =
+        shown.iter().flat_map(|item| &item.message.parts).any(|part| match &part.kind {
             PartKind::Reasoning { .. } => false,
             PartKind::Unknown { name, .. } => name != STEP_START,
             _ => true,
@@ -306,10 +278,7 @@ fn is_dropped(shown: &[Shown<'_>]) -> bool {
 }
 
 fn is_foreign(message: &Message, rendering: Rendering<'_>) -> bool {
-    let own = message
-        .answer
-        .as_ref()
-        .and_then(|answer| answer.model.as_deref());
+    let own = message.answer.as_ref().and_then(|answer| answer.model.as_deref());
     matches!((own, rendering.model), (Some(own), Some(target)) if own != target)
 }
 

@@ -38,11 +38,7 @@ impl ModelMessage {
 
 /// One part of a message.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-#[serde(
-    tag = "type",
-    rename_all = "kebab-case",
-    rename_all_fields = "camelCase"
-)]
+#[serde(tag = "type", rename_all = "kebab-case", rename_all_fields = "camelCase")]
 pub enum Content {
     /// Text.
     Text {

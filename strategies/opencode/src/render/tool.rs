@@ -27,10 +27,7 @@ impl<'a> Answers<'a> {
 
     /// The first result that answers a call and was not taken yet.
     pub(super) fn take(&mut self, call_id: &str) -> Option<(&'a ToolResult, Option<&'a PartEdit>)> {
-        let index = self
-            .0
-            .iter()
-            .position(|(result, _)| result.call_id == call_id)?;
+        let index = self.0.iter().position(|(result, _)| result.call_id == call_id)?;
         Some(self.0.remove(index))
     }
 
@@ -49,9 +46,7 @@ pub(super) struct Attachments {
 impl Attachments {
     /// The files under a note, as the content of a message.
     pub(super) fn message(&self, note: String) -> Vec<Content> {
-        std::iter::once(Content::text(note))
-            .chain(self.files.iter().cloned())
-            .collect()
+        std::iter::once(Content::text(note)).chain(self.files.iter().cloned()).collect()
     }
 }
 
@@ -95,10 +90,8 @@ pub(super) fn result(
             tool_name: result.tool.clone(),
             output,
         },
-        beside: (!beside.is_empty()).then(|| Attachments {
-            tool: result.tool.clone(),
-            files: beside,
-        }),
+        beside: (!beside.is_empty())
+            .then(|| Attachments { tool: result.tool.clone(), files: beside }),
     }
 }
 

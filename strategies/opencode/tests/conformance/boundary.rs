@@ -24,8 +24,7 @@ fn seen(word: &str) -> Seen<'_> {
 }
 
 fn split(word: &str, at: char) -> (&str, Option<&str>) {
-    word.split_once(at)
-        .map_or((word, None), |(head, tail)| (head, Some(tail)))
+    word.split_once(at).map_or((word, None), |(head, tail)| (head, Some(tail)))
 }
 
 fn parse(history: &str) -> Vec<Seen<'_>> {
@@ -51,73 +50,28 @@ const ROWS: &[(&str, Completes, &str, &str)] = &[
     ("OC17-F5", JUN, "c1 u2", "c1 u2"),
     ("OC17-F6", JUN, "c1 s1^c1! u2", "c1 s1 u2"),
     ("OC17-F7", JUN, "c1 s1^c1? u2", "c1 s1 u2"),
-    (
-        "OC17-F8",
-        JUN,
-        "u1 a1 u2 a2 c1>u2 s1^c1 u3 a3",
-        "c1 s1 u2 a2 u3 a3",
-    ),
-    (
-        "OC17-F9",
-        JUN,
-        "u1 a1 u2 a2 a3 c1>a3 s1^c1 u3 a4",
-        "c1 s1 a3 u3 a4",
-    ),
-    (
-        "OC17-F10",
-        JUN,
-        "u1 a1 u2 a2 c1>u2 s1^c1 u3 a3 c2>u3 s2^c2 u4 a4",
-        "c2 s2 u3 a3 u4 a4",
-    ),
+    ("OC17-F8", JUN, "u1 a1 u2 a2 c1>u2 s1^c1 u3 a3", "c1 s1 u2 a2 u3 a3"),
+    ("OC17-F9", JUN, "u1 a1 u2 a2 a3 c1>a3 s1^c1 u3 a4", "c1 s1 a3 u3 a4"),
+    ("OC17-F10", JUN, "u1 a1 u2 a2 c1>u2 s1^c1 u3 a3 c2>u3 s2^c2 u4 a4", "c2 s2 u3 a3 u4 a4"),
     // With something to hide, F5 to F7 tell a boundary from none.
     ("F5, with history", JUN, "u0 a0 c1 u2", "u0 a0 c1 u2"),
-    (
-        "F6, with history",
-        JUN,
-        "u0 a0 c1 s1^c1! u2",
-        "u0 a0 c1 s1 u2",
-    ),
-    (
-        "F7, with history",
-        JUN,
-        "u0 a0 c1 s1^c1? u2",
-        "u0 a0 c1 s1 u2",
-    ),
+    ("F6, with history", JUN, "u0 a0 c1 s1^c1! u2", "u0 a0 c1 s1 u2"),
+    ("F7, with history", JUN, "u0 a0 c1 s1^c1? u2", "u0 a0 c1 s1 u2"),
     ("F6, January", JAN, "u0 a0 c1 s1^c1! u2", "c1 s1 u2"),
     ("F7, January", JAN, "u0 a0 c1 s1^c1? u2", "u0 a0 c1 s1 u2"),
     ("F7, BRUTUS", GO, "u0 a0 c1 s1^c1? u2", "c1 s1 u2"),
     ("F6, BRUTUS", GO, "u0 a0 c1 s1^c1! u2", "c1 s1 u2"),
     ("F3, January", JAN, "u0 a0 c1 s1^c1 u2 a2", "c1 s1 u2 a2"),
-    (
-        "the newest one counts",
-        JAN,
-        "u0 c1 s1^c1 u1 a1 c2 s2^c2 u2",
-        "c2 s2 u2",
-    ),
+    ("the newest one counts", JAN, "u0 c1 s1^c1 u1 a1 c2 s2^c2 u2", "c2 s2 u2"),
     (
         "a failed one does not hide the one before",
         JUN,
         "u0 c1 s1^c1 u1 c2 s2^c2! u2",
         "c1 s1 u1 c2 s2 u2",
     ),
-    (
-        "a summary of an ordinary message is none",
-        JAN,
-        "u0 u1 s1^u1 u2",
-        "u0 u1 s1 u2",
-    ),
-    (
-        "January knows no tail",
-        JAN,
-        "u1 a1 u2 a2 c1>u2 s1^c1 u3",
-        "c1 s1 u3",
-    ),
-    (
-        "a tail that is not there hides nothing",
-        JUN,
-        "u1 a1 c1>u9 s1^c1 u3",
-        "u1 a1 c1 s1 u3",
-    ),
+    ("a summary of an ordinary message is none", JAN, "u0 u1 s1^u1 u2", "u0 u1 s1 u2"),
+    ("January knows no tail", JAN, "u1 a1 u2 a2 c1>u2 s1^c1 u3", "c1 s1 u3"),
+    ("a tail that is not there hides nothing", JUN, "u1 a1 c1>u9 s1^c1 u3", "u1 a1 c1 s1 u3"),
     (
         "a tail before an older checkpoint",
         JUN,
@@ -139,12 +93,7 @@ fn latest_by_stored_order() {
     let given = parse("u1 a1 c1>a1 s1^c1 u2");
     let view = filter_compacted(&given, JUN);
     assert_eq!(view, [2, 3, 1, 4]);
-    let expect = Latest {
-        user: Some(4),
-        assistant: Some(3),
-        finished: Some(3),
-        pending: vec![],
-    };
+    let expect = Latest { user: Some(4), assistant: Some(3), finished: Some(3), pending: vec![] };
     assert_eq!(latest(&given, &view), expect, "OC17-F12");
 
     let given = parse("u1 a1 c1>a1 s1^c1 c2");
@@ -156,19 +105,11 @@ fn latest_by_stored_order() {
 #[test]
 fn checkpoints_are_markers_with_their_summaries() {
     let given = parse("u0 c1 s1^c1 u1 c2 s2^c2! u2 c3");
-    let of = |completes: Completes| {
-        completes
-            .checkpoints(&given)
-            .into_iter()
-            .collect::<Vec<_>>()
-    };
+    let of = |completes: Completes| completes.checkpoints(&given).into_iter().collect::<Vec<_>>();
     assert_eq!(of(JUN), [1, 2]);
     assert_eq!(of(JAN), [1, 2, 4, 5]);
 }
 
 pub(crate) fn ids() -> Vec<&'static str> {
-    ROWS.iter()
-        .map(|row| row.0)
-        .chain(["OC17-F12", "OC17-F13"])
-        .collect()
+    ROWS.iter().map(|row| row.0).chain(["OC17-F12", "OC17-F13"]).collect()
 }

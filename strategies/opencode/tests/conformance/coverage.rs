@@ -89,10 +89,7 @@ fn every_row_is_tested_or_excepted() {
     for id in owed() {
         let (tested, excepted) = (tested.contains(&*id), excepted.contains(&*id));
         assert!(tested || excepted, "{id} has neither a test nor a reason");
-        assert!(
-            !(tested && excepted),
-            "{id} has both a test and an exception"
-        );
+        assert!(!(tested && excepted), "{id} has both a test and an exception");
     }
     for (id, reason) in EXCEPTIONS {
         assert!(owed().iter().any(|owed| owed == id), "{id} is no row");

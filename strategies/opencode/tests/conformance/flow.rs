@@ -9,11 +9,7 @@ use foldback_core::stage::{Summarizer, SummaryError};
 use foldback_core::{Limits, Role};
 use std::sync::Arc;
 
-const LIMITS: Limits = Limits {
-    context: 200_000,
-    input: 0,
-    output: 32_000,
-};
+const LIMITS: Limits = Limits { context: 200_000, input: 0, output: 32_000 };
 
 fn with(preset: &str, changes: &str, summarizer: &Arc<Scripted>) -> Conversation {
     let mut strategy = strategy(preset, changes);
@@ -22,10 +18,7 @@ fn with(preset: &str, changes: &str, summarizer: &Arc<Scripted>) -> Conversation
 }
 
 fn prompt(id: &str, text: &str) -> Message {
-    Message {
-        agent: Some("build".to_owned()),
-        ..Message::user(id, text)
-    }
+    Message { agent: Some("build".to_owned()), ..Message::user(id, text) }
 }
 
 /// Long enough that a summary makes the view smaller.
@@ -60,51 +53,23 @@ fn br_5_overflow_compaction_summary_filter_continue() {
     let summarizer = Scripted::new([Ok("parser fixed, lexer next")]);
     let mut conversation = with("brutus", "", &summarizer);
     fill(&mut conversation);
-    let below = at(
-        &mut conversation,
-        Moment::StepEnd,
-        Some(usage(150_000, 18_000, 0)),
-    );
-    assert!(
-        !below.iter().any(|r| r.outcome.changed()),
-        "168000 is not above 168000"
-    );
-    let reports = at(
-        &mut conversation,
-        Moment::StepEnd,
-        Some(usage(150_000, 18_001, 0)),
-    );
-    let changed: Vec<&str> = reports
-        .iter()
-        .filter(|r| r.outcome.changed())
-        .map(|r| &*r.stage)
-        .collect();
-    assert_eq!(
-        changed,
-        ["opencode.prune", "opencode.checkpoint"],
-        "prune, then summary"
-    );
+    let below = at(&mut conversation, Moment::StepEnd, Some(usage(150_000, 18_000, 0)));
+    assert!(!below.iter().any(|r| r.outcome.changed()), "168000 is not above 168000");
+    let reports = at(&mut conversation, Moment::StepEnd, Some(usage(150_000, 18_001, 0)));
+    let changed: Vec<&str> =
+        reports.iter().filter(|r| r.outcome.changed()).map(|r| &*r.stage).collect();
+    assert_eq!(changed, ["opencode.prune", "opencode.checkpoint"], "prune, then summary");
     assert_eq!(cleared(&conversation), ["a1-call-0"]);
     assert!(
-        summarizer
-            .shown(0)
-            .contains(&"[Old tool result content cleared]".to_owned()),
+        summarizer.shown(0).contains(&"[Old tool result content cleared]".to_owned()),
         "the summarizer sees the cleared output"
     );
     assert_eq!(
         sent_texts(&conversation),
-        [
-            "What did we do so far?",
-            "parser fixed, lexer next",
-            "Continue if you have next steps"
-        ]
+        ["What did we do so far?", "parser fixed, lexer next", "Continue if you have next steps"]
     );
     conversation.append(answer("a3", "done"));
-    assert_eq!(
-        sent_ids(&conversation).len(),
-        4,
-        "the loop goes on behind the continue message"
-    );
+    assert_eq!(sent_ids(&conversation).len(), 4, "the loop goes on behind the continue message");
     let counters = conversation.counters();
     assert_eq!(
         (
@@ -126,20 +91,9 @@ fn br_an_error_of_the_agent_saves_nothing() {
     let mut conversation = with("brutus", changes, &summarizer);
     fill(&mut conversation);
     let before = conversation.history().len();
-    let reports = at(
-        &mut conversation,
-        Moment::StepEnd,
-        Some(usage(190_000, 0, 0)),
-    );
-    assert!(matches!(
-        reports.last().unwrap().outcome,
-        Outcome::Failed(_)
-    ));
-    assert_eq!(
-        conversation.history().len(),
-        before,
-        "no marker, no summary, no continue message"
-    );
+    let reports = at(&mut conversation, Moment::StepEnd, Some(usage(190_000, 0, 0)));
+    assert!(matches!(reports.last().unwrap().outcome, Outcome::Failed(_)));
+    assert_eq!(conversation.history().len(), before, "no marker, no summary, no continue message");
     assert_eq!(
         cleared(&conversation),
         ["a1-call-0"],
@@ -152,58 +106,31 @@ fn january_checkpoint() {
     let summarizer = Scripted::new([Ok("all of it")]);
     let mut conversation = with("opencode", "", &summarizer);
     fill(&mut conversation);
-    at(
-        &mut conversation,
-        Moment::StepEnd,
-        Some(usage(168_001, 0, 0)),
-    );
+    at(&mut conversation, Moment::StepEnd, Some(usage(168_001, 0, 0)));
 
     let marker = message(&conversation, EntryKind::Marker);
     let summary = message(&conversation, EntryKind::Summary);
     let goes_on = message(&conversation, EntryKind::Continue);
-    assert_eq!(
-        sent_ids(&conversation),
-        [&*marker.id, &*summary.id, &*goes_on.id]
-    );
+    assert_eq!(sent_ids(&conversation), [&*marker.id, &*summary.id, &*goes_on.id]);
     assert_eq!(summary.parent.as_deref(), Some(&*marker.id));
     assert_eq!(summary.agent.as_deref(), Some("compaction"));
     assert_eq!(summary.answer.as_ref().unwrap().finish, Some(Finish::Stop));
     for entry in [&marker, &goes_on] {
         assert_eq!(entry.role, Role::User);
-        assert_eq!(
-            entry.agent.as_deref(),
-            Some("build"),
-            "agent of the last user message"
-        );
+        assert_eq!(entry.agent.as_deref(), Some("build"), "agent of the last user message");
         let model = entry.answer.as_ref().unwrap();
         assert_eq!(model.model.as_deref(), Some("big"));
         assert_eq!(model.provider.as_deref(), Some("maker"));
     }
-    let [
-        Part {
-            kind: PartKind::Marker(part),
-            ..
-        },
-    ] = &*marker.parts
-    else {
+    let [Part { kind: PartKind::Marker(part), .. }] = &*marker.parts else {
         panic!("one compaction part");
     };
     assert!(part.auto && !part.overflow);
-    assert!(matches!(
-        &goes_on.parts[0].kind,
-        PartKind::Text {
-            synthetic: true,
-            ..
-        }
-    ));
+    assert!(matches!(&goes_on.parts[0].kind, PartKind::Text { synthetic: true, .. }));
 
     let shown = summarizer.shown(0);
     assert_eq!(shown.len(), 7, "the whole view and the marker");
-    assert_eq!(
-        shown[2].len(),
-        240_000,
-        "nothing is cut, nothing cleared before the summary"
-    );
+    assert_eq!(shown[2].len(), 240_000, "nothing is cut, nothing cleared before the summary");
     assert_eq!(shown.last().unwrap(), "What did we do so far?");
     assert_eq!(summarizer.request(0).previous, None);
 }
@@ -218,24 +145,13 @@ fn finish_stop_above_the_limit_compacts_before_the_next_request() {
     at(&mut conversation, Moment::TurnEnd, None);
     assert!(!has(&conversation, EntryKind::Summary));
     conversation.append(prompt("u2", "more"));
-    at(
-        &mut conversation,
-        Moment::CallStart,
-        Some(usage(170_000, 0, 0)),
-    );
-    assert_eq!(
-        sent_texts(&conversation)[..2],
-        ["What did we do so far?", "short"]
-    );
+    at(&mut conversation, Moment::CallStart, Some(usage(170_000, 0, 0)));
+    assert_eq!(sent_texts(&conversation)[..2], ["What did we do so far?", "short"]);
 }
 
 #[test]
 fn a_manual_compaction_does_not_go_on() {
-    for (preset, auto) in [
-        ("opencode", false),
-        ("opencode-1.17", false),
-        ("brutus", false),
-    ] {
+    for (preset, auto) in [("opencode", false), ("opencode-1.17", false), ("brutus", false)] {
         let summarizer = Scripted::new([Ok("short")]);
         let mut conversation = with(preset, "", &summarizer);
         fill(&mut conversation);
@@ -260,11 +176,7 @@ fn going_on_is_a_decision_of_its_own() {
         ("never", calls(), false),
         ("unfinished", ended(), false),
         ("unfinished", calls(), true),
-        (
-            "unfinished",
-            vec![assistant("a9", vec![Part::text("cut")], Finish::Length)],
-            true,
-        ),
+        ("unfinished", vec![assistant("a9", vec![Part::text("cut")], Finish::Length)], true),
         ("unfinished", vec![prompt("u9", "more")], true),
     ] {
         let summarizer = Scripted::new([Ok("short")]);
@@ -278,11 +190,7 @@ fn going_on_is_a_decision_of_its_own() {
         for message in last {
             conversation.append(message);
         }
-        at(
-            &mut conversation,
-            Moment::StepEnd,
-            Some(usage(190_000, 0, 0)),
-        );
+        at(&mut conversation, Moment::StepEnd, Some(usage(190_000, 0, 0)));
         assert_eq!(has(&conversation, EntryKind::Continue), goes_on, "{case}");
     }
 }
@@ -298,20 +206,9 @@ fn empty_summaries_and_failures_leave_nothing() {
         let mut conversation = with("opencode", "", &summarizer);
         fill(&mut conversation);
         let (sent, len) = (sent_ids(&conversation), conversation.history().len());
-        let reports = at(
-            &mut conversation,
-            Moment::StepEnd,
-            Some(usage(190_000, 0, 0)),
-        );
-        assert!(
-            matches!(reports.last().unwrap().outcome, Outcome::Failed(_)),
-            "{case}"
-        );
-        assert_eq!(
-            (sent_ids(&conversation), conversation.history().len()),
-            (sent, len),
-            "{case}"
-        );
+        let reports = at(&mut conversation, Moment::StepEnd, Some(usage(190_000, 0, 0)));
+        assert!(matches!(reports.last().unwrap().outcome, Outcome::Failed(_)), "{case}");
+        assert_eq!((sent_ids(&conversation), conversation.history().len()), (sent, len), "{case}");
     }
 }
 
@@ -336,19 +233,10 @@ fn oc17_c1_one_marker_with_both_flags() {
     let mut conversation = with("opencode-1.17", "", &summarizer);
     fill(&mut conversation);
     at(&mut conversation, Moment::ProviderOverflow, None);
-    let markers = conversation
-        .history()
-        .iter()
-        .filter(|(_, m)| m.is_entry_of(EntryKind::Marker));
+    let markers = conversation.history().iter().filter(|(_, m)| m.is_entry_of(EntryKind::Marker));
     assert_eq!(markers.count(), 1);
     let marker = message(&conversation, EntryKind::Marker);
-    let [
-        Part {
-            kind: PartKind::Marker(part),
-            ..
-        },
-    ] = &*marker.parts
-    else {
+    let [Part { kind: PartKind::Marker(part), .. }] = &*marker.parts else {
         panic!("exactly one compaction part");
     };
     assert!(part.auto && part.overflow);
@@ -360,11 +248,8 @@ fn oc17_c1_one_marker_with_both_flags() {
 fn kept_tail() {
     let x = |n: usize| "x".repeat(n);
     let image = || {
-        let media = Media {
-            mime: "image/png".to_owned(),
-            name: Some("big.png".to_owned()),
-            url: x(4_000),
-        };
+        let media =
+            Media { mime: "image/png".to_owned(), name: Some("big.png".to_owned()), url: x(4_000) };
         Message {
             parts: vec![Part::text("look"), Part::new(PartKind::File(media))],
             ..prompt("u3", "")
@@ -381,44 +266,23 @@ fn kept_tail() {
             "OC17-S5",
             10_000,
             2,
-            join(
-                older(),
-                vec![
-                    prompt("u2", "two"),
-                    answer("a2", "ok"),
-                    prompt("u3", "three"),
-                ],
-            ),
+            join(older(), vec![prompt("u2", "two"), answer("a2", "ok"), prompt("u3", "three")]),
             Some("u2"),
         ),
         row(
             "OC17-S6",
             100,
             2,
-            vec![
-                prompt("u1", "first"),
-                prompt("u2", &x(2_000)),
-                prompt("u3", "tiny"),
-            ],
+            vec![prompt("u1", "first"), prompt("u2", &x(2_000)), prompt("u3", "tiny")],
             Some("u3"),
         ),
-        row(
-            "OC17-S7",
-            20,
-            1,
-            vec![prompt("u1", "first"), prompt("u2", &x(2_000))],
-            None,
-        ),
+        row("OC17-S7", 20, 1, vec![prompt("u1", "first"), prompt("u2", &x(2_000))], None),
         row("OC17-S8", 100, 1, join(older(), vec![image()]), None),
         row(
             "OC17-S9",
             100,
             1,
-            vec![
-                prompt("u1", &x(2_000)),
-                answer("a1", &x(2_000)),
-                answer("a2", "short"),
-            ],
+            vec![prompt("u1", &x(2_000)), answer("a1", &x(2_000)), answer("a2", "short")],
             Some("a2"),
         ),
     ] {
@@ -443,20 +307,13 @@ fn kept_tail() {
             "{id}: the tail stands behind the summary"
         );
         let request = summarizer.shown(0).join("\n");
-        assert!(
-            !request.contains("What did we do so far?"),
-            "{id}: OC17-S17"
-        );
+        assert!(!request.contains("What did we do so far?"), "{id}: OC17-S17");
         match id {
             "OC17-S7" => assert!(request.contains(&x(2_000)), "{id}"),
-            "OC17-S8" => assert!(
-                request.contains("look\n[Attached image/png: big.png]"),
-                "{id}: {request}"
-            ),
-            "OC17-S9" => assert!(
-                request.contains(&x(2_000)) && !request.contains("short"),
-                "{id}"
-            ),
+            "OC17-S8" => {
+                assert!(request.contains("look\n[Attached image/png: big.png]"), "{id}: {request}")
+            }
+            "OC17-S9" => assert!(request.contains(&x(2_000)) && !request.contains("short"), "{id}"),
             _ => {}
         }
     }
@@ -473,19 +330,13 @@ fn oc17_s18_s19_two_compactions_in_a_row() {
     at(&mut conversation, Moment::Manual, None);
     let marker = message(&conversation, EntryKind::Marker).id.clone();
     let summary = message(&conversation, EntryKind::Summary).id.clone();
-    assert_eq!(
-        sent_ids(&conversation),
-        [&*marker, &*summary, "u2", "a2", "u3", "a3"]
-    );
+    assert_eq!(sent_ids(&conversation), [&*marker, &*summary, "u2", "a2", "u3", "a3"]);
     conversation.append(prompt("u4", &long("turn 4")));
     conversation.append(answer("a4", "ok"));
     at(&mut conversation, Moment::Manual, None);
     let request = summarizer.request(1);
     assert_eq!(request.previous.as_deref(), Some("summary one"), "OC17-S18");
-    assert!(
-        !summarizer.shown(1).join("\n").contains("summary one"),
-        "OC17-S18: exactly once"
-    );
+    assert!(!summarizer.shown(1).join("\n").contains("summary one"), "OC17-S18: exactly once");
     // The tail begins before the older checkpoint, which therefore stays in it, as in the original.
     assert_eq!(
         sent_ids(&conversation)[2..],
@@ -503,11 +354,7 @@ fn oc17_s18_s19_two_compactions_in_a_row() {
     loaded.append(prompt("u5", "turn 5"));
     at(&mut loaded, Moment::Manual, None);
     let previous = third.request(0).previous;
-    assert_eq!(
-        previous.as_deref(),
-        Some("summary two"),
-        "the newest, not the last in the view"
-    );
+    assert_eq!(previous.as_deref(), Some("summary two"), "the newest, not the last in the view");
 }
 
 #[test]
@@ -539,11 +386,7 @@ fn oc17_s20_an_older_summary_does_not_eat_the_budget() {
     let PartKind::Marker(part) = &marker.parts[0].kind else {
         panic!("no marker part");
     };
-    assert_eq!(
-        part.tail_start.as_deref(),
-        Some("u3"),
-        "OC17-S20: the turn before the old summary"
-    );
+    assert_eq!(part.tail_start.as_deref(), Some("u3"), "OC17-S20: the turn before the old summary");
 }
 
 #[test]
@@ -554,10 +397,7 @@ fn oc17_s11_s12_the_prompt_is_repeated_without_its_media() {
         url: "data:,x".to_owned(),
     };
     let with_image = |id| Message {
-        parts: vec![
-            Part::text("image"),
-            Part::new(PartKind::File(image.clone())),
-        ],
+        parts: vec![Part::text("image"), Part::new(PartKind::File(image.clone()))],
         ..prompt(id, "")
     };
     let summarizer = Scripted::new([Ok("short")]);
@@ -566,41 +406,18 @@ fn oc17_s11_s12_the_prompt_is_repeated_without_its_media() {
     conversation.append(with_image("u2"));
     at(&mut conversation, Moment::ProviderOverflow, None);
     let last = message(&conversation, EntryKind::Continue);
-    assert_eq!(
-        last.shown_text(),
-        "image\n[Attached image/png: cat.png]",
-        "OC17-S11"
-    );
-    assert!(
-        last.parts
-            .iter()
-            .all(|part| !matches!(part.kind, PartKind::File(_))),
-        "OC17-S11"
-    );
-    assert_eq!(
-        summarizer.shown(0).len(),
-        1,
-        "OC17-S11: the request ends before the prompt"
-    );
-    assert_eq!(
-        sent_ids(&conversation).len(),
-        3,
-        "OC17-S11: the original is hidden"
-    );
+    assert_eq!(last.shown_text(), "image\n[Attached image/png: cat.png]", "OC17-S11");
+    assert!(last.parts.iter().all(|part| !matches!(part.kind, PartKind::File(_))), "OC17-S11");
+    assert_eq!(summarizer.shown(0).len(), 1, "OC17-S11: the request ends before the prompt");
+    assert_eq!(sent_ids(&conversation).len(), 3, "OC17-S11: the original is hidden");
 
     let summarizer = Scripted::new([Ok("short")]);
     let mut conversation = with("opencode-1.17", "[guards]\nno-growth = false", &summarizer);
     conversation.append(with_image("u1"));
     at(&mut conversation, Moment::ProviderOverflow, None);
     let last = message(&conversation, EntryKind::Continue).shown_text();
-    assert!(
-        last.contains("larger than the provider accepts"),
-        "OC17-S12: {last}"
-    );
-    assert!(
-        last.contains("Continue if you have next steps, or stop"),
-        "OC17-S12: {last}"
-    );
+    assert!(last.contains("larger than the provider accepts"), "OC17-S12: {last}");
+    assert!(last.contains("Continue if you have next steps, or stop"), "OC17-S12: {last}");
 }
 
 #[test]
@@ -625,17 +442,10 @@ fn a_stored_checkpoint_is_restored() {
 fn instructions_of_the_harness_stay_in_front() {
     let summarizer = Scripted::new([Ok("short")]);
     let mut conversation = with("opencode", "", &summarizer);
-    conversation.append(Message::new(
-        "sys",
-        Role::System,
-        vec![Part::text("be brief")],
-    ));
+    conversation.append(Message::new("sys", Role::System, vec![Part::text("be brief")]));
     fill(&mut conversation);
     at(&mut conversation, Moment::Manual, None);
-    assert_eq!(
-        sent_texts(&conversation),
-        ["be brief", "What did we do so far?", "short"]
-    );
+    assert_eq!(sent_texts(&conversation), ["be brief", "What did we do so far?", "short"]);
     assert!(!summarizer.shown(0).contains(&"be brief".to_owned()));
 }
 

@@ -34,21 +34,11 @@ fn row(
     tokens: (u64, u64, u64),
     overflow: bool,
 ) -> Row {
-    Row {
-        id,
-        preset,
-        changes: "",
-        limits,
-        tokens,
-        overflow,
-    }
+    Row { id, preset, changes: "", limits, tokens, overflow }
 }
 
 fn off(row: Row) -> Row {
-    Row {
-        changes: "[overflow]\nauto = false",
-        ..row
-    }
+    Row { changes: "[overflow]\nauto = false", ..row }
 }
 
 fn rows() -> Vec<Row> {
@@ -57,121 +47,25 @@ fn rows() -> Vec<Row> {
     const GO: &str = "brutus";
     vec![
         row("OC1-O1", JAN, m(100 * K, 32 * K), (75 * K, 5 * K, 0), true),
-        row(
-            "OC1-O2",
-            JAN,
-            m(200 * K, 32 * K),
-            (100 * K, 10 * K, 0),
-            false,
-        ),
-        row(
-            "OC1-O3",
-            JAN,
-            m(100 * K, 32 * K),
-            (50 * K, 10 * K, 10 * K),
-            true,
-        ),
-        row(
-            "OC1-O4",
-            JAN,
-            mi(400 * K, 128 * K, 272 * K),
-            (271 * K, K, 2 * K),
-            true,
-        ),
-        row(
-            "OC1-O5",
-            JAN,
-            mi(400 * K, 128 * K, 272 * K),
-            (200 * K, 20 * K, 10 * K),
-            false,
-        ),
-        row(
-            "OC1-O6",
-            JAN,
-            mi(200 * K, 10 * K, 120 * K),
-            (50 * K, 9_999, 0),
-            false,
-        ),
+        row("OC1-O2", JAN, m(200 * K, 32 * K), (100 * K, 10 * K, 0), false),
+        row("OC1-O3", JAN, m(100 * K, 32 * K), (50 * K, 10 * K, 10 * K), true),
+        row("OC1-O4", JAN, mi(400 * K, 128 * K, 272 * K), (271 * K, K, 2 * K), true),
+        row("OC1-O5", JAN, mi(400 * K, 128 * K, 272 * K), (200 * K, 20 * K, 10 * K), false),
+        row("OC1-O6", JAN, mi(200 * K, 10 * K, 120 * K), (50 * K, 9_999, 0), false),
         row("OC1-O7", JAN, m(0, 32 * K), (100 * K, 10 * K, 0), false),
-        off(row(
-            "OC1-O8",
-            JAN,
-            m(100 * K, 32 * K),
-            (75 * K, 5 * K, 0),
-            false,
-        )),
+        off(row("OC1-O8", JAN, m(100 * K, 32 * K), (75 * K, 5 * K, 0), false)),
         row("OC17-O1", JUN, m(100 * K, 32 * K), (75 * K, 5 * K, 0), true),
-        row(
-            "OC17-O2",
-            JUN,
-            m(200 * K, 32 * K),
-            (100 * K, 10 * K, 0),
-            false,
-        ),
-        row(
-            "OC17-O3",
-            JUN,
-            m(100 * K, 32 * K),
-            (60 * K, 10 * K, 10 * K),
-            true,
-        ),
-        row(
-            "OC17-O4",
-            JUN,
-            mi(400 * K, 128 * K, 272 * K),
-            (271 * K, K, 2 * K),
-            true,
-        ),
-        row(
-            "OC17-O5",
-            JUN,
-            mi(400 * K, 128 * K, 272 * K),
-            (200 * K, 20 * K, 10 * K),
-            false,
-        ),
-        row(
-            "OC17-O6",
-            JUN,
-            mi(200 * K, 10 * K, 120 * K),
-            (50 * K, 9_999, 0),
-            false,
-        ),
+        row("OC17-O2", JUN, m(200 * K, 32 * K), (100 * K, 10 * K, 0), false),
+        row("OC17-O3", JUN, m(100 * K, 32 * K), (60 * K, 10 * K, 10 * K), true),
+        row("OC17-O4", JUN, mi(400 * K, 128 * K, 272 * K), (271 * K, K, 2 * K), true),
+        row("OC17-O5", JUN, mi(400 * K, 128 * K, 272 * K), (200 * K, 20 * K, 10 * K), false),
+        row("OC17-O6", JUN, mi(200 * K, 10 * K, 120 * K), (50 * K, 9_999, 0), false),
         row("OC17-O7", JUN, m(0, 32 * K), (100 * K, 10 * K, 0), false),
-        off(row(
-            "OC17-O8",
-            JUN,
-            m(100 * K, 32 * K),
-            (75 * K, 5 * K, 0),
-            false,
-        )),
-        row(
-            "OC17-O9",
-            JUN,
-            mi(200 * K, 32 * K, 200 * K),
-            (180 * K, 15 * K, 3 * K),
-            true,
-        ),
-        row(
-            "OC17-O10",
-            JUN,
-            m(200 * K, 32 * K),
-            (180 * K, 15 * K, 3 * K),
-            true,
-        ),
-        row(
-            "OC17-O11",
-            JUN,
-            mi(200 * K, 32 * K, 200 * K),
-            (166 * K, 10 * K, 5 * K),
-            true,
-        ),
-        row(
-            "OC17-O11",
-            JUN,
-            m(200 * K, 32 * K),
-            (166 * K, 10 * K, 5 * K),
-            true,
-        ),
+        off(row("OC17-O8", JUN, m(100 * K, 32 * K), (75 * K, 5 * K, 0), false)),
+        row("OC17-O9", JUN, mi(200 * K, 32 * K, 200 * K), (180 * K, 15 * K, 3 * K), true),
+        row("OC17-O10", JUN, m(200 * K, 32 * K), (180 * K, 15 * K, 3 * K), true),
+        row("OC17-O11", JUN, mi(200 * K, 32 * K, 200 * K), (166 * K, 10 * K, 5 * K), true),
+        row("OC17-O11", JUN, m(200 * K, 32 * K), (166 * K, 10 * K, 5 * K), true),
         row("BR-2", GO, m(128 * K, 8 * K), (50 * K, 5 * K, 0), false),
         row("BR-3", GO, m(128 * K, 8 * K), (120 * K, 10 * K, 0), true),
         // Derived: each side of the ceiling.
@@ -183,27 +77,9 @@ fn rows() -> Vec<Row> {
         row("4.8-1", JUN, m(128 * K, 8 * K), (120 * K, 0, 0), true),
         row("4.8-3", JAN, m(200 * K, 64 * K), (168 * K, 0, 0), false),
         row("4.8-3", JAN, m(200 * K, 64 * K), (168 * K + 1, 0, 0), true),
-        row(
-            "4.8-4",
-            JAN,
-            mi(400 * K, 128 * K, 272 * K),
-            (272 * K, 0, 0),
-            false,
-        ),
-        row(
-            "4.8-4",
-            JUN,
-            mi(400 * K, 128 * K, 272 * K),
-            (252 * K, 0, 0),
-            true,
-        ),
-        row(
-            "4.8-4",
-            JUN,
-            mi(400 * K, 128 * K, 272 * K),
-            (252 * K - 1, 0, 0),
-            false,
-        ),
+        row("4.8-4", JAN, mi(400 * K, 128 * K, 272 * K), (272 * K, 0, 0), false),
+        row("4.8-4", JUN, mi(400 * K, 128 * K, 272 * K), (252 * K, 0, 0), true),
+        row("4.8-4", JUN, mi(400 * K, 128 * K, 272 * K), (252 * K - 1, 0, 0), false),
         row("4.8-5", JAN, m(128 * K, 0), (96 * K + 1, 0, 0), true),
         row("4.8-5", JAN, m(128 * K, 0), (96 * K, 0, 0), false),
         row("4.8-6", JAN, m(32 * K, 32 * K), (1, 0, 0), true),
@@ -217,10 +93,7 @@ fn decide(row: &Row, usage: Usage) -> Decision {
         moment: Moment::StepEnd,
         view_tokens: 0,
         frame_tokens: 0,
-        usage: Some(UsageReading {
-            usage,
-            source: UsageSource::Provider,
-        }),
+        usage: Some(UsageReading { usage, source: UsageSource::Provider }),
         limits: row.limits,
         model: None,
         yields: &[],
@@ -232,11 +105,7 @@ fn overflow() {
     for row in rows() {
         let (input, output, cache_read) = row.tokens;
         let decision = decide(&row, usage(input, output, cache_read));
-        assert_eq!(
-            decision.fold, row.overflow,
-            "{}: {}",
-            row.id, decision.reason
-        );
+        assert_eq!(decision.fold, row.overflow, "{}: {}", row.id, decision.reason);
     }
 }
 
@@ -251,14 +120,8 @@ fn what_counts() {
         reasoning: 10_000,
         total: Some(100_000),
     };
-    let bare = Usage {
-        total: None,
-        ..full
-    };
-    let zero = Usage {
-        total: Some(0),
-        ..full
-    };
+    let bare = Usage { total: None, ..full };
+    let zero = Usage { total: Some(0), ..full };
     for (case, preset, usage, count) in [
         // January's own `output` held the reasoning; cache writes and totals were not looked at.
         ("January", "opencode", full, 11_011),
@@ -273,15 +136,9 @@ fn what_counts() {
 
 #[test]
 fn usable_window() {
-    let january = WindowRule {
-        output_token_max: OUTPUT_TOKEN_MAX,
-        input_headroom: false,
-        reserved: None,
-    };
-    let june = WindowRule {
-        input_headroom: true,
-        ..january
-    };
+    let january =
+        WindowRule { output_token_max: OUTPUT_TOKEN_MAX, input_headroom: false, reserved: None };
+    let june = WindowRule { input_headroom: true, ..january };
     for (id, limits, in_january, in_june) in [
         ("4.8-1", m(128 * K, 8 * K), 120_000, 120_000),
         ("4.8-2", m(200 * K, 32 * K), 168_000, 168_000),
@@ -290,36 +147,21 @@ fn usable_window() {
         ("4.8-5", m(128 * K, 0), 96_000, 96_000),
         ("4.8-6", m(32 * K, 32 * K), 0, 0),
         ("below zero", m(16 * K, 32 * K), -16_000, 0),
-        (
-            "small output",
-            mi(200 * K, 10 * K, 120 * K),
-            120_000,
-            110_000,
-        ),
+        ("small output", mi(200 * K, 10 * K, 120 * K), 120_000, 110_000),
         ("no context", m(0, 32 * K), -32_000, 0),
     ] {
         assert_eq!(january.usable(limits), in_january, "{id}, January");
         assert_eq!(june.usable(limits), in_june, "{id}, 1.17");
     }
-    let reserved = WindowRule {
-        reserved: Some(50 * K),
-        ..june
-    };
+    let reserved = WindowRule { reserved: Some(50 * K), ..june };
     assert_eq!(reserved.usable(mi(400 * K, 128 * K, 272 * K)), 222_000);
     assert_eq!(
         reserved.usable(m(200 * K, 32 * K)),
         168_000,
         "reserved counts with an input limit alone"
     );
-    let larger = WindowRule {
-        output_token_max: 64 * K,
-        ..january
-    };
-    assert_eq!(
-        larger.usable(m(200 * K, 64 * K)),
-        136_000,
-        "the environment's output cap"
-    );
+    let larger = WindowRule { output_token_max: 64 * K, ..january };
+    assert_eq!(larger.usable(m(200 * K, 64 * K)), 136_000, "the environment's output cap");
 }
 
 #[test]
@@ -328,10 +170,9 @@ fn one_policy_decides_at_every_moment() {
     assert!(!moments("opencode").contains(&Moment::ProviderOverflow));
     assert!(!moments("brutus").contains(&Moment::ProviderOverflow));
     assert!(moments("opencode-1.17").contains(&Moment::ProviderOverflow));
-    for (case, changes, fold) in [
-        ("refused by the provider", "", true),
-        ("OC17-L1", "[overflow]\nauto = false", false),
-    ] {
+    for (case, changes, fold) in
+        [("refused by the provider", "", true), ("OC17-L1", "[overflow]\nauto = false", false)]
+    {
         let policy = strategy("opencode-1.17", changes).overflow.unwrap();
         let decision = policy.stage.decide(&Pressure {
             moment: Moment::ProviderOverflow,
@@ -373,9 +214,5 @@ fn estimator() {
 
 pub(crate) fn ids() -> Vec<&'static str> {
     let overflow = rows().into_iter().map(|row| row.id);
-    overflow
-        .chain([
-            "4.8-2", "OC1-T1", "OC1-T2", "OC1-T3", "BR-1", "BR-1b", "OC17-L1",
-        ])
-        .collect()
+    overflow.chain(["4.8-2", "OC1-T1", "OC1-T2", "OC1-T3", "BR-1", "BR-1b", "OC17-L1"]).collect()
 }

@@ -33,11 +33,7 @@ fn pruners_and_their_moments() {
         ("brutus", Some(Moment::BeforeSummary)),
     ] {
         let strategy = crate::support::strategy(name, "");
-        let moments: Vec<Moment> = strategy
-            .pruners
-            .iter()
-            .flat_map(|p| p.when.clone())
-            .collect();
+        let moments: Vec<Moment> = strategy.pruners.iter().flat_map(|p| p.when.clone()).collect();
         assert_eq!(moments, when.into_iter().collect::<Vec<_>>(), "{name}");
     }
 }
@@ -46,92 +42,37 @@ fn pruners_and_their_moments() {
 fn environment_flags() {
     let with = |flag: &'static str, value: &'static str| {
         let env = move |name: &str| (name == flag).then(|| value.to_owned());
-        let options = Options {
-            env: Some(&env),
-            ..Options::default()
-        };
+        let options = Options { env: Some(&env), ..Options::default() };
         let toml = "name = \"test\"\nextends = \"opencode-1.17\"\n[summarizer]\nuse = \"none\"\n[[pruner]]\nuse = \"opencode.prune\"\nenabled = true";
         compile(&registry(), Document::parse("test", toml).unwrap(), options).unwrap()
     };
     let value = |flag, given, path: &str| {
         let compiled = with(flag, given);
-        compiled
-            .root
-            .at(path)
-            .map(|node| node.to_value().to_string())
+        compiled.root.at(path).map(|node| node.to_value().to_string())
     };
     for (flag, given, path, expect) in [
-        (
-            "OPENCODE_DISABLE_AUTOCOMPACT",
-            "1",
-            "overflow.auto",
-            "false",
-        ),
-        (
-            "OPENCODE_DISABLE_AUTOCOMPACT",
-            "true",
-            "overflow.auto",
-            "false",
-        ),
+        ("OPENCODE_DISABLE_AUTOCOMPACT", "1", "overflow.auto", "false"),
+        ("OPENCODE_DISABLE_AUTOCOMPACT", "true", "overflow.auto", "false"),
         ("OPENCODE_DISABLE_AUTOCOMPACT", "0", "overflow.auto", "true"),
-        (
-            "OPENCODE_EXPERIMENTAL_OUTPUT_TOKEN_MAX",
-            "64000",
-            "overflow.output_token_max",
-            "64000",
-        ),
-        (
-            "OPENCODE_EXPERIMENTAL_OUTPUT_TOKEN_MAX",
-            "64000",
-            "filter.output_token_max",
-            "64000",
-        ),
+        ("OPENCODE_EXPERIMENTAL_OUTPUT_TOKEN_MAX", "64000", "overflow.output_token_max", "64000"),
+        ("OPENCODE_EXPERIMENTAL_OUTPUT_TOKEN_MAX", "64000", "filter.output_token_max", "64000"),
     ] {
-        assert_eq!(
-            value(flag, given, path).as_deref(),
-            Some(expect),
-            "{flag}={given}"
-        );
+        assert_eq!(value(flag, given, path).as_deref(), Some(expect), "{flag}={given}");
     }
     assert_eq!(with("NOTHING", "").strategy.pruners.len(), 1);
-    assert!(
-        with("OPENCODE_DISABLE_PRUNE", "1")
-            .strategy
-            .pruners
-            .is_empty()
-    );
+    assert!(with("OPENCODE_DISABLE_PRUNE", "1").strategy.pruners.is_empty());
 }
 
 #[test]
 fn what_could_never_work_is_refused() {
     for (case, changes, says) in [
-        (
-            "no room",
-            "[window]\ncontext = 32_000\noutput = 32_000",
-            "usable window",
-        ),
-        (
-            "reserve without headroom",
-            "[overflow]\nreserved = 10",
-            "input_headroom",
-        ),
+        ("no room", "[window]\ncontext = 32_000\noutput = 32_000", "usable window"),
+        ("reserve without headroom", "[overflow]\nreserved = 10", "input_headroom"),
         ("nothing counts", "[overflow]\ncounts = []", "counts"),
         ("no cap", "[overflow]\noutput_token_max = 0", "at least 1"),
-        (
-            "no summary",
-            "[filter]\nsummary_budget = 0",
-            "no summary would fit",
-        ),
-        (
-            "tail nobody would show",
-            "[filter]\ntail_turns = 2",
-            "succeeded",
-        ),
-        (
-            "misspelt",
-            "[[pruner]]\nuse = \"opencode.prune\"\nprotect_token = 1",
-            "protect_tokens",
-        ),
+        ("no summary", "[filter]\nsummary_budget = 0", "no summary would fit"),
+        ("tail nobody would show", "[filter]\ntail_turns = 2", "succeeded"),
+        ("misspelt", "[[pruner]]\nuse = \"opencode.prune\"\nprotect_token = 1", "protect_tokens"),
     ] {
         let toml = format!(
             "name = \"test\"\nextends = \"opencode\"\n{changes}\n[summarizer]\nuse = \"none\""

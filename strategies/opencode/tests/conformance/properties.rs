@@ -80,23 +80,14 @@ fn messages(index: usize, what: &Happens) -> Vec<Message> {
     let id = format!("m{index}");
     match what {
         Happens::Prompt { size } => vec![Message::user(id, "p".repeat(*size))],
-        Happens::Interjection => vec![Message {
-            mid_turn: true,
-            ..Message::user(id, "by the way")
-        }],
+        Happens::Interjection => {
+            vec![Message { mid_turn: true, ..Message::user(id, "by the way") }]
+        }
         Happens::Answer { size } => vec![answer(&id, &"a".repeat(*size))],
         Happens::Orphan => vec![Message::tool(&id, format!("{id}-nobody"), "bash", "lost")],
-        Happens::Tools {
-            sizes,
-            status,
-            missing,
-            reversed,
-            same_record,
-        } => {
+        Happens::Tools { sizes, status, missing, reversed, same_record } => {
             let call = |n: usize| format!("{id}-c{n}");
-            let parts = (0..sizes.len())
-                .map(|n| Part::call(call(n), "bash", "{}"))
-                .collect();
+            let parts = (0..sizes.len()).map(|n| Part::call(call(n), "bash", "{}")).collect();
             let mut answer = assistant(&id, parts, Finish::ToolCalls);
             answer.record = same_record.then_some(1);
             let mut results: Vec<Message> = sizes
@@ -152,14 +143,9 @@ fn check(conversation: &Conversation, appended: &[Message]) {
             continue;
         }
         let pos = shown.pos.unwrap();
-        let group = conversation
-            .history()
-            .group(conversation.history().group_of(pos));
+        let group = conversation.history().group(conversation.history().group_of(pos));
         for member in &group.items {
-            assert!(
-                conversation.view().is_visible(*member),
-                "group of {pos} is torn apart"
-            );
+            assert!(conversation.view().is_visible(*member), "group of {pos} is torn apart");
         }
     }
 }

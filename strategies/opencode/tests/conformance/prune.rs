@@ -95,10 +95,8 @@ fn rows() -> Vec<Row> {
 }
 
 fn given(row: &Row) -> Conversation {
-    let mut conversation = conversation(
-        strategy(row.preset, row.changes),
-        Limits::new(2_000_000, 32_000),
-    );
+    let mut conversation =
+        conversation(strategy(row.preset, row.changes), Limits::new(2_000_000, 32_000));
     for (index, given) in row.given.iter().enumerate() {
         let id = format!("m{index}");
         match given {
@@ -115,10 +113,8 @@ fn given(row: &Row) -> Conversation {
                 append_tools(&mut conversation, &id, &[("bash", *chars)], *status)
             }
             Entry(kind) => {
-                conversation.append(Message {
-                    origin: Origin::Entry(*kind),
-                    ..Message::user(id, "entry")
-                });
+                conversation
+                    .append(Message { origin: Origin::Entry(*kind), ..Message::user(id, "entry") });
             }
             Summary => {
                 conversation.append(Message {
@@ -142,11 +138,8 @@ fn append_tools(
         return;
     }
     let outputs: Vec<String> = calls.iter().map(|(_, chars)| "x".repeat(*chars)).collect();
-    let calls: Vec<(&str, &str)> = calls
-        .iter()
-        .zip(&outputs)
-        .map(|((tool, _), out)| (*tool, &**out))
-        .collect();
+    let calls: Vec<(&str, &str)> =
+        calls.iter().zip(&outputs).map(|((tool, _), out)| (*tool, &**out)).collect();
     for mut message in tools(id, &calls) {
         for part in &mut message.parts {
             if let PartKind::Result(result) = &mut part.kind {
@@ -200,11 +193,7 @@ fn output_stays_in_the_log_and_the_placeholder_in_the_view() {
     let row = &rows()[0];
     let mut conversation = given(row);
     let reports = at(&mut conversation, Moment::TurnEnd, None);
-    assert_eq!(
-        conversation.history().message(2).shown_text().len(),
-        200_000,
-        "the log"
-    );
+    assert_eq!(conversation.history().message(2).shown_text().len(), 200_000, "the log");
     let sent = conversation.sent();
     assert_eq!(sent[2].text_of(0), "[Old tool result content cleared]");
     assert_eq!(conversation.counters().tokens_pruned, 50_000, "{reports:?}");
@@ -240,10 +229,7 @@ fn before_a_summary_the_marker_counts_as_a_turn() {
     };
     let mut at_turn_end = given(&row);
     at(&mut at_turn_end, Moment::TurnEnd, None);
-    assert!(
-        cleared(&at_turn_end).is_empty(),
-        "brutus does not prune at the end of a turn"
-    );
+    assert!(cleared(&at_turn_end).is_empty(), "brutus does not prune at the end of a turn");
     let mut before_summary = given(&row);
     let reports = at(&mut before_summary, Moment::Manual, None);
     assert_eq!(cleared(&before_summary), ["m1-call-0"], "{reports:?}");

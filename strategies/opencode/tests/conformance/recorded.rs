@@ -12,10 +12,7 @@ use foldback_formats::{Session, read};
 use std::sync::Arc;
 
 fn session(name: &str) -> Option<Session> {
-    let folder = concat!(
-        env!("CARGO_MANIFEST_DIR"),
-        "/../../../shared/sessions/opencode"
-    );
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/sessions/opencode");
     let path = format!("{folder}/{name}");
     match std::fs::read(&path) {
         Ok(text) => Some(read(&text, Some("opencode")).unwrap().remove(0)),
@@ -92,10 +89,8 @@ fn a_recorded_checkpoint_is_in_force() {
             .iter()
             .position(|message| message.is_entry_of(EntryKind::Marker))
             .unwrap();
-        let expect: Vec<String> = session.messages[marker..]
-            .iter()
-            .map(|message| message.id.clone())
-            .collect();
+        let expect: Vec<String> =
+            session.messages[marker..].iter().map(|message| message.id.clone()).collect();
         assert_eq!(sent_ids(&conversation), expect, "{preset}");
     }
 }

@@ -17,10 +17,7 @@ const JAN: Rendering<'static> = Rendering {
     strip_media: false,
     max_output: None,
 };
-const JUN: Rendering<'static> = Rendering {
-    version: Version::V1_17,
-    ..JAN
-};
+const JUN: Rendering<'static> = Rendering { version: Version::V1_17, ..JAN };
 
 struct Row {
     id: &'static str,
@@ -32,36 +29,19 @@ struct Row {
 }
 
 fn row(id: &'static str, how: Rendering<'static>, given: Vec<Message>, expect: Value) -> Row {
-    Row {
-        id,
-        how,
-        given,
-        cleared: &[],
-        expect,
-    }
+    Row { id, how, given, cleared: &[], expect }
 }
 
 fn user(parts: Vec<Part>) -> Message {
-    Message {
-        parts,
-        ..Message::user("u", "")
-    }
+    Message { parts, ..Message::user("u", "") }
 }
 
 fn ignored(text: &str) -> Part {
-    Part::new(PartKind::Text {
-        text: text.to_owned(),
-        synthetic: false,
-        ignored: true,
-    })
+    Part::new(PartKind::Text { text: text.to_owned(), synthetic: false, ignored: true })
 }
 
 fn media(mime: &str, name: &str) -> Media {
-    Media {
-        mime: mime.to_owned(),
-        name: Some(name.to_owned()),
-        url: "data:,x".to_owned(),
-    }
+    Media { mime: mime.to_owned(), name: Some(name.to_owned()), url: "data:,x".to_owned() }
 }
 
 fn file(mime: &str, name: &str) -> Part {
@@ -69,17 +49,11 @@ fn file(mime: &str, name: &str) -> Part {
 }
 
 fn unknown(name: &str) -> Part {
-    Part::new(PartKind::Unknown {
-        name: name.to_owned(),
-        raw: json!({"type": name}),
-    })
+    Part::new(PartKind::Unknown { name: name.to_owned(), raw: json!({"type": name}) })
 }
 
 fn reasoning(text: &str) -> Part {
-    Part::new(PartKind::Reasoning {
-        text: text.to_owned(),
-        opaque: Some("sig".to_owned()),
-    })
+    Part::new(PartKind::Reasoning { text: text.to_owned(), opaque: Some("sig".to_owned()) })
 }
 
 fn model(parts: Vec<Part>) -> Message {
@@ -88,10 +62,7 @@ fn model(parts: Vec<Part>) -> Message {
 
 fn failed(error: &str, parts: Vec<Part>) -> Message {
     Message {
-        answer: Some(Answer {
-            error: Some(error.to_owned()),
-            ..Answer::default()
-        }),
+        answer: Some(Answer { error: Some(error.to_owned()), ..Answer::default() }),
         ..model(parts)
     }
 }
@@ -99,28 +70,18 @@ fn failed(error: &str, parts: Vec<Part>) -> Message {
 /// A call and its result.
 fn tool(result: ToolResult) -> Vec<Message> {
     let call = Part::call("c1", "bash", r#"{"cmd":"ls"}"#);
-    let result = ToolResult {
-        call_id: "c1".to_owned(),
-        tool: "bash".to_owned(),
-        ..result
-    };
+    let result = ToolResult { call_id: "c1".to_owned(), tool: "bash".to_owned(), ..result };
     let mut message = Message::tool("r", "c1", "bash", "");
     message.parts = vec![Part::new(PartKind::Result(result))];
     vec![assistant("a", vec![call], Finish::ToolCalls), message]
 }
 
 fn output(text: &str) -> ToolResult {
-    ToolResult {
-        text: text.to_owned(),
-        ..ToolResult::default()
-    }
+    ToolResult { text: text.to_owned(), ..ToolResult::default() }
 }
 
 fn ended(status: ResultStatus, text: &str) -> ToolResult {
-    ToolResult {
-        status,
-        ..output(text)
-    }
+    ToolResult { status, ..output(text) }
 }
 
 fn text(text: &str) -> Value {
@@ -151,14 +112,8 @@ fn interrupted() -> Value {
 }
 
 fn rows() -> Vec<Row> {
-    let with_png = || ToolResult {
-        media: vec![media("image/png", "cat.png")],
-        ..output("ok")
-    };
-    let with_pdf = || ToolResult {
-        media: vec![media("application/pdf", "a.pdf")],
-        ..output("ok")
-    };
+    let with_png = || ToolResult { media: vec![media("image/png", "cat.png")], ..output("ok") };
+    let with_pdf = || ToolResult { media: vec![media("application/pdf", "a.pdf")], ..output("ok") };
     let ok = || json!({"type": "text", "value": "ok"});
     let note = |tool: &str| text(&format!("Tool {tool} returned an attachment:"));
     let mut rows = vec![
@@ -206,27 +161,17 @@ fn rows() -> Vec<Row> {
             "OC1-R5",
             JAN,
             tool(with_png()),
-            json!([
-                said("user", vec![note("bash"), png()]),
-                called(),
-                answered(ok())
-            ]),
+            json!([said("user", vec![note("bash"), png()]), called(), answered(ok())]),
         ),
         row(
             "OC17-R5",
             JUN,
             tool(with_png()),
-            json!([
-                called(),
-                answered(json!({"type": "content", "value": [text("ok"), png()]}))
-            ]),
+            json!([called(), answered(json!({"type": "content", "value": [text("ok"), png()]}))]),
         ),
         row(
             "OC17-R5b",
-            Rendering {
-                result_media: ResultMedia::Images,
-                ..JUN
-            },
+            Rendering { result_media: ResultMedia::Images, ..JUN },
             tool(with_pdf()),
             json!([
                 called(),
@@ -242,22 +187,13 @@ fn rows() -> Vec<Row> {
         ),
         row(
             "OC17-R5b, an image",
-            Rendering {
-                result_media: ResultMedia::Images,
-                ..JUN
-            },
+            Rendering { result_media: ResultMedia::Images, ..JUN },
             tool(with_png()),
-            json!([
-                called(),
-                answered(json!({"type": "content", "value": [text("ok"), png()]}))
-            ]),
+            json!([called(), answered(json!({"type": "content", "value": [text("ok"), png()]}))]),
         ),
         row(
             "OC1-R6",
-            Rendering {
-                model: Some("other"),
-                ..JAN
-            },
+            Rendering { model: Some("other"), ..JAN },
             vec![model(vec![reasoning("hm"), Part::text("so")])],
             json!([said(
                 "assistant",
@@ -266,10 +202,7 @@ fn rows() -> Vec<Row> {
         ),
         row(
             "OC1-R6, same model",
-            Rendering {
-                model: Some("big"),
-                ..JAN
-            },
+            Rendering { model: Some("big"), ..JAN },
             vec![model(vec![reasoning("hm")])],
             json!([said(
                 "assistant",
@@ -278,19 +211,13 @@ fn rows() -> Vec<Row> {
         ),
         row(
             "OC17-R6",
-            Rendering {
-                model: Some("other"),
-                ..JUN
-            },
+            Rendering { model: Some("other"), ..JUN },
             vec![model(vec![reasoning("hm"), Part::text("so")])],
             json!([said("assistant", vec![text("hm"), text("so")])]),
         ),
         row(
             "OC17-R8",
-            Rendering {
-                max_output: Some(4),
-                ..JUN
-            },
+            Rendering { max_output: Some(4), ..JUN },
             tool(output("abcdefghij")),
             json!([
                 called(),
@@ -301,22 +228,13 @@ fn rows() -> Vec<Row> {
         ),
         row(
             "OC17-R8, at the limit",
-            Rendering {
-                max_output: Some(10),
-                ..JUN
-            },
+            Rendering { max_output: Some(10), ..JUN },
             tool(output("abcdefghij")),
-            json!([
-                called(),
-                answered(json!({"type": "text", "value": "abcdefghij"}))
-            ]),
+            json!([called(), answered(json!({"type": "text", "value": "abcdefghij"}))]),
         ),
         row(
             "OC17-R8, UTF-16",
-            Rendering {
-                max_output: Some(3),
-                ..JUN
-            },
+            Rendering { max_output: Some(3), ..JUN },
             tool(output("😀😀")),
             json!([
                 called(),
@@ -329,10 +247,7 @@ fn rows() -> Vec<Row> {
             "OC1-R9",
             JAN,
             tool(ended(ResultStatus::Error, "nope")),
-            json!([
-                called(),
-                answered(json!({"type": "error-text", "value": "nope"}))
-            ]),
+            json!([called(), answered(json!({"type": "error-text", "value": "nope"}))]),
         ),
         row(
             "OC17-R10",
@@ -341,24 +256,13 @@ fn rows() -> Vec<Row> {
                 structured: Some(json!({"interrupted": true, "output": "so far"})),
                 ..ended(ResultStatus::Error, "aborted")
             }),
-            json!([
-                called(),
-                answered(json!({"type": "text", "value": "so far"}))
-            ]),
+            json!([called(), answered(json!({"type": "text", "value": "so far"}))]),
         ),
-        row(
-            "OC1-R11",
-            JAN,
-            vec![failed("APIError", vec![Part::text("half")])],
-            json!([]),
-        ),
+        row("OC1-R11", JAN, vec![failed("APIError", vec![Part::text("half")])], json!([])),
         row(
             "OC1-R12",
             JAN,
-            vec![failed(
-                "MessageAbortedError",
-                vec![reasoning("hm"), Part::text("half")],
-            )],
+            vec![failed("MessageAbortedError", vec![reasoning("hm"), Part::text("half")])],
             json!([said(
                 "assistant",
                 vec![
@@ -370,31 +274,16 @@ fn rows() -> Vec<Row> {
         row(
             "OC1-R12",
             JAN,
-            vec![failed(
-                "MessageAbortedError",
-                vec![unknown("step-start"), reasoning("hm")],
-            )],
+            vec![failed("MessageAbortedError", vec![unknown("step-start"), reasoning("hm")])],
             json!([]),
         ),
         row(
             "OC1-R13",
             JAN,
-            vec![model(vec![
-                Part::text("one"),
-                unknown("step-start"),
-                Part::text("two"),
-            ])],
-            json!([
-                said("assistant", vec![text("one")]),
-                said("assistant", vec![text("two")])
-            ]),
+            vec![model(vec![Part::text("one"), unknown("step-start"), Part::text("two")])],
+            json!([said("assistant", vec![text("one")]), said("assistant", vec![text("two")])]),
         ),
-        row(
-            "OC1-R14",
-            JAN,
-            vec![model(vec![unknown("step-start")])],
-            json!([]),
-        ),
+        row("OC1-R14", JAN, vec![model(vec![unknown("step-start")])], json!([])),
         row(
             "OC1-R15",
             JAN,
@@ -423,24 +312,11 @@ fn rows() -> Vec<Row> {
     let placeholder =
         || answered(json!({"type": "text", "value": "[Old tool result content cleared]"}));
     for (id, how, result, expect) in [
-        (
-            "OC1-R7",
-            JAN,
-            output("long"),
-            json!([called(), placeholder()]),
-        ),
-        (
-            "OC17-R7",
-            JUN,
-            output("long"),
-            json!([called(), placeholder()]),
-        ),
+        ("OC1-R7", JAN, output("long"), json!([called(), placeholder()])),
+        ("OC17-R7", JUN, output("long"), json!([called(), placeholder()])),
         (
             "OC17-R7, cut",
-            Rendering {
-                max_output: Some(4),
-                ..JUN
-            },
+            Rendering { max_output: Some(4), ..JUN },
             output("long"),
             json!([called(), placeholder()]),
         ),
@@ -448,23 +324,11 @@ fn rows() -> Vec<Row> {
             "OC1-R7, media",
             JAN,
             with_png(),
-            json!([
-                said("user", vec![note("bash"), png()]),
-                called(),
-                placeholder()
-            ]),
+            json!([said("user", vec![note("bash"), png()]), called(), placeholder()]),
         ),
-        (
-            "OC17-R7, media",
-            JUN,
-            with_png(),
-            json!([called(), placeholder()]),
-        ),
+        ("OC17-R7, media", JUN, with_png(), json!([called(), placeholder()])),
     ] {
-        rows.push(Row {
-            cleared: &[1],
-            ..row(id, how, tool(result), expect)
-        });
+        rows.push(Row { cleared: &[1], ..row(id, how, tool(result), expect) });
     }
     // Two answers that were stored as one message are two steps of it.
     let step = |id: &str, text: &str| Message {
@@ -475,27 +339,16 @@ fn rows() -> Vec<Row> {
         "OC1-R13, as recorded",
         JAN,
         vec![step("a1", "one"), step("a2", "two")],
-        json!([
-            said("assistant", vec![text("one")]),
-            said("assistant", vec![text("two")])
-        ]),
+        json!([said("assistant", vec![text("one")]), said("assistant", vec![text("two")])]),
     ));
-    let stripped = Rendering {
-        strip_media: true,
-        ..JUN
-    };
+    let stripped = Rendering { strip_media: true, ..JUN };
     rows.push(row(
         "OC17, stripped",
         stripped,
         vec![user(vec![file("image/png", "big.png")])],
         json!([said("user", vec![text("[Attached image/png: big.png]")])]),
     ));
-    rows.push(row(
-        "OC17, stripped",
-        stripped,
-        tool(with_png()),
-        json!([called(), answered(ok())]),
-    ));
+    rows.push(row("OC17, stripped", stripped, tool(with_png()), json!([called(), answered(ok())])));
     rows
 }
 
@@ -507,19 +360,12 @@ fn rendering() {
             conversation.append(message);
         }
         for item in row.cleared {
-            let at = PartPos {
-                item: *item,
-                part: 0,
-            };
+            let at = PartPos { item: *item, part: 0 };
             conversation.mark_cleared(at, "[Old tool result content cleared]".into(), 0);
         }
         let history = conversation.history();
-        let rendered = to_model_messages(
-            history,
-            conversation.view(),
-            &stored_messages(history),
-            row.how,
-        );
+        let rendered =
+            to_model_messages(history, conversation.view(), &stored_messages(history), row.how);
         let rendered = serde_json::to_value(rendered).unwrap();
         assert_eq!(rendered, row.expect, "{}:\n{rendered:#}", row.id);
     }

@@ -4,10 +4,7 @@ use foldback_core::log::{Media, Message, Part, PartKind, ResultStatus, ToolResul
 use foldback_opencode::request::Cuts;
 use serde_json::json;
 
-const CUTS: Cuts = Cuts {
-    strip_media: true,
-    max_output: Some(4),
-};
+const CUTS: Cuts = Cuts { strip_media: true, max_output: Some(4) };
 
 fn result(status: ResultStatus, text: &str) -> ToolResult {
     ToolResult {
@@ -31,42 +28,10 @@ fn results_lose_media_and_length() {
     let omitted = "abcd\n[Tool output truncated for compaction: omitted 1 chars]";
     // Case, cuts, status, text, text after, whether the recorded content stays, media after.
     for (case, cuts, status, text, expect, structured, media) in [
-        (
-            "over",
-            CUTS,
-            ResultStatus::Completed,
-            "abcde",
-            omitted,
-            false,
-            0,
-        ),
-        (
-            "at the limit",
-            CUTS,
-            ResultStatus::Completed,
-            "abcd",
-            "abcd",
-            true,
-            0,
-        ),
-        (
-            "errors are kept whole",
-            CUTS,
-            ResultStatus::Error,
-            "abcde",
-            "abcde",
-            true,
-            0,
-        ),
-        (
-            "no cuts",
-            Cuts::default(),
-            ResultStatus::Completed,
-            "abcde",
-            "abcde",
-            true,
-            1,
-        ),
+        ("over", CUTS, ResultStatus::Completed, "abcde", omitted, false, 0),
+        ("at the limit", CUTS, ResultStatus::Completed, "abcd", "abcd", true, 0),
+        ("errors are kept whole", CUTS, ResultStatus::Error, "abcde", "abcde", true, 0),
+        ("no cuts", Cuts::default(), ResultStatus::Completed, "abcde", "abcde", true, 1),
     ] {
         let PartKind::Result(after) = cut(cuts, PartKind::Result(result(status, text))) else {
             panic!("{case}: no result any more");
@@ -84,10 +49,9 @@ fn files_are_described() {
         name: name.map(str::to_owned),
         url: "data:,x".to_owned(),
     };
-    for (name, expect) in [
-        (Some("cat.png"), "[Attached image/png: cat.png]"),
-        (None, "[Attached image/png: file]"),
-    ] {
+    for (name, expect) in
+        [(Some("cat.png"), "[Attached image/png: cat.png]"), (None, "[Attached image/png: file]")]
+    {
         let PartKind::Text { text, .. } = cut(CUTS, PartKind::File(file(name))) else {
             panic!("{name:?}: still a file");
         };

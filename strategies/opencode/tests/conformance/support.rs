@@ -14,11 +14,7 @@ use foldback_core::{Frame, Limits, PartKind};
 use std::sync::{Arc, Mutex};
 
 pub(crate) fn registry() -> Registry {
-    Registry::of([
-        &foldback_stages::REGISTRATION,
-        &foldback_opencode::REGISTRATION,
-    ])
-    .unwrap()
+    Registry::of([&foldback_stages::REGISTRATION, &foldback_opencode::REGISTRATION]).unwrap()
 }
 
 /// A preset with changes, without a summarizer.
@@ -42,10 +38,7 @@ pub(crate) struct Scripted {
 impl Scripted {
     pub(crate) fn new<const N: usize>(texts: [Result<&str, SummaryError>; N]) -> Arc<Self> {
         let texts = texts.into_iter().map(|text| text.map(str::to_owned));
-        Arc::new(Self {
-            texts: Mutex::new(texts.rev().collect()),
-            requests: Mutex::default(),
-        })
+        Arc::new(Self { texts: Mutex::new(texts.rev().collect()), requests: Mutex::default() })
     }
 
     pub(crate) fn request(&self, index: usize) -> SummaryRequest {
@@ -83,12 +76,7 @@ impl Summarizer for Scripted {
 }
 
 pub(crate) fn conversation(strategy: Strategy, limits: Limits) -> Conversation {
-    Conversation::new(
-        Arc::new(strategy),
-        limits,
-        Frame::default(),
-        Services::default(),
-    )
+    Conversation::new(Arc::new(strategy), limits, Frame::default(), Services::default())
 }
 
 pub(crate) fn at(
@@ -96,14 +84,8 @@ pub(crate) fn at(
     moment: Moment,
     usage: Option<Usage>,
 ) -> Vec<Report> {
-    let usage = usage.map(|usage| UsageReading {
-        usage,
-        source: UsageSource::Provider,
-    });
-    let signals = Signals {
-        usage,
-        instructions: None,
-    };
+    let usage = usage.map(|usage| UsageReading { usage, source: UsageSource::Provider });
+    let signals = Signals { usage, instructions: None };
     tokio::runtime::Builder::new_current_thread()
         .build()
         .unwrap()
@@ -111,12 +93,7 @@ pub(crate) fn at(
 }
 
 pub(crate) fn usage(input: u64, output: u64, cache_read: u64) -> Usage {
-    Usage {
-        uncached: input,
-        output,
-        cache_read,
-        ..Usage::default()
-    }
+    Usage { uncached: input, output, cache_read, ..Usage::default() }
 }
 
 /// An answer of one text that ended its turn.
@@ -161,9 +138,7 @@ pub(crate) fn sent_ids(conversation: &Conversation) -> Vec<String> {
 /// What the model would be sent, one text per message.
 pub(crate) fn sent_texts(conversation: &Conversation) -> Vec<String> {
     let sent = conversation.sent();
-    sent.iter()
-        .map(|shown| shown.to_message().shown_text())
-        .collect()
+    sent.iter().map(|shown| shown.to_message().shown_text()).collect()
 }
 
 /// Call ids of the results that are cleared.

@@ -23,22 +23,12 @@ fn turns_begin_with_user_messages() {
     assert_eq!(turns(&[true, false, true, true]), [0..2, 2..3, 3..4]);
     let after_none = turns(&[false, true, false]);
     assert_eq!(after_none.len(), 1);
-    assert_eq!(
-        after_none[0],
-        1..3,
-        "what stands before the first belongs to none"
-    );
+    assert_eq!(after_none[0], 1..3, "what stands before the first belongs to none");
     assert!(turns(&[]).is_empty());
 }
 
 /// Case, turns as the sizes of their messages, turns that may be kept, budget, start of the tail.
-type Row = (
-    &'static str,
-    &'static [&'static [u64]],
-    usize,
-    u64,
-    Option<usize>,
-);
+type Row = (&'static str, &'static [&'static [u64]], usize, u64, Option<usize>);
 
 #[test]
 fn starts() {
@@ -58,13 +48,9 @@ fn starts() {
     ];
     for (case, sizes, limit, budget, expect) in rows {
         let flat: Vec<u64> = sizes.iter().flat_map(|turn| turn.iter().copied()).collect();
-        let begins: Vec<bool> = sizes
-            .iter()
-            .flat_map(|turn| (0..turn.len()).map(|index| index == 0))
-            .collect();
-        let found = start(&turns(&begins), *limit, *budget, |range| {
-            flat[range].iter().sum()
-        });
+        let begins: Vec<bool> =
+            sizes.iter().flat_map(|turn| (0..turn.len()).map(|index| index == 0)).collect();
+        let found = start(&turns(&begins), *limit, *budget, |range| flat[range].iter().sum());
         assert_eq!(found, *expect, "{case}");
     }
 }

@@ -35,10 +35,7 @@ pub(crate) enum Answer {
 
 impl Fake {
     pub(crate) fn that(answer: Answer) -> Self {
-        Self {
-            answer,
-            ..Self::default()
-        }
+        Self { answer, ..Self::default() }
     }
 
     /// Names and first and last message of every request so far.
@@ -47,13 +44,7 @@ impl Fake {
         let id = |message: Option<&Arc<Message>>| message.map_or(String::new(), |m| m.id.clone());
         asked
             .iter()
-            .map(|r| {
-                (
-                    r.name.clone(),
-                    id(r.messages.first()),
-                    id(r.messages.last()),
-                )
-            })
+            .map(|r| (r.name.clone(), id(r.messages.first()), id(r.messages.last())))
             .collect()
     }
 }
@@ -99,20 +90,12 @@ impl StageConfig<dyn Summarizer> for FakeConfig {
 const FAKE: Registration = Registration {
     package: "test",
     version: "0",
-    stages: &[StageDescriptor::summarizer::<FakeConfig>(
-        "test.fake",
-        "does as it is told",
-    )],
+    stages: &[StageDescriptor::summarizer::<FakeConfig>("test.fake", "does as it is told")],
     presets: &[],
 };
 
 pub(crate) fn registry() -> Registry {
-    Registry::of([
-        &foldback_tiered::REGISTRATION,
-        &foldback_stages::REGISTRATION,
-        &FAKE,
-    ])
-    .unwrap()
+    Registry::of([&foldback_tiered::REGISTRATION, &foldback_stages::REGISTRATION, &FAKE]).unwrap()
 }
 
 /// A preset with changes to its filter, summarised by the fake.
@@ -125,11 +108,7 @@ pub(crate) fn compiled(
         "name = \"mine\"\nextends = \"{preset}\"\n[summarizer]\nuse = \"test.fake\"\n\
          on_failure = \"hide\"\n[filter]\n{filter}\n"
     );
-    compile(
-        &registry(),
-        Document::parse("mine.toml", &text).unwrap(),
-        options,
-    )
+    compile(&registry(), Document::parse("mine.toml", &text).unwrap(), options)
 }
 
 pub(crate) fn strategy(preset: &str, filter: &str, fake: &Fake) -> Arc<Strategy> {
@@ -156,12 +135,7 @@ pub(crate) fn conversation(strategy: &Arc<Strategy>, context: u64) -> Conversati
 
 pub(crate) fn with_frame(strategy: &Arc<Strategy>, context: u64, frame: Frame) -> Conversation {
     let services = Services::with_clock(Arc::new(FixedClock::at(1_000_000)));
-    Conversation::new(
-        Arc::clone(strategy),
-        Limits::new(context, 0),
-        frame,
-        services,
-    )
+    Conversation::new(Arc::clone(strategy), Limits::new(context, 0), frame, services)
 }
 
 /// A user message of about `tokens` tokens by any of the estimators, without a score.
@@ -174,12 +148,7 @@ pub(crate) fn step(id: &str, tokens: usize) -> [Message; 2] {
     let call = format!("call-{id}");
     [
         Message::assistant(format!("{id}-call"), vec![Part::call(&call, "read", "{}")]),
-        Message::tool(
-            format!("{id}-result"),
-            &call,
-            "read",
-            "y".repeat(tokens * 4),
-        ),
+        Message::tool(format!("{id}-result"), &call, "read", "y".repeat(tokens * 4)),
     ]
 }
 

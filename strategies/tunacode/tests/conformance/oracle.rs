@@ -45,10 +45,7 @@ fn place(record: Option<u32>, part: &Part) -> (u64, u64) {
         .strip_prefix("/parts/")
         .and_then(|rest| rest.split('/').next())
         .and_then(|index| index.parse().ok());
-    (
-        u64::from(record.expect("a record")),
-        index.expect("a pointer into the parts"),
-    )
+    (u64::from(record.expect("a record")), index.expect("a pointer into the parts"))
 }
 
 #[test]

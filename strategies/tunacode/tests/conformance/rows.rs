@@ -13,18 +13,9 @@ use std::sync::Arc;
 
 /// Rows that have no counterpart here, each with the reason.
 const EXCEPTIONS: &[(&str, &str)] = &[
-    (
-        "TU-17",
-        "a Python setter that raises: object mutability of another language",
-    ),
-    (
-        "TU-18",
-        "the identity of a Python list: object identity of another language",
-    ),
-    (
-        "TL-4..17",
-        "limits of tunacode's own tools; no compaction reads them",
-    ),
+    ("TU-17", "a Python setter that raises: object mutability of another language"),
+    ("TU-18", "the identity of a Python list: object identity of another language"),
+    ("TL-4..17", "limits of tunacode's own tools; no compaction reads them"),
     (
         "TL-23",
         "the settings cache of a running program: configuration is compiled once and never read again",
@@ -60,35 +51,16 @@ fn two_users_and(rest: impl IntoIterator<Item = Message>) -> Vec<Message> {
 
 #[test]
 fn which_parts_are_tool_returns() {
-    let unknown = PartKind::Unknown {
-        name: "thing".to_owned(),
-        raw: Value::Null,
-    };
+    let unknown = PartKind::Unknown { name: "thing".to_owned(), raw: Value::Null };
     // id, part, is it a tool return?
     let rows = [
-        (
-            "TU-1",
-            result(ResultStatus::Completed, "content", None),
-            true,
-        ),
+        ("TU-1", result(ResultStatus::Completed, "content", None), true),
         ("TU-2", Part::call("c", "t", "{}"), false),
         ("TU-3", Part::new(unknown), false),
         ("TU-4", result(ResultStatus::Pending, "", None), false),
-        (
-            "ours: an error is returned",
-            result(ResultStatus::Error, "no such file", None),
-            true,
-        ),
-        (
-            "ours: a retry prompt is not",
-            result(ResultStatus::Retry, "fix it", None),
-            false,
-        ),
-        (
-            "ours: nor is a running tool",
-            result(ResultStatus::Running, "so far", None),
-            false,
-        ),
+        ("ours: an error is returned", result(ResultStatus::Error, "no such file", None), true),
+        ("ours: a retry prompt is not", result(ResultStatus::Retry, "fix it", None), false),
+        ("ours: nor is a running tool", result(ResultStatus::Running, "so far", None), false),
     ];
     for (id, part, expected) in rows {
         assert_eq!(return_of(&part).is_some(), expected, "{id}");
@@ -97,21 +69,14 @@ fn which_parts_are_tool_returns() {
 
 #[test]
 fn which_messages_are_user_turns() {
-    let of_record = |id: &str, record| Message {
-        record: Some(record),
-        ..user(id)
-    };
+    let of_record = |id: &str, record| Message { record: Some(record), ..user(id) };
     // id, messages, user turns
     let rows: Vec<(&str, Vec<Message>, u64)> = vec![
         ("TU-5", vec![user("u")], 1),
         ("TU-6", vec![returned("t", "out")], 0),
         ("TU-7", vec![], 0),
         ("TU-8", vec![user("a"), user("b")], 2),
-        (
-            "TU-9",
-            vec![user("a"), Message::assistant("b", vec![]), user("c")],
-            2,
-        ),
+        ("TU-9", vec![user("a"), Message::assistant("b", vec![]), user("c")], 2),
         ("TU-10", vec![returned("t", "out")], 0),
         (
             "ours: prompts of one stored message count once",
@@ -122,28 +87,17 @@ fn which_messages_are_user_turns() {
             "ours: a return between them does not part them",
             vec![
                 of_record("a", 3),
-                Message {
-                    record: Some(3),
-                    ..returned("t", "out")
-                },
+                Message { record: Some(3), ..returned("t", "out") },
                 of_record("b", 3),
             ],
             1,
         ),
-        (
-            "ours: system prompts are none",
-            vec![Message::new("s", Role::System, vec![])],
-            0,
-        ),
+        ("ours: system prompts are none", vec![Message::new("s", Role::System, vec![])], 0),
     ];
     for (id, messages, turns) in rows {
         assert_eq!(count_user_turns(&messages, u64::MAX), turns, "{id}");
     }
-    assert_eq!(
-        count_user_turns(&vec![user("u"); 9], 2),
-        2,
-        "no more than asked for"
-    );
+    assert_eq!(count_user_turns(&vec![user("u"); 9], 2), 2, "no more than asked for");
 }
 
 fn estimator() -> Arc<dyn Estimator> {
@@ -204,21 +158,13 @@ fn tu_13_structured_content_is_measured_on_its_python_repr() {
     let file = user_file(
         "name = \"t\"\nextends = \"tunacode\"\n[[pruner]]\nuse = \"tunacode.placeholder\"\nprotect_tokens = 0\nminimum_tokens = 0\n",
     );
-    let part = result(
-        ResultStatus::Completed,
-        &value.to_string(),
-        Some(value.clone()),
-    );
+    let part = result(ResultStatus::Completed, &value.to_string(), Some(value.clone()));
     let mut wide = json!([]);
     for _ in 0..10 {
         wide.as_array_mut().expect("a list").push(value.clone());
     }
     // [v, v, …]: 10 × 21 + 9 × 2 + 2 = 230 characters, 57 tokens, 49 net of the placeholder
-    let wide = result(
-        ResultStatus::Completed,
-        &wide.to_string(),
-        Some(wide.clone()),
-    );
+    let wide = result(ResultStatus::Completed, &wide.to_string(), Some(wide.clone()));
     for (id, part, expected) in [("TU-13", part, 0), ("TU-13 wide", wide, 49)] {
         let message = Message::new("t", Role::Tool, vec![part]);
         let proposal = prune(&conversation(file.clone(), two_users_and([message])));
@@ -237,12 +183,7 @@ fn clearing_one_part() {
         ("TU-14", "x".repeat(10_000), true, 2_492),
         ("TU-15", "x".repeat(4_000), true, 992),
         ("TU-16", DEFAULT_PLACEHOLDER.to_owned(), false, 0),
-        (
-            "ours: shorter than the placeholder",
-            "xxxx".to_owned(),
-            true,
-            0,
-        ),
+        ("ours: shorter than the placeholder", "xxxx".to_owned(), true, 0),
         ("ours: nothing is not above zero", String::new(), false, 0),
     ];
     for (id, content, goes, expected) in rows {
@@ -261,24 +202,9 @@ fn whole_histories() {
     // id, history, positions that are cleared, reclaimed
     let rows: Vec<(&str, Vec<Message>, Vec<usize>, u64)> = vec![
         ("TU-19", vec![returned("t", "content")], vec![], 0),
-        (
-            "TU-19 with a size that would go",
-            vec![user("u"), tool_return("t", 70_000)],
-            vec![],
-            0,
-        ),
-        (
-            "TU-20",
-            two_users_and([returned("t", "small output")]),
-            vec![],
-            0,
-        ),
-        (
-            "TU-21",
-            two_users_and([tool_return("t", 70_000)]),
-            vec![2],
-            69_992,
-        ),
+        ("TU-19 with a size that would go", vec![user("u"), tool_return("t", 70_000)], vec![], 0),
+        ("TU-20", two_users_and([returned("t", "small output")]), vec![], 0),
+        ("TU-21", two_users_and([tool_return("t", 70_000)]), vec![2], 69_992),
         (
             "TU-22",
             two_users_and([tool_return("old", 10_000), tool_return("recent", 35_000)]),
@@ -299,11 +225,7 @@ fn whole_histories() {
     ];
     let rows = rows.into_iter().chain([(
         "ours: parts of one message are walked newest to oldest",
-        two_users_and([Message::new(
-            "t",
-            Role::Tool,
-            vec![sized(10_000), sized(45_000)],
-        )]),
+        two_users_and([Message::new("t", Role::Tool, vec![sized(10_000), sized(45_000)])]),
         vec![2, 2],
         54_984,
     )]);
@@ -341,10 +263,8 @@ fn boundaries() {
             .map(|(index, tokens)| tool_return(&index.to_string(), *tokens));
         let history = conversation(preset(name), two_users_and(oldest_first));
         let last = history.history().len() - 1;
-        let mut indices: Vec<usize> = cleared(&prune(&history))
-            .into_iter()
-            .map(|position| last - position)
-            .collect();
+        let mut indices: Vec<usize> =
+            cleared(&prune(&history)).into_iter().map(|position| last - position).collect();
         indices.sort_unstable();
         assert_eq!(indices, expected, "{name}, newest to oldest {sizes:?}");
     }
@@ -395,11 +315,7 @@ fn constants() {
         ("TU-24", json!(default.protect_tokens), json!(40_000)),
         ("TU-25", json!(default.minimum_tokens), json!(20_000)),
         ("TU-26", json!(default.min_user_turns), json!(2)),
-        (
-            "TU-27",
-            json!(default.placeholder),
-            json!("[Old tool result content cleared]"),
-        ),
+        ("TU-27", json!(default.placeholder), json!("[Old tool result content cleared]")),
     ];
     for (id, value, expected) in rows {
         assert_eq!(value, expected, "{id}");
@@ -409,10 +325,8 @@ fn constants() {
 #[test]
 fn local_mode_is_a_preset() {
     // id, preset, does it clear 2,001 tokens?
-    let rows = [
-        ("TL-1, TL-3: standard", "tunacode", false),
-        ("TL-2: local", "tunacode-local", true),
-    ];
+    let rows =
+        [("TL-1, TL-3: standard", "tunacode", false), ("TL-2: local", "tunacode-local", true)];
     for (id, name, local) in rows {
         let history = conversation(preset(name), two_users_and([tool_return("t", 2_001)]));
         assert_eq!(!cleared(&prune(&history)).is_empty(), local, "{id}");
@@ -425,30 +339,14 @@ fn the_answer_limit_is_a_window_setting() {
     let rows = [
         ("TL-18", "extends = \"tunacode\"", 0),
         ("TL-19", "extends = \"tunacode-local\"", 1_000),
-        (
-            "TL-20",
-            "extends = \"tunacode-local\"\n[window]\noutput = 2_000",
-            2_000,
-        ),
-        (
-            "TL-21",
-            "extends = \"tunacode-local\"\n[window]\noutput = 500",
-            500,
-        ),
-        (
-            "TL-22",
-            "extends = \"tunacode\"\n[window]\noutput = 4_000",
-            4_000,
-        ),
+        ("TL-20", "extends = \"tunacode-local\"\n[window]\noutput = 2_000", 2_000),
+        ("TL-21", "extends = \"tunacode-local\"\n[window]\noutput = 500", 500),
+        ("TL-22", "extends = \"tunacode\"\n[window]\noutput = 4_000", 4_000),
     ];
     for (id, toml, output) in rows {
         let strategy = user_file(&format!("name = \"t\"\n{toml}\n"));
         let none = Default::default;
-        assert_eq!(
-            strategy.limits(none(), none(), none()).output,
-            output,
-            "{id}"
-        );
+        assert_eq!(strategy.limits(none(), none(), none()).output, output, "{id}");
     }
 }
 
@@ -460,11 +358,7 @@ fn presets_say_what_they_are() {
         assert_eq!(strategy.pruners.len(), 1, "{name}");
         assert_eq!(strategy.pruners[0].when, [Moment::TurnStart], "{name}");
         assert_eq!(strategy.preset_limits.context, context, "{name}");
-        assert_eq!(
-            &**strategy.estimator().id(),
-            "chars(code-points)/4 floor",
-            "{name}"
-        );
+        assert_eq!(&**strategy.estimator().id(), "chars(code-points)/4 floor", "{name}");
         assert!(strategy.reproduces.contains("0.1.40"), "{name}");
         assert_eq!(strategy.deviations.len(), 9, "{name}");
         assert!(strategy.guards.off().is_empty(), "{name}");

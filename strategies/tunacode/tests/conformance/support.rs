@@ -12,11 +12,8 @@ use std::sync::Arc;
 
 /// The registry with what the presets need.
 pub(crate) fn registry() -> Registry {
-    Registry::of([
-        &foldback_stages::REGISTRATION,
-        &foldback_tunacode::REGISTRATION,
-    ])
-    .expect("no two stages have one name")
+    Registry::of([&foldback_stages::REGISTRATION, &foldback_tunacode::REGISTRATION])
+        .expect("no two stages have one name")
 }
 
 /// A shipped preset.
@@ -29,9 +26,7 @@ pub(crate) fn preset(name: &str) -> Strategy {
 /// A file of a user.
 pub(crate) fn user_file(toml: &str) -> Strategy {
     let document = Document::parse("test.toml", toml).expect("valid TOML");
-    compile(&registry(), document, Options::default())
-        .expect("the file compiles")
-        .strategy
+    compile(&registry(), document, Options::default()).expect("the file compiles").strategy
 }
 
 /// A conversation with these messages.

@@ -20,38 +20,14 @@ fn limits() {
     let beta: &[&str] = &[BETA_1M];
     let rows = [
         row("S9-1", up, "sonnet", (SONNET, none, None), 200_000),
-        row(
-            "S9-1",
-            up,
-            "opus",
-            ("claude-opus-4-5-20250514", none, None),
-            200_000,
-        ),
-        row(
-            "S9-1",
-            up,
-            "haiku",
-            ("claude-haiku-4-5-20251001", none, None),
-            200_000,
-        ),
+        row("S9-1", up, "opus", ("claude-opus-4-5-20250514", none, None), 200_000),
+        row("S9-1", up, "haiku", ("claude-haiku-4-5-20251001", none, None), 200_000),
         row("S9-1", up, "opus 4.6", (OPUS, none, None), 200_000),
         row("S9-1", up, "unknown", ("some-model", none, None), 200_000),
-        row(
-            "S9-1",
-            up,
-            "beta with sonnet",
-            (SONNET, beta, None),
-            1_000_000,
-        ),
+        row("S9-1", up, "beta with sonnet", (SONNET, beta, None), 1_000_000),
         row("S9-1", up, "beta with opus", (OPUS, beta, None), 200_000),
         row("S9-1", up, "empty betas", (SONNET, none, None), 200_000),
-        row(
-            "S9-1",
-            up,
-            "set",
-            ("some-model", none, Some(50_000)),
-            50_000,
-        ),
+        row("S9-1", up, "set", ("some-model", none, Some(50_000)), 50_000),
         row(
             "S9-1",
             "reference",
@@ -59,13 +35,7 @@ fn limits() {
             (SONNET, beta, Some(50_000)),
             1_000_000,
         ),
-        row(
-            "S9-1",
-            "ours",
-            "another beta",
-            (SONNET, &["other-2025"][..], None),
-            200_000,
-        ),
+        row("S9-1", "ours", "another beta", (SONNET, &["other-2025"][..], None), 200_000),
     ];
     check(&rows, |(model, betas, set)| {
         let betas: Vec<String> = betas.iter().map(|beta| (*beta).to_owned()).collect();
@@ -74,12 +44,7 @@ fn limits() {
 }
 
 fn budget(limit: u64, system: u64, messages: u64, max_output: u64) -> TokenBudget {
-    TokenBudget {
-        limit,
-        system,
-        messages,
-        max_output,
-    }
+    TokenBudget { limit, system, messages, max_output }
 }
 
 #[test]
@@ -87,27 +52,9 @@ fn utilisation() {
     let up = "upstream";
     let rows = [
         row("S9-2", up, "zero", budget(200_000, 0, 0, 0), 0.0),
-        row(
-            "S9-2",
-            up,
-            "half",
-            budget(200_000, 10_000, 73_616, 16_384),
-            0.5,
-        ),
-        row(
-            "S9-2",
-            up,
-            "0.8",
-            budget(200_000, 10_000, 133_616, 16_384),
-            0.8,
-        ),
-        row(
-            "S9-2",
-            up,
-            "over 1",
-            budget(200_000, 10_000, 223_616, 16_384),
-            1.25,
-        ),
+        row("S9-2", up, "half", budget(200_000, 10_000, 73_616, 16_384), 0.5),
+        row("S9-2", up, "0.8", budget(200_000, 10_000, 133_616, 16_384), 0.8),
+        row("S9-2", up, "over 1", budget(200_000, 10_000, 223_616, 16_384), 1.25),
         row("S9-2", up, "limit 0", budget(0, 0, 0, 0), 1.0),
     ];
     check(&rows, TokenBudget::utilisation);
@@ -117,31 +64,13 @@ fn utilisation() {
 fn overflow_and_room() {
     let up = "upstream";
     let rows = [
-        row(
-            "S9-3",
-            up,
-            "exactly at the limit",
-            budget(100, 10, 50, 40),
-            false,
-        ),
+        row("S9-3", up, "exactly at the limit", budget(100, 10, 50, 40), false),
         row("S9-3", "ours", "one more", budget(100, 10, 51, 40), true),
     ];
     check(&rows, TokenBudget::is_overflow);
     let rows = [
-        row(
-            "S9-4",
-            up,
-            "room",
-            budget(200_000, 10_000, 50_000, 16_384),
-            123_616,
-        ),
-        row(
-            "S9-4",
-            up,
-            "none",
-            budget(200_000, 100_000, 190_000, 16_384),
-            0,
-        ),
+        row("S9-4", up, "room", budget(200_000, 10_000, 50_000, 16_384), 123_616),
+        row("S9-4", up, "none", budget(200_000, 100_000, 190_000, 16_384), 0),
     ];
     check(&rows, TokenBudget::available);
 }
@@ -166,43 +95,16 @@ fn folds(config: UtilisationConfig, moment: Moment, used: u64) -> bool {
 fn thresholds() {
     use Moment::{CallStart, LengthStop as Stop};
     let default = UtilisationConfig::default;
-    let faithful = || UtilisationConfig {
-        on_length_stop: LengthStop::Threshold,
-        ..default()
-    };
+    let faithful = || UtilisationConfig { on_length_stop: LengthStop::Threshold, ..default() };
     let up = "upstream";
     let rows = [
         row("S9-15", up, "63 %", (default(), CallStart, 126_000), false),
-        row(
-            "S9-15",
-            up,
-            "exactly 80 %",
-            (default(), CallStart, 160_000),
-            false,
-        ),
-        row(
-            "S9-15",
-            "ours",
-            "one more",
-            (default(), CallStart, 160_001),
-            true,
-        ),
+        row("S9-15", up, "exactly 80 %", (default(), CallStart, 160_000), false),
+        row("S9-15", "ours", "one more", (default(), CallStart, 160_001), true),
         row("S9-15", up, "88 %", (default(), CallStart, 176_000), true),
         row("S9-16", up, "88 %", (default(), Stop, 176_000), false),
-        row(
-            "S9-16",
-            up,
-            "exactly 95 %",
-            (default(), Stop, 190_000),
-            false,
-        ),
-        row(
-            "S9-16",
-            "ours",
-            "one more",
-            (default(), Stop, 190_001),
-            true,
-        ),
+        row("S9-16", up, "exactly 95 %", (default(), Stop, 190_000), false),
+        row("S9-16", "ours", "one more", (default(), Stop, 190_001), true),
         row("S9-16", up, "97 %", (default(), Stop, 194_000), true),
         row("S9-16", up, "103 %", (default(), Stop, 206_000), true),
         row(
@@ -212,48 +114,20 @@ fn thresholds() {
             (faithful(), Stop, 176_000),
             true,
         ),
-        row(
-            "S9-16",
-            "reference",
-            "and not before",
-            (faithful(), Stop, 160_000),
-            false,
-        ),
+        row("S9-16", "reference", "and not before", (faithful(), Stop, 160_000), false),
     ];
-    check(&rows, |(config, moment, used)| {
-        folds(config.clone(), *moment, *used)
-    });
+    check(&rows, |(config, moment, used)| folds(config.clone(), *moment, *used));
 }
 
 #[test]
 fn where_the_window_comes_from() {
-    let beta = || UtilisationConfig {
-        betas: vec![BETA_1M.to_owned()],
-        ..UtilisationConfig::default()
-    };
+    let beta =
+        || UtilisationConfig { betas: vec![BETA_1M.to_owned()], ..UtilisationConfig::default() };
     let rows = [
-        row(
-            "S9-1",
-            "ours",
-            "limits",
-            (UtilisationConfig::default(), 100_000, OPUS),
-            80_000,
-        ),
-        row(
-            "S9-1",
-            "ours",
-            "no limits",
-            (UtilisationConfig::default(), 0, OPUS),
-            160_000,
-        ),
+        row("S9-1", "ours", "limits", (UtilisationConfig::default(), 100_000, OPUS), 80_000),
+        row("S9-1", "ours", "no limits", (UtilisationConfig::default(), 0, OPUS), 160_000),
         row("S9-1", "ours", "beta", (beta(), 100_000, SONNET), 800_000),
-        row(
-            "S9-1",
-            "ours",
-            "beta, other model",
-            (beta(), 100_000, OPUS),
-            80_000,
-        ),
+        row("S9-1", "ours", "beta, other model", (beta(), 100_000, OPUS), 80_000),
     ];
     check(&rows, |(config, context, model)| {
         let pressure = Pressure {
@@ -265,27 +139,15 @@ fn where_the_window_comes_from() {
             model: Some(model),
             yields: &[],
         };
-        Utilisation::new(config.clone())
-            .unwrap()
-            .decide(&pressure)
-            .trigger
+        Utilisation::new(config.clone()).unwrap().decide(&pressure).trigger
     });
 }
 
 #[test]
 fn the_reserve() {
-    let model = UtilisationConfig {
-        max_output: 0,
-        ..UtilisationConfig::default()
-    };
+    let model = UtilisationConfig { max_output: 0, ..UtilisationConfig::default() };
     let rows = [
-        row(
-            "S9-2",
-            "reference",
-            "fixed",
-            UtilisationConfig::default(),
-            16_384,
-        ),
+        row("S9-2", "reference", "fixed", UtilisationConfig::default(), 16_384),
         row("S9-2", "ours", "the model's", model, 64_000),
     ];
     check(&rows, |config| {
@@ -298,10 +160,7 @@ fn the_reserve() {
             model: None,
             yields: &[],
         };
-        Utilisation::new(config.clone())
-            .unwrap()
-            .decide(&pressure)
-            .count
+        Utilisation::new(config.clone()).unwrap().decide(&pressure).count
     });
 }
 
@@ -309,13 +168,7 @@ fn the_reserve() {
 fn windows_without_room_are_refused() {
     let rows = [
         row("S9-2", "ours", "room", 200_000, false),
-        row(
-            "S9-2",
-            "ours",
-            "80 % is one more than the reserve",
-            20_482,
-            false,
-        ),
+        row("S9-2", "ours", "80 % is one more than the reserve", 20_482, false),
         row("S9-2", "ours", "80 % is the reserve", 20_480, true),
         row("S9-2", "ours", "smaller than the reserve", 8_000, true),
     ];
@@ -339,36 +192,12 @@ fn defaults() {
     let reference = "reference";
     let rows = [
         row("S9-21", reference, "reserve", overflow.max_output, 16_384),
-        row(
-            "S9-21",
-            reference,
-            "recent",
-            truncate.preserve_recent.unsigned_abs(),
-            10,
-        ),
-        row(
-            "S9-21",
-            reference,
-            "long",
-            truncate.over_bytes as u64,
-            1_000,
-        ),
+        row("S9-21", reference, "recent", truncate.preserve_recent.unsigned_abs(), 10),
+        row("S9-21", reference, "long", truncate.over_bytes as u64, 1_000),
         row("S9-21", reference, "kept", truncate.keep_bytes as u64, 200),
-        row(
-            "S9-21",
-            reference,
-            "message",
-            split.message_bytes as u64,
-            2_000,
-        ),
+        row("S9-21", reference, "message", split.message_bytes as u64, 2_000),
         row("S9-21", reference, "summary", split.summary_tokens, 4_096),
-        row(
-            "S9-21",
-            reference,
-            "memory",
-            u64::from(split.memory_seconds),
-            300,
-        ),
+        row("S9-21", reference, "memory", u64::from(split.memory_seconds), 300),
     ];
     check(&rows, |value| *value);
     // The presets say what they do; a default that moves must not move them unseen.
@@ -376,10 +205,7 @@ fn defaults() {
         for line in ["threshold = 0.80", "critical = 0.95", "preserve = 0.40"] {
             assert!(preset.contains(line), "{line}");
         }
-        assert_eq!(
-            strategy(preset, &[]).preset_limits,
-            Limits::new(200_000, 16_384)
-        );
+        assert_eq!(strategy(preset, &[]).preset_limits, Limits::new(200_000, 16_384));
     }
 }
 
@@ -391,10 +217,7 @@ fn wrong_values_are_refused_by_name() {
         config.build().err().map(|invalid| invalid.path)
     };
     assert_eq!(refused(|c| c.threshold = 0.0).as_deref(), Some("threshold"));
-    assert_eq!(
-        refused(|c| c.threshold = f64::NAN).as_deref(),
-        Some("threshold")
-    );
+    assert_eq!(refused(|c| c.threshold = f64::NAN).as_deref(), Some("threshold"));
     assert_eq!(refused(|c| c.critical = 1.01).as_deref(), Some("critical"));
     assert_eq!(refused(|c| c.critical = 0.5).as_deref(), Some("critical"));
     assert_eq!(refused(|_| ()), None);

@@ -38,13 +38,7 @@ pub(crate) fn row<G, E>(
     given: G,
     expect: E,
 ) -> Row<G, E> {
-    Row {
-        id,
-        origin,
-        name,
-        given,
-        expect,
-    }
+    Row { id, origin, name, given, expect }
 }
 
 /// Runs all rows and names every one that fails.
@@ -53,15 +47,9 @@ pub(crate) fn check<G, E: PartialEq + Debug>(rows: &[Row<G, E>], run: impl Fn(&G
         .iter()
         .filter_map(|row| {
             let got = run(&row.given);
-            let Row {
-                id, origin, name, ..
-            } = row;
-            (got != row.expect).then(|| {
-                format!(
-                    "{id} ({origin}) {name}: {got:?} instead of {:?}",
-                    row.expect
-                )
-            })
+            let Row { id, origin, name, .. } = row;
+            (got != row.expect)
+                .then(|| format!("{id} ({origin}) {name}: {got:?} instead of {:?}", row.expect))
         })
         .collect();
     assert!(failed.is_empty(), "\n{}", failed.join("\n"));
@@ -78,15 +66,10 @@ pub(crate) fn strategy(preset: &str, changes: &[(&str, &str)]) -> Strategy {
         assert!(toml.contains(from), "the preset has no line `{from}`");
         toml = toml.replace(from, to);
     }
-    let registry = Registry::of([
-        &foldback_stages::REGISTRATION,
-        &foldback_window::REGISTRATION,
-    ])
-    .unwrap();
+    let registry =
+        Registry::of([&foldback_stages::REGISTRATION, &foldback_window::REGISTRATION]).unwrap();
     let document = Document::parse("test.toml", &toml).unwrap();
-    compile(&registry, document, Options::default())
-        .unwrap()
-        .strategy
+    compile(&registry, document, Options::default()).unwrap().strategy
 }
 
 /// Answers with a text or fails, and keeps what it was asked.
@@ -98,10 +81,7 @@ pub(crate) struct Fake {
 
 impl Fake {
     pub(crate) fn saying(text: &str) -> Arc<Self> {
-        Arc::new(Self {
-            answer: Some(text.to_owned()),
-            ..Self::default()
-        })
+        Arc::new(Self { answer: Some(text.to_owned()), ..Self::default() })
     }
 
     pub(crate) fn failing() -> Arc<Self> {
@@ -155,10 +135,7 @@ impl Witness {
 impl Hook for Witness {
     async fn before(&self, context: &BeforeCompaction) -> Result<Verdict, String> {
         self.note(format!("before {}", context.trigger.as_str()));
-        Ok(self
-            .instructions
-            .clone()
-            .map_or(Verdict::Proceed, Verdict::Instruct))
+        Ok(self.instructions.clone().map_or(Verdict::Proceed, Verdict::Instruct))
     }
 
     async fn after(&self, _: &Event) {
@@ -168,12 +145,7 @@ impl Hook for Witness {
 
 impl Observer for Witness {
     fn observe(&self, event: &Event) {
-        if let Event::Boundary {
-            trigger,
-            tokens_before,
-            ..
-        } = event
-        {
+        if let Event::Boundary { trigger, tokens_before, .. } = event {
             self.note(format!("boundary {} {tokens_before}", trigger.as_str()));
         }
     }
@@ -214,17 +186,12 @@ impl Talk {
         });
         let mut services = Services::with_clock(Arc::new(FixedClock::at(NOW)));
         services.hooks.push(Arc::clone(&witness) as Arc<dyn Hook>);
-        services
-            .observers
-            .push(Arc::clone(&witness) as Arc<dyn Observer>);
+        services.observers.push(Arc::clone(&witness) as Arc<dyn Observer>);
         services.memory = Some(Arc::new(notes));
         let limits = Limits::new(context, 0);
         let conversation =
             Conversation::new(Arc::new(strategy), limits, Frame::default(), services);
-        Self {
-            conversation,
-            witness,
-        }
+        Self { conversation, witness }
     }
 
     /// The same with nothing injected but a summarizer.

@@ -22,9 +22,7 @@ fn ten() -> Vec<Message> {
 
 fn outcome(talk: &mut Talk, moment: Moment) -> &'static str {
     let reports = talk.at(moment);
-    reports
-        .last()
-        .map_or("nothing", |report| report.outcome.name())
+    reports.last().map_or("nothing", |report| report.outcome.name())
 }
 
 const PREFIX: &str = "user: [Previous conversation summary]";
@@ -38,13 +36,7 @@ fn a_summary_for_what_is_old() {
         assert_eq!(outcome(&mut talk, Moment::CallStart), "changed");
         let sent = talk.sent();
         let rows = [
-            row(
-                "S9-17",
-                "upstream",
-                "messages",
-                sent.len().to_string(),
-                "5".to_owned(),
-            ),
+            row("S9-17", "upstream", "messages", sent.len().to_string(), "5".to_owned()),
             row(
                 "S9-17",
                 "upstream",
@@ -52,13 +44,7 @@ fn a_summary_for_what_is_old() {
                 sent[0].clone(),
                 format!("{PREFIX}\n\nThey said hello."),
             ),
-            row(
-                "S9-17",
-                "upstream",
-                "asked",
-                fake.count().to_string(),
-                "1".to_owned(),
-            ),
+            row("S9-17", "upstream", "asked", fake.count().to_string(), "1".to_owned()),
             row(
                 "S9-17",
                 "upstream",
@@ -79,23 +65,14 @@ fn without_a_summary() {
         .collect();
     for preset in PRESETS {
         let rows = [
-            row(
-                "S9-18",
-                "upstream",
-                "client error",
-                Some(Fake::failing()),
-                kept.clone(),
-            ),
+            row("S9-18", "upstream", "client error", Some(Fake::failing()), kept.clone()),
             row("S9-19", "upstream", "no client", None, kept.clone()),
         ];
         check(&rows, |summarizer| {
             let mut talk = Talk::plain(small(preset), 1_000, summarizer.clone());
             talk.append(ten());
             let reports = talk.at(Moment::CallStart);
-            assert!(
-                matches!(reports[0].outcome, Outcome::Degraded(_)),
-                "{reports:?}"
-            );
+            assert!(matches!(reports[0].outcome, Outcome::Degraded(_)), "{reports:?}");
             talk.sent()
         });
     }
@@ -108,13 +85,7 @@ fn without_a_summary() {
             WINDOW,
             "user: [Earlier messages were left out, and there is no summary of them]".to_owned(),
         ),
-        row(
-            "S9-18",
-            "reference",
-            "no note",
-            FAITHFUL,
-            format!("assistant: {}", bytes(440)),
-        ),
+        row("S9-18", "reference", "no note", FAITHFUL, format!("assistant: {}", bytes(440))),
     ];
     check(&rows, |preset| {
         let mut talk = Talk::plain(small(preset), 1_000, None);
@@ -130,34 +101,10 @@ fn too_little_to_fold() {
         let one = || chat(1, 4_000);
         let two = || chat(2, 400);
         let rows = [
-            row(
-                "S9-19",
-                "upstream",
-                "one message",
-                (one(), 1_000),
-                ("unchanged", 1),
-            ),
-            row(
-                "S9-19",
-                "ours",
-                "no message",
-                (vec![], 1_000),
-                ("unchanged", 0),
-            ),
-            row(
-                "S9-19",
-                "reference",
-                "all within the budget",
-                (two(), 1_000),
-                ("unchanged", 2),
-            ),
-            row(
-                "S9-19",
-                "ours",
-                "two, one of them within",
-                (two(), 260),
-                ("changed", 2),
-            ),
+            row("S9-19", "upstream", "one message", (one(), 1_000), ("unchanged", 1)),
+            row("S9-19", "ours", "no message", (vec![], 1_000), ("unchanged", 0)),
+            row("S9-19", "reference", "all within the budget", (two(), 1_000), ("unchanged", 2)),
+            row("S9-19", "ours", "two, one of them within", (two(), 260), ("changed", 2)),
         ];
         check(&rows, |(messages, context)| {
             let mut talk = Talk::plain(small(preset), *context, Some(Fake::saying("Hello.")));
@@ -172,13 +119,7 @@ fn instructions() {
     for preset in PRESETS {
         let fake = Fake::saying("Done.");
         let hook = Some("Keep the file names.");
-        let mut talk = Talk::new(
-            small(preset),
-            1_000,
-            Some(Arc::clone(&fake)),
-            hook,
-            Notes(None),
-        );
+        let mut talk = Talk::new(small(preset), 1_000, Some(Arc::clone(&fake)), hook, Notes(None));
         talk.append(ten());
         talk.at(Moment::CallStart);
         let asked = fake.asked.lock().unwrap()[0].instructions.clone();
@@ -200,13 +141,7 @@ fn session_memory() {
     for preset in PRESETS {
         let up = "upstream";
         let rows = [
-            row(
-                "S9-22",
-                up,
-                "fresh",
-                notes.map(|text| (text, minutes(1))),
-                ("Noted.", 0),
-            ),
+            row("S9-22", up, "fresh", notes.map(|text| (text, minutes(1))), ("Noted.", 0)),
             row(
                 "S9-22",
                 "ours",
@@ -214,20 +149,8 @@ fn session_memory() {
                 notes.map(|t| (t, minutes(5) + 1)),
                 ("Noted.", 0),
             ),
-            row(
-                "S9-22",
-                "ours",
-                "five minutes",
-                notes.map(|t| (t, minutes(5))),
-                ("Asked.", 1),
-            ),
-            row(
-                "S9-22",
-                up,
-                "stale",
-                notes.map(|text| (text, minutes(10))),
-                ("Asked.", 1),
-            ),
+            row("S9-22", "ours", "five minutes", notes.map(|t| (t, minutes(5))), ("Asked.", 1)),
+            row("S9-22", up, "stale", notes.map(|text| (text, minutes(10))), ("Asked.", 1)),
             row("S9-22", up, "missing", None, ("Asked.", 1)),
             row("S9-22", up, "empty", Some(("", minutes(1))), ("Asked.", 1)),
         ];
@@ -258,44 +181,19 @@ fn what_the_summarizer_reads() {
         row("S9-23", "upstream", "short", long(5), bytes(5)),
         row("S9-23", "ours", "exactly 2,000", long(2_000), bytes(2_000)),
         row("S9-23", "upstream", "long", long(3_000), dots(2_000)),
-        row(
-            "S9-23",
-            "ours",
-            "two texts",
-            two,
-            format!("{}\n{}", bytes(1_500), dots(500)),
-        ),
-        row(
-            "S9-23",
-            "ours",
-            "a result",
-            step(0, &bytes(3_000))[1].clone(),
-            dots(2_000),
-        ),
+        row("S9-23", "ours", "two texts", two, format!("{}\n{}", bytes(1_500), dots(500))),
+        row("S9-23", "ours", "a result", step(0, &bytes(3_000))[1].clone(), dots(2_000)),
     ];
-    check(&rows, |message| {
-        cut(message.clone(), 2_000, true).shown_text()
-    });
+    check(&rows, |message| cut(message.clone(), 2_000, true).shown_text());
 
     // Long arguments stay JSON; the original shows none.
     let arguments = format!(r#"{{"path":"src/a.rs","content":"{}"}}"#, bytes(3_000));
-    let call = Message::assistant(
-        "a",
-        vec![Part::text("Writing."), Part::call("c", "write", arguments)],
-    );
-    let shown = format!(
-        "Writing.\n{{\"path\":\"src/a.rs\",\"content\":\"{}\"}}",
-        dots(2_000)
-    );
+    let call =
+        Message::assistant("a", vec![Part::text("Writing."), Part::call("c", "write", arguments)]);
+    let shown = format!("Writing.\n{{\"path\":\"src/a.rs\",\"content\":\"{}\"}}", dots(2_000));
     let rows = [
         row("S9-23", "ours", "calls", true, shown),
-        row(
-            "S9-23",
-            "reference",
-            "no calls",
-            false,
-            "Writing.".to_owned(),
-        ),
+        row("S9-23", "reference", "no calls", false, "Writing.".to_owned()),
     ];
     check(&rows, |calls| cut(call.clone(), 2_000, *calls).shown_text());
 }
@@ -304,13 +202,7 @@ fn what_the_summarizer_reads() {
 #[test]
 fn an_earlier_summary() {
     let rows = [
-        row(
-            "S9-17",
-            "ours",
-            "apart",
-            WINDOW,
-            (Some("They said hello.".to_owned()), 6),
-        ),
+        row("S9-17", "ours", "apart", WINDOW, (Some("They said hello.".to_owned()), 6)),
         row("S9-17", "reference", "a message", FAITHFUL, (None, 7)),
     ];
     check(&rows, |preset| {
@@ -330,34 +222,10 @@ fn an_earlier_summary() {
 fn when_it_is_asked() {
     // 10 messages are 1,090 with the reserve, 8 are 892, 6 are 694: of 1,000.
     let rows = [
-        row(
-            "S9-24",
-            "upstream",
-            "before the request",
-            (WINDOW, 8, Moment::CallStart),
-            "changed",
-        ),
-        row(
-            "S9-24",
-            "ours",
-            "and not below 80 %",
-            (WINDOW, 6, Moment::CallStart),
-            "unchanged",
-        ),
-        row(
-            "S9-24",
-            "upstream",
-            "on max_tokens, yes",
-            (WINDOW, 10, Moment::LengthStop),
-            "changed",
-        ),
-        row(
-            "S9-24",
-            "upstream",
-            "on max_tokens, no",
-            (WINDOW, 6, Moment::LengthStop),
-            "unchanged",
-        ),
+        row("S9-24", "upstream", "before the request", (WINDOW, 8, Moment::CallStart), "changed"),
+        row("S9-24", "ours", "and not below 80 %", (WINDOW, 6, Moment::CallStart), "unchanged"),
+        row("S9-24", "upstream", "on max_tokens, yes", (WINDOW, 10, Moment::LengthStop), "changed"),
+        row("S9-24", "upstream", "on max_tokens, no", (WINDOW, 6, Moment::LengthStop), "unchanged"),
         row(
             "S9-24",
             "ours",
@@ -372,20 +240,8 @@ fn when_it_is_asked() {
             (FAITHFUL, 8, Moment::LengthStop),
             "changed",
         ),
-        row(
-            "S9-24",
-            "reference",
-            "nowhere else",
-            (WINDOW, 10, Moment::StepEnd),
-            "nothing",
-        ),
-        row(
-            "S9-24",
-            "ours",
-            "a person may at any size",
-            (WINDOW, 6, Moment::Manual),
-            "changed",
-        ),
+        row("S9-24", "reference", "nowhere else", (WINDOW, 10, Moment::StepEnd), "nothing"),
+        row("S9-24", "ours", "a person may at any size", (WINDOW, 6, Moment::Manual), "changed"),
     ];
     check(&rows, |(preset, count, moment)| {
         let mut talk = Talk::plain(small(preset), 1_000, Some(Fake::saying("Hello.")));
@@ -400,13 +256,7 @@ fn when_it_is_asked() {
 fn a_window_too_small_for_what_is_kept() {
     let rows = [
         row("S9-17", "ours", "keeps less", WINDOW, (3, 75, "unchanged")),
-        row(
-            "S9-17",
-            "reference",
-            "keeps 40 %",
-            FAITHFUL,
-            (5, 4_096, "changed"),
-        ),
+        row("S9-17", "reference", "keeps 40 %", FAITHFUL, (5, 4_096, "changed")),
     ];
     check(&rows, |preset| {
         let mut strategy = strategy(preset, &[("max_output = 16_384", "max_output = 500")]);
@@ -434,13 +284,7 @@ fn two_tool_rounds() {
             talk.at(Moment::ToolResult);
             talk.at(Moment::CallStart);
         }
-        let rows = [row(
-            "S9-24",
-            "upstream",
-            "at least twice",
-            fake.count() >= 2,
-            true,
-        )];
+        let rows = [row("S9-24", "upstream", "at least twice", fake.count() >= 2, true)];
         check(&rows, |twice| *twice);
     }
 }

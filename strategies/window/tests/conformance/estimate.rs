@@ -19,13 +19,7 @@ fn texts() {
         row("S9-5", up, "abcd", "abcd".to_owned(), 1),
         row("S9-5", up, "100", bytes(100), 25),
         row("S9-5", up, "1,000", bytes(1_000), 250),
-        row(
-            "S9-5",
-            "reference",
-            "bytes, not characters",
-            "漢字かな混じり文".to_owned(),
-            6,
-        ),
+        row("S9-5", "reference", "bytes, not characters", "漢字かな混じり文".to_owned(), 6),
     ];
     for preset in PRESETS {
         for estimator in estimators(preset) {
@@ -40,21 +34,12 @@ fn messages() {
     let nil = || Message::assistant("a", Vec::new());
     let rows = [
         row("S9-6", up, "none", vec![], 0),
-        row(
-            "S9-6",
-            up,
-            "100 chars",
-            vec![Message::user("a", bytes(100))],
-            29,
-        ),
+        row("S9-6", up, "100 chars", vec![Message::user("a", bytes(100))], 29),
         row(
             "S9-6",
             up,
             "100 and 200",
-            vec![
-                Message::user("a", bytes(100)),
-                Message::user("b", bytes(200)),
-            ],
+            vec![Message::user("a", bytes(100)), Message::user("b", bytes(200))],
             83,
         ),
         row("S9-6", up, "nil content", vec![nil()], 4),
@@ -75,30 +60,12 @@ fn content() {
     let image = || Part::new(PartKind::File(Media::default()));
     let up = "upstream";
     let rows = [
-        row(
-            "S9-7",
-            up,
-            "string",
-            user(vec![Part::text("abcdefgh")]),
-            4 + 2,
-        ),
+        row("S9-7", up, "string", user(vec![Part::text("abcdefgh")]), 4 + 2),
         row("S9-7", up, "nil", user(vec![]), 4),
         row("S9-7", up, "empty", user(vec![Part::text("")]), 4),
-        row(
-            "S9-7",
-            up,
-            "two texts",
-            user(vec![Part::text("abcd"), Part::text("efgh")]),
-            4 + 2,
-        ),
+        row("S9-7", up, "two texts", user(vec![Part::text("abcd"), Part::text("efgh")]), 4 + 2),
         row("S9-7", up, "image", user(vec![image()]), 4),
-        row(
-            "S9-7",
-            "ours",
-            "text and image",
-            user(vec![Part::text("abcd"), image()]),
-            4 + 1,
-        ),
+        row("S9-7", "ours", "text and image", user(vec![Part::text("abcd"), image()]), 4 + 1),
     ];
     for preset in PRESETS {
         let compactor = &estimators(preset)[0];
@@ -123,37 +90,11 @@ fn two_estimators_where_the_original_has_two() {
     );
     let call = Message::assistant("m", vec![Part::call("c", "bash", bytes(400))]);
     let rows = [
-        row(
-            "S9-6",
-            "reference",
-            "loop, string",
-            (loops, Message::user("m", bytes(400))),
-            104,
-        ),
-        row(
-            "S9-6",
-            "reference",
-            "loop, structured",
-            (loops, structured.clone()),
-            4,
-        ),
+        row("S9-6", "reference", "loop, string", (loops, Message::user("m", bytes(400))), 104),
+        row("S9-6", "reference", "loop, structured", (loops, structured.clone()), 4),
         row("S9-6", "reference", "loop, call", (loops, call.clone()), 4),
-        row(
-            "S9-6",
-            "reference",
-            "compactor, structured",
-            (compactors, structured),
-            104,
-        ),
-        row(
-            "S9-6",
-            "reference",
-            "compactor, call",
-            (compactors, call),
-            4,
-        ),
+        row("S9-6", "reference", "compactor, structured", (compactors, structured), 104),
+        row("S9-6", "reference", "compactor, call", (compactors, call), 4),
     ];
-    check(&rows, |(index, message)| {
-        strategy.estimators[*index].count(message).total()
-    });
+    check(&rows, |(index, message)| strategy.estimators[*index].count(message).total());
 }

@@ -35,11 +35,7 @@ fn truncation() {
 /// Results after every tool has run, with `recent` messages left alone.
 fn results(recent: &str, messages: &[Message]) -> Vec<String> {
     let line = format!("preserve_recent = {recent}");
-    let mut talk = Talk::plain(
-        strategy(WINDOW, &[("preserve_recent = 10", &line)]),
-        200_000,
-        None,
-    );
+    let mut talk = Talk::plain(strategy(WINDOW, &[("preserve_recent = 10", &line)]), 200_000, None);
     talk.append(messages.iter().cloned());
     talk.at(Moment::ToolResult);
     talk.sent()
@@ -61,42 +57,12 @@ fn old_results() {
     let users = vec![Message::user("u", bytes(2_000)), Message::user("v", "on")];
     let rows = [
         row("S9-13", up, "old", ("2", result_of(2_000, 2)), vec![cut()]),
-        row(
-            "S9-13",
-            up,
-            "recent",
-            ("2", result_of(2_000, 1)),
-            vec![bytes(2_000)],
-        ),
-        row(
-            "S9-13",
-            up,
-            "short",
-            ("2", result_of(500, 2)),
-            vec![bytes(500)],
-        ),
-        row(
-            "S9-13",
-            "ours",
-            "exactly 1,000",
-            ("2", result_of(1_000, 2)),
-            vec![bytes(1_000)],
-        ),
-        row(
-            "S9-13",
-            "ours",
-            "1,001",
-            ("2", result_of(1_001, 2)),
-            vec![cut()],
-        ),
+        row("S9-13", up, "recent", ("2", result_of(2_000, 1)), vec![bytes(2_000)]),
+        row("S9-13", up, "short", ("2", result_of(500, 2)), vec![bytes(500)]),
+        row("S9-13", "ours", "exactly 1,000", ("2", result_of(1_000, 2)), vec![bytes(1_000)]),
+        row("S9-13", "ours", "1,001", ("2", result_of(1_001, 2)), vec![cut()]),
         row("S9-13", up, "no tools", ("0", users), vec![]),
-        row(
-            "S9-13",
-            up,
-            "preserve -1",
-            ("-1", result_of(2_000, 0)),
-            vec![cut()],
-        ),
+        row("S9-13", up, "preserve -1", ("-1", result_of(2_000, 0)), vec![cut()]),
     ];
     check(&rows, |(recent, messages)| results(recent, messages));
 }
@@ -145,8 +111,7 @@ fn the_short_walk_finds_what_the_whole_walk_finds() {
         talk.append(step(n, &bytes(2_000)));
     }
     let mark = PartPos { item: 9, part: 0 };
-    talk.conversation
-        .mark_cleared(mark, Arc::from("[Old tool result content cleared]"), 0);
+    talk.conversation.mark_cleared(mark, Arc::from("[Old tool result content cleared]"), 0);
     assert_eq!(old_and_long(&talk), [1, 3, 5]);
     for n in 8..20 {
         let size = if n % 3 == 0 { 40 } else { 3_000 };
@@ -159,10 +124,8 @@ fn the_short_walk_finds_what_the_whole_walk_finds() {
     }
     // Taken back one by one, then cut again.
     while talk.conversation.undo().is_some() {
-        let mut again = Talk {
-            conversation: talk.conversation.clone(),
-            witness: Arc::clone(&talk.witness),
-        };
+        let mut again =
+            Talk { conversation: talk.conversation.clone(), witness: Arc::clone(&talk.witness) };
         again.at(Moment::ToolResult);
         assert_eq!(old_and_long(&again), Vec::<usize>::new());
     }

@@ -41,49 +41,13 @@ fn natural_split() {
         row("S9-8", up, "one small", (tokens(&[2]), 1_000), 0),
         row("S9-8", up, "all fit", (tokens(&[5, 8]), 10_000), 0),
         row("S9-9", up, "in the middle", (tokens(&[400; 4]), 250), 2),
-        row(
-            "S9-9",
-            "ours",
-            "exactly two fit",
-            (tokens(&[400; 4]), 208),
-            2,
-        ),
-        row(
-            "S9-9",
-            "ours",
-            "one token short of two",
-            (tokens(&[400; 4]), 207),
-            3,
-        ),
-        row(
-            "S9-9",
-            "ours",
-            "one token short of all",
-            (tokens(&[400; 4]), 415),
-            1,
-        ),
+        row("S9-9", "ours", "exactly two fit", (tokens(&[400; 4]), 208), 2),
+        row("S9-9", "ours", "one token short of two", (tokens(&[400; 4]), 207), 3),
+        row("S9-9", "ours", "one token short of all", (tokens(&[400; 4]), 415), 1),
         row("S9-9", "ours", "exactly all", (tokens(&[400; 4]), 416), 0),
-        row(
-            "S9-10",
-            up,
-            "all but the last",
-            (tokens(&[4_000, 4_000, 400]), 150),
-            2,
-        ),
-        row(
-            "S9-10",
-            "reference",
-            "nothing fits",
-            (tokens(&[400, 400, 4_000]), 150),
-            2,
-        ),
-        row(
-            "S9-10",
-            "reference",
-            "one, and it does not fit",
-            (tokens(&[4_000]), 150),
-            1,
-        ),
+        row("S9-10", up, "all but the last", (tokens(&[4_000, 4_000, 400]), 150), 2),
+        row("S9-10", "reference", "nothing fits", (tokens(&[400, 400, 4_000]), 150), 2),
+        row("S9-10", "reference", "one, and it does not fit", (tokens(&[4_000]), 150), 1),
     ];
     check(&rows, |(tokens, budget)| split_point(tokens, *budget));
 }
@@ -98,77 +62,21 @@ fn moved_split() {
     let five = "ucrau";
     let mut rows = Vec::new();
     for (split, expect) in [0, 1, 1, 3, 4, 5].into_iter().enumerate() {
-        rows.push(row(
-            "S9-11",
-            up,
-            "as documented",
-            (DOCUMENTED, five, split),
-            expect,
-        ));
-        rows.push(row(
-            "S9-11",
-            up,
-            "whole groups",
-            (WHOLE, five, split),
-            expect,
-        ));
+        rows.push(row("S9-11", up, "as documented", (DOCUMENTED, five, split), expect));
+        rows.push(row("S9-11", up, "whole groups", (WHOLE, five, split), expect));
     }
     rows.extend([
-        row(
-            "S9-11",
-            "reference",
-            "chain: lands on a result",
-            (DOCUMENTED, "ucrcra", 4),
-            2,
-        ),
-        row(
-            "S9-11",
-            "ours",
-            "chain: stops on the call",
-            (WHOLE, "ucrcra", 4),
-            3,
-        ),
-        row(
-            "S9-11",
-            "reference",
-            "on a call: one too far",
-            (DOCUMENTED, "ucrcra", 3),
-            2,
-        ),
+        row("S9-11", "reference", "chain: lands on a result", (DOCUMENTED, "ucrcra", 4), 2),
+        row("S9-11", "ours", "chain: stops on the call", (WHOLE, "ucrcra", 4), 3),
+        row("S9-11", "reference", "on a call: one too far", (DOCUMENTED, "ucrcra", 3), 2),
         row("S9-11", "ours", "on a call: stays", (WHOLE, "ucrcra", 3), 3),
         row("S9-11", "ours", "several results", (WHOLE, "ucrrru", 4), 1),
-        row(
-            "S9-11",
-            "reference",
-            "a call in front: tears it",
-            (DOCUMENTED, "cru", 1),
-            1,
-        ),
-        row(
-            "S9-11",
-            "ours",
-            "a call in front: nothing to fold",
-            (WHOLE, "cru", 1),
-            0,
-        ),
-        row(
-            "S9-11",
-            "ours",
-            "a user between results",
-            (WHOLE, "ucruru", 3),
-            1,
-        ),
-        row(
-            "S9-11",
-            "ours",
-            "a result without a call",
-            (WHOLE, "urru", 2),
-            0,
-        ),
+        row("S9-11", "reference", "a call in front: tears it", (DOCUMENTED, "cru", 1), 1),
+        row("S9-11", "ours", "a call in front: nothing to fold", (WHOLE, "cru", 1), 0),
+        row("S9-11", "ours", "a user between results", (WHOLE, "ucruru", 3), 1),
+        row("S9-11", "ours", "a result without a call", (WHOLE, "urru", 2), 0),
     ]);
-    check(&rows, |(adjust, roles, split)| {
-        adjust(&units(roles), *split)
-    });
+    check(&rows, |(adjust, roles, split)| adjust(&units(roles), *split));
 }
 
 #[test]
@@ -181,18 +89,10 @@ fn budget_between_call_and_result() {
     let rows = [
         row("S9-12", up, "as documented", (DOCUMENTED, sizes), 2),
         row("S9-12", up, "whole groups", (WHOLE, sizes), 3),
-        row(
-            "S9-12",
-            "ours",
-            "as documented, between",
-            (DOCUMENTED, tight),
-            2,
-        ),
+        row("S9-12", "ours", "as documented, between", (DOCUMENTED, tight), 2),
         row("S9-12", "ours", "whole groups, between", (WHOLE, tight), 3),
     ];
-    check(&rows, |(adjust, sizes)| {
-        adjust(&units("uaucra"), split_point(&tokens(sizes), 120))
-    });
+    check(&rows, |(adjust, sizes)| adjust(&units("uaucra"), split_point(&tokens(sizes), 120)));
     assert_eq!(split_point(&tokens(tight), 120), 4);
 }
 
@@ -222,24 +122,15 @@ fn sweep() {
         let faithful = folded(FAITHFUL, budget);
         // 104 for the answer and for each result, 4 for each call; the first call needs no move.
         let orphan = (208..748).contains(&budget);
-        assert_eq!(
-            starts_with_result(&faithful),
-            orphan,
-            "S9-12 §8.5 faithful, budget {budget}"
-        );
+        assert_eq!(starts_with_result(&faithful), orphan, "S9-12 §8.5 faithful, budget {budget}");
         let mended = folded(WINDOW, budget);
         assert!(mended.view().is_folded() || budget > 700, "budget {budget}");
         for dialect in Dialect::ALL {
             let found = validate(mended.sent(), dialect);
             assert_eq!(found, [], "window, budget {budget}, {dialect}");
             let found = validate(faithful.sent(), dialect);
-            let torn = found
-                .iter()
-                .any(|violation| violation.rule == "result-without-call");
-            assert_eq!(
-                torn, orphan,
-                "faithful, budget {budget}, {dialect}: {found:?}"
-            );
+            let torn = found.iter().any(|violation| violation.rule == "result-without-call");
+            assert_eq!(torn, orphan, "faithful, budget {budget}, {dialect}: {found:?}");
         }
     }
 }

@@ -79,10 +79,7 @@ impl Protocol {
     /// The model that a request asks for.
     pub(crate) fn model(self, path: &str, body: &Value) -> String {
         let named = match self {
-            Self::Gemini => path
-                .rsplit('/')
-                .next()
-                .and_then(|end| end.split(':').next()),
+            Self::Gemini => path.rsplit('/').next().and_then(|end| end.split(':').next()),
             _ => body.get("model").and_then(Value::as_str),
         };
         named.unwrap_or_default().to_owned()
@@ -128,19 +125,15 @@ impl Protocol {
     /// A piece of a stream that can't be read, and the end that a client waits for.
     pub(crate) fn garbage(self) -> Vec<String> {
         match self {
-            Self::OpenAi => vec![
-                "data: {\"id\":\"chatcmpl-1\",\"choi\n\n".into(),
-                "data: [DONE]\n\n".into(),
-            ],
+            Self::OpenAi => {
+                vec!["data: {\"id\":\"chatcmpl-1\",\"choi\n\n".into(), "data: [DONE]\n\n".into()]
+            }
             Self::Anthropic => vec![
                 "event: content_block_start\ndata: {\"type\":\"content_bl\n\n".into(),
                 "event: message_stop\ndata: {\"type\":\"message_stop\"}\n\n".into(),
             ],
             Self::Gemini => vec!["data: {\"candidates\":[{\"cont\n\n".into()],
-            Self::Ollama => vec![
-                "{\"model\":\"m\",\"mess\n".into(),
-                "{\"done\":true}\n".into(),
-            ],
+            Self::Ollama => vec!["{\"model\":\"m\",\"mess\n".into(), "{\"done\":true}\n".into()],
         }
     }
 
@@ -169,10 +162,7 @@ fn halves(text: &str) -> Vec<&str> {
     let middle = text.len().div_ceil(2);
     let middle = (middle..=text.len()).find(|at| text.is_char_boundary(*at));
     let (first, second) = text.split_at(middle.unwrap_or(text.len()));
-    [first, second]
-        .into_iter()
-        .filter(|half| !half.is_empty())
-        .collect()
+    [first, second].into_iter().filter(|half| !half.is_empty()).collect()
 }
 
 #[cfg(test)]

@@ -51,9 +51,8 @@ pub(super) fn pieces(spelling: &Spelling<'_>) -> Vec<String> {
     let open = |delta| json!([{"index": 0, "delta": delta, "finish_reason": null}]);
     let mut choices: Vec<Value> = deltas.into_iter().map(open).collect();
     choices.push(json!([{"index": 0, "delta": {}, "finish_reason": finish(spelling)}]));
-    let frames = choices
-        .into_iter()
-        .map(|choices| frame(spelling, "chat.completion.chunk", choices));
+    let frames =
+        choices.into_iter().map(|choices| frame(spelling, "chat.completion.chunk", choices));
     let mut frames: Vec<Value> = frames.collect();
     if let (Some(figures), true) = (spelling.usage, spelling.stream_usage) {
         let mut last = frame(spelling, "chat.completion.chunk", json!([]));
@@ -162,28 +161,12 @@ mod tests {
         let missing = "did not have response messages: b";
         let rows = [
             ("none", vec![user()], None),
-            (
-                "paired",
-                vec![calls(&["a", "b"]), result("b"), result("a"), user()],
-                None,
-            ),
+            ("paired", vec![calls(&["a", "b"]), result("b"), result("a"), user()], None),
             ("no call", vec![user(), result("a")], Some(orphan)),
-            (
-                "twice",
-                vec![calls(&["a"]), result("a"), result("a")],
-                Some(orphan),
-            ),
+            ("twice", vec![calls(&["a"]), result("a"), result("a")], Some(orphan)),
             ("of another", vec![calls(&["a"]), result("c")], Some(orphan)),
-            (
-                "interrupted",
-                vec![calls(&["a", "b"]), result("a"), user()],
-                Some(missing),
-            ),
-            (
-                "at the end",
-                vec![calls(&["a", "b"]), result("a")],
-                Some(missing),
-            ),
+            ("interrupted", vec![calls(&["a", "b"]), result("a"), user()], Some(missing)),
+            ("at the end", vec![calls(&["a", "b"]), result("a")], Some(missing)),
         ];
         for (name, messages, expect) in rows {
             let said = unpaired(&messages).map(|body| body["error"]["message"].to_string());

@@ -22,17 +22,8 @@ const WORDS: [&str; 10] = [
     "param",
 ];
 /// Keys with codes for programs.
-const CODES: [&str; 9] = [
-    "code",
-    "type",
-    "status",
-    "__type",
-    "errorType",
-    "error_type",
-    "reason",
-    "name",
-    "Code",
-];
+const CODES: [&str; 9] =
+    ["code", "type", "status", "__type", "errorType", "error_type", "reason", "name", "Code"];
 /// Keys with more of the same below them.
 const BELOW: [&str; 11] = [
     "error",
@@ -204,9 +195,7 @@ fn embedded(text: &str) -> (&str, Option<Value>) {
     for (at, _) in text.match_indices(['{', '[']).take(16) {
         let mut values = serde_json::Deserializer::from_str(&text[at..]).into_iter::<Value>();
         if let Some(Ok(value @ (Value::Object(_) | Value::Array(_)))) = values.next()
-            && value
-                .as_array()
-                .is_none_or(|items| items.iter().any(Value::is_object))
+            && value.as_array().is_none_or(|items| items.iter().any(Value::is_object))
         {
             return (&text[..at], Some(value));
         }

@@ -122,16 +122,12 @@ pub(super) fn retry_after(text: &str) -> Option<Duration> {
 pub(super) fn duration(mut text: &str) -> Option<Duration> {
     let mut total = None;
     loop {
-        let digits = text
-            .find(|c: char| !c.is_ascii_digit() && c != '.')
-            .unwrap_or(text.len());
+        let digits = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
         let Some(amount) = seconds(&text[..digits]) else {
             return total;
         };
         let after = text[digits..].trim_start();
-        let letters = after
-            .find(|c: char| !c.is_ascii_alphabetic())
-            .unwrap_or(after.len());
+        let letters = after.find(|c: char| !c.is_ascii_alphabetic()).unwrap_or(after.len());
         let factor = match &after[..letters] {
             "ms" | "milliseconds" => 0.001,
             "s" | "sec" | "second" | "seconds" => 1.0,
@@ -183,11 +179,7 @@ mod tests {
             ("of {limit}.", "of 20, of 7.", Some((None, Some(7)))),
             ("of {limit}", "of many", None),
             ("{_} + {limit}", "é 12 + 30", Some((None, Some(30)))),
-            (
-                "a {requested}{...}b {limit}",
-                "a 1 ... é b 2",
-                Some((Some(1), Some(2))),
-            ),
+            ("a {requested}{...}b {limit}", "a 1 ... é b 2", Some((Some(1), Some(2)))),
             ("of {limit}", "of 99999999999999999999999", None),
         ];
         for (pattern, text, expect) in cases {

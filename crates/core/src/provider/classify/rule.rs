@@ -51,9 +51,7 @@ impl Rule {
             .as_deref()
             .is_none_or(|mine| provider.is_some_and(|theirs| theirs.eq_ignore_ascii_case(mine)));
         let status = self.statuses.is_empty()
-            || said
-                .status
-                .is_some_and(|status| self.statuses.contains(&status));
+            || said.status.is_some_and(|status| self.statuses.contains(&status));
         let code = self.codes.is_empty() || self.codes.iter().any(|code| said.has_code(code));
         let has = |phrase: &String| said.text.contains(phrase.as_str());
         provider
@@ -74,9 +72,8 @@ impl Rule {
             ("none_of", &self.none_of),
             ("sizes", &self.sizes),
         ];
-        if let Some((field, _)) = lists
-            .iter()
-            .find(|(_, list)| list.iter().any(|phrase| phrase.trim().is_empty()))
+        if let Some((field, _)) =
+            lists.iter().find(|(_, list)| list.iter().any(|phrase| phrase.trim().is_empty()))
         {
             let way_out = "an empty text is found everywhere; take it out";
             return Some((field, way_out.to_owned()));
@@ -100,12 +97,7 @@ impl Rule {
 
     /// Phrases in lower case, as they are compared.
     pub(super) fn lowered(mut self) -> Self {
-        for list in [
-            &mut self.all_of,
-            &mut self.any_of,
-            &mut self.none_of,
-            &mut self.sizes,
-        ] {
+        for list in [&mut self.all_of, &mut self.any_of, &mut self.none_of, &mut self.sizes] {
             for phrase in list {
                 *phrase = phrase.to_lowercase();
             }
@@ -158,11 +150,9 @@ pub(super) fn read(text: &str) -> Result<Vec<Rule>, RuleError> {
             let rule = rule.into_inner();
             match rule.mistake() {
                 None => Ok(rule.lowered()),
-                Some((field, message)) => Err(RuleError {
-                    line: line(text, Some(span)),
-                    field: Some(field),
-                    message,
-                }),
+                Some((field, message)) => {
+                    Err(RuleError { line: line(text, Some(span)), field: Some(field), message })
+                }
             }
         })
         .collect()
@@ -207,10 +197,7 @@ mod tests {
                 "line 1: `sizes`",
             ),
             ("[[rule\n", "line 1: "),
-            (
-                "[[rules]]\nkind = \"quota\"\n",
-                "line 1: unknown field `rules`",
-            ),
+            ("[[rules]]\nkind = \"quota\"\n", "line 1: unknown field `rules`"),
         ];
         for (text, expect) in cases {
             let error = read(text).unwrap_err().to_string();

@@ -37,11 +37,7 @@ impl<'a> Import<'a> {
             self.boundary(&Line::default());
         }
         self.awaits_summary = false;
-        let kept = self
-            .session
-            .boundaries
-            .last()
-            .is_some_and(|b| b.original_kept);
+        let kept = self.session.boundaries.last().is_some_and(|b| b.original_kept);
         let parts = match line.content() {
             Some(Value::String(text)) => vec![Part::synthetic(text).at(block::CONTENT)],
             Some(Value::Array(blocks)) => blocks
@@ -86,10 +82,7 @@ impl<'a> Import<'a> {
         let time = line.at().unwrap_or(0);
         for (item, message) in self.messages.iter().enumerate() {
             for (part, of) in message.parts.iter().enumerate() {
-                if of
-                    .as_result()
-                    .is_some_and(|r| ids.contains(r.call_id.as_str()))
-                {
+                if of.as_result().is_some_and(|r| ids.contains(r.call_id.as_str())) {
                     let at = PartPos { item, part };
                     self.session.cleared.push(Cleared { at, time });
                 }

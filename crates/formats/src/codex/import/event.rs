@@ -11,11 +11,7 @@ impl Import {
         match event["type"].as_str().unwrap_or_default() {
             "token_count" => self.token_count(&event["info"]),
             "task_started" | "turn_started" => {
-                self.turn = Turn {
-                    has_events: true,
-                    running: true,
-                    worked: false,
-                };
+                self.turn = Turn { has_events: true, running: true, worked: false };
                 self.window(event);
             }
             "task_complete" | "turn_complete" => {
@@ -37,10 +33,7 @@ impl Import {
 
     fn window(&mut self, of: &Value) {
         if let Some(window) = of["model_context_window"].as_u64() {
-            self.session.limits = Limits {
-                context: window,
-                ..Limits::default()
-            };
+            self.session.limits = Limits { context: window, ..Limits::default() };
         }
     }
 
@@ -64,9 +57,7 @@ impl Import {
         }
         self.total = Some(total.clone());
         self.open = None;
-        let answer = self
-            .last
-            .and_then(|index| self.messages[index].answer.as_mut());
+        let answer = self.last.and_then(|index| self.messages[index].answer.as_mut());
         match answer {
             Some(answer) if answer.usage.is_none() => {
                 answer.usage = Some(usage(&info["last_token_usage"]));
@@ -91,9 +82,8 @@ impl Import {
 
     /// The user took back the last turns; the model never sees them again.
     fn roll_back(&mut self, turns: u64) {
-        let starts: Vec<usize> = (0..self.messages.len())
-            .filter(|&index| self.messages[index].begins_turn())
-            .collect();
+        let starts: Vec<usize> =
+            (0..self.messages.len()).filter(|&index| self.messages[index].begins_turn()).collect();
         let Some(back) = usize::try_from(turns).ok().filter(|turns| *turns > 0) else {
             return;
         };

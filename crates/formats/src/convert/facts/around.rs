@@ -23,9 +23,7 @@ pub(super) fn prompts(session: &Session) -> Facts<'_> {
 }
 
 pub(super) fn segments(session: &Session) -> Facts<'_> {
-    segments_of(session, |kind| {
-        !matches!(kind, SegmentKind::System | SegmentKind::Tools)
-    })
+    segments_of(session, |kind| !matches!(kind, SegmentKind::System | SegmentKind::Tools))
 }
 
 /// Tools by name, where the definitions are in a known shape.
@@ -45,31 +43,23 @@ fn names(tool: &Value) -> Vec<String> {
         return declared.iter().flat_map(names).collect();
     }
     let inner = tool.get("function").unwrap_or(tool);
-    let name = ["name", "type"]
-        .iter()
-        .find_map(|key| inner.get(key)?.as_str());
+    let name = ["name", "type"].iter().find_map(|key| inner.get(key)?.as_str());
     vec![name.map_or_else(|| tool.to_string(), str::to_owned)]
 }
 
 pub(super) fn entries(session: &Session) -> Facts<'_> {
-    let written = session
-        .messages
-        .iter()
-        .filter_map(|message| match message.origin {
-            Origin::Entry(kind) => Some(format!("{kind:?} {}", message.shown_text()).into()),
-            Origin::Log => None,
-        });
+    let written = session.messages.iter().filter_map(|message| match message.origin {
+        Origin::Entry(kind) => Some(format!("{kind:?} {}", message.shown_text()).into()),
+        Origin::Log => None,
+    });
     written.collect()
 }
 
 pub(super) fn boundaries(session: &Session) -> Facts<'_> {
     let made = session.boundaries.iter();
     made.map(|made| {
-        format!(
-            "{} {} {:?} {:?}",
-            made.kind, made.trigger, made.tokens_before, made.tokens_after
-        )
-        .into()
+        format!("{} {} {:?} {:?}", made.kind, made.trigger, made.tokens_before, made.tokens_after)
+            .into()
     })
     .collect()
 }
@@ -78,11 +68,7 @@ pub(super) fn cleared(session: &Session) -> Facts<'_> {
     let marks = session.cleared.iter();
     marks
         .filter_map(|mark| {
-            let part = session
-                .messages
-                .get(mark.at.item)?
-                .parts
-                .get(mark.at.part)?;
+            let part = session.messages.get(mark.at.item)?.parts.get(mark.at.part)?;
             Some(format!("{} {}", mark.time, part.shown()).into())
         })
         .collect()
@@ -107,10 +93,7 @@ pub(super) fn reasoning_tokens(session: &Session) -> Facts<'_> {
 }
 
 pub(super) fn timestamps(session: &Session) -> Facts<'_> {
-    session
-        .log()
-        .filter_map(|message| Some(message.at?.to_string().into()))
-        .collect()
+    session.log().filter_map(|message| Some(message.at?.to_string().into())).collect()
 }
 
 pub(super) fn times(session: &Session) -> Facts<'_> {
@@ -121,27 +104,19 @@ pub(super) fn times(session: &Session) -> Facts<'_> {
 }
 
 pub(super) fn finishes(session: &Session) -> Facts<'_> {
-    answers(session)
-        .filter_map(|answer| Some(format!("{:?}", answer.finish?).into()))
-        .collect()
+    answers(session).filter_map(|answer| Some(format!("{:?}", answer.finish?).into())).collect()
 }
 
 pub(super) fn models(session: &Session) -> Facts<'_> {
-    answers(session)
-        .filter_map(|answer| Some(answer.model.as_deref()?.into()))
-        .collect()
+    answers(session).filter_map(|answer| Some(answer.model.as_deref()?.into())).collect()
 }
 
 pub(super) fn providers(session: &Session) -> Facts<'_> {
-    answers(session)
-        .filter_map(|answer| Some(answer.provider.as_deref()?.into()))
-        .collect()
+    answers(session).filter_map(|answer| Some(answer.provider.as_deref()?.into())).collect()
 }
 
 pub(super) fn errors(session: &Session) -> Facts<'_> {
-    answers(session)
-        .filter_map(|answer| Some(answer.error.as_deref()?.into()))
-        .collect()
+    answers(session).filter_map(|answer| Some(answer.error.as_deref()?.into())).collect()
 }
 
 pub(super) fn turns(session: &Session) -> Facts<'_> {
@@ -161,31 +136,19 @@ pub(super) fn layouts(session: &Session) -> Facts<'_> {
 }
 
 pub(super) fn ids(session: &Session) -> Facts<'_> {
-    session
-        .log()
-        .map(|message| message.id.as_str().into())
-        .collect()
+    session.log().map(|message| message.id.as_str().into()).collect()
 }
 
 pub(super) fn parents(session: &Session) -> Facts<'_> {
-    session
-        .log()
-        .filter_map(|message| Some(message.parent.as_deref()?.into()))
-        .collect()
+    session.log().filter_map(|message| Some(message.parent.as_deref()?.into())).collect()
 }
 
 pub(super) fn agents(session: &Session) -> Facts<'_> {
-    session
-        .log()
-        .filter_map(|message| Some(message.agent.as_deref()?.into()))
-        .collect()
+    session.log().filter_map(|message| Some(message.agent.as_deref()?.into())).collect()
 }
 
 pub(super) fn importance(session: &Session) -> Facts<'_> {
-    session
-        .log()
-        .filter_map(|message| Some(message.importance.as_deref()?.into()))
-        .collect()
+    session.log().filter_map(|message| Some(message.importance.as_deref()?.into())).collect()
 }
 
 pub(super) fn session_id(session: &Session) -> Facts<'_> {
@@ -193,32 +156,18 @@ pub(super) fn session_id(session: &Session) -> Facts<'_> {
 }
 
 pub(super) fn session_model(session: &Session) -> Facts<'_> {
-    session
-        .model
-        .as_deref()
-        .map(Cow::Borrowed)
-        .into_iter()
-        .collect()
+    session.model.as_deref().map(Cow::Borrowed).into_iter().collect()
 }
 
 pub(super) fn limits(session: &Session) -> Facts<'_> {
     let limits = session.limits;
-    [
-        ("context", limits.context),
-        ("input", limits.input),
-        ("output", limits.output),
-    ]
-    .into_iter()
-    .filter(|(_, tokens)| *tokens > 0)
-    .map(|(which, tokens)| format!("{which} {tokens}").into())
-    .collect()
+    [("context", limits.context), ("input", limits.input), ("output", limits.output)]
+        .into_iter()
+        .filter(|(_, tokens)| *tokens > 0)
+        .map(|(which, tokens)| format!("{which} {tokens}").into())
+        .collect()
 }
 
 pub(super) fn cluster(session: &Session) -> Facts<'_> {
-    session
-        .cluster
-        .as_deref()
-        .map(Cow::Borrowed)
-        .into_iter()
-        .collect()
+    session.cluster.as_deref().map(Cow::Borrowed).into_iter().collect()
 }

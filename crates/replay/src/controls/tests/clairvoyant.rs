@@ -57,11 +57,7 @@ fn the_clairvoyant_lets_go_what_was_used() {
         Message::user("u", "Do what is to be done"),
         answer(0, "look", "{}"),
         result(0, &format!("{old}\n{}", "so on ".repeat(400))),
-        answer(
-            1,
-            "edit",
-            &serde_json::json!({ "old_string": old }).to_string(),
-        ),
+        answer(1, "edit", &serde_json::json!({ "old_string": old }).to_string()),
         result(1, "done"),
     ];
     for call in 2..10 {
@@ -104,10 +100,7 @@ fn foresight_sees_from_the_last_copy_to_the_call() {
 
 #[test]
 fn real_sessions_come_out_in_order() {
-    let folder = concat!(
-        env!("CARGO_MANIFEST_DIR"),
-        "/../../../shared/sessions/claude-code"
-    );
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/sessions/claude-code");
     let Ok(entries) = std::fs::read_dir(folder) else {
         println!("skipped: no sessions at {folder}");
         return;

@@ -38,11 +38,7 @@ fn planted(calls: &[Planted]) -> Session {
 }
 
 fn session(messages: Vec<Message>) -> Session {
-    let source = Source {
-        text: Arc::from(""),
-        shape: Shape::Lines,
-        records: Vec::new(),
-    };
+    let source = Source { text: Arc::from(""), shape: Shape::Lines, records: Vec::new() };
     let mut session = Session::new("planted", foldback_formats::FORMATS[0].id, source);
     session.messages = messages.into_iter().map(Arc::new).collect();
     session
@@ -71,10 +67,7 @@ fn random_session(seed: u64) -> Session {
 }
 
 fn counting(per_token: u64) -> Arc<dyn Estimator> {
-    let config = CharsConfig {
-        per_token,
-        ..CharsConfig::default()
-    };
+    let config = CharsConfig { per_token, ..CharsConfig::default() };
     Arc::new(config.estimator().unwrap())
 }
 
@@ -87,9 +80,7 @@ fn placebo(session: &Session, per_token: u64, stub: u64) -> Placebo {
 /// What the calls of a session need all told.
 fn due(session: &Session) -> usize {
     let hindsight = Hindsight::of(&Index::of(session));
-    (0..session.messages.len())
-        .map(|call| hindsight.due(call).len())
-        .sum()
+    (0..session.messages.len()).map(|call| hindsight.due(call).len()).sum()
 }
 
 fn share(kept: &[bool]) -> f64 {
@@ -125,9 +116,6 @@ fn seer(session: &Session) -> Strategy {
 }
 
 fn seer_down_to(session: &Session, target: f64) -> Strategy {
-    let config = EvictConfig {
-        target,
-        ..EvictConfig::default()
-    };
+    let config = EvictConfig { target, ..EvictConfig::default() };
     clairvoyant(Arc::new(Hindsight::of(&Index::of(session))), config).unwrap()
 }

@@ -21,11 +21,7 @@ fn what_is_held_twice_can_be_lost_once() {
 
 #[test]
 fn the_cheapest_goes_first() {
-    let price = |uses, gain, messages| Price {
-        uses,
-        gain,
-        messages,
-    };
+    let price = |uses, gain, messages| Price { uses, gain, messages };
     let prices = [
         price(1, 10, false),
         price(0, 5, true),
@@ -69,10 +65,7 @@ fn a_shadow_is_never_larger_than_its_limit() {
         let head = full[0];
         let mut rng = SplitMix64::new(seed);
         let most = 1 + rng.below(20_000) as u64;
-        let limits: Vec<u64> = full
-            .iter()
-            .map(|_| rng.below(most as usize) as u64)
-            .collect();
+        let limits: Vec<u64> = full.iter().map(|_| rng.below(most as usize) as u64).collect();
         let mut random = Random::new(seed, 1_000);
         let choices: [&mut dyn Choice; 2] = [&mut random, &mut Greedy::default()];
         for choice in choices {
@@ -89,12 +82,7 @@ fn a_shadow_is_never_larger_than_its_limit() {
 #[test]
 fn nothing_that_fits_goes() {
     // Two results, one of them needed. What fits beside the head decides.
-    let session = planted(&[
-        (4_000, vec![]),
-        (2_000, vec![]),
-        (60, vec![]),
-        (60, vec![1]),
-    ]);
+    let session = planted(&[(4_000, vec![]), (2_000, vec![]), (60, vec![]), (60, vec![1])]);
     let placebo = placebo(&session, 4, STUB_TOKENS);
     let full = placebo.shadow(&[], &mut Greedy::default()).sizes;
     // Tokens that the last view must be smaller than everything, and those that go. Nobody needs the
@@ -196,10 +184,7 @@ fn the_newest_call_goes_last() {
     let first = full[1] - full[0];
     assert_eq!(first, 2 + 1 + STUB_TOKENS);
     assert!(full[2] - full[1] > first);
-    for choice in [
-        &mut Greedy::default() as &mut dyn Choice,
-        &mut Random::new(1, 100),
-    ] {
+    for choice in [&mut Greedy::default() as &mut dyn Choice, &mut Random::new(1, 100)] {
         let course = placebo.shadow(&[u64::MAX, u64::MAX, full[2] - 1], choice);
         assert_eq!(course.sizes[2], full[2] - first);
     }

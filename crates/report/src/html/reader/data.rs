@@ -51,16 +51,8 @@ struct Session<'a> {
     tracks: Vec<TrackData<'a>>,
 }
 
-type NeedRow<'a> = (
-    usize,
-    &'static str,
-    &'a str,
-    Option<&'a str>,
-    usize,
-    usize,
-    Option<usize>,
-    u64,
-);
+type NeedRow<'a> =
+    (usize, &'static str, &'a str, Option<&'a str>, usize, usize, Option<usize>, u64);
 
 #[derive(Serialize)]
 struct TrackData<'a> {
@@ -82,16 +74,7 @@ struct TrackData<'a> {
     failures: &'a [String],
 }
 
-type FiringRow<'a> = (
-    usize,
-    &'static str,
-    &'a str,
-    u8,
-    &'a str,
-    Option<&'a str>,
-    u64,
-    u64,
-);
+type FiringRow<'a> = (usize, &'static str, &'a str, u8, &'a str, Option<&'a str>, u64, u64);
 
 /// The JSON of a walk, safe inside a script element.
 pub(super) fn json(walk: &Walk) -> String {
@@ -107,17 +90,9 @@ pub(super) fn json(walk: &Walk) -> String {
         format: &walk.format,
         measure: &walk.measure,
         roles: walk.messages.iter().map(|line| role(line.role)).collect(),
-        names: walk
-            .messages
-            .iter()
-            .map(|line| line.name.as_str())
-            .collect(),
+        names: walk.messages.iter().map(|line| line.name.as_str()).collect(),
         tokens: walk.messages.iter().map(|line| line.tokens).collect(),
-        texts: walk
-            .messages
-            .iter()
-            .map(|line| cut(&line.excerpt, line.cut))
-            .collect(),
+        texts: walk.messages.iter().map(|line| cut(&line.excerpt, line.cut)).collect(),
         answers: walk.calls.iter().map(|call| call.answer).collect(),
         turns: walk.calls.iter().map(|call| call.turn).collect(),
         plain: walk.calls.iter().map(|call| call.plain_tokens).collect(),
@@ -138,16 +113,10 @@ pub(super) fn json(walk: &Walk) -> String {
                 )
             })
             .collect(),
-        tracks: walk
-            .tracks
-            .iter()
-            .map(|track| data(track, &places))
-            .collect(),
+        tracks: walk.tracks.iter().map(|track| data(track, &places)).collect(),
     };
     // A `<` in a string could end the script element; JSON may spell it otherwise.
-    serde_json::to_string(&session)
-        .unwrap_or_default()
-        .replace('<', "\\u003c")
+    serde_json::to_string(&session).unwrap_or_default().replace('<', "\\u003c")
 }
 
 fn data<'a>(track: &'a Track, places: &BTreeMap<usize, usize>) -> TrackData<'a> {
@@ -174,9 +143,7 @@ fn data<'a>(track: &'a Track, places: &BTreeMap<usize, usize>) -> TrackData<'a> 
                 )
             })
             .collect(),
-        steps: steps
-            .map(|step| (step.call, changes(step), step.standing.as_slice()))
-            .collect(),
+        steps: steps.map(|step| (step.call, changes(step), step.standing.as_slice())).collect(),
         written: track
             .written
             .iter()

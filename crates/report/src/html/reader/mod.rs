@@ -62,16 +62,11 @@ pub fn section(out: &mut String, walks: &[Walk], others: &[String]) {
         "<div id=\"reader-app\" hidden></div>\n<noscript><p class=\"small\">Walking takes JavaScript; this is \
          what there is to find.</p></noscript>\n",
     );
-    list::list(
-        out,
-        &taken.iter().map(|(walk, _)| *walk).collect::<Vec<_>>(),
-    );
+    list::list(out, &taken.iter().map(|(walk, _)| *walk).collect::<Vec<_>>());
     omitted(out, taken.len(), &left);
     for (index, (_, json)) in taken.iter().enumerate() {
-        let _ = writeln!(
-            out,
-            "<script type=\"application/json\" id=\"walk-{index}\">{json}</script>"
-        );
+        let _ =
+            writeln!(out, "<script type=\"application/json\" id=\"walk-{index}\">{json}</script>");
     }
     let _ = writeln!(out, "</section>\n<script>{SCRIPT}</script>");
 }

@@ -72,33 +72,13 @@ fn nothing_recorded_becomes_markup() {
 #[test]
 fn only_what_some_preset_missed_goes_in_and_finds_its_place() {
     let data: serde_json::Value = serde_json::from_str(&data::json(&walk())).unwrap();
-    let names: Vec<&str> = data["needs"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .map(|need| need[2].as_str().unwrap())
-        .collect();
-    assert_eq!(
-        names,
-        ["docs/flow.md", "fn token() {", "refresh"],
-        "`--kept` was kept"
-    );
-    assert_eq!(
-        data["tracks"][0]["forgotten"],
-        serde_json::json!([0, 8, 1, 8, 2, 8])
-    );
+    let names: Vec<&str> =
+        data["needs"].as_array().unwrap().iter().map(|need| need[2].as_str().unwrap()).collect();
+    assert_eq!(names, ["docs/flow.md", "fn token() {", "refresh"], "`--kept` was kept");
+    assert_eq!(data["tracks"][0]["forgotten"], serde_json::json!([0, 8, 1, 8, 2, 8]));
     assert_eq!(
         data["needs"][1],
-        serde_json::json!([
-            10,
-            "edit",
-            "fn token() {",
-            "src/auth/token.rs",
-            9,
-            2,
-            2,
-            4120
-        ])
+        serde_json::json!([10, "edit", "fn token() {", "src/auth/token.rs", 9, 2, 2, 4120])
     );
     assert_eq!(data["roles"], "uat");
     assert_eq!(data["tracks"][1]["idle"][0], "policy: 13000 <= 19000");
@@ -133,21 +113,10 @@ fn sessions_that_do_not_fit_are_named() {
     large.path = "large.jsonl".to_owned();
     large.messages[0].excerpt = "x".repeat(BUDGET);
     let mut out = String::new();
-    section(
-        &mut out,
-        &[walk(), large.clone(), walk()],
-        &["other.jsonl".to_owned()],
-    );
-    assert!(
-        out.contains("2 of 4 sessions"),
-        "{}",
-        &out[out.len() - 3_000..]
-    );
+    section(&mut out, &[walk(), large.clone(), walk()], &["other.jsonl".to_owned()]);
+    assert!(out.contains("2 of 4 sessions"), "{}", &out[out.len() - 3_000..]);
     for path in ["large.jsonl", "other.jsonl"] {
-        assert!(
-            out.contains(&format!("<li class=\"path\">{path}</li>")),
-            "{path}"
-        );
+        assert!(out.contains(&format!("<li class=\"path\">{path}</li>")), "{path}");
     }
     assert_eq!(blocks(&out, "type=\"application/json\"").len(), 2);
     let mut none = String::new();
@@ -164,9 +133,5 @@ fn paper_and_pages_without_script_have_the_worst_as_a_list() {
                 calls ago in message 2 (read result)";
     assert!(list.contains(told), "{list}");
     assert!(list.contains("Nothing was forgotten under idle."), "{list}");
-    assert_eq!(
-        list.matches("<li>").count(),
-        2,
-        "one lost result is told once"
-    );
+    assert_eq!(list.matches("<li>").count(), 2, "one lost result is told once");
 }

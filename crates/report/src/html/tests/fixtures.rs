@@ -17,13 +17,7 @@ use foldback_replay::study::Record;
 pub(super) const HOSTILE: &str = "a/<script>alert('1')</script>\"&.jsonl";
 
 fn metric(value: f64, lo: f64, hi: f64) -> Metric {
-    Metric {
-        value: Some(value),
-        lo: Some(lo),
-        hi: Some(hi),
-        n: 2,
-        why: None,
-    }
+    Metric { value: Some(value), lo: Some(lo), hi: Some(hi), n: 2, why: None }
 }
 
 /// Bills under two regimes: what is cheaper without a cache may be dearer with one.
@@ -42,21 +36,11 @@ fn dollars(regime: &str, ratio: f64) -> Dollars {
 
 /// Of 40 references to what the call before had brought all are kept, of ten from further back `far`.
 fn retention(far: u64) -> Retention {
-    let near = Share {
-        kept: 40,
-        needed: 40,
-    };
-    let far = Share {
-        kept: far,
-        needed: 10,
-    };
+    let near = Share { kept: 40, needed: 40 };
+    let far = Share { kept: far, needed: 10 };
     let mut frr = near;
     frr.add(far);
-    Retention {
-        frr,
-        by_distance: [(1, near), (usize::MAX, far)].into(),
-        ..Retention::default()
-    }
+    Retention { frr, by_distance: [(1, near), (usize::MAX, far)].into(), ..Retention::default() }
 }
 
 fn preset(name: &str, kind: Kind, input_ratio: f64, cache_hit_rate: f64) -> PresetLine {
@@ -64,10 +48,7 @@ fn preset(name: &str, kind: Kind, input_ratio: f64, cache_hit_rate: f64) -> Pres
     PresetLine {
         preset: name.to_owned(),
         kind,
-        gate: Gate {
-            passed: true,
-            ..Gate::default()
-        },
+        gate: Gate { passed: true, ..Gate::default() },
         metrics: Metrics {
             cost_ratio: metric(dearer, dearer - 0.05, dearer + 0.05),
             frr_obs: metric(input_ratio, input_ratio - 0.1, 1.0),
@@ -137,12 +118,7 @@ fn record(sizes: &[u64]) -> Record {
 }
 
 fn score(session: usize, preset: usize, sizes: &[u64]) -> Score {
-    Score {
-        session,
-        preset,
-        metrics: record(sizes).metrics,
-        ..Score::default()
-    }
+    Score { session, preset, metrics: record(sizes).metrics, ..Score::default() }
 }
 
 fn session(path: &str, calls: usize) -> SessionLine {
@@ -163,11 +139,7 @@ pub(super) fn tiny() -> Comparison {
     let mut clearing = preset("clear<b>", Kind::Strategy, 0.75, 0.91);
     clearing.triggered = 1;
     clearing.rank = Some(1);
-    clearing.ledger = LedgerLine {
-        firings: 2,
-        paid_back: 1,
-        ..LedgerLine::default()
-    };
+    clearing.ledger = LedgerLine { firings: 2, paid_back: 1, ..LedgerLine::default() };
     clearing.compactions = 1;
     clearing.prune_operations = 1;
     clearing.guards_off = vec!["pairs"];
@@ -184,12 +156,7 @@ pub(super) fn tiny() -> Comparison {
     comparison.reporting.regime = "cached".to_owned();
     comparison.reporting.experiment = Some("0123abcd".to_owned());
     comparison.cautions = vec!["only <2> sessions".to_owned()];
-    let check = Agreement {
-        pairs: 100,
-        within: 97,
-        late: 2,
-        ..Agreement::default()
-    };
+    let check = Agreement { pairs: 100, within: 97, late: 2, ..Agreement::default() };
     comparison.cache_check = vec![("cached".to_owned(), check)];
     comparison.contrasts = vec![Contrast {
         first: clearing.preset.clone(),
@@ -204,12 +171,7 @@ pub(super) fn tiny() -> Comparison {
             n: 2,
             ..Difference::default()
         },
-        frr_obs: Difference {
-            value: Some(0.25),
-            tie: true,
-            n: 2,
-            ..Difference::default()
-        },
+        frr_obs: Difference { value: Some(0.25), tie: true, n: 2, ..Difference::default() },
         cheaper: Cheaper::First,
     }];
     comparison.corpus = CorpusSummary {
@@ -236,19 +198,10 @@ pub(super) fn tiny() -> Comparison {
 }
 
 /// The requests of the first session, under each preset.
-const LONG: [[u64; 3]; 3] = [
-    [1_000, 2_000, 3_000],
-    [1_000, 2_000, 1_500],
-    [1_000, 2_000, 2_500],
-];
+const LONG: [[u64; 3]; 3] = [[1_000, 2_000, 3_000], [1_000, 2_000, 1_500], [1_000, 2_000, 2_500]];
 
 pub(super) fn drawn() -> Details {
-    let drawn = vec![Drawn {
-        session: 0,
-        records: LONG.iter().map(|sizes| record(sizes)).collect(),
-    }];
-    Details {
-        drawn,
-        ..Details::default()
-    }
+    let drawn =
+        vec![Drawn { session: 0, records: LONG.iter().map(|sizes| record(sizes)).collect() }];
+    Details { drawn, ..Details::default() }
 }
