@@ -1,8 +1,6 @@
 //! `foldback explain` on the sessions that come with the project.
 
-mod common;
-
-use common::foldback;
+use crate::common::foldback;
 
 const SESSION: &str = "examples/sessions/price-lists-codex.jsonl";
 

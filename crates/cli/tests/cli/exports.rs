@@ -1,11 +1,7 @@
 //! What `foldback compare` writes for programs: the published schemas, and that what is written keeps to
 //! them and to itself.
 
-#![expect(clippy::unwrap_used, reason = "a helper of a test fails like the test")]
-
-mod common;
-
-use common::{foldback, root};
+use crate::common::{foldback, root};
 use serde_json::{Map, Value};
 use std::path::Path;
 

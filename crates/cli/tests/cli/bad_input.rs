@@ -1,11 +1,7 @@
 //! Bad input: the message that a user needs, and exit code 2 (or a counted warning where the rest is
 //! usable).
 
-#![expect(clippy::unwrap_used, reason = "a helper of a test fails like the test")]
-
-mod common;
-
-use common::{foldback, run};
+use crate::common::{foldback, run};
 use std::path::Path;
 
 /// A small session in pydantic-ai's format: two user turns and a tool result of 9,000 characters.

@@ -1,11 +1,7 @@
 //! Summaries by a model, as a user of the command has them written: recorded against a server, replayed
 //! when it is gone, and every way in which that can fail.
 
-#![expect(clippy::unwrap_used, reason = "a helper of a test fails like the test")]
-
-mod common;
-
-use common::{Ran, foldback, run};
+use crate::common::{Ran, foldback, run};
 use foldback_fake_provider::{FakeProvider, Recorded, Reply, Script};
 use std::path::{Path, PathBuf};
 use std::sync::mpsc;

@@ -1,8 +1,6 @@
 //! `foldback compare`, as far as it is the command and not the laboratory.
 
-mod common;
-
-use common::foldback;
+use crate::common::foldback;
 
 /// Where there is nothing to fold with, there is nothing to tell of sessions in which nothing was folded.
 #[test]

@@ -1,10 +1,6 @@
 //! `foldback tune` and `foldback recommend`: what they write can be used, and what they can't do is told.
 
-#![expect(clippy::unwrap_used, reason = "a helper of a test fails like the test")]
-
-mod common;
-
-use common::foldback;
+use crate::common::foldback;
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 use std::path::Path;

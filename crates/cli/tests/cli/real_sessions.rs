@@ -1,8 +1,6 @@
 //! The command on real recorded sessions, where they are beside the project.
 
-mod common;
-
-use common::{foldback, root, run};
+use crate::common::{foldback, root, run};
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::path::PathBuf;

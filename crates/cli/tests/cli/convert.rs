@@ -1,8 +1,6 @@
 //! `foldback convert`: what is written, what is said, and what is refused.
 
-mod common;
-
-use common::{foldback, run};
+use crate::common::{foldback, run};
 
 /// One session in pydantic-ai's format.
 const SESSION: &str = r#"[{"kind":"request","parts":[{"part_kind":"user-prompt","content":"read it","timestamp":"2026-01-01T00:00:00Z"}]},

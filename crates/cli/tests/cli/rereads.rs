@@ -1,10 +1,6 @@
 //! `foldback rereads` on a session whose answer is known, and on requests that can't be met.
 
-#![expect(clippy::unwrap_used, reason = "a helper of a test fails like the test")]
-
-mod common;
-
-use common::foldback;
+use crate::common::foldback;
 use serde_json::{Value, json};
 use std::path::Path;
 

@@ -1,0 +1,14 @@
+//! The command from end to end, as a user runs it: one program for all of it.
+
+#![expect(clippy::unwrap_used, reason = "a helper of a test fails like the test")]
+
+mod bad_input;
+mod common;
+mod compare;
+mod convert;
+mod explain;
+mod exports;
+mod real_sessions;
+mod rereads;
+mod summaries;
+mod tune;
