@@ -3,6 +3,7 @@
 mod assumptions;
 mod contrast;
 mod detail;
+mod front;
 mod gate;
 mod line;
 mod metrics;
@@ -14,8 +15,9 @@ pub use crate::idle::NO_STAGE;
 pub use crate::setup::{DEFAULT_LIMITS, Preset, Setup};
 pub use crate::study::Score;
 pub(crate) use contrast::adjust;
-pub use contrast::{Cheaper, Contrast, Difference};
+pub use contrast::{Cheaper, Contrast, Difference, ToldApart};
 pub use detail::{HalfLife, Normalised, Position, Pressure, SummaryQuality};
+pub use front::{Place, Point, Standing, ranks};
 pub use gate::Gate;
 pub use line::{Dollars, Idle, KeepShares, LedgerLine, PresetLine};
 pub use metrics::{Metric, Metrics};
@@ -97,10 +99,18 @@ pub struct Comparison {
     pub against_controls: Vec<Contrast>,
     /// One per session and preset, by session, then preset.
     pub scores: Vec<Score>,
+    /// Index of the preset that never changes anything.
+    pub baseline: usize,
     keys: Vec<Keys>,
 }
 
 impl Comparison {
+    /// What the presets did with a session, in their order.
+    pub fn scores_of(&self, session: usize) -> &[Score] {
+        let presets = self.presets.len();
+        self.scores.get(session * presets..(session + 1) * presets).unwrap_or_default()
+    }
+
     /// The facts of a session; `None` when the store has lost them.
     pub fn facts(&self, store: &Store, session: usize) -> Option<Facts> {
         self.keys.get(session)?.facts(store)
@@ -295,6 +305,7 @@ fn assemble(
         contrasts,
         against_controls,
         scores,
+        baseline,
         keys,
     }
 }

@@ -22,6 +22,7 @@ pub mod live;
 pub mod measure;
 pub mod measures;
 pub mod models;
+pub mod number;
 pub mod recorder;
 pub mod setup;
 pub mod split;

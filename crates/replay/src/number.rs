@@ -36,6 +36,12 @@ pub fn percent(ratio: f64) -> String {
     format!("{:.1}%", ratio * 100.0)
 }
 
+/// So many of something: `1 call`, `2,000 calls`.
+pub fn count(number: u64, noun: &str) -> String {
+    let plural = if number == 1 { "" } else { "s" };
+    format!("{} {noun}{plural}", grouped(number))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -59,5 +65,6 @@ mod tests {
             assert_eq!(short(number), brief, "{number}");
         }
         assert_eq!(percent(0.4567), "45.7%");
+        assert_eq!([1, 2_000].map(|calls| count(calls, "call")), ["1 call", "2,000 calls"]);
     }
 }

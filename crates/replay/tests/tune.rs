@@ -5,10 +5,9 @@
 use foldback::Registry;
 use foldback_core::Limits;
 use foldback_core::config::{self, Compiled, Document, Options, compile_preset};
-use foldback_replay::compare::{Gate, Metric};
+use foldback_replay::compare::{Gate, Metric, Point, ranks};
 use foldback_replay::stats::SplitMix64;
 use foldback_replay::tune::advice::{Budget, Choice, choose};
-use foldback_replay::tune::pareto::{Point, ranks};
 use foldback_replay::tune::{
     Candidate, Field, Header, Measured, PartSummary, Range, Rejected, Search, Trial, Tuned,
     candidates, sweeps,

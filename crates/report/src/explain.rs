@@ -8,7 +8,8 @@ mod saw;
 mod tests;
 pub(crate) mod words;
 
-use crate::number::{grouped, percent};
+use crate::number::{count, grouped, percent};
+use crate::terminal::wrap;
 use foldback_replay::walk::{Firing, NeedKind, Track, Walk, worst};
 use std::fmt::Write as _;
 
@@ -64,8 +65,8 @@ fn sizes(walk: &Walk, track: &Track) -> String {
     let peak = track.tokens.iter().copied().max().unwrap_or(0);
     let mut out = format!(
         "{} in {}; window {}; requests of {} tokens at most, {} in the mean",
-        words::count(calls, "call"),
-        words::count(turns, "turn"),
+        count(calls, "call"),
+        count(turns, "turn"),
         grouped(track.limits.context),
         grouped(peak),
         grouped(sent.checked_div(calls).unwrap_or(0)),
@@ -76,8 +77,9 @@ fn sizes(walk: &Walk, track: &Track) -> String {
     }
     let _ = write!(out, " ({})", walk.measure);
     if !track.overflows.is_empty() {
-        let over = words::count(track.overflows.len() as u64, "request");
-        let _ = write!(out, "; {over} over the window, the first at call {}", track.overflows[0]);
+        let refused = count(track.overflows.len() as u64, "request");
+        let first = track.overflows[0];
+        let _ = write!(out, "; {refused} refused as too large, the first at call {first}");
     }
     out
 }
@@ -91,7 +93,7 @@ fn firings(out: &mut String, track: &Track, layout: Layout) {
         return;
     }
     let total = track.firings.len();
-    let times = words::count(total as u64, "time");
+    let times = count(total as u64, "time");
     let head = format!(
         "Fired {times} (view before → after, by the preset's own {}, frame not included)",
         track.estimator
@@ -146,48 +148,13 @@ fn forgotten(out: &mut String, walk: &Walk, track: &Track, layout: Layout) {
     let head = format!(
         "Forgotten: {} of {} and {} of {} of later calls that had stood in the log before",
         grouped(edits),
-        words::count(of_edits, "edit"),
+        count(of_edits, "edit"),
         grouped(references),
-        words::count(of_references, "reference"),
+        count(of_references, "reference"),
     );
     wrap(out, "", "  ", &head, layout.width);
     for (index, missed) in worst(walk, track, layout.top).iter().enumerate() {
         let text = words::sentence(walk, missed);
         wrap(out, &format!("{:>3}. ", index + 1), "     ", &text, layout.width);
     }
-}
-
-/// Text broken at blanks to the width, with an indent for the first line and one for the others. What has
-/// no blank is broken where the line ends.
-pub(crate) fn wrap(out: &mut String, first: &str, rest: &str, text: &str, width: u16) {
-    let width = usize::from(width);
-    let mut column = first.chars().count();
-    out.push_str(first);
-    let mut fresh = true;
-    for word in text.split(' ') {
-        let length = word.chars().count();
-        if !fresh && column + 1 + length > width {
-            column = next_line(out, rest);
-            fresh = true;
-        }
-        if !fresh {
-            out.push(' ');
-            column += 1;
-        }
-        for c in word.chars() {
-            if column == width {
-                column = next_line(out, rest);
-            }
-            out.push(c);
-            column += 1;
-        }
-        fresh = false;
-    }
-    out.push('\n');
-}
-
-fn next_line(out: &mut String, indent: &str) -> usize {
-    out.push('\n');
-    out.push_str(indent);
-    indent.chars().count()
 }

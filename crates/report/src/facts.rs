@@ -1,7 +1,9 @@
 //! What every report says of a comparison besides its numbers, gathered once.
 
+use crate::number::{grouped, percent};
+use foldback_core::strategy::Kind;
 use foldback_replay::Comparison;
-use foldback_replay::compare::CorpusSummary;
+use foldback_replay::compare::{CorpusSummary, Idle, PresetLine};
 use std::collections::BTreeMap;
 
 /// The sessions by format, in words: `3 claude-code, 1 codex`.
@@ -21,18 +23,6 @@ pub(crate) fn calls_and_turns(corpus: &CorpusSummary) -> (usize, usize) {
     sessions.fold((0, 0), |(calls, turns), session| (calls + session.calls, turns + session.turns))
 }
 
-/// Warnings of the importers, and the sessions that have any.
-pub(crate) fn warnings(corpus: &CorpusSummary) -> (usize, usize) {
-    let with = corpus.sessions.iter().filter(|one| one.warnings > 0);
-    with.fold((0, 0), |(warnings, sessions), session| (warnings + session.warnings, sessions + 1))
-}
-
-/// Rules of providers that the recordings break themselves, whatever the preset.
-pub(crate) fn inherited(comparison: &Comparison) -> u64 {
-    let lines = comparison.presets.iter();
-    lines.map(|line| line.inherited_violations).max().unwrap_or(0)
-}
-
 /// The files that were not used, under their reasons.
 pub(crate) fn skipped(corpus: &CorpusSummary) -> BTreeMap<&str, Vec<&str>> {
     let mut reasons: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
@@ -40,4 +30,69 @@ pub(crate) fn skipped(corpus: &CorpusSummary) -> BTreeMap<&str, Vec<&str>> {
         reasons.entry(&skipped.reason).or_default().push(&skipped.path);
     }
     reasons
+}
+
+/// Strategies that are shown and not ranked, with what they did.
+pub(crate) fn unranked(comparison: &Comparison) -> Vec<(&str, String)> {
+    let strategies = comparison.presets.iter().filter(|line| line.kind == Kind::Strategy);
+    strategies.filter_map(|line| Some((line.preset.as_str(), line.gate.why()?))).collect()
+}
+
+/// Strategies that run without some of the guards, a sentence each.
+pub(crate) fn guards_off(comparison: &Comparison) -> Vec<String> {
+    let lines = comparison.presets.iter().filter(|line| !line.guards_off.is_empty());
+    lines
+        .map(|line| {
+            format!("{} runs without the guards {}", line.preset, line.guards_off.join(", "))
+        })
+        .collect()
+}
+
+/// Presets that did nothing in some sessions, in words, with those sessions, those first in which it came
+/// nearest.
+pub(crate) fn idle(comparison: &Comparison) -> Vec<(&PresetLine, String, Vec<&Idle>)> {
+    let lines = comparison.presets.iter().map(|line| (line, line.nearest_idle()));
+    lines
+        .filter(|(_, nearest)| !nearest.is_empty())
+        .map(|(line, nearest)| {
+            let acted = match line.triggered_input_ratio {
+                Some(ratio) => format!("where it acted, input was {}", percent(ratio)),
+                None => "it acted nowhere".to_owned(),
+            };
+            let sentence = format!("in {} of {} sessions; {acted}", nearest.len(), line.sessions);
+            (line, sentence, nearest)
+        })
+        .collect()
+}
+
+/// What must be known to read the numbers: what the recordings bring along, then the assumptions.
+pub(crate) fn notes(comparison: &Comparison) -> Vec<String> {
+    let mut notes = Vec::new();
+    let with = || comparison.corpus.sessions.iter().filter(|one| one.warnings > 0);
+    let warnings: usize = with().map(|session| session.warnings).sum();
+    if warnings > 0 {
+        notes.push(format!(
+            "{warnings} warnings in {} sessions (`foldback inspect FILE` lists them)",
+            with().count()
+        ));
+    }
+    let lines = comparison.presets.iter();
+    let inherited = lines.map(|line| line.inherited_violations).max().unwrap_or(0);
+    if inherited > 0 {
+        notes.push(format!(
+            "the recordings themselves break {inherited} provider rules, whatever the preset"
+        ));
+    }
+    for (regime, check) in &comparison.cache_check {
+        notes.push(format!(
+            "Cache of {regime} against what was recorded: within 3 percent in {} of {} calls; {} of the {} \
+             others came after a pause beyond its life.",
+            grouped(check.within),
+            grouped(check.pairs),
+            grouped(check.late),
+            grouped(check.pairs - check.within)
+        ));
+    }
+    notes.extend(comparison.assumptions.iter().cloned());
+    notes
 }

@@ -40,7 +40,7 @@ pub(crate) struct Document<'a> {
 
 /// A comparison as one JSON document, indented, with a newline at its end.
 pub fn comparison(comparison: &Comparison) -> serde_json::Result<String> {
-    let mut text = serde_json::to_string_pretty(&Document {
+    document(&Document {
         schema: schema::COMPARISON,
         corpus: &comparison.corpus,
         reporting: &comparison.reporting,
@@ -54,7 +54,12 @@ pub fn comparison(comparison: &Comparison) -> serde_json::Result<String> {
         presets: &comparison.presets,
         contrasts: &comparison.contrasts,
         against_controls: &comparison.against_controls,
-    })?;
+    })
+}
+
+/// A JSON document, indented, with a newline at its end.
+pub(crate) fn document(document: &impl Serialize) -> serde_json::Result<String> {
+    let mut text = serde_json::to_string_pretty(document)?;
     text.push('\n');
     Ok(text)
 }

@@ -2,12 +2,12 @@
 //!
 //! Everything here takes results and gives text; nothing is computed anew and nothing is printed.
 
+mod columns;
 pub mod explain;
 mod facts;
 pub mod html;
 pub mod inspect;
 pub mod json;
-pub mod number;
 pub mod plan;
 pub mod recommend;
 pub mod render;
@@ -15,4 +15,10 @@ pub mod rereads;
 pub mod rows;
 pub mod schema;
 pub mod table;
+mod terminal;
 pub mod tune;
+
+#[cfg(test)]
+mod tests;
+
+pub use foldback_replay::number;

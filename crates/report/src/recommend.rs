@@ -1,8 +1,9 @@
 //! The strategy file that `foldback recommend` writes: why this configuration, what it costs, and what it would
 //! have forgotten, as comments above the few lines that set it.
 
-use crate::explain::{words::sentence, wrap};
-use crate::number::grouped;
+use crate::explain::words::sentence;
+use crate::number::{count, grouped};
+use crate::terminal::wrap;
 use crate::tune::{interval, value};
 use foldback_replay::compare::Metric;
 use foldback_replay::tune::advice::Budget;
@@ -146,21 +147,16 @@ fn percent(share: f64) -> String {
 
 fn chosen(advice: &Advice<'_>, trial: &Trial) -> String {
     let tuned = advice.tuned;
-    let passed = tuned.trials.iter().filter(|trial| trial.tune.gate.passed);
-    let meets = passed.clone().filter(|trial| {
-        let point = trial.tune.point();
-        point.is_some_and(|point| advice.budget.met(point.cost, point.kept))
-    });
     let best = match advice.budget {
         Budget::Cost(_) => "keeps most",
         Budget::Keep(_) => "is cheapest",
     };
     format!(
-        "of {} configurations of the shipped presets, {} pass the gates (no request over the window, no rule of the \
+        "of {} configurations of the shipped presets, {} pass the gates (no request sent over the window, no rule of the \
          provider broken), {} of them meet the budget on {}, and {} {best}: it cost {} and kept {} there",
         tuned.trials.len(),
-        passed.count(),
-        meets.count(),
+        tuned.passing().count(),
+        tuned.meeting(advice.budget).len(),
         part(&tuned.tune),
         trial.name,
         value(&trial.tune.cost_ratio),
@@ -170,23 +166,9 @@ fn chosen(advice: &Advice<'_>, trial: &Trial) -> String {
 
 /// The best of another preset that meets the budget too.
 fn runner_up(advice: &Advice<'_>) -> Option<String> {
-    let chosen = advice.trial()?;
-    let others = advice.tuned.trials.iter().filter(|trial| {
-        let point = trial.tune.point();
-        trial.of != chosen.of
-            && trial.tune.gate.passed
-            && point.is_some_and(|point| advice.budget.met(point.cost, point.kept))
-    });
-    let best = others.min_by(|a, b| {
-        let of = |trial: &Trial| {
-            let point = trial.tune.point();
-            point.map_or(f64::INFINITY, |point| match advice.budget {
-                Budget::Cost(_) => -point.kept,
-                Budget::Keep(_) => point.cost,
-            })
-        };
-        of(a).total_cmp(&of(b))
-    })?;
+    let (tuned, chosen) = (advice.tuned, advice.trial()?);
+    let meeting = tuned.meeting(advice.budget).into_iter();
+    let best = meeting.map(|at| &tuned.trials[at]).find(|trial| trial.of != chosen.of)?;
     Some(format!(
         "the best of the other presets is {}: cost {}, kept {}",
         best.name,
@@ -245,27 +227,18 @@ fn cost(metric: &Metric, regime: &str) -> String {
 
 /// Whether the budget holds where the configuration was not chosen.
 fn verdict(budget: Budget, report: &Measured) -> String {
-    let metric = match budget {
-        Budget::Cost(_) => &report.cost_ratio,
-        Budget::Keep(_) => &report.frr_obs,
+    let (metric, worst) = match budget {
+        Budget::Cost(_) => (&report.cost_ratio, report.cost_ratio.hi),
+        Budget::Keep(_) => (&report.frr_obs, report.frr_obs.lo),
     };
-    let holds = |value: f64| match budget {
-        Budget::Cost(most) => value <= most,
-        Budget::Keep(least) => value >= least,
-    };
-    let (worst, Some(at)) = (
-        match budget {
-            Budget::Cost(_) => metric.hi,
-            Budget::Keep(_) => metric.lo,
-        },
-        metric.value,
-    ) else {
+    let Some(at) = metric.value else {
         return "the budget: can't be checked here, nothing was needed".to_owned();
     };
+    let holds = |value| budget.holds(value);
     let gate = match report.gate.passed {
         true => "",
         false => {
-            "; but here it fails a gate: requests over the window, or rules of the provider broken"
+            "; but here it fails a gate: requests sent over the window, or rules of the provider broken"
         }
     };
     let text = match (holds(at), worst.is_some_and(holds)) {
@@ -322,19 +295,13 @@ pub fn nearest(tuned: &Tuned, at: usize, budget: Budget) -> String {
 
 /// What to say when there is nothing to choose from.
 pub fn nothing(tuned: &Tuned) -> String {
-    let least = tuned
-        .trials
-        .iter()
-        .min_by_key(|trial| (trial.tune.gate.overflow_calls, trial.tune.gate.strategy_violations));
-    match least {
+    match tuned.nearest_to_gates() {
         Some(trial) if !tuned.gates_passed => format!(
-            "no configuration passes the gates on {}: {} comes nearest, with {} requests over the window and {} \
-             rules of the provider broken; take a model with a larger window, or leave out the sessions whose first \
-             requests fit no such window",
+            "no configuration passes the gates on {}: {} comes nearest, it {}; take a model with a larger window, or \
+             leave out the sessions whose first requests fit no such window",
             part(&tuned.tune),
             trial.name,
-            grouped(trial.tune.gate.overflow_calls),
-            grouped(trial.tune.gate.strategy_violations)
+            trial.tune.gate.why().unwrap_or_default()
         ),
         _ => format!(
             "on {} nothing fired, or nothing was needed after it, so that no configuration is better than \
@@ -345,12 +312,7 @@ pub fn nothing(tuned: &Tuned) -> String {
 }
 
 fn part(part: &PartSummary) -> String {
-    let plural = if part.sessions == 1 { "" } else { "s" };
-    format!(
-        "{} session{plural} ({} with a compaction)",
-        grouped(part.sessions as u64),
-        part.triggering
-    )
+    format!("{} ({} with a compaction)", count(part.sessions as u64, "session"), part.triggering)
 }
 
 fn say(out: &mut String, text: &str) {

@@ -1,11 +1,9 @@
 //! What `foldback rereads` prints: per session with a compaction what was dropped, needed and read
 //! again, the rates over all sessions beside what happens where nothing is dropped, and examples.
 
-use crate::explain::{words::count, wrap};
-use crate::number::{grouped, short};
-use comfy_table::{
-    Cell, CellAlignment, ColumnConstraint, ContentArrangement, LineStyle, Table, TableStyle,
-};
+use crate::json::document;
+use crate::number::{count, grouped, short};
+use crate::terminal::{table, wrap};
 use foldback_replay::recorder::{
     Aftermath, Conversion, DroppedResult, GroupPolicy, Horizon, Pooled, Rate, Survey, Surveyed,
 };
@@ -30,11 +28,6 @@ impl Default for Layout {
         Self { width: 100, within: Some(20), examples: 5 }
     }
 }
-
-const STYLE: TableStyle = TableStyle::new()
-    .top_border(LineStyle::none().fill('─').junction('─'))
-    .header_separator(LineStyle::none().fill('─').junction('─'))
-    .bottom_border(LineStyle::none().fill('─').junction('─'));
 
 /// The document of `--json`: what was pooled, and every session with its rows.
 #[derive(Serialize)]
@@ -66,16 +59,14 @@ pub fn json(
         raw: horizon.conversion(),
         attributable: horizon.attributable(),
     };
-    let mut text = serde_json::to_string_pretty(&Document {
+    document(&Document {
         files: survey.files,
         skipped: &survey.skipped,
         pooled,
         conversion: pooled.horizons.iter().map(factor).collect(),
         groups,
         sessions: &survey.sessions,
-    })?;
-    text.push('\n');
-    Ok(text)
+    })
 }
 
 /// The report for a terminal.
@@ -101,11 +92,11 @@ pub fn rereads(survey: &Survey, pooled: &Pooled, groups: &[GroupPolicy], layout:
         );
     } else {
         out.push('\n');
-        out.push_str(&sessions(survey, layout));
+        sessions(&mut out, survey, layout);
         out.push('\n');
-        out.push_str(&rates(pooled, layout));
+        rates(&mut out, pooled, layout);
         out.push('\n');
-        out.push_str(&kinds(pooled, layout));
+        kinds(&mut out, pooled, layout);
         out.push('\n');
         verdict(&mut out, pooled, layout);
         examples(&mut out, survey, layout);
@@ -123,28 +114,14 @@ fn compacted(survey: &Survey) -> impl Iterator<Item = &Surveyed> {
     sessions.filter(|session| session.rereads.compactions > 0)
 }
 
-fn table(layout: Layout, header: &[&str]) -> Table {
-    let mut table = Table::new();
-    table
-        .load_style(STYLE)
-        .set_content_arrangement(ContentArrangement::Dynamic)
-        .set_width(layout.width)
-        .set_header(header.iter().copied());
-    table
-}
-
-fn finish(mut table: Table, layout: Layout, fixed: bool) -> String {
-    for (index, column) in table.column_iter_mut().enumerate() {
-        column.set_padding((0, 1));
-        if index > 0 {
-            column.set_cell_alignment(CellAlignment::Right);
-        }
-        // Names of files are cut where they are long; numbers only where there is no other way.
-        if layout.width >= 100 && (index > 0 || fixed) {
-            column.set_constraint(ColumnConstraint::ContentWidth);
-        }
-    }
-    table.trim_fmt()
+/// A table with these headings.
+fn rows<const N: usize>(
+    out: &mut String,
+    layout: Layout,
+    header: [&str; N],
+    rows: impl Iterator<Item = [String; N]>,
+) {
+    table(out, layout.width, 0, header.map(str::to_owned).into(), rows.map(Vec::from));
 }
 
 fn within(happened: Option<usize>, horizon: Option<usize>) -> bool {
@@ -159,32 +136,29 @@ fn horizon_name(within: Option<usize>) -> String {
     }
 }
 
-fn sessions(survey: &Survey, layout: Layout) -> String {
+fn sessions(out: &mut String, survey: &Survey, layout: Layout) {
     let header = ["session", "calls", "compacted", "dropped", "tokens", "again", "needed", "both"];
-    let mut table = table(layout, &header);
-    for session in compacted(survey) {
+    let row = |session: &Surveyed| {
         let windows = session.rereads.windows.iter();
         let results: Vec<&DroppedResult> =
             windows.filter(|window| !window.control).flat_map(|window| &window.results).collect();
         let number = |of: &dyn Fn(&DroppedResult) -> bool| {
-            results.iter().filter(|result| of(result)).count()
+            results.iter().filter(|result| of(result)).count().to_string()
         };
         let again = |result: &DroppedResult| within(result.reread, layout.within);
         let needed = |result: &DroppedResult| within(result.needed, layout.within);
-        let tokens: u64 = results.iter().map(|result| result.tokens).sum();
-        table.add_row([
-            Cell::new(name(&session.path)),
-            Cell::new(session.rereads.calls),
-            Cell::new(session.rereads.compactions),
-            Cell::new(results.len()),
-            Cell::new(short(tokens)),
-            Cell::new(number(&again)),
-            Cell::new(number(&needed)),
-            Cell::new(number(&|result| again(result) && needed(result))),
-        ]);
-    }
-    let mut out = finish(table, layout, false);
-    out.push('\n');
+        [
+            name(&session.path).to_owned(),
+            session.rereads.calls.to_string(),
+            session.rereads.compactions.to_string(),
+            results.len().to_string(),
+            short(results.iter().map(|result| result.tokens).sum()),
+            number(&again),
+            number(&needed),
+            number(&|result| again(result) && needed(result)),
+        ]
+    };
+    rows(out, layout, header, compacted(survey).map(row));
     let text = format!(
         "dropped: tool results that the recorder took out of its own view; of those that got the same, the latest. \
          again: read again. needed: referred to while nothing else had it. both: needed and read again. {}.",
@@ -193,8 +167,7 @@ fn sessions(survey: &Survey, layout: Layout) -> String {
             None => "All up to the next compaction or the end".to_owned(),
         }
     );
-    wrap(&mut out, "", "", &text, layout.width);
-    out
+    wrap(out, "", "", &text, layout.width);
 }
 
 /// Last component of a path, for a narrow table; the id behind `#` too.
@@ -224,45 +197,41 @@ fn rate(rate: &Rate) -> String {
     }
 }
 
-fn rates(pooled: &Pooled, layout: Layout) -> String {
+fn rates(out: &mut String, pooled: &Pooled, layout: Layout) {
     let header = ["within", "windows", "read again", "control", "needed: again", "control"];
-    let mut table = table(layout, &header);
-    for horizon in &pooled.horizons {
-        table.add_row([
-            Cell::new(horizon_name(horizon.within)),
-            Cell::new(format!("{}/{}", horizon.windows, horizon.control_windows)),
-            Cell::new(share(&horizon.reread)),
-            Cell::new(share(&horizon.control)),
-            Cell::new(rate(&horizon.converted)),
-            Cell::new(rate(&horizon.base)),
-        ]);
-    }
-    let mut out = finish(table, layout, true);
-    out.push('\n');
+    let row = |horizon: &Horizon| {
+        [
+            horizon_name(horizon.within),
+            format!("{}/{}", horizon.windows, horizon.control_windows),
+            share(&horizon.reread),
+            share(&horizon.control),
+            rate(&horizon.converted),
+            rate(&horizon.base),
+        ]
+    };
+    rows(out, layout, header, pooled.horizons.iter().map(row));
     let text = "control: the same shares behind points at which nothing had been dropped, since agents \
                 read things again anyway. Intervals: 95%, bootstrap over tasks or repositories, Wilson's \
                 where there is only one. Only windows in which that many calls follow count (compactions/controls); without a limit they \
                 reach to the next compaction.";
-    wrap(&mut out, "", "", text, layout.width);
-    out
+    wrap(out, "", "", text, layout.width);
 }
 
-fn kinds(pooled: &Pooled, layout: Layout) -> String {
+fn kinds(out: &mut String, pooled: &Pooled, layout: Layout) {
     let Some(horizon) = pooled.horizons.last() else {
-        return String::new();
+        return;
     };
     let header = ["no limit", "read again", "control", "needed: again", "control"];
-    let mut table = table(layout, &header);
-    for kind in &horizon.kinds {
-        table.add_row([
-            Cell::new(kind.kind.as_str()),
-            Cell::new(share(&kind.reread)),
-            Cell::new(share(&kind.control)),
-            Cell::new(rate(&kind.converted)),
-            Cell::new(rate(&kind.base)),
-        ]);
-    }
-    finish(table, layout, true) + "\n"
+    let rates = horizon.kinds.iter().map(|kind| {
+        [
+            kind.kind.as_str().to_owned(),
+            share(&kind.reread),
+            share(&kind.control),
+            rate(&kind.converted),
+            rate(&kind.base),
+        ]
+    });
+    rows(out, layout, header, rates);
 }
 
 /// The factor, with what may be said of it.

@@ -1,6 +1,6 @@
 //! JSON Schemas of what the command writes for programs, made of the types that it writes.
 
-use crate::json::Document;
+use crate::json::{Document, document};
 use crate::rows::Row;
 use schemars::generate::SchemaSettings;
 use schemars::transform::RecursiveTransform;
@@ -29,10 +29,7 @@ fn printed<T: JsonSchema>() -> serde_json::Result<String> {
     let settings = SchemaSettings::draft2020_12()
         .for_serialize()
         .with_transform(RecursiveTransform(join_lines));
-    let schema = settings.into_generator().into_root_schema_for::<T>();
-    let mut text = serde_json::to_string_pretty(&schema)?;
-    text.push('\n');
-    Ok(text)
+    document(&settings.into_generator().into_root_schema_for::<T>())
 }
 
 /// Joins the lines of a paragraph: where they break is a matter of the source, not of the text.

@@ -1,14 +1,12 @@
 //! The comparison as tables for a terminal of 80 columns or more.
 
-mod activity;
-mod headline;
-mod idle;
-mod notes;
-
-use comfy_table::{
-    CellAlignment, ColumnConstraint, ContentArrangement, LineStyle, Table, TableStyle, Width,
-};
+use crate::columns::{ACTIVITY, Column, Line, PLACE, Value, headline, lines};
+use crate::facts;
+use crate::number::{grouped, percent, short};
+use crate::terminal::{table, wrap};
 use foldback_replay::Comparison;
+use foldback_replay::compare::{Metric, Place};
+use std::fmt::Write as _;
 
 /// How much of the detail is printed.
 #[derive(Clone, Copy, Debug)]
@@ -28,114 +26,175 @@ impl Default for Layout {
 /// The whole report: corpus, what each preset did, what it cost and kept, idle sessions, what to know.
 pub fn comparison(comparison: &Comparison, layout: Layout) -> String {
     let mut out = String::new();
-    notes::corpus(&mut out, comparison);
+    let corpus = &comparison.corpus;
+    let (calls, turns) = facts::calls_and_turns(corpus);
+    let _ = writeln!(
+        out,
+        "{} sessions ({}), {} model calls in {} user turns\n",
+        corpus.imported,
+        facts::formats(corpus),
+        grouped(calls as u64),
+        grouped(turns as u64),
+    );
+    let lines = lines(comparison);
+    preset_table(&mut out, comparison, &lines, &[], &ACTIVITY, layout);
+    let off = facts::guards_off(comparison);
+    if !off.is_empty() {
+        say(&mut out, "", &off.join("; "), layout);
+    }
     out.push('\n');
-    activity::table(&mut out, comparison, layout);
-    out.push('\n');
-    headline::table(&mut out, comparison, layout);
-    notes::cautions(&mut out, comparison, layout);
-    idle::list(&mut out, comparison, layout);
-    notes::footer(&mut out, comparison, layout);
+    let columns: Vec<Column> = headline().filter(|column| column.narrow).collect();
+    preset_table(&mut out, comparison, &lines, &[PLACE], &columns, layout);
+    ranking(&mut out, comparison, layout);
+    if !comparison.cautions.is_empty() {
+        out.push_str("\nCautions\n");
+        for caution in &comparison.cautions {
+            say(&mut out, "  ", caution, layout);
+        }
+    }
+    idle(&mut out, comparison, layout);
+    footer(&mut out, comparison, layout);
     out
 }
 
-/// Lines above and below the header and at the end; rows stand close together.
-const STYLE: TableStyle = TableStyle::new()
-    .top_border(LineStyle::none().fill('─').junction('─'))
-    .header_separator(LineStyle::none().fill('─').junction('─'))
-    .bottom_border(LineStyle::none().fill('─').junction('─'));
-
-/// An empty table that fits the terminal.
-fn fitted(layout: Layout) -> Table {
-    let mut table = Table::new();
-    table
-        .load_style(STYLE)
-        .set_content_arrangement(ContentArrangement::Dynamic)
-        .set_width(layout.width);
-    table
+fn say(out: &mut String, indent: &str, text: &str, layout: Layout) {
+    wrap(out, indent, &format!("{indent}  "), text, layout.width);
 }
 
-/// Names of more characters than any preset's with a summarizer that needs no model.
-const LONG_NAME: u16 = 30;
-
-/// Sets a table: the column of names and what stands before it to the left, numbers to the right.
-/// Nothing is broken where the terminal leaves another way; names are broken last.
-fn set(out: &mut String, mut table: Table, names: usize, layout: Layout) {
-    for (index, column) in table.column_iter_mut().enumerate() {
-        column.set_padding((0, 1));
-        column.set_constraint(ColumnConstraint::ContentWidth);
-        if index > names {
-            column.set_cell_alignment(CellAlignment::Right);
-        }
-    }
-    let mut text = table.trim_fmt();
-    let fits = |text: &str| {
-        let mut lines = text.lines();
-        lines.all(|line| line.chars().count() <= usize::from(layout.width))
+/// A row per preset, its name behind the `first` columns and before the others, and what they mean.
+fn preset_table(
+    out: &mut String,
+    comparison: &Comparison,
+    lines: &[Line<'_>],
+    first: &[Column],
+    columns: &[Column],
+    layout: Layout,
+) {
+    let name = |columns: &[Column]| columns.iter().map(|column| column.name.to_owned()).collect();
+    let row = |line: &Line<'_>| {
+        let cells = |columns: &[Column]| -> Vec<String> {
+            columns.iter().map(|column| written(&(column.cell)(*line).value)).collect()
+        };
+        [cells(first), vec![line.preset.preset.clone()], cells(columns)].concat()
     };
-    // A name that tells a model and its settings is broken before numbers are.
-    let widths = table.column_max_content_widths();
-    if !fits(&text) && widths.get(names).is_some_and(|width| *width > LONG_NAME) {
-        if let Some(column) = table.column_mut(names) {
-            column.set_constraint(ColumnConstraint::LowerBoundary(Width::Fixed(LONG_NAME - 6)));
-        }
-        text = table.trim_fmt();
+    let header: Vec<String> = [name(first), vec!["preset".to_owned()], name(columns)].concat();
+    table(out, layout.width, first.len(), header, lines.iter().map(row));
+    let mut legend: Vec<String> = first
+        .iter()
+        .chain(columns)
+        .map(|column| format!("{}: {}", column.name, column.meaning(&comparison.reporting)))
+        .collect();
+    if columns.iter().any(|column| column.name == "worst") {
+        legend.push("shares in percent, in brackets 95 % intervals over sessions".to_owned());
     }
-    if !fits(&text) {
-        for (index, column) in table.column_iter_mut().enumerate() {
-            if index != names || layout.width < 100 {
-                column.remove_constraint();
-            }
-        }
-        text = table.trim_fmt();
-    }
-    out.push_str(&text);
-    out.push('\n');
+    say(out, "", &legend.join(" · "), layout);
 }
 
-/// Appends a text, broken at spaces; later lines are indented two more than the first.
-fn wrap(out: &mut String, indent: &str, text: &str, width: u16) {
-    let width = usize::from(width);
-    let mut line = indent.to_owned();
-    let mut used = indent.chars().count();
-    let mut fresh = true;
-    for word in text.split_whitespace() {
-        let length = word.chars().count();
-        if !fresh && used + 1 + length > width {
-            out.push_str(&line);
-            out.push('\n');
-            line = format!("{indent}  ");
-            used = line.chars().count();
-            fresh = true;
+/// A value as a narrow table has room for it: shares in percent without the sign.
+fn written(value: &Value<'_>) -> String {
+    let whole = |value: f64| format!("{:.0}", value * 100.0);
+    let dash = || "–".to_owned();
+    match value {
+        Value::Metric(metric) => interval(metric),
+        Value::Share(value) | Value::AtMost(value) => value.map_or_else(dash, whole),
+        Value::Percent(value) | Value::Part(value) => percent(*value),
+        Value::Decimal(value, digits) => {
+            value.map_or_else(dash, |value| format!("{value:.digits$}"))
         }
-        if !fresh {
-            line.push(' ');
-            used += 1;
-        }
-        line.push_str(word);
-        used += length;
-        fresh = false;
+        Value::Tokens(tokens) => tokens.map_or_else(dash, short),
+        Value::Count(number) | Value::Faults(number, _) => number.to_string(),
+        Value::Text(text) => text.clone(),
+        Value::Name(name) => (*name).to_owned(),
+        Value::Place(Place::Rank(rank)) => rank.to_string(),
+        Value::Place(Place::Control) => String::new(),
+        Value::Place(Place::Unranked) => "✗".to_owned(),
     }
-    out.push_str(&line);
-    out.push('\n');
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_long_name_is_broken_before_a_number() {
-        let layout = Layout { width: 100, ..Layout::default() };
-        let mut table = fitted(layout);
-        table.set_header(["preset"].into_iter().chain(["cleared"; 8]));
-        let name = "opencode+llm(a-rather-large-model v2 c00ba315)";
-        table.add_row([name].into_iter().chain(["100.0%"; 8]));
-        let mut text = String::new();
-        set(&mut text, table, 0, layout);
-        for whole in ["cleared", "100.0%"] {
-            assert_eq!(text.matches(whole).count(), 8, "{whole}\n{text}");
+/// A value with its interval, in percent: `70 (52–91)`; without one that is narrower than a percent.
+fn interval(metric: &Metric) -> String {
+    let whole = |value: f64| format!("{:.0}", value * 100.0);
+    match (metric.value, metric.lo, metric.hi) {
+        (Some(value), Some(lo), Some(hi)) if whole(lo) != whole(hi) => {
+            format!("{} ({}–{})", whole(value), whole(lo), whole(hi))
         }
-        assert!(!text.contains(name), "{text}");
+        (Some(value), ..) => whole(value),
+        (None, ..) => "–".to_owned(),
+    }
+}
+
+/// Who failed which gate, and how small a difference the comparison could have seen.
+fn ranking(out: &mut String, comparison: &Comparison, layout: Layout) {
+    let failed: Vec<String> = facts::unranked(comparison)
+        .into_iter()
+        .map(|(preset, why)| format!("{preset} {why}"))
+        .collect();
+    if !failed.is_empty() {
+        say(out, "", &format!("not ranked: {}", failed.join("; ")), layout);
+    }
+    let reporting = &comparison.reporting;
+    let told = comparison.told_apart(reporting.primary);
+    let Some((least, most)) = told.detectable else {
+        return;
+    };
+    let text = format!(
+        "{} of {} pairs can't be told apart (paired cluster bootstrap, {} draws, seed {}, Holm over all pairs); \
+         the least difference that four of five such comparisons would find is {:.0} to {:.0} percent, \
+         depending on the pair",
+        told.ties,
+        told.pairs,
+        grouped(reporting.draws as u64),
+        reporting.seed,
+        least * 100.0,
+        most * 100.0
+    );
+    say(out, "", &text, layout);
+}
+
+/// The sessions that came nearest to a compaction, by preset.
+fn idle(out: &mut String, comparison: &Comparison, layout: Layout) {
+    let idle = facts::idle(comparison);
+    if idle.is_empty() {
+        return;
+    }
+    out.push_str("\nIdle\n");
+    for (line, sentence, nearest) in idle {
+        let _ = writeln!(out, "  {} {sentence}", line.preset);
+        for idle in nearest.iter().take(layout.idle_per_preset) {
+            let window = idle
+                .window
+                .map_or(String::new(), |window| format!("; it would act with --window {window}"));
+            say(out, "    ", &format!("{}: {}{window}", idle.path, idle.why), layout);
+        }
+        if nearest.len() > layout.idle_per_preset {
+            let more = nearest.len() - layout.idle_per_preset;
+            let _ = writeln!(out, "    … and {more} more (all of them with --json)");
+        }
+    }
+}
+
+/// Every session accounted for, and the assumptions.
+fn footer(out: &mut String, comparison: &Comparison, layout: Layout) {
+    let corpus = &comparison.corpus;
+    out.push_str("\nNotes\n");
+    let accounted = format!(
+        "{} files looked at: {} sessions of {} tasks or repositories imported, {} of them without a model \
+         call, a strategy acted in {}; {} files skipped",
+        corpus.files,
+        corpus.imported,
+        corpus.clusters,
+        corpus.without_calls,
+        corpus.triggering,
+        corpus.skipped.len()
+    );
+    say(out, "  ", &accounted, layout);
+    if let Some(experiment) = &comparison.reporting.experiment {
+        let _ = writeln!(out, "  Experiment {experiment} (hash of the file)");
+    }
+    for (reason, paths) in facts::skipped(corpus) {
+        say(out, "    ", &format!("{}: {reason}", paths.join(", ")), layout);
+    }
+    for note in facts::notes(comparison) {
+        say(out, "  ", &note, layout);
     }
 }

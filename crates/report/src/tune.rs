@@ -1,19 +1,16 @@
 //! What `foldback tune` prints: the configurations by cost and retention on the sessions that they were
 //! chosen on, and the front of them, with intervals, on those that they were not.
 
-use crate::explain::{words::count, wrap};
-use crate::number::{grouped, short};
-use comfy_table::{
-    Cell, CellAlignment, ColumnConstraint, ContentArrangement, LineStyle, Table, TableStyle,
-};
+use crate::columns;
+use crate::json::document;
+use crate::number::{count, grouped, short};
+use crate::terminal::{table, wrap};
 use foldback_replay::compare::{Gate, Metric};
-use foldback_replay::tune::{PartSummary, Search, Trial, Tuned, plain};
+use foldback_replay::tune::{Measured, PartSummary, Search, Trial, Tuned, plain};
 use serde::Serialize;
 
-const STYLE: TableStyle = TableStyle::new()
-    .top_border(LineStyle::none().fill('─').junction('─'))
-    .header_separator(LineStyle::none().fill('─').junction('─'))
-    .bottom_border(LineStyle::none().fill('─').junction('─'));
+/// What is measured of a configuration, by the names that the columns of a comparison have.
+const MEASURED: [&str; 4] = ["cost", "kept obs", "kept far", "edits"];
 
 /// Configurations off the front that are listed; the others are in the JSON.
 const DOMINATED: usize = 12;
@@ -28,10 +25,7 @@ struct Document<'a> {
 
 /// Everything as one JSON document, indented, with a newline at its end.
 pub fn json(tuned: &Tuned, search: Search) -> serde_json::Result<String> {
-    let document = Document { search, front: tuned.front(), tuned };
-    let mut text = serde_json::to_string_pretty(&document)?;
-    text.push('\n');
-    Ok(text)
+    document(&Document { search, front: tuned.front(), tuned })
 }
 
 /// The report for a terminal of so many columns.
@@ -46,8 +40,8 @@ pub fn tuned(tuned: &Tuned, search: Search, width: u16) -> String {
     for caution in &tuned.cautions {
         say(&mut out, &format!("Caution: {caution}"));
     }
-    let title = format!("\nTuned on {}", part(&tuned.tune));
-    say(&mut out, &title);
+    out.push('\n');
+    say(&mut out, &format!("Tuned on {}", part(&tuned.tune)));
     let left = choosing(&mut out, tuned, width);
     if left > 0 {
         let text = format!("… and {left} more that the front beats (all of them with --json)");
@@ -62,13 +56,11 @@ pub fn tuned(tuned: &Tuned, search: Search, width: u16) -> String {
     out.push('\n');
     say(&mut out, &place(tuned));
     let legend = format!(
-        "★ on the front: nothing is cheaper and keeps as much · ○ the preset's own values · cost: the bill under {}, \
-         of that without compaction · kept: of what later calls referred to, what still stood in the view: obs had \
-         only stood in tool results and user messages, far was last seen more than three calls ago · edits: old \
-         texts of edits that stood in the view · over: requests over the window, ✗ rules of the provider broken · \
-         than own: what tells it from the preset's own values, Holm over all rows · in brackets 95 % intervals over sessions; those it was tuned on have none, because choosing among \
-         them spoils them",
-        tuned.reporting.regime
+        "★ on the front: nothing is cheaper and keeps as much · ○ the preset's own values · {} · over: requests \
+         sent over the window, ✗ rules of the provider broken · than own: what tells it from the preset's own \
+         values, Holm over all rows · in brackets 95 % intervals over sessions; those it was tuned on have none, \
+         because choosing among them spoils them",
+        columns::meanings(&MEASURED, &tuned.reporting)
     );
     say(&mut out, &legend);
     out
@@ -153,22 +145,13 @@ fn choosing(out: &mut String, tuned: &Tuned, width: u16) -> usize {
     let (own, others): (Vec<&Trial>, Vec<&Trial>) =
         others.into_iter().partition(|trial| trial.settings.is_empty());
     let left = others.len().saturating_sub(DOMINATED);
-    let mut table =
-        table(width, [&heading(tuned), "cost", "kept, obs", "kept, far", "edits", "acted", "over"]);
-    let rows = front.into_iter().chain(own);
-    for trial in rows.chain(others.into_iter().take(DOMINATED)) {
+    let rows = front.into_iter().chain(own).chain(others.into_iter().take(DOMINATED));
+    let row = |trial: &Trial| {
         let measured = &trial.tune;
-        table.add_row([
-            Cell::new(label(trial)),
-            Cell::new(value(&measured.cost_ratio)),
-            Cell::new(value(&measured.frr_obs)),
-            Cell::new(value(&measured.frr_far)),
-            Cell::new(value(&measured.epr)),
-            Cell::new(format!("{}/{}", measured.triggered, tuned.tune.sessions)),
-            Cell::new(over(&measured.gate)),
-        ]);
-    }
-    finish(out, table);
+        let acted = format!("{}/{}", measured.triggered, tuned.tune.sessions);
+        [vec![label(trial)], values(measured, value), vec![acted, over(&measured.gate)]].concat()
+    };
+    table(out, width, 0, header(tuned, ["acted", "over"]), rows.map(row));
     left
 }
 
@@ -177,22 +160,23 @@ fn reporting(out: &mut String, tuned: &Tuned, width: u16) {
         tuned.trials.iter().filter_map(|trial| Some((trial, trial.report.as_ref()?))).collect();
     let cost = |trial: &Trial| trial.tune.cost_ratio.value.unwrap_or(f64::INFINITY);
     shown.sort_by(|(a, _), (b, _)| cost(a).total_cmp(&cost(b)));
-    let mut table = table(
-        width,
-        [&heading(tuned), "cost", "kept, obs", "kept, far", "edits", "over", "than own"],
-    );
-    for (trial, measured) in shown {
-        table.add_row([
-            Cell::new(label(trial)),
-            Cell::new(interval(&measured.cost_ratio)),
-            Cell::new(interval(&measured.frr_obs)),
-            Cell::new(value(&measured.frr_far)),
-            Cell::new(value(&measured.epr)),
-            Cell::new(over(&measured.gate)),
-            Cell::new(against(trial)),
-        ]);
-    }
-    finish(out, table);
+    let row = |(trial, measured): (&Trial, &Measured)| {
+        let end = vec![over(&measured.gate), against(trial)];
+        [vec![label(trial)], values(measured, interval), end].concat()
+    };
+    table(out, width, 0, header(tuned, ["over", "than own"]), shown.into_iter().map(row));
+}
+
+/// The headings: the varied fields, what is measured, and what is said last.
+fn header(tuned: &Tuned, last: [&str; 2]) -> Vec<String> {
+    let names = MEASURED.into_iter().chain(last).map(str::to_owned);
+    std::iter::once(heading(tuned)).chain(names).collect()
+}
+
+/// What was measured, cost and retention as `write` has them.
+fn values(measured: &Measured, write: fn(&Metric) -> String) -> Vec<String> {
+    let Measured { cost_ratio, frr_obs, frr_far, epr, .. } = measured;
+    vec![write(cost_ratio), write(frr_obs), value(frr_far), value(epr)]
 }
 
 /// Whether the configuration differs from the own values, on both axes: `cheaper, keeps less`; a tie is a
@@ -263,32 +247,9 @@ fn place(tuned: &Tuned) -> String {
     )
 }
 
-fn table<const N: usize>(width: u16, header: [&str; N]) -> Table {
-    let mut table = Table::new();
-    table
-        .load_style(STYLE)
-        .set_content_arrangement(ContentArrangement::Dynamic)
-        .set_width(width)
-        .set_header(header);
-    for (at, column) in table.column_iter_mut().enumerate() {
-        column.set_padding((0, 1));
-        if at > 0 {
-            column.set_cell_alignment(CellAlignment::Right);
-        } else if width >= 100 {
-            column.set_constraint(ColumnConstraint::ContentWidth);
-        }
-    }
-    table
-}
-
-fn finish(out: &mut String, table: Table) {
-    out.push_str(&table.trim_fmt());
-    out.push('\n');
-}
-
 fn over(gate: &Gate) -> String {
     let broken = if gate.strategy_violations > 0 { " ✗" } else { "" };
-    format!("{}{broken}", short(gate.overflow_calls))
+    format!("{}{broken}", short(gate.sent_over))
 }
 
 /// A share in percent with a decimal, as fine as a front needs.

@@ -1,7 +1,7 @@
 //! Pairs of strategies: how far apart they are, how sure that is, and which of two is cheaper.
 
 use super::table::{Primary, Table};
-use super::{Preset, PresetLine};
+use super::{Comparison, Preset, PresetLine};
 use crate::cost::{self, Bounds, Verdict};
 use crate::stats::{self, Estimate, Pair, Share};
 use foldback_core::strategy::Kind;
@@ -63,6 +63,51 @@ pub struct Contrast {
     pub frr_obs: Difference,
     /// By the bounds of the forgetting cost.
     pub cheaper: Cheaper,
+}
+
+impl Contrast {
+    /// The difference by a metric.
+    pub fn by(&self, metric: Primary) -> &Difference {
+        match metric {
+            Primary::Cost => &self.cost,
+            Primary::FrrObs => &self.frr_obs,
+        }
+    }
+
+    /// The least difference by a metric that 80 % of such comparisons would find: a share of the bill, or
+    /// of what was needed.
+    pub fn detectable(&self, metric: Primary) -> Option<f64> {
+        let least = self.by(metric).detectable?;
+        Some(match metric {
+            // Of the log ratio.
+            Primary::Cost => least.exp_m1(),
+            Primary::FrrObs => least,
+        })
+    }
+}
+
+/// How many pairs of strategies can be told apart by a metric, and how small a difference could have been.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct ToldApart {
+    /// Pairs.
+    pub pairs: usize,
+    /// Those that can't be told apart.
+    pub ties: usize,
+    /// The least and the largest of the differences that [`Contrast::detectable`] gives.
+    pub detectable: Option<(f64, f64)>,
+}
+
+impl Comparison {
+    /// How many pairs of strategies can be told apart by a metric.
+    pub fn told_apart(&self, metric: Primary) -> ToldApart {
+        let pairs = &self.contrasts;
+        let least = || pairs.iter().filter_map(|pair| pair.detectable(metric));
+        ToldApart {
+            pairs: pairs.len(),
+            ties: pairs.iter().filter(|pair| pair.by(metric).tie).count(),
+            detectable: least().min_by(f64::total_cmp).zip(least().max_by(f64::total_cmp)),
+        }
+    }
 }
 
 /// With fewer clusters the draws are too few and too alike for an interval to hold what it promises
@@ -250,11 +295,13 @@ fn beats(table: &Table<'_>, contrasts: &[Contrast], a: &str, b: &str) -> bool {
             contrast.first == a && contrast.second == b,
             contrast.first == b && contrast.second == a,
         );
-        let (difference, sign) = match table.reporting.primary {
+        let primary = table.reporting.primary;
+        let difference = contrast.by(primary);
+        let sign = difference.value.map(|value| match primary {
             // Cheaper is better; the null of a ratio is one.
-            Primary::Cost => (&contrast.cost, contrast.cost.value.map(|value| 1.0 - value)),
-            Primary::FrrObs => (&contrast.frr_obs, contrast.frr_obs.value),
-        };
+            Primary::Cost => 1.0 - value,
+            Primary::FrrObs => value,
+        });
         let Some(ahead) = sign.filter(|by| !difference.tie && by.abs() > table.reporting.margin)
         else {
             return false;

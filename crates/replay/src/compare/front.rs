@@ -1,8 +1,11 @@
-//! The front of cost against retention: what nothing else beats on both.
+//! Where presets stand: the front of cost against retention, which holds what nothing else beats on both, and
+//! the order in which they are shown.
 
+use super::{Comparison, PresetLine};
+use foldback_core::strategy::Kind;
 use serde::Serialize;
 
-/// Where a configuration stands.
+/// What a strategy costs and keeps.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Point {
     /// Bill to that of no compaction; less is better.
@@ -43,4 +46,152 @@ pub fn ranks(points: &[Option<Point>]) -> Vec<Option<usize>> {
         rank += 1;
     }
     ranks
+}
+
+/// Where a preset stands to the front.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Standing<'a> {
+    /// No strategy that passes the gates is both cheaper and keeps more, nor is doing nothing.
+    Front,
+    /// This one is at least as good in both and better in one.
+    Dominated(&'a str),
+    /// Not among those that are compared: a control, a gate failed, or a value is missing.
+    Apart,
+}
+
+/// What a preset is placed as.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// By the primary metric; what can't be told apart shares one.
+    Rank(usize),
+    /// A control has none.
+    Control,
+    /// It fails a gate.
+    Unranked,
+}
+
+impl PresetLine {
+    /// Its bill and its retention of what only observations said, where it has both.
+    pub fn point(&self) -> Option<Point> {
+        let metrics = &self.metrics;
+        Some(Point { cost: metrics.cost_ratio.value?, kept: metrics.frr_obs.value? })
+    }
+
+    /// Where it is placed.
+    pub fn place(&self) -> Place {
+        match (self.rank, self.kind) {
+            (Some(rank), _) => Place::Rank(rank),
+            (None, Kind::Control) => Place::Control,
+            (None, Kind::Strategy) => Place::Unranked,
+        }
+    }
+
+    /// Whether it is something to use and does nothing that no provider takes.
+    fn is_usable(&self) -> bool {
+        self.kind == Kind::Strategy && self.gate.passed
+    }
+}
+
+impl Comparison {
+    /// The standing of every preset, by the values alone, in the order of the presets. Doing nothing is an
+    /// option too, where every request fits. Of several that dominate a preset the one that keeps most is
+    /// named, then the cheapest.
+    pub fn standings(&self) -> Vec<Standing<'_>> {
+        let idle = self.baseline().filter(|line| line.gate.passed);
+        let usable = self.presets.iter().filter(|line| line.is_usable());
+        let field: Vec<(&str, Point)> = usable
+            .chain(idle)
+            .filter_map(|line| Some((line.preset.as_str(), line.point()?)))
+            .collect();
+        let standing = |line: &PresetLine| {
+            let Some(point) = line.point().filter(|_| line.is_usable()) else {
+                return Standing::Apart;
+            };
+            let better = field.iter().filter(|(_, other)| other.dominates(point));
+            better
+                .max_by(|(_, a), (_, b)| a.kept.total_cmp(&b.kept).then(b.cost.total_cmp(&a.cost)))
+                .map_or(Standing::Front, |(name, _)| Standing::Dominated(name))
+        };
+        self.presets.iter().map(standing).collect()
+    }
+
+    /// The preset that never changes anything, which the others are compared with.
+    pub fn baseline(&self) -> Option<&PresetLine> {
+        self.presets.get(self.baseline)
+    }
+
+    /// Indices of the strategies: by rank, then cost; those that are not ranked behind them.
+    pub fn ranked(&self) -> Vec<usize> {
+        let mut order = self.of_kind(Kind::Strategy);
+        order.sort_by(|a, b| {
+            let [a, b] = [a, b].map(|at| &self.presets[*at]);
+            let rank = |line: &PresetLine| line.rank.unwrap_or(usize::MAX);
+            let cost = |line: &PresetLine| line.metrics.cost_ratio.value.unwrap_or(f64::MAX);
+            rank(a).cmp(&rank(b)).then(cost(a).total_cmp(&cost(b)))
+        });
+        order
+    }
+
+    /// Indices of the controls, as they were given.
+    pub fn controls(&self) -> Vec<usize> {
+        self.of_kind(Kind::Control)
+    }
+
+    fn of_kind(&self, kind: Kind) -> Vec<usize> {
+        (0..self.presets.len()).filter(|at| self.presets[*at].kind == kind).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::compare::{Gate, Metric, Metrics};
+
+    #[test]
+    fn only_strategies_that_pass_dominate() {
+        let line = |preset: &str, cost: f64, kept: f64| {
+            let of = |value| Metric { value: Some(value), ..Metric::default() };
+            PresetLine {
+                preset: preset.to_owned(),
+                gate: Gate { passed: true, ..Gate::default() },
+                metrics: Metrics { cost_ratio: of(cost), frr_obs: of(kept), ..Metrics::default() },
+                ..PresetLine::default()
+            }
+        };
+        let presets = vec![
+            line("whole", 1.0, 1.0),
+            line("same", 1.0, 1.0),
+            line("cheap", 0.5, 0.6),
+            line("worse", 0.7, 0.6),
+            line("dear", 1.2, 0.9),
+            line("broken", 0.1, 1.0),
+            line("control", 0.1, 1.0),
+            line("nothing", 0.1, 1.0),
+            line("none", 1.0, 1.0),
+        ];
+        // No compaction stands apart: the requests do not all fit.
+        let mut all = Comparison { presets, baseline: 8, ..Comparison::default() };
+        all.presets[8].kind = Kind::Control;
+        all.presets[8].gate.passed = false;
+        all.presets[5].gate.passed = false;
+        all.presets[6].kind = Kind::Control;
+        all.presets[7].metrics.frr_obs.value = None;
+        let expect = [
+            Standing::Front,
+            Standing::Front,
+            Standing::Front,
+            Standing::Dominated("cheap"),
+            Standing::Dominated("same"),
+            Standing::Apart,
+            Standing::Apart,
+            Standing::Apart,
+            Standing::Apart,
+        ];
+        assert_eq!(all.standings(), expect);
+        // Doing nothing is an option where every request fits.
+        all.presets[8].gate.passed = true;
+        all.presets[0].metrics.cost_ratio.value = Some(1.01);
+        all.presets[1].metrics.cost_ratio.value = Some(1.02);
+        assert_eq!(all.standings()[0], Standing::Dominated("none"));
+    }
 }

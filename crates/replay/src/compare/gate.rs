@@ -1,6 +1,7 @@
 //! Gates: what a preset must not do to be ranked at all.
 
 use crate::measure::SessionMetrics;
+use crate::number::{count, grouped, short};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -31,6 +32,29 @@ impl Gate {
         gate.passed = gate.strategy_violations + gate.sent_over == 0;
         gate
     }
+
+    /// What it did that no provider takes, in words. A request that was refused and mended before it was
+    /// sent again is none of it. `None` where it passes.
+    pub fn why(&self) -> Option<String> {
+        let rules = match self.strategy_violations {
+            0 => None,
+            1 => Some("broke provider rules once".to_owned()),
+            2 => Some("broke provider rules twice".to_owned()),
+            more => Some(format!("broke provider rules {} times", grouped(more))),
+        };
+        let sent = (self.sent_over > 0).then(|| {
+            let requests = count(self.sent_over, "request");
+            // Over the input limit alone there is no excess over the window.
+            match self.max_excess {
+                0 => format!("sent {requests} over the limits"),
+                excess => {
+                    format!("sent {requests} over the window, by up to {} tokens", short(excess))
+                }
+            }
+        });
+        let why: Vec<String> = rules.into_iter().chain(sent).collect();
+        (!why.is_empty()).then(|| why.join(" and "))
+    }
 }
 
 #[cfg(test)]
@@ -47,15 +71,30 @@ mod tests {
             ..SessionMetrics::default()
         };
         let table = [
-            ("nothing", vec![session(0, 0, 0, 0)], true),
-            ("refused and mended", vec![session(0, 3, 0, 0)], true),
-            ("sent all the same", vec![session(0, 3, 1, 7)], false),
-            ("a broken rule", vec![session(1, 0, 0, 0)], false),
-            ("one of two", vec![session(0, 0, 0, 0), session(0, 1, 1, 9)], false),
+            ("nothing", vec![session(0, 0, 0, 0)], None),
+            ("refused and mended", vec![session(0, 3, 0, 0)], None),
+            (
+                "sent all the same",
+                vec![session(0, 3, 1, 7_000)],
+                Some("sent 1 request over the window, by up to 7.0k tokens"),
+            ),
+            (
+                "over the input limit",
+                vec![session(0, 0, 2, 0)],
+                Some("sent 2 requests over the limits"),
+            ),
+            ("a broken rule", vec![session(1, 9, 0, 0)], Some("broke provider rules once")),
+            (
+                "one of two",
+                vec![session(3, 0, 0, 0), session(0, 1, 1, 9)],
+                Some(
+                    "broke provider rules 3 times and sent 1 request over the window, by up to 9 tokens",
+                ),
+            ),
         ];
-        for (name, sessions, passed) in table {
+        for (name, sessions, why) in table {
             let gate = Gate::of(sessions.iter());
-            assert_eq!(gate.passed, passed, "{name}");
+            assert_eq!((gate.passed, gate.why().as_deref()), (why.is_none(), why), "{name}");
             let excess = sessions.iter().map(|session| session.max_excess).max();
             assert_eq!(Some(gate.max_excess), excess, "{name}");
         }

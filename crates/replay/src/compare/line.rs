@@ -7,6 +7,7 @@ use super::metrics::{self, Metrics};
 use super::strata::{Stratum, strata};
 use super::table::Table;
 use crate::availability::{MustKeep, Retention, SetRecall, Share};
+use crate::idle::NO_STAGE;
 use crate::measure::{Dropped, SessionMetrics};
 use crate::study::{OWN, Pauses};
 use foldback_core::counters::Counters;
@@ -57,6 +58,14 @@ pub struct Dollars {
     pub equivalent_tokens: u64,
     /// Share of the input that was read from the cache.
     pub hit_rate: Option<f64>,
+}
+
+impl Dollars {
+    /// The bill to that of no compaction, had every would-be re-read really been made.
+    pub fn worst(&self) -> Option<f64> {
+        let ratio = self.ratio.filter(|_| self.usd > 0.0)?;
+        Some(ratio * self.pessimistic_usd / self.usd)
+    }
 }
 
 /// Whether compactions paid for themselves, under the regime that is reported.
@@ -196,6 +205,17 @@ pub struct PresetLine {
     pub strata: Vec<Stratum>,
     /// Sessions in which it did nothing.
     pub idle: Vec<Idle>,
+}
+
+impl PresetLine {
+    /// The sessions in which it did nothing, those first in which it came nearest: it would act at a larger
+    /// window than in the others. None of what does nothing on purpose, a control or a strategy without stages.
+    pub fn nearest_idle(&self) -> Vec<&Idle> {
+        let meant = self.kind == Kind::Control || self.idle.iter().all(|idle| idle.why == NO_STAGE);
+        let mut nearest: Vec<&Idle> = self.idle.iter().filter(|_| !meant).collect();
+        nearest.sort_by_key(|idle| std::cmp::Reverse(idle.window));
+        nearest
+    }
 }
 
 pub(super) fn line(strategy: &Strategy, preset: usize, table: &Table<'_>) -> PresetLine {

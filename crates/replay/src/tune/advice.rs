@@ -1,13 +1,14 @@
 //! The configuration that meets a budget at the best price in the other coin, and what it forgot.
 
-use super::Tuned;
+use super::{Trial, Tuned};
 use crate::availability::Index;
-use crate::compare::Comparison;
+use crate::compare::{Comparison, Point};
 use crate::corpus::Corpus;
 use crate::setup::Setup;
 use crate::walk::{Detail, Walk};
 use foldback_core::strategy::Strategy;
 use serde::Serialize;
+use std::cmp::Ordering;
 use std::fmt;
 use std::sync::Arc;
 
@@ -43,11 +44,19 @@ impl Budget {
         }
     }
 
-    /// Whether a cost and a retention meet it.
-    pub fn met(self, cost: f64, kept: f64) -> bool {
+    /// Whether a bill or a retention, whichever it is about, meets it.
+    pub fn holds(self, value: f64) -> bool {
         match self {
-            Self::Cost(most) => cost <= most,
-            Self::Keep(least) => kept >= least,
+            Self::Cost(most) => value <= most,
+            Self::Keep(least) => value >= least,
+        }
+    }
+
+    /// Whether a configuration meets it.
+    fn met(self, point: Point) -> bool {
+        match self {
+            Self::Cost(_) => self.holds(point.cost),
+            Self::Keep(_) => self.holds(point.kept),
         }
     }
 }
@@ -73,35 +82,54 @@ pub enum Choice {
     Nothing,
 }
 
-/// Chooses among the trials that pass the gates, on the part of the sessions that is for choosing. Of trials
-/// that are alike on both axes, the one that comes first.
+impl Tuned {
+    /// Indices of the trials that pass the gates.
+    pub fn passing(&self) -> impl Iterator<Item = usize> {
+        (0..self.trials.len()).filter(|at| self.trials[*at].tune.gate.passed)
+    }
+
+    /// Those of them that have a place between cost and retention.
+    fn placed(&self) -> impl Iterator<Item = (usize, Point)> {
+        self.passing().filter_map(|at| Some((at, self.trials[at].tune.point()?)))
+    }
+
+    /// Indices of the trials that pass the gates and meet a budget, on the part of the sessions that is for
+    /// choosing: those first that are best on the other axis. Of what is alike on both, the one that comes first.
+    pub fn meeting(&self, budget: Budget) -> Vec<usize> {
+        let mut meeting: Vec<_> = self.placed().filter(|(_, point)| budget.met(*point)).collect();
+        meeting.sort_by(|(_, a), (_, b)| match budget {
+            Budget::Cost(_) => by_kept(a, b),
+            Budget::Keep(_) => by_cost(a, b),
+        });
+        meeting.into_iter().map(|(at, _)| at).collect()
+    }
+
+    /// The trial that comes nearest to passing the gates.
+    pub fn nearest_to_gates(&self) -> Option<&Trial> {
+        self.trials.iter().min_by_key(|trial| {
+            let gate = &trial.tune.gate;
+            (gate.sent_over, gate.strategy_violations)
+        })
+    }
+}
+
+fn by_kept(a: &Point, b: &Point) -> Ordering {
+    b.kept.total_cmp(&a.kept).then(a.cost.total_cmp(&b.cost))
+}
+
+fn by_cost(a: &Point, b: &Point) -> Ordering {
+    a.cost.total_cmp(&b.cost).then(b.kept.total_cmp(&a.kept))
+}
+
+/// Chooses among the trials that pass the gates.
 pub fn choose(tuned: &Tuned, budget: Budget) -> Choice {
-    let places: Vec<(usize, f64, f64)> = tuned
-        .trials
-        .iter()
-        .enumerate()
-        .filter(|(_, trial)| trial.tune.gate.passed)
-        .filter_map(|(at, trial)| {
-            let point = trial.tune.point()?;
-            Some((at, point.cost, point.kept))
-        })
-        .collect();
-    let meets =
-        places.iter().filter(|(_, cost, kept)| budget.met(*cost, *kept)).min_by(
-            |a, b| match budget {
-                Budget::Cost(_) => b.2.total_cmp(&a.2).then(a.1.total_cmp(&b.1)),
-                Budget::Keep(_) => a.1.total_cmp(&b.1).then(b.2.total_cmp(&a.2)),
-            },
-        );
-    let nearest = || {
-        places.iter().min_by(|a, b| match budget {
-            Budget::Cost(_) => a.1.total_cmp(&b.1).then(b.2.total_cmp(&a.2)),
-            Budget::Keep(_) => b.2.total_cmp(&a.2).then(a.1.total_cmp(&b.1)),
-        })
-    };
-    match (meets, nearest()) {
-        (Some((at, ..)), _) => Choice::Meets(*at),
-        (None, Some((at, ..))) => Choice::Nearest(*at),
+    let nearest = tuned.placed().min_by(|(_, a), (_, b)| match budget {
+        Budget::Cost(_) => by_cost(a, b),
+        Budget::Keep(_) => by_kept(a, b),
+    });
+    match (tuned.meeting(budget).first(), nearest) {
+        (Some(at), _) => Choice::Meets(*at),
+        (None, Some((at, _))) => Choice::Nearest(at),
         (None, None) => Choice::Nothing,
     }
 }

@@ -8,13 +8,12 @@
 //! - [`Range`] and [`Search`] say which values are tried, [`Field`] where they are set.
 //! - A [`Candidate`] is compiled from the file that a user would write, so what was measured is what the
 //!   file does.
-//! - [`Bench`] replays them and ranks them by [`pareto`]; [`advice`] picks one for a budget, from the
+//! - [`Bench`] replays them and ranks them by [`ranks`](crate::compare::ranks); [`advice`] picks one for a budget, from the
 //!   [`sweeps`] of all presets.
 
 pub mod advice;
 mod candidate;
 mod field;
-pub mod pareto;
 mod range;
 mod run;
 mod space;

@@ -1,8 +1,9 @@
 //! Replaying configurations on the one part of the sessions and reporting on the other.
 
-use super::pareto::{Point, ranks};
 use super::{Candidate, Rejected};
-use crate::compare::{CompareError, Contrast, Difference, Gate, Metric, PresetLine, adjust};
+use crate::compare::{
+    CompareError, Contrast, Difference, Gate, Metric, Point, PresetLine, adjust, ranks,
+};
 use crate::corpus::Corpus;
 use crate::setup::{Preset, Setup};
 use crate::split::Split;

@@ -50,7 +50,7 @@ pub(super) fn draw(out: &mut String, walk: &Walk, track: &Track, width: u16) {
         }
     }
     if !track.overflows.is_empty() {
-        legend.push("! over the window");
+        legend.push("! refused as too large");
     }
     let _ = writeln!(out, "        {}; calls from 0", legend.join("   "));
 }

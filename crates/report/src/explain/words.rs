@@ -1,6 +1,6 @@
 //! Sentences about what was forgotten, the same in the terminal and on the page.
 
-use crate::number::grouped;
+use crate::number::{count, grouped};
 use foldback_core::log::Role;
 use foldback_replay::walk::{Missed, NeedKind, Walk};
 
@@ -57,10 +57,4 @@ pub(crate) fn class_name(class: foldback_replay::identifiers::Class) -> &'static
         Class::Quoted => "string",
         Class::Flag => "flag",
     }
-}
-
-/// `1 call`, `2 calls`.
-pub(crate) fn count(number: u64, noun: &str) -> String {
-    let plural = if number == 1 { "" } else { "s" };
-    format!("{} {noun}{plural}", grouped(number))
 }

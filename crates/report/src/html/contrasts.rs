@@ -1,9 +1,11 @@
 //! Which pairs of strategies can be told apart, by their bills and by what they keep.
 
-use super::figures::{NONE, change, or_dash, share};
-use super::order::{breakable, ranked};
+use super::figures::{change, or_dash, share};
+use super::markup::{
+    BODY, END_TABLE, breakable, col_heads, open_section, open_table, row_head, td,
+};
 use foldback_replay::Comparison;
-use foldback_replay::compare::{Cheaper, Contrast, Difference};
+use foldback_replay::compare::{Cheaper, Contrast, Difference, Primary};
 use std::cmp::Ordering;
 use std::fmt::Write as _;
 
@@ -13,11 +15,9 @@ pub(super) fn section(out: &mut String, comparison: &Comparison) {
     if contrasts.is_empty() {
         return;
     }
-    let names: Vec<&str> = ranked(&comparison.presets)
-        .into_iter()
-        .map(|at| comparison.presets[at].preset.as_str())
-        .collect();
-    out.push_str("<section id=\"contrasts\">\n<h2>Which pairs can be told apart</h2>\n");
+    let ranked = comparison.ranked().into_iter();
+    let names: Vec<&str> = ranked.map(|at| comparison.presets[at].preset.as_str()).collect();
+    open_section(out, "contrasts", "Which pairs can be told apart");
     summary(out, comparison);
     matrix(out, "By the bill", &names, contrasts, cost);
     out.push_str(
@@ -26,30 +26,23 @@ pub(super) fn section(out: &mut String, comparison: &Comparison) {
          <strong>more</strong>: the bills are told apart, but re-reading could turn it. tie: not told \
          apart.</p>\n",
     );
-    matrix(out, "By what is kept (obs)", &names, contrasts, kept);
+    matrix(out, "By what is kept (kept obs)", &names, contrasts, kept);
     pairs(out, contrasts);
     out.push_str("</section>\n");
 }
 
 fn summary(out: &mut String, comparison: &Comparison) {
-    let contrasts = &comparison.contrasts;
-    let ties = |of: fn(&Contrast) -> &Difference| {
-        let ties = contrasts.iter().filter(|contrast| of(contrast).tie);
-        ties.count()
-    };
+    let told = comparison.told_apart(Primary::Cost);
     let _ = write!(
         out,
         "<p>Of {} pairs {} can't be told apart by their bills and {} not by what they keep: paired cluster \
          bootstrap, Holm's adjustment over all pairs and both questions.",
-        contrasts.len(),
-        ties(|contrast| &contrast.cost),
-        ties(|contrast| &contrast.frr_obs),
+        told.pairs,
+        told.ties,
+        comparison.told_apart(Primary::FrrObs).ties,
     );
-    let mut detectable: Vec<f64> =
-        contrasts.iter().filter_map(|contrast| contrast.cost.detectable).collect();
-    detectable.sort_by(f64::total_cmp);
-    if let (Some(least), Some(most)) = (detectable.first(), detectable.last()) {
-        let (least, most) = (share(least.exp_m1()), share(most.exp_m1()));
+    if let Some((least, most)) = told.detectable {
+        let (least, most) = (share(least), share(most));
         let by = if least == most {
             least
         } else {
@@ -112,17 +105,13 @@ fn matrix(
     contrasts: &[Contrast],
     word: fn(&Contrast, bool) -> Word,
 ) {
-    let _ = write!(
-        out,
-        "<h3>{title}</h3>\n<div class=\"wide\" tabindex=\"0\" role=\"region\" aria-label=\"{title}\">\n\
-         <table class=\"matrix pairs\">\n<thead><tr><td></td>"
-    );
-    for name in names {
-        let _ = write!(out, "<th scope=\"col\">{}</th>", breakable(name));
-    }
-    out.push_str("</tr></thead>\n<tbody>\n");
+    let _ = writeln!(out, "<h3>{title}</h3>");
+    open_table(out, title, "matrix pairs");
+    out.push_str("<td></td>");
+    col_heads(out, names.iter().map(|name| breakable(name)));
+    out.push_str(BODY);
     for row in names {
-        let _ = write!(out, "<tr><th scope=\"row\">{}</th>", breakable(row));
+        row_head(out, breakable(row));
         for column in names {
             let found = contrasts.iter().find_map(|contrast| {
                 let (first, second) = (contrast.first.as_str(), contrast.second.as_str());
@@ -132,14 +121,14 @@ fn matrix(
             match found {
                 Some((contrast, turned)) => {
                     let Word { word, class } = word(contrast, turned);
-                    let _ = write!(out, "<td class=\"{class}\">{word}</td>");
+                    td(out, class, word);
                 }
-                None => out.push_str("<td></td>"),
+                None => td(out, "", ""),
             }
         }
         out.push_str("</tr>\n");
     }
-    out.push_str("</tbody>\n</table>\n</div>\n");
+    out.push_str(END_TABLE);
 }
 
 /// Every pair with its numbers.
@@ -148,54 +137,39 @@ fn pairs(out: &mut String, contrasts: &[Contrast]) {
         "<details>\n<summary>The numbers of all pairs</summary>\n<p class=\"small\">Bill: the first against the \
          second. Kept: the first less the second, in points. In brackets 95% intervals; Holm: p-value after \
          adjustment; Wilcoxon: signed-rank p-value over sessions; MDD: the least difference that four in five \
-         such comparisons would find.</p>\n<div class=\"wide\" tabindex=\"0\" role=\"region\" aria-label=\"All \
-         pairs\">\n<table class=\"matrix\">\n<thead>\n<tr><td></td><td></td><th scope=\"colgroup\" \
-         colspan=\"4\">bill</th><th scope=\"colgroup\" colspan=\"4\">kept, obs</th></tr>\n<tr><th \
-         scope=\"col\">first</th><th scope=\"col\">second</th>",
+         such comparisons would find.</p>\n",
     );
-    for name in ["first of second", "Holm", "Wilcoxon", "MDD"] {
-        let _ = write!(out, "<th scope=\"col\">{name}</th>");
-    }
-    for name in ["difference", "Holm", "Wilcoxon", "MDD"] {
-        let _ = write!(out, "<th scope=\"col\">{name}</th>");
-    }
-    out.push_str("</tr>\n</thead>\n<tbody>\n");
+    open_table(out, "All pairs", "matrix");
+    out.push_str(
+        "<td></td><td></td><th scope=\"colgroup\" colspan=\"4\">bill</th><th scope=\"colgroup\" \
+         colspan=\"4\">kept obs</th></tr>\n<tr>",
+    );
+    let tests = ["Holm", "Wilcoxon", "MDD"];
+    col_heads(out, ["first", "second", "first of second"].into_iter().chain(tests));
+    col_heads(out, ["difference"].into_iter().chain(tests));
+    out.push_str(BODY);
     for contrast in contrasts {
-        let _ = write!(
-            out,
-            "<tr><th scope=\"row\">{}</th><td class=\"word\">{}</td>",
-            breakable(&contrast.first),
-            breakable(&contrast.second)
-        );
-        numbers(out, &contrast.cost, change, f64::exp_m1);
-        numbers(out, &contrast.frr_obs, points, |points| points);
+        row_head(out, breakable(&contrast.first));
+        td(out, "word", breakable(&contrast.second));
+        numbers(out, contrast, Primary::Cost, change);
+        numbers(out, contrast, Primary::FrrObs, points);
         out.push_str("</tr>\n");
     }
-    out.push_str("</tbody>\n</table>\n</div>\n</details>\n");
+    out.push_str(END_TABLE);
+    out.push_str("</details>\n");
 }
 
-fn numbers(
-    out: &mut String,
-    difference: &Difference,
-    write: fn(f64) -> String,
-    plain: fn(f64) -> f64,
-) {
+fn numbers(out: &mut String, contrast: &Contrast, metric: Primary, write: fn(f64) -> String) {
+    let difference = contrast.by(metric);
     let value = or_dash(difference.value, write);
     let range = match (difference.lo, difference.hi) {
         (Some(lo), Some(hi)) => format!(" <small>({} to {})</small>", write(lo), write(hi)),
         _ => String::new(),
     };
-    let class = if difference.tie { " class=\"zero\"" } else { "" };
-    let _ = write!(
-        out,
-        "<td{class}>{value}{range}</td><td>{}</td><td>{}</td><td>{}</td>",
-        or_dash(difference.p_holm, p_value),
-        or_dash(difference.wilcoxon_p, p_value),
-        match difference.detectable {
-            Some(least) => share(plain(least)),
-            None => NONE.to_owned(),
-        }
-    );
+    td(out, if difference.tie { "zero" } else { "" }, format_args!("{value}{range}"));
+    td(out, "", or_dash(difference.p_holm, p_value));
+    td(out, "", or_dash(difference.wilcoxon_p, p_value));
+    td(out, "", or_dash(contrast.detectable(metric), share));
 }
 
 fn p_value(p: f64) -> String {

@@ -1,11 +1,13 @@
 //! Retention over distance: how much stays of what was last seen one call ago, two, … and more than fifty.
 
 use super::chart::{position, ticks};
-use super::figures::{NONE, per_mille, share};
-use super::markup::text;
-use super::order::{all, breakable};
+use super::figures::{or_dash, per_mille, share};
+use super::markup::{
+    BODY, END_TABLE, breakable, col_heads, open_section, open_table, row_head, svg_text, td, text,
+};
 use crate::number::grouped;
 use foldback_core::strategy::Kind;
+use foldback_replay::Comparison;
 use foldback_replay::availability::{DISTANCES, Share};
 use foldback_replay::compare::PresetLine;
 use std::fmt::Write as _;
@@ -16,21 +18,24 @@ const TOP: u64 = 8;
 const WIDTH: u64 = 210;
 const HEIGHT: u64 = 96;
 const BOTTOM: u64 = TOP + HEIGHT;
+const TITLE: &str = "Retention over distance";
 const STEPS: usize = DISTANCES.len() + 1;
 /// With fewer references a step is drawn hollow.
 const FEW: u64 = 30;
 
 /// The charts of those that lose something, what the others are, and all numbers as a table.
-pub(super) fn section(out: &mut String, presets: &[PresetLine]) {
-    let order = all(presets);
+pub(super) fn section(out: &mut String, comparison: &Comparison) {
+    let presets = &comparison.presets;
+    let order = [comparison.ranked(), comparison.controls()].concat();
     // All presets sit the same exam.
     let asked = presets.iter().map(|line| line.retention.frr.needed).max();
     let Some(asked @ 1..) = asked else {
         return;
     };
+    open_section(out, "distance", TITLE);
     let _ = writeln!(
         out,
-        "<section id=\"distance\">\n<h2>Retention over distance</h2>\n<p class=\"key\">Of what calls referred \
+        "<p class=\"key\">Of what calls referred \
          to, how much still stood in the view, by the number of calls since it was last seen: up to 1, 2, 3, \
          5, 10, 20, 50, and more. {} references in all; hollow: fewer than 30. <span class=\"k size\">the preset</span> <span class=\"k random\">random \
          eviction</span></p>",
@@ -83,36 +88,20 @@ fn figure(out: &mut String, line: &PresetLine, random: Option<&PresetLine>, floo
         "<figure>\n<figcaption><strong>{}</strong>{kind} {}</figcaption>\n<svg class=\"curve\" viewBox=\"0 0 260 \
          128\" role=\"img\" aria-label=\"Retention over distance under {}\">",
         breakable(&line.preset),
-        frr.value().map_or_else(|| NONE.to_owned(), share),
+        or_dash(frr.value(), share),
         text(&line.preset)
     );
     for tick in ticks(1000 - floor, 4) {
         // From 100 % downwards, so that it is among them.
         let share = 1000 - tick;
         let y = y(share, floor);
-        let _ = write!(
-            out,
-            "<path class=\"grid\" d=\"M{LEFT} {y}h{WIDTH}\"/><text x=\"{}\" y=\"{}\" \
-             text-anchor=\"end\">{}%</text>",
-            LEFT - 5,
-            y + 3,
-            share / 10
-        );
+        let _ = write!(out, "<path class=\"grid\" d=\"M{LEFT} {y}h{WIDTH}\"/>");
+        svg_text(out, LEFT - 5, y + 3, "end", format_args!("{}%", share / 10));
     }
     for (at, step) in DISTANCES.into_iter().enumerate() {
-        let _ = write!(
-            out,
-            "<text x=\"{}\" y=\"{}\" text-anchor=\"middle\">{step}</text>",
-            x(at),
-            BOTTOM + 14
-        );
+        svg_text(out, x(at), BOTTOM + 14, "middle", step);
     }
-    let _ = write!(
-        out,
-        "<text x=\"{}\" y=\"{}\" text-anchor=\"middle\">&gt;50</text>",
-        x(STEPS - 1),
-        BOTTOM + 14
-    );
+    svg_text(out, x(STEPS - 1), BOTTOM + 14, "middle", "&gt;50");
     if let Some(random) = random.filter(|random| random.preset != line.preset) {
         path(out, "random", &steps(random), floor);
     }
@@ -155,39 +144,28 @@ fn path(out: &mut String, class: &str, steps: &[Share; STEPS], floor: u64) {
 
 /// The numbers behind the charts, with how many references each step has.
 fn table(out: &mut String, presets: &[PresetLine], order: &[usize]) {
-    out.push_str(
-        "<details>\n<summary>The numbers</summary>\n<div class=\"wide\" tabindex=\"0\" role=\"region\" \
-         aria-label=\"Retention over distance\">\n<table class=\"matrix\">\n<thead><tr><th \
-         scope=\"col\">calls since</th>",
-    );
-    for step in DISTANCES {
-        let _ = write!(out, "<th scope=\"col\">≤ {step}</th>");
-    }
-    out.push_str("<th scope=\"col\">&gt; 50</th></tr></thead>\n<tbody>\n");
+    out.push_str("<details>\n<summary>The numbers</summary>\n");
+    open_table(out, TITLE, "matrix");
+    let steps_to = DISTANCES.map(|step| format!("≤ {step}"));
+    let (first, last) = ("calls since".to_owned(), "&gt; 50".to_owned());
+    col_heads(out, [first].into_iter().chain(steps_to).chain([last]));
+    out.push_str(BODY);
     if let Some(first) = order.first() {
-        out.push_str("<tr><th scope=\"row\">references</th>");
+        row_head(out, "references");
         for share in steps(&presets[*first]) {
-            let _ = write!(out, "<td>{}</td>", grouped(share.needed));
+            td(out, "", grouped(share.needed));
         }
         out.push_str("</tr>\n");
     }
     for at in order {
         let line = &presets[*at];
-        let _ = write!(out, "<tr><th scope=\"row\">{}</th>", breakable(&line.preset));
+        row_head(out, breakable(&line.preset));
         for step in steps(line) {
-            match step.value() {
-                Some(value) if step.kept == step.needed => {
-                    let _ = write!(out, "<td class=\"zero\">{}</td>", share(value));
-                }
-                Some(value) => {
-                    let _ = write!(out, "<td>{}</td>", share(value));
-                }
-                None => {
-                    let _ = write!(out, "<td class=\"zero\">{NONE}</td>");
-                }
-            }
+            let class = if step.kept == step.needed { "zero" } else { "" };
+            td(out, class, or_dash(step.value(), share));
         }
         out.push_str("</tr>\n");
     }
-    out.push_str("</tbody>\n</table>\n</div>\n</details>\n");
+    out.push_str(END_TABLE);
+    out.push_str("</details>\n");
 }

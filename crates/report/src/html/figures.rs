@@ -88,7 +88,7 @@ impl Axis {
 }
 
 /// A cell with a value, its interval in figures, and both as a bar.
-pub(super) fn cell(out: &mut String, metric: &Metric, axis: Axis) {
+pub(super) fn measured(out: &mut String, metric: &Metric, axis: Axis) {
     let Some(value) = metric.value else {
         let why = metric.why.unwrap_or("does not apply");
         let _ = write!(out, "<td class=\"zero\" title=\"{why}\">{NONE}</td>");
@@ -162,7 +162,7 @@ mod tests {
         let axis = Axis::over(metrics.iter());
         assert_eq!((axis.from, axis.to), (400, 1200));
         let mut out = String::new();
-        cell(&mut out, &metrics[1], axis);
+        measured(&mut out, &metrics[1], axis);
         assert!(out.contains("M52 5H80"), "{out}");
         assert!(out.contains("110% <small>90–900</small>"), "{out}");
     }

@@ -1,12 +1,33 @@
-//! What was compared, by which prices and seed, and what should make one doubt it.
+//! The head and the foot of the page: what was compared, by which prices and seed, what should make one doubt
+//! it, and what must be known to read it.
 
 use super::markup::text;
 use crate::facts;
 use crate::number::grouped;
-use foldback_core::strategy::Kind;
 use foldback_replay::compare::Primary;
 use foldback_replay::{Comparison, Split};
 use std::fmt::Write as _;
+
+/// The end of the page: what must be known to read the numbers, and what was left out.
+pub(super) fn footer(out: &mut String, comparison: &Comparison) {
+    out.push_str("<footer id=\"notes\">\n<h2>Notes</h2>\n<ul>\n");
+    for note in facts::notes(comparison) {
+        let _ = writeln!(out, "<li>{}</li>", text(&note));
+    }
+    out.push_str("</ul>\n");
+    let reasons = facts::skipped(&comparison.corpus);
+    if !reasons.is_empty() {
+        out.push_str("<h3 id=\"skipped\">Skipped files</h3>\n<dl class=\"skipped\">\n");
+        for (reason, paths) in reasons {
+            let _ = writeln!(out, "<dt>{}</dt>", text(reason));
+            for path in paths {
+                let _ = writeln!(out, "<dd class=\"path\">{}</dd>", text(path));
+            }
+        }
+        out.push_str("</dl>\n");
+    }
+    out.push_str("</footer>\n");
+}
 
 /// The head of the page, down to the links to its sections; `sections` are their ids and titles.
 pub(super) fn header(out: &mut String, comparison: &Comparison, sections: &[(&str, &str)]) {
@@ -25,8 +46,7 @@ pub(super) fn header(out: &mut String, comparison: &Comparison, sections: &[(&st
 fn corpus(out: &mut String, comparison: &Comparison) {
     let corpus = &comparison.corpus;
     let (calls, turns) = facts::calls_and_turns(corpus);
-    let controls = comparison.presets.iter();
-    let controls = controls.filter(|line| line.kind == Kind::Control).count();
+    let controls = comparison.controls().len();
     let _ = writeln!(
         out,
         "<p>{} ({}) with {} model calls in {}, replayed under {} and {}.</p>",

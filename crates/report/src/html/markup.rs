@@ -1,6 +1,7 @@
-//! Text on its way into markup.
+//! Text on its way into markup, and the pieces that every section is made of.
 
-use std::fmt;
+use foldback_replay::Comparison;
+use std::fmt::{self, Display, Write as _};
 
 /// Text that is safe as content and inside double-quoted attributes.
 #[derive(Clone, Copy, Debug)]
@@ -28,6 +29,80 @@ impl fmt::Display for Text<'_> {
         }
         f.write_str(rest)
     }
+}
+
+/// Text that may be broken behind slashes, plus signs and hyphens.
+pub(super) fn breakable(data: &str) -> String {
+    let pieces = data.split_inclusive(['/', '+', '-']).map(|piece| text(piece).to_string());
+    pieces.collect::<Vec<_>>().join("<wbr>")
+}
+
+/// Opens a section under its title.
+pub(super) fn open_section(out: &mut String, id: &str, title: &str) {
+    let _ = writeln!(out, "<section id=\"{id}\">\n<h2>{title}</h2>");
+}
+
+/// Opens a table that scrolls by itself, and the header in it.
+pub(super) fn open_table(out: &mut String, label: &str, class: &str) {
+    let _ = write!(
+        out,
+        "<div class=\"wide\" tabindex=\"0\" role=\"region\" aria-label=\"{label}\">\n\
+         <table class=\"{class}\">\n<thead>\n<tr>"
+    );
+}
+
+/// What stands between the header of a table and its rows.
+pub(super) const BODY: &str = "</tr>\n</thead>\n<tbody>\n";
+
+/// The end of a table.
+pub(super) const END_TABLE: &str = "</tbody>\n</table>\n</div>\n";
+
+/// Headings of columns, as markup.
+pub(super) fn col_heads(out: &mut String, names: impl IntoIterator<Item = impl Display>) {
+    for name in names {
+        let _ = write!(out, "<th scope=\"col\">{name}</th>");
+    }
+}
+
+/// Opens a row with its heading.
+pub(super) fn row_head(out: &mut String, name: impl Display) {
+    let _ = write!(out, "<tr><th scope=\"row\">{name}</th>");
+}
+
+/// A cell with markup in it, and of a class where there is one.
+pub(super) fn td(out: &mut String, class: &str, markup: impl Display) {
+    let _ = match class {
+        "" => write!(out, "<td>{markup}</td>"),
+        class => write!(out, "<td class=\"{class}\">{markup}</td>"),
+    };
+}
+
+/// The rows of a table with a row per preset: strategies as they are placed, then the controls.
+pub(super) fn preset_rows(
+    out: &mut String,
+    comparison: &Comparison,
+    columns: usize,
+    row: impl Fn(&mut String, usize),
+) {
+    for at in comparison.ranked() {
+        row(out, at);
+    }
+    let controls = comparison.controls();
+    if !controls.is_empty() {
+        let _ = writeln!(
+            out,
+            "</tbody>\n<tbody class=\"controls\">\n<tr class=\"group\"><th scope=\"rowgroup\" \
+             colspan=\"{columns}\">Controls, to compare with</th></tr>"
+        );
+    }
+    for at in controls {
+        row(out, at);
+    }
+}
+
+/// Text at a place of a drawing; `anchor` says which end of it stands there.
+pub(super) fn svg_text(out: &mut String, x: u64, y: u64, anchor: &str, text: impl Display) {
+    let _ = write!(out, "<text x=\"{x}\" y=\"{y}\" text-anchor=\"{anchor}\">{text}</text>");
 }
 
 #[cfg(test)]

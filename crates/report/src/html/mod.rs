@@ -5,19 +5,14 @@
 //! One module per section. Paths, reasons, names and assumptions are data: they pass through
 //! [`markup::text`] on their way in.
 
-mod activity;
 mod chart;
 mod contrasts;
 mod details;
 mod distance;
 mod figures;
-mod front;
 mod header;
-mod headline;
-mod idle;
 mod markup;
-mod notes;
-mod order;
+mod presets;
 pub mod reader;
 mod regimes;
 mod sawtooth;
@@ -25,7 +20,7 @@ mod sessions;
 mod trade;
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 
 pub use details::{Details, Drawn, to_draw, to_walk};
 
@@ -55,19 +50,18 @@ const SECTIONS: [(&str, &str); 12] = [
 /// The whole report as one file.
 pub fn comparison(comparison: &Comparison, details: &Details) -> String {
     let mut main = String::new();
-    let presets = &comparison.presets;
-    headline::section(&mut main, comparison);
-    trade::section(&mut main, presets);
-    distance::section(&mut main, presets);
-    regimes::section(&mut main, presets, &comparison.reporting.regime);
+    presets::headlines(&mut main, comparison);
+    trade::section(&mut main, comparison);
+    distance::section(&mut main, comparison);
+    regimes::section(&mut main, comparison);
     contrasts::section(&mut main, comparison);
-    activity::section(&mut main, presets);
+    presets::activity(&mut main, comparison);
     let drawn = sessions::drawings(&mut main, comparison, &details.drawn);
     sessions::table(&mut main, comparison, &details.drawn[..drawn]);
     reader::section(&mut main, &details.walks, &details.not_walked);
-    idle::section(&mut main, presets);
+    presets::idle(&mut main, comparison);
     let mut foot = String::new();
-    notes::footer(&mut foot, comparison);
+    header::footer(&mut foot, comparison);
     let there: Vec<(&str, &str)> = SECTIONS
         .into_iter()
         .filter(|(id, _)| {

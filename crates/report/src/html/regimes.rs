@@ -1,8 +1,11 @@
 //! The bill under every price regime: the sign of a saving depends on what a cached token costs.
 
 use super::figures::{NONE, change, share};
-use super::markup::text;
-use super::order::{breakable, controls, ranked};
+use super::markup::{
+    BODY, END_TABLE, breakable, col_heads, open_section, open_table, preset_rows, row_head, td,
+    text,
+};
+use foldback_replay::Comparison;
 use foldback_replay::compare::{Dollars, PresetLine};
 use std::fmt::Write as _;
 
@@ -16,42 +19,27 @@ const SAME: f64 = 0.005;
 const NOTABLE: f64 = 0.02;
 
 /// The matrix of presets and regimes.
-pub(super) fn section(out: &mut String, presets: &[PresetLine], reported: &str) {
+pub(super) fn section(out: &mut String, comparison: &Comparison) {
+    const TITLE: &str = "The bill under every price regime";
+    let presets = &comparison.presets;
     let regimes = regimes(presets);
     if regimes.is_empty() {
         return;
     }
-    out.push_str(
-        "<section id=\"regimes\">\n<h2>The bill under every price regime</h2>\n<p>The whole bill against that \
-         without compaction. ",
-    );
-    out.push_str(&verdict(presets, &regimes));
-    out.push_str(
-        "</p>\n<div class=\"wide\" tabindex=\"0\" role=\"region\" aria-label=\"The bill under every price \
-         regime\">\n<table class=\"matrix heat\">\n<thead><tr><th scope=\"col\">preset</th>",
-    );
-    for regime in &regimes {
-        let mark = if *regime == reported { "<br><small>reported above</small>" } else { "" };
-        let _ = write!(out, "<th scope=\"col\">{}{mark}</th>", breakable(regime));
-    }
-    out.push_str("</tr></thead>\n<tbody>\n");
-    for at in ranked(presets) {
-        row(out, &presets[at], &regimes);
-    }
-    out.push_str("</tbody>\n");
-    let controls = controls(presets);
-    if !controls.is_empty() {
-        let _ = writeln!(
-            out,
-            "<tbody class=\"controls\">\n<tr class=\"group\"><th scope=\"rowgroup\" colspan=\"{}\">Controls</th></tr>",
-            regimes.len() + 1
-        );
-        for at in controls {
-            row(out, &presets[at], &regimes);
-        }
-        out.push_str("</tbody>\n");
-    }
-    out.push_str("</table>\n</div>\n");
+    open_section(out, "regimes", TITLE);
+    out.push_str("<p>The whole bill against that without compaction. ");
+    out.push_str(&verdict(comparison, &regimes));
+    out.push_str("</p>\n");
+    open_table(out, TITLE, "matrix heat");
+    let reported = &comparison.reporting.regime;
+    let head = |regime: &&str| {
+        let mark = if regime == reported { "<br><small>reported above</small>" } else { "" };
+        format!("{}{mark}", breakable(regime))
+    };
+    col_heads(out, ["preset".to_owned()].into_iter().chain(regimes.iter().map(head)));
+    out.push_str(BODY);
+    preset_rows(out, comparison, 1 + regimes.len(), |out, at| row(out, &presets[at], &regimes));
+    out.push_str(END_TABLE);
     notes(out, presets, &regimes);
     out.push_str("</section>\n");
 }
@@ -73,38 +61,36 @@ fn find<'a>(line: &'a PresetLine, regime: &str, pauses: &str) -> Option<&'a Doll
 }
 
 /// How many strategies are cheaper under some regimes and dearer under others.
-fn verdict(presets: &[PresetLine], regimes: &[&str]) -> String {
+fn verdict(comparison: &Comparison, regimes: &[&str]) -> String {
     let ratios = |at: &usize| -> Vec<f64> {
-        let dollars = regimes.iter().filter_map(|regime| find(&presets[*at], regime, WARM));
+        let dollars =
+            regimes.iter().filter_map(|regime| find(&comparison.presets[*at], regime, WARM));
         dollars.filter_map(|dollars| dollars.ratio).collect()
     };
     let (mut both, mut all) = (0_usize, 0_usize);
-    for ratios in ranked(presets).iter().map(ratios) {
+    for ratios in comparison.ranked().iter().map(ratios) {
         all += 1;
         let cheaper = ratios.iter().any(|ratio| *ratio < 1.0 - SAME);
         let dearer = ratios.iter().any(|ratio| *ratio > 1.0 + SAME);
         both += usize::from(cheaper && dearer);
     }
-    match (both, all) {
-        (0, _) => "No strategy changes sides between the regimes here.".to_owned(),
-        (1, all) => format!(
-            "One of {all} strategies is cheaper under some regimes and dearer under others: the prices \
-             decide, not the strategy alone."
-        ),
-        (both, all) => format!(
-            "{both} of {all} strategies are cheaper under some regimes and dearer under others: the prices \
-             decide, not the strategy alone."
-        ),
-    }
+    let some = match both {
+        0 => return "No strategy changes sides between the regimes here.".to_owned(),
+        1 => format!("One of {all} strategies is"),
+        both => format!("{both} of {all} strategies are"),
+    };
+    format!(
+        "{some} cheaper under some regimes and dearer under others: the prices decide, not the strategy alone."
+    )
 }
 
 fn row(out: &mut String, line: &PresetLine, regimes: &[&str]) {
-    let _ = write!(out, "<tr><th scope=\"row\">{}</th>", breakable(&line.preset));
+    row_head(out, breakable(&line.preset));
     for regime in regimes {
         let warm = find(line, regime, WARM);
         let Some((dollars, ratio)) = warm.and_then(|dollars| Some((dollars, dollars.ratio?)))
         else {
-            let _ = write!(out, "<td class=\"zero\">{NONE}</td>");
+            td(out, "zero", NONE);
             continue;
         };
         let _ = write!(

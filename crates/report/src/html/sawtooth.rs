@@ -5,7 +5,7 @@
 //! compacted.
 
 use super::chart::{position, thinned, ticks};
-use super::markup::text;
+use super::markup::{svg_text, text};
 use crate::number::{grouped, short};
 use foldback_core::conversation::StageRole;
 use foldback_replay::measure::CallRow;
@@ -99,22 +99,12 @@ pub(super) fn draw(
 fn axes(out: &mut String, scale: Scale) {
     for tick in ticks(scale.tokens, 4) {
         let y = scale.y(tick);
-        let _ = write!(
-            out,
-            "<path class=\"grid\" d=\"M{LEFT} {y}h{WIDTH}\"/><text x=\"{}\" y=\"{}\" \
-             text-anchor=\"end\">{}</text>",
-            LEFT - 4,
-            y + 3,
-            short(tick)
-        );
+        let _ = write!(out, "<path class=\"grid\" d=\"M{LEFT} {y}h{WIDTH}\"/>");
+        svg_text(out, LEFT - 4, y + 3, "end", short(tick));
     }
     for tick in ticks(scale.last, 6) {
-        let _ = write!(
-            out,
-            "<text x=\"{}\" y=\"{}\" text-anchor=\"middle\">{tick}</text>",
-            LEFT + position(tick, scale.last, WIDTH),
-            BOTTOM + 24
-        );
+        let x = LEFT + position(tick, scale.last, WIDTH);
+        svg_text(out, x, BOTTOM + 24, "middle", tick);
     }
 }
 
@@ -137,7 +127,7 @@ fn recorder(out: &mut String, rows: &[CallRow], scale: Scale) {
     }
 }
 
-/// Firings under the axis, one mark per pixel however many there are; requests over the window above.
+/// Firings under the axis, one mark per pixel however many there are; requests that were refused above.
 fn marks(out: &mut String, rows: &[CallRow], scale: Scale) {
     let mut folds: BTreeSet<u64> = BTreeSet::new();
     let mut prunes: BTreeSet<u64> = BTreeSet::new();

@@ -2,102 +2,67 @@
 //! acted.
 
 use super::details::Drawn;
-use super::markup::text;
-use super::order::breakable;
+use super::markup::{
+    BODY, END_TABLE, breakable, col_heads, open_section, open_table, row_head, td, text,
+};
 use super::sawtooth::{self, Scale};
 use crate::number::{grouped, percent, short};
-use foldback_core::strategy::Kind;
 use foldback_replay::Comparison;
 use foldback_replay::compare::Score;
 use std::fmt::Write as _;
 
-/// The results of one session, in the order of the presets.
-struct Group<'a> {
-    session: usize,
-    results: Vec<&'a Score>,
-}
-
-impl Group<'_> {
-    /// What the session is without compaction: the control's result, else that of any preset that changed
-    /// nothing, which sent the same.
-    fn plain(&self, comparison: &Comparison) -> Option<&Score> {
-        let untouched = |result: &&&Score| result.metrics.compactions == 0;
-        let is_control = |result: &&&Score| comparison.presets[result.preset].kind == Kind::Control;
-        let mut candidates = self.results.iter().filter(untouched);
-        let control = self.results.iter().filter(untouched).find(is_control);
-        control.or_else(|| candidates.next()).copied()
-    }
-
-    fn acted(&self) -> impl Iterator<Item = &Score> {
-        self.results.iter().copied().filter(|result| result.metrics.compactions > 0)
-    }
-}
-
-fn groups(comparison: &Comparison) -> Vec<Group<'_>> {
-    let mut groups: Vec<Group<'_>> = (0..comparison.corpus.sessions.len())
-        .map(|session| Group { session, results: Vec::new() })
-        .collect();
-    for result in &comparison.scores {
-        groups[result.session].results.push(result);
-    }
-    groups
-}
-
 /// One row per session, one column per preset: the input of that without compaction.
 pub(super) fn table(out: &mut String, comparison: &Comparison, drawn: &[Drawn]) {
-    let groups = groups(comparison);
+    open_section(out, "sessions", "Sessions");
     out.push_str(
-        "<section id=\"sessions\">\n<h2>Sessions</h2>\n<p>Input of that without compaction, or in tokens \
-         where no preset left the session as it was. A dash: the preset did nothing. Red: it left requests \
-         over the window or broke provider rules.</p>\n\
-         <div class=\"wide\" tabindex=\"0\" role=\"region\" aria-label=\"Sessions\">\n\
-         <table class=\"matrix\">\n<thead><tr><th scope=\"col\">session</th><th scope=\"col\">format</th>\
-         <th scope=\"col\">calls</th><th scope=\"col\">turns</th>",
+        "<p>Input of that without compaction. A dash: the preset did nothing. Red: it sent requests over \
+         the window or broke provider rules.</p>\n",
     );
-    for line in &comparison.presets {
-        let _ = write!(out, "<th scope=\"col\">{}</th>", breakable(&line.preset));
-    }
-    out.push_str("</tr></thead>\n<tbody>\n");
-    for group in &groups {
-        let session = &comparison.corpus.sessions[group.session];
+    open_table(out, "Sessions", "matrix");
+    let names = comparison.presets.iter().map(|line| breakable(&line.preset));
+    col_heads(
+        out,
+        ["session", "format", "calls", "turns"].map(str::to_owned).into_iter().chain(names),
+    );
+    out.push_str(BODY);
+    for (number, session) in comparison.corpus.sessions.iter().enumerate() {
         let path = breakable(&session.path);
-        out.push_str("<tr><th scope=\"row\">");
-        if drawn.iter().any(|drawn| drawn.session == group.session) {
-            let _ = write!(out, "<a href=\"#session-{}\">{path}</a>", group.session + 1);
-        } else {
-            out.push_str(&path);
+        match drawn.iter().any(|drawn| drawn.session == number) {
+            true => row_head(out, format_args!("<a href=\"#session-{}\">{path}</a>", number + 1)),
+            false => row_head(out, path),
         }
-        let _ = write!(
-            out,
-            "</th><td class=\"word\">{}</td><td>{}</td><td>{}</td>",
-            text(&session.format),
-            grouped(session.calls as u64),
-            grouped(session.turns as u64)
-        );
-        let plain = group.plain(comparison).map(|plain| plain.metrics.input_tokens);
-        for result in &group.results {
-            let metrics = &result.metrics;
-            let class = if metrics.overflow_calls + metrics.strategy_violations > 0 {
-                " class=\"bad\""
-            } else if metrics.compactions == 0 {
-                " class=\"zero\""
-            } else {
-                ""
+        td(out, "word", text(&session.format));
+        td(out, "", grouped(session.calls as u64));
+        td(out, "", grouped(session.turns as u64));
+        for score in comparison.scores_of(number) {
+            let metrics = &score.metrics;
+            let class = match metrics.compactions {
+                _ if metrics.sent_over + metrics.strategy_violations > 0 => "bad",
+                0 => "zero",
+                _ => "",
             };
-            let _ = write!(out, "<td{class}>{}</td>", input(result, plain));
+            td(out, class, input(comparison, score));
         }
         out.push_str("</tr>\n");
     }
-    out.push_str("</tbody>\n</table>\n</div>\n</section>\n");
+    out.push_str(END_TABLE);
+    out.push_str("</section>\n");
 }
 
-fn input(result: &Score, plain: Option<u64>) -> String {
-    let input = result.metrics.input_tokens;
-    match plain {
-        _ if result.metrics.compactions == 0 => "–".to_owned(),
-        Some(plain @ 1..) => percent(input as f64 / plain as f64),
-        _ => short(input),
+/// The input of a session under a preset, of that without compaction.
+fn input(comparison: &Comparison, score: &Score) -> String {
+    let input = score.metrics.input_tokens;
+    let plain = comparison.scores_of(score.session).get(comparison.baseline);
+    match plain.map_or(0, |plain| plain.metrics.input_tokens) {
+        _ if score.metrics.compactions == 0 => "–".to_owned(),
+        0 => short(input),
+        plain => percent(input as f64 / plain as f64),
     }
+}
+
+/// What presets that changed something did with a session.
+fn acted(comparison: &Comparison, session: usize) -> impl Iterator<Item = &Score> {
+    comparison.scores_of(session).iter().filter(|score| score.metrics.compactions > 0)
 }
 
 /// Bytes of drawings that one page takes, at most.
@@ -109,21 +74,21 @@ pub(super) fn drawings(out: &mut String, comparison: &Comparison, drawn: &[Drawn
     if drawn.is_empty() {
         return 0;
     }
+    open_section(out, "size", "Context over the calls");
     out.push_str(
-        "<section id=\"size\">\n<h2>Context over the calls</h2>\n<p class=\"key\">Size of each request in \
+        "<p class=\"key\">Size of each request in \
          tokens, over the number of the call. <span class=\"k size\">under the preset</span> <span class=\"k \
          plain\">without compaction</span> <span class=\"k ceiling\">window</span> <span class=\"k \
-         prune\">pruned</span> <span class=\"k fold\">folded</span> <span class=\"k over\">over the \
-         window</span> <span class=\"k recorder\">behind a compaction of the recorder</span></p>\n",
+         prune\">pruned</span> <span class=\"k fold\">folded</span> <span class=\"k over\">refused as too \
+         large</span> <span class=\"k recorder\">behind a compaction of the recorder</span></p>\n",
     );
-    let groups = groups(comparison);
-    let acted = groups.iter().filter(|group| group.acted().next().is_some()).count();
+    let sessions = 0..comparison.corpus.sessions.len();
+    let acted = sessions.filter(|at| acted(comparison, *at).next().is_some()).count();
     let mut blocks: Vec<String> = Vec::new();
     let mut size = 0;
     for session in drawn {
         let mut block = String::new();
-        let group = &groups[session.session];
-        draw(&mut block, group, session, comparison, blocks.is_empty());
+        draw(&mut block, session, comparison, blocks.is_empty());
         size += block.len();
         if size > BUDGET && !blocks.is_empty() {
             break;
@@ -143,16 +108,14 @@ pub(super) fn drawings(out: &mut String, comparison: &Comparison, drawn: &[Drawn
     room
 }
 
-fn draw(out: &mut String, group: &Group<'_>, drawn: &Drawn, comparison: &Comparison, open: bool) {
-    let line = &comparison.corpus.sessions[group.session];
+fn draw(out: &mut String, drawn: &Drawn, comparison: &Comparison, open: bool) {
+    let line = &comparison.corpus.sessions[drawn.session];
+    let scores = comparison.scores_of(drawn.session);
     let scale = Scale {
-        tokens: group.results.iter().map(|result| result.metrics.peak_tokens).max().unwrap_or(0),
+        tokens: scores.iter().map(|score| score.metrics.peak_tokens).max().unwrap_or(0),
         last: line.calls.saturating_sub(1) as u64,
     };
-    let plain = group.plain(comparison);
-    let plain_rows = plain
-        .and_then(|plain| drawn.records.get(plain.preset))
-        .map(|record| record.rows.as_slice());
+    let plain = drawn.records.get(comparison.baseline).map(|record| record.rows.as_slice());
     let _ = writeln!(
         out,
         "<details{}>\n<summary>{} <small>{}, {} calls, {} of {} presets acted</small></summary>\n\
@@ -161,24 +124,24 @@ fn draw(out: &mut String, group: &Group<'_>, drawn: &Drawn, comparison: &Compari
         text(&line.path),
         text(&line.format),
         grouped(line.calls as u64),
-        group.acted().count(),
-        group.results.len(),
-        group.session + 1
+        acted(comparison, drawn.session).count(),
+        scores.len(),
+        drawn.session + 1
     );
-    for result in group.acted() {
-        let Some(record) = drawn.records.get(result.preset) else {
+    for score in acted(comparison, drawn.session) {
+        let Some(record) = drawn.records.get(score.preset) else {
             continue;
         };
-        let preset = &comparison.presets[result.preset].preset;
-        let share = input(result, plain.map(|plain| plain.metrics.input_tokens));
+        let preset = &comparison.presets[score.preset].preset;
+        let share = input(comparison, score);
         let _ = writeln!(
             out,
             "<figure>\n<figcaption><strong>{}</strong> input {share}, peak {}</figcaption>",
             text(preset),
-            short(result.metrics.peak_tokens)
+            short(score.metrics.peak_tokens)
         );
         let label = format!("Size of the requests under {preset}");
-        sawtooth::draw(out, &label, &record.rows, plain_rows, scale);
+        sawtooth::draw(out, &label, &record.rows, plain, scale);
         let _ = writeln!(
             out,
             "<p class=\"small\">{}</p>\n</figure>",

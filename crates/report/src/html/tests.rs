@@ -1,6 +1,6 @@
 //! The page of a tiny comparison, constructed by hand.
 
-mod fixtures;
+pub(crate) mod fixtures;
 
 use super::{Details, comparison};
 use fixtures::{drawn, tiny};

@@ -3,10 +3,10 @@
 
 use super::chart::{position, ticks};
 use super::figures::{per_mille, range, share};
-use super::front::{Standing, point, standings};
-use super::markup::text;
+use super::markup::{open_section, svg_text, text};
 use foldback_core::strategy::Kind;
-use foldback_replay::compare::{Metric, PresetLine};
+use foldback_replay::Comparison;
+use foldback_replay::compare::{Metric, Point, PresetLine, Standing};
 use std::fmt::Write as _;
 
 // The plot inside the drawing, in pixels. Names stand to its right.
@@ -63,27 +63,28 @@ impl Dot<'_> {
 }
 
 /// The drawing with its caption.
-pub(super) fn section(out: &mut String, presets: &[PresetLine]) {
-    let points: Vec<(f64, f64)> = presets.iter().filter_map(point).collect();
+pub(super) fn section(out: &mut String, comparison: &Comparison) {
+    let presets = &comparison.presets;
+    let points: Vec<Point> = presets.iter().filter_map(PresetLine::point).collect();
     if points.is_empty() {
         return;
     }
     let scale = scale(&points);
-    let standings = standings(presets);
     let mut dots: Vec<Dot<'_>> = presets
         .iter()
-        .zip(standings)
+        .zip(comparison.standings())
         .filter_map(|(line, standing)| {
-            let (cost, kept) = point(line)?;
+            let Point { cost, kept } = line.point()?;
             Some(Dot { line, standing, x: scale.x(cost), y: scale.y(kept) })
         })
         .collect();
     // From top to bottom, as their names will stand.
     dots.sort_by_key(|dot| (dot.y, std::cmp::Reverse(dot.x)));
     let height = (BOTTOM + 48).max(TOP + dots.len() as u64 * LINE + 10);
+    open_section(out, "trade", "Cost against retention");
     let _ = writeln!(
         out,
-        "<section id=\"trade\">\n<h2>Cost against retention</h2>\n<figure>\n\
+        "<figure>\n\
          <div class=\"wide\" tabindex=\"0\" role=\"region\" aria-label=\"Cost against retention\">\n\
          <svg class=\"scatter\" viewBox=\"0 0 760 {height}\" role=\"img\" aria-label=\"Cost ratio against \
          FRR-obs, one marker per preset; the numbers are in the table above\">"
@@ -107,12 +108,12 @@ pub(super) fn section(out: &mut String, presets: &[PresetLine]) {
     out.push_str("</figure>\n</section>\n");
 }
 
-fn scale(points: &[(f64, f64)]) -> Scale {
-    let costs = || points.iter().map(|(cost, _)| per_mille(*cost));
+fn scale(points: &[Point]) -> Scale {
+    let costs = || points.iter().map(|point| per_mille(point.cost));
     let least = costs().min().unwrap_or(0).min(1000);
     let most = costs().max().unwrap_or(0).max(1000);
     let room = ((most - least) / 12).max(10);
-    let lost = points.iter().map(|(_, kept)| 1000 - per_mille(*kept).min(1000));
+    let lost = points.iter().map(|point| 1000 - per_mille(point.kept).min(1000));
     let lost = lost.max().unwrap_or(0);
     Scale {
         from: least.saturating_sub(room) / 50 * 50,
@@ -125,30 +126,19 @@ fn axes(out: &mut String, scale: &Scale) {
     for tick in ticks(scale.to - scale.from, 7) {
         let x = LEFT + position(tick, scale.to - scale.from, WIDTH);
         let class = if scale.from + tick == 1000 { "whole" } else { "grid" };
-        let _ = write!(
-            out,
-            "<path class=\"{class}\" d=\"M{x} {TOP}V{BOTTOM}\"/><text x=\"{x}\" y=\"{}\" \
-             text-anchor=\"middle\">{}%</text>",
-            BOTTOM + 16,
-            (scale.from + tick) / 10
-        );
+        let _ = write!(out, "<path class=\"{class}\" d=\"M{x} {TOP}V{BOTTOM}\"/>");
+        let percent = (scale.from + tick) / 10;
+        svg_text(out, x, BOTTOM + 16, "middle", format_args!("{percent}%"));
     }
     for lost in LOST.into_iter().filter(|lost| *lost <= scale.lost) {
         let y = scale.y(1.0 - lost as f64 / 1000.0);
-        let _ = write!(
-            out,
-            "<path class=\"grid\" d=\"M{LEFT} {y}H{}\"/><text x=\"{}\" y=\"{}\" \
-             text-anchor=\"end\">{}%</text>",
-            LEFT + WIDTH,
-            LEFT - 8,
-            y + 4,
-            100 - lost / 10
-        );
+        let _ = write!(out, "<path class=\"grid\" d=\"M{LEFT} {y}h{WIDTH}\"/>");
+        svg_text(out, LEFT - 8, y + 4, "end", format_args!("{}%", 100 - lost / 10));
     }
     let _ = writeln!(
         out,
         "<text class=\"axis\" x=\"{}\" y=\"{}\" text-anchor=\"middle\">cost, of that without compaction\
-         </text><text class=\"axis\" x=\"4\" y=\"12\">kept, obs</text>",
+         </text><text class=\"axis\" x=\"4\" y=\"12\">kept obs</text>",
         LEFT + WIDTH / 2,
         BOTTOM + 38
     );
@@ -237,7 +227,7 @@ fn told(metric: &Metric) -> String {
 fn absent(out: &mut String, presets: &[PresetLine]) {
     let absent: Vec<&str> = presets
         .iter()
-        .filter(|line| point(line).is_none())
+        .filter(|line| line.point().is_none())
         .map(|line| line.preset.as_str())
         .collect();
     if !absent.is_empty() {

@@ -14,7 +14,7 @@ use foldback_replay::cost::Agreement;
 use foldback_replay::measure::{CallRow, Fired, SessionMetrics};
 use foldback_replay::study::Record;
 
-pub(super) const HOSTILE: &str = "a/<script>alert('1')</script>\"&.jsonl";
+pub(crate) const HOSTILE: &str = "a/<script>alert('1')</script>\"&.jsonl";
 
 fn metric(value: f64, lo: f64, hi: f64) -> Metric {
     Metric { value: Some(value), lo: Some(lo), hi: Some(hi), n: 2, why: None }
@@ -135,7 +135,7 @@ fn session(path: &str, calls: usize) -> SessionLine {
 }
 
 /// Two sessions under a control, a strategy that acts in the first of them, and one that fails a gate.
-pub(super) fn tiny() -> Comparison {
+pub(crate) fn tiny() -> Comparison {
     let mut clearing = preset("clear<b>", Kind::Strategy, 0.75, 0.91);
     clearing.triggered = 1;
     clearing.rank = Some(1);
@@ -200,7 +200,7 @@ pub(super) fn tiny() -> Comparison {
 /// The requests of the first session, under each preset.
 const LONG: [[u64; 3]; 3] = [[1_000, 2_000, 3_000], [1_000, 2_000, 1_500], [1_000, 2_000, 2_500]];
 
-pub(super) fn drawn() -> Details {
+pub(crate) fn drawn() -> Details {
     let drawn =
         vec![Drawn { session: 0, records: LONG.iter().map(|sizes| record(sizes)).collect() }];
     Details { drawn, ..Details::default() }

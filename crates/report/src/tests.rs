@@ -1,0 +1,74 @@
+//! What holds for every report alike.
+
+use crate::html::{Details, comparison, tests::fixtures::tiny};
+use crate::{recommend, tune};
+use foldback_replay::compare::{Gate, Metric};
+use foldback_replay::tune::{Measured, PartSummary, Search, Trial, Tuned};
+
+/// Three requests were refused and mended before they were sent again.
+const MENDED: Gate =
+    Gate { passed: true, strategy_violations: 0, overflow_calls: 3, sent_over: 0, max_excess: 0 };
+
+fn trial(name: &str, gate: Gate) -> Trial {
+    let metric = Metric { value: Some(0.5), n: 9, ..Metric::default() };
+    Trial {
+        name: name.to_owned(),
+        of: name.to_owned(),
+        settings: Vec::new(),
+        tune: Measured { cost_ratio: metric.clone(), frr_obs: metric, gate, ..Measured::default() },
+        rank: None,
+        dominated_by: Vec::new(),
+        report: None,
+        against_own: None,
+    }
+}
+
+fn tuned(trials: Vec<Trial>) -> Tuned {
+    Tuned {
+        reporting: foldback_replay::Reporting::default(),
+        tune: PartSummary::default(),
+        report: None,
+        gates_passed: trials.iter().any(|trial| trial.tune.gate.passed),
+        trials,
+        rejected: Vec::new(),
+        cautions: Vec::new(),
+    }
+}
+
+#[test]
+fn a_refused_request_that_was_mended_is_not_sent_over_the_window() {
+    // On the page: it broke rules, and that is all that is said of it; the session is as it was.
+    let mut tiny = tiny();
+    let before = comparison(&tiny, &Details::default());
+    tiny.presets[2].gate.overflow_calls = 3;
+    for score in &mut tiny.scores {
+        score.metrics.overflow_calls = 3;
+    }
+    let page = comparison(&tiny, &Details::default());
+    assert!(
+        page.contains("<strong>drop&amp;lose</strong> broke provider rules twice</li>"),
+        "{page}"
+    );
+    assert!(page == before, "a request that was mended changes the page");
+    tiny.scores[2].metrics.sent_over = 1;
+    let page = comparison(&tiny, &Details::default());
+    assert!(page != before, "a session in which one was sent is red");
+
+    // In what `tune` prints: the last column.
+    let text = tune::tuned(&tuned(vec![trial("mends", MENDED)]), Search::Grid(2), 100);
+    let row = text.lines().find(|line| line.contains("○ mends")).unwrap();
+    assert!(row.ends_with(" 0"), "{text}");
+
+    // In what `recommend` calls nearest: one broken rule comes nearer than a request that was sent, however
+    // many had been refused and mended.
+    let gate = |strategy_violations, overflow_calls, sent_over| Gate {
+        passed: false,
+        strategy_violations,
+        overflow_calls,
+        sent_over,
+        max_excess: 5 * sent_over,
+    };
+    let failing = tuned(vec![trial("sends", gate(0, 1, 1)), trial("breaks", gate(1, 3, 0))]);
+    let said = recommend::nothing(&failing);
+    assert!(said.contains("breaks comes nearest, it broke provider rules once;"), "{said}");
+}
