@@ -36,6 +36,7 @@ pub use foldback_core::services::Services;
 pub use foldback_core::strategy::Strategy;
 pub use foldback_core::{Frame, Limits, Message, Part, PartKind, Role, SegmentKind};
 pub use foldback_live as live;
+pub use foldback_provider_errors as provider_errors;
 pub use foldback_stages as stages;
 
 #[cfg(feature = "llm")]

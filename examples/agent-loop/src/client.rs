@@ -5,8 +5,9 @@
 //! too large.
 
 use foldback::core::log::{Answer, Finish, Usage};
-use foldback::core::provider::{Classifier, ErrorKind, ProviderError};
+use foldback::core::provider::{ErrorKind, ProviderError};
 use foldback::core::view::Shown;
+use foldback::provider_errors::Classifier;
 use foldback::{Message, Part, PartKind, Role};
 use futures_util::StreamExt;
 use genai::adapter::AdapterKind;

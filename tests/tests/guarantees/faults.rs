@@ -3,9 +3,8 @@
 use async_trait::async_trait;
 use foldback_core::log::Finish;
 use foldback_core::log::Usage;
-use foldback_core::provider::{
-    Classifier, Completion, CompletionRequest, ErrorKind, Model, ProviderError,
-};
+use foldback_core::provider::{Completion, CompletionRequest, ErrorKind, Model, ProviderError};
+use foldback_provider_errors::Classifier;
 use std::sync::Mutex;
 use std::time::Duration;
 

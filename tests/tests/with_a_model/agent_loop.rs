@@ -15,10 +15,11 @@ use crate::row::{OURS, READ, Row, UP, check, row};
 use crate::texts::{answer, long, prompt, tool, x};
 use foldback_core::log::EntryKind::{Continue, Marker, Summary};
 use foldback_core::log::Finish;
-use foldback_core::provider::{Classifier, ErrorKind, ProviderError};
+use foldback_core::provider::{ErrorKind, ProviderError};
 use foldback_fake_provider::errors::{
     ANTHROPIC_PROMPT, GEMINI_INPUT, LLAMA_CPP, OPENAI_COMPLETION, OPENAI_MESSAGES, OPENROUTER,
 };
+use foldback_provider_errors::Classifier;
 
 /// A turn after an earlier one.
 fn given(model: Vec<Reply>) -> Given {

@@ -19,7 +19,7 @@ enum Paid {
 use Paid::{Here, In, Not};
 
 const FLOW: &str = "strategies/opencode/tests/conformance/flow.rs";
-const ERRORS: &str = "crates/core/tests/provider_errors.toml";
+const ERRORS: &str = "crates/provider-errors/tests/answers.toml";
 
 const TABLE: &[(&str, Paid)] = &[
     (

@@ -2,12 +2,10 @@
 //!
 //! The core sends nothing. A [`Model`] is injected with the [services](crate::services); stages that
 //! need a text written ask it, and an agent's own client shares the [`ErrorKind`]s, so that "too long"
-//! means the same wherever it comes from; the [`Classifier`] finds the kind in what a provider answered.
+//! means the same wherever it comes from. What a provider answered is read by a crate of its own.
 
-mod classify;
 mod completion;
 mod error;
 
-pub use classify::{BUILTIN as BUILTIN_RULES, Classifier, Rule, RuleError, Sizes};
 pub use completion::{Completion, CompletionRequest, Endpoint, Model, Turn};
 pub use error::{ErrorKind, ProviderError};

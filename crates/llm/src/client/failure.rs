@@ -2,7 +2,8 @@
 
 use super::answer::{Wrong, wrong};
 use super::provider::Target;
-use foldback_core::provider::{Classifier, Endpoint, ErrorKind, ProviderError};
+use foldback_core::provider::{Endpoint, ErrorKind, ProviderError};
+use foldback_provider_errors::Classifier;
 use reqwest::header::HeaderMap;
 use serde_json::Value;
 use std::error::Error as _;

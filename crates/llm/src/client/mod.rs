@@ -13,8 +13,9 @@ use async_trait::async_trait;
 use failure::Failures;
 use foldback_core::log::Role;
 use foldback_core::provider::{
-    Classifier, Completion, CompletionRequest, Endpoint, ErrorKind, Model, ProviderError,
+    Completion, CompletionRequest, Endpoint, ErrorKind, Model, ProviderError,
 };
+use foldback_provider_errors::Classifier;
 use genai::adapter::AdapterKind;
 use genai::chat::{ChatMessage, ChatOptions, ChatRequest, ReasoningEffort};
 use genai::resolver::AuthData;

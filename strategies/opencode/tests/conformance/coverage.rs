@@ -15,7 +15,7 @@ const EXCEPTIONS: &[(&str, &str)] = &[
     ),
     (
         "OC17-E1",
-        "errors are classified by the core for all strategies: rows of this id in crates/core/tests/provider_errors.toml",
+        "errors are classified in one place for all strategies: rows of this id in crates/provider-errors/tests/answers.toml",
     ),
     ("OC17-E2", "see OC17-E1"),
 ];

@@ -1,6 +1,6 @@
 //! Numbers in what providers say: how large the request was, how long to wait.
 
-use super::seconds;
+use crate::seconds;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
@@ -51,7 +51,7 @@ fn pieces(pattern: &str) -> Option<Vec<Piece<'_>>> {
     Some(pieces)
 }
 
-pub(super) fn is_valid(pattern: &str) -> bool {
+pub(crate) fn is_valid(pattern: &str) -> bool {
     let Some(pieces) = pieces(pattern) else {
         return false;
     };
@@ -63,7 +63,7 @@ pub(super) fn is_valid(pattern: &str) -> bool {
 }
 
 /// Reads sizes, where the pattern is found. Pattern and text are in lower case.
-pub(super) fn sizes(pattern: &str, text: &str) -> Option<Sizes> {
+pub(crate) fn sizes(pattern: &str, text: &str) -> Option<Sizes> {
     let pieces = pieces(pattern)?;
     // A pattern begins with text, or with a number before the first text of the pattern.
     (0..text.len())
@@ -112,14 +112,14 @@ fn number(text: &str) -> Option<(u64, &str)> {
 }
 
 /// `try again in 9.816s`, `retry in 11.6s`, `try again in 644ms`, `in 2m5.3s`.
-pub(super) fn retry_after(text: &str) -> Option<Duration> {
+pub(crate) fn retry_after(text: &str) -> Option<Duration> {
     ["try again in ", "retry in ", "retry after "]
         .iter()
         .find_map(|phrase| duration(text.split_once(phrase)?.1))
 }
 
 /// A duration at the start of a text, e.g. `59s`, `644ms`, `1m2.5s`, `20 seconds`.
-pub(super) fn duration(mut text: &str) -> Option<Duration> {
+pub(crate) fn duration(mut text: &str) -> Option<Duration> {
     let mut total = None;
     loop {
         let digits = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());

@@ -13,8 +13,8 @@ mod rule;
 pub use pattern::Sizes;
 pub use rule::{Rule, RuleError};
 
-use super::{ErrorKind, ProviderError};
 use body::Said;
+use foldback_core::provider::{ErrorKind, ProviderError};
 use std::sync::OnceLock;
 use std::time::Duration;
 
@@ -91,8 +91,7 @@ impl Classifier {
         status: Option<u16>,
         body_or_message: &str,
     ) -> ErrorKind {
-        let said = Said::read(status, body_or_message);
-        self.first(provider, &said).map_or(ErrorKind::Unknown, |rule| rule.kind)
+        self.classify(provider, status, body_or_message).kind
     }
 
     /// How large the request was and how large it may be, in tokens, as far as the provider says so.

@@ -1,8 +1,8 @@
 //! Rules as they are written, and whether one holds.
 
-use super::body::Said;
-use super::pattern;
-use crate::provider::ErrorKind;
+use crate::body::Said;
+use crate::pattern;
+use foldback_core::provider::ErrorKind;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::ops::Range;
@@ -36,7 +36,7 @@ pub struct Rule {
     /// Whether nothing was said at all.
     #[serde(default)]
     pub empty: Option<bool>,
-    /// Patterns that read sizes out of the text; see [`super::BUILTIN`].
+    /// Patterns that read sizes out of the text; see [`BUILTIN`](crate::BUILTIN).
     #[serde(default)]
     pub sizes: Vec<String>,
     /// Where the text was seen: a URL, or a project and a file.
@@ -45,7 +45,7 @@ pub struct Rule {
 }
 
 impl Rule {
-    pub(super) fn holds(&self, provider: Option<&str>, said: &Said) -> bool {
+    pub(crate) fn holds(&self, provider: Option<&str>, said: &Said) -> bool {
         let provider = self
             .provider
             .as_deref()
@@ -96,7 +96,7 @@ impl Rule {
     }
 
     /// Phrases in lower case, as they are compared.
-    pub(super) fn lowered(mut self) -> Self {
+    pub(crate) fn lowered(mut self) -> Self {
         for list in [&mut self.all_of, &mut self.any_of, &mut self.none_of, &mut self.sizes] {
             for phrase in list {
                 *phrase = phrase.to_lowercase();
@@ -137,7 +137,7 @@ struct File {
 }
 
 /// Reads rules, in order.
-pub(super) fn read(text: &str) -> Result<Vec<Rule>, RuleError> {
+pub(crate) fn read(text: &str) -> Result<Vec<Rule>, RuleError> {
     let file: File = toml::from_str(text).map_err(|error| RuleError {
         line: line(text, error.span()),
         field: None,
@@ -207,7 +207,7 @@ mod tests {
 
     #[test]
     fn the_rules_that_come_with_the_crate_can_be_read_and_name_their_source() {
-        let rules = read(super::super::BUILTIN).unwrap();
+        let rules = read(crate::BUILTIN).unwrap();
         assert!(rules.len() > 40);
         for rule in rules {
             assert!(!rule.source.is_empty(), "{rule:?}");

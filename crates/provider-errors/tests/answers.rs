@@ -1,7 +1,8 @@
-//! What providers really answered: each row of `provider_errors.toml` gets the kind that it names, so
+//! What providers really answered: each row of `answers.toml` gets the kind that it names, so
 //! that a request that is too long is folded, and nothing else is.
 
-use foldback_core::provider::{Classifier, ErrorKind};
+use foldback_core::provider::ErrorKind;
+use foldback_provider_errors::Classifier;
 use serde::Deserialize;
 use std::collections::BTreeSet;
 
@@ -27,7 +28,7 @@ struct Table {
 }
 
 fn cases() -> Vec<Case> {
-    let table: Table = toml::from_str(include_str!("provider_errors.toml")).expect("the table");
+    let table: Table = toml::from_str(include_str!("answers.toml")).expect("the table");
     table.case
 }
 

@@ -4,7 +4,7 @@
 //! quoted as a string inside another), so every known key is looked into, in order. Keys that echo the
 //! request are not.
 
-use super::pattern::{Sizes, duration};
+use crate::pattern::{Sizes, duration};
 use serde_json::Value;
 use std::time::Duration;
 
@@ -45,23 +45,23 @@ const MOST: usize = 1 << 20;
 
 /// What was said.
 #[derive(Debug, Default)]
-pub(super) struct Said {
+pub(crate) struct Said {
     /// HTTP status; of an answer that began well, the one that the error itself names.
-    pub(super) status: Option<u16>,
+    pub(crate) status: Option<u16>,
     /// The words, as they came.
-    pub(super) words: String,
+    pub(crate) words: String,
     /// The words in lower case, as phrases are looked for.
-    pub(super) text: String,
+    pub(crate) text: String,
     codes: Vec<String>,
     /// Words of the text that look like codes: `context_length_exceeded`, `ThrottlingException`.
     quoted_codes: Vec<String>,
-    pub(super) sizes: Sizes,
-    pub(super) retry_after: Option<Duration>,
+    pub(crate) sizes: Sizes,
+    pub(crate) retry_after: Option<Duration>,
     named_status: Option<u16>,
 }
 
 impl Said {
-    pub(super) fn read(status: Option<u16>, body: &str) -> Self {
+    pub(crate) fn read(status: Option<u16>, body: &str) -> Self {
         let mut end = body.len().min(MOST);
         while !body.is_char_boundary(end) {
             end -= 1;
@@ -76,13 +76,13 @@ impl Said {
     }
 
     /// Whether a code was given, or is quoted in the words.
-    pub(super) fn has_code(&self, code: &str) -> bool {
+    pub(crate) fn has_code(&self, code: &str) -> bool {
         let mut all = self.codes.iter().chain(&self.quoted_codes);
         all.any(|mine| mine.eq_ignore_ascii_case(code))
     }
 
     /// The provider's code, outermost first.
-    pub(super) fn code(&self) -> Option<&str> {
+    pub(crate) fn code(&self) -> Option<&str> {
         self.codes.first().map(String::as_str)
     }
 
