@@ -18,9 +18,10 @@ mod planning;
 mod replay;
 mod summaries;
 
+pub use crate::plan::FoldId;
 pub use breaker::Breaker;
 pub use driver::{Report, Signals, StageRole};
-pub use fold::{CommitError, Fold, FoldId};
+pub use fold::{CommitError, Fold};
 pub use replay::ReplayError;
 
 use crate::counters::Counters;

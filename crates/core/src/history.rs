@@ -5,7 +5,7 @@
 //! place instead of removing them.
 
 use crate::log::{Message, Role, ToolCall};
-use crate::view::Pos;
+use crate::position::Pos;
 use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::Arc;

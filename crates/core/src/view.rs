@@ -4,24 +4,14 @@
 //! never a copy of a message.
 
 use crate::history::History;
+use crate::layout::{Layout, Slot};
 use crate::log::{Marker, Message, Part, PartKind, ToolCall, ToolResult};
-use crate::plan::{Layout, Slot};
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// A message of a history, by its place in stored order. Places never change: histories only grow.
-pub type Pos = usize;
-
-/// A part of a message of a history.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-pub struct PartPos {
-    /// The message.
-    pub item: Pos,
-    /// Index of the part in it.
-    pub part: usize,
-}
+pub use crate::position::{PartPos, Place, Pos};
 
 /// How an edited part differs from the original.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -132,15 +122,6 @@ pub struct Stored<'a> {
     pub shown: Shown<'a>,
     /// Whether the view shows it.
     pub visible: bool,
-}
-
-/// A place in a view: a message of the history, or one that a layout inserted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Place {
-    /// The message of the history at this position.
-    Item(Pos),
-    /// The inserted message with this index.
-    Insert(usize),
 }
 
 /// What the model would be sent now, as an overlay over a [`History`].

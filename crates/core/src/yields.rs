@@ -6,9 +6,9 @@
 //! [recall](crate::conversation::Conversation::note_recall). Neither needs to understand a text; a call
 //! that is repeated by nature (`git status`) counts where its last result is gone.
 
-use crate::conversation::FoldId;
 use crate::log::ToolCall;
-use crate::view::Pos;
+use crate::plan::FoldId;
+use crate::position::Pos;
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};

@@ -3,36 +3,14 @@
 use super::bind::{Binder, NoEstimator};
 use super::document::Document;
 use super::error::ConfigErrors;
-use super::extend::{apply_env, extend, preset_document};
+use super::extend::{Options, apply_env, extend, preset_document};
 use super::header::{EnvFlag, Header};
 use super::node::Node;
 use super::read::{Errors, read_struct};
 use crate::limits::Limits;
 use crate::registry::{Registry, StageKind};
 use crate::strategy::Strategy;
-use std::fmt;
 use std::sync::Arc;
-
-/// Gives the text of a file, or says why it can't be read.
-pub type ReadFile<'a> = dyn Fn(&str) -> Result<String, String> + 'a;
-
-/// Gives the value of an environment variable that is set.
-pub type ReadEnv<'a> = dyn Fn(&str) -> Option<String> + 'a;
-
-/// What a compilation may draw on besides the registry.
-#[derive(Clone, Copy, Default)]
-pub struct Options<'a> {
-    /// Reads a file that `extends` names and that is no preset; `None` where files can't be read.
-    pub read_file: Option<&'a ReadFile<'a>>,
-    /// Looks up an environment variable of the original; `None` where the environment is not read.
-    pub env: Option<&'a ReadEnv<'a>>,
-}
-
-impl fmt::Debug for Options<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Options").finish_non_exhaustive()
-    }
-}
 
 /// A strategy with the tree that it was made from.
 #[derive(Clone, Debug)]

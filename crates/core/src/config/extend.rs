@@ -1,6 +1,5 @@
 //! Laying a file over what it extends, and the environment over both.
 
-use super::compile::Options;
 use super::document::Document;
 use super::error::{ConfigError, ConfigErrors, nearest};
 use super::header::EnvFlag;
@@ -8,6 +7,28 @@ use super::merge::merge;
 use super::node::{Node, NodeKind};
 use crate::registry::Registry;
 use serde_json::Value;
+use std::fmt;
+
+/// Gives the text of a file, or says why it can't be read.
+pub type ReadFile<'a> = dyn Fn(&str) -> Result<String, String> + 'a;
+
+/// Gives the value of an environment variable that is set.
+pub type ReadEnv<'a> = dyn Fn(&str) -> Option<String> + 'a;
+
+/// What a compilation may draw on besides the registry.
+#[derive(Clone, Copy, Default)]
+pub struct Options<'a> {
+    /// Reads a file that `extends` names and that is no preset; `None` where files can't be read.
+    pub read_file: Option<&'a ReadFile<'a>>,
+    /// Looks up an environment variable of the original; `None` where the environment is not read.
+    pub env: Option<&'a ReadEnv<'a>>,
+}
+
+impl fmt::Debug for Options<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Options").finish_non_exhaustive()
+    }
+}
 
 pub(super) fn preset_document(registry: &Registry, name: &str) -> Result<Document, ConfigErrors> {
     if let Some(preset) = registry.preset(name) {

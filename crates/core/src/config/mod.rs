@@ -23,8 +23,9 @@ mod merge;
 mod node;
 mod read;
 
-pub use compile::{Compiled, Options, ReadEnv, ReadFile, compile, compile_preset};
+pub use compile::{Compiled, compile, compile_preset};
 pub use document::Document;
 pub use error::{ConfigError, ConfigErrors};
+pub use extend::{Options, ReadEnv, ReadFile};
 pub use header::{EnvFlag, Header};
 pub use node::{Node, NodeKind, Place};

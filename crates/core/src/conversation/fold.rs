@@ -4,14 +4,11 @@ use super::Conversation;
 use crate::event::{Event, StartSource};
 use crate::log::Origin;
 use crate::moment::Trigger;
-use crate::plan::{Layout, Plan};
+use crate::plan::{FoldId, Layout, Plan};
 use crate::view::{PartEdit, PartPos, Pos};
 use crate::yields::Yield;
 use std::sync::Arc;
 use thiserror::Error;
-
-/// Number of a fold, counted from one over the life of a conversation.
-pub type FoldId = u64;
 
 /// A committed plan, with what is needed to take it back.
 #[derive(Clone, Debug)]
