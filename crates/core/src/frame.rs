@@ -2,27 +2,54 @@
 //! that prompt builders put before or after the conversation.
 
 use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
 
-/// Which segment of a request this is, in the order that prompt builders assemble them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
+/// Which segment of a request this is; written as its name.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(from = "String", into = "String")]
 pub enum SegmentKind {
-    /// The system prompt.
+    /// `system`: the system prompt.
     System,
-    /// Definitions of the tools.
+    /// `tools`: definitions of the tools.
     Tools,
-    /// Who the agent is.
-    Identity,
-    /// What the agent did recently.
-    Actions,
-    /// Hints from an overseeing model.
-    Insight,
-    /// The task.
-    Task,
-    /// The message being answered, where the harness sends it apart from the history.
-    Current,
-    /// Everything a recorder sent but did not write down; known from usage only.
+    /// `unrecorded`: everything a recorder sent but did not write down; known from usage only.
     Unrecorded,
+    /// Any other, under the name that a prompt builder or a strategy gives it.
+    Named(Cow<'static, str>),
+}
+
+impl SegmentKind {
+    /// A segment with a name of one's own.
+    pub const fn named(name: &'static str) -> Self {
+        Self::Named(Cow::Borrowed(name))
+    }
+
+    /// The name.
+    pub fn as_str(&self) -> &str {
+        match self {
+            Self::System => "system",
+            Self::Tools => "tools",
+            Self::Unrecorded => "unrecorded",
+            Self::Named(name) => name,
+        }
+    }
+}
+
+impl From<String> for SegmentKind {
+    fn from(name: String) -> Self {
+        match name.as_str() {
+            "system" => Self::System,
+            "tools" => Self::Tools,
+            "unrecorded" => Self::Unrecorded,
+            _ => Self::Named(name.into()),
+        }
+    }
+}
+
+impl From<SegmentKind> for String {
+    fn from(kind: SegmentKind) -> Self {
+        kind.as_str().to_owned()
+    }
 }
 
 /// One named segment with its text, or with its size alone where the text was not recorded.
@@ -57,10 +84,10 @@ impl Frame {
     }
 
     /// Tokens of the segments of one kind, counted by `count` where the size is not known.
-    pub fn tokens_of(&self, kind: SegmentKind, mut count: impl FnMut(&str) -> u64) -> u64 {
+    pub fn tokens_of(&self, kind: &SegmentKind, mut count: impl FnMut(&str) -> u64) -> u64 {
         self.segments
             .iter()
-            .filter(|segment| segment.kind == kind)
+            .filter(|segment| segment.kind == *kind)
             .map(|segment| segment.tokens.unwrap_or_else(|| count(&segment.text)))
             .sum()
     }

@@ -6,6 +6,8 @@ use crate::event::Event;
 use crate::moment::{Moment, Trigger};
 use crate::provider::Model;
 use async_trait::async_trait;
+use std::any::{Any, TypeId};
+use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
@@ -132,10 +134,26 @@ impl Hook for AskedOnly {
     }
 }
 
-/// Reads the notes that an agent keeps on its own session, which may stand in for a summary.
-pub trait SessionMemory: Send + Sync + fmt::Debug {
-    /// The text and when it was last written, in milliseconds since the Unix epoch.
-    fn read(&self) -> Option<(String, i64)>;
+/// What single stages need from outside, by type: each has a type of its own for it.
+#[derive(Clone, Default)]
+pub struct Extensions(BTreeMap<TypeId, Arc<dyn Any + Send + Sync>>);
+
+impl Extensions {
+    /// Adds a value, in place of one of the same type.
+    pub fn insert<T: Any + Send + Sync>(&mut self, value: T) {
+        self.0.insert(TypeId::of::<T>(), Arc::new(value));
+    }
+
+    /// The value of a type.
+    pub fn get<T: Any>(&self) -> Option<&T> {
+        self.0.get(&TypeId::of::<T>())?.downcast_ref()
+    }
+}
+
+impl fmt::Debug for Extensions {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_set().entries(self.0.keys()).finish()
+    }
 }
 
 /// Is told of everything that a conversation does.
@@ -153,10 +171,10 @@ pub struct Services {
     pub ids: Arc<dyn IdSource>,
     /// Hooks, in order.
     pub hooks: Vec<Arc<dyn Hook>>,
-    /// The agent's notes on its session.
-    pub memory: Option<Arc<dyn SessionMemory>>,
     /// Observers, in order.
     pub observers: Vec<Arc<dyn Observer>>,
+    /// What single stages need besides.
+    pub extensions: Extensions,
     /// The models that stages may ask; `None` where nothing may leave the program.
     pub model: Option<Arc<dyn Model>>,
 }
@@ -168,8 +186,8 @@ impl Services {
             clock,
             ids: Arc::new(CountingIds::default()),
             hooks: Vec::new(),
-            memory: None,
             observers: Vec::new(),
+            extensions: Extensions::default(),
             model: None,
         }
     }

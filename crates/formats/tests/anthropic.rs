@@ -49,7 +49,8 @@ fn usage_is_disjoint_as_it_comes() {
     assert_eq!(usage(&session), [880, 100, 20, 30, 0]);
     let answer = session.messages[1].answer.as_ref().unwrap();
     assert_eq!(answer.finish, Some(Finish::ToolCalls));
-    let frame: Vec<_> = session.frame.segments.iter().map(|s| (s.kind, s.text.len())).collect();
+    let frame: Vec<_> =
+        session.frame.segments.iter().map(|s| (s.kind.clone(), s.text.len())).collect();
     use SegmentKind::{System, Tools};
     assert_eq!(frame, [(Tools, 80), (System, 9), (System, 15)]);
 }

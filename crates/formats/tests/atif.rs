@@ -103,7 +103,7 @@ fn frame_usage_and_answers() {
     let session = load("plain.json");
     assert_eq!(session.id, "run-1");
     assert_eq!(session.model.as_deref(), Some("model-a"));
-    let kinds: Vec<_> = session.frame.segments.iter().map(|s| s.kind).collect();
+    let kinds: Vec<_> = session.frame.segments.iter().map(|s| s.kind.clone()).collect();
     assert_eq!(kinds, [SegmentKind::Tools, SegmentKind::System]);
     assert_eq!(session.frame.text_of(SegmentKind::System), Some("Be brief."));
     assert_eq!(usage(&session), [300 + 1100, 600, 100, 30 + 5, 10]);

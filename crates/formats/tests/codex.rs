@@ -152,7 +152,8 @@ fn warnings_of_the_fixtures() {
 #[test]
 fn frame_limits_models_and_endings() {
     let plain = read("plain.jsonl");
-    let frame: Vec<_> = plain.frame.segments.iter().map(|s| (s.kind, s.text.as_str())).collect();
+    let frame: Vec<_> =
+        plain.frame.segments.iter().map(|s| (s.kind.clone(), s.text.as_str())).collect();
     assert_eq!(
         frame,
         [

@@ -83,7 +83,7 @@ fn calls_without_ids_go_by_tool_and_order() {
 fn frames_signatures_and_what_the_client_said() {
     let body = read("body.json");
     assert_eq!(body.model.as_deref(), Some("gemini-3-pro"));
-    let kinds: Vec<_> = body.frame.segments.iter().map(|s| s.kind).collect();
+    let kinds: Vec<_> = body.frame.segments.iter().map(|s| s.kind.clone()).collect();
     assert_eq!(kinds, [SegmentKind::System, SegmentKind::Tools]);
     let bare = read("bare.json");
     assert_eq!(bare.calls(), 2, "the client's own answer is no call");

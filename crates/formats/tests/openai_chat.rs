@@ -54,8 +54,12 @@ fn counts_of_the_fixtures() {
 #[test]
 fn the_frame_holds_prompts_and_tools() {
     let session = load("plain.json");
-    let frame: Vec<_> =
-        session.frame.segments.iter().map(|segment| (segment.kind, &*segment.text)).collect();
+    let frame: Vec<_> = session
+        .frame
+        .segments
+        .iter()
+        .map(|segment| (segment.kind.clone(), &*segment.text))
+        .collect();
     let tools = r#"[{"type":"function","function":{"name":"read","description":"Reads a file.","parameters":{"type":"object"}}}]"#;
     assert_eq!(
         frame,

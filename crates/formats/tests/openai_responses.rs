@@ -95,7 +95,7 @@ fn frame_usage_and_results() {
         .frame
         .segments
         .iter()
-        .map(|segment| (segment.kind, segment.text.chars().take(15).collect::<String>()))
+        .map(|segment| (segment.kind.clone(), segment.text.chars().take(15).collect::<String>()))
         .collect();
     assert_eq!(
         frame,

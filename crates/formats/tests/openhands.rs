@@ -158,7 +158,7 @@ fn condensations_are_undone_and_their_tails_known() {
 fn frames_and_ids() {
     let frame = |session: &Session| -> Vec<(SegmentKind, String)> {
         let segments = session.frame.segments.iter();
-        segments.map(|s| (s.kind, s.text.to_string())).collect()
+        segments.map(|s| (s.kind.clone(), s.text.to_string())).collect()
     };
     let v0 = &read("v0.json")[0];
     assert_eq!(frame(v0)[0], (SegmentKind::System, "You are OpenHands.".into()));

@@ -71,8 +71,12 @@ fn usage_is_made_disjoint() {
 #[test]
 fn the_frame_holds_the_prompt_and_the_last_instructions() {
     let session = read("plain.json");
-    let texts: Vec<_> =
-        session.frame.segments.iter().map(|segment| (segment.kind, &*segment.text)).collect();
+    let texts: Vec<_> = session
+        .frame
+        .segments
+        .iter()
+        .map(|segment| (segment.kind.clone(), &*segment.text))
+        .collect();
     assert_eq!(
         texts,
         [(SegmentKind::System, "Be brief."), (SegmentKind::System, "Mind the style.")]

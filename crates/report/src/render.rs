@@ -32,8 +32,7 @@ pub fn view(title: &str, conversation: &Conversation) -> String {
                 || format!("{} characters", segment.text.chars().count()),
                 |tokens| format!("{tokens} tokens by usage"),
             );
-            let kind = serde_json::to_value(segment.kind).unwrap_or_default();
-            let _ = writeln!(out, "{}: {size}", kind.as_str().unwrap_or("segment"));
+            let _ = writeln!(out, "{}: {size}", segment.kind.as_str());
         }
     }
     out.push_str("\n## View\n");

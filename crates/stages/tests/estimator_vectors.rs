@@ -169,7 +169,7 @@ fn metadata_counts_by_its_own_divisor() {
     let estimator = build(&json!({"metadata_per_token": 6}));
     let mut message = Message::user("u1", "hi");
     assert_eq!(estimator.overhead(&message), 0, "no metadata");
-    message.importance = Some("high".to_owned());
+    message = message.annotated("importance", "high");
     // {"importance":"high"} has 21 characters
     assert_eq!(estimator.overhead(&message), 4);
 }

@@ -6,18 +6,23 @@
 
 use foldback_core::frame::{Frame, Segment, SegmentKind};
 
+/// Who the agent is.
+pub const IDENTITY: SegmentKind = SegmentKind::named("identity");
+/// What the agent did recently.
+pub const ACTIONS: SegmentKind = SegmentKind::named("actions");
+/// Hints from an overseeing model.
+pub const INSIGHT: SegmentKind = SegmentKind::named("insight");
+/// The task.
+pub const TASK: SegmentKind = SegmentKind::named("task");
+/// The message being answered, where the harness sends it apart from the history.
+pub const CURRENT: SegmentKind = SegmentKind::named("current");
+
 /// Segments before the conversation, in order.
-pub const BEFORE: [SegmentKind; 6] = [
-    SegmentKind::System,
-    SegmentKind::Tools,
-    SegmentKind::Unrecorded,
-    SegmentKind::Identity,
-    SegmentKind::Actions,
-    SegmentKind::Insight,
-];
+pub const BEFORE: [SegmentKind; 6] =
+    [SegmentKind::System, SegmentKind::Tools, SegmentKind::Unrecorded, IDENTITY, ACTIONS, INSIGHT];
 
 /// Segments behind the conversation, in order.
-pub const BEHIND: [SegmentKind; 2] = [SegmentKind::Task, SegmentKind::Current];
+pub const BEHIND: [SegmentKind; 2] = [TASK, CURRENT];
 
 /// The segments of a frame before and behind the conversation, each in assembly order. Segments of
 /// one kind keep theirs.
@@ -36,19 +41,19 @@ mod tests {
     fn every_kind_has_one_place_and_the_order_is_the_documents() {
         let mut frame = Frame::default();
         for kind in [
-            SegmentKind::Current,
-            SegmentKind::Task,
-            SegmentKind::Insight,
+            CURRENT,
+            TASK,
+            INSIGHT,
             SegmentKind::Unrecorded,
-            SegmentKind::Actions,
+            ACTIONS,
             SegmentKind::Tools,
-            SegmentKind::Identity,
+            IDENTITY,
             SegmentKind::System,
         ] {
             frame.push_text(kind, "x");
         }
         let (before, behind) = around(&frame);
-        let kinds = |list: Vec<&Segment>| list.iter().map(|s| s.kind).collect::<Vec<_>>();
+        let kinds = |list: Vec<&Segment>| list.iter().map(|s| s.kind.clone()).collect::<Vec<_>>();
         assert_eq!(kinds(before), BEFORE);
         assert_eq!(kinds(behind), BEHIND);
     }

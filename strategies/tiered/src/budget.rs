@@ -9,6 +9,7 @@
 //! arithmetic: doubles, negative allocations where residuals take more than the conversation has
 //! (floors then round away from zero), and no redistribution.
 
+use crate::assembly::{ACTIONS, CURRENT, IDENTITY, INSIGHT, TASK};
 use crate::share::Share;
 use crate::tiers::TIERS;
 use foldback_core::frame::{Frame, SegmentKind};
@@ -58,15 +59,15 @@ pub struct Fixed {
 impl Fixed {
     /// The fixed part of a frame.
     pub fn of(frame: &Frame, reserve: u64, count: impl Fn(&str) -> u64) -> Self {
-        let tokens = |kind| frame.tokens_of(kind, &count);
+        let tokens = |kind| frame.tokens_of(&kind, &count);
         Self {
             system_prompt: tokens(SegmentKind::System),
-            agent_identity: tokens(SegmentKind::Identity),
-            task_prompt: tokens(SegmentKind::Task),
-            actions: tokens(SegmentKind::Actions),
-            system_llm: tokens(SegmentKind::Insight),
+            agent_identity: tokens(IDENTITY),
+            task_prompt: tokens(TASK),
+            actions: tokens(ACTIONS),
+            system_llm: tokens(INSIGHT),
             unlisted: tokens(SegmentKind::Tools) + tokens(SegmentKind::Unrecorded),
-            current_message: reserve.max(tokens(SegmentKind::Current)),
+            current_message: reserve.max(tokens(CURRENT)),
         }
     }
 

@@ -9,15 +9,16 @@
 //! Eviction is by least recent use, over all of the cache. One lock is enough for that: a fold looks
 //! up three summaries, and the hash is made outside of the lock.
 
+use async_trait::async_trait;
+use foldback_core::services::Services;
+use foldback_core::stage::{Summarizer, Summary, SummaryError, SummaryRequest};
 use lru::LruCache;
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 use std::io;
 use std::num::NonZeroUsize;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
-
-use foldback_core::stage::{Summary, SummaryRequest};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Version of what is asked of a summarizer for each style; part of every key.
 const PROMPT_VERSION: u32 = 1;
@@ -149,10 +150,42 @@ impl SummaryCache {
     }
 }
 
+/// A summarizer that asks the cache first.
+#[derive(Debug)]
+pub(crate) struct Cached {
+    pub(crate) own: Arc<dyn Summarizer>,
+    pub(crate) cache: Arc<SummaryCache>,
+}
+
+#[async_trait]
+impl Summarizer for Cached {
+    fn id(&self) -> &str {
+        self.own.id()
+    }
+
+    async fn summarize(
+        &self,
+        request: &SummaryRequest,
+        services: &Services,
+    ) -> Result<Summary, SummaryError> {
+        let key = key(request, self.id());
+        if let Some(summary) = self.cache.get(&key) {
+            // It was paid for when it was written.
+            return Ok(Summary { usage: None, ..summary });
+        }
+        let summary = self.own.summarize(request, services).await?;
+        // What stood in for the summarizer (a copy, a dry run) is no summary of its own, and would be
+        // taken for one by everybody who shares the cache.
+        if summary.by == self.id() {
+            self.cache.put(key, summary.clone());
+        }
+        Ok(summary)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::sync::Arc;
 
     fn summary(text: &str) -> Summary {
         Summary { text: text.to_owned(), tokens: 1, by: "test".to_owned(), usage: None }

@@ -4,7 +4,7 @@
 //! The layout is: system messages that open the history, one user message with the summaries of tiers
 //! 3, 2 and 1 under headings, then residuals and tier 0 in original order.
 
-use crate::cache::{self, CacheStatistics, SummaryCache};
+use crate::cache::{CacheStatistics, Cached, SummaryCache};
 use crate::config::TieredConfig;
 use crate::cut::Cut;
 use crate::fold::Fold;
@@ -16,7 +16,9 @@ use crate::truncate;
 use foldback_core::log::Message;
 use foldback_core::moment::Trigger;
 use foldback_core::outcome::Why;
-use foldback_core::stage::{Arrangement, Filter, Proposal, Scene, Summary, SummaryRequest};
+use foldback_core::stage::{
+    Arrangement, Filter, Proposal, Scene, Summarizer, Summary, SummaryRequest,
+};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
@@ -199,15 +201,11 @@ impl Filter for TieredResidual {
         fold.finish()
     }
 
-    fn recall(&self, request: &SummaryRequest, summarizer: &str) -> Option<Summary> {
-        self.cache.get(&cache::key(request, summarizer))
+    fn summarizer(&self, own: Arc<dyn Summarizer>) -> Arc<dyn Summarizer> {
+        Arc::new(Cached { own, cache: Arc::clone(&self.cache) })
     }
 
-    fn remember(&self, request: &SummaryRequest, summarizer: &str, summary: &Summary) {
-        self.cache.put(cache::key(request, summarizer), summary.clone());
-    }
-
-    fn statistics(&self) -> BTreeMap<String, Value> {
+    fn report(&self) -> BTreeMap<String, Value> {
         let cache = self.cache.statistics();
         let mut table = json!(cache);
         table["hit_rate"] = json!(cache.hit_rate());

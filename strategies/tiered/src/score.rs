@@ -162,7 +162,7 @@ impl Evidence {
     /// What the message itself shows. References and age are for the caller, who knows the others.
     pub fn of(message: &Message) -> Self {
         let mut evidence = Self {
-            importance: match message.importance.as_deref() {
+            importance: match message.annotations.get("importance").map(String::as_str) {
                 Some(mark) if mark.eq_ignore_ascii_case("high") => Some(Importance::High),
                 Some(mark) if mark.eq_ignore_ascii_case("medium") => Some(Importance::Medium),
                 _ => None,

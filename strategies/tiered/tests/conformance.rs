@@ -4,6 +4,7 @@
 
 use foldback_core::log::ResultStatus;
 use foldback_core::{Frame, Message, Part, PartKind, Role, SegmentKind};
+use foldback_tiered::assembly::{ACTIONS, CURRENT, IDENTITY, INSIGHT, TASK};
 use foldback_tiered::budget::{Fixed, Shares, allocate, allocate_exact, residual_ceiling};
 use foldback_tiered::reference::id_of;
 use foldback_tiered::score::{Evidence, Factor, Score, Weights};
@@ -26,7 +27,7 @@ fn answered(status: ResultStatus, text: &str) -> Message {
 }
 
 fn marked(importance: &str, message: Message) -> Message {
-    Message { importance: Some(importance.to_owned()), ..message }
+    message.annotated("importance", importance)
 }
 
 fn score(message: &Message, references: u32, age: i64) -> Score {
@@ -220,10 +221,10 @@ fn the_fixed_part_of_a_frame() {
     let mut frame = Frame::default();
     for (kind, tokens) in [
         (SegmentKind::System, 500),
-        (SegmentKind::Identity, 200),
-        (SegmentKind::Task, 150),
-        (SegmentKind::Actions, 100),
-        (SegmentKind::Insight, 50),
+        (IDENTITY, 200),
+        (TASK, 150),
+        (ACTIONS, 100),
+        (INSIGHT, 50),
         (SegmentKind::Tools, 7),
         (SegmentKind::Unrecorded, 3),
     ] {
@@ -235,7 +236,7 @@ fn the_fixed_part_of_a_frame() {
     assert_eq!(fixed(&frame), expect);
     assert_eq!(expect.total(), 1_060);
     assert_eq!(expect.as_documented(reserve), documented());
-    frame.push_text(SegmentKind::Current, "x".repeat(80));
+    frame.push_text(CURRENT, "x".repeat(80));
     let longer = fixed(&frame);
     assert_eq!(longer.current_message, 80, "more than is kept free for it");
     assert_eq!(longer.as_documented(reserve), documented());

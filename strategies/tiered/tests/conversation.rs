@@ -34,7 +34,7 @@ fn summary(conversation: &Conversation) -> String {
 }
 
 fn important(id: &str) -> Message {
-    Message { importance: Some("high".to_owned()), ..Message::user(id, "We decided.") }
+    Message::user(id, "We decided.").annotated("importance", "high")
 }
 
 /// Sixty messages of 100 tokens, m0 to m59, around a system message in front.
@@ -174,7 +174,7 @@ async fn the_same_content_is_summarised_once() {
     let statistics = filter.cache_statistics();
     assert_eq!((statistics.hits, statistics.misses), (3, 3));
     let strategy = conversation.strategy().filter.clone().unwrap();
-    let reported = strategy.stage.statistics();
+    let reported = strategy.stage.report();
     assert_eq!(reported["summary-cache"]["hit_rate"], 0.5);
     // What comes out does not tell whether a summary was kept.
     let committed = last_plan(&conversation);
@@ -408,11 +408,8 @@ async fn the_document_to_the_letter_loses_what_the_cap_sends_away_and_sorts_by_s
             for (n, text) in
                 ["We decided.", "We decided on the task.", "We agreed."].into_iter().enumerate()
             {
-                let message = Message {
-                    importance: Some("high".to_owned()),
-                    ..Message::user(format!("r{n}"), text)
-                };
-                conversation.append(message);
+                let message = Message::user(format!("r{n}"), text);
+                conversation.append(message.annotated("importance", "high"));
             }
             for n in 0..60 {
                 conversation.append(filler(&format!("m{n}"), 100));

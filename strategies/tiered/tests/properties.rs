@@ -34,10 +34,8 @@ fn messages(turns: &[Turn]) -> Vec<Vec<Message>> {
             Turn::Said { tokens, decided } => {
                 let start = if *decided { "We decided the task. " } else { "" };
                 let text = format!("{start}{}", "word ".repeat(*tokens));
-                vec![Message {
-                    importance: decided.then(|| "medium".to_owned()),
-                    ..Message::user(format!("u{n}"), text)
-                }]
+                let message = Message::user(format!("u{n}"), text);
+                vec![if *decided { message.annotated("importance", "medium") } else { message }]
             }
             Turn::Called { results, at_once } => {
                 let id = |k: usize| format!("call-{n}-{k}");

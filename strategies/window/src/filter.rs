@@ -17,6 +17,16 @@ use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
+/// Reads the notes that an agent keeps on its own session, which may stand in for a summary. An agent
+/// that has any puts an `Arc<dyn SessionMemory>` among the extensions of its services.
+pub trait SessionMemory: Send + Sync {
+    /// The text and when it was last written, in milliseconds since the Unix epoch.
+    fn read(&self) -> Option<(String, i64)>;
+}
+
+/// What [`Summary::by`] says where they do.
+pub const SESSION_MEMORY: &str = "session-memory";
+
 /// How a split moves off a tool call and its results.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
@@ -194,11 +204,18 @@ impl Split {
     }
 
     /// The agent's notes on its session, while they are fresh.
-    fn notes(&self, scene: &Scene<'_>) -> Option<String> {
-        let (text, written) = scene.services.memory.as_ref()?.read()?;
+    fn notes(&self, scene: &Scene<'_>) -> Option<Summary> {
+        let memory = scene.services.extensions.get::<Arc<dyn SessionMemory>>()?;
+        let (text, written) = memory.read()?;
         let age = scene.now().saturating_sub(written);
         let fresh = age < i64::from(self.config.memory_seconds) * 1_000;
-        (fresh && !text.trim().is_empty()).then_some(text)
+        let tokens = scene.estimator().text(&text);
+        (fresh && !text.trim().is_empty()).then(|| Summary {
+            text,
+            tokens,
+            by: SESSION_MEMORY.to_owned(),
+            usage: None,
+        })
     }
 
     /// The text of an earlier summary, without its prefix.

@@ -3,11 +3,12 @@
 use crate::model::Reply;
 use crate::texts::{long, prompt};
 use async_trait::async_trait;
+use foldback::window::filter::SessionMemory;
 use foldback_core::Limits;
 use foldback_core::config::{Document, Options, compile};
 use foldback_core::log::Message;
 use foldback_core::registry::Registry;
-use foldback_core::services::{BeforeCompaction, Hook, Services, SessionMemory, Verdict};
+use foldback_core::services::{BeforeCompaction, Extensions, Hook, Services, Verdict};
 use foldback_core::stage::{Summarizer, Summary, SummaryError, SummaryRequest};
 use foldback_core::strategy::Strategy;
 use std::sync::Arc;
@@ -51,6 +52,18 @@ impl Default for Given {
             notes: None,
             beneath: None,
         }
+    }
+}
+
+impl Given {
+    /// What the services hold besides.
+    pub(crate) fn extensions(&self) -> Extensions {
+        let mut extensions = Extensions::default();
+        if let Some((text, age)) = self.notes {
+            let notes = Notes(text.to_owned(), NOW - age);
+            extensions.insert(Arc::new(notes) as Arc<dyn SessionMemory>);
+        }
+        extensions
     }
 }
 

@@ -3,7 +3,7 @@
 //!
 //! Time is tokio's, paused: it stands still while anything can be done, and leaps to the next timer.
 
-use crate::given::{Act, Given, NOW, Notes, strategy};
+use crate::given::{Act, Given, NOW, strategy};
 use crate::model::{AGENT, Scripted};
 use foldback_core::conversation::{Conversation, Report, StageRole};
 use foldback_core::event::Event;
@@ -100,8 +100,8 @@ impl Session {
             clock: Arc::new(FixedClock::at(NOW)),
             ids: Arc::new(CountingIds::default()),
             hooks: given.hook.map(|hook| Arc::new(hook) as _).into_iter().collect(),
-            memory: given.notes.map(|(text, age)| Arc::new(Notes(text.to_owned(), NOW - age)) as _),
             observers: vec![Arc::clone(&witness) as _],
+            extensions: given.extensions(),
             model: Some(Arc::clone(&model) as _),
         };
         let strategy = Arc::new(strategy(given));

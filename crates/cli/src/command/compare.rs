@@ -107,7 +107,7 @@ fn store(args: &Compare, models: bool) -> Result<Store, Error> {
 fn tell_statistics(presets: &[Preset]) {
     for preset in presets {
         let filter = preset.strategy.filter.as_ref();
-        for (name, value) in filter.iter().flat_map(|filter| filter.stage.statistics()) {
+        for (name, value) in filter.iter().flat_map(|filter| filter.stage.report()) {
             anstream::eprintln!("{}: {name} {value}", preset.strategy.name);
         }
     }

@@ -12,7 +12,7 @@ use crate::outcome::Why;
 use crate::plan::{Insert, Slot};
 use crate::services::{BeforeCompaction, Verdict};
 use crate::stage::{
-    Arrangement, Decision, Filter, SESSION_MEMORY, Scene, Summarizer, Summary, SummaryError,
+    Arrangement, Checked, Decision, Filter, Scene, Summarizer, Summary, SummaryError,
     SummaryRequest,
 };
 use crate::strategy::{Bound, OnFailure};
@@ -151,27 +151,13 @@ impl Conversation {
         filter: &Bound<dyn Filter>,
         request: &SummaryRequest,
     ) -> Result<(Option<Summary>, Option<Why>), Stop> {
-        if let Some(text) = &request.ready {
-            let tokens = request.estimator.text(text);
-            let by = SESSION_MEMORY.to_owned();
-            return Ok((Some(Summary { text: text.clone(), tokens, by, usage: None }), None));
+        if request.ready.is_some() {
+            return Ok((request.ready.clone(), None));
         }
         let asked = match &self.strategy.summarizer {
-            Some(summarizer) => {
-                if let Some(summary) = filter.stage.recall(request, summarizer.id()) {
-                    // It was paid for when it was written.
-                    let usage = None;
-                    return Ok((Some(Summary { usage, ..summary }), None));
-                }
-                let asked = self.ask(summarizer, request).await;
-                // What stood in for the summarizer (a copy, a dry run) is no summary of its own, and
-                // would be taken for one by everybody who shares the filter.
-                if let Ok(summary) = &asked
-                    && summary.by == summarizer.id()
-                {
-                    filter.stage.remember(request, summarizer.id(), summary);
-                }
-                asked
+            Some(own) => {
+                let summarizer = filter.stage.summarizer(self.checked(own));
+                summarizer.summarize(request, &self.services).await
             }
             None => Err(SummaryError::Unavailable("the strategy has no summarizer".to_owned())),
         };
@@ -193,7 +179,7 @@ impl Conversation {
                 let Some(fallback) = &self.strategy.fallback else {
                     return Err(Stop::Failed(why("no extractive summarizer is registered")));
                 };
-                match self.ask(fallback, request).await {
+                match self.checked(fallback).summarize(request, &self.services).await {
                     Ok(summary) => {
                         Ok((Some(summary), Some(why("the extractive summarizer stood in"))))
                     }
@@ -215,23 +201,8 @@ impl Conversation {
         })
     }
 
-    async fn ask(
-        &self,
-        summarizer: &Arc<dyn Summarizer>,
-        request: &SummaryRequest,
-    ) -> Result<Summary, SummaryError> {
-        let summary = summarizer.summarize(request, &self.services).await?;
-        if self.strategy.guards.summary {
-            if summary.text.trim().is_empty() {
-                return Err(SummaryError::Empty);
-            }
-            if summary.tokens > request.budget {
-                return Err(SummaryError::TooLong {
-                    tokens: summary.tokens,
-                    budget: request.budget,
-                });
-            }
-        }
-        Ok(summary)
+    fn checked(&self, summarizer: &Arc<dyn Summarizer>) -> Arc<dyn Summarizer> {
+        let summarizer = Arc::clone(summarizer);
+        if self.strategy.guards.summary { Arc::new(Checked(summarizer)) } else { summarizer }
     }
 }

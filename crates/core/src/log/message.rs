@@ -1,7 +1,8 @@
 //! A message: who speaks, in which parts, and where it was recorded.
 
 use super::{Answer, CountCache, Finish, Part, PartKind};
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
+use std::collections::BTreeMap;
 
 /// Who speaks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -97,9 +98,14 @@ pub struct Message {
     /// Name of the agent that the message belongs to, for recorders with several.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent: Option<String>,
-    /// Explicit importance marker of recorders that have one (`high`, `medium`, `low`).
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub importance: Option<String>,
+    /// What recorders and agents say about the message besides its content, by name.
+    #[serde(
+        default,
+        alias = "importance",
+        deserialize_with = "annotations",
+        skip_serializing_if = "BTreeMap::is_empty"
+    )]
+    pub annotations: BTreeMap<String, String>,
     /// Index of the stored record (line, array element) that this message came from. Messages that
     /// share a record were one message in the recorder's own store.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -107,6 +113,22 @@ pub struct Message {
     /// Token counts, one set per estimator; see [`CountCache`].
     #[serde(skip)]
     pub counts: CountCache,
+}
+
+/// Annotations. Older files have the one that there was then, `importance`, as a field of its own.
+fn annotations<'de, D: Deserializer<'de>>(from: D) -> Result<BTreeMap<String, String>, D::Error> {
+    #[derive(Deserialize)]
+    #[serde(untagged)]
+    enum Written {
+        All(BTreeMap<String, String>),
+        Importance(Option<String>),
+    }
+    Ok(match Written::deserialize(from)? {
+        Written::All(annotations) => annotations,
+        Written::Importance(value) => {
+            value.into_iter().map(|value| ("importance".to_owned(), value)).collect()
+        }
+    })
 }
 
 fn is_log(origin: &Origin) -> bool {
@@ -126,7 +148,7 @@ impl Message {
             origin: Origin::Log,
             mid_turn: false,
             agent: None,
-            importance: None,
+            annotations: BTreeMap::new(),
             record: None,
             counts: CountCache::default(),
         }
@@ -152,6 +174,13 @@ impl Message {
         Self::new(id, Role::Tool, vec![Part::result(call_id, tool, text)])
     }
 
+    /// The same message with an annotation.
+    #[must_use]
+    pub fn annotated(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
+        self.annotations.insert(name.into(), value.into());
+        self
+    }
+
     /// The same message with other parts, its own left where they are.
     #[must_use]
     pub fn with_parts(&self, parts: Vec<Part>) -> Self {
@@ -165,7 +194,7 @@ impl Message {
             origin: self.origin,
             mid_turn: self.mid_turn,
             agent: self.agent.clone(),
-            importance: self.importance.clone(),
+            annotations: self.annotations.clone(),
             record: self.record,
             counts: CountCache::default(),
         }

@@ -1,12 +1,13 @@
 //! What stands where?
 
-use super::{Scene, Summary, SummaryRequest};
+use super::{Scene, Summarizer, Summary, SummaryRequest};
 use crate::log::Message;
 use crate::outcome::Why;
 use crate::plan::{Edit, Layout};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fmt;
+use std::sync::Arc;
 
 /// What a filter wants to do, before any summary exists.
 #[derive(Clone, Debug, Default)]
@@ -38,8 +39,8 @@ pub struct Arrangement {
 /// A filter is asked twice: first which summaries it needs, then, with them, for the layout. Between
 /// the two nothing changes, so the second answer may work everything out again.
 pub trait Filter: Send + Sync + fmt::Debug {
-    /// The layout of a stored history that was folded before it was loaded, for systems whose stored
-    /// messages say so themselves (OpenCode's checkpoints). `None` where everything is shown.
+    /// The layout of a history that was folded before it was loaded, where its messages say so
+    /// themselves. `None` where everything is shown.
     fn restore(&self, scene: &Scene<'_>) -> Option<Layout> {
         let _ = scene;
         None
@@ -57,23 +58,15 @@ pub trait Filter: Send + Sync + fmt::Debug {
         summaries: &[Option<Summary>],
     ) -> Result<Arrangement, Why>;
 
-    /// A summary that this filter kept from an earlier request that was the same in everything that a
-    /// summary depends on; `summarizer` is the id of the one that would be asked. It is taken as if it
-    /// had just been written, so what comes out does not tell whether it was kept.
-    fn recall(&self, request: &SummaryRequest, summarizer: &str) -> Option<Summary> {
-        let _ = (request, summarizer);
-        None
+    /// Who is asked for this filter's summaries: the strategy's own summarizer, or one around it with the
+    /// same id. What `own` gives was accepted by the guards.
+    fn summarizer(&self, own: Arc<dyn Summarizer>) -> Arc<dyn Summarizer> {
+        own
     }
 
-    /// Is told of every summary that the strategy's own summarizer wrote and that was accepted, for
-    /// filters that [recall](Filter::recall) them.
-    fn remember(&self, request: &SummaryRequest, summarizer: &str, summary: &Summary) {
-        let _ = (request, summarizer, summary);
-    }
-
-    /// What the filter can tell of its own work over its life, by name (the hit rate of a cache). It
-    /// depends on everything that the filter was used for, so it is no part of any plan.
-    fn statistics(&self) -> BTreeMap<String, Value> {
+    /// What the filter can tell of its own work over its life, by name. It depends on everything that the
+    /// filter was used for, so it is no part of any plan.
+    fn report(&self) -> BTreeMap<String, Value> {
         BTreeMap::new()
     }
 }

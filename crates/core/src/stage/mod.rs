@@ -23,4 +23,5 @@ pub use filter::{Arrangement, Filter, Proposal};
 pub use overflow::{Decision, OverflowPolicy, Pressure, UsageReading, UsageSource};
 pub use pruner::{Pruner, Pruning};
 pub use scene::Scene;
-pub use summarizer::{SESSION_MEMORY, Summarizer, Summary, SummaryError, SummaryRequest};
+pub(crate) use summarizer::Checked;
+pub use summarizer::{Summarizer, Summary, SummaryError, SummaryRequest};

@@ -27,12 +27,9 @@ pub struct SummaryRequest {
     pub budget: u64,
     /// What `budget` is counted in.
     pub estimator: Arc<dyn Estimator>,
-    /// A text that is used in place of a summary, so that none is asked for.
-    pub ready: Option<String>,
+    /// What stands there already, so that nobody is asked for a summary.
+    pub ready: Option<Summary>,
 }
-
-/// What [`Summary::by`] says where an agent's own notes stand in place of a summary.
-pub const SESSION_MEMORY: &str = "session-memory";
 
 /// A summary.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -89,4 +86,31 @@ pub trait Summarizer: Send + Sync + fmt::Debug {
         request: &SummaryRequest,
         services: &Services,
     ) -> Result<Summary, SummaryError>;
+}
+
+/// A summarizer whose empty and over-long summaries are errors.
+#[derive(Debug)]
+pub(crate) struct Checked(pub(crate) Arc<dyn Summarizer>);
+
+#[async_trait]
+impl Summarizer for Checked {
+    fn id(&self) -> &str {
+        self.0.id()
+    }
+
+    async fn summarize(
+        &self,
+        request: &SummaryRequest,
+        services: &Services,
+    ) -> Result<Summary, SummaryError> {
+        let summary = self.0.summarize(request, services).await?;
+        let (tokens, budget) = (summary.tokens, request.budget);
+        if summary.text.trim().is_empty() {
+            Err(SummaryError::Empty)
+        } else if tokens > budget {
+            Err(SummaryError::TooLong { tokens, budget })
+        } else {
+            Ok(summary)
+        }
+    }
 }

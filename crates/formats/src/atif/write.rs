@@ -294,13 +294,13 @@ fn document(view: &View<'_>, pieces: &[Piece], losses: &mut Vec<String>) -> Stri
         agent["model_name"] = model.as_str().into();
     }
     for segment in &view.frame.segments {
-        match segment.kind {
+        match &segment.kind {
             SegmentKind::System => {}
             SegmentKind::Tools => match tools(&segment.text, ToolShape::OpenAi) {
                 Some(tools) => agent["tool_definitions"] = tools,
                 None => losses.push("the tool definitions: they are in no known shape".to_owned()),
             },
-            kind => losses.push(format!("the segment {kind:?} around the history")),
+            kind => losses.push(format!("the segment {} around the history", kind.as_str())),
         }
     }
     let steps: Vec<&Value> = pieces

@@ -4,7 +4,7 @@ mod around;
 
 use crate::session::Session;
 use around::{
-    agents, boundaries, cleared, cluster, entries, errors, finishes, ids, importance, layouts,
+    agents, annotations, boundaries, cleared, cluster, entries, errors, finishes, ids, layouts,
     limits, models, parents, prompts, providers, reasoning_tokens, segments, session_id,
     session_model, times, timestamps, tools, turns, usage,
 };
@@ -101,7 +101,7 @@ pub(super) const KINDS: &[Kind] = &[
     kind("message id", "message ids", ids),
     kind("link to a parent message", "links to parent messages", parents),
     kind("agent name", "agent names", agents),
-    kind("mark of importance", "marks of importance", importance),
+    kind("annotation of a message", "annotations of messages", annotations),
     kind("session id", "session ids", session_id),
     kind("model name of the session", "model names of sessions", session_model),
     kind("limit of the model", "limits of the model", limits),

@@ -129,11 +129,11 @@ fn anew(view: &View<'_>) -> Outcome {
     let mut losses = Vec::new();
     let mut messages: Vec<Value> = Vec::new();
     for segment in &view.frame.segments {
-        match segment.kind {
+        match &segment.kind {
             SegmentKind::System => {
                 messages.push(json!({ "role": "system", "content": segment.text }));
             }
-            kind => losses.push(format!("the segment {kind:?} around the history")),
+            kind => losses.push(format!("the segment {} around the history", kind.as_str())),
         }
     }
     let sent: Vec<Message> = view.sent.iter().map(Shown::to_message).collect();

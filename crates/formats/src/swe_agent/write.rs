@@ -137,12 +137,12 @@ fn anew(view: &View<'_>) -> Outcome {
     let mut losses = vec!["times and usage of single calls: the format has none".to_owned()];
     let mut history: Vec<Value> = Vec::new();
     for segment in &view.frame.segments {
-        match segment.kind {
+        match &segment.kind {
             SegmentKind::System => history.push(json!({
                 "role": "system", "content": segment.text, "agent": "main",
                 "message_type": "system_prompt",
             })),
-            kind => losses.push(format!("the segment {kind:?} around the history")),
+            kind => losses.push(format!("the segment {} around the history", kind.as_str())),
         }
     }
     let sent: Vec<Message> = view.sent.iter().map(Shown::to_message).collect();

@@ -18,7 +18,6 @@ use foldback_core::conversation::{Conversation, Fold, StageRole};
 use foldback_core::log::{EntryKind, Message};
 use foldback_core::moment::Moment;
 use foldback_core::plan::Slot;
-use foldback_core::stage::SESSION_MEMORY;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 
@@ -84,15 +83,8 @@ impl Firing {
 
 /// Folds with a summary that was asked for and that their strategy's summarizer did not write.
 fn stand_ins(conversation: &Conversation, folds: &[Fold]) -> u64 {
-    let Some(summarizer) = &conversation.strategy().summarizer else {
-        return 0;
-    };
-    // An agent's own notes are asked for before anybody else is.
-    let own = |by: &String| by == summarizer.id() || by == SESSION_MEMORY;
-    let without = folds
-        .iter()
-        .filter(|fold| fold.plan.degraded.is_some() || !fold.plan.summaries.iter().all(own));
-    without.count() as u64
+    let asked = conversation.strategy().summarizer.is_some();
+    folds.iter().filter(|fold| asked && fold.plan.degraded.is_some()).count() as u64
 }
 
 /// A message with a summary that a fold wrote.

@@ -84,7 +84,7 @@ pub struct CharsConfig {
     pub reasoning: bool,
     /// Whether content that is not a string counts: structured tool results, parts of unknown kind.
     pub structured: bool,
-    /// Characters of a message's metadata (importance and agent, as JSON) per token, rounded up; 0: it does not count.
+    /// Characters of a message's metadata (agent and annotations, as JSON) per token, rounded up; 0: it does not count.
     pub metadata_per_token: u64,
 }
 

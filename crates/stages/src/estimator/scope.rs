@@ -120,10 +120,11 @@ impl Scope {
 
 /// The metadata of a message as JSON, as far as the canonical form keeps any; `None` without any.
 pub(crate) fn metadata(message: &Message) -> Option<String> {
-    let fields = [("agent", &message.agent), ("importance", &message.importance)];
-    let map: serde_json::Map<String, serde_json::Value> = fields
-        .into_iter()
-        .filter_map(|(name, value)| Some((name.to_owned(), value.clone()?.into())))
+    let agent = message.agent.iter().map(|agent| ("agent", agent));
+    let annotations = message.annotations.iter().map(|(name, value)| (name.as_str(), value));
+    let map: serde_json::Map<String, serde_json::Value> = agent
+        .chain(annotations)
+        .map(|(name, value)| (name.to_owned(), value.clone().into()))
         .collect();
     (!map.is_empty()).then(|| serde_json::Value::Object(map).to_string())
 }

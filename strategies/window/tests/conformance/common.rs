@@ -9,11 +9,10 @@ use foldback_core::limits::Limits;
 use foldback_core::log::{Message, Part};
 use foldback_core::moment::Moment;
 use foldback_core::registry::Registry;
-use foldback_core::services::{
-    BeforeCompaction, FixedClock, Hook, Observer, Services, SessionMemory, Verdict,
-};
+use foldback_core::services::{BeforeCompaction, FixedClock, Hook, Observer, Services, Verdict};
 use foldback_core::stage::{Summarizer, Summary, SummaryError, SummaryRequest};
 use foldback_core::strategy::Strategy;
+use foldback_window::filter::SessionMemory;
 use std::fmt::Debug;
 use std::sync::{Arc, Mutex};
 
@@ -187,7 +186,7 @@ impl Talk {
         let mut services = Services::with_clock(Arc::new(FixedClock::at(NOW)));
         services.hooks.push(Arc::clone(&witness) as Arc<dyn Hook>);
         services.observers.push(Arc::clone(&witness) as Arc<dyn Observer>);
-        services.memory = Some(Arc::new(notes));
+        services.extensions.insert(Arc::new(notes) as Arc<dyn SessionMemory>);
         let limits = Limits::new(context, 0);
         let conversation =
             Conversation::new(Arc::new(strategy), limits, Frame::default(), services);

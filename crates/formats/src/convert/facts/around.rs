@@ -8,16 +8,16 @@ use foldback_core::log::{Origin, Part};
 use serde_json::Value;
 use std::borrow::Cow;
 
-fn segments_of(session: &Session, wanted: fn(SegmentKind) -> bool) -> Facts<'_> {
+fn segments_of(session: &Session, wanted: fn(&SegmentKind) -> bool) -> Facts<'_> {
     let segments = session.frame.segments.iter();
     segments
-        .filter(|segment| wanted(segment.kind))
+        .filter(|segment| wanted(&segment.kind))
         .map(|segment| segment.text.as_str().into())
         .collect()
 }
 
 pub(super) fn prompts(session: &Session) -> Facts<'_> {
-    let mut found = segments_of(session, |kind| kind == SegmentKind::System);
+    let mut found = segments_of(session, |kind| *kind == SegmentKind::System);
     found.retain(|text| !text.is_empty());
     found
 }
@@ -28,7 +28,7 @@ pub(super) fn segments(session: &Session) -> Facts<'_> {
 
 /// Tools by name, where the definitions are in a known shape.
 pub(super) fn tools(session: &Session) -> Facts<'_> {
-    segments_of(session, |kind| kind == SegmentKind::Tools)
+    segments_of(session, |kind| *kind == SegmentKind::Tools)
         .into_iter()
         .flat_map(|text| match serde_json::from_str(&text) {
             Ok(Value::Array(tools)) => tools.iter().flat_map(names).collect(),
@@ -147,8 +147,9 @@ pub(super) fn agents(session: &Session) -> Facts<'_> {
     session.log().filter_map(|message| Some(message.agent.as_deref()?.into())).collect()
 }
 
-pub(super) fn importance(session: &Session) -> Facts<'_> {
-    session.log().filter_map(|message| Some(message.importance.as_deref()?.into())).collect()
+pub(super) fn annotations(session: &Session) -> Facts<'_> {
+    let annotations = session.log().flat_map(|message| &message.annotations);
+    annotations.map(|(name, value)| format!("{name}: {value}").into()).collect()
 }
 
 pub(super) fn session_id(session: &Session) -> Facts<'_> {
