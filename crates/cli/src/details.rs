@@ -3,7 +3,7 @@
 
 use foldback_core::strategy::Kind;
 use foldback_formats::Session;
-use foldback_replay::availability::Index;
+use foldback_replay::index::Index;
 use foldback_replay::walk::{Detail, Track, Walk};
 use foldback_replay::{Comparison, Corpus, Preset, Setup, Source, Store};
 use foldback_report::html::{self, Details, Drawn};

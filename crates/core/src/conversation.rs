@@ -304,6 +304,11 @@ impl Conversation {
         &self.folds
     }
 
+    /// The number that the next fold will have.
+    pub(crate) fn next_fold(&self) -> FoldId {
+        self.next_fold
+    }
+
     /// The state: every append, commit, undo and pin moves it.
     pub fn revision(&self) -> Revision {
         self.revision

@@ -21,6 +21,7 @@ pub mod carry;
 pub mod config;
 pub mod conversation;
 pub mod counters;
+pub mod delta;
 pub mod diff;
 pub mod event;
 pub mod frame;

@@ -15,10 +15,20 @@ pub struct PartPos {
 }
 
 /// A place in a view: a message of the history, or one that a layout inserted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Place {
     /// The message of the history at this position.
     Item(Pos),
     /// The inserted message with this index.
     Insert(usize),
+}
+
+impl Place {
+    /// The position of the message, if it is one of the history.
+    pub fn item(self) -> Option<Pos> {
+        match self {
+            Self::Item(pos) => Some(pos),
+            Self::Insert(_) => None,
+        }
+    }
 }

@@ -3,12 +3,13 @@
 //! A view is an overlay. It holds the order of what is shown and the edits laid over single parts,
 //! never a copy of a message.
 
+use crate::delta::Changes;
 use crate::history::History;
-use crate::layout::{Layout, Slot};
+use crate::layout::{Insert, Layout, Slot};
 use crate::log::{Marker, Message, Part, PartKind, ToolCall, ToolResult};
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 pub use crate::position::{PartPos, Place, Pos};
@@ -124,14 +125,20 @@ pub struct Stored<'a> {
     pub visible: bool,
 }
 
+/// Where what is not shown stands among the places.
+const HIDDEN: usize = usize::MAX;
+
 /// What the model would be sent now, as an overlay over a [`History`].
 #[derive(Clone, Debug, Default)]
 pub struct View {
     places: Vec<Place>,
-    visible: Vec<bool>,
+    spots: Spots,
     inserts: Vec<Arc<Message>>,
+    /// Inserts by their id.
+    insert_ids: HashMap<String, Vec<usize>>,
     edits: BTreeMap<PartPos, PartEdit>,
     layout: Layout,
+    changes: Changes,
 }
 
 impl View {
@@ -164,7 +171,12 @@ impl View {
 
     /// Whether the message at this position is shown.
     pub fn is_visible(&self, pos: Pos) -> bool {
-        self.visible.get(pos).copied().unwrap_or(false)
+        self.shows(Place::Item(pos))
+    }
+
+    /// Whether something is shown.
+    pub fn shows(&self, place: Place) -> bool {
+        self.spots.get(place) != HIDDEN
     }
 
     /// Whether anything differs from the history as it was appended.
@@ -203,12 +215,18 @@ impl View {
         &self.inserts
     }
 
+    /// Everything that was done to it.
+    pub(crate) fn changes(&self) -> &Changes {
+        &self.changes
+    }
+
     pub(crate) fn append(&mut self, pos: Pos) {
+        self.spots.items.push(self.places.len());
         self.places.push(Place::Item(pos));
-        self.visible.push(true);
     }
 
     pub(crate) fn set_edit(&mut self, at: PartPos, edit: Option<PartEdit>) -> Option<PartEdit> {
+        self.changes.edited(at, self.spots.get(Place::Item(at.item)));
         match edit {
             Some(edit) => self.edits.insert(at, edit),
             None => self.edits.remove(&at),
@@ -217,33 +235,99 @@ impl View {
 
     /// Puts a layout in force and returns the one before.
     pub(crate) fn set_layout(&mut self, history: &History, layout: Layout) -> Layout {
-        self.places.clear();
-        self.visible.clear();
-        self.visible.resize(history.len(), false);
+        let mut places = Vec::with_capacity(self.places.len() + 1);
         for slot in &layout.slots {
             match slot {
                 Slot::Keep(range) => {
-                    for (pos, _) in history.range(range.clone()) {
-                        self.places.push(Place::Item(pos));
-                        self.visible[pos] = true;
-                    }
+                    places.extend(history.range(range.clone()).map(|(pos, _)| Place::Item(pos)));
                 }
-                Slot::Insert(insert) => {
-                    let message = insert.to_message();
-                    // An id that is used again is another message all the same.
-                    let known = self.inserts.iter().rposition(|known| **known == message);
-                    let index = known.unwrap_or_else(|| {
-                        self.inserts.push(Arc::new(message));
-                        self.inserts.len() - 1
-                    });
-                    self.places.push(Place::Insert(index));
-                }
+                Slot::Insert(insert) => places.push(Place::Insert(self.insert(insert))),
             }
         }
-        for (pos, _) in history.range(layout.tail_from..history.len()) {
-            self.places.push(Place::Item(pos));
-            self.visible[pos] = true;
-        }
+        let tail = history.range(layout.tail_from..history.len());
+        places.extend(tail.map(|(pos, _)| Place::Item(pos)));
+        self.set_places(places);
         std::mem::replace(&mut self.layout, layout)
+    }
+
+    /// Puts the same layout in force again, after messages were withdrawn.
+    pub(crate) fn lay_out_again(&mut self, history: &History) {
+        let layout = self.layout.clone();
+        self.set_layout(history, layout);
+    }
+
+    /// The index of an inserted message. An id that is used again is another message all the same.
+    fn insert(&mut self, insert: &Insert) -> usize {
+        let message = insert.to_message();
+        let same_id = self.insert_ids.entry(insert.id.clone()).or_default();
+        let known = same_id.iter().rev().find(|index| *self.inserts[**index] == message);
+        known.copied().unwrap_or_else(|| {
+            let index = self.inserts.len();
+            same_id.push(index);
+            self.inserts.push(Arc::new(message));
+            self.spots.inserts.push(HIDDEN);
+            index
+        })
+    }
+
+    /// Shows other places, and notes what came and what went. What stands in front and stays there is
+    /// compared and not touched.
+    fn set_places(&mut self, places: Vec<Place>) {
+        /// Stood somewhere before; where it stands now is not known yet.
+        const MOVING: usize = HIDDEN - 1;
+        let pairs = self.places.iter().zip(&places);
+        let same = pairs.take_while(|(before, now)| before == now).count();
+        let before = std::mem::replace(&mut self.places, places);
+        if before.len() == same && self.places.len() == same {
+            return;
+        }
+        self.changes.moved(same);
+        let Self { places, spots, changes, .. } = self;
+        for place in &before[same..] {
+            let at = spots.of(*place);
+            if *at >= same {
+                *at = MOVING;
+            }
+        }
+        for (index, place) in places.iter().enumerate().skip(same) {
+            let at = spots.of(*place);
+            if *at == HIDDEN {
+                changes.turned(*place, true, same);
+            }
+            if *at >= MOVING {
+                *at = index;
+            }
+        }
+        for place in &before[same..] {
+            let at = spots.of(*place);
+            if *at == MOVING {
+                *at = HIDDEN;
+                changes.turned(*place, false, same);
+            }
+        }
+    }
+}
+
+/// For everything that a view knows, the first place that shows it; [`HIDDEN`] where none does.
+#[derive(Clone, Debug, Default)]
+struct Spots {
+    items: Vec<usize>,
+    inserts: Vec<usize>,
+}
+
+impl Spots {
+    fn of(&mut self, place: Place) -> &mut usize {
+        match place {
+            Place::Item(pos) => &mut self.items[pos],
+            Place::Insert(index) => &mut self.inserts[index],
+        }
+    }
+
+    fn get(&self, place: Place) -> usize {
+        let at = match place {
+            Place::Item(pos) => self.items.get(pos),
+            Place::Insert(index) => self.inserts.get(index),
+        };
+        at.copied().unwrap_or(HIDDEN)
     }
 }

@@ -1,10 +1,12 @@
 //! Drives a conversation through a recorded session and measures every request.
 
-use crate::cache::PrefixCache;
 use crate::calibrate::{Running, unrecorded};
+use crate::cost::RequestLog;
+use crate::index::{Change, Index, Tracker};
 use crate::measure::{CallRow, Dropped, Fired, SessionMetrics};
 use crate::step::{Step, steps};
 use foldback_core::conversation::{Conversation, Report, Signals, StageRole};
+use foldback_core::delta::{Cursor, ViewDelta};
 use foldback_core::log::{Message, Usage};
 use foldback_core::moment::Moment;
 use foldback_core::provider::Model;
@@ -41,6 +43,8 @@ pub struct Replay {
     pub metrics: SessionMetrics,
     /// Every report of every stage, in order, with the number of the call that came next.
     pub reports: Vec<(usize, Report)>,
+    /// The requests, for their bill.
+    pub requests: RequestLog,
     /// The conversation as the last message left it.
     pub conversation: Conversation,
 }
@@ -93,26 +97,68 @@ pub fn frame_for(session: &Session, measure: &dyn Estimator) -> Frame {
     frame
 }
 
+/// What a probe is shown of a request.
+#[derive(Clone, Copy, Debug)]
+pub struct Request<'a> {
+    /// Number of the call, from 0; behind the last call the number of calls.
+    pub call: usize,
+    /// What the recorded model answered, which is not in the conversation yet; `None` behind the last
+    /// call.
+    pub answer: Option<&'a Message>,
+    /// The conversation as it is sent.
+    pub conversation: &'a Conversation,
+    /// What changed since the request before.
+    pub delta: &'a ViewDelta,
+    /// What the view holds of what the session refers to.
+    pub tracker: &'a Tracker,
+    /// What of that changed since the request before.
+    pub change: &'a Change,
+}
+
 /// Looks on while a session is replayed: a measurement that needs to see what each request held.
 pub trait Probe {
-    /// A request goes out; `answer` is what the recorded model answered, and is not in the
-    /// conversation yet.
-    fn call(&mut self, conversation: &Conversation, call: usize, answer: &Message);
+    /// A request goes out.
+    fn call(&mut self, request: &Request<'_>);
+
+    /// The session is over: what was appended and folded since the last request.
+    fn end(&mut self, _request: &Request<'_>) {}
+}
+
+/// Shows probes a request, or the end of the session where nothing is answered.
+pub(crate) fn show(
+    probes: &mut [&mut dyn Probe],
+    tracker: &mut Tracker,
+    conversation: &Conversation,
+    delta: &ViewDelta,
+    call: usize,
+    answer: Option<&Message>,
+) {
+    let change = tracker.update(conversation, delta, call);
+    let request = Request { call, answer, conversation, delta, tracker, change: &change };
+    for probe in probes {
+        match answer {
+            Some(_) => probe.call(&request),
+            None => probe.end(&request),
+        }
+    }
 }
 
 /// Replays a session under a strategy.
 pub fn replay(session: &Session, strategy: &Arc<Strategy>, options: &ReplayOptions) -> Replay {
-    replay_with(session, strategy, options, &mut [])
+    let mut driver = Driver::new(session, strategy, options, None);
+    block_on(options, driver.run(session, &mut []));
+    driver.finish()
 }
 
-/// Replays a session under a strategy while probes look on.
+/// Replays a session, read by its index, under a strategy while probes look on.
 pub fn replay_with(
     session: &Session,
+    index: &Arc<Index>,
     strategy: &Arc<Strategy>,
     options: &ReplayOptions,
     probes: &mut [&mut dyn Probe],
 ) -> Replay {
-    let mut driver = Driver::new(session, strategy, options);
+    let mut driver = Driver::new(session, strategy, options, Some(Tracker::new(Arc::clone(index))));
     block_on(options, driver.run(session, probes));
     driver.finish()
 }
@@ -126,11 +172,15 @@ struct Driver<'s> {
     own: Running,
     /// The un-compacted log by that estimator when the latest request was sent.
     log_tokens: u64,
-    cache: PrefixCache,
+    /// Up to where the requests have followed the conversation.
+    sent: Cursor,
+    requests: RequestLog,
+    tracker: Option<Tracker>,
     rows: Vec<CallRow>,
     reports: Vec<(usize, Report)>,
     dropped: Dropped,
-    visible: Vec<bool>,
+    /// Up to where what was dropped is counted.
+    counted: Cursor,
     fired: Vec<Fired>,
     /// The latest request by the strategy's own estimator: the view and as much of the frame as was
     /// recorded; the rest of the frame is in the calibration's overhead.
@@ -144,7 +194,12 @@ struct Driver<'s> {
 }
 
 impl<'s> Driver<'s> {
-    fn new(session: &'s Session, strategy: &Arc<Strategy>, options: &'s ReplayOptions) -> Self {
+    fn new(
+        session: &'s Session,
+        strategy: &Arc<Strategy>,
+        options: &'s ReplayOptions,
+        tracker: Option<Tracker>,
+    ) -> Self {
         let (mut conversation, clock) = conversation_for(session, Arc::clone(strategy), options);
         let meter = conversation.add_meter(Arc::clone(&options.measure));
         let recorded_frame = session.frame.tokens(|text| strategy.estimator().text(text));
@@ -164,11 +219,13 @@ impl<'s> Driver<'s> {
             meter,
             own: Running::new(recorded_frame),
             log_tokens: 0,
-            cache: PrefixCache::default(),
+            sent: Cursor::default(),
+            requests: RequestLog::default(),
+            tracker,
             rows: Vec::new(),
             reports: Vec::new(),
             dropped: Dropped::default(),
-            visible: Vec::new(),
+            counted: Cursor::default(),
             fired: Vec::new(),
             request_tokens: 0,
             recorded_frame,
@@ -191,9 +248,9 @@ impl<'s> Driver<'s> {
                     self.at(moment, Signals::default()).await;
                 }
                 Step::Call { call, answer } => {
-                    self.call(answer).await;
-                    for probe in probes.iter_mut() {
-                        probe.call(&self.conversation, call, answer);
+                    let delta = self.call(answer).await;
+                    if let Some(tracker) = &mut self.tracker {
+                        show(probes, tracker, &self.conversation, &delta, call, Some(answer));
                     }
                 }
                 Step::StepEnd { answer } => {
@@ -203,6 +260,10 @@ impl<'s> Driver<'s> {
             }
         }
         self.check();
+        let delta = self.conversation.delta(&mut self.sent);
+        if let Some(tracker) = &mut self.tracker {
+            show(probes, tracker, &self.conversation, &delta, self.rows.len(), None);
+        }
     }
 
     fn append(&mut self, message: &Arc<Message>) {
@@ -212,11 +273,9 @@ impl<'s> Driver<'s> {
         let estimator = Arc::clone(self.conversation.strategy().estimator());
         self.own.append(message, &*estimator);
         self.conversation.append(Arc::clone(message));
-        self.visible.push(true);
     }
 
     async fn at(&mut self, moment: Moment, signals: Signals) {
-        let before = self.conversation.folds().len();
         let reports = self.conversation.at(moment, signals).await;
         let call = self.rows.len();
         for report in &reports {
@@ -230,12 +289,12 @@ impl<'s> Driver<'s> {
             }
         }
         self.reports.extend(reports.into_iter().map(|report| (call, report)));
-        if self.conversation.folds().len() != before {
-            self.dropped.after_folds(&self.conversation, before, self.meter, &mut self.visible);
-        }
+        let delta = self.conversation.delta(&mut self.counted);
+        self.dropped.count(&self.conversation, &delta, self.meter);
     }
 
-    async fn call(&mut self, answer: &Arc<Message>) {
+    /// Sends a request; what changed since the one before.
+    async fn call(&mut self, answer: &Arc<Message>) -> ViewDelta {
         if let Some(started) = answer.answer.as_ref().and_then(|answer| answer.started) {
             self.clock.set(started);
         }
@@ -246,7 +305,10 @@ impl<'s> Driver<'s> {
         }
         self.check();
         let input = self.measured();
-        let cache = self.cache.send(&self.conversation, self.meter);
+        let delta = self.conversation.delta(&mut self.sent);
+        let before = self.requests.requests().last().map(|request| request.input_tokens);
+        self.requests.send(&self.conversation, &delta, self.meter, answer);
+        let cached = self.requests.requests().last().map_or(0, |request| request.kept_tokens);
         let decision_tokens = self.conversation.tokens();
         self.log_tokens = self.own.log();
         self.request_tokens = self.recorded_frame + self.conversation.meter(0).view_tokens();
@@ -259,14 +321,15 @@ impl<'s> Driver<'s> {
             input_tokens: input,
             decision_tokens,
             recorded_input: recorded.map(|usage| usage.input_total()).filter(|total| *total > 0),
-            cache_read: cache.read,
-            churn: cache.churn,
+            cache_read: cached,
+            churn: before.map_or(0, |before| before.min(input).saturating_sub(cached)),
             ceiling,
             overflow: refused,
             excess: ceiling.map_or(0, |ceiling| input.saturating_sub(ceiling)),
             fired: std::mem::take(&mut self.fired),
             recorder_compacted: self.conversation.history().log_len() >= self.faithful_until,
         });
+        delta
     }
 
     fn measured(&self) -> u64 {
@@ -322,7 +385,13 @@ impl<'s> Driver<'s> {
             self.violations.len() as u64,
             self.inherited.len() as u64,
         );
-        Replay { rows: self.rows, metrics, reports: self.reports, conversation: self.conversation }
+        Replay {
+            rows: self.rows,
+            metrics,
+            reports: self.reports,
+            requests: self.requests,
+            conversation: self.conversation,
+        }
     }
 }
 

@@ -9,7 +9,6 @@
 //! number here is a number of the recorded run.
 
 pub mod availability;
-pub mod cache;
 pub mod calibrate;
 pub mod compare;
 pub mod controls;
@@ -18,6 +17,7 @@ pub mod cost;
 pub mod drive;
 pub mod identifiers;
 mod idle;
+pub mod index;
 pub mod live;
 pub mod measure;
 pub mod measures;
@@ -35,7 +35,7 @@ pub mod walk;
 
 pub use compare::{CompareError, Comparison, Reporting, Run, compare};
 pub use corpus::{Corpus, Source};
-pub use drive::{Probe, Replay, ReplayOptions, replay, replay_with};
+pub use drive::{Probe, Replay, ReplayOptions, Request, replay, replay_with};
 pub use measure::{CallRow, SessionMetrics};
 pub use models::{Model, ModelTable, ModelTableError};
 pub use setup::{Preset, Setup};

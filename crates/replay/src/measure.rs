@@ -2,9 +2,10 @@
 
 use foldback_core::conversation::{Conversation, StageRole};
 use foldback_core::counters::Counters;
+use foldback_core::delta::ViewDelta;
 use foldback_core::log::{Message, PartKind, Role};
 use foldback_core::moment::Moment;
-use foldback_core::view::{PartPos, Place};
+use foldback_core::view::{PartPos, Place, Pos};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -97,42 +98,33 @@ impl Dropped {
         *slot += tokens;
     }
 
-    /// Counts what the folds from index `from` on took out of the view. `visible` is what was shown
-    /// before them; it is brought up to date.
-    pub(crate) fn after_folds(
-        &mut self,
-        conversation: &Conversation,
-        from: usize,
-        meter: usize,
-        visible: &mut Vec<bool>,
-    ) {
+    /// Counts what left the view. What was appended and hidden at once has left it, too.
+    pub(crate) fn count(&mut self, conversation: &Conversation, delta: &ViewDelta, meter: usize) {
         let (history, view) = (conversation.history(), conversation.view());
         let counts = conversation.meter(meter);
-        let mut relaid = false;
-        for fold in conversation.folds().iter().skip(from) {
-            relaid |= fold.plan.layout.is_some();
+        let shown_before = |pos: Pos| match view.is_visible(pos) {
+            _ if history.message(pos).is_entry() && delta.appended.contains(&pos) => false,
+            true => !delta.shown.contains(&Place::Item(pos)),
+            false => delta.appended.contains(&pos) || delta.hidden.contains(&Place::Item(pos)),
+        };
+        for fold in &conversation.folds()[delta.folds.clone()] {
             for edit in &fold.plan.edits {
-                if visible.get(edit.at.item).copied().unwrap_or(false) {
+                if shown_before(edit.at.item) {
                     let lost =
                         counts.part(edit.at).saturating_sub(counts.part_shown(view, edit.at));
                     self.add(history.message(edit.at.item), edit.at.part, lost);
                 }
             }
         }
-        visible.resize(history.len(), true);
-        if !relaid {
-            return;
-        }
-        for (pos, shown) in visible.iter_mut().enumerate() {
-            let now = view.is_visible(pos);
-            let message = history.message(pos);
-            if *shown && !now && !message.is_entry() {
+        let appended = delta.appended.clone().filter(|pos| !view.is_visible(*pos));
+        for item in delta.hidden.iter().filter_map(|place| place.item()).chain(appended) {
+            let message = history.message(item);
+            if !message.is_entry() {
                 for part in 0..message.parts.len() {
-                    let at = PartPos { item: pos, part };
-                    self.add(message, part, counts.part_shown(view, at));
+                    let tokens = counts.part_shown(view, PartPos { item, part });
+                    self.add(message, part, tokens);
                 }
             }
-            *shown = now;
         }
     }
 }
@@ -187,12 +179,7 @@ impl SessionMetrics {
         let thrash = firing.windows(2).filter(|pair| pair[1] - pair[0] <= 3).count() as u64;
         let counters = *conversation.counters();
         let sum = |of: fn(&CallRow) -> u64| rows.iter().map(of).sum();
-        let final_tokens = conversation
-            .view()
-            .places()
-            .iter()
-            .map(|place: &Place| conversation.meter(0).shown(*place))
-            .sum();
+        let final_tokens = conversation.meter(0).view_tokens();
         Self {
             calls: rows.len() as u64,
             input_tokens: sum(|row| row.input_tokens),

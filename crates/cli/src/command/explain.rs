@@ -3,7 +3,7 @@
 use crate::args::Explain;
 use crate::error::Error;
 use crate::{input, output, strategies};
-use foldback_replay::availability::Index;
+use foldback_replay::index::Index;
 use foldback_replay::walk::{Detail, Walk};
 use foldback_report::explain;
 use std::sync::Arc;

@@ -181,8 +181,12 @@ impl Conversation {
             }
             self.view.set_edit(at, edit);
         }
-        let layout = fold.before_layout.unwrap_or_else(|| self.view.layout().clone());
-        self.view.set_layout(&self.history, layout);
+        match fold.before_layout {
+            Some(layout) => {
+                self.view.set_layout(&self.history, layout);
+            }
+            None => self.view.lay_out_again(&self.history),
+        }
         for meter in &mut self.meters {
             meter.relayout(&self.view);
         }

@@ -80,8 +80,7 @@ impl Conversation {
         self.services.ids.taken(&message.id);
         let pos = self.append(message);
         self.history.withdraw(pos);
-        let layout = self.view.layout().clone();
-        self.view.set_layout(&self.history, layout);
+        self.view.lay_out_again(&self.history);
         for meter in &mut self.meters {
             meter.relayout(&self.view);
         }

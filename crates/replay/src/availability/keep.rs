@@ -3,7 +3,7 @@
 
 use super::rows::Share;
 use crate::identifiers::{Class, components, identifiers, suffixes};
-use foldback_core::log::{Message, Part, PartKind, ResultStatus, Role};
+use foldback_core::log::{Message, Part, ResultStatus};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
@@ -251,18 +251,4 @@ pub(super) fn plan_part(message: &Message) -> Option<usize> {
             (tool.contains("todo") && !tool.contains("read")) || tool == "update_plan"
         })
     })
-}
-
-/// The parts of a message that a user wrote; empty where the harness wrote it all.
-pub(super) fn instructions(message: &Message) -> Vec<usize> {
-    if message.role != Role::User || message.is_entry() {
-        return Vec::new();
-    }
-    let written = |part: &Part| match &part.kind {
-        PartKind::Text { text, synthetic, ignored } => {
-            !synthetic && !ignored && !text.trim().is_empty()
-        }
-        _ => false,
-    };
-    (0..message.parts.len()).filter(|index| written(&message.parts[*index])).collect()
 }

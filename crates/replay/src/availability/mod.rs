@@ -5,11 +5,11 @@
 //! has kept what was needed; if not, the agent would have had to guess it or to find it again. No
 //! model takes part.
 //!
-//! - *Forward-reference retention* (FRR): [`score`] over [`ReferenceRow`]s. For call t the references
+//! - *Forward-reference retention* (FRR): [`score`] over [`Reference`]s and their [`Presence`]. For call t the references
 //!   are Q_t = ids(arguments of the answer) without ids(head), head being the frame and the first user
 //!   message, as far as they stood in the log before t; FRR is the share of them that stands in the
 //!   view. Strata: `obs`, `far`, class, distance, `rescued`.
-//! - *Edit-precondition retention* (EPR): a [`Share`] of [`EditRow`]s. Of the edits whose old
+//! - *Edit-precondition retention* (EPR): a [`Share`] of [`Edit`]s. Of the edits whose old
 //!   text had stood in the log word for word, the share whose old text stands in the view.
 //! - *Would-be re-reads*: [`RereadRow`]s, the price of the misses of both.
 //! - *Must-keep*: [`MustKeep`].
@@ -17,60 +17,50 @@
 //! Presence is an upper bound on use: that a string stands in the context does not mean that a model
 //! finds it there.
 //!
-//! [`Index`] holds everything that does not depend on the strategy and is made once per session. A
-//! replay only counts, per reference, how many visible parts have it, and looks at parts again only
-//! when a fold changed how they are shown.
+//! [`Index`] holds what the calls refer to, [`Tracker`](crate::index::Tracker) what of it the view has.
 
-mod edits;
-mod index;
 mod keep;
 mod rows;
 #[cfg(test)]
 mod tests;
-mod tracker;
 
-pub use index::Index;
-pub(crate) use index::{EditNeed, LogPart, text_of};
 pub(crate) use keep::paths;
 pub use keep::{ArtifactTrail, MustKeep, SetRecall};
 pub use rows::{
-    Answered, DISTANCES, EditRow, FAR, ReferenceRow, RereadRow, Retention, Share, score,
+    DISTANCES, Edit, FAR, Presence, Reference, RereadRow, Retention, Share, edits, references,
+    score,
 };
 
-use crate::drive::Probe;
+use crate::drive::{Probe, Request};
+use crate::index::{Index, LogPart, NeedleId, Tracker, text_of};
 use foldback_core::conversation::Conversation;
-use foldback_core::log::Message;
 use foldback_core::stage::Estimator;
-use keep::{Trail, ViewPaths, instructions, is_failure, plan_part};
-use std::collections::BTreeSet;
+use keep::{Trail, ViewPaths, is_failure, plan_part};
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
-use tracker::Tracker;
 
-/// What a replay kept of what was needed, as raw rows in order of calls.
+/// What a replay kept of what was needed.
 #[derive(Clone, Debug, Default)]
 pub struct Findings {
-    /// One row per reference.
-    pub references: Vec<ReferenceRow>,
-    /// One row per edit.
-    pub edits: Vec<EditRow>,
+    /// How each of the session's [`references`] stood.
+    pub references: Vec<Presence>,
+    /// For each of its [`edits`], whether its old text stood in the view word for word.
+    pub edits: Vec<bool>,
     /// One row per result that would have had to be read again.
     pub rereads: Vec<RereadRow>,
     /// What must be kept whatever else goes.
     pub must_keep: MustKeep,
 }
 
-/// The probe. Give it to [`crate::replay_with`], then the conversation of the replay to
-/// [`Availability::finish`].
+/// The probe. Give it to [`crate::replay_with`], then take its findings.
 #[derive(Debug)]
 pub struct Availability {
     index: Arc<Index>,
     measure: Arc<dyn Estimator>,
-    tracker: Tracker,
     findings: Findings,
     /// Results and evictions that a re-read was already counted for.
     reread: BTreeSet<(LogPart, usize)>,
-    /// User messages of the log so far, with the parts that the user wrote.
-    instructions: Vec<(usize, Vec<usize>)>,
+    instructions: Instructions,
     last_error: Option<usize>,
     plan: Option<LogPart>,
     looked_at: usize,
@@ -80,79 +70,52 @@ impl Availability {
     /// A probe over one session; `measure` counts the tokens of results that would be read again.
     pub fn new(index: Arc<Index>, measure: Arc<dyn Estimator>) -> Self {
         Self {
-            tracker: Tracker::new(Arc::clone(&index)),
+            instructions: Instructions::of(&index),
             index,
             measure,
             findings: Findings::default(),
             reread: BTreeSet::new(),
-            instructions: Vec::new(),
             last_error: None,
             plan: None,
             looked_at: 0,
         }
     }
 
-    /// Looks at the view that the session ended with and hands out what was found.
-    pub fn finish(mut self, conversation: &Conversation) -> Findings {
-        let end = self.index.calls.len();
-        self.tracker.update(conversation, end);
-        self.look();
-        self.findings.must_keep.instructions_end = self.instructions_kept(conversation);
-        self.findings.must_keep.trail = self.trail(conversation);
+    /// What was found.
+    pub fn finish(self) -> Findings {
         self.findings
     }
 
-    fn references(&mut self, call: usize) {
+    fn references(&mut self, tracker: &Tracker, call: usize) {
         let index = Arc::clone(&self.index);
-        let Some(needs) = index.calls.get(call) else {
-            return;
-        };
-        for need in &needs.references {
-            let presence = self.tracker.presence(need.reference);
-            if !presence.kept
-                && let Some(source) = need.source
-            {
-                self.miss(call, source);
+        for need in index.calls.get(call).into_iter().flat_map(|needs| &needs.references) {
+            let standing = tracker.standing(need.reference);
+            if let (false, Some(source)) = (standing.kept, need.source) {
+                self.miss(tracker, call, source);
             }
-            let reference = &index.references[need.reference as usize];
-            self.findings.references.push(ReferenceRow {
-                call,
-                identifier: Arc::clone(&reference.text),
-                class: reference.class,
-                distance: need.distance,
-                obs: need.obs,
-                kept: presence.kept,
-                rescued: presence.rescued,
-                last_seen: index.log[need.last_seen].id.clone(),
-                left_view_at: presence.left_at,
+            self.findings.references.push(Presence {
+                kept: standing.kept,
+                rescued: standing.rescued,
+                left_view_at: standing.left_at,
             });
         }
     }
 
-    fn edits(&mut self, conversation: &Conversation, call: usize) {
+    fn edits(&mut self, tracker: &Tracker, call: usize) {
         let index = Arc::clone(&self.index);
-        let Some(needs) = index.calls.get(call) else {
-            return;
-        };
-        for need in &needs.edits {
-            let original = need.places.iter().any(|at| self.tracker.is_original(*at));
-            let kept = original || self.tracker.is_written(conversation, &need.text);
-            if !kept && let Some(source) = need.source {
-                self.miss(call, source);
+        for need in index.calls.get(call).into_iter().flat_map(|needs| &needs.edits) {
+            let kept = tracker.is_written(need.needle)
+                || index.places(need).iter().any(|at| tracker.is_original(*at));
+            if let (false, Some(source)) = (kept, need.source) {
+                self.miss(tracker, call, source);
             }
-            let last = need.places.last().map(|(ordinal, _)| *ordinal);
-            self.findings.edits.push(EditRow {
-                call,
-                first_line: need.text.lines().next().unwrap_or_default().to_owned(),
-                kept,
-                last_seen: last.map_or_else(String::new, |at| index.log[at].id.clone()),
-            });
+            self.findings.edits.push(kept);
         }
     }
 
     /// Something of a result is missed. Read again once, it is back until the next eviction.
-    fn miss(&mut self, call: usize, source: LogPart) {
-        let Some(left_view_at) = self.tracker.left_at(source) else {
+    fn miss(&mut self, tracker: &Tracker, call: usize, source: LogPart) {
+        let Some(left_view_at) = tracker.left_at(source) else {
             return;
         };
         if !self.reread.insert((source, left_view_at)) {
@@ -169,14 +132,10 @@ impl Availability {
     }
 
     /// Takes note of what the log has got since the last call.
-    fn look(&mut self) {
-        let until = self.tracker.log_len().min(self.index.log.len());
+    fn look(&mut self, request: &Request<'_>) {
+        let until = request.tracker.log_len().min(self.index.log.len());
         for ordinal in self.looked_at..until {
             let message = &self.index.log[ordinal];
-            let parts = instructions(message);
-            if !parts.is_empty() {
-                self.instructions.push((ordinal, parts));
-            }
             if is_failure(message) {
                 self.last_error = Some(ordinal);
             }
@@ -185,19 +144,20 @@ impl Availability {
             }
         }
         self.looked_at = until;
+        self.instructions.look(request);
     }
 
-    fn must_keep(&mut self, conversation: &Conversation) {
+    fn must_keep(&mut self, tracker: &Tracker) {
         if let Some(ordinal) = self.last_error {
             let parts = 0..self.index.log[ordinal].parts.len();
-            let kept = parts.into_iter().all(|part| self.tracker.is_original((ordinal, part)));
+            let kept = parts.into_iter().all(|part| tracker.is_original((ordinal, part)));
             self.findings.must_keep.last_error.count(kept);
         }
         if let Some(plan) = self.plan {
-            let kept = self.tracker.is_original(plan);
+            let kept = tracker.is_original(plan);
             self.findings.must_keep.plan.count(kept);
         }
-        let now = self.instructions_kept(conversation);
+        let now = self.instructions.share;
         let worst = &mut self.findings.must_keep.instructions_worst;
         // now < worst, without dividing.
         if worst.needed == 0 || now.kept * worst.needed < worst.kept * now.needed {
@@ -205,25 +165,12 @@ impl Availability {
         }
     }
 
-    fn instructions_kept(&self, conversation: &Conversation) -> Share {
-        let mut share = Share::default();
-        for (ordinal, parts) in &self.instructions {
-            let message = &self.index.log[*ordinal];
-            let kept = parts.iter().all(|part| {
-                self.tracker.is_original((*ordinal, *part))
-                    || self.tracker.is_written(conversation, &message.parts[*part].shown())
-            });
-            share.count(kept);
-        }
-        share
-    }
-
-    fn trail(&self, conversation: &Conversation) -> ArtifactTrail {
+    fn trail(&self, tracker: &Tracker, conversation: &Conversation) -> ArtifactTrail {
         let (mut truth, mut found) = (Trail::default(), Trail::default());
         for (ordinal, message) in self.index.log.iter().enumerate() {
             for (index, part) in message.parts.iter().enumerate() {
                 truth.take(part);
-                if self.tracker.is_original((ordinal, index)) {
+                if tracker.is_original((ordinal, index)) {
                     found.take(part);
                 }
             }
@@ -236,7 +183,7 @@ impl Availability {
             for (part, original) in shown.message.parts.iter().enumerate() {
                 match shown.edit(part) {
                     Some(edit) => paths.take(&edit.text),
-                    None => paths.take(&index::text_of(original)),
+                    None => paths.take(&text_of(original)),
                 }
             }
         }
@@ -244,12 +191,73 @@ impl Availability {
     }
 }
 
+/// The user's messages so far, and which of them stand in the view word for word.
+#[derive(Debug)]
+struct Instructions {
+    /// By ordinal of the message, its parts that the user wrote.
+    messages: BTreeMap<usize, Vec<(usize, NeedleId)>>,
+    /// The messages that have a text.
+    by_needle: BTreeMap<NeedleId, Vec<usize>>,
+    kept: BTreeSet<usize>,
+    /// Messages of the log that were counted.
+    counted: usize,
+    share: Share,
+}
+
+impl Instructions {
+    fn of(index: &Index) -> Self {
+        let mut out = Self {
+            messages: BTreeMap::new(),
+            by_needle: BTreeMap::new(),
+            kept: BTreeSet::new(),
+            counted: 0,
+            share: Share::default(),
+        };
+        for instruction in &index.instructions {
+            let (ordinal, part) = instruction.at;
+            out.messages.entry(ordinal).or_default().push((part, instruction.needle));
+            out.by_needle.entry(instruction.needle).or_default().push(ordinal);
+        }
+        out
+    }
+
+    /// Looks again at the messages that something changed for.
+    fn look(&mut self, request: &Request<'_>) {
+        let tracker = request.tracker;
+        let parts = request.change.parts.iter().map(|(ordinal, _)| *ordinal);
+        let needles = request.change.needles.iter();
+        let written = needles.filter_map(|needle| self.by_needle.get(needle)).flatten().copied();
+        let changed: BTreeSet<usize> = parts.chain(written).collect();
+        for ordinal in changed.into_iter().filter(|ordinal| *ordinal < tracker.log_len()) {
+            let Some(parts) = self.messages.get(&ordinal) else {
+                continue;
+            };
+            let kept = parts.iter().all(|(part, needle)| {
+                tracker.is_original((ordinal, *part)) || tracker.is_written(*needle)
+            });
+            if kept {
+                self.kept.insert(ordinal);
+            } else {
+                self.kept.remove(&ordinal);
+            }
+        }
+        let new = self.messages.range(self.counted..tracker.log_len()).count() as u64;
+        self.counted = tracker.log_len();
+        self.share = Share { kept: self.kept.len() as u64, needed: self.share.needed + new };
+    }
+}
+
 impl Probe for Availability {
-    fn call(&mut self, conversation: &Conversation, call: usize, _answer: &Message) {
-        self.tracker.update(conversation, call);
-        self.look();
-        self.references(call);
-        self.edits(conversation, call);
-        self.must_keep(conversation);
+    fn call(&mut self, request: &Request<'_>) {
+        self.look(request);
+        self.references(request.tracker, request.call);
+        self.edits(request.tracker, request.call);
+        self.must_keep(request.tracker);
+    }
+
+    fn end(&mut self, request: &Request<'_>) {
+        self.look(request);
+        self.findings.must_keep.instructions_end = self.instructions.share;
+        self.findings.must_keep.trail = self.trail(request.tracker, request.conversation);
     }
 }

@@ -1,6 +1,7 @@
-//! Rows, one per reference, and the shares that are made of them.
+//! What the calls of a session refer to, how it stood in a replay, and the shares that are made of it.
 
 use crate::identifiers::Class;
+use crate::index::{EditNeed, Index, Need};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize, Serializer};
 use std::collections::BTreeMap;
@@ -12,10 +13,10 @@ pub const FAR: usize = 3;
 /// Upper ends of the steps of the curve over distance; the last step is open.
 pub const DISTANCES: [usize; 7] = [1, 2, 3, 5, 10, 20, 50];
 
-/// One reference of one call: an identifier in the arguments of a tool call that had stood in the
-/// log before, and does not stand in the head of the request.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct ReferenceRow {
+/// A reference of a call: an identifier in the arguments of a tool call that had stood in the log
+/// before, and does not stand in the head of the request.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Reference {
     /// Number of the call that refers, from 0.
     pub call: usize,
     /// The identifier, normalised.
@@ -26,27 +27,60 @@ pub struct ReferenceRow {
     pub distance: usize,
     /// Before the call it stood only in what tools and users said, never in what the model wrote.
     pub obs: bool,
-    /// It stands in the view that the request sends.
-    pub kept: bool,
-    /// It does so only in what a compaction wrote (summary, placeholder), in no original any more.
-    pub rescued: bool,
     /// Id of the log message that had it last.
     pub last_seen: String,
+}
+
+/// How a reference stood in the view of the call that made it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Presence {
+    /// It stood there.
+    pub kept: bool,
+    /// It did so only in what a compaction wrote (summary, placeholder), in no original any more.
+    pub rescued: bool,
     /// Number of the first call since which no view has had it; `None` where it is kept.
     pub left_view_at: Option<usize>,
 }
 
-/// One edit whose old text had stood in the log before.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct EditRow {
+/// An edit whose old text had stood in the log before.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Edit {
     /// Number of the call that edits.
     pub call: usize,
     /// The first line of the old text, for reports.
     pub first_line: String,
-    /// The old text stands word for word in the view.
-    pub kept: bool,
     /// Id of the log message that had it last.
     pub last_seen: String,
+}
+
+/// The references of a session, in order of calls.
+pub fn references(index: &Index) -> Vec<Reference> {
+    let of = |call: usize, need: &Need| Reference {
+        call,
+        identifier: Arc::clone(&index.entries[need.id as usize].text),
+        class: index.asked[need.reference as usize].class,
+        distance: need.distance,
+        obs: need.obs,
+        last_seen: index.log[need.last_seen].id.clone(),
+    };
+    let calls = index.calls.iter().enumerate();
+    calls
+        .flat_map(|(call, needs)| needs.references.iter().map(move |need| of(call, need)))
+        .collect()
+}
+
+/// The edits of a session, in order of calls.
+pub fn edits(index: &Index) -> Vec<Edit> {
+    let of = |call: usize, need: &EditNeed| Edit {
+        call,
+        first_line: index.needle(need.needle).lines().next().unwrap_or_default().to_owned(),
+        last_seen: index
+            .places(need)
+            .last()
+            .map_or_else(String::new, |(ordinal, _)| index.log[*ordinal].id.clone()),
+    };
+    let calls = index.calls.iter().enumerate();
+    calls.flat_map(|(call, needs)| needs.edits.iter().map(move |need| of(call, need))).collect()
 }
 
 /// Something that would have had to be read again: a result that had left the view and that a call
@@ -119,51 +153,24 @@ fn steps<S: Serializer>(steps: &BTreeMap<usize, Share>, out: S) -> Result<S::Ok,
     }))
 }
 
-/// What the shares count of a reference.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Answered {
-    /// What it refers to.
-    pub class: Class,
-    /// Calls since it last stood in the log.
-    pub distance: usize,
-    /// It had stood only in what tools and users said.
-    pub obs: bool,
-    /// It stands in the view.
-    pub kept: bool,
-    /// It does so only in what a compaction wrote.
-    pub rescued: bool,
-}
-
-impl From<&ReferenceRow> for Answered {
-    fn from(row: &ReferenceRow) -> Self {
-        Self {
-            class: row.class,
-            distance: row.distance,
-            obs: row.obs,
-            kept: row.kept,
-            rescued: row.rescued,
-        }
-    }
-}
-
 /// The retention over references. All strategies that are compared are given the references of the
 /// same calls: those from the first call on before which any of them fired. Before that nothing can
 /// be lost, and a start of its own would let each strategy choose its exam.
-pub fn score(rows: impl IntoIterator<Item = Answered>) -> Retention {
+pub fn score<'a>(rows: impl IntoIterator<Item = (&'a Reference, &'a Presence)>) -> Retention {
     let mut out = Retention::default();
-    for row in rows {
-        out.frr.count(row.kept);
-        if row.obs {
-            out.frr_obs.count(row.kept);
+    for (reference, Presence { kept, rescued, .. }) in rows {
+        out.frr.count(*kept);
+        if reference.obs {
+            out.frr_obs.count(*kept);
         }
-        if row.distance > FAR {
-            out.frr_far.count(row.kept);
+        if reference.distance > FAR {
+            out.frr_far.count(*kept);
         }
-        out.rescued += u64::from(row.rescued);
-        out.by_class.entry(row.class).or_default().count(row.kept);
-        let step = DISTANCES.into_iter().find(|step| row.distance <= *step);
+        out.rescued += u64::from(*rescued);
+        out.by_class.entry(reference.class).or_default().count(*kept);
+        let step = DISTANCES.into_iter().find(|step| reference.distance <= *step);
         let step = step.unwrap_or(usize::MAX);
-        out.by_distance.entry(step).or_default().count(row.kept);
+        out.by_distance.entry(step).or_default().count(*kept);
     }
     out
 }

@@ -1,9 +1,11 @@
 use super::*;
+use crate::drive::show;
 use crate::identifiers::Class;
 use crate::step::{Step, steps};
-use foldback_core::log::{Part, Role};
+use foldback_core::delta::Cursor;
+use foldback_core::log::{Message, Part, Role};
 use foldback_core::moment::{Moment, Trigger};
-use foldback_core::plan::{Edit, Insert, Layout, Plan, Slot};
+use foldback_core::plan::{Edit as PartEdit, Insert, Layout, Plan, Slot};
 use foldback_core::services::Services;
 use foldback_core::view::{EditKind, PartPos};
 use foldback_core::{Frame, Limits};
@@ -49,7 +51,7 @@ fn opening(content: &str) -> Vec<Message> {
     ]
 }
 
-fn plan(conversation: &Conversation, edits: Vec<Edit>, layout: Option<Layout>) -> Plan {
+fn plan(conversation: &Conversation, edits: Vec<PartEdit>, layout: Option<Layout>) -> Plan {
     Plan {
         base: conversation.revision(),
         moment: Moment::Manual,
@@ -80,7 +82,7 @@ fn act(conversation: &mut Conversation, act: &Act) {
         }
         Act::Edit(id, kind, text) => {
             let item = conversation.history().position(id).unwrap();
-            let edit = Edit {
+            let edit = PartEdit {
                 at: PartPos { item, part: 0 },
                 kind: *kind,
                 text: Arc::from(*text),
@@ -104,7 +106,15 @@ fn act(conversation: &mut Conversation, act: &Act) {
     conversation.commit(plan).unwrap();
 }
 
-fn run(messages: Vec<Message>, acts: &[(usize, Act)]) -> Findings {
+/// Findings, each beside what it was found of.
+struct Ran {
+    references: Vec<(Reference, Presence)>,
+    edits: Vec<(Edit, bool)>,
+    rereads: Vec<RereadRow>,
+    must_keep: MustKeep,
+}
+
+fn run(messages: Vec<Message>, acts: &[(usize, Act)]) -> Ran {
     let session = session(messages);
     let registry = foldback::registry().unwrap();
     let strategy = Arc::new(foldback::preset(&registry, "none").unwrap());
@@ -112,7 +122,9 @@ fn run(messages: Vec<Message>, acts: &[(usize, Act)]) -> Findings {
     let limits = Limits::new(100_000, 1_000);
     let mut conversation =
         Conversation::new(strategy, limits, Frame::default(), Services::default());
-    let mut probe = Availability::new(Arc::new(Index::of(&session)), measure);
+    let index = Arc::new(Index::of(&session));
+    let mut probe = Availability::new(Arc::clone(&index), measure);
+    let (mut tracker, mut cursor) = (Tracker::new(Arc::clone(&index)), Cursor::default());
     for step in steps(&session) {
         match step {
             Step::Append(message) => {
@@ -122,23 +134,32 @@ fn run(messages: Vec<Message>, acts: &[(usize, Act)]) -> Findings {
                 for (_, wanted) in acts.iter().filter(|(at, _)| *at == call) {
                     act(&mut conversation, wanted);
                 }
-                probe.call(&conversation, call, answer);
+                let delta = conversation.delta(&mut cursor);
+                show(&mut [&mut probe], &mut tracker, &conversation, &delta, call, Some(answer));
             }
             Step::At(_) | Step::StepEnd { .. } => {}
         }
     }
-    probe.finish(&conversation)
+    let delta = conversation.delta(&mut cursor);
+    show(&mut [&mut probe], &mut tracker, &conversation, &delta, index.calls(), None);
+    let Findings { references: presences, edits: kept, rereads, must_keep } = probe.finish();
+    Ran {
+        references: references(&index).into_iter().zip(presences).collect(),
+        edits: edits(&index).into_iter().zip(kept).collect(),
+        rereads,
+        must_keep,
+    }
 }
 
 /// `kept`, `lost` or `rescued` by identifier, in order.
-fn fates(findings: &Findings) -> String {
-    let fate = |row: &ReferenceRow| match (row.kept, row.rescued) {
+fn fates(findings: &Ran) -> String {
+    let fate = |presence: &Presence| match (presence.kept, presence.rescued) {
         (true, true) => "rescued",
         (true, false) => "kept",
         (false, _) => "lost",
     };
     let rows = findings.references.iter();
-    rows.map(|row| format!("{}:{} {}", row.call, row.identifier, fate(row)))
+    rows.map(|(row, presence)| format!("{}:{} {}", row.call, row.identifier, fate(presence)))
         .collect::<Vec<_>>()
         .join(", ")
 }
@@ -213,16 +234,10 @@ fn rows_say_where_it_was_and_when_it_went() {
     let rows: Vec<_> = findings
         .references
         .iter()
-        .map(|row| {
-            (
-                row.call,
-                &*row.identifier,
-                row.class,
-                row.distance,
-                row.obs,
-                &*row.last_seen,
-                row.left_view_at,
-            )
+        .map(|(row, presence)| {
+            let (identifier, last_seen) = (&*row.identifier, &*row.last_seen);
+            let left = presence.left_view_at;
+            (row.call, identifier, row.class, row.distance, row.obs, last_seen, left)
         })
         .collect();
     assert_eq!(
@@ -252,7 +267,8 @@ fn a_reference_left_at_its_first_absence_and_came_from_a_tool() {
     let clear = Act::Edit("r1", EditKind::Clear, "[cleared]");
     let acts = [(1, CLEARED), (2, clear), (3, Act::Summarise(6, "Nothing"))];
     let findings = run(messages, &acts);
-    let left: Vec<_> = findings.references.iter().map(|row| row.left_view_at).collect();
+    let left: Vec<_> =
+        findings.references.iter().map(|(_, presence)| presence.left_view_at).collect();
     assert_eq!(left, [Some(1), Some(1)]);
     let rereads: Vec<_> =
         findings.rereads.iter().map(|row| (row.call, &*row.source, row.left_view_at)).collect();
@@ -278,16 +294,11 @@ fn paths_are_the_same_by_suffix() {
 
 #[test]
 fn scores_count_rows_by_stratum() {
-    let row = |call, distance, obs, kept, rescued| ReferenceRow {
-        call,
-        identifier: Arc::from("x_y"),
-        class: Class::Symbol,
-        distance,
-        obs,
-        kept,
-        rescued,
-        last_seen: String::new(),
-        left_view_at: None,
+    let row = |call, distance, obs, kept, rescued| {
+        let (identifier, class) = (Arc::from("x_y"), Class::Symbol);
+        let last_seen = String::new();
+        let reference = Reference { call, identifier, class, distance, obs, last_seen };
+        (reference, Presence { kept, rescued, left_view_at: None })
     };
     let rows = [
         row(0, 1, true, false, false),
@@ -297,8 +308,7 @@ fn scores_count_rows_by_stratum() {
     ];
     let of = |share: Share| (share.kept, share.needed);
     let from = |call| {
-        let rows = rows.iter().filter(move |row: &&ReferenceRow| row.call >= call);
-        score(rows.map(Answered::from))
+        score(rows.iter().filter(|(row, _)| row.call >= call).map(|(row, kept)| (row, kept)))
     };
     let (all, late) = (from(0), from(4));
     assert_eq!((of(all.frr), of(late.frr)), ((2, 4), (2, 3)));
@@ -310,7 +320,7 @@ fn scores_count_rows_by_stratum() {
     assert_eq!(from(9).frr.value(), None);
 
     let mut sum = from(5);
-    sum.add(&score(rows[..3].iter().map(Answered::from)));
+    sum.add(&score(rows[..3].iter().map(|(row, kept)| (row, kept))));
     assert_eq!(sum, all);
 }
 
@@ -337,8 +347,8 @@ fn edits_need_their_old_text() {
         };
         let share = |acts: &[(usize, Act)]| {
             let mut share = Share::default();
-            for edit in run(messages(), acts).edits {
-                share.count(edit.kept);
+            for (_, kept) in run(messages(), acts).edits {
+                share.count(kept);
             }
             share
         };
@@ -411,12 +421,12 @@ fn real_sessions_without_compaction_lose_nothing() {
                 completions: None,
             };
             let mut probe = Availability::new(Arc::clone(&index), measure);
-            let replay = crate::replay_with(&session, &strategy, &options, &mut [&mut probe]);
-            let findings = probe.finish(&replay.conversation);
-            let frr = score(findings.references.iter().map(Answered::from)).frr;
+            crate::replay_with(&session, &index, &strategy, &options, &mut [&mut probe]);
+            let findings = probe.finish();
+            let frr = score(references(&index).iter().zip(&findings.references)).frr;
             let mut epr = Share::default();
-            for edit in &findings.edits {
-                epr.count(edit.kept);
+            for kept in &findings.edits {
+                epr.count(*kept);
             }
             let file = path.display();
             if preset == "none" {

@@ -4,7 +4,7 @@
 use super::Score;
 use crate::availability::Share;
 use crate::controls::nfr;
-use crate::measures::Source;
+use crate::index::Source;
 use crate::measures::position::{BINS, Positions};
 use crate::measures::size::Sizes;
 use crate::measures::survival::Survival;

@@ -1,7 +1,7 @@
 //! What will be needed. The one place of the laboratory that may see the future.
 
-use crate::availability::Index;
-use std::collections::BTreeSet;
+use crate::index::{Index, LogPart};
+use std::collections::BTreeMap;
 use std::fmt;
 
 /// A reference, or the old text of an edit, that some call needs.
@@ -41,7 +41,7 @@ pub struct Hindsight {
 impl Hindsight {
     /// Reads what the calls of a session need, and where it stands.
     pub fn of(index: &Index) -> Self {
-        let references = index.references.len();
+        let references = index.asked.len();
         let mut out = Self {
             facts: references,
             held: Vec::with_capacity(index.log.len()),
@@ -49,7 +49,8 @@ impl Hindsight {
             due: Vec::with_capacity(index.calls.len()),
         };
         let mut needed = vec![false; references];
-        let mut edits: BTreeSet<(usize, usize, FactId)> = BTreeSet::new();
+        // By part of the log, the old texts that it holds.
+        let mut edits: BTreeMap<LogPart, Vec<FactId>> = BTreeMap::new();
         for call in &index.calls {
             let mut due = Vec::with_capacity(call.references.len() + call.edits.len());
             for need in &call.references {
@@ -60,22 +61,23 @@ impl Hindsight {
             for edit in &call.edits {
                 let fact = FactId::try_from(out.facts).unwrap_or(FactId::MAX);
                 out.facts += 1;
-                edits.extend(edit.places.iter().map(|(at, part)| (*at, *part, fact)));
-                if let Some((last, _)) = edit.places.last() {
+                let places = index.places(edit);
+                for place in places {
+                    edits.entry(*place).or_default().push(fact);
+                }
+                if let Some((last, _)) = places.last() {
                     out.relied_on[*last].push(fact);
                 }
                 due.push(fact);
             }
             out.due.push(due);
         }
-        for (ordinal, parts) in index.parts.iter().enumerate() {
-            let parts = parts.iter().enumerate().map(|(part, references)| {
-                let references = references.iter().copied();
-                let edits = edits.range((ordinal, part, 0)..(ordinal, part + 1, 0));
-                references
-                    .filter(|reference| needed[*reference as usize])
-                    .chain(edits.map(|(_, _, fact)| *fact))
-                    .collect()
+        for (ordinal, message) in index.log.iter().enumerate() {
+            let parts = (0..message.parts.len()).map(|part| {
+                let mut facts: Vec<FactId> = index.references_among(index.part((ordinal, part)));
+                facts.retain(|reference| needed[*reference as usize]);
+                facts.extend(edits.get(&(ordinal, part)).into_iter().flatten());
+                facts.into()
             });
             out.held.push(parts.collect());
         }

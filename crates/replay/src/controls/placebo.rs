@@ -17,7 +17,7 @@
 use super::choice::{Choice, Greedy, Price, Random};
 use super::foresight::{FactId, Foresight};
 use super::holdings::{Holdings, UnitId};
-use crate::availability::Index;
+use crate::index::Index;
 use crate::measure::CallRow;
 use foldback_core::history::{GroupId, History};
 use foldback_core::log::{Message, Role};
@@ -122,7 +122,7 @@ impl Placebo {
         let head = head(&index.log);
         let mut out = Self {
             foresight,
-            references: index.references.len(),
+            references: index.asked.len(),
             stub,
             salt: salt(&index.log),
             units: Vec::new(),

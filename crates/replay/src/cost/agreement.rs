@@ -54,19 +54,19 @@ pub fn agreement(calls: &[RecordedCall], rules: CacheRules) -> Agreement {
         return Agreement::default();
     }
     let mut log = RequestLog::default();
-    let mut blocks: Vec<Block> = Vec::new();
-    let mut size = 0;
+    // Number of blocks of the latest request, and its size.
+    let (mut blocks, mut size) = (0, 0);
     for (key, call) in calls.iter().enumerate() {
         if call.input < size {
-            blocks.clear();
+            (blocks, size) = (0, 0);
         }
-        let held: u64 = blocks.iter().map(|block| block.tokens).sum();
-        blocks.push(Block { key: key as u64, tokens: call.input - held });
-        log.push(blocks.clone(), call.start_ms, 0);
-        size = call.input;
+        let block = Block { key: key as u64, tokens: call.input - size };
+        log.push(blocks, [block], call.start_ms, 0);
+        (blocks, size) = (blocks + 1, call.input);
     }
+    let uses = simulate(&log, rules);
     let mut result = Agreement::default();
-    for (pair, cache) in calls.windows(2).zip(simulate(&log, rules).iter().skip(1)) {
+    for (pair, cache) in calls.windows(2).zip(uses.iter().skip(1)) {
         let [before, call] = pair else { continue };
         if call.input < before.input {
             continue;

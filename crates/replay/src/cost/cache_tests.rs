@@ -13,8 +13,8 @@ type Sent<'a> = (i64, &'a [u64]);
 fn log(requests: &[Sent<'_>]) -> RequestLog {
     let mut log = RequestLog::default();
     for (seconds, keys) in requests {
-        let blocks = keys.iter().map(|key| Block { key: *key, tokens: 1000 }).collect();
-        log.push(blocks, Some(seconds * 1000), 100);
+        let blocks = keys.iter().map(|key| Block { key: *key, tokens: 1000 });
+        log.push(0, blocks, Some(seconds * 1000), 100);
     }
     log
 }
@@ -197,37 +197,26 @@ fn agreement_of(path: &std::path::Path, rules: CacheRules) -> Option<Agreement> 
     Some(agreement(&calls, rules)).filter(|agreement| agreement.pairs > 0)
 }
 
-/// What the probe saw is what the driver measured: sizes, and common prefixes in an endless cache.
+/// A prefix comes back in pieces: what two earlier requests had one after the other.
 #[test]
-fn a_log_that_looked_on_agrees_with_the_driver() {
-    use crate::drive::{ReplayOptions, replay_with};
-    let examples = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/sessions");
-    let registry = foldback::registry().unwrap();
-    let path = format!("{examples}/reservations-claude-code.jsonl");
-    let bytes = std::fs::read(path).unwrap();
-    let session = foldback_formats::read(&bytes, None).unwrap().remove(0);
-    let mut folded = 0;
-    for preset in ["none", "opencode", "window"] {
-        let strategy = std::sync::Arc::new(foldback::preset(&registry, preset).unwrap());
-        let options = ReplayOptions {
-            limits: foldback_core::Limits { context: 48_000, input: 0, output: 8_000 },
-            model: None,
-            measure: std::sync::Arc::clone(strategy.estimator()),
-            validate: false,
-            completions: None,
-        };
-        let mut log = RequestLog::new(1);
-        let replay = replay_with(&session, &strategy, &options, &mut [&mut log]);
-        let endless = CacheRules { ttl_ms: None, ..WARM };
-        let uses = simulate(&log, endless);
-        assert_eq!(uses.len(), replay.rows.len(), "{preset}");
-        for (row, (cache, request)) in replay.rows.iter().zip(uses.iter().zip(log.requests())) {
-            let case = format!("{preset}, call {}", row.call);
-            assert_eq!(request.input_tokens, row.input_tokens, "{case}");
-            assert_eq!(cache.churn, row.churn, "{case}");
-            assert!(cache.read >= row.cache_read, "{case}");
-            folded += usize::from(cache.churn > 0);
-        }
+fn prefixes_come_back_piece_by_piece() {
+    let requests: &[Sent<'_>] = &[
+        (0, &[1, 2, 3, 4, 5]),
+        (1, &[1, 2, 3, 9]),
+        (2, &[1, 2, 8]),
+        (3, &[1, 7]),
+        // Of 2 and 3 the requests at 2 and 1 were the last, of 4 the one at 0.
+        (4, &[1, 2, 3, 4, 6]),
+    ];
+    assert_eq!(reads(requests, WARM), [0, 3000, 2000, 1000, 4000]);
+    let late: Vec<Sent<'_>> = requests.iter().map(|(second, keys)| (second * 100, *keys)).collect();
+    assert_eq!(reads(&late, WARM), [0, 3000, 2000, 1000, 3000]);
+    // A request given as what differs from the one before is the same request.
+    let mut log = log(&requests[..1]);
+    let block = |key| Block { key, tokens: 1000 };
+    for (same, keys) in [(2, &[3, 9][..]), (2, &[8]), (1, &[7]), (0, &[1, 2, 3, 4, 6])] {
+        log.push(same, keys.iter().map(|key| block(*key)), None, 0);
     }
-    assert!(folded > 0, "no preset folded");
+    let whole: Vec<_> = simulate(&log, WARM).iter().map(|cache| cache.read).collect();
+    assert_eq!(whole, reads(requests, WARM));
 }

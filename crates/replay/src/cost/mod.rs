@@ -1,8 +1,8 @@
 //! What the requests of a session cost: the prompt cache with its minimum, granularity and lifetime,
 //! price regimes, summariser calls, and whether a compaction paid for itself.
 //!
-//! A [`RequestLog`] holds the requests of one replay as lists of blocks; it is filled by looking on
-//! (it is a [`crate::Probe`]) or by hand. [`Priced`] prices it under [`Terms`]: a provider's caching
+//! A [`RequestLog`] holds the requests of one replay as lists of blocks; a replay fills it, or one does
+//! by hand. [`Priced`] prices it under [`Terms`]: a provider's caching
 //! rules with its prices. [`Priced::ledger`] and [`bounds`] are built on that.
 //!
 //! Tokens saved are not money saved: an edit in the middle of a cached prefix makes everything behind

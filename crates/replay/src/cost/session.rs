@@ -1,6 +1,6 @@
 //! The bill of a session.
 
-use super::cache::{CacheUse, simulate};
+use super::cache::{CacheUse, simulate_at};
 use super::regime::{Rates, Terms};
 use super::request::RequestLog;
 use serde::Serialize;
@@ -65,7 +65,12 @@ pub struct Priced<'a> {
 impl<'a> Priced<'a> {
     /// Sends the requests through the cache.
     pub fn new(log: &'a RequestLog, terms: &'a Terms) -> Self {
-        Self { log, terms, uses: simulate(log, terms.rules) }
+        Self::at(log, &log.starts(), terms)
+    }
+
+    /// The same at other times, in the order of the requests.
+    pub fn at(log: &'a RequestLog, starts: &[Option<i64>], terms: &'a Terms) -> Self {
+        Self { log, terms, uses: simulate_at(log, starts, terms.rules) }
     }
 
     /// Prices the session: `p_r·read + p_w·write + p_u·uncached + p_o·output` per call, at the prices of a

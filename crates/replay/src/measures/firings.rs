@@ -13,7 +13,7 @@
 //! Folds behind the last request (at the end of the last turn) are firings of a call that never came:
 //! their `call` is the number of calls.
 
-use super::presence::{Change, Presence};
+use crate::drive::Request;
 use foldback_core::conversation::{Conversation, Fold, StageRole};
 use foldback_core::log::{EntryKind, Message};
 use foldback_core::moment::Moment;
@@ -110,19 +110,14 @@ impl Firings {
         Self { meter, view: 0, seen: BTreeSet::new(), out: Vec::new() }
     }
 
-    /// The messages with summaries that the folds since the last request wrote. Must be asked before
-    /// `presence` is brought up to date.
-    pub(super) fn written(
-        &mut self,
-        conversation: &Conversation,
-        presence: &Presence,
-    ) -> Vec<Written> {
+    /// The messages with summaries that the folds since the last request wrote.
+    pub(super) fn written(&mut self, conversation: &Conversation, folds: &[Fold]) -> Vec<Written> {
         let meter = conversation.meter(self.meter);
         let mut out = Vec::new();
         let mut take = |message: &Message| {
             out.push(Written { text: message.shown_text(), tokens: meter.measure(message) });
         };
-        for fold in presence.new_folds(conversation) {
+        for fold in folds {
             let entries = fold.plan.entries.iter();
             for entry in entries.filter(|entry| entry.is_entry_of(EntryKind::Summary)) {
                 take(entry);
@@ -139,26 +134,24 @@ impl Firings {
         out
     }
 
-    /// Takes over a request. `change` is what it has against the one before, `folds` counts the folds
-    /// before this update.
+    /// Takes over a request and the folds since the one before.
     pub(super) fn look(
         &mut self,
-        conversation: &Conversation,
-        call: usize,
-        change: &Change,
-        folds: &[foldback_core::conversation::Fold],
+        request: &Request<'_>,
+        folds: &[Fold],
         written: &[Written],
     ) -> Option<&mut Firing> {
+        let Request { call, conversation, delta, .. } = *request;
         let meter = conversation.meter(self.meter);
-        let history = conversation.history();
-        let appended: u64 = history
-            .range(change.appended_from..history.len())
+        let appended: u64 = conversation
+            .history()
+            .range(delta.appended.clone())
             .filter(|(_, message)| !message.is_entry())
             .map(|(pos, _)| meter.counts(pos).total())
             .sum();
         let before = self.view + appended;
         self.view = meter.view_tokens();
-        if !change.folded {
+        if !delta.is_folded() {
             return None;
         }
         let acts = folds.iter().map(|fold| Act {

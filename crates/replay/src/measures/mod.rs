@@ -1,8 +1,7 @@
 //! What one replay of one session says about a strategy beyond price and retention: size and pressure,
 //! firings, how long facts live, what summaries are worth, and where needed things stand.
 //!
-//! [`Vocabulary`] holds what no strategy can change and is made once per session. [`Measures`] is one
-//! [`Probe`] that feeds every measure from the same bookkeeping; [`SessionMeasures`] is what it hands
+//! [`Measures`] is one [`Probe`] that feeds every measure; [`SessionMeasures`] is what it hands
 //! out: compact, serialisable, without the session. Identifiers are those of
 //! [`crate::identifiers`], tokens those of the measuring estimator, a view is what a request sends:
 //! what is appended and folded away between two requests was dropped, and several folds between two
@@ -18,22 +17,17 @@
 
 pub mod firings;
 pub mod position;
-mod presence;
 pub mod size;
 pub mod summaries;
 pub mod survival;
 #[cfg(test)]
 mod tests;
-mod vocabulary;
 
-pub use vocabulary::{Source, Vocabulary};
-
-use crate::drive::Probe;
+use crate::drive::{Probe, Request};
+use crate::index::Index;
 use firings::{Firing, Firings};
-use foldback_core::conversation::Conversation;
 use foldback_core::log::Message;
 use position::{Offsets, Positions};
-use presence::{Change, Presence};
 use serde::{Deserialize, Serialize};
 use size::{Call, Sizes, p95};
 use std::sync::Arc;
@@ -57,13 +51,11 @@ pub struct SessionMeasures {
     pub positions: Positions,
 }
 
-/// The probe. Give it to [`crate::replay_with`], then the conversation of the replay to
-/// [`Measures::finish`].
+/// The probe. Give it to [`crate::replay_with`], then take what it found.
 #[derive(Clone, Debug)]
 pub struct Measures {
-    vocabulary: Arc<Vocabulary>,
+    index: Arc<Index>,
     meter: usize,
-    presence: Presence,
     calls: Vec<Call>,
     firings: Firings,
     lives: Lives,
@@ -75,25 +67,21 @@ impl Measures {
     /// A probe over one session. `meter` is the index of the conversation's meter that measures: in
     /// [`crate::replay_with`] it comes behind those of the strategy, so it is the length of
     /// [`Strategy::estimators`](foldback_core::strategy::Strategy::estimators).
-    pub fn new(vocabulary: Arc<Vocabulary>, meter: usize) -> Self {
+    pub fn new(index: Arc<Index>, meter: usize) -> Self {
         Self {
             meter,
-            presence: Presence::new(Arc::clone(&vocabulary)),
             calls: Vec::new(),
             firings: Firings::new(meter),
-            lives: Lives::new(Arc::clone(&vocabulary)),
-            reader: Reader::new(Arc::clone(&vocabulary)),
-            offsets: Offsets::new(Arc::clone(&vocabulary), meter),
-            vocabulary,
+            lives: Lives::new(Arc::clone(&index)),
+            reader: Reader::new(Arc::clone(&index)),
+            offsets: Offsets::new(Arc::clone(&index), meter),
+            index,
         }
     }
 
-    /// Looks at what the session ended with and hands out what was found.
-    pub fn finish(mut self, conversation: &Conversation) -> SessionMeasures {
+    /// What was found.
+    pub fn finish(self) -> SessionMeasures {
         let calls = self.calls.len();
-        // No request has what was appended or folded since the last one, so it ends no life; but a
-        // summary that was written is one.
-        self.update(conversation, calls);
         let inputs: Vec<u64> = self.calls.iter().map(|call| call.input).collect();
         SessionMeasures {
             size: Sizes::of(&self.calls),
@@ -105,44 +93,51 @@ impl Measures {
         }
     }
 
-    /// Brings the bookkeeping up to date and takes note of a firing.
-    fn update(&mut self, conversation: &Conversation, call: usize) -> Change {
-        let written = self.firings.written(conversation, &self.presence);
-        let folds = self.presence.new_folds(conversation);
-        let mut change = self.presence.update(conversation);
-        change.dropped.retain(|id| !self.vocabulary.entries[*id as usize].in_frame);
+    /// Takes note of a firing and of the summaries that it wrote.
+    fn update(&mut self, request: &Request<'_>) {
+        let Request { call, conversation, delta, tracker, change, .. } = *request;
+        let folds = &conversation.folds()[delta.folds.clone()];
+        let written = self.firings.written(conversation, folds);
+        let mut dropped = change.dropped.clone();
+        dropped.retain(|id| !self.index.entries[*id as usize].in_frame);
         for edit in folds.iter().flat_map(|fold| &fold.plan.edits) {
             self.reader.lay_over(&edit.text);
         }
         for summary in &written {
-            self.reader.read(&self.presence, call, &summary.text, summary.tokens);
+            self.reader.read(tracker, call, &summary.text, summary.tokens);
         }
         if !written.is_empty() {
-            self.reader.cycle(&self.presence, call, &change.dropped);
+            self.reader.cycle(tracker, call, &dropped);
         }
-        let firing = self.firings.look(conversation, call, &change, folds, &written);
-        if let Some(firing) = firing {
-            let there = change.dropped.iter().filter(|id| self.presence.has(**id));
+        if let Some(firing) = self.firings.look(request, folds, &written) {
+            let there = dropped.iter().filter(|id| tracker.has(**id));
             firing.still_there = there.count() as u64;
-            firing.dropped = change.dropped.len() as u64;
+            firing.dropped = dropped.len() as u64;
         }
-        change
     }
 }
 
 impl Probe for Measures {
-    fn call(&mut self, conversation: &Conversation, call: usize, answer: &Message) {
-        let change = self.update(conversation, call);
-        self.lives.look(&self.presence, &change.touched, call);
-        self.offsets.look(conversation, &self.presence, &change, call);
-        let meter = conversation.meter(self.meter);
-        let usage = answer.answer.as_ref().and_then(|answer| answer.usage);
+    fn call(&mut self, request: &Request<'_>) {
+        self.update(request);
+        self.lives.look(request);
+        self.offsets.look(request);
+        let meter = request.conversation.meter(self.meter);
+        let output = |answer: &Message| match answer.answer.as_ref().and_then(|a| a.usage) {
+            Some(usage) => usage.output + usage.reasoning,
+            None => meter.measure(answer),
+        };
         self.calls.push(Call {
             input: meter.frame_tokens() + meter.view_tokens(),
-            output: usage
-                .map_or_else(|| meter.measure(answer), |usage| usage.output + usage.reasoning),
-            ceiling: conversation.limits().request_ceiling(),
-            fired: change.folded,
+            output: request.answer.map_or(0, output),
+            ceiling: request.conversation.limits().request_ceiling(),
+            fired: request.delta.is_folded(),
         });
+    }
+
+    /// No request has what was appended or folded since the last one, so it ends no life; but a
+    /// summary that was written is one.
+    fn end(&mut self, request: &Request<'_>) {
+        self.update(request);
     }
 }

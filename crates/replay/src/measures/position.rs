@@ -6,10 +6,9 @@
 //! the Middle*, TACL 2024), so the share between 0.2 and 0.8 is given; what it means depends on the
 //! model.
 
-use super::presence::{Change, Presence};
-use super::vocabulary::Vocabulary;
 use crate::availability::FAR;
-use foldback_core::conversation::Conversation;
+use crate::drive::Request;
+use crate::index::Index;
 use foldback_core::view::Place;
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
@@ -67,56 +66,53 @@ impl Positions {
     }
 }
 
-/// Keeps the offsets of the messages of a view. Between folds a view only grows, so only what was
-/// appended is added up.
+/// Keeps the offsets of the messages of a view. What stands in front of the first change is not added
+/// up again.
 #[derive(Clone, Debug)]
 pub(super) struct Offsets {
-    vocabulary: Arc<Vocabulary>,
+    index: Arc<Index>,
     meter: usize,
     /// By position in the history, the offset of the middle of a message that the view shows.
     middles: Vec<u64>,
     inserts: HashMap<usize, u64>,
-    /// Places that were added up, their tokens, and whether they are in stored order.
-    places: usize,
-    tokens: u64,
-    in_order: bool,
+    /// By place, the tokens in front of it, and the last position in front of it where all are in
+    /// stored order; one more at the end.
+    fronts: Vec<(u64, Option<usize>)>,
     out: Positions,
 }
 
+/// Stands for a last position where places are not in stored order.
+const DISORDER: Option<usize> = Some(usize::MAX);
+
 impl Offsets {
-    pub(super) fn new(vocabulary: Arc<Vocabulary>, meter: usize) -> Self {
+    pub(super) fn new(index: Arc<Index>, meter: usize) -> Self {
         Self {
-            vocabulary,
+            index,
             meter,
             middles: Vec::new(),
             inserts: HashMap::new(),
-            places: 0,
-            tokens: 0,
-            in_order: true,
+            fronts: vec![(0, None)],
             out: Positions::default(),
         }
     }
 
     /// Takes over a request and files the positions of what its call needs.
-    pub(super) fn look(
-        &mut self,
-        conversation: &Conversation,
-        presence: &Presence,
-        change: &Change,
-        call: usize,
-    ) {
-        self.add_up(conversation, change.folded);
-        let frame = conversation.meter(self.meter).frame_tokens();
-        let vocabulary = Arc::clone(&self.vocabulary);
-        for need in vocabulary.needs.get(call).into_iter().flatten() {
-            if !presence.has(need.id) {
+    pub(super) fn look(&mut self, request: &Request<'_>) {
+        self.add_up(request);
+        let frame = request.conversation.meter(self.meter).frame_tokens();
+        let (tokens, last) = self.fronts.last().copied().unwrap_or_default();
+        let index = Arc::clone(&self.index);
+        let needs = index.calls.get(request.call);
+        for need in needs.into_iter().flat_map(|needs| &needs.references) {
+            if !request.tracker.has(need.id) {
                 continue;
             }
-            let mut middles = presence.places(need.id).map(|place| self.middle(place));
+            let places = request.tracker.places(need.reference);
+            let mut middles = places.map(|place| self.middle(place));
             // In stored order the first one found in the history is the nearest.
-            let nearest = if self.in_order { middles.next() } else { middles.max() };
+            let nearest = if last == DISORDER { middles.max() } else { middles.next() };
             if let Some(middle) = nearest {
-                let (at, whole) = (frame + middle, frame + self.tokens);
+                let (at, whole) = (frame + middle, frame + tokens);
                 self.out.all.add(at, whole);
                 if need.distance > FAR {
                     self.out.far.add(at, whole);
@@ -137,31 +133,27 @@ impl Offsets {
         middle.copied().unwrap_or(0)
     }
 
-    fn add_up(&mut self, conversation: &Conversation, anew: bool) {
-        let meter = conversation.meter(self.meter);
-        let places = conversation.view().places();
-        if anew {
-            self.inserts.clear();
-            (self.places, self.tokens, self.in_order) = (0, 0, true);
-        }
-        self.middles.resize(conversation.history().len(), 0);
-        let mut last = None;
-        for place in &places[self.places..] {
+    fn add_up(&mut self, request: &Request<'_>) {
+        let meter = request.conversation.meter(self.meter);
+        let places = request.conversation.view().places();
+        self.middles.resize(request.conversation.history().len(), 0);
+        self.fronts.truncate(request.delta.same_places + 1);
+        let (mut tokens, mut last) = self.fronts.last().copied().unwrap_or_default();
+        for place in &places[self.fronts.len() - 1..] {
             let shown = meter.shown(*place);
-            let middle = self.tokens + shown / 2;
+            let middle = tokens + shown / 2;
             match place {
                 Place::Item(pos) => {
-                    self.in_order &= last < Some(*pos);
-                    last = Some(*pos);
+                    last = if last < Some(*pos) { Some(*pos) } else { DISORDER };
                     self.middles[*pos] = middle;
                 }
                 Place::Insert(index) => {
                     self.inserts.insert(*index, middle);
                 }
             }
-            self.tokens += shown;
+            tokens += shown;
+            self.fronts.push((tokens, last));
         }
-        self.places = places.len();
     }
 }
 

@@ -24,9 +24,8 @@
 //! follows (`src/par …`) or that is the beginning of one of the source (filters cut long outputs before
 //! a summariser is given them). With these, a summary that copies has a faithfulness of exactly 1.
 
-use super::presence::Presence;
-use super::vocabulary::{Id, Vocabulary};
 use crate::identifiers::{Class, Identifier, identifiers};
+use crate::index::{Id, Index, Tracker};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::sync::Arc;
@@ -133,7 +132,7 @@ pub struct Summaries {
 /// Reads summaries as they are written.
 #[derive(Clone, Debug)]
 pub(super) struct Reader {
-    vocabulary: Arc<Vocabulary>,
+    index: Arc<Index>,
     /// What earlier compactions wrote that the log has not in this form: made up by summaries, or cut
     /// out of results.
     inherited: BTreeSet<String>,
@@ -145,9 +144,9 @@ pub(super) struct Reader {
 }
 
 impl Reader {
-    pub(super) fn new(vocabulary: Arc<Vocabulary>) -> Self {
+    pub(super) fn new(index: Arc<Index>) -> Self {
         Self {
-            vocabulary,
+            index,
             inherited: BTreeSet::new(),
             known: HashSet::new(),
             first_span: Vec::new(),
@@ -159,24 +158,24 @@ impl Reader {
     /// Takes note of a text that a fold put in place of a part: a summariser may be given it.
     pub(super) fn lay_over(&mut self, text: &Arc<str>) {
         if self.known.insert(Arc::clone(text)) {
-            let unknown = identifiers(text).filter(|id| !self.vocabulary.supported(*id, |_| true));
+            let unknown = identifiers(text).filter(|id| !self.index.supported(*id, |_| true));
             self.inherited.extend(unknown.map(|id| id.text.to_owned()));
         }
     }
 
     /// Reads a summary that the request with number `call` is the first to have.
-    pub(super) fn read(&mut self, presence: &Presence, call: usize, text: &str, tokens: u64) {
+    pub(super) fn read(&mut self, tracker: &Tracker, call: usize, text: &str, tokens: u64) {
         let mut unsupported = Vec::new();
         let mut identifiers = 0;
         for (text, (class, whole)) in statements(text) {
             let id = Identifier { class, text };
-            let vocabulary = &self.vocabulary;
-            let supported = vocabulary.supported(id, |known| presence.is_gone(known))
+            let index = &self.index;
+            let supported = index.supported(id, |known| tracker.is_gone(known))
                 || self.inherited.contains(text);
             let is_cut = || {
                 !whole
                     || (class != Class::Number
-                        && vocabulary.begins(text, |known| presence.is_gone(known)))
+                        && index.begins(text, |known| tracker.is_gone(known)))
             };
             if !supported && is_cut() {
                 continue;
@@ -186,13 +185,13 @@ impl Reader {
                 unsupported.push(Unsupported { class, text: text.to_owned() });
             }
         }
-        let has = self.vocabulary.find(text);
+        let has = self.index.find(text);
         let (mut needed, mut kept) = (0, 0);
-        for id in &self.vocabulary.asked {
-            let later = self.vocabulary.entries[*id as usize].last_asked >= Some(call);
-            if later && presence.is_gone(*id) {
+        for asked in &self.index.asked {
+            let later = self.index.entries[asked.id as usize].last_asked >= Some(call);
+            if later && tracker.is_gone(asked.id) {
                 needed += 1;
-                kept += u64::from(has.binary_search(id).is_ok());
+                kept += u64::from(has.binary_search(&asked.id).is_ok());
             }
         }
         let supported = identifiers - unsupported.len() as u64;
@@ -210,7 +209,7 @@ impl Reader {
     }
 
     /// Counts what a firing with a summary left of the first span; `dropped` is what it took out.
-    pub(super) fn cycle(&mut self, presence: &Presence, call: usize, dropped: &[Id]) {
+    pub(super) fn cycle(&mut self, tracker: &Tracker, call: usize, dropped: &[Id]) {
         if self.out.drift.cycles.is_empty() {
             self.first_span = dropped.to_vec();
             self.alive = vec![true; dropped.len()];
@@ -218,7 +217,7 @@ impl Reader {
         }
         let (mut present, mut survived) = (0, 0);
         for (id, alive) in self.first_span.iter().zip(&mut self.alive) {
-            let there = presence.has(*id);
+            let there = tracker.has(*id);
             *alive &= there;
             present += u64::from(there);
             survived += u64::from(*alive);

@@ -9,9 +9,9 @@
 //! It describes a policy and does not judge it: a larger window always wins. Read it beside the
 //! retention of what was needed ([`crate::availability`]).
 
-use super::presence::Presence;
-use super::vocabulary::{Id, Source, Vocabulary};
+use crate::drive::Request;
 use crate::identifiers::Class;
+use crate::index::{Id, Index, Source};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -134,29 +134,25 @@ enum Life {
 /// Follows identifiers from request to request.
 #[derive(Clone, Debug)]
 pub(super) struct Lives {
-    vocabulary: Arc<Vocabulary>,
+    index: Arc<Index>,
     lives: Vec<Life>,
     out: Survival,
 }
 
 impl Lives {
-    pub(super) fn new(vocabulary: Arc<Vocabulary>) -> Self {
-        Self {
-            lives: vec![Life::Unborn; vocabulary.entries.len()],
-            vocabulary,
-            out: Survival::default(),
-        }
+    pub(super) fn new(index: Arc<Index>) -> Self {
+        Self { lives: vec![Life::Unborn; index.entries.len()], index, out: Survival::default() }
     }
 
-    /// Takes over what the request with number `call` has that the one before had not, and the other
-    /// way round.
-    pub(super) fn look(&mut self, presence: &Presence, touched: &[Id], call: usize) {
-        for id in touched {
+    /// Takes over what the request has that the one before had not, and the other way round.
+    pub(super) fn look(&mut self, request: &Request<'_>) {
+        let call = request.call;
+        for id in &request.change.touched {
             let at = *id as usize;
-            if self.vocabulary.entries[at].in_frame {
+            if self.index.entries[at].in_frame {
                 continue;
             }
-            let there = presence.has(*id);
+            let there = request.tracker.has(*id);
             match self.lives[at] {
                 Life::Unborn if there => self.lives[at] = Life::Since(call),
                 Life::Unborn => self.end(*id, 0, Lifetimes::event),
@@ -181,7 +177,7 @@ impl Lives {
 
     fn end(&mut self, id: Id, duration: u64, how: fn(&mut Lifetimes, u64)) {
         self.lives[id as usize] = Life::Over;
-        let entry = &self.vocabulary.entries[id as usize];
+        let entry = &self.index.entries[id as usize];
         how(self.out.by_source.entry(entry.source).or_default(), duration);
         how(self.out.by_class.entry(entry.class).or_default(), duration);
     }

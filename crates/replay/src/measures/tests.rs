@@ -1,8 +1,11 @@
 use super::survival::Ended;
 use super::*;
-use crate::availability::text_of;
+use crate::drive::show;
+use crate::index::{Tracker, text_of};
 use crate::step::{Step, steps};
 use crate::{Replay, ReplayOptions, replay_with};
+use foldback_core::conversation::Conversation;
+use foldback_core::delta::Cursor;
 use foldback_core::log::{EntryKind, Part};
 use foldback_core::moment::{Moment, Trigger};
 use foldback_core::plan::{Edit, Insert, Layout, Plan, Slot};
@@ -105,7 +108,10 @@ fn run(session: &Session, acts: &[(usize, Act)]) -> SessionMeasures {
         Frame::default(),
         Services::default(),
     );
-    let mut probe = Measures::new(Arc::new(Vocabulary::of(session)), 0);
+    let index = Arc::new(Index::of(session));
+    let mut probe = Measures::new(Arc::clone(&index), 0);
+    let (mut tracker, mut cursor) = (Tracker::new(index), Cursor::default());
+    let mut calls = 0;
     for step in steps(session) {
         match step {
             Step::Append(message) => {
@@ -115,12 +121,16 @@ fn run(session: &Session, acts: &[(usize, Act)]) -> SessionMeasures {
                 for (_, wanted) in acts.iter().filter(|(at, _)| *at == call) {
                     act(&mut conversation, wanted);
                 }
-                probe.call(&conversation, call, answer);
+                let delta = conversation.delta(&mut cursor);
+                show(&mut [&mut probe], &mut tracker, &conversation, &delta, call, Some(answer));
+                calls += 1;
             }
             Step::At(_) | Step::StepEnd { .. } => {}
         }
     }
-    probe.finish(&conversation)
+    let delta = conversation.delta(&mut cursor);
+    show(&mut [&mut probe], &mut tracker, &conversation, &delta, calls, None);
+    probe.finish()
 }
 
 const READS: [(&str, &str); 3] =
@@ -231,36 +241,35 @@ fn positions_of_what_is_needed() {
 
 /// Compares the bookkeeping with the view itself, request by request.
 struct Check {
-    measures: Measures,
+    index: Arc<Index>,
     name: String,
 }
 
 impl Probe for Check {
-    fn call(&mut self, conversation: &Conversation, call: usize, answer: &Message) {
-        self.measures.call(conversation, call, answer);
+    fn call(&mut self, request: &Request<'_>) {
+        let Request { call, conversation, tracker, .. } = *request;
         if !call.is_multiple_of(13) {
             return;
         }
-        let vocabulary = &self.measures.vocabulary;
         let mut there = BTreeSet::new();
         let mut at: BTreeMap<u32, usize> = BTreeMap::new();
         for (place, shown) in conversation.sent().iter().enumerate() {
             for (index, part) in shown.message.parts.iter().enumerate() {
                 let ids = match shown.edit(index) {
-                    Some(edit) => vocabulary.find(&edit.text),
-                    None if shown.message.is_entry() => vocabulary.find(&part.shown()),
-                    None => vocabulary.find(&text_of(part)),
+                    Some(edit) => self.index.find(&edit.text),
+                    None if shown.message.is_entry() => self.index.find(&part.shown()),
+                    None => self.index.find(&text_of(part)),
                 };
                 there.extend(ids.iter().copied());
                 at.extend(ids.iter().map(|id| (*id, place)));
             }
         }
         let known: BTreeSet<u32> =
-            (0..vocabulary.len() as u32).filter(|id| self.measures.presence.has(*id)).collect();
+            (0..self.index.len() as u32).filter(|id| tracker.has(*id)).collect();
         assert_eq!(known, there, "{} call {call}", self.name);
         let places = conversation.view().places();
-        for need in &vocabulary.needs[call] {
-            let known = self.measures.presence.places(need.id);
+        for need in &self.index.calls[call].references {
+            let known = tracker.places(need.reference);
             let order = known.filter_map(|known| places.iter().position(|place| *place == known));
             assert_eq!(order.max(), at.get(&need.id).copied(), "{} call {call}", self.name);
         }
@@ -269,7 +278,7 @@ impl Probe for Check {
 
 fn replayed(
     session: &Session,
-    vocabulary: &Arc<Vocabulary>,
+    index: &Arc<Index>,
     preset: &str,
     limits: Limits,
 ) -> (SessionMeasures, Replay) {
@@ -282,12 +291,12 @@ fn replayed(
         validate: false,
         completions: None,
     };
-    let mut check = Check {
-        measures: Measures::new(Arc::clone(vocabulary), strategy.estimators.len()),
-        name: format!("{} under {preset}", session.id),
-    };
-    let replay = replay_with(session, &strategy, &options, &mut [&mut check]);
-    (check.measures.finish(&replay.conversation), replay)
+    let mut measures = Measures::new(Arc::clone(index), strategy.estimators.len());
+    let name = format!("{} under {preset}", session.id);
+    let mut check = Check { index: Arc::clone(index), name };
+    let mut probes: [&mut dyn Probe; 2] = [&mut measures, &mut check];
+    let replay = replay_with(session, index, &strategy, &options, &mut probes);
+    (measures.finish(), replay)
 }
 
 #[test]
@@ -312,7 +321,7 @@ fn real_sessions() {
             continue;
         };
         for session in &sessions {
-            let vocabulary = Arc::new(Vocabulary::of(session));
+            let index = Arc::new(Index::of(session));
             for (preset, window) in [
                 ("none", 10_000_000),
                 ("opencode", 48_000),
@@ -320,7 +329,7 @@ fn real_sessions() {
                 ("window", 48_000),
             ] {
                 let (measures, replay) =
-                    replayed(session, &vocabulary, preset, Limits::new(window, 4_000));
+                    replayed(session, &index, preset, Limits::new(window, 4_000));
                 let name = format!("{} under {preset}", path.display());
                 let firing = replay.rows.iter().filter(|row| !row.fired.is_empty());
                 let calls: Vec<usize> = firing.map(|row| row.call).collect();

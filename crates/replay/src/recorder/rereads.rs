@@ -28,7 +28,7 @@
 
 use super::access::{Access, Kind};
 use super::window::{Begin, Window, windows};
-use crate::availability::{Index, LogPart};
+use crate::index::{EditNeed, Index, LogPart};
 use foldback_core::log::Role;
 use foldback_core::stage::Estimator;
 use foldback_formats::Session;
@@ -155,8 +155,8 @@ impl<'a> Walk<'a> {
             if message.role != Role::Tool {
                 continue;
             }
-            for (part, found) in index.parts[ordinal].iter().enumerate() {
-                source.extend(found.iter().map(|reference| (*reference, (ordinal, part))));
+            for (at, found) in index.references_of(ordinal) {
+                source.extend(found.into_iter().map(|reference| (reference, at)));
             }
         }
         Self { index, accesses, window, source, elsewhere: BTreeSet::new(), found: BTreeMap::new() }
@@ -249,7 +249,7 @@ impl<'a> Walk<'a> {
                     continue;
                 }
                 let came = self.elsewhere.contains(&reference);
-                let text = &index.references[reference as usize].text;
+                let text = &index.entries[need.id as usize].text;
                 self.need(source, offset, came, text);
             }
             for edit in &needs.edits {
@@ -263,14 +263,10 @@ impl<'a> Walk<'a> {
         }
     }
 
-    fn edit(
-        &mut self,
-        edit: &crate::availability::EditNeed,
-        offset: usize,
-        again: &BTreeSet<LogPart>,
-    ) {
+    fn edit(&mut self, edit: &EditNeed, offset: usize, again: &BTreeSet<LogPart>) {
         let is_tool = |at: &&LogPart| self.index.log[at.0].role == Role::Tool;
-        let before = || edit.places.iter().filter(|at| at.0 < self.window.log.start);
+        let places = self.index.places(edit);
+        let before = || places.iter().filter(|at| at.0 < self.window.log.start);
         let Some(source) = before().rev().find(is_tool).copied() else {
             return;
         };
@@ -279,12 +275,13 @@ impl<'a> Walk<'a> {
             return;
         }
         let earlier = self.accesses.get(&source).map(|asked| &asked.access);
-        let came = edit.places.iter().any(|at| {
+        let came = places.iter().any(|at| {
             at.0 >= self.window.log.start
                 && self.index.log[at.0].role != Role::Assistant
                 && !self.reads_again(*at, earlier)
         });
-        let line = edit.text.lines().find(|line| !line.trim().is_empty());
+        let text = self.index.needle(edit.needle);
+        let line = text.lines().find(|line| !line.trim().is_empty());
         self.need(source, offset, came, line.unwrap_or_default().trim());
     }
 
@@ -302,12 +299,12 @@ impl<'a> Walk<'a> {
 
     /// Something new comes: what it has need not be missed any more, unless it is a re-read.
     fn comes(&mut self, ordinal: usize) {
-        for (part, found) in self.index.parts[ordinal].iter().enumerate() {
-            for reference in found.iter() {
-                let source = self.source.get(reference);
+        for (at, found) in self.index.references_of(ordinal) {
+            for reference in found {
+                let source = self.source.get(&reference);
                 let earlier = source.and_then(|at| self.accesses.get(at));
-                if !self.reads_again((ordinal, part), earlier.map(|asked| &asked.access)) {
-                    self.elsewhere.insert(*reference);
+                if !self.reads_again(at, earlier.map(|asked| &asked.access)) {
+                    self.elsewhere.insert(reference);
                 }
             }
         }

@@ -7,7 +7,7 @@
 //! say what went (a condensation without a summary, originals that are not in the file), nothing is
 //! concluded.
 
-use crate::availability::{Index, LogPart};
+use crate::index::{Index, LogPart};
 use foldback_core::log::{PartKind, Role};
 use foldback_formats::Session;
 use std::collections::BTreeSet;
@@ -113,7 +113,7 @@ pub(super) fn windows(session: &Session, index: &Index) -> Vec<Window> {
             readable = !written.is_empty();
             summaries.clear();
             for text in &written {
-                summaries.extend(index.find(text).iter().copied());
+                summaries.extend(index.references_among(&index.find(text)));
             }
         }
         gone.extend(dropped.iter().copied());
@@ -182,10 +182,8 @@ fn standing<'a>(
     gone: &'a BTreeSet<LogPart>,
 ) -> impl Iterator<Item = u32> + 'a {
     ordinals.flat_map(move |at| {
-        let parts = index.parts[at].iter().enumerate();
-        parts
-            .filter(move |(part, _)| !gone.contains(&(at, *part)))
-            .flat_map(|(_, found)| found.iter().copied())
+        let parts = index.references_of(at);
+        parts.filter(move |(part, _)| !gone.contains(part)).flat_map(|(_, found)| found)
     })
 }
 

@@ -97,30 +97,30 @@ pub(super) fn bills<'t>(
 ) -> Vec<Bill> {
     let scenarios: &[Pauses] =
         if items.timed { &[Pauses::Recorded] } else { &[Pauses::Warm, Pauses::ColdTurns] };
-    let logs: Vec<(Pauses, RequestLog)> =
-        scenarios.iter().map(|pauses| (*pauses, paused(items, *pauses))).collect();
+    let starts: Vec<_> = scenarios.iter().map(|pauses| (*pauses, starts(items, *pauses))).collect();
     terms
-        .flat_map(|terms| logs.iter().map(|(pauses, log)| bill(items, log, *pauses, terms)))
+        .flat_map(|terms| starts.iter().map(|(pauses, starts)| bill(items, starts, *pauses, terms)))
         .collect()
 }
 
 /// Longer than any prefix lives.
 const LONG_MS: i64 = 30 * 24 * 3_600_000;
 
-fn paused(items: &Items<'_>, pauses: Pauses) -> RequestLog {
+/// When the requests were sent.
+fn starts(items: &Items<'_>, pauses: Pauses) -> Vec<Option<i64>> {
     match pauses {
-        Pauses::Recorded => items.log.clone(),
-        Pauses::Warm => items.log.starting(|_| None),
-        Pauses::ColdTurns => items.log.starting(|call| {
-            let turn = items.turns.get(call).copied().unwrap_or(0);
-            i64::try_from(turn).ok().map(|turn| turn * LONG_MS)
-        }),
+        Pauses::Recorded => items.log.starts(),
+        Pauses::Warm => Vec::new(),
+        Pauses::ColdTurns => {
+            let turns = items.turns.iter();
+            turns.map(|turn| i64::try_from(*turn).ok().map(|turn| turn * LONG_MS)).collect()
+        }
     }
 }
 
-fn bill(items: &Items<'_>, log: &RequestLog, pauses: Pauses, named: &NamedTerms) -> Bill {
+fn bill(items: &Items<'_>, starts: &[Option<i64>], pauses: Pauses, named: &NamedTerms) -> Bill {
     let terms = &named.terms;
-    let priced = Priced::new(log, terms);
+    let priced = Priced::at(items.log, starts, terms);
     let asked: Vec<SummaryCall> = items.firings.iter().filter_map(summary_call).collect();
     let bill = priced.cost(&asked);
     let shared = asked

@@ -1,15 +1,14 @@
 //! What of a session no strategy can change.
 
-use crate::availability::{EditRow, Findings, ReferenceRow};
+use crate::availability::{Edit, Reference, edits, references};
 use crate::cost::RequestLog;
-use crate::identifiers::Class;
+use crate::index::Index;
 use crate::measure::CallRow;
 use crate::recorder::RecorderPolicy;
 use foldback_core::Limits;
 use foldback_core::stage::Estimator;
 use foldback_formats::Session;
 use serde::{Deserialize, Serialize};
-use std::sync::Arc;
 
 /// One recorded call. Tokens are by the measuring estimator, those of the provider said to be so.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -28,34 +27,6 @@ pub struct CallFacts {
     pub recorded_read: Option<u64>,
     /// The recorder had compacted its own context before this call.
     pub recorder_compacted: bool,
-}
-
-/// An identifier in the arguments of a call that had stood in the log before.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Reference {
-    /// Number of the call that refers, from 0.
-    pub call: usize,
-    /// The identifier, normalised.
-    pub identifier: Arc<str>,
-    /// What it refers to.
-    pub class: Class,
-    /// Calls since it last stood in the log; 1 for what the call before brought.
-    pub distance: usize,
-    /// Before the call it stood only in what tools and users said, never in what the model wrote.
-    pub obs: bool,
-    /// Id of the log message that had it last.
-    pub last_seen: String,
-}
-
-/// An edit whose old text had stood in the log before.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Edit {
-    /// Number of the call that edits.
-    pub call: usize,
-    /// The first line of the old text.
-    pub first_line: String,
-    /// Id of the log message that had it last.
-    pub last_seen: String,
 }
 
 /// A session as the laboratory keeps it when the session itself is gone.
@@ -96,14 +67,14 @@ pub struct Facts {
 }
 
 impl Facts {
-    /// Reads a session. `rows`, `log` and `findings` are of a replay of it, no matter under which
+    /// Reads a session. `rows` and `log` are of a replay of it, no matter under which
     /// strategy: what is taken from them is the same under all.
     pub(super) fn of(
         session: &Session,
         measure: &dyn Estimator,
         rows: &[CallRow],
         log: &RequestLog,
-        findings: &Findings,
+        index: &Index,
         recorder: RecorderPolicy,
     ) -> Self {
         let warning = session.warnings.first();
@@ -123,8 +94,8 @@ impl Facts {
             records_usage: crate::calibrate::observations(session, measure).len() > 1,
             recorder,
             calls: calls(session, measure, rows, log),
-            references: findings.references.iter().map(reference).collect(),
-            edits: findings.edits.iter().map(edit).collect(),
+            references: references(index),
+            edits: edits(index),
         }
     }
 
@@ -162,19 +133,4 @@ fn calls(
         uncompacted += message.counts.get_or_count(measure.id(), || measure.count(message)).total();
     }
     calls
-}
-
-fn reference(row: &ReferenceRow) -> Reference {
-    Reference {
-        call: row.call,
-        identifier: Arc::clone(&row.identifier),
-        class: row.class,
-        distance: row.distance,
-        obs: row.obs,
-        last_seen: row.last_seen.clone(),
-    }
-}
-
-fn edit(row: &EditRow) -> Edit {
-    Edit { call: row.call, first_line: row.first_line.clone(), last_seen: row.last_seen.clone() }
 }

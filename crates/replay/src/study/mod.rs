@@ -13,16 +13,17 @@ mod score;
 
 pub(crate) use bill::named;
 pub use bill::{Bill, NamedTerms, OWN, Pauses};
-pub use facts::{CallFacts, Edit, Facts, Reference};
-pub use record::{Inaction, Presence, Record};
+pub use facts::{CallFacts, Facts};
+pub use record::{Inaction, Record};
 pub use score::{Exam, Score, Shadow};
 
-use crate::availability::{Availability, Index};
+use crate::availability::Availability;
 use crate::controls::{Foresight, Hindsight, Placebo, clairvoyant, view_sizes};
 use crate::corpus::{ContentHash, Source};
-use crate::cost::{RequestLog, Reread};
-use crate::drive::{Replay, ReplayOptions, replay_with};
-use crate::measures::{Measures, SessionMeasures, Vocabulary};
+use crate::cost::Reread;
+use crate::drive::{Probe, Replay, ReplayOptions, replay_with};
+use crate::index::Index;
+use crate::measures::{Measures, SessionMeasures};
 use crate::recorder::{self, RecorderPolicy};
 use crate::setup::{Preset, Setup};
 use crate::split::Split;
@@ -216,7 +217,6 @@ fn study_session<'s>(
 /// What all replays of a session share, made once.
 struct Shared {
     index: Arc<Index>,
-    vocabulary: Arc<Vocabulary>,
     foresight: Arc<dyn Foresight>,
     placebo: Placebo,
     recorder: RecorderPolicy,
@@ -227,7 +227,6 @@ impl Shared {
         let index = Arc::new(Index::of(session));
         let foresight: Arc<dyn Foresight> = Arc::new(Hindsight::of(&index));
         Self {
-            vocabulary: Arc::new(Vocabulary::of(session)),
             placebo: Placebo::new(&index, Arc::clone(&foresight), measure),
             recorder: recorder::policy(session, measure),
             foresight,
@@ -264,19 +263,18 @@ fn replay(
     // The measuring meter comes behind those of the strategy.
     let meter = strategy.estimators.len();
     let mut availability = Availability::new(Arc::clone(&shared.index), Arc::clone(measure));
-    let mut log = RequestLog::new(meter);
-    let mut measures = Measures::new(Arc::clone(&shared.vocabulary), meter);
-    let replayed =
-        replay_with(session, strategy, &options, &mut [&mut availability, &mut log, &mut measures]);
-    let findings = availability.finish(&replayed.conversation);
-    let measures = measures.finish(&replayed.conversation);
+    let mut measures = Measures::new(Arc::clone(&shared.index), meter);
+    let mut probes: [&mut dyn Probe; 2] = [&mut availability, &mut measures];
+    let replayed = replay_with(session, &shared.index, strategy, &options, &mut probes);
+    let (findings, measures) = (availability.finish(), measures.finish());
+    let (log, index) = (&replayed.requests, &shared.index);
     let facts = facts_unknown.then(|| {
-        Facts::of(session, &**measure, &replayed.rows, &log, &findings, shared.recorder.clone())
+        Facts::of(session, &**measure, &replayed.rows, log, index, shared.recorder.clone())
     });
     let rereads = rereads(&replayed, &findings.rereads, &measures);
     let turns: Vec<usize> = replayed.rows.iter().map(|row| row.turn).collect();
     let items = bill::Items {
-        log: &log,
+        log,
         turns: &turns,
         timed: log.timed(),
         firings: &measures.firings,
@@ -291,8 +289,8 @@ fn replay(
     let record = Record {
         limits: options.limits,
         metrics: replayed.metrics,
-        references: record::presences(&findings),
-        edits: findings.edits.iter().map(|edit| edit.kept).collect(),
+        references: findings.references,
+        edits: findings.edits,
         rereads: findings.rereads,
         must_keep: findings.must_keep,
         measures,
@@ -312,8 +310,8 @@ fn rereads(
 ) -> Vec<Reread> {
     rows.iter()
         .map(|row| {
-            let mut next = measures.firings.iter().map(|firing| firing.call);
-            let until = next.find(|call| *call > row.call).unwrap_or(replayed.rows.len());
+            let next = measures.firings.partition_point(|firing| firing.call <= row.call);
+            let until = measures.firings.get(next).map_or(replayed.rows.len(), |next| next.call);
             let request = replayed.rows.get(row.call);
             Reread {
                 input_tokens: request.map_or(0, |row| row.input_tokens),

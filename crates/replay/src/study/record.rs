@@ -1,24 +1,12 @@
 //! One session under one strategy: everything that was measured, in the form that the store keeps.
 
 use super::bill::Bill;
-use crate::availability::{Findings, MustKeep, RereadRow};
+use crate::availability::{MustKeep, Presence, RereadRow};
 use crate::controls::Matched;
 use crate::measure::{CallRow, SessionMetrics};
 use crate::measures::SessionMeasures;
 use foldback_core::Limits;
 use serde::{Deserialize, Serialize};
-
-/// How a reference stood in the view of the call that made it; in the order of the session's
-/// references.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Presence {
-    /// It stood there.
-    pub kept: bool,
-    /// It did so only in what a compaction wrote.
-    pub rescued: bool,
-    /// Number of the first call since which no view has had it.
-    pub left_view_at: Option<usize>,
-}
 
 /// Why a strategy did nothing in a session.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -67,15 +55,4 @@ impl Record {
     pub fn exam_start(records: &[Self]) -> Option<usize> {
         records.iter().filter_map(Self::first_fired).min()
     }
-}
-
-/// The presences of what was found.
-pub(super) fn presences(findings: &Findings) -> Vec<Presence> {
-    let rows = findings.references.iter();
-    rows.map(|row| Presence {
-        kept: row.kept,
-        rescued: row.rescued,
-        left_view_at: row.left_view_at,
-    })
-    .collect()
 }

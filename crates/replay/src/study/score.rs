@@ -4,7 +4,7 @@
 use super::bill::Bill;
 use super::facts::Facts;
 use super::record::{Inaction, Record};
-use crate::availability::{Answered, MustKeep, Retention, Share, score};
+use crate::availability::{MustKeep, Retention, Share, score};
 use crate::measure::SessionMetrics;
 use crate::measures::SessionMeasures;
 use foldback_core::Limits;
@@ -72,15 +72,7 @@ impl Score {
                 }
             }
             Exam {
-                references: score(references.filter(|(reference, _)| counts(reference.call)).map(
-                    |(reference, presence)| Answered {
-                        class: reference.class,
-                        distance: reference.distance,
-                        obs: reference.obs,
-                        kept: presence.kept,
-                        rescued: presence.rescued,
-                    },
-                )),
+                references: score(references.filter(|(reference, _)| counts(reference.call))),
                 edits,
             }
         };

@@ -1,9 +1,9 @@
 //! The configuration that meets a budget at the best price in the other coin, and what it forgot.
 
 use super::{Trial, Tuned};
-use crate::availability::Index;
 use crate::compare::{Comparison, Point};
 use crate::corpus::Corpus;
+use crate::index::Index;
 use crate::setup::Setup;
 use crate::walk::{Detail, Walk};
 use foldback_core::strategy::Strategy;

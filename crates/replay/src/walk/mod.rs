@@ -21,9 +21,10 @@ mod worst;
 pub use tracer::Tracer;
 pub use worst::{Missed, worst};
 
-use crate::availability::{Availability, Index};
+use crate::availability::Availability;
 use crate::drive::{ReplayOptions, replay_with};
 use crate::identifiers::Class;
+use crate::index::Index;
 use foldback_core::Limits;
 use foldback_core::log::{EntryKind, Role};
 use foldback_core::moment::Moment;
@@ -292,8 +293,8 @@ impl Walk {
         let mut availability = Availability::new(Arc::clone(index), Arc::clone(&options.measure));
         let mut tracer = Tracer::new(Arc::clone(index), detail);
         let mut probes: [&mut dyn crate::Probe; 2] = [&mut availability, &mut tracer];
-        let replay = replay_with(session, strategy, options, &mut probes);
-        let findings = availability.finish(&replay.conversation);
+        let replay = replay_with(session, index, strategy, options, &mut probes);
+        let findings = availability.finish();
         self.tracks.push(tracer.finish(&replay, &findings));
     }
 }

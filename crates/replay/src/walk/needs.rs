@@ -5,7 +5,8 @@
 
 use super::log::one_line;
 use super::{Call, Need, NeedKind, NeedSource};
-use crate::availability::{EditNeed, Index, LogPart, paths, text_of};
+use crate::availability::paths;
+use crate::index::{Index, LogPart, text_of};
 use foldback_core::log::Message;
 use foldback_core::stage::Estimator;
 
@@ -22,11 +23,10 @@ pub(super) fn needs(index: &Index, calls: &[Call], measure: &dyn Estimator) -> V
     let mut out = Vec::new();
     for (call, needs) in index.calls.iter().enumerate() {
         for need in &needs.references {
-            let reference = &index.references[need.reference as usize];
             out.push(Need {
                 call,
-                kind: NeedKind::Reference(reference.class),
-                text: reference.text.to_string(),
+                kind: NeedKind::Reference(index.asked[need.reference as usize].class),
+                text: index.entries[need.id as usize].text.to_string(),
                 file: None,
                 distance: need.distance,
                 seen: need.last_seen,
@@ -34,13 +34,14 @@ pub(super) fn needs(index: &Index, calls: &[Call], measure: &dyn Estimator) -> V
             });
         }
         for edit in &needs.edits {
-            let seen = edit.places.last().map_or(0, |(ordinal, _)| *ordinal);
+            let old = index.needle(edit.needle);
+            let seen = index.places(edit).last().map_or(0, |(ordinal, _)| *ordinal);
             let answers = calls.partition_point(|call| call.answer <= seen);
             out.push(Need {
                 call,
                 kind: NeedKind::Edit,
-                text: one_line(first_line(&edit.text), LINE).0,
-                file: calls.get(call).and_then(|call| file(&index.log[call.answer], edit)),
+                text: one_line(first_line(old), LINE).0,
+                file: calls.get(call).and_then(|call| file(&index.log[call.answer], old)),
                 distance: (call + 1).saturating_sub(answers),
                 seen,
                 source: edit.source.as_ref().map(source),
@@ -58,13 +59,13 @@ fn first_line(text: &str) -> &str {
 
 /// The file that an edit works on: that of the call with the old text, else that of the first call that
 /// names one (a patch does not hold its old text in one piece).
-fn file(answer: &Message, edit: &EditNeed) -> Option<String> {
+fn file(answer: &Message, old: &str) -> Option<String> {
     let mut first = None;
     for part in &answer.parts {
         let Some(path) = paths(part).into_iter().next() else {
             continue;
         };
-        if text_of(part).contains(&*edit.text) {
+        if text_of(part).contains(old) {
             return Some(path);
         }
         first.get_or_insert(path);

@@ -2,14 +2,15 @@
 
 use super::log::one_line;
 use super::{Change, Detail, Forgotten, State, Step, Track, Written, firings};
-use crate::availability::{Findings, Index, LogPart};
-use crate::drive::{Probe, Replay};
+use crate::availability::Findings;
+use crate::drive::{Probe, Replay, Request};
 use crate::idle;
-use foldback_core::conversation::{Conversation, FoldId};
-use foldback_core::log::{EntryKind, Message, Origin};
+use crate::index::{Index, LogPart, Tracker};
+use foldback_core::conversation::Conversation;
+use foldback_core::log::{EntryKind, Origin};
 use foldback_core::meter::Meter;
 use foldback_core::plan::{Plan, Slot};
-use foldback_core::view::{EditKind, PartPos, Place, Pos};
+use foldback_core::view::{EditKind, Place, Pos};
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -30,16 +31,11 @@ struct Look {
 pub struct Tracer {
     index: Arc<Index>,
     detail: Detail,
-    /// Positions in the history of the messages of the log.
-    positions: Vec<Pos>,
-    seen: Pos,
+    /// By position, the ordinal in the log of each of its messages.
+    ordinals: Vec<Option<usize>>,
     looks: Vec<Look>,
-    /// Per message and part, the first call whose view did not show it as recorded; `None` while it does.
-    left: Vec<Vec<Option<usize>>>,
     /// For each edit of each call, when its old text had left the view.
     edits: Vec<Vec<Option<usize>>>,
-    folds: usize,
-    fold: Option<FoldId>,
     /// Messages of compactions by id, with their text: a strategy may write another text under an old id.
     known: HashMap<(String, String), usize>,
     standing: Vec<usize>,
@@ -55,13 +51,9 @@ impl Tracer {
         Self {
             index,
             detail,
-            positions: Vec::new(),
-            seen: 0,
+            ordinals: Vec::new(),
             looks: Vec::new(),
-            left: Vec::new(),
             edits: Vec::new(),
-            folds: 0,
-            fold: None,
             known: HashMap::new(),
             standing: Vec::new(),
             texts: HashMap::new(),
@@ -97,52 +89,42 @@ impl Tracer {
         }
     }
 
-    /// Joins the rows of what was missed with the needs of their calls, which come in the same order.
+    /// The needs that were missed; what was found is in their order.
     fn forgotten(&self, findings: &Findings) -> Vec<Forgotten> {
         let mut out = Vec::new();
-        let mut start = 0;
-        let mut references = findings.references.iter().peekable();
-        let mut edits = findings.edits.iter().peekable();
+        let mut need = 0;
+        let mut references = findings.references.iter();
+        let mut kept = findings.edits.iter();
         for (call, needs) in self.index.calls.iter().enumerate() {
-            for nth in 0..needs.references.len() {
-                let row = references.next_if(|row| row.call == call);
-                if let Some(row) = row.filter(|row| !row.kept) {
-                    out.push(Forgotten {
-                        need: start + nth,
-                        left_view_at: row.left_view_at.unwrap_or(call),
-                    });
+            for presence in references.by_ref().take(needs.references.len()) {
+                if !presence.kept {
+                    let left_view_at = presence.left_view_at.unwrap_or(call);
+                    out.push(Forgotten { need, left_view_at });
                 }
+                need += 1;
             }
-            start += needs.references.len();
-            for nth in 0..needs.edits.len() {
-                let row = edits.next_if(|row| row.call == call);
-                if row.is_some_and(|row| !row.kept) {
+            for (nth, kept) in kept.by_ref().take(needs.edits.len()).enumerate() {
+                if !kept {
                     let left = self.edits.get(call).and_then(|edits| edits[nth]);
-                    out.push(Forgotten { need: start + nth, left_view_at: left.unwrap_or(call) });
+                    out.push(Forgotten { need, left_view_at: left.unwrap_or(call) });
                 }
+                need += 1;
             }
-            start += needs.edits.len();
         }
         out
     }
 
-    /// Takes over what was appended; the first position that is new.
-    fn append(&mut self, conversation: &Conversation) {
-        let (history, meter) = (conversation.history(), meter(conversation));
-        for pos in self.seen..history.len() {
-            let message = history.message(pos);
-            if message.is_entry() {
-                continue;
+    /// Takes over what was appended.
+    fn append(&mut self, request: &Request<'_>) {
+        let (history, meter) = (request.conversation.history(), meter(request.conversation));
+        for pos in request.delta.appended.clone() {
+            let ordinal = (!history.message(pos).is_entry()).then_some(self.looks.len());
+            self.ordinals.push(ordinal);
+            if ordinal.is_some() {
+                let tokens = meter.counts(pos).total();
+                self.looks.push(Look { state: State::Kept, tokens, shown: None });
             }
-            self.positions.push(pos);
-            self.left.push(vec![None; message.parts.len()]);
-            self.looks.push(Look {
-                state: State::Kept,
-                tokens: meter.counts(pos).total(),
-                shown: None,
-            });
         }
-        self.seen = history.len();
     }
 
     /// What stands in the view of the messages that compactions wrote.
@@ -176,30 +158,19 @@ impl Tracer {
         standing
     }
 
-    /// Looks at every message again, after a fold.
-    fn look(&mut self, conversation: &Conversation, call: usize, summarised: bool) -> Vec<Change> {
+    /// Looks again at the messages that a fold touched.
+    fn look(&mut self, request: &Request<'_>, summarised: bool) -> Vec<Change> {
         let mut changes = Vec::new();
-        for message in 0..self.positions.len() {
-            let pos = self.positions[message];
+        for pos in request.delta.positions() {
+            let Some(message) = self.ordinals[pos] else {
+                continue;
+            };
             let before = self.looks[message];
-            let now = self.look_at(conversation, pos, before.state, summarised);
-            let view = conversation.view();
-            for (part, left) in self.left[message].iter_mut().enumerate() {
-                let edited = view.edit(PartPos { item: pos, part }).is_some();
-                if edited || !view.is_visible(pos) {
-                    left.get_or_insert(call);
-                } else {
-                    *left = None;
-                }
-            }
+            let now = self.look_at(request.conversation, pos, before.state, summarised);
             if now != before {
                 self.looks[message] = now;
-                changes.push(Change {
-                    message,
-                    state: now.state,
-                    tokens: now.tokens,
-                    shown: now.shown,
-                });
+                let Look { state, tokens, shown } = now;
+                changes.push(Change { message, state, tokens, shown });
             }
         }
         changes
@@ -250,34 +221,28 @@ impl Tracer {
 }
 
 impl Probe for Tracer {
-    fn call(&mut self, conversation: &Conversation, call: usize, _answer: &Message) {
-        self.append(conversation);
-        let folds = conversation.folds();
-        let last = folds.last().map(|fold| fold.id);
-        if last != self.fold {
-            let from = self.folds.min(folds.len());
-            let summarised = folds[from..].iter().any(|fold| writes_summary(&fold.plan));
-            let changes = self.look(conversation, call, summarised);
+    fn call(&mut self, request: &Request<'_>) {
+        let Request { call, conversation, delta, tracker, .. } = *request;
+        self.append(request);
+        if delta.is_folded() {
+            let folds = &conversation.folds()[delta.folds.clone()];
+            let summarised = folds.iter().any(|fold| writes_summary(&fold.plan));
+            let changes = self.look(request, summarised);
             let standing = self.stand(conversation, call);
             if !changes.is_empty() || standing != self.standing {
                 self.standing.clone_from(&standing);
                 self.steps.push(Step { call, changes, standing });
             }
-            self.fold = last;
-            self.folds = folds.len();
         }
         let index = Arc::clone(&self.index);
         let edits = index.calls.get(call).map_or(&[][..], |needs| &needs.edits);
-        self.edits.push(edits.iter().map(|edit| self.left(&edit.places)).collect());
+        self.edits.push(edits.iter().map(|edit| left(tracker, index.places(edit))).collect());
     }
 }
 
-impl Tracer {
-    /// When the last of these parts had left the view.
-    fn left(&self, places: &[LogPart]) -> Option<usize> {
-        let left = |(message, part): &LogPart| *self.left.get(*message)?.get(*part)?;
-        places.iter().map(left).max().flatten()
-    }
+/// When the last of these parts had left the view.
+fn left(tracker: &Tracker, places: &[LogPart]) -> Option<usize> {
+    places.iter().map(|place| tracker.left_at(*place)).max().flatten()
 }
 
 /// The meter of the measuring estimator: the replay adds it behind those of the strategy.

@@ -89,7 +89,7 @@ fn foresight_sees_from_the_last_copy_to_the_call() {
     let session = planted(&[(60, vec![]), (60, vec![]), (60, vec![0]), (60, vec![0, 1])]);
     let index = Index::of(&session);
     let hindsight = Hindsight::of(&index);
-    assert_eq!(hindsight.facts(), index.references.len());
+    assert_eq!(hindsight.facts(), index.asked.len());
     let due: Vec<usize> = (0..4).map(|call| hindsight.due(call).len()).collect();
     assert_eq!(due, [0, 0, 1, 2]);
     let ordinals = 0..session.messages.len();

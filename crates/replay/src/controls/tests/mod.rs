@@ -6,7 +6,8 @@ mod placebo;
 use super::choice::{Choice, Greedy, Price, Random};
 use super::holdings::Holdings;
 use super::*;
-use crate::availability::{Availability, Index};
+use crate::availability::Availability;
+use crate::index::Index;
 use crate::stats::SplitMix64;
 use crate::{Replay, ReplayOptions, replay_with};
 use foldback_core::Limits;
@@ -97,12 +98,13 @@ fn measured(session: &Session, strategy: Strategy, limits: Limits) -> (Replay, K
         validate: true,
         completions: None,
     };
-    let mut probe = Availability::new(Arc::new(Index::of(session)), measure);
-    let replay = replay_with(session, &Arc::new(strategy), &options, &mut [&mut probe]);
-    let findings = probe.finish(&replay.conversation);
+    let index = Arc::new(Index::of(session));
+    let mut probe = Availability::new(Arc::clone(&index), measure);
+    let replay = replay_with(session, &index, &Arc::new(strategy), &options, &mut [&mut probe]);
+    let findings = probe.finish();
     let kept = Kept {
-        references: findings.references.iter().map(|row| row.kept).collect(),
-        edits: findings.edits.iter().map(|row| row.kept).collect(),
+        references: findings.references.iter().map(|presence| presence.kept).collect(),
+        edits: findings.edits,
     };
     (replay, kept)
 }

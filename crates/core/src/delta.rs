@@ -1,0 +1,138 @@
+//! What changed in a conversation since somebody last looked.
+//!
+//! Whoever follows a conversation from request to request (a prompt cache, a check of provider rules, a
+//! journal, a measurement) keeps a [`Cursor`] and asks for a [`ViewDelta`]. Its size is that of the
+//! change, so following a conversation costs what happens in it, however long it has become.
+
+use crate::conversation::{Conversation, FoldId};
+use crate::view::{PartPos, Place, Pos};
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
+
+/// Up to where somebody has followed a conversation. The default is its beginning.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Cursor {
+    messages: usize,
+    places: usize,
+    changes: usize,
+    folds: usize,
+    next_fold: FoldId,
+}
+
+/// What is different in a conversation since a [`Cursor`]. What was done and taken back in between is
+/// not in it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ViewDelta {
+    /// Positions of the messages that were appended, hidden ones included.
+    pub appended: Range<Pos>,
+    /// Parts whose edit was laid over, replaced or taken off; ascending, each once.
+    pub edited: Vec<PartPos>,
+    /// Places that were shown and no longer are; ascending. Appended messages are in none of these.
+    pub hidden: Vec<Place>,
+    /// Places that were not shown and now are; ascending.
+    pub shown: Vec<Place>,
+    /// Number of leading places that are the same and show the same.
+    pub same_places: usize,
+    /// Folds in force that were committed since, as a range of
+    /// [`Conversation::folds`](crate::conversation::Conversation::folds).
+    pub folds: Range<usize>,
+    /// Number of folds that were in force and were taken back.
+    pub undone: usize,
+}
+
+impl ViewDelta {
+    /// Whether anything but an append happened.
+    pub fn is_folded(&self) -> bool {
+        !self.folds.is_empty() || self.undone > 0
+    }
+
+    /// Positions of the messages that are new, or that are shown differently; ascending.
+    pub fn positions(&self) -> BTreeSet<Pos> {
+        let edited = self.edited.iter().map(|at| at.item);
+        let turned = self.hidden.iter().chain(&self.shown).filter_map(|place| place.item());
+        self.appended.clone().chain(edited).chain(turned).collect()
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum What {
+    Edited(PartPos),
+    Hidden(Place),
+    Shown(Place),
+    /// Something else stands from this place on.
+    Moved,
+}
+
+/// Everything that was done to a view, in order.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Changes(Vec<(What, usize)>);
+
+impl Changes {
+    /// The edit over a part changed; the message stands at `place`.
+    pub(crate) fn edited(&mut self, at: PartPos, place: usize) {
+        self.0.push((What::Edited(at), place));
+    }
+
+    /// The places from `first` on are others.
+    pub(crate) fn moved(&mut self, first: usize) {
+        self.0.push((What::Moved, first));
+    }
+
+    /// A place came to be shown, or is no longer.
+    pub(crate) fn turned(&mut self, place: Place, shown: bool, first: usize) {
+        let what = if shown { What::Shown(place) } else { What::Hidden(place) };
+        self.0.push((what, first));
+    }
+}
+
+impl Conversation {
+    /// What changed since the cursor, which then stands at the end.
+    pub fn delta(&self, since: &mut Cursor) -> ViewDelta {
+        let (view, folds) = (self.view(), self.folds());
+        let changes = view.changes().0.get(since.changes..).unwrap_or_default();
+        let appended = since.messages..self.history().len();
+        let standing = folds.partition_point(|fold| fold.id < since.next_fold);
+        let mut delta = ViewDelta {
+            same_places: changes.iter().fold(since.places, |least, (_, place)| least.min(*place)),
+            folds: standing..folds.len(),
+            undone: since.folds.saturating_sub(standing),
+            ..ViewDelta::default()
+        };
+        // The first change of a place tells how it stood before.
+        let mut stood: BTreeMap<Place, bool> = BTreeMap::new();
+        let mut edited = BTreeSet::new();
+        for (what, _) in changes {
+            match what {
+                What::Edited(at) => {
+                    edited.insert(*at);
+                }
+                What::Hidden(place) => {
+                    stood.entry(*place).or_insert(true);
+                }
+                What::Shown(place) => {
+                    stood.entry(*place).or_insert(false);
+                }
+                What::Moved => {}
+            }
+        }
+        for (place, stood) in stood {
+            let new = place.item().is_some_and(|pos| pos >= appended.start);
+            match (stood, view.shows(place)) {
+                _ if new => {}
+                (true, false) => delta.hidden.push(place),
+                (false, true) => delta.shown.push(place),
+                _ => {}
+            }
+        }
+        delta.edited = edited.into_iter().collect();
+        delta.appended = appended;
+        *since = Cursor {
+            messages: self.history().len(),
+            places: view.places().len(),
+            changes: view.changes().0.len(),
+            folds: folds.len(),
+            next_fold: self.next_fold(),
+        };
+        delta
+    }
+}

@@ -1,0 +1,392 @@
+//! Which identifiers and which texts stand in the view of a replay now. Follows the conversation by
+//! what changed since the request before, so its cost does not grow with the history.
+
+use super::{Id, Index, LogPart, NeedleId};
+use foldback_core::conversation::Conversation;
+use foldback_core::delta::ViewDelta;
+use foldback_core::view::{EditKind, PartPos, Place, Pos};
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+
+/// How a part stands in the view.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    /// The view does not show the message.
+    Hidden,
+    /// As it was recorded, or as a compaction appended it.
+    Original,
+    /// With another text in its place.
+    Edited(EditKind, WrittenId),
+}
+
+/// Number of a text that a compaction wrote.
+type WrittenId = usize;
+
+/// What a text that a compaction wrote holds. Placeholders repeat, so each text is read once.
+#[derive(Clone, Debug)]
+struct Written {
+    ids: Arc<[Id]>,
+    needles: Box<[NeedleId]>,
+}
+
+/// What a part says as it was appended.
+#[derive(Clone, Copy, Debug)]
+enum Content {
+    Log(LogPart),
+    Entry(WrittenId),
+}
+
+#[derive(Clone, Debug)]
+struct Part {
+    state: State,
+    content: Content,
+    /// Number of the first call whose view did not show it as it was.
+    left_at: Option<usize>,
+}
+
+/// What is different since the request before.
+#[derive(Clone, Debug, Default)]
+pub struct Change {
+    /// Identifiers that a part more or a part less has, each once.
+    pub(crate) touched: Vec<Id>,
+    /// Identifiers of the parts that folds took out or put another text in place of, each once.
+    pub(crate) dropped: Vec<Id>,
+    /// Parts of the log that came, or stand differently.
+    pub(crate) parts: Vec<LogPart>,
+    /// Needles that a text which a compaction wrote came to hold, or the last such text lost.
+    pub(crate) needles: Vec<NeedleId>,
+}
+
+/// How a reference stands in the view.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Standing {
+    pub(crate) kept: bool,
+    pub(crate) rescued: bool,
+    pub(crate) left_at: Option<usize>,
+}
+
+/// A set that is emptied in the time that it took to fill.
+#[derive(Clone, Debug)]
+struct Marks {
+    marked: Vec<bool>,
+    list: Vec<Id>,
+}
+
+impl Marks {
+    fn new(length: usize) -> Self {
+        Self { marked: vec![false; length], list: Vec::new() }
+    }
+
+    fn insert(&mut self, id: Id) {
+        if !std::mem::replace(&mut self.marked[id as usize], true) {
+            self.list.push(id);
+        }
+    }
+
+    fn take(&mut self) -> Vec<Id> {
+        for id in &self.list {
+            self.marked[*id as usize] = false;
+        }
+        std::mem::take(&mut self.list)
+    }
+}
+
+/// Follows one conversation.
+#[derive(Clone, Debug)]
+pub struct Tracker {
+    index: Arc<Index>,
+    /// By position, where its parts begin; one more at the end.
+    first: Vec<usize>,
+    parts: Vec<Part>,
+    /// Position in the history of each message of the log.
+    positions: Vec<Pos>,
+    /// Positions of the messages that compactions appended.
+    entries: Vec<Pos>,
+    /// The inserts that are shown, and what they say.
+    inserts: BTreeMap<usize, WrittenId>,
+    written: Vec<Written>,
+    known: HashMap<Arc<str>, WrittenId>,
+    /// Per identifier, the number of parts that show it as it was recorded.
+    original: Vec<u32>,
+    /// Per identifier, the number of shown texts of compactions that have it.
+    rewritten: Vec<u32>,
+    /// Per identifier, the number of parts of the log that have it and are not shown as recorded.
+    gone: Vec<u32>,
+    /// By index in [`Index::asked`], the first call whose view did not have it.
+    left: Vec<Option<usize>>,
+    /// Per needle, the number of shown texts of compactions that hold it.
+    held: Vec<u32>,
+    touched: Marks,
+    dropped: Marks,
+    change: Change,
+    /// Parts that were looked at so far.
+    looked_at: u64,
+}
+
+impl Tracker {
+    /// A tracker at the beginning of a replay.
+    pub fn new(index: Arc<Index>) -> Self {
+        let ids = index.entries.len();
+        Self {
+            first: vec![0],
+            parts: Vec::new(),
+            positions: Vec::new(),
+            entries: Vec::new(),
+            inserts: BTreeMap::new(),
+            written: Vec::new(),
+            known: HashMap::new(),
+            original: vec![0; ids],
+            rewritten: vec![0; ids],
+            gone: vec![0; ids],
+            left: vec![None; index.asked.len()],
+            held: vec![0; index.needles()],
+            touched: Marks::new(ids),
+            dropped: Marks::new(ids),
+            change: Change::default(),
+            looked_at: 0,
+            index,
+        }
+    }
+
+    /// Takes over what changed before the request of `call`.
+    pub(crate) fn update(
+        &mut self,
+        conversation: &Conversation,
+        delta: &ViewDelta,
+        call: usize,
+    ) -> Change {
+        for pos in delta.appended.clone() {
+            self.append(conversation, pos);
+        }
+        for pos in delta.positions() {
+            self.show(conversation, pos, call);
+        }
+        for place in &delta.shown {
+            if let Place::Insert(insert) = place {
+                let message = conversation.view().message(conversation.history(), *place);
+                let text = self.write(&message.shown_text());
+                self.inserts.insert(*insert, text);
+                self.count(&Content::Entry(text), State::Original, true);
+            }
+        }
+        for place in &delta.hidden {
+            if let Place::Insert(insert) = place
+                && let Some(text) = self.inserts.remove(insert)
+            {
+                self.count(&Content::Entry(text), State::Original, false);
+            }
+        }
+        let mut change = std::mem::take(&mut self.change);
+        change.touched = self.touched.take();
+        change.dropped = self.dropped.take();
+        for id in &change.touched {
+            if let Some(reference) = self.index.reference(*id) {
+                let left = &mut self.left[reference];
+                match self.original[*id as usize] + self.rewritten[*id as usize] {
+                    0 => {
+                        left.get_or_insert(call);
+                    }
+                    _ => *left = None,
+                }
+            }
+        }
+        change
+    }
+
+    /// Number of messages of the log so far.
+    pub(crate) fn log_len(&self) -> usize {
+        self.positions.len()
+    }
+
+    /// Parts that were looked at so far.
+    pub fn looked_at(&self) -> u64 {
+        self.looked_at
+    }
+
+    /// How a reference, by its index in [`Index::asked`], stands in the view.
+    pub(crate) fn standing(&self, reference: u32) -> Standing {
+        let id = self.index.asked[reference as usize].id as usize;
+        let (original, written) = (self.original[id] > 0, self.rewritten[id] > 0);
+        Standing {
+            kept: original || written,
+            rescued: written && !original,
+            left_at: self.left[reference as usize],
+        }
+    }
+
+    /// Whether a visible part has an identifier.
+    pub(crate) fn has(&self, id: Id) -> bool {
+        self.original[id as usize] + self.rewritten[id as usize] > 0
+    }
+
+    /// Whether a part of the log that has an identifier is not shown as it was recorded.
+    pub(crate) fn is_gone(&self, id: Id) -> bool {
+        self.gone[id as usize] > 0
+    }
+
+    /// Whether the view shows a part of the log as it was recorded.
+    pub(crate) fn is_original(&self, at: LogPart) -> bool {
+        self.part(at).is_some_and(|part| part.state == State::Original)
+    }
+
+    /// The first call whose view did not show a part as it was recorded; `None` while it does.
+    pub(crate) fn left_at(&self, at: LogPart) -> Option<usize> {
+        self.part(at).and_then(|part| part.left_at)
+    }
+
+    /// Whether a text stands in what compactions wrote or cut, as far as the view shows it.
+    pub(crate) fn is_written(&self, needle: NeedleId) -> bool {
+        self.held[needle as usize] > 0
+    }
+
+    /// The latest place in stored order, or all places, whose message has a reference.
+    pub(crate) fn places(&self, reference: u32) -> impl Iterator<Item = Place> {
+        let id = self.index.asked[reference as usize].id;
+        let occurrences = self.index.occurrences(reference);
+        let until = occurrences.partition_point(|(ordinal, _)| *ordinal < self.positions.len());
+        let has = move |ids: &[Id]| ids.binary_search(&id).is_ok();
+        let in_log = occurrences[..until].iter().rev().filter_map(move |at| {
+            has(self.shown(self.part(*at)?)?).then_some(Place::Item(self.positions[at.0]))
+        });
+        let entries = self.entries.iter().filter(move |pos| {
+            self.parts_of(**pos).iter().filter_map(|part| self.shown(part)).any(has)
+        });
+        let inserts = self.inserts.iter().filter(move |(_, text)| has(&self.written[**text].ids));
+        in_log
+            .chain(entries.map(|pos| Place::Item(*pos)))
+            .chain(inserts.map(|(index, _)| Place::Insert(*index)))
+    }
+
+    fn parts_of(&self, pos: Pos) -> &[Part] {
+        &self.parts[self.first[pos]..self.first[pos + 1]]
+    }
+
+    fn part(&self, (ordinal, part): LogPart) -> Option<&Part> {
+        self.parts_of(*self.positions.get(ordinal)?).get(part)
+    }
+
+    /// The identifiers that a part puts into the view.
+    fn shown(&self, part: &Part) -> Option<&[Id]> {
+        match part.state {
+            State::Hidden => None,
+            State::Original => Some(self.ids(&part.content)),
+            State::Edited(_, text) => Some(&self.written[text].ids),
+        }
+    }
+
+    fn ids(&self, content: &Content) -> &Arc<[Id]> {
+        match content {
+            Content::Log(at) => self.index.part(*at),
+            Content::Entry(text) => &self.written[*text].ids,
+        }
+    }
+
+    /// What a text holds that a compaction wrote.
+    fn write(&mut self, text: &str) -> WrittenId {
+        if let Some(known) = self.known.get(text) {
+            return *known;
+        }
+        let id = self.written.len();
+        let (ids, needles) = (self.index.find(text), self.index.needles_in(text));
+        self.written.push(Written { ids, needles });
+        self.known.insert(Arc::from(text), id);
+        id
+    }
+
+    fn append(&mut self, conversation: &Conversation, pos: Pos) {
+        let message = conversation.history().message(pos);
+        let ordinal = self.positions.len();
+        if message.is_entry() {
+            self.entries.push(pos);
+        } else {
+            self.positions.push(pos);
+        }
+        for (index, part) in message.parts.iter().enumerate() {
+            let content = match message.is_entry() {
+                true => Content::Entry(self.write(&part.shown())),
+                false => Content::Log((ordinal, index)),
+            };
+            // Shown at first, so that what is folded before any request has it counts as dropped.
+            self.count(&content, State::Original, true);
+            self.parts.push(Part { state: State::Original, content, left_at: None });
+            if let Content::Log(at) = content {
+                self.change.parts.push(at);
+            }
+        }
+        self.first.push(self.parts.len());
+    }
+
+    /// Brings the parts of a message up to date.
+    fn show(&mut self, conversation: &Conversation, pos: Pos, call: usize) {
+        let view = conversation.view();
+        let visible = view.is_visible(pos);
+        for (part, at) in (self.first[pos]..self.first[pos + 1]).enumerate() {
+            self.looked_at += 1;
+            let now = match view.edit(PartPos { item: pos, part }) {
+                _ if !visible => State::Hidden,
+                None => State::Original,
+                Some(edit) => State::Edited(edit.kind, self.write(&edit.text)),
+            };
+            let Part { state: before, content, .. } = self.parts[at].clone();
+            if before == now {
+                continue;
+            }
+            self.count(&content, before, false);
+            self.count(&content, now, true);
+            let part = &mut self.parts[at];
+            part.state = now;
+            if now == State::Original {
+                part.left_at = None;
+            } else {
+                part.left_at.get_or_insert(call);
+            }
+            if let Content::Log(log) = content {
+                self.change.parts.push(log);
+                let is = |state| usize::from(state == State::Original);
+                if is(before) != is(now) {
+                    let Self { index, gone, .. } = self;
+                    for id in index.part(log).iter().chain(index.syntax(log).iter()) {
+                        let count = &mut gone[*id as usize];
+                        *count = if now == State::Original { *count - 1 } else { *count + 1 };
+                    }
+                }
+            }
+        }
+    }
+
+    /// Adds or takes away what a part contributes in a state. What is left of a part that was cut is
+    /// original, what stands in place of a cleared one is not.
+    fn count(&mut self, content: &Content, state: State, add: bool) {
+        let text = match (state, content) {
+            (State::Hidden, _) => return,
+            (State::Edited(_, text), _) => Some(text),
+            (State::Original, Content::Entry(text)) => Some(*text),
+            (State::Original, Content::Log(_)) => None,
+        };
+        let as_recorded = match (state, content) {
+            (_, Content::Entry(_)) => false,
+            (State::Edited(kind, _), _) => kind == EditKind::Truncate,
+            _ => true,
+        };
+        let ids = match text {
+            Some(text) => Arc::clone(&self.written[text].ids),
+            None => Arc::clone(self.ids(content)),
+        };
+        let counts = if as_recorded { &mut self.original } else { &mut self.rewritten };
+        for id in ids.iter() {
+            let count = &mut counts[*id as usize];
+            *count = if add { *count + 1 } else { *count - 1 };
+            self.touched.insert(*id);
+            if !add {
+                self.dropped.insert(*id);
+            }
+        }
+        for needle in text.map_or(&[][..], |text| &self.written[text].needles) {
+            let count = &mut self.held[*needle as usize];
+            *count = if add { *count + 1 } else { *count - 1 };
+            if *count == u32::from(add) {
+                self.change.needles.push(*needle);
+            }
+        }
+    }
+}
