@@ -8,10 +8,9 @@ mod future;
 mod scale;
 mod store;
 
-use foldback_core::conversation::Conversation;
 use foldback_core::log::Message;
 use foldback_formats::Session;
-use foldback_replay::{CallRow, Corpus, Probe, Source};
+use foldback_replay::{CallRow, Corpus, Probe, Request, Source};
 use foldback_tests::lab;
 use foldback_tests::planted::{Needs, Planted};
 use foldback_tests::{Script, file};
@@ -75,8 +74,8 @@ struct Sent {
 }
 
 impl Probe for Sent {
-    fn call(&mut self, conversation: &Conversation, _: usize, _: &Message) {
-        let shown = conversation.sent();
+    fn call(&mut self, request: &Request<'_>) {
+        let shown = request.conversation.sent();
         let texts = shown.iter().map(|shown| {
             // Usage is what the provider said, and no part of a request.
             let message = Message { answer: None, ..shown.to_message() };

@@ -5,6 +5,7 @@ use foldback_core::log::{Message, Part};
 use foldback_core::stage::Estimator;
 use foldback_core::strategy::Strategy;
 use foldback_formats::Session;
+use foldback_replay::index::Index;
 use foldback_replay::replay_with;
 use foldback_tests::lab::{self, everything};
 use foldback_tests::options;
@@ -79,7 +80,7 @@ fn decided(
         options.measure = Doubled::of(&options.measure);
     }
     let mut sent = Sent::default();
-    let replay = replay_with(session, strategy, &options, &mut [&mut sent]);
+    let replay = replay_with(session, &Arc::new(Index::of(session)), strategy, &options, &mut [&mut sent]);
     let fired = replay.rows.iter().filter(|row| !row.fired.is_empty());
     (sent.views, fired.count())
 }
