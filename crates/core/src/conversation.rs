@@ -11,18 +11,16 @@
 //! ```
 
 mod breaker;
-mod driver;
-mod fold;
-mod folding;
-mod planning;
+mod commit;
+mod pipeline;
 mod replay;
-mod summaries;
+mod report;
 
 pub use crate::plan::FoldId;
 pub use breaker::Breaker;
-pub use driver::{Report, Signals, StageRole};
-pub use fold::{CommitError, Fold};
+pub use commit::{CommitError, Fold};
 pub use replay::ReplayError;
+pub use report::{Report, Signals, StageRole};
 
 use crate::counters::Counters;
 use crate::event::Event;
@@ -128,7 +126,7 @@ impl Conversation {
         let pos = self.history.append(Arc::clone(&message));
         if message.is_answer() {
             self.answers += 1;
-            self.book_answer(pos, &message);
+            self.record_answer(pos, &message);
         }
         if message.is_entry() {
             self.services.ids.taken(&message.id);
@@ -140,8 +138,8 @@ impl Conversation {
         pos
     }
 
-    /// Books an answer, and which of its calls ask again for what the view no longer shows.
-    fn book_answer(&mut self, pos: Pos, answer: &Message) {
+    /// Records an answer, and which of its calls ask again for what the view no longer shows.
+    fn record_answer(&mut self, pos: Pos, answer: &Message) {
         let mut missed = 0;
         for call in answer.parts.iter().filter_map(|part| part.as_call()) {
             let before = self.asked.again(call, pos);
@@ -173,7 +171,7 @@ impl Conversation {
         self.yields.get_mut(index)
     }
 
-    /// Books that the model had something given back that a fold had taken: what it missed.
+    /// Records that the model had something given back that a fold had taken: what it missed.
     pub fn note_recall(&mut self) {
         if let Some(fold) = self.yielding() {
             fold.missed += 1;

@@ -1,7 +1,13 @@
-//! Holds automatic compaction back where it is of no use, so that nobody pays for it at every step.
+//! Holds automatic compaction back where it can be of no use, so that nobody pays for it at every step.
 
+use super::Conversation;
+use super::report::{Report, Signals};
+use crate::event::Event;
+use crate::log::Usage;
 use crate::moment::Moment;
-use crate::outcome::Why;
+use crate::outcome::{Outcome, Why};
+use crate::stage::{OverflowPolicy, UsageReading, UsageSource};
+use crate::strategy::Bound;
 
 /// Counts automatic compactions in a row that were of no use.
 ///
@@ -24,13 +30,13 @@ impl Breaker {
     }
 
     /// The count of the kind that is held back, where one is.
-    pub(super) fn open(&self, limit: u32) -> Option<u32> {
+    fn open(&self, limit: u32) -> Option<u32> {
         let most = self.proactive.max(self.reactive);
         (limit > 0 && most >= limit).then_some(most)
     }
 
     /// Why none is tried, where that is so. `limit` is the number after which it is held back.
-    pub(super) fn holds(&self, moment: Moment, limit: u32) -> Option<Why> {
+    fn holds(&self, moment: Moment, limit: u32) -> Option<Why> {
         let fruitless = self.fruitless(moment);
         (limit > 0 && fruitless >= limit).then(|| {
             Why::new(
@@ -42,8 +48,8 @@ impl Breaker {
         })
     }
 
-    /// Books a compaction, and returns the count where that opens or closes the breaker.
-    pub(super) fn book(&mut self, moment: Moment, useful: bool, limit: u32) -> Option<(bool, u32)> {
+    /// Records a compaction, and returns the count where that opens or closes the breaker.
+    fn record(&mut self, moment: Moment, useful: bool, limit: u32) -> Option<(bool, u32)> {
         let count = if moment.is_reactive() { &mut self.reactive } else { &mut self.proactive };
         let was = *count;
         *count = if useful { 0 } else { was.saturating_add(1) };
@@ -52,6 +58,73 @@ impl Breaker {
             _ if *count == limit && was < limit => Some((true, *count)),
             _ if was >= limit && *count == 0 => Some((false, was)),
             _ => None,
+        }
+    }
+}
+
+impl Conversation {
+    /// Why an automatic fold that the policy asks for is not tried.
+    pub(super) fn held_back(&self, moment: Moment) -> Option<Outcome> {
+        let now = (self.history.log_len(), self.answers);
+        if let Some(then) = self.folded_at.filter(|_| self.strategy.guards.repeat) {
+            if then == now {
+                return Some(Outcome::Unchanged(Why::new(
+                    "nothing-appended",
+                    "nothing was appended since the last automatic compaction",
+                )));
+            }
+            if then.1 == now.1 {
+                return Some(Outcome::Skipped(Why::new(
+                    "no-model-step",
+                    "the model has not answered since the last automatic compaction",
+                )));
+            }
+        }
+        let limit = self.strategy.guards.breaker;
+        self.breaker.holds(moment, limit).map(Outcome::Skipped)
+    }
+
+    /// Records whether an automatic fold was of any use.
+    pub(super) fn record_use(
+        &mut self,
+        policy: &Bound<dyn OverflowPolicy>,
+        moment: Moment,
+        report: Option<&Report>,
+    ) {
+        let useful = match report.map(|report| &report.outcome) {
+            Some(Outcome::Changed | Outcome::Degraded(_)) => {
+                moment.is_reactive() || !self.would_fold_again(policy)
+            }
+            Some(Outcome::Failed(_)) => false,
+            // It cost nothing.
+            Some(Outcome::Unchanged(_) | Outcome::Skipped(_)) | None => return,
+        };
+        let limit = self.strategy.guards.breaker;
+        if let Some((open, fruitless)) = self.breaker.record(moment, useful, limit) {
+            self.services.emit(&Event::Breaker { open, fruitless });
+        }
+    }
+
+    /// Whether the policy would fire on the view as it is, its size taken for the usage that the next
+    /// answer will report.
+    fn would_fold_again(&self, policy: &Bound<dyn OverflowPolicy>) -> bool {
+        let meter = &self.meters[policy.estimator];
+        let usage =
+            Usage { uncached: meter.frame_tokens() + meter.view_tokens(), ..Usage::default() };
+        let signals = Signals {
+            usage: Some(UsageReading { usage, source: UsageSource::Synthesised }),
+            instructions: None,
+        };
+        self.decide(policy, Moment::CallStart, &signals).fold
+    }
+
+    /// Tries again whatever was held back.
+    pub(super) fn close_breaker(&mut self) {
+        let fruitless = self.breaker.open(self.strategy.guards.breaker);
+        self.breaker = Breaker::default();
+        if let Some(fruitless) = fruitless {
+            let open = false;
+            self.services.emit(&Event::Breaker { open, fruitless });
         }
     }
 }
@@ -75,7 +148,7 @@ mod tests {
             (step, true, Some((false, 4))),
         ];
         for (row, (moment, useful, expected)) in table.into_iter().enumerate() {
-            assert_eq!(breaker.book(moment, useful, 3), expected, "row {row}");
+            assert_eq!(breaker.record(moment, useful, 3), expected, "row {row}");
         }
         assert_eq!(breaker.fruitless(refused), 1);
     }
@@ -84,7 +157,7 @@ mod tests {
     fn zero_never_holds() {
         let mut breaker = Breaker::default();
         for _ in 0..9 {
-            assert_eq!(breaker.book(Moment::CallStart, false, 0), None);
+            assert_eq!(breaker.record(Moment::CallStart, false, 0), None);
         }
         assert_eq!(breaker.holds(Moment::CallStart, 0), None);
         assert!(breaker.holds(Moment::CallStart, 9).is_some());

@@ -56,7 +56,7 @@ impl Conversation {
         }
         self.take_ids(&plan);
         self.next_fold = id;
-        self.silently(|conversation| conversation.apply_and_book(plan, at));
+        self.silently(|conversation| conversation.apply_and_record(plan, at));
         Ok(())
     }
 

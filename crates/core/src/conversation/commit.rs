@@ -1,11 +1,16 @@
-//! Committing a plan, and taking it back.
+//! From a plan to the view: the guards look at it, it is put in force and counted, and it can be taken
+//! back.
 
 use super::Conversation;
+use crate::counters::Counters;
 use crate::event::{Event, StartSource};
+use crate::layout::Layout;
 use crate::log::Origin;
 use crate::moment::Trigger;
-use crate::plan::{FoldId, Layout, Plan};
-use crate::view::{PartEdit, PartPos, Pos};
+use crate::outcome::Why;
+use crate::plan::{FoldId, Plan};
+use crate::position::{PartPos, Pos};
+use crate::view::PartEdit;
 use crate::yields::Yield;
 use std::sync::Arc;
 use thiserror::Error;
@@ -57,6 +62,12 @@ pub enum CommitError {
 }
 
 impl Conversation {
+    pub(super) fn check_and_commit(&mut self, plan: Plan) -> Result<FoldId, Why> {
+        self.strategy.guards.check(&self.history, &plan)?;
+        let now = self.services.clock.now();
+        Ok(self.apply_and_record(plan, now))
+    }
+
     /// Commits a plan. Only a plan made on the current state is taken; its edits are counted again,
     /// whoever made it.
     pub fn commit(&mut self, mut plan: Plan) -> Result<FoldId, CommitError> {
@@ -69,14 +80,14 @@ impl Conversation {
     }
 
     /// Puts a plan in force and counts it among what was done: a pruning, or a fold with what it brings.
-    pub(super) fn apply_and_book(&mut self, plan: Plan, now: i64) -> FoldId {
+    pub(super) fn apply_and_record(&mut self, plan: Plan, now: i64) -> FoldId {
         let plan = Arc::new(plan);
         let fold = self.apply_at(Arc::clone(&plan), now);
-        self.book(fold, &plan);
+        self.record(fold, &plan);
         fold
     }
 
-    fn book(&mut self, fold: FoldId, plan: &Plan) {
+    fn record(&mut self, fold: FoldId, plan: &Plan) {
         let counters = &mut self.counters;
         counters.tokens_before_total += plan.tokens_before;
         if plan.layout.is_none() {
@@ -192,5 +203,37 @@ impl Conversation {
         }
         self.revision += 1;
         Some(fold.id)
+    }
+}
+
+/// A conversation whose tool results were cleared for a summary that is not there yet. Unless the
+/// fold commits, the clearings are taken back: when it fails, and when the future is dropped while a
+/// model is asked.
+pub(super) struct Prepared<'c> {
+    pub(super) conversation: &'c mut Conversation,
+    folds: usize,
+    counters: Counters,
+    pub(super) committed: bool,
+}
+
+impl<'c> Prepared<'c> {
+    pub(super) fn new(conversation: &'c mut Conversation) -> Self {
+        Self {
+            folds: conversation.folds.len(),
+            counters: conversation.counters,
+            conversation,
+            committed: false,
+        }
+    }
+}
+
+impl Drop for Prepared<'_> {
+    fn drop(&mut self) {
+        if !self.committed {
+            while self.conversation.folds.len() > self.folds {
+                self.conversation.undo_last();
+            }
+            self.conversation.counters = self.counters;
+        }
     }
 }
