@@ -23,8 +23,7 @@ fn generated(c: &mut Criterion) {
     let files = FORMATS
         .iter()
         .filter_map(|format| {
-            let write = format.write?;
-            let text = match write(&View::recorded(&session, &[])) {
+            let text = match format.write(&View::recorded(&session, &[]))? {
                 Ok(written) => written.text,
                 Err(error) => panic!("{}: {error}", format.id),
             };

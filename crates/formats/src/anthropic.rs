@@ -5,22 +5,18 @@
 //! record. The file is what is sent: writing puts the text of an edit in place of the content and
 //! leaves out what is hidden. `docs/anthropic.md` has the mapping.
 
-mod generate;
-mod read;
-mod write;
+pub(crate) mod read;
+pub(crate) mod write;
 
-use crate::raw::peek;
-use crate::table::Format;
+use crate::prelude::*;
 
-pub(crate) const FORMAT: Format = Format {
-    id: "anthropic",
-    title: "Anthropic Messages API: request bodies and message lists, also one a line",
+pub(crate) const FORMAT: Format = Format::new(
+    "anthropic",
+    "Anthropic Messages API: request bodies and message lists, also one a line",
     detect,
-    read: read::read,
-    write: Some(write::write),
-    log: false,
-    many: false,
-};
+    read::read,
+)
+.written(write::patch, write::generate);
 
 /// Types of content blocks that only this format has.
 const OWN_BLOCKS: &[&str] = &["tool_use", "tool_result", "thinking", "redacted_thinking"];

@@ -13,17 +13,17 @@ mod restore;
 mod step;
 mod write;
 
-use crate::raw::peek;
-use crate::table::Format;
+use crate::prelude::*;
 
 pub(crate) const FORMAT: Format = Format {
-    id: "atif",
-    title: "ATIF: agent trajectories as Harbor and others exchange them, versions 1.4 to 1.7",
-    detect,
-    read: read::read,
-    write: Some(write::write),
     log: true,
-    many: false,
+    ..Format::new(
+        "atif",
+        "ATIF: agent trajectories as Harbor and others exchange them, versions 1.4 to 1.7",
+        detect,
+        read::read,
+    )
+    .written(write::patch, write::generate)
 };
 
 /// The version that is written.

@@ -2,11 +2,7 @@
 //!
 //! One body `{messages, …}`, a bare list of messages, a list of bodies, or one body or list a line.
 
-use crate::session::{Shape, Source};
-use crate::{ReadError, Session, cluster, raw, value};
-use foldback_core::log::PartKind;
-use foldback_core::{Part, SegmentKind};
-use serde_json::{Value, json};
+use crate::prelude::*;
 
 /// One conversation of a file.
 pub(crate) struct Body<'a> {
@@ -25,28 +21,18 @@ impl Body<'_> {
     }
 
     /// A session without messages, with model, tool definitions and source.
-    pub(crate) fn session(&self, format: &'static str) -> Result<Session, ReadError> {
-        let source = Source {
-            text: self.text.into(),
-            shape: Shape::Document,
-            records: raw::elements(self.text, self.list)
-                .map_err(|error| value::malformed(self.list, error.to_string()))?,
-        };
-        let id = ["session_id", "id"]
-            .iter()
-            .find_map(|key| value::string(&self.root, key))
-            .unwrap_or_else(|| value::content_id(self.text));
-        let mut session = Session::new(id, format, source);
-        session.model = value::string(&self.root, "model");
+    pub(crate) fn session(&self, format: FormatId) -> Result<Session, ReadError> {
+        let source = Source::document(self.text, self.list)?;
+        let id = value::first_string(&self.root, &["session_id", "id"]);
+        let id = id.unwrap_or_else(|| value::content_id(self.text));
+        let mut out = SessionBuilder::new(id, format, source);
+        out.session.model = value::string(&self.root, "model");
         // Training sets keep the task beside the messages.
-        session.cluster = ["instance_id", "task_id"]
+        out.session.cluster = ["instance_id", "task_id"]
             .iter()
             .find_map(|key| cluster::task(None, value::text(&self.root, key)?));
-        let tools = self.root.get("tools").or_else(|| self.root.get("functions"));
-        if let Some(tools) = tools.filter(|tools| tools.as_array().is_some_and(|t| !t.is_empty())) {
-            session.frame.push_text(SegmentKind::Tools, tools.to_string());
-        }
-        Ok(session)
+        out.tools(self.root.get("tools").or_else(|| self.root.get("functions")));
+        Ok(out.session)
     }
 }
 
@@ -70,8 +56,7 @@ pub(crate) fn bodies(text: &str) -> Result<Bodies<'_>, ReadError> {
                 items.first().is_some_and(|item| list_of(item) == Some("/messages"))
             });
             let bodies = if many {
-                raw::elements(text, "")
-                    .map_err(|error| value::malformed("", error.to_string()))?
+                value::elements(text, "")?
                     .into_iter()
                     .filter_map(|range| body(&text[range.clone()], raw::parse(&text[range]).ok()?))
                     .collect()
@@ -174,6 +159,47 @@ pub(crate) fn tools(recorded: &str, shape: ToolShape) -> Option<Value> {
         })
         .collect();
     converted.map(Value::from)
+}
+
+/// Arguments as an object; free text goes under `input`.
+pub(crate) fn object(arguments: &str) -> Value {
+    match serde_json::from_str(arguments) {
+        Ok(Value::Object(arguments)) => Value::Object(arguments),
+        _ => json!({ "input": arguments }),
+    }
+}
+
+/// A file as a URL that holds its data where it has no other.
+pub(crate) fn data_url(media: &Media) -> String {
+    match media.url.contains(':') {
+        true => media.url.clone(),
+        false => format!("data:{};base64,{}", media.mime, media.url),
+    }
+}
+
+/// The data of a file without the `data:` in front.
+pub(crate) fn bare_data(media: &Media) -> &str {
+    let data = media.url.strip_prefix("data:").and_then(|rest| rest.split_once(";base64,"));
+    data.map_or(&media.url, |(_, data)| data)
+}
+
+/// The tool definitions of a frame in a provider's shape; noted as lost where they are in none.
+pub(crate) fn frame_tools(
+    frame: &Frame,
+    shape: ToolShape,
+    losses: &mut Vec<String>,
+) -> Option<Value> {
+    let found = tools(frame.text_of(SegmentKind::Tools)?, shape);
+    if found.is_none() {
+        losses.push("the tool definitions: they are in no known shape".to_owned());
+    }
+    found
+}
+
+/// Values, one a line.
+pub(crate) fn lines(values: impl IntoIterator<Item = Value>, separator: &str) -> String {
+    let lines: Vec<String> = values.into_iter().map(|value| value.to_string()).collect();
+    lines.join(separator)
 }
 
 /// A part that the format has no place for, as text: unknown parts as they were recorded.

@@ -1,9 +1,7 @@
 //! The `content` of a chat message and the `usage` of a response, as harnesses store them that speak to
 //! every provider through one client library.
 
-use crate::value;
-use foldback_core::log::{Media, Part, PartKind, Usage};
-use serde_json::Value;
+use crate::prelude::*;
 
 /// A content, which is a text or a list of texts and images.
 #[derive(Default)]
@@ -30,7 +28,7 @@ pub(crate) fn content(raw: &Value) -> Content {
     for (index, block) in blocks.iter().enumerate() {
         if let Some(text) = value::text(block, "text") {
             texts.push((text, index));
-        } else if let Some(url) = block.pointer("/image_url/url").and_then(Value::as_str) {
+        } else if let Some(url) = value::text_at(block, "/image_url/url") {
             let mime = url.strip_prefix("data:").and_then(|rest| rest.split(';').next());
             files.push(Media {
                 mime: mime.unwrap_or("image/*").to_owned(),
@@ -55,37 +53,27 @@ pub(crate) fn parts(raw: &Value) -> Vec<Part> {
         parts.push(Part::text(content.text).at(content.pointer));
     }
     let files = content.files.into_iter();
-    parts.extend(files.map(|file| Part::new(PartKind::File(file))));
+    parts.extend(files.map(file));
     parts
 }
 
 /// Input includes what was read from and written to the cache; each provider that the recorder's
 /// client library speaks to names those in its own way.
-pub(crate) fn usage(raw: &Value) -> Option<Usage> {
-    if !raw.is_object() {
-        return None;
-    }
-    let first = |pointers: &[&str]| {
-        pointers
-            .iter()
-            .map(|pointer| value::count(raw, pointer))
-            .find(|count| *count > 0)
-            .unwrap_or(0)
-    };
-    let cache_read = first(&[
+const COUNTS: Counts = Counts {
+    input: &["/prompt_tokens"],
+    cache_read: &[
         "/prompt_tokens_details/cached_tokens",
         "/cache_read_input_tokens",
         "/prompt_cache_hit_tokens",
-    ]);
-    let cache_write =
-        first(&["/cache_creation_input_tokens", "/prompt_tokens_details/cache_creation_tokens"]);
-    let reasoning = value::count(raw, "/completion_tokens_details/reasoning_tokens");
-    Some(Usage {
-        uncached: value::count(raw, "/prompt_tokens").saturating_sub(cache_read + cache_write),
-        cache_read,
-        cache_write,
-        output: value::count(raw, "/completion_tokens").saturating_sub(reasoning),
-        reasoning,
-        total: raw["total_tokens"].as_u64(),
-    })
+    ],
+    cache_write: &["/cache_creation_input_tokens", "/prompt_tokens_details/cache_creation_tokens"],
+    output: &["/completion_tokens"],
+    reasoning: &["/completion_tokens_details/reasoning_tokens"],
+    total: "/total_tokens",
+    ..Counts::NONE
+};
+
+/// The usage of a response.
+pub(crate) fn usage(raw: &Value) -> Option<Usage> {
+    COUNTS.of_object(raw)
 }

@@ -3,30 +3,26 @@
 //! The lines are the client's journal, not a conversation: one answer is spread over several lines,
 //! lines form a tree, the tool output is stored twice, and most lines are for the screen only. The
 //! importer makes four passes: [`line`] parses and drops what was stored twice, [`thread`] divides
-//! the tree into sessions, [`import`] turns the lines of one thread into messages, and the pairing of
+//! the tree into sessions, [`read`] turns the lines of one thread into messages, and the pairing of
 //! calls with results closes it. The page `docs/claude-code.md` lists what is mapped to what.
 
 mod attachment;
 mod block;
 mod generate;
-mod import;
 mod line;
+mod read;
 mod thread;
 mod write;
 
-use crate::table::Format;
+use crate::prelude::*;
 
-pub(crate) const FORMAT: Format = Format {
-    id: ID,
-    title: "Claude Code session (JSON lines of ~/.claude/projects)",
+pub(crate) const FORMAT: Format = Format::new(
+    "claude-code",
+    "Claude Code session (JSON lines of ~/.claude/projects)",
     detect,
-    read: import::read,
-    write: Some(write::write),
-    log: false,
-    many: false,
-};
-
-const ID: &str = "claude-code";
+    read::read,
+)
+.written(write::patch, write::generate);
 
 /// Several of the first lines are looked at: the very first may be a title or a snapshot.
 fn detect(text: &str) -> u8 {

@@ -3,26 +3,22 @@
 //! A rollout is two logs in one: `response_item` lines are what the model is sent and answers,
 //! `event_msg` lines repeat the same for the screen. Messages come from the former alone; from the
 //! latter come usage, the window, and where turns begin and end. [`item`] reads one response item,
-//! [`import`] puts them together to answers. The page `docs/codex.md` lists what is mapped to what.
+//! [`read`] puts them together to answers. The page `docs/codex.md` lists what is mapped to what.
 
 pub(crate) mod generate;
-mod import;
 pub(crate) mod item;
+mod read;
 mod write;
 
-use crate::table::Format;
+use crate::prelude::*;
 
-pub(crate) const FORMAT: Format = Format {
-    id: ID,
-    title: "OpenAI Codex rollout (JSON lines of ~/.codex/sessions)",
+pub(crate) const FORMAT: Format = Format::new(
+    "codex",
+    "OpenAI Codex rollout (JSON lines of ~/.codex/sessions)",
     detect,
-    read: import::read,
-    write: Some(write::write),
-    log: false,
-    many: false,
-};
-
-const ID: &str = "codex";
+    read::read,
+)
+.written(write::patch, write::generate);
 
 fn detect(text: &str) -> u8 {
     let mut score = 0;

@@ -10,8 +10,8 @@
 
 mod facts;
 
+use crate::format::Format;
 use crate::session::Session;
-use crate::table::Format;
 use crate::write::View;
 use crate::{FORMATS, WriteError, read};
 use foldback_core::view::{Shown, Stored};
@@ -50,7 +50,7 @@ pub struct Converted {
 
 /// The formats that can be written.
 pub fn writable() -> impl Iterator<Item = &'static Format> {
-    FORMATS.iter().filter(|format| format.write.is_some())
+    FORMATS.iter().filter(|format| format.writer.is_some())
 }
 
 /// Writes sessions in the format `to`. Several fit into one file only where the format keeps them apart
@@ -85,16 +85,16 @@ pub fn convert(sessions: &[Session], to: &Format) -> Result<Converted, WriteErro
 }
 
 fn write(session: &Session, to: &Format) -> Result<String, WriteError> {
-    let write = to.write.ok_or_else(|| WriteError::ReadOnly {
-        format: to.id,
-        known: writable().map(|format| format.id).collect::<Vec<_>>().join(", "),
-    })?;
     let edits = session.recorded_edits();
     let view = match to.log || session.format == to.id {
         true => View::recorded(session, &edits),
         false => log(session),
     };
-    Ok(write(&view)?.text)
+    let written = to.write(&view).unwrap_or_else(|| {
+        let known = writable().map(|format| format.id).collect::<Vec<_>>().join(", ");
+        Err(WriteError::ReadOnly { format: to.id, known })
+    });
+    Ok(written?.text)
 }
 
 /// What happened, in full: without the recorder's compactions and what they had cleared.

@@ -4,22 +4,12 @@
 //! Subagents speak in the same stream and are sessions of their own. Input tokens are seldom
 //! recorded. The format is only read. `docs/copilot-cli.md` has the mapping.
 
-mod import;
+mod read;
 
-use crate::raw::peek;
-use crate::table::Format;
+use crate::prelude::*;
 
-pub(crate) const FORMAT: Format = Format {
-    id: ID,
-    title: "GitHub Copilot CLI session (events.jsonl)",
-    detect,
-    read: import::read,
-    write: None,
-    log: false,
-    many: false,
-};
-
-const ID: &str = "copilot-cli";
+pub(crate) const FORMAT: Format =
+    Format::new("copilot-cli", "GitHub Copilot CLI session (events.jsonl)", detect, read::read);
 
 fn detect(text: &str) -> u8 {
     let mut score = 0;

@@ -8,21 +8,20 @@
 mod read;
 mod write;
 
-use crate::raw::peek;
-use crate::session::{Boundary, Recorded, Shape, Warning};
-use crate::table::Format;
-use foldback_core::{Frame, Limits, Message};
+use crate::prelude::*;
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 
 pub(crate) const FORMAT: Format = Format {
-    id: "foldback",
-    title: "foldback: lossless lines, one record or message each",
-    detect,
-    read: read::read,
-    write: Some(write::write),
     log: true,
     many: true,
+    ..Format::new(
+        "foldback",
+        "foldback: lossless lines, one record or message each",
+        detect,
+        read::read,
+    )
+    .written(write::write, write::write)
 };
 
 fn detect(text: &str) -> u8 {

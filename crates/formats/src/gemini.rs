@@ -5,22 +5,18 @@
 //! The file is what is sent: writing puts the text of an edit in place of the content and leaves out
 //! what is hidden. `docs/gemini.md` has the mapping.
 
-mod generate;
-mod read;
+pub(crate) mod read;
 mod write;
 
-use crate::raw::peek;
-use crate::table::Format;
+use crate::prelude::*;
 
-pub(crate) const FORMAT: Format = Format {
-    id: "gemini",
-    title: "Gemini API contents: request bodies and lists of contents, also one a line",
+pub(crate) const FORMAT: Format = Format::new(
+    "gemini",
+    "Gemini API contents: request bodies and lists of contents, also one a line",
     detect,
-    read: read::read,
-    write: Some(write::write),
-    log: false,
-    many: false,
-};
+    read::read,
+)
+.written(write::patch, write::generate);
 
 /// Where a list of contents is kept.
 const LISTS: &[&str] = &["/contents", "/history"];

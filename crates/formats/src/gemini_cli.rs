@@ -3,26 +3,20 @@
 //! Up to version 0.30 or so a recording is one document with a list of messages; later it is a line
 //! for each change: a message (again, whenever something was added to it), `$set` with changed
 //! metadata or a whole new history, `$rewindTo`. [`lines`] brings both to a list of messages,
-//! [`import`] reads one; calls and their results are in the model's message. The format is only read.
+//! [`read`] reads one; calls and their results are in the model's message. The format is only read.
 //! `docs/gemini-cli.md` has the mapping.
 
-mod import;
 mod lines;
+mod read;
 
-use crate::raw::peek;
-use crate::table::Format;
+use crate::prelude::*;
 
-pub(crate) const FORMAT: Format = Format {
-    id: ID,
-    title: "Gemini CLI chat recording (~/.gemini/tmp/*/chats)",
+pub(crate) const FORMAT: Format = Format::new(
+    "gemini-cli",
+    "Gemini CLI chat recording (~/.gemini/tmp/*/chats)",
     detect,
-    read: import::read,
-    write: None,
-    log: false,
-    many: false,
-};
-
-const ID: &str = "gemini-cli";
+    read::read,
+);
 
 fn detect(text: &str) -> u8 {
     let opening = peek(text);

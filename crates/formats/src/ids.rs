@@ -1,5 +1,6 @@
 //! Ids that hold within one session: unique, deterministic, and the recorder's own wherever possible.
 
+use crate::Session;
 use std::collections::{HashMap, HashSet, VecDeque};
 
 /// Hands out ids that are unique in a session. Recorders repeat ids (a redacted export has one word
@@ -20,6 +21,14 @@ impl Ids {
             id = format!("{wanted}_{number}");
         }
         id
+    }
+}
+
+/// Numbers sessions of one id.
+pub(crate) fn name_apart(sessions: &mut [Session]) {
+    let mut ids = Ids::default();
+    for session in sessions {
+        session.id = ids.unique(&session.id);
     }
 }
 

@@ -8,18 +8,15 @@ mod archive;
 mod events;
 mod read;
 
-use crate::raw::peek;
-use crate::table::{Binary, Format};
+use crate::format::Binary;
+use crate::prelude::*;
 
-pub(crate) const FORMAT: Format = Format {
-    id: "inspect",
-    title: "Inspect AI: evaluation logs, JSON or `.eval`, one session for every sample",
+pub(crate) const FORMAT: Format = Format::new(
+    "inspect",
+    "Inspect AI: evaluation logs, JSON or `.eval`, one session for every sample",
     detect,
-    read: read::read,
-    write: None,
-    log: false,
-    many: false,
-};
+    read::read,
+);
 
 /// The archive.
 pub(crate) const ARCHIVE: Binary =

@@ -1,19 +1,28 @@
 //! What the line formats have in common: places that people can find, ids that come out the same
 //! each time.
 
-use crate::raw;
-use crate::session::{Shape, Source, Warning};
-use std::sync::Arc;
+use crate::prelude::*;
 
-/// A text whose records are its lines.
-pub(crate) fn source(text: &str) -> Source {
-    Source { text: Arc::from(text), shape: Shape::Lines, records: raw::lines(text) }
+/// The lines of a file that parse, and warnings about the others.
+pub(crate) fn values(source: &Source) -> (Vec<(u32, Value)>, Vec<Warning>) {
+    let (mut values, mut warnings) = (Vec::new(), Vec::new());
+    for (record, range) in (0u32..).zip(&source.records) {
+        match raw::parse(&source.text[range.clone()]) {
+            Ok(value) => values.push((record, value)),
+            Err(error) => warnings.push(unreadable(source, record, &error)),
+        }
+    }
+    (values, warnings)
 }
 
-/// The number of the line that a record stands on, as an editor shows it.
-pub(crate) fn place(source: &Source, record: u32) -> String {
-    let start = source.records.get(record as usize).map_or(source.text.len(), |range| range.start);
-    format!("line {}", raw::position(&source.text, start).0)
+/// Records that repeat an earlier one to the letter, each with that one.
+pub(crate) fn copies(source: &Source) -> BTreeMap<u32, u32> {
+    let mut first: HashMap<&str, u32> = HashMap::new();
+    let records = (0u32..).zip(&source.records).filter_map(|(record, range)| {
+        let original = *first.entry(&source.text[range.clone()]).or_insert(record);
+        (original != record).then_some((record, original))
+    });
+    records.collect()
 }
 
 /// The warning for a record that does not parse. The last line of a file that is still being written
@@ -27,7 +36,7 @@ pub(crate) fn unreadable(source: &Source, record: u32, error: &serde_json::Error
     };
     Warning {
         code: code.to_owned(),
-        place: place(source, record),
+        place: source.place(record),
         detail: format!("{what} ({error}); skipped"),
     }
 }
@@ -57,8 +66,7 @@ mod tests {
 
     #[test]
     fn places_count_blank_lines() {
-        let source = source("{}\n\n[1]\n");
-        assert_eq!(place(&source, 1), "line 3");
+        assert_eq!(Source::lines("{}\n\n[1]\n").place(1), "line 3");
     }
 
     #[test]

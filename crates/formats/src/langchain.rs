@@ -6,18 +6,14 @@
 mod message;
 mod read;
 
-use crate::raw::peek;
-use crate::table::Format;
+use crate::prelude::*;
 
-pub(crate) const FORMAT: Format = Format {
-    id: "langchain",
-    title: "LangChain: serialised messages, also within a state or one list a line",
+pub(crate) const FORMAT: Format = Format::new(
+    "langchain",
+    "LangChain: serialised messages, also within a state or one list a line",
     detect,
-    read: read::read,
-    write: None,
-    log: false,
-    many: false,
-};
+    read::read,
+);
 
 /// Types that no other format's messages have.
 const OWN_TYPES: &[&str] = &["human", "ai", "HumanMessageChunk", "AIMessageChunk"];

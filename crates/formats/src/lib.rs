@@ -1,7 +1,8 @@
 //! Recorded agent sessions in and out.
 //!
-//! Every format is one module with two functions, `read` and `write`, and one row of [`FORMATS`].
-//! Reading gives [`Session`]s in the canonical form of `foldback-core`; writing takes a session
+//! Every format is one module and one row of [`FORMATS`]: how it is recognised, `read` and, where it is
+//! written, `patch` for its own files and `generate` for sessions of others. Reading gives [`Session`]s
+//! in the canonical form of `foldback-core`, put together by one `builder`; writing takes a session
 //! together with what a strategy made of it and gives the text of a file in that format.
 //!
 //! Three rules hold for every importer. A damaged line or an unknown type is counted, reported as a
@@ -9,19 +10,19 @@
 //! same session as reading it once, for line formats whose records have ids. What the recorder
 //! compacted away is restored wherever the file still holds it.
 
-mod answers;
 mod anthropic;
 mod atif;
 mod bodies;
+mod builder;
 mod chat;
 mod claude_code;
 mod cluster;
 mod codex;
 pub mod convert;
 mod copilot_cli;
-mod detect;
 mod error;
 mod foldback;
+mod format;
 mod gemini;
 mod gemini_cli;
 mod ids;
@@ -37,10 +38,11 @@ mod openhands;
 mod openhands_llm;
 mod otel;
 mod overlay;
-mod pairing;
 mod pi;
+mod prelude;
 mod pydantic_ai;
 mod raw;
+mod read;
 mod rewrite;
 mod roo_code;
 pub mod session;
@@ -48,11 +50,13 @@ mod swe_agent;
 mod table;
 mod tau2;
 mod time;
+mod usage;
 mod value;
 mod write;
 
-pub use detect::detect;
 pub use error::{ReadError, WriteError};
+pub use format::{Format, FormatId, Writer};
+pub use read::{detect, format, read};
 pub use session::Session;
-pub use table::{FORMATS, Format, FormatId, Writer, format, read};
+pub use table::FORMATS;
 pub use write::{Outcome, View};

@@ -9,20 +9,11 @@ mod message;
 mod read;
 mod write;
 
-use crate::raw::peek;
-use crate::table::Format;
+use crate::prelude::*;
 
-pub(crate) const FORMAT: Format = Format {
-    id: ID,
-    title: "mini-swe-agent trajectory (.traj.json)",
-    detect,
-    read: read::read,
-    write: Some(write::write),
-    log: false,
-    many: false,
-};
-
-const ID: &str = "mini-swe-agent";
+pub(crate) const FORMAT: Format =
+    Format::new("mini-swe-agent", "mini-swe-agent trajectory (.traj.json)", detect, read::read)
+        .written(write::patch, write::generate);
 
 fn detect(text: &str) -> u8 {
     let opening = peek(text);

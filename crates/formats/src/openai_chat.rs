@@ -4,22 +4,18 @@
 //! Every message is one record. The file is what is sent: writing puts the text of an edit in place of
 //! the content and leaves out what is hidden. `docs/openai-chat.md` has the mapping.
 
-mod generate;
-mod read;
+pub(crate) mod read;
 mod write;
 
-use crate::raw::peek;
-use crate::table::Format;
+use crate::prelude::*;
 
-pub(crate) const FORMAT: Format = Format {
-    id: "openai-chat",
-    title: "OpenAI Chat Completions: message lists and request bodies, also one a line",
+pub(crate) const FORMAT: Format = Format::new(
+    "openai-chat",
+    "OpenAI Chat Completions: message lists and request bodies, also one a line",
     detect,
-    read: read::read,
-    write: Some(write::write),
-    log: false,
-    many: false,
-};
+    read::read,
+)
+.written(write::patch, write::generate);
 
 /// Roles that only this format's messages have.
 const OWN_ROLES: &[&str] = &["system", "developer", "tool", "function"];

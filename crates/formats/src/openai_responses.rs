@@ -9,18 +9,15 @@
 mod read;
 mod write;
 
-use crate::raw::peek;
-use crate::table::Format;
+use crate::prelude::*;
 
-pub(crate) const FORMAT: Format = Format {
-    id: "openai-responses",
-    title: "OpenAI Responses: items, request bodies and responses, also one a line",
+pub(crate) const FORMAT: Format = Format::new(
+    "openai-responses",
+    "OpenAI Responses: items, request bodies and responses, also one a line",
     detect,
-    read: read::read,
-    write: Some(write::write),
-    log: false,
-    many: false,
-};
+    read::read,
+)
+.written(write::patch, write::generate);
 
 /// Where lists of items stand, in the order in which they are sent.
 const LISTS: [&str; 5] = ["/input", "/output", "/items", "/data", ""];

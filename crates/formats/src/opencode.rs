@@ -12,8 +12,7 @@ mod parts;
 mod read;
 mod write;
 
-use crate::raw::peek;
-use crate::table::Format;
+use crate::prelude::*;
 
 /// Role of a summary, and name of the agent that writes it.
 const COMPACTION: &str = "compaction";
@@ -26,15 +25,13 @@ const INTERRUPTED: &str = "[Tool execution was interrupted]";
 /// How the synthetic message begins that lets the model go on after a compaction.
 const CONTINUE_TEXT: &str = "Continue if you have next steps";
 
-pub(crate) const FORMAT: Format = Format {
-    id: "opencode",
-    title: "OpenCode: the JSON document that `opencode export` prints",
+pub(crate) const FORMAT: Format = Format::new(
+    "opencode",
+    "OpenCode: the JSON document that `opencode export` prints",
     detect,
-    read: read::read,
-    write: Some(write::write),
-    log: false,
-    many: false,
-};
+    read::read,
+)
+.written(write::patch, generate::generate);
 
 fn detect(text: &str) -> u8 {
     let opening = peek(text);

@@ -4,14 +4,14 @@
 //! that what comes out are sessions of the format `opencode`. The store is read as bytes, never opened:
 //! no journal, lock or schema of a running OpenCode is touched. Behind the feature `opencode-db`.
 
-use crate::table::Binary;
+use crate::format::Binary;
 
 /// The store.
 pub(crate) const STORE: Binary =
     Binary { ids: &["opencode-db", "opencode"], magic: b"SQLite format 3\0", read };
 
 #[cfg(not(feature = "opencode-db"))]
-fn read(_: &[u8]) -> crate::table::Attempt {
+fn read(_: &[u8]) -> crate::format::Attempt {
     Some(Err(crate::value::malformed(
         "the file",
         "an SQLite database; OpenCode's store is read by a build with the feature `opencode-db`, or export \
@@ -24,8 +24,8 @@ use store::read;
 
 #[cfg(feature = "opencode-db")]
 mod store {
-    use crate::table::Attempt;
-    use crate::{ReadError, Session, format, raw, value};
+    use crate::format::Attempt;
+    use crate::{ReadError, Session, raw, value};
     use rusqlite::{Connection, MAIN_DB, Row};
     use serde_json::{Map, Value, json};
     use std::collections::HashMap;
@@ -74,7 +74,7 @@ mod store {
             let text = export(connection, &id, &info)?;
             // Sessions that were opened and never used.
             if let Some(text) = text {
-                sessions.extend((format("opencode")?.read)(&text)?);
+                sessions.extend((crate::opencode::FORMAT.read)(&text)?);
             }
         }
         let Some(first) = sessions.first_mut() else {

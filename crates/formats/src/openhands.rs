@@ -4,28 +4,22 @@
 //! observations), the `output.jsonl` of the benchmarks (one instance with its `history` a line, so
 //! several sessions), and the events of the SDK of version 1 (told apart by `kind`; a list, or one a
 //! line). [`stream`] finds the sessions in a file, [`v0`] and [`v1`] read one event of their
-//! generation, [`import`] puts them together. The format is only read: an event stores the same
+//! generation, [`read`] puts them together. The format is only read: an event stores the same
 //! thing up to four times. `docs/openhands.md` has the mapping.
 
-mod import;
+mod read;
 mod stream;
 mod v0;
 mod v1;
 
-use crate::raw::peek;
-use crate::table::Format;
+use crate::prelude::*;
 
-pub(crate) const FORMAT: Format = Format {
-    id: ID,
-    title: "OpenHands events: trajectories, benchmark output.jsonl, SDK events",
+pub(crate) const FORMAT: Format = Format::new(
+    "openhands",
+    "OpenHands events: trajectories, benchmark output.jsonl, SDK events",
     detect,
-    read: import::read,
-    write: None,
-    log: false,
-    many: false,
-};
-
-const ID: &str = "openhands";
+    read::read,
+);
 
 /// Where a list of events is kept.
 const LISTS: &[&str] = &["/history", "/trajectory", "/events", "/items"];

@@ -5,27 +5,19 @@
 //! the response is added behind them, with the usage of that one call. The format is only read.
 //! `docs/openhands-llm.md` has the mapping.
 
+use crate::builder::{PAIRING, pair};
 use crate::ids::Ids;
-use crate::raw::{self, peek};
-use crate::session::Recorded;
-use crate::table::Format;
-use crate::{ReadError, Session, chat, openai_chat, pairing, value};
-use foldback_core::SegmentKind;
-use foldback_core::log::{Answer, Message, PartKind, Role};
-use serde_json::{Value, json};
+use crate::prelude::*;
+use crate::{chat, openai_chat};
 use std::sync::Arc;
 
-pub(crate) const FORMAT: Format = Format {
-    id: ID,
-    title: "OpenHands llm_completions: one request with its response",
+pub(crate) const FORMAT: Format = Format::new(
+    "openhands-llm",
+    "OpenHands llm_completions: one request with its response",
     detect,
     read,
-    write: None,
-    log: false,
-    many: false,
-};
+);
 
-const ID: &str = "openhands-llm";
 /// The message of the response.
 const RESPONSE: &str = "/response/choices/0/message";
 /// How the output of a tool begins for models without tool calls.
@@ -52,7 +44,7 @@ fn read(text: &str) -> Result<Vec<Session>, ReadError> {
 
 /// Adds to a request what the log has besides it.
 fn complete(session: &mut Session) -> Result<(), ReadError> {
-    session.format = ID;
+    session.format = FORMAT.id;
     let root = value::document(&session.source.text)?;
     let response = &root["response"];
     if let Some(id) = value::text(response, "id") {
@@ -69,7 +61,9 @@ fn complete(session: &mut Session) -> Result<(), ReadError> {
             ids.unique(id);
         });
         if message.role == Role::User && message.shown_text().starts_with(TEXT_RESULT) {
-            as_harness(Arc::make_mut(message));
+            let message = Arc::make_mut(message);
+            message.mid_turn = true;
+            mark_synthetic(&mut message.parts);
         }
     }
     let stored = session.source.records.len();
@@ -82,19 +76,10 @@ fn complete(session: &mut Session) -> Result<(), ReadError> {
         ),
     }
     // The response's calls are new.
-    session.warnings.retain(|warning| !pairing::CODES.contains(&&*warning.code));
-    pairing::join(session);
+    session.warnings.retain(|warning| !PAIRING.contains(&&*warning.code));
+    pair(session);
     session.recorded = Some(Recorded { messages: stored, tool_calls: session.tool_calls() });
     Ok(())
-}
-
-fn as_harness(message: &mut Message) {
-    message.mid_turn = true;
-    for part in &mut message.parts {
-        if let PartKind::Text { synthetic, .. } = &mut part.kind {
-            *synthetic = true;
-        }
-    }
 }
 
 /// The answer, as a record of its own behind those of the request.

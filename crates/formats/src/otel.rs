@@ -10,18 +10,14 @@ mod message;
 mod read;
 mod span;
 
-use crate::raw::peek;
-use crate::table::Format;
+use crate::prelude::*;
 
-pub(crate) const FORMAT: Format = Format {
-    id: "otel",
-    title: "OpenTelemetry: spans with the GenAI conventions, one session for every conversation",
+pub(crate) const FORMAT: Format = Format::new(
+    "otel",
+    "OpenTelemetry: spans with the GenAI conventions, one session for every conversation",
     detect,
-    read: read::read,
-    write: None,
-    log: false,
-    many: false,
-};
+    read::read,
+);
 
 /// Attributes that only calls of models have.
 const OWN: [&str; 5] = [

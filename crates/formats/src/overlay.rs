@@ -5,14 +5,9 @@
 //! others stand between, and most lines belong to no message. Only the shape of what is new is the
 //! format's own.
 
-use crate::raw::{self, Change, Item};
+use crate::prelude::*;
+use crate::raw::Item;
 use crate::rewrite::Own;
-use crate::session::Cleared;
-use crate::write::View;
-use crate::{Session, WriteError};
-use foldback_core::log::{Message, Part};
-use foldback_core::view::{EditKind, PartPos, Shown};
-use std::collections::{BTreeMap, BTreeSet};
 
 /// What a format says about its records.
 pub(crate) struct Rules {
@@ -170,6 +165,12 @@ impl<'a> Overlay<'a> {
         for shown in inserts.remove(&None).unwrap_or_default() {
             self.steps.push(Step::New(shown));
         }
+    }
+
+    /// Whether the file stays as it is.
+    pub(crate) fn is_empty(&self) -> bool {
+        let is_new = |step: &Step<'_>| matches!(step, Step::New(_));
+        self.dropped.is_empty() && self.changes.is_empty() && !self.steps.iter().any(is_new)
     }
 
     /// The item of a record: copied, or patched.

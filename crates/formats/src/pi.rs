@@ -3,28 +3,19 @@
 //! A line is an entry: a message, a compaction, a change of model, or something of an extension. From
 //! version 2 of the format on, entries have `id` and `parentId` and form a tree whose newest leaf is
 //! the conversation; before, the order of the lines is the order of events. [`line`] parses the
-//! entries and finds that path, [`import`] turns them into messages, [`write`] patches the lines.
+//! entries and finds that path, [`read`] turns them into messages, [`write`] patches the lines.
 //! `docs/pi.md` has the mapping.
 
 mod generate;
-mod import;
 mod line;
+mod read;
 mod write;
 
-use crate::raw::peek;
-use crate::table::Format;
+use crate::prelude::*;
 
-pub(crate) const FORMAT: Format = Format {
-    id: ID,
-    title: "pi session (JSON lines of ~/.pi/agent/sessions)",
-    detect,
-    read: import::read,
-    write: Some(write::write),
-    log: false,
-    many: false,
-};
-
-const ID: &str = "pi";
+pub(crate) const FORMAT: Format =
+    Format::new("pi", "pi session (JSON lines of ~/.pi/agent/sessions)", detect, read::read)
+        .written(write::patch, write::generate);
 
 /// The header is the first line of every file; a file cut off at the front still has entries whose
 /// messages carry pi's names for roles and usage.

@@ -6,22 +6,18 @@
 //! in place of the content and leaves out what is hidden (`write`); sessions of other formats become
 //! lists that the Python package loads (`generate`). `docs/pydantic-ai.md` has the mapping.
 
-mod generate;
 mod read;
 mod write;
 
-use crate::raw::peek;
-use crate::table::Format;
+use crate::prelude::*;
 
-pub(crate) const FORMAT: Format = Format {
-    id: "pydantic-ai",
-    title: "pydantic-ai: message history JSON (ModelMessagesTypeAdapter), and tunacode's sessions",
+pub(crate) const FORMAT: Format = Format::new(
+    "pydantic-ai",
+    "pydantic-ai: message history JSON (ModelMessagesTypeAdapter), and tunacode's sessions",
     detect,
-    read: read::read,
-    write: Some(write::write),
-    log: false,
-    many: false,
-};
+    read::read,
+)
+.written(write::patch, write::generate);
 
 fn detect(text: &str) -> u8 {
     let opening = peek(text);

@@ -4,19 +4,33 @@
 //! records that come out are the source's own bytes, patched where an edit lies over a part, cut where
 //! a part of a record is hidden, and joined by new records for messages that the source does not hold.
 
-use crate::raw::{Change, Item, patch, rebuild};
-use crate::{Session, WriteError};
-use foldback_core::log::{Message, Part};
-use foldback_core::view::{PartEdit, PartPos, Shown};
-use serde_json::Value;
-use std::collections::{BTreeSet, HashMap};
+use crate::prelude::*;
+use crate::raw::{Item, patch, rebuild};
 use std::sync::Arc;
 
 /// What differs from format to format.
 pub(crate) trait Dialect {
+    /// The JSON text that stands for a part under `edit`, at the part's pointer; `None` where it stays as
+    /// it was. `at` indexes the session's messages.
+    fn edited(
+        &self,
+        _at: PartPos,
+        _part: &Part,
+        _pointer: &str,
+        edit: &PartEdit,
+    ) -> Option<String> {
+        Some(json_string(&edit.text))
+    }
+
     /// The changes to the part's record that put `edit` over the part, or that undo what the recorder
-    /// had done to it where there is no edit. `at` indexes the session's messages.
-    fn changes(&self, at: PartPos, part: &Part, edit: Option<&PartEdit>) -> Vec<(String, Change)>;
+    /// had done to it where there is no edit.
+    fn changes(&self, at: PartPos, part: &Part, edit: Option<&PartEdit>) -> Vec<(String, Change)> {
+        let (Some(pointer), Some(edit)) = (&part.pointer, edit) else {
+            return Vec::new();
+        };
+        let new = has_text(part).then(|| self.edited(at, part, pointer, edit)).flatten();
+        new.map(|new| (pointer.clone(), Change::Set(new))).into_iter().collect()
+    }
 
     /// New records for messages that the source does not hold; `after` is the last record written.
     fn generate(&mut self, messages: &[Message], after: Option<u32>) -> Vec<Value>;

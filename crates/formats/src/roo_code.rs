@@ -9,20 +9,15 @@ mod read;
 mod tags;
 mod write;
 
-use crate::raw::peek;
-use crate::table::Format;
+use crate::prelude::*;
 
-pub(crate) const FORMAT: Format = Format {
-    id: ID,
-    title: "Roo Code and Cline: api_conversation_history.json",
+pub(crate) const FORMAT: Format = Format::new(
+    "roo-code",
+    "Roo Code and Cline: api_conversation_history.json",
     detect,
-    read: read::read,
-    write: Some(write::write),
-    log: false,
-    many: false,
-};
-
-const ID: &str = "roo-code";
+    read::read,
+)
+.written(write::patch, write::generate);
 
 fn detect(text: &str) -> u8 {
     let opening = peek(text);

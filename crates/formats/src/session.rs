@@ -1,6 +1,6 @@
 //! A recorded session, read from any format into the one canonical form.
 
-use crate::FormatId;
+use crate::{FormatId, ReadError, raw, value};
 use foldback_core::log::{EntryKind, Message, Origin};
 use foldback_core::view::{EditKind, PartEdit, PartPos};
 use foldback_core::{Frame, Limits};
@@ -46,7 +46,7 @@ pub struct Session {
 }
 
 /// Messages and tool calls as a format itself counts them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Recorded {
     /// Stored messages.
     pub messages: usize,
@@ -113,6 +113,23 @@ pub struct Source {
 }
 
 impl Source {
+    /// A text whose records are its lines.
+    pub(crate) fn lines(text: &str) -> Self {
+        Self { text: text.into(), shape: Shape::Lines, records: raw::lines(text) }
+    }
+
+    /// A document whose records are the elements of the list at a JSON pointer.
+    pub(crate) fn document(text: &str, list: &str) -> Result<Self, ReadError> {
+        let records = value::elements(text, list)?;
+        Ok(Self { text: text.into(), shape: Shape::Document, records })
+    }
+
+    /// The line that a record stands on, as an editor shows it.
+    pub(crate) fn place(&self, record: u32) -> String {
+        let start = self.records.get(record as usize).map_or(self.text.len(), |range| range.start);
+        format!("line {}", raw::position(&self.text, start).0)
+    }
+
     /// The raw text of a record.
     pub fn record(&self, index: u32) -> Option<&str> {
         self.records.get(index as usize).and_then(|range| self.text.get(range.clone()))

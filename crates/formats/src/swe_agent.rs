@@ -9,20 +9,11 @@ mod history;
 mod read;
 mod write;
 
-use crate::raw::peek;
-use crate::table::Format;
+use crate::prelude::*;
 
-pub(crate) const FORMAT: Format = Format {
-    id: ID,
-    title: "SWE-agent trajectory (.traj)",
-    detect,
-    read: read::read,
-    write: Some(write::write),
-    log: false,
-    many: false,
-};
-
-const ID: &str = "swe-agent";
+pub(crate) const FORMAT: Format =
+    Format::new("swe-agent", "SWE-agent trajectory (.traj)", detect, read::read)
+        .written(write::patch, write::generate);
 
 fn detect(text: &str) -> u8 {
     let opening = peek(text);

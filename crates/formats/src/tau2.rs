@@ -3,26 +3,16 @@
 //!
 //! Every simulation is a session; a record is one of its messages. `docs/tau2.md` has the mapping.
 
-use crate::ids::{Calls, Ids};
-use crate::raw::peek;
-use crate::session::{Recorded, Shape, Source};
-use crate::table::Format;
-use crate::time::parse_rfc3339;
-use crate::{ReadError, Session, answers, chat, cluster, pairing, raw, value};
-use foldback_core::SegmentKind;
-use foldback_core::log::{Answer, Message, Part, PartKind, ResultStatus, Role, ToolResult, Usage};
-use serde_json::Value;
-use std::sync::Arc;
+use crate::chat;
+use crate::ids::Ids;
+use crate::prelude::*;
 
-pub(crate) const FORMAT: Format = Format {
-    id: "tau2",
-    title: "tau2-bench and tau-bench: result files, one session for every simulation",
+pub(crate) const FORMAT: Format = Format::new(
+    "tau2",
+    "tau2-bench and tau-bench: result files, one session for every simulation",
     detect,
     read,
-    write: None,
-    log: false,
-    many: false,
-};
+);
 
 fn detect(text: &str) -> u8 {
     let opening = peek(text);
@@ -51,43 +41,28 @@ fn read(text: &str) -> Result<Vec<Session>, ReadError> {
             "a result file has its list of simulations here, or is a list of episodes",
         ));
     };
-    let fail = |error: raw::RawError| value::malformed(list, error.to_string());
-    let ranges = raw::elements(text, list).map_err(fail)?;
     let mut ids = Ids::default();
     let mut sessions = Vec::with_capacity(episodes.len());
     let mut damaged = Vec::new();
-    for (index, (range, episode)) in ranges.into_iter().zip(episodes).enumerate() {
+    for (index, (range, episode)) in
+        value::elements(text, list)?.into_iter().zip(episodes).enumerate()
+    {
         let Some(stored) = episode.pointer(messages).and_then(Value::as_array) else {
-            damaged.push(format!("{list}/{index}"));
+            damaged.push((format!("{list}/{index}"), "an episode without messages".to_owned()));
             continue;
         };
-        let text = &text[range];
-        let source = Source {
-            text: text.into(),
-            shape: Shape::Document,
-            records: raw::elements(text, messages).map_err(fail)?,
-        };
-        let id = ids.unique(&id_of(episode, index));
-        let mut session = Session::new(id, FORMAT.id, source);
-        let domain = root.pointer("/info/environment_info/domain_name");
-        session.cluster = episode
-            .get("task_id")
-            .and_then(|task| cluster::task(domain.and_then(Value::as_str), &value::shown(task)));
-        let mut reader = Reader::new(session, &root);
+        let source = Source::document(&text[range], messages)?;
+        let mut out = SessionBuilder::new(ids.unique(&id_of(episode, index)), FORMAT.id, source);
+        let domain = value::text_at(&root, "/info/environment_info/domain_name");
+        out.session.cluster =
+            episode.get("task_id").and_then(|task| cluster::task(domain, &value::shown(task)));
+        let mut reader = Reader::new(out, &root);
         for (record, message) in (0u32..).zip(stored) {
             reader.message(record, message);
         }
         sessions.push(reader.finish(stored));
     }
-    for place in damaged {
-        if let Some(first) = sessions.first_mut() {
-            first.warn("damaged-line", place, "an episode without messages; left out");
-        }
-    }
-    match sessions.is_empty() {
-        true => Err(ReadError::NoMessages),
-        false => Ok(sessions),
-    }
+    with_damage(sessions, damaged)
 }
 
 /// The recorder's id of an episode, or task and trial.
@@ -104,40 +79,27 @@ fn id_of(episode: &Value, index: usize) -> String {
 }
 
 struct Reader {
-    session: Session,
-    messages: Vec<Message>,
-    ids: Ids,
-    calls: Calls,
+    out: SessionBuilder,
     model: Option<String>,
 }
 
 impl Reader {
-    fn new(mut session: Session, root: &Value) -> Self {
-        let at = |pointer: &str| root.pointer(pointer).and_then(Value::as_str);
-        if let Some(tools) = root
-            .pointer("/info/environment_info/tool_defs")
-            .filter(|tools| tools.as_array().is_some_and(|tools| !tools.is_empty()))
-        {
-            session.frame.push_text(SegmentKind::Tools, tools.to_string());
-        }
+    fn new(mut out: SessionBuilder, root: &Value) -> Self {
+        out.tools(root.pointer("/info/environment_info/tool_defs"));
         // The prompt around it is not recorded.
-        if let Some(policy) = at("/info/environment_info/policy") {
-            session.frame.push_text(SegmentKind::System, policy);
+        if let Some(policy) = value::text_at(root, "/info/environment_info/policy") {
+            out.system(policy);
         }
-        Self {
-            session,
-            messages: Vec::new(),
-            ids: Ids::default(),
-            calls: Calls::default(),
-            model: at("/info/agent_info/llm").map(str::to_owned),
-        }
+        let model = value::text_at(root, "/info/agent_info/llm").map(str::to_owned);
+        out.session.model.clone_from(&model);
+        Self { out, model }
     }
 
     fn message(&mut self, record: u32, raw: &Value) {
         match value::text(raw, "role") {
-            Some("system") if self.messages.is_empty() => {
+            Some("system") if self.out.messages.is_empty() => {
                 let text = chat::content(&raw["content"]).text;
-                self.session.frame.push_text(SegmentKind::System, text);
+                self.out.system(text);
             }
             Some("system") => {
                 let parts = chat::parts(&raw["content"]);
@@ -151,94 +113,63 @@ impl Reader {
                 self.push(record, raw, Role::User, parts);
             }
             Some("assistant") => self.assistant(record, raw),
-            Some("tool") => match raw.get("tool_messages").and_then(Value::as_array) {
-                Some(several) => {
-                    for (index, one) in several.iter().enumerate() {
-                        self.result(record, one, &format!("/tool_messages/{index}"));
-                    }
+            Some("tool") if raw["tool_messages"].is_array() => {
+                for (index, one) in value::list(raw, "tool_messages").iter().enumerate() {
+                    self.result(record, one, &format!("/tool_messages/{index}"));
                 }
-                None => self.result(record, raw, ""),
-            },
-            role => self.session.warn(
-                "unknown-role",
-                format!("message {record}"),
-                format!("there is no role `{}` in this format; left out", role.unwrap_or("")),
-            ),
+            }
+            Some("tool") => self.result(record, raw, ""),
+            role => self.out.unknown_role(format!("message {record}"), role),
         }
     }
 
     fn push(&mut self, record: u32, raw: &Value, role: Role, parts: Vec<Part>) -> &mut Message {
-        let index = self.messages.len();
-        self.messages.push(Message {
-            at: value::text(raw, "timestamp").and_then(parse_rfc3339),
-            record: Some(record),
-            ..Message::new(self.ids.unique(&format!("m{record}")), role, parts)
-        });
-        &mut self.messages[index]
+        let message = self.out.push(record, &format!("m{record}"), role, parts);
+        message.at = value::time(raw, "timestamp");
+        message
     }
 
     fn assistant(&mut self, record: u32, raw: &Value) {
         let mut parts = chat::parts(&raw["content"]);
-        let calls = raw.get("tool_calls").and_then(Value::as_array);
-        for (index, call) in calls.into_iter().flatten().enumerate() {
+        for (index, call) in value::list(raw, "tool_calls").iter().enumerate() {
             // tau-bench stores calls as the Chat Completions API gives them.
             let (inner, pointer) = match call.get("function") {
                 Some(inner) => (inner, format!("/tool_calls/{index}/function/arguments")),
                 None => (call, format!("/tool_calls/{index}/arguments")),
             };
             let name = value::text(inner, "name").unwrap_or_default();
-            let id = self.calls.call(value::text(call, "id").unwrap_or(name));
-            let arguments = inner.get("arguments").map(value::shown).unwrap_or_default();
-            parts.push(Part::call(id, name, arguments).at(pointer));
+            let id = value::text(call, "id").unwrap_or(name);
+            parts.push(self.out.call(id, name, value::shown_of(inner, "arguments")).at(pointer));
         }
         // The greeting that opens an episode is the harness's, and no model was called for it.
-        let greets = self.messages.is_empty() && !raw["usage"].is_object() && !has_calls(raw);
+        let greets = self.out.messages.is_empty() && !raw["usage"].is_object() && !has_calls(raw);
         let answer = (!greets).then(|| Answer {
             usage: usage(raw),
             model: value::string(&raw["raw_data"], "model").or(self.model.clone()),
-            ended: value::text(raw, "timestamp").and_then(parse_rfc3339),
+            ended: value::time(raw, "timestamp"),
             ..Answer::default()
         });
         self.push(record, raw, Role::Assistant, parts).answer = answer;
     }
 
     fn result(&mut self, record: u32, raw: &Value, at: &str) {
-        let content = chat::content(&raw["content"]);
-        let id = ["tool_call_id", "id"].iter().find_map(|key| value::text(raw, key));
-        let result = ToolResult {
-            call_id: self.calls.result(id.unwrap_or_default()),
-            tool: value::string(raw, "name").unwrap_or_default(),
-            status: match value::flag(raw, "error") {
-                true => ResultStatus::Error,
-                false => ResultStatus::Completed,
-            },
-            text: content.text,
-            media: content.files,
-            ..ToolResult::default()
-        };
-        let part = Part::new(PartKind::Result(result)).at(format!("{at}{}", content.pointer));
-        self.push(record, raw, Role::Tool, vec![part]);
+        let chat::Content { text, pointer, files } = chat::content(&raw["content"]);
+        let id = value::first(raw, &["tool_call_id", "id"]).unwrap_or_default();
+        let name = value::text(raw, "name").unwrap_or_default();
+        let part = self.out.result(id, name, value::flag(raw, "error"), text, files);
+        self.push(record, raw, Role::Tool, vec![part.at(format!("{at}{pointer}"))]);
     }
 
-    fn finish(mut self, stored: &[Value]) -> Session {
-        answers::infer_finish(&mut self.messages);
-        self.session.model = answers::main_model(&self.messages).or(self.model);
-        self.session.messages = self.messages.into_iter().map(Arc::new).collect();
-        self.session.recorded = Some(Recorded {
-            messages: stored.len(),
-            tool_calls: stored
-                .iter()
-                .filter_map(|message| message.get("tool_calls")?.as_array())
-                .map(Vec::len)
-                .sum(),
-        });
-        pairing::join(&mut self.session);
-        self.session
+    fn finish(self, stored: &[Value]) -> Session {
+        let mut session = self.out.finish_run();
+        let calls = stored.iter().map(|message| value::list(message, "tool_calls").len());
+        session.recorded = Some(Recorded { messages: stored.len(), tool_calls: calls.sum() });
+        session
     }
 }
 
 fn has_calls(raw: &Value) -> bool {
-    raw.get("tool_calls").and_then(Value::as_array).is_some_and(|calls| !calls.is_empty())
+    !value::list(raw, "tool_calls").is_empty()
 }
 
 /// `prompt_tokens` holds what was read from the cache, where the provider's own usage says how much.
@@ -246,11 +177,8 @@ fn usage(raw: &Value) -> Option<Usage> {
     let usage = raw.get("usage").filter(|usage| usage.is_object())?;
     let own = &raw["raw_data"]["usage"];
     let first = |pointers: &[&str]| {
-        [usage, own]
-            .iter()
-            .flat_map(|from| pointers.iter().map(|pointer| value::count(from, pointer)))
-            .find(|count| *count > 0)
-            .unwrap_or(0)
+        let counts = [usage, own].map(|from| value::first_count(from, pointers));
+        counts.into_iter().find(|count| *count > 0).unwrap_or(0)
     };
     let cache_read = first(&["/cache_read_input_tokens", "/prompt_tokens_details/cached_tokens"]);
     let cache_write = first(&["/cache_creation_input_tokens"]);

@@ -1,7 +1,9 @@
 //! Reading out of parsed JSON without assuming anything about it.
 
+use crate::time::parse_rfc3339;
 use crate::{ReadError, raw};
 use serde_json::Value;
+use std::ops::Range;
 
 /// Parses a whole document.
 ///
@@ -25,6 +27,11 @@ pub(crate) fn malformed(place: &str, detail: impl Into<String>) -> ReadError {
     ReadError::Malformed { place: place.to_owned(), detail: detail.into() }
 }
 
+/// Where the elements of the list at a JSON pointer stand.
+pub(crate) fn elements(text: &str, list: &str) -> Result<Vec<Range<usize>>, ReadError> {
+    raw::elements(text, list).map_err(|error| malformed(list, error.to_string()))
+}
+
 /// The string member `key`.
 pub(crate) fn text<'a>(value: &'a Value, key: &str) -> Option<&'a str> {
     value.get(key)?.as_str()
@@ -33,6 +40,46 @@ pub(crate) fn text<'a>(value: &'a Value, key: &str) -> Option<&'a str> {
 /// The string member `key`, owned.
 pub(crate) fn string(value: &Value, key: &str) -> Option<String> {
     text(value, key).map(str::to_owned)
+}
+
+/// The string member `key`, where it holds anything.
+pub(crate) fn filled<'a>(value: &'a Value, key: &str) -> Option<&'a str> {
+    text(value, key).filter(|text| !text.is_empty())
+}
+
+/// The first of these members that is a string.
+pub(crate) fn first<'a>(value: &'a Value, keys: &[&str]) -> Option<&'a str> {
+    keys.iter().find_map(|key| text(value, key))
+}
+
+/// The first of these members that is a string, owned.
+pub(crate) fn first_string(value: &Value, keys: &[&str]) -> Option<String> {
+    first(value, keys).map(str::to_owned)
+}
+
+/// The string at a JSON pointer.
+pub(crate) fn text_at<'a>(value: &'a Value, pointer: &str) -> Option<&'a str> {
+    value.pointer(pointer)?.as_str()
+}
+
+/// The elements of the array `key`; none where there is no array.
+pub(crate) fn list<'a>(value: &'a Value, key: &str) -> &'a [Value] {
+    items(&value[key])
+}
+
+/// The elements, where it is an array.
+pub(crate) fn items(value: &Value) -> &[Value] {
+    value.as_array().map_or(&[], Vec::as_slice)
+}
+
+/// The member `key` as [`shown`]; empty where there is none.
+pub(crate) fn shown_of(value: &Value, key: &str) -> String {
+    value.get(key).map(shown).unwrap_or_default()
+}
+
+/// The RFC 3339 timestamp in the member `key`.
+pub(crate) fn time(value: &Value, key: &str) -> Option<i64> {
+    parse_rfc3339(text(value, key)?)
 }
 
 /// Whether the member `key` is `true`.
@@ -48,6 +95,12 @@ pub(crate) fn count(value: &Value, pointer: &str) -> u64 {
             found.as_u64().or_else(|| found.as_f64().map(|float| float.max(0.0) as u64))
         })
         .unwrap_or(0)
+}
+
+/// The first of these counts that is not 0.
+pub(crate) fn first_count(value: &Value, pointers: &[&str]) -> u64 {
+    let mut counts = pointers.iter().map(|pointer| count(value, pointer));
+    counts.find(|count| *count > 0).unwrap_or(0)
 }
 
 /// A time in milliseconds at a JSON pointer.

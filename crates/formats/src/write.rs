@@ -1,8 +1,10 @@
 //! What a writer is given and gives back.
 
 use crate::Session;
-use foldback_core::Frame;
+use foldback_core::log::Message;
 use foldback_core::view::{PartEdit, PartPos, Shown, Stored};
+use foldback_core::{Frame, SegmentKind};
+use std::collections::HashMap;
 
 /// A session together with what a strategy made of it.
 #[derive(Clone, Debug)]
@@ -19,22 +21,36 @@ pub struct View<'a> {
 }
 
 impl<'a> View<'a> {
+    /// What is sent, with the edits in the text.
+    pub(crate) fn messages(&self) -> Vec<Message> {
+        self.sent.iter().map(Shown::to_message).collect()
+    }
+
+    /// Whether a message is the first that is sent.
+    pub(crate) fn begins_with(&self, shown: &Shown<'_>) -> bool {
+        self.sent.first().is_some_and(|first| std::ptr::eq(first.message, shown.message))
+    }
+
+    /// The system prompts that say anything.
+    pub(crate) fn system(&self) -> impl Iterator<Item = &'a str> {
+        let segments = self.frame.segments.iter();
+        let system = segments.filter(|segment| segment.kind == SegmentKind::System);
+        system.map(|segment| segment.text.as_str()).filter(|text| !text.is_empty())
+    }
+
     /// The session as its recorder left it: every message in stored order, nothing hidden, `edits`
     /// (see [`Session::recorded_edits`]) laid over. Written in the session's own format it is the
     /// file that was read.
     pub fn recorded(session: &'a Session, edits: &'a [(PartPos, PartEdit)]) -> Self {
-        let sent: Vec<Shown<'a>> = session
-            .messages
-            .iter()
-            .enumerate()
-            .map(|(item, message)| Shown {
-                message,
-                pos: Some(item),
-                edits: edits
-                    .iter()
-                    .filter(|(at, _)| at.item == item)
-                    .map(|(at, edit)| (at.part, edit))
-                    .collect(),
+        let mut of_message: HashMap<usize, Vec<(usize, &PartEdit)>> = HashMap::new();
+        for (at, edit) in edits {
+            of_message.entry(at.item).or_default().push((at.part, edit));
+        }
+        let sent: Vec<Shown<'a>> = (0..)
+            .zip(&session.messages)
+            .map(|(item, message)| {
+                let edits = of_message.remove(&item).unwrap_or_default();
+                Shown { message, pos: Some(item), edits }
             })
             .collect();
         Self {

@@ -63,19 +63,19 @@ pub(crate) fn run(args: &Compact) -> Result<(), Error> {
         let title = format!("{} · {}", strategy.label(), session.id);
         return output::write(args.output.as_deref(), &render::view(&title, &conversation));
     }
-    let Some(write) = format.write else {
-        return Err(Error::Usage(format!(
-            "the format {} is only read; choose another with --to",
-            format.id
-        )));
-    };
     let view = View {
         session: &session,
         frame: &session.frame,
         sent: conversation.sent(),
         stored: conversation.stored(),
     };
-    let outcome = write(&view)?;
+    let Some(outcome) = format.write(&view) else {
+        return Err(Error::Usage(format!(
+            "the format {} is only read; choose another with --to",
+            format.id
+        )));
+    };
+    let outcome = outcome?;
     for loss in &outcome.losses {
         anstream::eprintln!("note: {} does not hold {loss}", format.id);
     }

@@ -37,7 +37,7 @@ fn target(id: &str) -> Result<&'static Format, Error> {
         ids.join(", ")
     };
     match foldback_formats::format(id) {
-        Ok(format) if format.write.is_some() => Ok(format),
+        Ok(format) if format.writer.is_some() => Ok(format),
         Ok(format) => Err(Error::Write(WriteError::ReadOnly { format: format.id, known: known() })),
         Err(_) => Err(Error::Usage(format!(
             "there is no format `{id}`; these can be written: {}",

@@ -1,25 +1,32 @@
 //! From the canonical form back into the list of messages.
 
-use super::FORMAT;
-use super::generate::{document, input, records};
-use crate::raw::{self, Change, json_string};
+use super::is_server_block;
+use crate::bodies::{ToolShape, frame_tools, lines, object, text_of};
+use crate::prelude::*;
 use crate::rewrite::{Dialect, rewrite};
-use crate::write::{Outcome, View};
-use crate::{Session, WriteError, value};
-use foldback_core::log::{Message, Part, PartKind};
-use foldback_core::view::{EditKind, PartEdit, PartPos, Shown};
-use serde_json::{Value, json};
 
-pub(super) fn write(view: &View<'_>) -> Result<Outcome, WriteError> {
-    let mut losses = Vec::new();
-    let text = if view.session.format == FORMAT.id && !view.session.source.records.is_empty() {
-        let mut dialect = Anthropic { session: view.session, losses: &mut losses };
-        rewrite(view.session, &view.sent, &mut dialect)?
-    } else {
-        let sent: Vec<Message> = view.sent.iter().map(Shown::to_message).collect();
-        document(view.frame, view.session.model.as_deref(), &sent, &mut losses)
-    };
-    Ok(Outcome { text, losses })
+pub(super) fn patch(view: &View<'_>, losses: &mut Vec<String>) -> Result<String, WriteError> {
+    rewrite(view.session, &view.sent, &mut Anthropic { session: view.session, losses })
+}
+
+/// A request body: model, system prompt, messages (one a line) and tools.
+pub(crate) fn generate(view: &View<'_>, losses: &mut Vec<String>) -> Result<String, WriteError> {
+    let mut out = String::from("{");
+    if let Some(model) = &view.session.model {
+        out.push_str(&format!("\"model\":{},\n", json_string(model)));
+    }
+    let system: Vec<Value> =
+        view.system().map(|text| json!({"type": "text", "text": text})).collect();
+    if !system.is_empty() {
+        out.push_str(&format!("\"system\":{},\n", Value::from(system)));
+    }
+    let list = lines(records(&view.messages(), losses), ",\n");
+    out.push_str(&format!("\"messages\":[\n{list}\n]"));
+    if let Some(tools) = frame_tools(view.frame, ToolShape::Anthropic, losses) {
+        out.push_str(&format!(",\n\"tools\":{tools}"));
+    }
+    out.push_str("}\n");
+    Ok(out)
 }
 
 struct Anthropic<'a> {
@@ -28,23 +35,16 @@ struct Anthropic<'a> {
 }
 
 impl Dialect for Anthropic<'_> {
-    fn changes(&self, at: PartPos, part: &Part, edit: Option<&PartEdit>) -> Vec<(String, Change)> {
-        let (Some(pointer), Some(edit)) = (&part.pointer, edit) else {
-            return Vec::new();
-        };
-        let text = match &part.kind {
-            PartKind::File(_) | PartKind::Unknown { .. } | PartKind::Marker(_) => {
-                return Vec::new();
-            }
-            PartKind::Call(_) => input(&edit.text).to_string(),
+    fn edited(&self, at: PartPos, part: &Part, pointer: &str, edit: &PartEdit) -> Option<String> {
+        Some(match &part.kind {
+            PartKind::Call(_) => object(&edit.text).to_string(),
             PartKind::Result(result)
                 if edit.kind == EditKind::Truncate && !result.media.is_empty() =>
             {
                 self.with_files(at, pointer, &edit.text).to_string()
             }
             _ => json_string(&edit.text),
-        };
-        vec![(pointer.clone(), Change::Set(text))]
+        })
     }
 
     fn generate(&mut self, messages: &[Message], _: Option<u32>) -> Vec<Value> {
@@ -70,4 +70,130 @@ impl Anthropic<'_> {
         );
         Value::from(out)
     }
+}
+
+/// Messages of a run of canonical ones: the results that follow an answer are one user message,
+/// because the API wants them together.
+fn records(messages: &[Message], losses: &mut Vec<String>) -> Vec<Value> {
+    let mut out = Vec::new();
+    let (mut unsigned, mut systems) = (0, 0);
+    let mut rest = messages;
+    while let Some(message) = rest.first() {
+        let mut used = 1;
+        out.push(match message.role {
+            Role::Tool => {
+                used = rest.iter().take_while(|message| message.role == Role::Tool).count();
+                let results = rest[..used].iter().flat_map(|message| &message.parts);
+                let blocks: Vec<Value> =
+                    results.filter_map(Part::as_result).map(result_block).collect();
+                json!({"role": "user", "content": blocks})
+            }
+            Role::User | Role::System => {
+                systems += usize::from(message.role == Role::System);
+                json!({"role": "user", "content": user_content(message)})
+            }
+            Role::Assistant => {
+                let reasoning = message.parts.iter().filter(|part| is_unsigned(part));
+                unsigned += reasoning.count();
+                let blocks: Vec<Value> = message
+                    .parts
+                    .iter()
+                    .filter(|part| !is_unsigned(part))
+                    .filter_map(block)
+                    .collect();
+                json!({"role": "assistant", "content": blocks})
+            }
+        });
+        rest = &rest[used..];
+    }
+    if unsigned > 0 {
+        losses.push(format!(
+            "{unsigned} reasoning parts without a signature, which the API would refuse"
+        ));
+    }
+    if systems > 0 {
+        losses.push(format!(
+            "{systems} system messages within the conversation became user messages"
+        ));
+    }
+    out
+}
+
+fn is_unsigned(part: &Part) -> bool {
+    matches!(&part.kind, PartKind::Reasoning { opaque: None, .. })
+}
+
+fn user_content(message: &Message) -> Value {
+    match message.parts.as_slice() {
+        [part] if !matches!(part.kind, PartKind::File(_) | PartKind::Unknown { .. }) => {
+            Value::from(part.shown().into_owned())
+        }
+        parts => parts.iter().filter_map(block).collect(),
+    }
+}
+
+/// A content block; none for a text without content, which the API refuses.
+fn block(part: &Part) -> Option<Value> {
+    Some(match &part.kind {
+        PartKind::Reasoning { text, opaque } if text.is_empty() => {
+            json!({"type": "redacted_thinking", "data": opaque})
+        }
+        PartKind::Reasoning { text, opaque } => {
+            json!({"type": "thinking", "thinking": text, "signature": opaque})
+        }
+        PartKind::Call(call) => json!({
+            "type": "tool_use",
+            "id": call.call_id,
+            "name": call.tool,
+            "input": object(&call.arguments),
+        }),
+        PartKind::Result(found) => result_block(found),
+        PartKind::File(media) => file_block(media),
+        // A block that this format named itself goes back as it came.
+        PartKind::Unknown { raw, name } if name == "compaction" || is_server_block(name) => {
+            raw.clone()
+        }
+        _ => {
+            let text = text_of(part);
+            if text.is_empty() {
+                return None;
+            }
+            json!({"type": "text", "text": text})
+        }
+    })
+}
+
+fn result_block(result: &ToolResult) -> Value {
+    let mut out = Map::new();
+    out.insert("type".to_owned(), "tool_result".into());
+    out.insert("tool_use_id".to_owned(), result.call_id.as_str().into());
+    let content = if result.media.is_empty() {
+        Value::from(result.text.as_str())
+    } else {
+        let mut blocks = vec![json!({"type": "text", "text": result.text})];
+        blocks.extend(result.media.iter().map(file_block));
+        Value::from(blocks)
+    };
+    out.insert("content".to_owned(), content);
+    if result.status != ResultStatus::Completed {
+        out.insert("is_error".to_owned(), true.into());
+    }
+    Value::Object(out)
+}
+
+/// A file as a block. What is neither data that decodes nor a URL becomes a line of text.
+fn file_block(media: &Media) -> Value {
+    let source = if let Some(data) = value::base64_data(&media.url) {
+        json!({"type": "base64", "media_type": media.mime, "data": data})
+    } else if media.url.contains("://") {
+        json!({"type": "url", "url": media.url})
+    } else {
+        return json!({"type": "text", "text": text_of(&Part::new(PartKind::File(media.clone())))});
+    };
+    let kind = if media.mime.starts_with("image/") { "image" } else { "document" };
+    let mut out = json!({"type": kind, "source": source});
+    if let (Some(name), "document") = (&media.name, kind) {
+        out["title"] = name.as_str().into();
+    }
+    out
 }

@@ -2,11 +2,8 @@
 
 use super::IN_PLACE;
 use crate::bodies::text_of;
+use crate::prelude::*;
 use crate::time::format_rfc3339;
-use foldback_core::log::{EntryKind, Message, Origin, Part, PartKind, ResultStatus, Role, Usage};
-use foldback_core::view::{EditKind, PartEdit, PartPos, Shown};
-use serde_json::{Map, Value, json};
-use std::collections::{BTreeMap, HashMap};
 
 /// A step of the file to be written: one of the source, or a new one.
 pub(super) enum Piece {

@@ -2,14 +2,9 @@
 
 use super::step::{self, Source};
 use super::{FORMAT, restore};
-use crate::ids::{Calls, Ids};
-use crate::session::{Boundary, Cleared, Recorded, Shape};
-use crate::{ReadError, Session, answers, pairing, raw, session, value};
-use foldback_core::SegmentKind;
-use foldback_core::log::{EntryKind, Message, Origin, Part, PartKind, Role};
-use foldback_core::view::PartPos;
-use serde_json::Value;
-use std::sync::Arc;
+use crate::ids::Ids;
+use crate::prelude::*;
+use crate::session;
 
 /// Reads a document: the trajectory, then those of its subagents, each a session.
 pub(super) fn read(text: &str) -> Result<Vec<Session>, ReadError> {
@@ -28,39 +23,22 @@ fn trajectory(
     let Some(steps) = root.get("steps").and_then(Value::as_array) else {
         return Err(value::malformed("/steps", "a trajectory has its list of steps here"));
     };
-    let source = session::Source {
-        text: text.into(),
-        shape: Shape::Document,
-        records: raw::elements(text, "/steps")
-            .map_err(|error| value::malformed("/steps", error.to_string()))?,
-    };
+    let source = session::Source::document(text, "/steps")?;
     // Trajectories of one run may share its session id.
     let keys = match sessions.is_empty() {
         true => ["session_id", "trajectory_id"],
         false => ["trajectory_id", "session_id"],
     };
-    let id = keys
-        .iter()
-        .find_map(|key| value::string(root, key))
-        .unwrap_or_else(|| value::content_id(text));
+    let id = value::first_string(root, &keys).unwrap_or_else(|| value::content_id(text));
     let mut reader = Reader {
-        session: Session::new(ids.unique(&id), FORMAT.id, source),
-        messages: Vec::new(),
-        ids: Ids::default(),
-        calls: Calls::default(),
-        model: root.pointer("/agent/model_name").and_then(Value::as_str).map(str::to_owned),
+        out: SessionBuilder::new(ids.unique(&id), FORMAT.id, source),
+        model: value::text_at(root, "/agent/model_name").map(str::to_owned),
         has_own: false,
         in_loop: false,
         handing_over: false,
         pruned: Vec::new(),
     };
-    if let Some(tools) = root
-        .pointer("/agent/tool_definitions")
-        .filter(|tools| tools.as_array().is_some_and(|tools| !tools.is_empty()))
-    {
-        let frame = &mut reader.session.frame;
-        frame.push_text(SegmentKind::Tools, tools.to_string());
-    }
+    reader.out.tools(root.pointer("/agent/tool_definitions"));
     for (record, step) in (0u32..).zip(steps) {
         reader.step(record, step);
     }
@@ -86,10 +64,7 @@ fn trajectory(
 }
 
 struct Reader {
-    session: Session,
-    messages: Vec<Message>,
-    ids: Ids,
-    calls: Calls,
+    out: SessionBuilder,
     /// The agent's model.
     model: Option<String>,
     /// Whether a step was read that is not copied from another trajectory.
@@ -105,7 +80,7 @@ struct Reader {
 impl Reader {
     fn step(&mut self, record: u32, step: &Value) {
         if !step.is_object() {
-            self.session.warn(
+            self.out.warn(
                 "damaged-line",
                 format!("/steps/{record}"),
                 "a step needs to be an object; left out",
@@ -114,7 +89,7 @@ impl Reader {
         }
         let (source, stated) = step::source(step);
         if !stated {
-            self.session.warn(
+            self.out.warn(
                 "unknown-source",
                 format!("/steps/{record}/source"),
                 format!("neither user, system nor agent; read as a step of the {source:?}"),
@@ -176,9 +151,9 @@ impl Reader {
         }
         mark_synthetic(&mut parts);
         let has_summary = !parts.is_empty();
-        let original_kept = self.messages.iter().any(|message| !message.is_entry());
+        let original_kept = self.out.holds_log();
         let tokens = |key: &str| managed.get(key).and_then(Value::as_u64);
-        let before = tokens("tokens_before").or_else(|| self.latest_tokens());
+        let before = tokens("tokens_before").or_else(|| self.out.latest_tokens());
         if has_summary {
             let message = self.push(record, step, Role::User, parts);
             message.origin = Origin::Entry(EntryKind::Summary);
@@ -190,31 +165,19 @@ impl Reader {
             _ => "replace",
         };
         let trigger = value::text(managed, "trigger").unwrap_or("auto");
-        self.session.boundaries.push(Boundary {
-            before: self.messages.len(),
-            trigger: trigger.to_owned(),
-            kind: kind.to_owned(),
-            tokens_before: before,
-            tokens_after: tokens("tokens_after"),
-            original_kept,
-        });
-    }
-
-    fn latest_tokens(&self) -> Option<u64> {
-        let answers = self.messages.iter().rev();
-        answers
-            .filter_map(|message| message.answer.as_ref()?.usage)
-            .map(|usage| usage.input_total() + usage.output + usage.reasoning)
-            .next()
+        let boundary = self.out.boundary(kind, trigger);
+        boundary.tokens_before = before;
+        boundary.tokens_after = tokens("tokens_after");
+        boundary.original_kept = original_kept;
     }
 
     fn system(&mut self, record: u32, step: &Value) {
         let mut parts = step::content(&step["message"], "/message");
         let results = step::results(step);
-        if self.messages.is_empty() && results.is_empty() && parts.iter().all(is_text) {
+        if self.out.messages.is_empty() && results.is_empty() && parts.iter().all(is_text) {
             for part in &parts {
                 let text = part.shown();
-                self.session.frame.push_text(SegmentKind::System, text);
+                self.out.system(text);
             }
             return;
         }
@@ -234,8 +197,8 @@ impl Reader {
         if summary {
             message.origin = Origin::Entry(EntryKind::Summary);
             mark_synthetic(&mut message.parts);
-            let after = self.messages.len();
-            if let Some(boundary) = self.session.boundaries.last_mut() {
+            let after = self.out.messages.len();
+            if let Some(boundary) = self.out.session.boundaries.last_mut() {
                 boundary.before = after;
             }
         }
@@ -244,28 +207,23 @@ impl Reader {
 
     fn agent(&mut self, record: u32, step: &Value, copied: bool) {
         self.handing_over = false;
-        let mut parts = Vec::new();
-        if let Some(text) = value::text(step, "reasoning_content").filter(|text| !text.is_empty()) {
-            let kind = PartKind::Reasoning { text: text.to_owned(), opaque: None };
-            parts.push(Part::new(kind).at("/reasoning_content"));
-        }
+        let mut parts = Vec::from_iter(reasoning_member(step, "reasoning_content", ""));
         parts.extend(step::content(&step["message"], "/message"));
-        let calls = step.get("tool_calls").and_then(Value::as_array);
         // As recorded and as it is called here: a result names its call by the former.
         let mut open: Vec<(String, String)> = Vec::new();
-        for (index, call) in calls.into_iter().flatten().enumerate() {
+        for (index, call) in value::list(step, "tool_calls").iter().enumerate() {
             let recorded = value::text(call, "tool_call_id").unwrap_or("call");
-            let id = self.calls.call(recorded);
+            let id = self.out.calls.call(recorded);
             open.push((recorded.to_owned(), id.clone()));
             let name = value::text(call, "function_name").unwrap_or_default();
-            let arguments = call.get("arguments").map(value::shown).unwrap_or_default();
+            let arguments = value::shown_of(call, "arguments");
             let pointer = format!("/tool_calls/{index}/arguments");
             parts.push(Part::call(id, name, arguments).at(pointer));
         }
         self.in_loop = !open.is_empty();
         let several = step.get("llm_call_count").and_then(Value::as_u64);
         if several.is_some_and(|calls| calls > 1) && step.get("metrics").is_some() {
-            self.session.warn(
+            self.out.warn(
                 "usage-of-several-calls",
                 format!("/steps/{record}/metrics"),
                 "the step folds several calls and holds the sum of their usage; it is left out",
@@ -294,7 +252,7 @@ impl Reader {
         let call = match named {
             Some(named) => match open.iter().position(|(recorded, _)| recorded == named) {
                 Some(at) => Some(open.remove(at).1),
-                None => Some(self.calls.result(named)),
+                None => Some(self.out.calls.result(named)),
             },
             None if open.is_empty() => None,
             None => Some(open.remove(0).1),
@@ -309,27 +267,21 @@ impl Reader {
             }
             return;
         };
-        let part = step::result(raw, index, call);
+        let part = step::answered(raw, index, call);
         self.push(record, step, Role::Tool, vec![part]);
     }
 
     fn push(&mut self, record: u32, step: &Value, role: Role, parts: Vec<Part>) -> &mut Message {
         let number = step.get("step_id").map_or(record.to_string(), value::shown);
-        let id = self.ids.unique(&format!("step-{number}"));
-        let index = self.messages.len();
-        self.messages.push(Message {
-            at: step::at(step),
-            record: Some(record),
-            ..Message::new(id, role, parts)
-        });
-        &mut self.messages[index]
+        let message = self.out.push(record, &format!("step-{number}"), role, parts);
+        message.at = step::at(step);
+        message
     }
 
     fn finish(mut self, steps: &[Value]) -> Session {
-        answers::infer_finish(&mut self.messages);
-        self.session.model = answers::main_model(&self.messages).or(self.model.take());
+        self.out.session.model = self.model.take();
         for (number, pointer, time) in &self.pruned {
-            let found = self.messages.iter().enumerate().find_map(|(item, message)| {
+            let found = self.out.messages.iter().enumerate().find_map(|(item, message)| {
                 let step = steps.get(message.record? as usize)?;
                 let part = message.parts.iter().position(|part| {
                     part.as_result().is_some() && part.pointer.as_ref() == Some(pointer)
@@ -337,30 +289,15 @@ impl Reader {
                 (value::count(step, "/step_id") == *number).then_some(PartPos { item, part })
             });
             let cleared = found.map(|at| Cleared { at, time: *time });
-            self.session.cleared.extend(cleared);
+            self.out.session.cleared.extend(cleared);
         }
-        self.session.messages = self.messages.into_iter().map(Arc::new).collect();
-        self.session.recorded = Some(Recorded {
-            messages: steps.len(),
-            tool_calls: steps
-                .iter()
-                .filter_map(|step| step.get("tool_calls")?.as_array())
-                .map(Vec::len)
-                .sum(),
-        });
-        pairing::join(&mut self.session);
-        self.session
+        let calls = steps.iter().map(|step| value::list(step, "tool_calls").len());
+        self.out.session.recorded =
+            Some(Recorded { messages: steps.len(), tool_calls: calls.sum() });
+        self.out.finish_run()
     }
 }
 
 fn is_text(part: &Part) -> bool {
     matches!(part.kind, PartKind::Text { .. })
-}
-
-fn mark_synthetic(parts: &mut [Part]) {
-    for part in parts {
-        if let PartKind::Text { synthetic, .. } = &mut part.kind {
-            *synthetic = true;
-        }
-    }
 }

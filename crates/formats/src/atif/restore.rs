@@ -5,14 +5,9 @@
 //! difference between the session and what a reader gets from the steps alone. Other readers lose nothing by
 //! leaving it aside. Once steps were added or taken away it no longer fits, and is left aside here too.
 
-use crate::session::{Boundary, Cleared};
-use crate::write::View;
-use crate::{Session, pairing};
-use foldback_core::log::Message;
-use foldback_core::view::{EditKind, PartPos};
-use foldback_core::{Frame, Limits};
+use crate::builder::{PAIRING, pair};
+use crate::prelude::*;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 use std::sync::Arc;
 
 /// Member of `extra`.
@@ -167,8 +162,8 @@ pub(super) fn apply(session: &mut Session, found: &Value, steps: usize) -> bool 
     session.boundaries = rest.boundaries;
     session.cleared = rest.cleared;
     session.messages = messages;
-    session.warnings.retain(|warning| !pairing::CODES.contains(&&*warning.code));
-    pairing::join(session);
+    session.warnings.retain(|warning| !PAIRING.contains(&&*warning.code));
+    pair(session);
     true
 }
 

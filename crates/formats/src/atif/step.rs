@@ -1,10 +1,6 @@
 //! What is in one step.
 
-use crate::time::parse_rfc3339;
-use crate::value;
-use foldback_core::Part;
-use foldback_core::log::{Answer, Media, PartKind, ResultStatus, ToolResult, Usage};
-use serde_json::Value;
+use crate::prelude::*;
 
 /// Whose step it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,7 +25,7 @@ pub(super) fn source(step: &Value) -> (Source, bool) {
 
 /// When the step was recorded.
 pub(super) fn at(step: &Value) -> Option<i64> {
-    parse_rfc3339(value::text(step, "timestamp")?)
+    value::time(step, "timestamp")
 }
 
 /// The parts of a content at `pointer`: a text, or a list of texts and images. Recorders that do not
@@ -43,9 +39,7 @@ pub(super) fn content(raw: &Value, pointer: &str) -> Vec<Part> {
             .enumerate()
             .map(|(index, item)| match (value::text(item, "text"), media(item)) {
                 (Some(text), _) => Part::text(text).at(format!("{pointer}/{index}/text")),
-                (None, Some(media)) => {
-                    Part::new(PartKind::File(media)).at(format!("{pointer}/{index}"))
-                }
+                (None, Some(media)) => file(media).at(format!("{pointer}/{index}")),
                 (None, None) => Part::text(value::shown(item)).at(format!("{pointer}/{index}")),
             })
             .collect(),
@@ -68,36 +62,23 @@ pub(super) fn results(step: &Value) -> &[Value] {
 }
 
 /// The content of a result as the one part that answers `call_id`.
-pub(super) fn result(raw: &Value, index: usize, call_id: String) -> Part {
+pub(super) fn answered(raw: &Value, index: usize, call_id: String) -> Part {
     let pointer = format!("/observation/results/{index}/content");
     let content_value = raw.get("content").unwrap_or(&Value::Null);
     let parts = content(content_value, &pointer);
-    let texts: Vec<&Part> =
-        parts.iter().filter(|part| !matches!(part.kind, PartKind::File(_))).collect();
-    let place = match texts.as_slice() {
-        [only] => only.pointer.clone().unwrap_or(pointer),
+    let mut texts = parts.iter().filter(|part| !matches!(part.kind, PartKind::File(_)));
+    let place = match (texts.next(), texts.next()) {
+        (Some(only), None) => only.pointer.clone().unwrap_or(pointer),
         _ => pointer,
     };
-    let shown: Vec<_> = texts.iter().map(|part| part.shown()).collect();
-    let text = shown.join("\n");
-    drop(shown);
-    let is_error = value::flag(raw.get("extra").unwrap_or(&Value::Null), "is_error")
-        || raw.pointer("/extra/status").and_then(Value::as_str) == Some("error");
-    let kind = PartKind::Result(ToolResult {
-        call_id,
-        tool: String::new(),
-        status: if is_error { ResultStatus::Error } else { ResultStatus::Completed },
-        text,
-        structured: content_value.is_object().then(|| content_value.clone()),
-        media: parts
-            .into_iter()
-            .filter_map(|part| match part.kind {
-                PartKind::File(media) => Some(media),
-                _ => None,
-            })
-            .collect(),
-    });
-    Part::new(kind).at(place)
+    let is_error = value::flag(&raw["extra"], "is_error")
+        || value::text_at(raw, "/extra/status") == Some("error");
+    let (text, media, _) = flattened(parts, String::new());
+    let mut part = result(call_id, "", is_error, text, media).at(place);
+    if let PartKind::Result(result) = &mut part.kind {
+        result.structured = content_value.is_object().then(|| content_value.clone());
+    }
+    part
 }
 
 /// The call that an agent's step stands for. `None` where the step says that no model was called.
@@ -117,26 +98,18 @@ pub(super) fn answer(step: &Value, model: Option<&str>) -> Option<Answer> {
 
 /// `prompt_tokens` holds the cached ones. What was written to the cache and the reasoning tokens stand
 /// in `extra`, under the names that the recorders' providers use.
+const COUNTS: Counts = Counts {
+    input: &["/prompt_tokens"],
+    cache_read: &["/cached_tokens"],
+    cache_write: &["/extra/cache_creation_input_tokens", "/extra/cache_write_tokens"],
+    output: &["/completion_tokens"],
+    reasoning: &["/extra/reasoning_tokens", "/extra/reasoning_output_tokens"],
+    ..Counts::NONE
+};
+
 fn usage(metrics: &Value) -> Option<Usage> {
     metrics.get("prompt_tokens")?.as_f64()?;
-    let extra = |names: &[&str]| {
-        names
-            .iter()
-            .map(|name| value::count(metrics, &format!("/extra/{name}")))
-            .find(|count| *count > 0)
-            .unwrap_or(0)
-    };
-    let cache_read = value::count(metrics, "/cached_tokens");
-    let cache_write = extra(&["cache_creation_input_tokens", "cache_write_tokens"]);
-    let reasoning = extra(&["reasoning_tokens", "reasoning_output_tokens"]);
-    Some(Usage {
-        uncached: value::count(metrics, "/prompt_tokens").saturating_sub(cache_read + cache_write),
-        cache_read,
-        cache_write,
-        output: value::count(metrics, "/completion_tokens").saturating_sub(reasoning),
-        reasoning,
-        total: None,
-    })
+    Some(COUNTS.usage(metrics))
 }
 
 /// Whether a system step is Terminus 2 handing over to a summary: before 1.7 nothing marked it but the

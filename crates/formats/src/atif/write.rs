@@ -6,41 +6,33 @@
 
 use super::generate::{Piece, Steps};
 use super::{FORMAT, VERSION, read, restore, step};
-use crate::bodies::{ToolShape, tools};
-use crate::raw::{Change, Item, patch, rebuild};
+use crate::bodies::{ToolShape, frame_tools};
+use crate::prelude::*;
+use crate::raw::{Item, rebuild};
 use crate::rewrite::Own;
-use crate::write::{Outcome, View};
-use crate::{Session, WriteError};
-use foldback_core::SegmentKind;
-use foldback_core::log::{Message, Role};
-use foldback_core::view::{EditKind, PartEdit, PartPos};
-use serde_json::{Value, json};
-use std::collections::BTreeSet;
 
-pub(super) fn write(view: &View<'_>) -> Result<Outcome, WriteError> {
-    let session = view.session;
-    let own = session.format == FORMAT.id && !session.source.records.is_empty();
+pub(super) fn patch(view: &View<'_>, losses: &mut Vec<String>) -> Result<String, WriteError> {
     let fold = fold(view);
     let mut steps = Steps::default();
-    let mut losses = Vec::new();
+    let recorded = Recorded::new(view, &fold);
+    own_steps(view, &fold, &recorded, &mut steps, losses);
     let mut edits = edits(view, fold.tail);
-    if own {
-        let recorded = Recorded::new(view, &fold);
-        own_steps(view, &fold, &recorded, &mut steps, &mut losses);
-        edits.retain(|(at, edit)| !recorded.has(*at, edit));
-    } else {
-        new_steps(view, &fold, &mut steps);
-    }
+    edits.retain(|(at, edit)| !recorded.has(*at, edit));
     steps.number();
     steps.prune(&edits);
     losses.extend(steps.losses());
-    let text = if own {
-        patched(session, &steps.pieces)?
-    } else {
-        let text = document(view, &steps.pieces, &mut losses);
-        with_restore(view, text, &steps)
-    };
-    Ok(Outcome { text, losses })
+    patched(view.session, &steps.pieces)
+}
+
+pub(super) fn generate(view: &View<'_>, losses: &mut Vec<String>) -> Result<String, WriteError> {
+    let fold = fold(view);
+    let mut steps = Steps::default();
+    new_steps(view, &fold, &mut steps);
+    steps.number();
+    steps.prune(&edits(view, fold.tail));
+    losses.extend(steps.losses());
+    let text = document(view, &steps.pieces, losses);
+    Ok(with_restore(view, text, &steps))
 }
 
 /// Where a view departs from the history.
@@ -263,24 +255,24 @@ fn patched(session: &Session, pieces: &[Piece]) -> Result<String, WriteError> {
         return Ok(text);
     }
     let change = (total.0.to_owned(), Change::Set(total.1.to_string()));
-    patch(&text, &[change])
+    raw::patch(&text, &[change])
         .map_err(|error| WriteError::Unsupported { format: FORMAT.id, detail: error.to_string() })
 }
 
 /// A step of the source with the number that it has now.
 fn renumbered(session: &Session, record: u32, number: usize) -> Result<Item, WriteError> {
     let fail = |detail: String| WriteError::Record { record, detail };
-    let raw = session
+    let step = session
         .source
         .record(record)
         .ok_or_else(|| fail("the source does not hold it".to_owned()))?;
-    let is = crate::raw::locate(raw, "/step_id").map(|range| &raw[range]);
+    let is = raw::locate(step, "/step_id").map(|range| &step[range]);
     let number = number.to_string();
     match is {
         Ok(is) if is != number => {
             let change = ("/step_id".to_owned(), Change::Set(number));
-            patch(raw, &[change])
-                .map(|raw| Item::Changed(record, raw))
+            raw::patch(step, &[change])
+                .map(|step| Item::Changed(record, step))
                 .map_err(|error| fail(error.to_string()))
         }
         _ => Ok(Item::Keep(record)),
@@ -296,10 +288,11 @@ fn document(view: &View<'_>, pieces: &[Piece], losses: &mut Vec<String>) -> Stri
     for segment in &view.frame.segments {
         match &segment.kind {
             SegmentKind::System => {}
-            SegmentKind::Tools => match tools(&segment.text, ToolShape::OpenAi) {
-                Some(tools) => agent["tool_definitions"] = tools,
-                None => losses.push("the tool definitions: they are in no known shape".to_owned()),
-            },
+            SegmentKind::Tools => {
+                if let Some(tools) = frame_tools(view.frame, ToolShape::OpenAi, losses) {
+                    agent["tool_definitions"] = tools;
+                }
+            }
             kind => losses.push(format!("the segment {} around the history", kind.as_str())),
         }
     }

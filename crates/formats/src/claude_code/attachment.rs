@@ -4,7 +4,7 @@
 //! hook output, reminders, prompts that were queued while the loop ran) as lines of their own. The
 //! sentence around the content is not recorded, so the content alone is taken.
 
-use serde_json::Value;
+use crate::prelude::*;
 
 /// Fields that hold the content, by type of attachment, first one that is there. A type without
 /// fields is for the screen or for the client alone.

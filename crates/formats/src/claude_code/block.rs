@@ -1,7 +1,6 @@
 //! Content blocks of one line, in the Messages API's shape.
 
-use foldback_core::log::{Media, Part, PartKind, ResultStatus, ToolResult};
-use serde_json::Value;
+use crate::prelude::*;
 
 /// Where the strings of a line lie.
 pub(super) const CONTENT: &str = "/message/content";
@@ -12,16 +11,11 @@ pub(super) fn part(block: &Value, index: usize) -> Part {
     let text = |field: &str| block[field].as_str().unwrap_or_default().to_owned();
     match block["type"].as_str().unwrap_or_default() {
         "text" => Part::text(text("text")).at(at("/text")),
-        "thinking" => Part::new(PartKind::Reasoning {
-            text: text("thinking"),
-            opaque: block["signature"].as_str().map(str::to_owned),
-        })
-        .at(at("/thinking")),
-        "redacted_thinking" => Part::new(PartKind::Reasoning {
-            text: String::new(),
-            opaque: block["data"].as_str().map(str::to_owned),
-        })
-        .at(at("")),
+        "thinking" => reasoning(text("thinking"), block["signature"].as_str().map(str::to_owned))
+            .at(at("/thinking")),
+        "redacted_thinking" => {
+            reasoning(String::new(), block["data"].as_str().map(str::to_owned)).at(at(""))
+        }
         "tool_use" => {
             let input = &block["input"];
             let arguments = match input {
@@ -32,10 +26,8 @@ pub(super) fn part(block: &Value, index: usize) -> Part {
             };
             Part::call(text("id"), text("name"), arguments).at(at("/input"))
         }
-        "image" | "document" => Part::new(PartKind::File(media(block))).at(at("")),
-        name => {
-            Part::new(PartKind::Unknown { name: name.to_owned(), raw: block.clone() }).at(at(""))
-        }
+        "image" | "document" => file(media(block)).at(at("")),
+        name => unknown(name, block).at(at("")),
     }
 }
 

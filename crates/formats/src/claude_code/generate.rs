@@ -1,10 +1,8 @@
 //! Lines that are written anew: for sessions of other formats, and for what a strategy put in.
 
 use super::write::Ids;
-use crate::raw::json_string;
+use crate::prelude::*;
 use crate::time::format_rfc3339;
-use foldback_core::log::{Media, Message, Part, PartKind, ResultStatus, Role};
-use serde_json::{Value, json};
 
 /// What every line says about its session.
 pub(super) struct Envelope<'a> {

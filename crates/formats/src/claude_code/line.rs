@@ -1,10 +1,7 @@
 //! The lines of a file, parsed once and without what was stored twice.
 
-use crate::session::{Source, Warning};
-use crate::{jsonl, raw};
+use crate::prelude::*;
 use serde::Deserialize;
-use serde_json::Value;
-use std::collections::{BTreeMap, HashMap, HashSet};
 
 /// Types of lines that serve the screen, the titles or the files on disk. None reaches the model.
 const SCREEN_ONLY: &[&str] = &[
@@ -187,7 +184,7 @@ pub(super) fn parse(source: &Source) -> Lines {
     for (kind, (first, count)) in unknown {
         warnings.push(Warning {
             code: "unknown-type".to_owned(),
-            place: jsonl::place(source, first),
+            place: source.place(first),
             detail: format!("{count} line(s) of the unknown type `{kind}`, skipped; first here"),
         });
     }

@@ -6,7 +6,7 @@
 //! only serves to find branches that the user gave up by going back to an earlier prompt.
 
 use super::line::Line;
-use std::collections::HashMap;
+use crate::prelude::*;
 
 /// The lines of one conversation, as indices.
 pub(super) struct Thread {

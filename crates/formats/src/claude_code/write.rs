@@ -4,11 +4,8 @@ use super::generate::{self, Envelope, Spot};
 use super::line::{self, Line};
 use crate::jsonl::uuid;
 use crate::overlay::{Overlay, Rules, Step};
-use crate::raw::{Change, Item, json_string, rebuild};
-use crate::{Outcome, View, WriteError};
-use foldback_core::log::{EntryKind, Message};
-use foldback_core::view::Shown;
-use std::collections::{HashMap, HashSet};
+use crate::prelude::*;
+use crate::raw::{Item, rebuild};
 
 const RULES: Rules = Rules { edited: generate::edited, element };
 
@@ -30,52 +27,43 @@ impl Ids {
     }
 }
 
-/// Writes the view: patched where the session came from this format, else anew.
-pub(super) fn write(view: &View<'_>) -> Result<Outcome, WriteError> {
+fn envelope<'a>(view: &View<'a>) -> (Ids, Envelope<'a>) {
     let session_id = view.session.id.split('/').next().unwrap_or_default();
-    let ids = Ids { session: session_id.to_owned() };
-    let envelope =
-        Envelope { session_id, model: view.session.model.as_deref().unwrap_or("unknown") };
-    if view.session.format == super::ID {
-        Patch::new(view, ids, envelope).write()
-    } else {
-        Ok(anew(view, &ids, &envelope))
-    }
+    let model = view.session.model.as_deref().unwrap_or("unknown");
+    (Ids { session: session_id.to_owned() }, Envelope { session_id, model })
 }
 
-fn anew(view: &View<'_>, ids: &Ids, envelope: &Envelope<'_>) -> Outcome {
-    let mut outcome = Outcome::default();
+pub(super) fn patch(view: &View<'_>, losses: &mut Vec<String>) -> Result<String, WriteError> {
+    let (ids, envelope) = envelope(view);
+    Patch::new(view, ids, envelope).write(losses)
+}
+
+pub(super) fn generate(view: &View<'_>, losses: &mut Vec<String>) -> Result<String, WriteError> {
+    let (ids, envelope) = envelope(view);
     if !view.frame.segments.is_empty() {
-        outcome.losses.push(
+        losses.push(
             "the system prompt and the tool definitions: Claude Code does not record them"
                 .to_owned(),
         );
     }
+    let mut lines = Vec::new();
     let mut parent = None;
-    for (index, shown) in view.sent.iter().enumerate() {
-        let message = shown.to_message();
-        let timestamp = generate::timestamp(&message);
-        let mut push = |line: serde_json::Value, id: String| {
-            outcome.text.push_str(&line.to_string());
-            outcome.text.push('\n');
-            parent = Some(id);
-        };
+    for (index, message) in view.messages().iter().enumerate() {
+        let timestamp = generate::timestamp(message);
         let line_id = ids.of(&message.id);
         if index == 0 && message.is_entry_of(EntryKind::Summary) {
             let id = ids.of("boundary");
-            push(envelope.boundary(&id, &timestamp), id.clone());
-            let spot = Spot { parent: Some(id), timestamp };
-            let line = envelope.inserted(&line_id, &spot, &message.shown_text(), true);
-            push(line, line_id);
+            lines.push(envelope.boundary(&id, &timestamp));
+            let spot = Spot { parent: Some(id.clone()), timestamp };
+            lines.push(envelope.inserted(&line_id, &spot, &message.shown_text(), true));
+            parent = Some(line_id);
             continue;
         }
         let spot = Spot { parent: parent.clone(), timestamp };
-        let line = envelope.message(ids, &message, &spot, &mut outcome.losses);
-        outcome.text.push_str(&line.to_string());
-        outcome.text.push('\n');
+        lines.push(envelope.message(&ids, message, &spot, losses));
         parent = Some(line_id);
     }
-    outcome
+    Ok(lines.iter().map(|line| format!("{line}\n")).collect())
 }
 
 struct Patch<'a> {
@@ -111,7 +99,7 @@ impl<'a> Patch<'a> {
         Self { view, ids, envelope, overlay, lines, by_uuid }
     }
 
-    fn write(mut self) -> Result<Outcome, WriteError> {
+    fn write(mut self, losses: &mut Vec<String>) -> Result<String, WriteError> {
         let steps = std::mem::take(&mut self.overlay.steps);
         let mut items = Vec::with_capacity(steps.len());
         // The id of the last new line, for the recorder's line that comes after it.
@@ -131,7 +119,7 @@ impl<'a> Patch<'a> {
                 }
             }
         }
-        let mut losses = self.overlay.losses;
+        losses.append(&mut self.overlay.losses);
         if !self.overlay.dropped.is_empty() {
             losses.push(format!(
                 "{} line(s) of messages that are no longer sent were taken out; lines that hung on \
@@ -139,7 +127,7 @@ impl<'a> Patch<'a> {
                 self.overlay.dropped.len()
             ));
         }
-        Ok(Outcome { text: rebuild(&self.view.session.source, &items), losses })
+        Ok(rebuild(&self.view.session.source, &items))
     }
 
     /// Hangs a line whose parent is gone, or that follows something new, on what stands before it.
@@ -192,7 +180,7 @@ impl<'a> Patch<'a> {
             .and_then(|line| line.timestamp.clone())
             .unwrap_or_else(|| generate::timestamp(&message));
         let uuid = self.ids.of(&message.id);
-        let heads = self.is_head(shown) && message.is_entry_of(EntryKind::Summary);
+        let heads = self.view.begins_with(shown) && message.is_entry_of(EntryKind::Summary);
         let parent = if heads {
             let id = self.ids.of(&format!("{}/boundary", message.id));
             items.push(Item::New(self.envelope.boundary(&id, &timestamp)));
@@ -208,10 +196,6 @@ impl<'a> Patch<'a> {
         let text = message.shown_text();
         items.push(Item::New(self.envelope.inserted(&uuid, &spot, &text, heads)));
         *hook = Some(uuid);
-    }
-
-    fn is_head(&self, shown: &Shown<'_>) -> bool {
-        self.view.sent.first().is_some_and(|first| std::ptr::eq(first.message, shown.message))
     }
 
     /// The id of the last line of the last message that is shown and was in the file.

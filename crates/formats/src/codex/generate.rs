@@ -1,8 +1,6 @@
 //! Lines that are written anew: for sessions of other formats, and for what a strategy put in.
 
-use crate::raw::json_string;
-use foldback_core::log::{Media, Message, Part, PartKind, Role, Usage};
-use serde_json::{Value, json};
+use crate::prelude::*;
 
 /// A line with its envelope.
 pub(super) fn line(timestamp: &str, kind: &str, payload: Value) -> Value {

@@ -1,7 +1,6 @@
 //! One response item, in the Responses API's shape.
 
-use foldback_core::log::{Media, Part, PartKind, ResultStatus, ToolCall, ToolResult};
-use serde_json::Value;
+use crate::prelude::*;
 
 /// Items that carry nothing the log could hold: snapshots of the working tree, and the opaque
 /// result of a compaction, which stands for messages that the log still has.
@@ -49,7 +48,7 @@ pub(crate) fn read(item: &Value, at: &str) -> Item {
     let kind = item["type"].as_str().unwrap_or_default();
     match kind {
         "message" => message(item, at),
-        "reasoning" => Item::Answer(vec![reasoning(item, at)]),
+        "reasoning" => Item::Answer(vec![thought(item, at)]),
         "function_call" => call(item, at, item["name"].as_str().unwrap_or_default(), "arguments"),
         "custom_tool_call" => call(item, at, item["name"].as_str().unwrap_or_default(), "input"),
         "tool_search_call" => call(item, at, "tool_search", "arguments"),
@@ -107,23 +106,20 @@ fn content(block: &Value, at: &str) -> Part {
             let field = if block["text"].is_string() { "text" } else { "refusal" };
             Part::text(block[field].as_str().unwrap_or_default()).at(format!("{at}/{field}"))
         }
-        "input_image" | "input_file" => Part::new(PartKind::File(media(block))).at(at),
-        name => Part::new(PartKind::Unknown { name: name.to_owned(), raw: block.clone() }).at(at),
+        "input_image" | "input_file" => file(media(block)).at(at),
+        name => unknown(name, block).at(at),
     }
 }
 
 /// The readable part of a reasoning item is its summary, and the whole text for open models.
-fn reasoning(item: &Value, at: &str) -> Part {
+fn thought(item: &Value, at: &str) -> Part {
     let texts: Vec<&str> = ["summary", "content"]
         .iter()
         .flat_map(|field| item[*field].as_array().into_iter().flatten())
         .filter_map(|block| block["text"].as_str())
         .collect();
-    Part::new(PartKind::Reasoning {
-        text: texts.join("\n"),
-        opaque: item["encrypted_content"].as_str().map(str::to_owned),
-    })
-    .at(format!("{at}/summary"))
+    reasoning(texts.join("\n"), item["encrypted_content"].as_str().map(str::to_owned))
+        .at(format!("{at}/summary"))
 }
 
 fn call(item: &Value, at: &str, tool: &str, field: &str) -> Item {

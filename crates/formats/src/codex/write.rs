@@ -2,13 +2,9 @@
 
 use super::generate;
 use crate::overlay::{Overlay, Rules, Step};
+use crate::prelude::*;
 use crate::raw::{Item, rebuild};
 use crate::time::format_rfc3339;
-use crate::{Outcome, Session, View, WriteError};
-use foldback_core::SegmentKind;
-use foldback_core::log::{Role, Usage};
-use serde_json::{Value, json};
-use std::collections::{BTreeMap, HashMap, HashSet};
 
 const RULES: Rules = Rules { edited: generate::edited, element };
 
@@ -20,18 +16,12 @@ fn element(pointer: &str) -> Option<&str> {
     pointer.get(..HISTORY.len() + end)
 }
 
-/// Writes the view: patched where the session came from this format, else anew.
-pub(super) fn write(view: &View<'_>) -> Result<Outcome, WriteError> {
-    if view.session.format == super::ID { patched(view) } else { Ok(anew(view)) }
-}
-
-fn patched(view: &View<'_>) -> Result<Outcome, WriteError> {
+pub(super) fn patch(view: &View<'_>, losses: &mut Vec<String>) -> Result<String, WriteError> {
     let session = view.session;
-    let mut overlay = Overlay::new(view, &RULES, &copies(session));
-    let is_new = |step: &Step<'_>| matches!(step, Step::New(_));
-    if overlay.dropped.is_empty() && overlay.changes.is_empty() && !overlay.steps.iter().any(is_new)
-    {
-        return Ok(Outcome { text: session.source.text.to_string(), losses: overlay.losses });
+    let mut overlay = Overlay::new(view, &RULES, &jsonl::copies(&session.source));
+    losses.append(&mut overlay.losses);
+    if overlay.is_empty() {
+        return Ok(session.source.text.to_string());
     }
     let steps = std::mem::take(&mut overlay.steps);
     let mut compactions = 0;
@@ -52,7 +42,6 @@ fn patched(view: &View<'_>) -> Result<Outcome, WriteError> {
             }
         }
     }
-    let mut losses = overlay.losses;
     if !overlay.dropped.is_empty() {
         losses.push(format!(
             "{} line(s) of messages that are no longer sent were taken out; the events that repeat \
@@ -66,20 +55,7 @@ fn patched(view: &View<'_>) -> Result<Outcome, WriteError> {
              what the view shows"
         ));
     }
-    Ok(Outcome { text: rebuild(&session.source, &items), losses })
-}
-
-/// Lines that repeat an earlier one to the letter.
-fn copies(session: &Session) -> BTreeMap<u32, u32> {
-    let mut first: HashMap<&str, u32> = HashMap::new();
-    let mut copies = BTreeMap::new();
-    for (record, range) in (0u32..).zip(&session.source.records) {
-        let original = *first.entry(&session.source.text[range.clone()]).or_insert(record);
-        if original != record {
-            copies.insert(record, original);
-        }
-    }
-    copies
+    Ok(rebuild(&session.source, &items))
 }
 
 /// A `compacted` line that no message was read from.
@@ -99,8 +75,8 @@ fn timestamp_of(session: &Session, record: u32) -> Option<String> {
     line["timestamp"].as_str().map(str::to_owned)
 }
 
-fn anew(view: &View<'_>) -> Outcome {
-    let mut outcome = Outcome::default();
+pub(super) fn generate(view: &View<'_>, losses: &mut Vec<String>) -> Result<String, WriteError> {
+    let mut text = String::new();
     let first = view.sent.iter().find_map(|shown| shown.message.at);
     let mut at = first.unwrap_or(0);
     // Lines have no ids: what is said twice in a millisecond would be taken for one line.
@@ -113,8 +89,8 @@ fn anew(view: &View<'_>) -> Outcome {
                 false => break line,
             }
         };
-        outcome.text.push_str(&line);
-        outcome.text.push('\n');
+        text.push_str(&line);
+        text.push('\n');
         written.insert(line);
     };
     let instructions: Vec<&str> = view
@@ -138,7 +114,6 @@ fn anew(view: &View<'_>) -> Outcome {
     );
     let mut model: Option<String> = None;
     let mut total = Usage::default();
-    let mut losses = Vec::new();
     for shown in &view.sent {
         let message = shown.to_message();
         if let Some(time) = message.at {
@@ -150,7 +125,7 @@ fn anew(view: &View<'_>) -> Outcome {
             push(at, "turn_context", json!({ "cwd": "", "model": named }));
             model = named;
         }
-        for item in generate::items(&message, &mut losses) {
+        for item in generate::items(&message, losses) {
             push(at, "response_item", item);
         }
         if let Some(usage) = answer.and_then(|answer| answer.usage) {
@@ -166,6 +141,5 @@ fn anew(view: &View<'_>) -> Outcome {
     if view.frame.segments.iter().any(|segment| segment.kind != SegmentKind::System) {
         losses.push("segments around the history other than the system prompt".to_owned());
     }
-    outcome.losses = losses;
-    outcome
+    Ok(text)
 }

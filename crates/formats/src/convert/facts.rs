@@ -2,17 +2,13 @@
 
 mod around;
 
-use crate::session::Session;
+use crate::prelude::*;
 use around::{
     agents, annotations, boundaries, cleared, cluster, entries, errors, finishes, ids, layouts,
     limits, models, parents, prompts, providers, reasoning_tokens, segments, session_id,
     session_model, times, timestamps, tools, turns, usage,
 };
-use foldback_core::log::{
-    Answer, Media, Message, Part, PartKind, ResultStatus, Role, ToolCall, ToolResult,
-};
 use std::borrow::Cow;
-use std::collections::BTreeMap;
 
 type Facts<'a> = Vec<Cow<'a, str>>;
 

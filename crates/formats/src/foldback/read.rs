@@ -1,12 +1,9 @@
 //! From lines back to sessions.
 
 use super::{FORMAT, Header, Line, VERSION};
-use crate::session::{Boundary, Cleared, Shape, Source, Warning};
+use crate::prelude::*;
 use crate::table::FORMATS;
-use crate::{ReadError, Session, raw, value};
-use foldback_core::view::PartPos;
 use std::borrow::Cow;
-use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 pub(super) fn read(text: &str) -> Result<Vec<Session>, ReadError> {

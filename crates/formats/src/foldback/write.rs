@@ -1,14 +1,11 @@
 //! A session and what a strategy made of it, as lines.
 
 use super::{Header, Line, Sent, SourceLine, VERSION};
-use crate::WriteError;
-use crate::session::Boundary;
-use crate::write::{Outcome, View};
-use foldback_core::view::EditKind;
+use crate::prelude::*;
 use serde::Serialize;
 use std::borrow::Cow;
 
-pub(super) fn write(view: &View<'_>) -> Result<Outcome, WriteError> {
+pub(super) fn write(view: &View<'_>, losses: &mut Vec<String>) -> Result<String, WriteError> {
     let session = view.session;
     let source = &session.source;
     let mut out = Lines::default();
@@ -40,7 +37,6 @@ pub(super) fn write(view: &View<'_>) -> Result<Outcome, WriteError> {
     for item in &view.stored {
         out.push(&Line::Message(Cow::Borrowed(item.shown.message)))?;
     }
-    let mut losses = Vec::new();
     for item in &view.stored {
         let message = Cow::Borrowed(&*item.shown.message.id);
         for (part, edit) in &item.shown.edits {
@@ -82,7 +78,7 @@ pub(super) fn write(view: &View<'_>) -> Result<Outcome, WriteError> {
                 .collect(),
         ))?;
     }
-    Ok(Outcome { text: out.text, losses })
+    Ok(out.text)
 }
 
 #[derive(Default)]

@@ -1,16 +1,7 @@
 //! From contents to the canonical form.
 
 use super::{FORMAT, LISTS, SIGNATURE};
-use crate::ids::{Calls, Ids};
-use crate::session::{Boundary, Shape, Source};
-use crate::{ReadError, Session, pairing, raw, value};
-use foldback_core::SegmentKind;
-use foldback_core::log::{
-    Answer, Media, Message, Part, PartKind, ResultStatus, Role, ToolResult, Usage,
-};
-use serde_json::Value;
-use std::collections::{HashMap, VecDeque};
-use std::sync::Arc;
+use crate::prelude::*;
 
 /// How Gemini CLI begins the summary that it puts in place of a history.
 const CLI_SUMMARY: &str = "<state_snapshot>";
@@ -30,16 +21,10 @@ pub(super) fn read(text: &str) -> Result<Vec<Session>, ReadError> {
         let line_text = &text[range];
         match value::document(line_text).and_then(|root| conversation(line_text, &root)) {
             Ok(session) => sessions.push(session),
-            Err(error) => damaged.push((line, error.to_string())),
+            Err(error) => damaged.push((format!("line {line}"), error.to_string())),
         }
     }
-    let Some(first) = sessions.first_mut() else {
-        return Err(whole);
-    };
-    for (line, detail) in damaged {
-        first.warn("damaged-line", format!("line {line}"), format!("{detail}; left out"));
-    }
-    Ok(sessions)
+    if sessions.is_empty() { Err(whole) } else { with_damage(sessions, damaged) }
 }
 
 fn conversation(text: &str, root: &Value) -> Result<Session, ReadError> {
@@ -53,13 +38,9 @@ fn conversation(text: &str, root: &Value) -> Result<Session, ReadError> {
                 value::malformed("/contents", "a list of contents is needed here, or at the top")
             })?,
     };
-    let records =
-        raw::elements(text, list).map_err(|error| value::malformed(list, error.to_string()))?;
-    let source = Source { text: text.into(), shape: Shape::Document, records };
+    let source = Source::document(text, list)?;
     let mut reader = Reader {
-        session: Session::new(value::content_id(text), FORMAT.id, source),
-        ids: Ids::default(),
-        calls: Calls::default(),
+        out: SessionBuilder::new(value::content_id(text), FORMAT.id, source),
         unnamed: HashMap::new(),
         list,
         greeted: false,
@@ -69,15 +50,11 @@ fn conversation(text: &str, root: &Value) -> Result<Session, ReadError> {
     for (record, content) in (0u32..).zip(contents.into_iter().flatten()) {
         reader.content(record, content);
     }
-    let mut session = reader.session;
-    pairing::join(&mut session);
-    Ok(session)
+    Ok(reader.out.finish())
 }
 
 struct Reader {
-    session: Session,
-    ids: Ids,
-    calls: Calls,
+    out: SessionBuilder,
     /// Open calls that came without an id, by the name of the tool.
     unnamed: HashMap<String, VecDeque<String>>,
     list: &'static str,
@@ -87,26 +64,22 @@ struct Reader {
 
 impl Reader {
     fn frame(&mut self, root: &Value) {
-        self.session.model = value::string(root, "model");
+        self.out.session.model = value::string(root, "model");
         let system =
             ["systemInstruction", "system_instruction"].iter().find_map(|key| root.get(key));
         if let Some(system) = system {
             let texts = system["parts"].as_array().into_iter().flatten();
             let texts = texts.filter_map(|part| value::text(part, "text"));
             for text in texts.chain(system.as_str()) {
-                self.session.frame.push_text(SegmentKind::System, text);
+                self.out.system(text);
             }
         }
-        let tools = root.get("tools").and_then(Value::as_array);
-        if let Some(tools) = tools.filter(|tools| !tools.is_empty()) {
-            let text = Value::from(tools.clone()).to_string();
-            self.session.frame.push_text(SegmentKind::Tools, text);
-        }
+        self.out.tools(root.get("tools"));
     }
 
     fn content(&mut self, record: u32, content: &Value) {
         let Some(parts) = content["parts"].as_array() else {
-            self.session.warn(
+            self.out.warn(
                 "damaged-line",
                 format!("{}/{record}", self.list),
                 "a content needs a list of parts; left out",
@@ -116,21 +89,14 @@ impl Reader {
         match value::text(content, "role") {
             Some("model") => self.model(record, content, parts),
             Some("user" | "function") | None => self.user(record, parts),
-            Some(other) => self.session.warn(
-                "unknown-role",
-                format!("{}/{record}/role", self.list),
-                format!("there is no role `{other}` in this format; left out"),
-            ),
+            Some(other) => {
+                self.out.unknown_role(format!("{}/{record}/role", self.list), Some(other));
+            }
         }
     }
 
     fn push(&mut self, record: u32, role: Role, parts: Vec<Part>) -> &mut Message {
-        let id = self.ids.unique(&format!("m{record}"));
-        let mut message = Message::new(id, role, parts);
-        message.record = Some(record);
-        let index = self.session.messages.len();
-        self.session.messages.push(Arc::new(message));
-        Arc::make_mut(&mut self.session.messages[index])
+        self.out.push(record, &format!("m{record}"), role, parts)
     }
 
     /// A user content: its results become messages, and so does what stands between them. What stands
@@ -144,7 +110,7 @@ impl Reader {
                 continue;
             };
             self.said(record, &mut said, true);
-            let part = self.result(response, &format!("/parts/{index}/functionResponse"));
+            let part = self.answered(response, &format!("/parts/{index}/functionResponse"));
             self.push(record, Role::Tool, vec![part]);
         }
         self.said(record, &mut said, has_results);
@@ -158,26 +124,15 @@ impl Reader {
         let opening = parts.first().map(|part| part.shown().into_owned());
         let begins = |own: &str| opening.as_ref().is_some_and(|text| text.starts_with(own));
         let summary = begins(CLI_SUMMARY);
-        let context = self.session.messages.is_empty() && CLI_CONTEXT.iter().any(|own| begins(own));
+        let context = self.out.messages.is_empty() && CLI_CONTEXT.iter().any(|own| begins(own));
         let by_client = summary || context;
         if by_client {
-            for part in &mut parts {
-                if let PartKind::Text { synthetic, .. } = &mut part.kind {
-                    *synthetic = true;
-                }
-            }
+            mark_synthetic(&mut parts);
             self.greeted = true;
         }
         if summary {
             // What it stands for is not in the list any more, so it is part of the log.
-            self.session.boundaries.push(Boundary {
-                before: self.session.messages.len(),
-                trigger: "unknown".to_owned(),
-                kind: "summary".to_owned(),
-                tokens_before: None,
-                tokens_after: None,
-                original_kept: false,
-            });
+            self.out.boundary("summary", "unknown").original_kept = false;
         }
         self.push(record, Role::User, parts).mid_turn = mid_turn || by_client;
     }
@@ -204,32 +159,30 @@ impl Reader {
         let signature = value::string(raw, SIGNATURE);
         let text = value::string(raw, "text");
         if value::flag(raw, "thought") {
-            let kind = PartKind::Reasoning { text: text.unwrap_or_default(), opaque: signature };
-            return vec![Part::new(kind).at(format!("{at}/text"))];
+            return vec![reasoning(text.unwrap_or_default(), signature).at(format!("{at}/text"))];
         }
         let mut parts = Vec::new();
         if signature.is_some() {
-            let kind = PartKind::Reasoning { text: String::new(), opaque: signature };
-            parts.push(Part::new(kind).at(format!("{at}/{SIGNATURE}")));
+            parts.push(reasoning(String::new(), signature).at(format!("{at}/{SIGNATURE}")));
         }
         parts.push(if let Some(text) = text {
             Part::text(text).at(format!("{at}/text"))
         } else if let Some(call) = raw.get("functionCall") {
             self.call(call).at(format!("{at}/functionCall/args"))
         } else if let Some(media) = media(raw) {
-            Part::new(PartKind::File(media)).at(at)
+            file(media).at(at)
         } else {
             let name = raw.as_object().and_then(|object| object.keys().next());
             let name = name.map_or("", String::as_str);
             let known = ["executableCode", "codeExecutionResult"];
             if !known.contains(&name) {
-                self.session.warn(
+                self.out.warn(
                     "unknown-type",
                     format!("{}/{record}{at}", self.list),
                     format!("a part of type `{name}`; kept as it is"),
                 );
             }
-            Part::new(PartKind::Unknown { name: name.to_owned(), raw: raw.clone() }).at(at)
+            unknown(name, raw).at(at)
         });
         parts
     }
@@ -237,9 +190,9 @@ impl Reader {
     fn call(&mut self, call: &Value) -> Part {
         let name = value::text(call, "name").unwrap_or_default();
         let id = match value::text(call, "id") {
-            Some(id) => self.calls.call(id),
+            Some(id) => self.out.calls.call(id),
             None => {
-                let id = self.calls.call(name);
+                let id = self.out.calls.call(name);
                 let open = self.unnamed.entry(name.to_owned()).or_default();
                 open.push_back(id.clone());
                 id
@@ -250,34 +203,27 @@ impl Reader {
     }
 
     /// A result goes with the call of its id, else with the oldest open call of its tool.
-    fn result(&mut self, response: &Value, at: &str) -> Part {
+    fn answered(&mut self, response: &Value, at: &str) -> Part {
         let name = value::text(response, "name").unwrap_or_default();
         let unnamed = self.unnamed.get_mut(name).and_then(VecDeque::pop_front);
         let call_id = match (value::text(response, "id"), unnamed) {
-            (Some(id), None) => self.calls.result(id),
+            (Some(id), None) => self.out.calls.result(id),
             (_, Some(id)) => id,
             (None, None) => name.to_owned(),
         };
         let given = &response["response"];
-        let (text, place, status) = match (value::text(given, "output"), given.get("error")) {
-            (Some(output), _) => (output.to_owned(), "/response/output", ResultStatus::Completed),
-            (None, Some(error)) => (value::shown(error), "/response/error", ResultStatus::Error),
-            (None, None) => (given.to_string(), "/response", ResultStatus::Completed),
+        let (text, place, failed) = match (value::text(given, "output"), given.get("error")) {
+            (Some(output), _) => (output.to_owned(), "/response/output", false),
+            (None, Some(error)) => (value::shown(error), "/response/error", true),
+            (None, None) => (given.to_string(), "/response", false),
         };
-        let files = response["parts"].as_array().into_iter().flatten();
-        let result = ToolResult {
-            call_id,
-            tool: name.to_owned(),
-            status,
-            text,
-            media: files.filter_map(media).collect(),
-            ..ToolResult::default()
-        };
-        Part::new(PartKind::Result(result)).at(format!("{at}{place}"))
+        let files = value::list(response, "parts").iter().filter_map(media).collect();
+        result(call_id, name, failed, text, files).at(format!("{at}{place}"))
     }
 }
 
-fn media(part: &Value) -> Option<Media> {
+/// A file of a part.
+pub(crate) fn media(part: &Value) -> Option<Media> {
     let data = part.get("inlineData").or_else(|| part.get("fileData"))?;
     Some(Media {
         mime: value::string(data, "mimeType")
@@ -290,16 +236,19 @@ fn media(part: &Value) -> Option<Media> {
 }
 
 /// What a recorder noted beside a content: `promptTokenCount` holds the cached tokens.
+const COUNTS: Counts = Counts {
+    input: &["/promptTokenCount"],
+    cache_read: &["/cachedContentTokenCount"],
+    output: &["/candidatesTokenCount"],
+    reasoning: &["/thoughtsTokenCount"],
+    total: "/totalTokenCount",
+    reasoning_in_output: false,
+    ..Counts::NONE
+};
+
+/// What tools put into the prompt is counted apart.
 fn usage(raw: &Value) -> Option<Usage> {
-    let cache_read = value::count(raw, "/cachedContentTokenCount");
-    let usage = Usage {
-        uncached: value::count(raw, "/promptTokenCount").saturating_sub(cache_read)
-            + value::count(raw, "/toolUsePromptTokenCount"),
-        cache_read,
-        cache_write: 0,
-        output: value::count(raw, "/candidatesTokenCount"),
-        reasoning: value::count(raw, "/thoughtsTokenCount"),
-        total: raw["totalTokenCount"].as_u64(),
-    };
+    let mut usage = COUNTS.usage(raw);
+    usage.uncached += value::count(raw, "/toolUsePromptTokenCount");
     (!usage.is_zero()).then_some(usage)
 }

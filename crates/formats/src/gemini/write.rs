@@ -1,69 +1,21 @@
 //! From the canonical form back into contents.
 
-use super::generate::{arguments, contents};
-use super::{FORMAT, SIGNATURE};
-use crate::WriteError;
-use crate::raw::{Change, json_string};
+use super::SIGNATURE;
+use crate::bodies::{bare_data, lines, object, text_of};
+use crate::prelude::*;
 use crate::rewrite::{Dialect, rewrite};
-use crate::write::{Outcome, View};
-use foldback_core::SegmentKind;
-use foldback_core::log::{Message, Part, PartKind};
-use foldback_core::view::{PartEdit, PartPos, Shown};
-use serde_json::{Value, json};
 
-pub(super) fn write(view: &View<'_>) -> Result<Outcome, WriteError> {
-    let mut losses = Vec::new();
-    let text = if view.session.format == FORMAT.id && !view.session.source.records.is_empty() {
-        let mut dialect = Contents { losses: &mut losses };
-        rewrite(view.session, &view.sent, &mut dialect)?
-    } else {
-        anew(view, &mut losses)
-    };
-    Ok(Outcome { text, losses })
-}
-
-struct Contents<'a> {
-    losses: &'a mut Vec<String>,
-}
-
-impl Dialect for Contents<'_> {
-    fn changes(&self, _: PartPos, part: &Part, edit: Option<&PartEdit>) -> Vec<(String, Change)> {
-        let (Some(pointer), Some(edit)) = (&part.pointer, edit) else {
-            return Vec::new();
-        };
-        let new = match &part.kind {
-            PartKind::File(_) | PartKind::Unknown { .. } | PartKind::Marker(_) => {
-                return Vec::new();
-            }
-            // A signature says nothing that could be put in other words.
-            PartKind::Reasoning { .. } if pointer.ends_with(SIGNATURE) => return Vec::new(),
-            PartKind::Call(_) => arguments(&edit.text).to_string(),
-            PartKind::Result(_) if pointer.ends_with("/response") => {
-                json!({ "output": edit.text }).to_string()
-            }
-            _ => json_string(&edit.text),
-        };
-        vec![(pointer.clone(), Change::Set(new))]
-    }
-
-    fn generate(&mut self, messages: &[Message], _: Option<u32>) -> Vec<Value> {
-        contents(messages, true, self.losses)
-    }
+pub(super) fn patch(view: &View<'_>, losses: &mut Vec<String>) -> Result<String, WriteError> {
+    rewrite(view.session, &view.sent, &mut Contents { losses })
 }
 
 /// A request body, one content a line.
-fn anew(view: &View<'_>, losses: &mut Vec<String>) -> String {
+pub(super) fn generate(view: &View<'_>, losses: &mut Vec<String>) -> Result<String, WriteError> {
     let mut out = String::from("{");
     if let Some(model) = &view.session.model {
-        out.push_str(&format!("\"model\":{},\n", Value::from(model.as_str())));
+        out.push_str(&format!("\"model\":{},\n", json_string(model)));
     }
-    let system: Vec<Value> = view
-        .frame
-        .segments
-        .iter()
-        .filter(|segment| segment.kind == SegmentKind::System && !segment.text.is_empty())
-        .map(|segment| json!({ "text": segment.text }))
-        .collect();
+    let system: Vec<Value> = view.system().map(|text| json!({ "text": text })).collect();
     if !system.is_empty() {
         let system = json!({ "parts": system });
         out.push_str(&format!("\"systemInstruction\":{system},\n"));
@@ -71,9 +23,132 @@ fn anew(view: &View<'_>, losses: &mut Vec<String>) -> String {
     if view.frame.text_of(SegmentKind::Tools).is_some() {
         losses.push("the tool definitions: the API wants its own dialect of schemas".to_owned());
     }
-    let sent: Vec<Message> = view.sent.iter().map(Shown::to_message).collect();
     let signed = view.session.format.starts_with("gemini");
-    let lines: Vec<String> = contents(&sent, signed, losses).iter().map(Value::to_string).collect();
-    out.push_str(&format!("\"contents\":[\n{}\n]}}\n", lines.join(",\n")));
+    let list = lines(contents(&view.messages(), signed, losses), ",\n");
+    out.push_str(&format!("\"contents\":[\n{list}\n]}}\n"));
+    Ok(out)
+}
+
+struct Contents<'a> {
+    losses: &'a mut Vec<String>,
+}
+
+impl Dialect for Contents<'_> {
+    fn edited(&self, _: PartPos, part: &Part, pointer: &str, edit: &PartEdit) -> Option<String> {
+        match &part.kind {
+            // A signature says nothing that could be put in other words.
+            PartKind::Reasoning { .. } if pointer.ends_with(SIGNATURE) => None,
+            PartKind::Call(_) => Some(object(&edit.text).to_string()),
+            PartKind::Result(_) if pointer.ends_with("/response") => {
+                Some(json!({ "output": edit.text }).to_string())
+            }
+            _ => Some(json_string(&edit.text)),
+        }
+    }
+
+    fn generate(&mut self, messages: &[Message], _: Option<u32>) -> Vec<Value> {
+        contents(messages, true, self.losses)
+    }
+}
+
+/// Contents of a run of canonical messages: the results that follow an answer are one content, because
+/// the API wants as many of them as there were calls. Signatures are the model's own and only kept
+/// where `signed` says that they are Gemini's.
+fn contents(messages: &[Message], signed: bool, losses: &mut Vec<String>) -> Vec<Value> {
+    let mut out = Vec::new();
+    let mut unsigned = 0;
+    let mut rest = messages;
+    while let Some(message) = rest.first() {
+        let mut used = 1;
+        let parts = match message.role {
+            Role::Tool => {
+                used = rest.iter().take_while(|m| m.role == Role::Tool).count();
+                let results = rest[..used].iter().flat_map(|message| &message.parts);
+                results.filter_map(Part::as_result).map(result).collect()
+            }
+            _ => parts(message, signed, &mut unsigned),
+        };
+        let role = match message.role {
+            Role::Assistant => "model",
+            _ => "user",
+        };
+        rest = &rest[used..];
+        // The API refuses a content without parts.
+        if !parts.is_empty() {
+            out.push(json!({ "role": role, "parts": parts }));
+        }
+    }
+    if unsigned > 0 {
+        losses.push(format!(
+            "{unsigned} signature(s) of reasoning, which only the provider that made them takes back"
+        ));
+    }
     out
+}
+
+fn parts(message: &Message, signed: bool, unsigned: &mut usize) -> Vec<Value> {
+    let mut out: Vec<Value> = Vec::new();
+    let mut signature: Option<&str> = None;
+    for part in &message.parts {
+        let mut made = match &part.kind {
+            PartKind::Reasoning { text, opaque } => {
+                let opaque = opaque.as_deref().filter(|_| signed);
+                *unsigned += usize::from(!signed && has_signature(part));
+                if text.is_empty() {
+                    signature = opaque.or(signature);
+                    continue;
+                }
+                signature = opaque.or(signature);
+                json!({ "text": text, "thought": true })
+            }
+            PartKind::Call(call) => json!({
+                "functionCall": {
+                    "id": call.call_id,
+                    "name": call.tool,
+                    "args": object(&call.arguments),
+                },
+            }),
+            PartKind::Result(found) => result(found),
+            PartKind::File(media) => file(media),
+            PartKind::Unknown { name, raw } if raw.get(name).is_some() => raw.clone(),
+            _ => match text_of(part) {
+                text if text.is_empty() => continue,
+                text => json!({ "text": text }),
+            },
+        };
+        if let (Some(mark), Value::Object(made)) = (signature.take(), &mut made) {
+            made.insert(SIGNATURE.to_owned(), mark.into());
+        }
+        out.push(made);
+    }
+    out
+}
+
+fn has_signature(part: &Part) -> bool {
+    matches!(&part.kind, PartKind::Reasoning { opaque: Some(_), .. })
+}
+
+fn result(result: &ToolResult) -> Value {
+    let key = match result.status {
+        ResultStatus::Error | ResultStatus::Retry => "error",
+        _ => "output",
+    };
+    let mut response = Map::new();
+    response.insert(key.to_owned(), result.text.as_str().into());
+    let mut out = json!({
+        "id": result.call_id,
+        "name": result.tool,
+        "response": response,
+    });
+    if !result.media.is_empty() {
+        out["parts"] = result.media.iter().map(file).collect();
+    }
+    json!({ "functionResponse": out })
+}
+
+fn file(media: &Media) -> Value {
+    if media.url.contains("://") {
+        return json!({ "fileData": { "mimeType": media.mime, "fileUri": media.url } });
+    }
+    json!({ "inlineData": { "mimeType": media.mime, "data": bare_data(media) } })
 }

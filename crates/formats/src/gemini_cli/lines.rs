@@ -1,9 +1,6 @@
 //! A recording as a list of messages, whichever way it was kept.
 
-use crate::session::{Shape, Source, Warning};
-use crate::{ReadError, jsonl, raw, value};
-use serde_json::Value;
-use std::sync::Arc;
+use crate::prelude::*;
 
 /// One message in its last state.
 pub(super) struct Stored {
@@ -42,16 +39,9 @@ pub(super) struct Recording {
 pub(super) fn recording(text: &str) -> Result<Recording, ReadError> {
     match value::document(text) {
         Ok(mut root) if root["messages"].is_array() => {
-            let records = raw::elements(text, "/messages")
-                .map_err(|error| value::malformed("/messages", error.to_string()))?;
-            let mut recording = Recording {
-                source: Source { text: Arc::from(text), shape: Shape::Document, records },
-                id: value::string(&root, "sessionId"),
-                project: value::string(&root, "projectHash"),
-                messages: Vec::new(),
-                replaced: Vec::new(),
-                warnings: Vec::new(),
-            };
+            let source = Source::document(text, "/messages")?;
+            let mut recording = Recording::new(source);
+            recording.name(&root);
             let stored = root["messages"].take();
             for (record, value) in (0u32..).zip(stored.as_array().into_iter().flatten()) {
                 recording.message(record, String::new(), value.clone());
@@ -70,15 +60,8 @@ pub(super) fn recording(text: &str) -> Result<Recording, ReadError> {
 }
 
 fn lines(text: &str) -> Recording {
-    let source = jsonl::source(text);
-    let mut recording = Recording {
-        source: source.clone(),
-        id: None,
-        project: None,
-        messages: Vec::new(),
-        replaced: Vec::new(),
-        warnings: Vec::new(),
-    };
+    let source = Source::lines(text);
+    let mut recording = Recording::new(source.clone());
     for (record, range) in (0u32..).zip(&source.records) {
         match raw::parse(&text[range.clone()]) {
             Ok(line) => recording.line(record, line),
@@ -89,6 +72,11 @@ fn lines(text: &str) -> Recording {
 }
 
 impl Recording {
+    fn new(source: Source) -> Self {
+        let (messages, replaced, warnings) = (Vec::new(), Vec::new(), Vec::new());
+        Self { source, id: None, project: None, messages, replaced, warnings }
+    }
+
     fn line(&mut self, record: u32, line: Value) {
         if let Some(to) = value::text(&line, "$rewindTo") {
             let at = self.messages.iter().position(|message| message.id() == Some(to));
@@ -96,7 +84,7 @@ impl Recording {
             self.replaced.retain(|place| *place <= self.messages.len());
             self.warnings.push(Warning {
                 code: "abandoned-branch".to_owned(),
-                place: jsonl::place(&self.source, record),
+                place: self.source.place(record),
                 detail: format!("the user went back: {} message(s) skipped", gone.len()),
             });
         } else if line.get("id").is_some_and(Value::is_string) {

@@ -1,10 +1,10 @@
 //! The `.eval` archive: a ZIP file with one JSON member for every sample (`samples/<id>_epoch_<n>.json`) and
 //! the rest of the log beside them. Members are deflated, or compressed with Zstandard in newer versions.
 
-use super::read::{Log, name_apart, sample};
-use crate::table::Attempt;
-use crate::{ReadError, Session, raw, value};
-use serde_json::Value;
+use super::read::{Log, sample};
+use crate::format::Attempt;
+use crate::ids::name_apart;
+use crate::prelude::*;
 use std::io::{Cursor, Read};
 use zip::{CompressionMethod, ZipArchive};
 
@@ -52,17 +52,15 @@ fn sessions(
             Err(error) => failed.push((name, error)),
         }
     }
-    let Some(first) = sessions.first_mut() else {
+    if sessions.is_empty() {
         return Err(failed.pop().map_or(ReadError::NoMessages, |(_, error)| error));
-    };
-    for (name, error) in failed {
-        first.warn("damaged-line", name.as_str(), format!("{error}; left out"));
     }
+    let failed = failed.into_iter().map(|(name, error)| (name.to_string(), error.to_string()));
+    let mut sessions = with_damage(sessions, failed.collect())?;
     name_apart(&mut sessions);
     Ok(sessions)
 }
 
-/// The text of a member.
 fn member(archive: &mut ZipArchive<Cursor<&[u8]>>, name: &str) -> Result<String, ReadError> {
     let index =
         archive.index_for_name(name).ok_or_else(|| value::malformed(name, "no such member"))?;

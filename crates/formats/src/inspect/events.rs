@@ -1,10 +1,6 @@
 //! The events of a sample: what the provider said about its calls, and compactions between them.
 
-use crate::time::parse_rfc3339;
-use crate::value;
-use foldback_core::log::{Answer, Finish, Usage};
-use serde_json::Value;
-use std::collections::HashMap;
+use crate::prelude::*;
 
 /// A compaction, after the answer with this id.
 pub(super) struct Compaction {
@@ -33,7 +29,7 @@ pub(super) fn events(sample: &Value) -> Events {
                 let Some(choice) = event.pointer("/output/choices/0") else {
                     continue;
                 };
-                if let Some(id) = choice.pointer("/message/id").and_then(Value::as_str) {
+                if let Some(id) = value::text_at(choice, "/message/id") {
                     out.answers.insert(id.to_owned(), answer(event, choice));
                     latest = Some(id.to_owned());
                 }
@@ -56,7 +52,7 @@ pub(super) fn events(sample: &Value) -> Events {
 }
 
 fn answer(event: &Value, choice: &Value) -> Answer {
-    let time = |key: &str| value::text(event, key).and_then(parse_rfc3339);
+    let time = |key: &str| value::time(event, key);
     let started = time("timestamp");
     Answer {
         usage: event.pointer("/output/usage").and_then(usage),
@@ -66,16 +62,6 @@ fn answer(event: &Value, choice: &Value) -> Answer {
         ended: time("completed"),
         error: value::string(event, "error"),
         ..Answer::default()
-    }
-}
-
-pub(super) fn finish(reason: &str) -> Finish {
-    match reason {
-        "stop" => Finish::Stop,
-        "tool_calls" => Finish::ToolCalls,
-        "max_tokens" | "model_length" => Finish::Length,
-        "content_filter" => Finish::ContentFilter,
-        _ => Finish::Other,
     }
 }
 

@@ -2,15 +2,8 @@
 
 use super::FORMAT;
 use super::events::{self, Events};
-use crate::ids::{Calls, Ids};
-use crate::session::{Boundary, Recorded, Shape, Source};
-use crate::{ReadError, Session, answers, cluster, pairing, raw, value};
-use foldback_core::SegmentKind;
-use foldback_core::log::{
-    Answer, EntryKind, Media, Message, Origin, Part, PartKind, ResultStatus, Role, ToolResult,
-};
-use serde_json::Value;
-use std::sync::Arc;
+use crate::ids::name_apart;
+use crate::prelude::*;
 
 /// How a text begins that stands in the sample's attachments.
 const ATTACHMENT: &str = "attachment://";
@@ -28,8 +21,7 @@ pub(super) fn read(text: &str) -> Result<Vec<Session>, ReadError> {
         ));
     };
     let log = Log::new(&root);
-    let ranges = raw::elements(text, "/samples")
-        .map_err(|error| value::malformed("/samples", error.to_string()))?;
+    let ranges = value::elements(text, "/samples")?;
     let mut sessions = Vec::with_capacity(samples.len());
     let mut damaged = Vec::new();
     for (index, (range, found)) in ranges.into_iter().zip(samples).enumerate() {
@@ -38,22 +30,9 @@ pub(super) fn read(text: &str) -> Result<Vec<Session>, ReadError> {
             Err(error) => damaged.push((format!("/samples/{index}"), error.to_string())),
         }
     }
-    let Some(first) = sessions.first_mut() else {
-        return Err(ReadError::NoMessages);
-    };
-    for (place, error) in damaged {
-        first.warn("damaged-line", place, format!("{error}; left out"));
-    }
+    let mut sessions = with_damage(sessions, damaged)?;
     name_apart(&mut sessions);
     Ok(sessions)
-}
-
-/// Numbers sessions of one id.
-pub(super) fn name_apart(sessions: &mut [Session]) {
-    let mut ids = Ids::default();
-    for session in sessions {
-        session.id = ids.unique(&session.id);
-    }
 }
 
 /// What a log says about all of its samples.
@@ -76,35 +55,22 @@ pub(super) fn sample(text: &str, root: &Value, log: &Log) -> Result<Session, Rea
     let Some(stored) = root.get("messages").and_then(Value::as_array) else {
         return Err(value::malformed("/messages", "not a list of messages"));
     };
-    let source = Source {
-        text: text.into(),
-        shape: Shape::Document,
-        records: raw::elements(text, "/messages")
-            .map_err(|error| value::malformed("/messages", error.to_string()))?,
-    };
+    let source = Source::document(text, "/messages")?;
     let part = |key: &str| root.get(key).map(value::shown).unwrap_or_default();
     let id = value::string(root, "uuid")
         .unwrap_or_else(|| format!("{}-epoch-{}", part("id"), part("epoch")));
     let mut reader = Reader {
-        session: Session::new(id, FORMAT.id, source),
-        messages: Vec::new(),
-        ids: Ids::default(),
-        calls: Calls::default(),
+        out: SessionBuilder::new(id, FORMAT.id, source),
         events: events::events(root),
         attachments: root.get("attachments").unwrap_or(&Value::Null),
     };
-    reader.session.cluster = cluster::task(log.task.as_deref(), &part("id"));
-    if let Some(tools) = tools(root) {
-        let frame = &mut reader.session.frame;
-        frame.push_text(SegmentKind::Tools, tools.to_string());
-    }
+    reader.out.session.cluster = cluster::task(log.task.as_deref(), &part("id"));
+    reader.out.tools(tools(root));
     for (record, raw) in (0u32..).zip(stored) {
         reader.message(record, raw);
     }
     reader.last_answer(root);
-    let mut session = reader.finish(log.model.as_deref());
-    session.recorded = Some(Recorded { messages: stored.len(), tool_calls: session.tool_calls() });
-    Ok(session)
+    Ok(reader.finish(log.model.as_deref(), stored.len()))
 }
 
 /// The tools of the latest call.
@@ -119,10 +85,7 @@ fn tools(sample: &Value) -> Option<&Value> {
 }
 
 struct Reader<'a> {
-    session: Session,
-    messages: Vec<Message>,
-    ids: Ids,
-    calls: Calls,
+    out: SessionBuilder,
     events: Events,
     attachments: &'a Value,
 }
@@ -132,32 +95,20 @@ impl Reader<'_> {
         match value::text(raw, "role") {
             Some("system") => {
                 let parts = self.content(record, raw);
-                if self.messages.is_empty() {
-                    for part in parts {
-                        let text = part.shown();
-                        self.session.frame.push_text(SegmentKind::System, text);
-                    }
-                } else {
+                if let Some(parts) = self.out.opening_system(parts) {
                     self.push(record, raw, Role::System, parts);
                 }
             }
             Some("user") => self.user(record, raw),
             Some("assistant") => self.assistant(record, raw),
             Some("tool") => self.result(record, raw),
-            role => self.session.warn(
-                "unknown-role",
-                format!("/messages/{record}"),
-                format!("there is no role `{}` in this format; left out", role.unwrap_or("")),
-            ),
+            role => self.out.unknown_role(format!("/messages/{record}"), role),
         }
     }
 
-    fn push(&mut self, record: u32, raw: &Value, role: Role, parts: Vec<Part>) -> usize {
+    fn push(&mut self, record: u32, raw: &Value, role: Role, parts: Vec<Part>) -> &mut Message {
         let wanted = value::string(raw, "id").unwrap_or_else(|| format!("m{record}"));
-        let mut message = Message::new(self.ids.unique(&wanted), role, parts);
-        message.record = Some(record);
-        self.messages.push(message);
-        self.messages.len() - 1
+        self.out.push(record, &wanted, role, parts)
     }
 
     /// A message of the user's. In an agent's loop the solver speaks in the user's name; a summary is
@@ -165,17 +116,12 @@ impl Reader<'_> {
     fn user(&mut self, record: u32, raw: &Value) {
         let mut parts = self.content(record, raw);
         let is_input = value::text(raw, "source") == Some("input");
-        let answered = self.messages.iter().any(Message::is_answer);
+        let answered = self.out.messages.iter().any(Message::is_answer);
         let summary = raw.pointer("/metadata/summary").and_then(Value::as_bool) == Some(true);
         if summary || (answered && !is_input) {
-            for part in &mut parts {
-                if let PartKind::Text { synthetic, .. } = &mut part.kind {
-                    *synthetic = true;
-                }
-            }
+            mark_synthetic(&mut parts);
         }
-        let index = self.push(record, raw, Role::User, parts);
-        let message = &mut self.messages[index];
+        let message = self.push(record, raw, Role::User, parts);
         message.mid_turn = answered && !is_input && !summary;
         if summary {
             message.origin = Origin::Entry(EntryKind::Summary);
@@ -184,13 +130,11 @@ impl Reader<'_> {
 
     fn assistant(&mut self, record: u32, raw: &Value) {
         let mut parts = self.content(record, raw);
-        let calls = raw.get("tool_calls").and_then(Value::as_array);
-        for (index, call) in calls.into_iter().flatten().enumerate() {
+        for (index, call) in value::list(raw, "tool_calls").iter().enumerate() {
             let name = value::text(call, "function").unwrap_or_default();
-            let id = self.calls.call(value::text(call, "id").unwrap_or(name));
-            let arguments = call.get("arguments").map(value::shown).unwrap_or_default();
-            let pointer = format!("/tool_calls/{index}/arguments");
-            parts.push(Part::call(id, name, arguments).at(pointer));
+            let id = value::text(call, "id").unwrap_or(name);
+            let call = self.out.call(id, name, value::shown_of(call, "arguments"));
+            parts.push(call.at(format!("/tool_calls/{index}/arguments")));
         }
         let recorded = value::text(raw, "id").and_then(|id| self.events.answers.remove(id));
         // An example of a few-shot prompt is no call.
@@ -199,8 +143,7 @@ impl Reader<'_> {
             (None, Some("input")) => None,
             (None, _) => Some(Answer { model: value::string(raw, "model"), ..Answer::default() }),
         };
-        let index = self.push(record, raw, Role::Assistant, parts);
-        let message = &mut self.messages[index];
+        let message = self.push(record, raw, Role::Assistant, parts);
         message.at = answer.as_ref().and_then(|answer| answer.ended);
         message.answer = answer;
         self.compactions(value::text(raw, "id"));
@@ -216,52 +159,23 @@ impl Reader<'_> {
             .partition(|found| found.after.as_deref() == Some(after));
         self.events.compactions = later;
         for found in now {
-            self.session.boundaries.push(Boundary {
-                before: self.messages.len(),
-                trigger: "auto".to_owned(),
-                kind: found.kind,
-                tokens_before: found.tokens_before,
-                tokens_after: found.tokens_after,
-                original_kept: true,
-            });
+            let boundary = self.out.boundary(&found.kind, "auto");
+            boundary.tokens_before = found.tokens_before;
+            boundary.tokens_after = found.tokens_after;
         }
     }
 
     fn result(&mut self, record: u32, raw: &Value) {
-        let parts = self.content(record, raw);
-        let (mut media, mut texts) = (Vec::new(), Vec::new());
-        for part in &parts {
-            match &part.kind {
-                PartKind::File(file) => media.push(file.clone()),
-                _ => texts.push(part.shown().into_owned()),
-            }
-        }
+        let content = self.content(record, raw);
+        let empty = content.iter().all(|part| part.shown().is_empty());
+        let (mut text, media, mut pointer) = flattened(content, "/content".to_owned());
         let failed = raw.get("error").filter(|error| error.is_object());
-        let mut pointer = match parts.as_slice() {
-            [only] => only.pointer.clone(),
-            _ => None,
-        };
-        if texts.iter().all(String::is_empty)
-            && let Some(message) = failed.and_then(|error| value::text(error, "message"))
-        {
-            texts = vec![message.to_owned()];
-            pointer = Some("/error/message".to_owned());
+        if empty && let Some(message) = failed.and_then(|error| value::string(error, "message")) {
+            (text, pointer) = (message, "/error/message".to_owned());
         }
-        let name = value::string(raw, "function").unwrap_or_default();
-        let id = value::text(raw, "tool_call_id").unwrap_or(&name);
-        let result = ToolResult {
-            call_id: self.calls.result(id),
-            tool: name.clone(),
-            status: match failed {
-                Some(_) => ResultStatus::Error,
-                None => ResultStatus::Completed,
-            },
-            text: texts.join("\n"),
-            media,
-            ..ToolResult::default()
-        };
-        let pointer = pointer.unwrap_or_else(|| "/content".to_owned());
-        let part = Part::new(PartKind::Result(result)).at(pointer);
+        let name = value::text(raw, "function").unwrap_or_default();
+        let id = value::text(raw, "tool_call_id").unwrap_or(name);
+        let part = self.out.result(id, name, failed.is_some(), text, media).at(pointer);
         self.push(record, raw, Role::Tool, vec![part]);
     }
 
@@ -283,31 +197,26 @@ impl Reader<'_> {
             let kind = value::text(item, "type").unwrap_or_default();
             parts.push(match kind {
                 "text" => Part::text(text("text")).at(format!("{pointer}/text")),
-                "reasoning" => Part::new(PartKind::Reasoning {
-                    text: match value::flag(item, "redacted") {
+                "reasoning" => reasoning(
+                    match value::flag(item, "redacted") {
                         true => value::string(item, "summary").unwrap_or_default(),
                         false => text("reasoning"),
                     },
-                    opaque: value::string(item, "signature"),
-                })
+                    value::string(item, "signature"),
+                )
                 .at(pointer),
                 "image" | "audio" | "video" | "document" => {
                     let mime = value::string(item, "mime_type");
-                    Part::new(PartKind::File(Media {
+                    file(Media {
                         mime: mime.unwrap_or_else(|| format!("{kind}/*")),
                         name: value::string(item, "filename"),
                         url: text(kind),
-                    }))
+                    })
                     .at(pointer)
                 }
                 _ => {
-                    self.session.warn(
-                        "unknown-type",
-                        format!("/messages/{record}{pointer}"),
-                        format!("content of type `{kind}`; kept as it is"),
-                    );
-                    Part::new(PartKind::Unknown { name: kind.to_owned(), raw: item.clone() })
-                        .at(pointer)
+                    let place = format!("/messages/{record}{pointer}");
+                    self.out.unknown_part(place, "content of type", kind, item).at(pointer)
                 }
             });
         }
@@ -327,32 +236,23 @@ impl Reader<'_> {
         let Some(output) = sample.get("output") else {
             return;
         };
-        let last = self.messages.iter_mut().rev().find(|m| m.is_answer());
+        let last = self.out.messages.iter_mut().rev().find(|m| m.is_answer());
         if let Some(answer) = last.and_then(|message| message.answer.as_mut())
             && answer.usage.is_none()
         {
             answer.usage = output.get("usage").and_then(events::usage);
-            answer.finish = output
-                .pointer("/choices/0/stop_reason")
-                .and_then(Value::as_str)
-                .map(events::finish);
+            answer.finish = value::text_at(output, "/choices/0/stop_reason").map(finish);
         }
     }
 
-    fn finish(mut self, model: Option<&str>) -> Session {
-        answers::infer_finish(&mut self.messages);
-        self.session.model =
-            answers::main_model(&self.messages).or_else(|| model.map(str::to_owned));
+    fn finish(mut self, model: Option<&str>, stored: usize) -> Session {
+        self.out.session.model = model.map(str::to_owned);
         let stray = self.events.compactions.len();
         if stray > 0 {
-            self.session.warn(
-                "stray-compaction",
-                "/events",
-                format!("{stray} compaction(s) follow no message of this sample; left out"),
-            );
+            let detail =
+                format!("{stray} compaction(s) follow no message of this sample; left out");
+            self.out.warn("stray-compaction", "/events", detail);
         }
-        self.session.messages = self.messages.into_iter().map(Arc::new).collect();
-        pairing::join(&mut self.session);
-        self.session
+        self.out.finish_counted(stored)
     }
 }

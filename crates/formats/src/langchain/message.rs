@@ -1,8 +1,6 @@
 //! One message, out of its envelope.
 
-use crate::value;
-use foldback_core::log::{Answer, Finish, Media, Part, PartKind, Usage};
-use serde_json::Value;
+use crate::prelude::*;
 
 /// The fields of a message, and the pointer to them inside the record.
 pub(super) struct Fields<'a> {
@@ -29,8 +27,8 @@ pub(super) fn unpack(raw: &Value) -> Option<Fields<'_>> {
 }
 
 /// The parts of a content: a text, or blocks in the shapes of several providers. Blocks of calls repeat
-/// `tool_calls` and are left out; `unknown` is told of what is not known.
-pub(super) fn content(content: &Value, at: &str, mut unknown: impl FnMut(&str)) -> Vec<Part> {
+/// `tool_calls` and are left out; `told` is told of what is not known.
+pub(super) fn content(content: &Value, at: &str, mut told: impl FnMut(&str)) -> Vec<Part> {
     let blocks = match content {
         Value::Null => return Vec::new(),
         Value::Array(blocks) => blocks,
@@ -45,17 +43,16 @@ pub(super) fn content(content: &Value, at: &str, mut unknown: impl FnMut(&str)) 
         let part = match kind {
             "" if block.is_string() => Part::text(value::shown(block)).at(pointer),
             "text" | "output_text" => Part::text(text("text")).at(format!("{pointer}/text")),
-            "thinking" => reasoning(text("thinking"), block, format!("{pointer}/thinking")),
+            "thinking" => thought(text("thinking"), block, format!("{pointer}/thinking")),
             "reasoning" | "reasoning_content" | "redacted_thinking" => {
-                reasoning(text("reasoning"), block, format!("{pointer}/reasoning"))
+                thought(text("reasoning"), block, format!("{pointer}/reasoning"))
             }
             "tool_use" | "tool_call" | "function_call" | "input_json_delta" => continue,
             _ => match media(block) {
-                Some(media) => Part::new(PartKind::File(media)).at(pointer),
+                Some(media) => file(media).at(pointer),
                 None => {
-                    unknown(kind);
-                    Part::new(PartKind::Unknown { name: kind.to_owned(), raw: block.clone() })
-                        .at(pointer)
+                    told(kind);
+                    unknown(kind, block).at(pointer)
                 }
             },
         };
@@ -64,22 +61,19 @@ pub(super) fn content(content: &Value, at: &str, mut unknown: impl FnMut(&str)) 
     parts
 }
 
-fn reasoning(text: String, block: &Value, pointer: String) -> Part {
-    let opaque =
-        ["signature", "data", "encrypted_content"].iter().find_map(|key| value::string(block, key));
-    Part::new(PartKind::Reasoning { text, opaque }).at(pointer)
+fn thought(text: String, block: &Value, pointer: String) -> Part {
+    let opaque = value::first_string(block, &["signature", "data", "encrypted_content"]);
+    reasoning(text, opaque).at(pointer)
 }
 
 /// A file, in the shape of OpenAI, of Anthropic, or of LangChain's own standard blocks.
 fn media(block: &Value) -> Option<Media> {
     let kind = value::text(block, "type")?;
     let source = block.get("source").unwrap_or(block);
-    let url = block
-        .pointer("/image_url/url")
-        .and_then(Value::as_str)
+    let url = value::text_at(block, "/image_url/url")
         .or_else(|| value::text(block, "image_url"))
-        .or_else(|| ["data", "base64", "url"].iter().find_map(|key| value::text(source, key)))?;
-    let mime = ["media_type", "mime_type"].iter().find_map(|key| value::text(source, key));
+        .or_else(|| value::first(source, &["data", "base64", "url"]))?;
+    let mime = value::first(source, &["media_type", "mime_type"]);
     let mime = mime.map_or_else(
         || match kind {
             "image" | "image_url" => "image/*".to_owned(),
@@ -102,7 +96,7 @@ pub(super) fn calls(fields: &Value, at: &str) -> Vec<(String, String, String, St
             out.push((
                 value::string(call, "id").unwrap_or_else(|| name.clone()),
                 name,
-                call.get("args").map(value::shown).unwrap_or_default(),
+                value::shown_of(call, "args"),
                 format!("{at}/{key}/{index}/args"),
             ));
         }
@@ -114,7 +108,7 @@ pub(super) fn calls(fields: &Value, at: &str) -> Vec<(String, String, String, St
         out.push((
             value::string(call, "id").unwrap_or_else(|| name.clone()),
             name,
-            function.get("arguments").map(value::shown).unwrap_or_default(),
+            value::shown_of(function, "arguments"),
             format!("{at}/additional_kwargs/tool_calls/{index}/function/arguments"),
         ));
     }
@@ -134,28 +128,18 @@ pub(super) fn answer(fields: &Value) -> Answer {
     }
 }
 
-fn finish(reason: &str) -> Finish {
-    match reason {
-        "stop" | "end_turn" | "stop_sequence" | "STOP" => Finish::Stop,
-        "tool_calls" | "tool_use" | "function_call" => Finish::ToolCalls,
-        "length" | "max_tokens" | "MAX_TOKENS" => Finish::Length,
-        "content_filter" | "refusal" | "SAFETY" => Finish::ContentFilter,
-        _ => Finish::Other,
-    }
-}
-
 /// `input_tokens` holds all of the input, `output_tokens` the reasoning.
+const COUNTS: Counts = Counts {
+    input: &["/input_tokens"],
+    cache_read: &["/input_token_details/cache_read"],
+    cache_write: &["/input_token_details/cache_creation"],
+    output: &["/output_tokens"],
+    reasoning: &["/output_token_details/reasoning"],
+    total: "/total_tokens",
+    ..Counts::NONE
+};
+
 fn usage(raw: &Value) -> Option<Usage> {
     raw.get("input_tokens")?.as_f64()?;
-    let cache_read = value::count(raw, "/input_token_details/cache_read");
-    let cache_write = value::count(raw, "/input_token_details/cache_creation");
-    let reasoning = value::count(raw, "/output_token_details/reasoning");
-    Some(Usage {
-        uncached: value::count(raw, "/input_tokens").saturating_sub(cache_read + cache_write),
-        cache_read,
-        cache_write,
-        output: value::count(raw, "/output_tokens").saturating_sub(reasoning),
-        reasoning,
-        total: raw.get("total_tokens").and_then(Value::as_u64),
-    })
+    Some(COUNTS.usage(raw))
 }

@@ -1,19 +1,14 @@
 //! One stored message.
 
-use crate::{chat, value};
-use foldback_core::log::{Answer, Finish, Part, PartKind, ToolCall};
-use serde_json::{Value, json};
+use crate::chat;
+use crate::prelude::*;
 
 /// Fence of the command in v1; later versions mark their own.
 const FENCES: &[&str] = &["```bash\n", "```mswea_bash_command\n"];
 
 /// The parts of an assistant message; `record` names a call that was written as text.
 pub(super) fn answer_parts(message: &Value, record: u32) -> Vec<Part> {
-    let mut parts = Vec::new();
-    if let Some(text) = value::text(message, "reasoning_content").filter(|text| !text.is_empty()) {
-        let reasoning = PartKind::Reasoning { text: text.to_owned(), opaque: None };
-        parts.push(Part::new(reasoning).at("/reasoning_content"));
-    }
+    let mut parts = Vec::from_iter(reasoning_member(message, "reasoning_content", ""));
     let chat::Content { text, pointer, .. } = chat::content(&message["content"]);
     let calls = message["tool_calls"].as_array().filter(|calls| !calls.is_empty());
     if let Some(calls) = calls {
@@ -72,16 +67,10 @@ pub(super) fn at(message: &Value) -> Option<i64> {
 /// What the raw response says about the call.
 pub(super) fn answer(message: &Value, model: Option<&str>) -> Answer {
     let response = &message["extra"]["response"];
-    let finish = response.pointer("/choices/0/finish_reason").and_then(Value::as_str);
+    let reason = value::text_at(response, "/choices/0/finish_reason");
     Answer {
         usage: chat::usage(&response["usage"]),
-        finish: finish.map(|reason| match reason {
-            "stop" => Finish::Stop,
-            "tool_calls" | "function_call" => Finish::ToolCalls,
-            "length" => Finish::Length,
-            "content_filter" => Finish::ContentFilter,
-            _ => Finish::Other,
-        }),
+        finish: reason.map(finish),
         model: value::text(response, "model").or(model).map(str::to_owned),
         ended: at(message),
         ..Answer::default()

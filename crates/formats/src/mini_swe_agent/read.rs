@@ -1,13 +1,8 @@
 //! A trajectory as messages.
 
 use super::message;
-use crate::ids::{Calls, Ids};
-use crate::session::{Recorded, Shape, Source};
-use crate::{ReadError, Session, answers, chat, cluster, jsonl, pairing, raw, value};
-use foldback_core::SegmentKind;
-use foldback_core::log::{Message, Part, PartKind, Role, ToolResult};
-use serde_json::Value;
-use std::sync::Arc;
+use crate::chat;
+use crate::prelude::*;
 
 /// Reads a trajectory. It holds one session.
 pub(super) fn read(text: &str) -> Result<Vec<Session>, ReadError> {
@@ -16,62 +11,42 @@ pub(super) fn read(text: &str) -> Result<Vec<Session>, ReadError> {
     let Some(stored) = document.pointer(list).and_then(Value::as_array) else {
         return Err(value::malformed("/messages", "not a list of messages"));
     };
-    let records =
-        raw::elements(text, list).map_err(|error| value::malformed(list, error.to_string()))?;
-    let source = Source { text: Arc::from(text), shape: Shape::Document, records };
+    let source = Source::document(text, list)?;
     let id = value::text(&document, "instance_id").map_or_else(|| jsonl::uuid(text), str::to_owned);
-    let mut import = Import {
-        session: Session::new(id, super::ID, source),
-        messages: Vec::new(),
-        ids: Ids::default(),
-        calls: Calls::default(),
-        model: document
-            .pointer("/info/config/model/model_name")
-            .and_then(Value::as_str)
-            .map(str::to_owned),
+    let mut reader = Reader {
+        out: SessionBuilder::new(id, super::FORMAT.id, source),
+        model: value::text_at(&document, "/info/config/model/model_name").map(str::to_owned),
         open: None,
         has_task: false,
     };
-    import.session.cluster =
+    reader.out.session.cluster =
         value::text(&document, "instance_id").and_then(|instance| cluster::task(None, instance));
     for (record, message) in (0u32..).zip(stored) {
-        import.message(message, record);
+        reader.message(message, record);
     }
-    let mut session = import.finish();
-    session.recorded = Some(Recorded { messages: stored.len(), tool_calls: session.tool_calls() });
-    match session.messages.is_empty() {
-        true => Err(ReadError::NoMessages),
-        false => Ok(vec![session]),
-    }
+    only(reader.out.finish_counted(stored.len()))
 }
 
-struct Import {
-    session: Session,
-    messages: Vec<Message>,
-    ids: Ids,
-    calls: Calls,
+struct Reader {
+    out: SessionBuilder,
     model: Option<String>,
     /// Command written as text that waits for its output.
     open: Option<String>,
     has_task: bool,
 }
 
-impl Import {
+impl Reader {
     fn push(&mut self, role: Role, parts: Vec<Part>, raw: &Value, record: u32) -> &mut Message {
-        let index = self.messages.len();
-        self.messages.push(Message {
-            at: message::at(raw),
-            record: Some(record),
-            ..Message::new(self.ids.unique(&format!("message-{record}")), role, parts)
-        });
-        &mut self.messages[index]
+        let message = self.out.push(record, &format!("message-{record}"), role, parts);
+        message.at = message::at(raw);
+        message
     }
 
     fn message(&mut self, raw: &Value, record: u32) {
         match value::text(raw, "role").unwrap_or_default() {
-            "system" if self.messages.is_empty() => {
+            "system" if self.out.messages.is_empty() => {
                 let text = chat::content(&raw["content"]).text;
-                self.session.frame.push_text(SegmentKind::System, text);
+                self.out.system(text);
             }
             "system" => {
                 let parts = chat::parts(&raw["content"]);
@@ -80,7 +55,7 @@ impl Import {
             "assistant" => self.answer(raw, record),
             "tool" => {
                 let call = value::text(raw, "tool_call_id").unwrap_or_default();
-                let call = self.calls.result(call);
+                let call = self.out.calls.result(call);
                 self.result(call, raw, record);
             }
             "user" => match self.open.take() {
@@ -89,7 +64,7 @@ impl Import {
             },
             // What came out of the run, for whoever reads the file.
             "exit" => {}
-            role => self.session.warn(
+            role => self.out.warn(
                 "unknown-type",
                 format!("message {record}"),
                 format!("a message of the unknown role `{role}`, skipped"),
@@ -103,11 +78,7 @@ impl Import {
         let mut parts = chat::parts(&raw["content"]);
         let first = !std::mem::replace(&mut self.has_task, true);
         if !first {
-            for part in &mut parts {
-                if let PartKind::Text { synthetic, .. } = &mut part.kind {
-                    *synthetic = true;
-                }
-            }
+            mark_synthetic(&mut parts);
         }
         self.push(Role::User, parts, raw, record).mid_turn = !first;
     }
@@ -119,7 +90,7 @@ impl Import {
             let in_text =
                 part.pointer.as_deref().is_some_and(|pointer| pointer.starts_with("/content"));
             if let PartKind::Call(call) = &mut part.kind {
-                call.call_id = self.calls.call(&call.call_id);
+                call.call_id = self.out.calls.call(&call.call_id);
                 if in_text {
                     self.open = Some(call.call_id.clone());
                 }
@@ -130,21 +101,8 @@ impl Import {
     }
 
     fn result(&mut self, call_id: String, raw: &Value, record: u32) {
-        let content = chat::content(&raw["content"]);
-        let part = Part::new(PartKind::Result(ToolResult {
-            call_id,
-            text: content.text,
-            media: content.files,
-            ..ToolResult::default()
-        }));
-        self.push(Role::Tool, vec![part.at(content.pointer)], raw, record);
-    }
-
-    fn finish(mut self) -> Session {
-        answers::infer_finish(&mut self.messages);
-        self.session.model = answers::main_model(&self.messages);
-        self.session.messages = self.messages.into_iter().map(Arc::new).collect();
-        pairing::join(&mut self.session);
-        self.session
+        let chat::Content { text, pointer, files } = chat::content(&raw["content"]);
+        let part = result(call_id, "", false, text, files).at(pointer);
+        self.push(Role::Tool, vec![part], raw, record);
     }
 }

@@ -1,27 +1,18 @@
 //! From the canonical form back into a trajectory.
 
 use super::message;
-use crate::raw::{Change, json_string};
+use crate::chat;
+use crate::prelude::*;
 use crate::rewrite::{Dialect, rewrite};
-use crate::{Outcome, Session, View, WriteError, chat, value};
-use foldback_core::SegmentKind;
-use foldback_core::log::{Message, Part, PartKind, Role};
-use foldback_core::view::{PartEdit, PartPos, Shown};
-use serde_json::{Value, json};
 
-/// Writes the view: patched where the session came from this format, else a plain document.
-pub(super) fn write(view: &View<'_>) -> Result<Outcome, WriteError> {
+pub(super) fn patch(view: &View<'_>, losses: &mut Vec<String>) -> Result<String, WriteError> {
     let session = view.session;
-    if session.format != super::ID || session.source.records.is_empty() {
-        return Ok(anew(view));
-    }
     let text = rewrite(session, &view.sent, &mut Trajectory { session })?;
-    let mut losses = Vec::new();
     if text != *session.source.text {
         losses
             .push("`extra` is left as it was: it still holds raw outputs and responses".to_owned());
     }
-    Ok(Outcome { text, losses })
+    Ok(text)
 }
 
 struct Trajectory<'a> {
@@ -29,21 +20,13 @@ struct Trajectory<'a> {
 }
 
 impl Dialect for Trajectory<'_> {
-    fn changes(&self, at: PartPos, part: &Part, edit: Option<&PartEdit>) -> Vec<(String, Change)> {
-        let (Some(edit), Some(pointer)) = (edit, &part.pointer) else {
-            return Vec::new();
-        };
+    fn edited(&self, at: PartPos, part: &Part, _: &str, edit: &PartEdit) -> Option<String> {
         let text = match &part.kind {
-            PartKind::File(_) | PartKind::Marker(_) | PartKind::Unknown { .. } => {
-                return Vec::new();
-            }
             // Text and command share one string in v1.
-            PartKind::Text { .. } | PartKind::Call(_) => {
-                self.shared(at, part, &edit.text).unwrap_or_else(|| edit.text.to_string())
-            }
-            PartKind::Result(_) | PartKind::Reasoning { .. } => edit.text.to_string(),
+            PartKind::Text { .. } | PartKind::Call(_) => self.shared(at, part, &edit.text),
+            _ => None,
         };
-        vec![(pointer.clone(), Change::Set(json_string(&text)))]
+        Some(json_string(text.as_deref().unwrap_or(&edit.text)))
     }
 
     fn generate(&mut self, messages: &[Message], _: Option<u32>) -> Vec<Value> {
@@ -125,8 +108,7 @@ fn stored(message: &Message) -> Value {
     }
 }
 
-fn anew(view: &View<'_>) -> Outcome {
-    let mut losses = Vec::new();
+pub(super) fn generate(view: &View<'_>, losses: &mut Vec<String>) -> Result<String, WriteError> {
     let mut messages: Vec<Value> = Vec::new();
     for segment in &view.frame.segments {
         match &segment.kind {
@@ -136,7 +118,7 @@ fn anew(view: &View<'_>) -> Outcome {
             kind => losses.push(format!("the segment {} around the history", kind.as_str())),
         }
     }
-    let sent: Vec<Message> = view.sent.iter().map(Shown::to_message).collect();
+    let sent = view.messages();
     let left_out = |part: &Part| {
         matches!(
             part.kind,
@@ -155,5 +137,5 @@ fn anew(view: &View<'_>) -> Outcome {
         "trajectory_format": "mini-swe-agent-1.1",
         "instance_id": view.session.id,
     });
-    Outcome { text: format!("{document:#}\n"), losses }
+    Ok(format!("{document:#}\n"))
 }

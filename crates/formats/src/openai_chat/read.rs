@@ -2,53 +2,39 @@
 
 use super::FORMAT;
 use crate::bodies::{Body, read_all};
-use crate::ids::{Calls, Ids};
-use crate::{ReadError, Session, pairing, value};
-use foldback_core::SegmentKind;
-use foldback_core::log::{Answer, Finish, Media, Message, Part, PartKind, Role, ToolResult, Usage};
-use serde_json::Value;
-use std::sync::Arc;
+use crate::prelude::*;
 
 pub(super) fn read(text: &str) -> Result<Vec<Session>, ReadError> {
     read_all(text, conversation)
 }
 
 fn conversation(body: &Body<'_>) -> Result<Session, ReadError> {
-    let mut reader =
-        Reader { session: body.session(FORMAT.id)?, ids: Ids::default(), calls: Calls::default() };
-    for (record, message) in body.messages().iter().enumerate() {
-        let record = record as u32;
+    let mut reader = Reader { out: body.session(FORMAT.id)?.into() };
+    for (record, message) in (0u32..).zip(body.messages()) {
         match value::text(message, "role") {
             Some(role) => reader.message(record, role, message),
-            None => reader.session.warn(
+            None => reader.out.warn(
                 "damaged-line",
                 format!("{}/{record}", body.list),
                 "a message needs an object with a `role`; left out",
             ),
         }
     }
-    let mut session = reader.session;
-    if session.model.is_none() {
-        session.model = value::most_common(
-            session.messages.iter().filter_map(|message| message.answer.as_ref()?.model.as_deref()),
-        );
-    }
-    pairing::join(&mut session);
-    Ok(session)
+    let model = reader.out.session.model.take().or(reader.out.main_model());
+    reader.out.session.model = model;
+    Ok(reader.out.finish())
 }
 
 struct Reader {
-    session: Session,
-    ids: Ids,
-    calls: Calls,
+    out: SessionBuilder,
 }
 
 impl Reader {
     fn message(&mut self, record: u32, role: &str, message: &Value) {
         match role {
-            "system" | "developer" if self.session.messages.is_empty() => {
+            "system" | "developer" if self.out.messages.is_empty() => {
                 let (text, _) = flat(message.get("content"));
-                self.session.frame.push_text(SegmentKind::System, text);
+                self.out.system(text);
             }
             "system" | "developer" => {
                 let parts = self.content(record, message);
@@ -60,65 +46,43 @@ impl Reader {
             }
             "assistant" => self.assistant(record, message),
             "tool" | "function" => {
-                let name = value::string(message, "name").unwrap_or_default();
+                let name = value::text(message, "name").unwrap_or_default();
                 // The older `function` role has no ids: calls and results go by name.
-                let id = value::text(message, "tool_call_id").unwrap_or(&name);
+                let id = value::text(message, "tool_call_id").unwrap_or(name);
                 let (text, media) = flat(message.get("content"));
-                let result = ToolResult {
-                    call_id: self.calls.result(id),
-                    tool: name.clone(),
-                    text,
-                    media,
-                    ..ToolResult::default()
-                };
-                let part = Part::new(PartKind::Result(result)).at("/content");
+                let part = self.out.result(id, name, false, text, media).at("/content");
                 self.push(record, Role::Tool, vec![part], None);
             }
-            other => self.session.warn(
-                "unknown-role",
-                format!("message {record}"),
-                format!("there is no role `{other}` in this format; left out"),
-            ),
+            other => self.out.unknown_role(format!("message {record}"), Some(other)),
         }
     }
 
     fn assistant(&mut self, record: u32, message: &Value) {
-        let mut parts = Vec::new();
-        for key in ["reasoning_content", "reasoning"] {
-            if let Some(text) = value::string(message, key).filter(|text| !text.is_empty()) {
-                let kind = PartKind::Reasoning { text, opaque: None };
-                parts.push(Part::new(kind).at(format!("/{key}")));
-                break;
-            }
-        }
+        let mut thoughts = ["reasoning_content", "reasoning"].iter();
+        let thought = thoughts.find_map(|key| reasoning_member(message, key, ""));
+        let mut parts = Vec::from_iter(thought);
         parts.extend(self.content(record, message));
         if let Some(refusal) = value::text(message, "refusal") {
             parts.push(Part::text(refusal).at("/refusal"));
         }
         if let Some(call) = message.get("function_call").filter(|call| call.is_object()) {
             let name = value::text(call, "name").unwrap_or_default();
-            let arguments = call.get("arguments").map(value::shown).unwrap_or_default();
-            parts.push(
-                Part::call(self.calls.call(name), name, arguments).at("/function_call/arguments"),
-            );
+            let call = self.out.call(name, name, value::shown_of(call, "arguments"));
+            parts.push(call.at("/function_call/arguments"));
         }
-        let calls = message.get("tool_calls").and_then(Value::as_array);
-        for (index, call) in calls.into_iter().flatten().enumerate() {
+        for (index, call) in value::list(message, "tool_calls").iter().enumerate() {
             let (kind, arguments) = match value::text(call, "type") {
                 Some("custom") => ("custom", "input"),
                 _ => ("function", "arguments"),
             };
-            let called = call.get(kind).unwrap_or(&Value::Null);
+            let called = &call[kind];
             let name = value::text(called, "name").unwrap_or_default();
             let id = value::text(call, "id").unwrap_or(name);
-            let text = called.get(arguments).map(value::shown).unwrap_or_default();
-            parts.push(
-                Part::call(self.calls.call(id), name, text)
-                    .at(format!("/tool_calls/{index}/{kind}/{arguments}")),
-            );
+            let part = self.out.call(id, name, value::shown_of(called, arguments));
+            parts.push(part.at(format!("/tool_calls/{index}/{kind}/{arguments}")));
         }
         let answer = Answer {
-            usage: message.get("usage").and_then(usage),
+            usage: message.get("usage").and_then(|usage| COUNTS.any(usage)),
             finish: value::text(message, "finish_reason").map(finish),
             model: value::string(message, "model"),
             ..Answer::default()
@@ -147,15 +111,10 @@ impl Reader {
                     Part::text(text).at(format!("{pointer}/refusal"))
                 }
                 _ => match media(item) {
-                    Some(media) => Part::new(PartKind::File(media)).at(pointer),
+                    Some(media) => file(media).at(pointer),
                     None => {
-                        self.session.warn(
-                            "unknown-type",
-                            format!("message {record}{pointer}"),
-                            format!("content of type `{kind}`; kept as it is"),
-                        );
-                        Part::new(PartKind::Unknown { name: kind.to_owned(), raw: item.clone() })
-                            .at(pointer)
+                        let place = format!("message {record}{pointer}");
+                        self.out.unknown_part(place, "content of type", kind, item).at(pointer)
                     }
                 },
             };
@@ -165,10 +124,7 @@ impl Reader {
     }
 
     fn push(&mut self, record: u32, role: Role, parts: Vec<Part>, answer: Option<Answer>) {
-        let mut message = Message::new(self.ids.unique(&format!("m{record}")), role, parts);
-        message.record = Some(record);
-        message.answer = answer;
-        self.session.messages.push(Arc::new(message));
+        self.out.push(record, &format!("m{record}"), role, parts).answer = answer;
     }
 }
 
@@ -222,27 +178,11 @@ fn mime_of(url: &str) -> Option<&str> {
 }
 
 /// `prompt_tokens` holds the cached tokens, `completion_tokens` the reasoning.
-fn usage(recorded: &Value) -> Option<Usage> {
-    let cache_read = value::count(recorded, "/prompt_tokens_details/cached_tokens");
-    let reasoning = value::count(recorded, "/completion_tokens_details/reasoning_tokens");
-    let usage = Usage {
-        uncached: value::count(recorded, "/prompt_tokens").saturating_sub(cache_read),
-        cache_read,
-        cache_write: 0,
-        output: value::count(recorded, "/completion_tokens").saturating_sub(reasoning),
-        reasoning,
-        total: recorded.get("total_tokens").and_then(Value::as_u64),
-    };
-    (!usage.is_zero()).then_some(usage)
-}
-
-fn finish(name: &str) -> Finish {
-    match name {
-        "stop" => Finish::Stop,
-        "tool_calls" | "function_call" => Finish::ToolCalls,
-        "length" => Finish::Length,
-        "content_filter" => Finish::ContentFilter,
-        "error" => Finish::Error,
-        _ => Finish::Other,
-    }
-}
+const COUNTS: Counts = Counts {
+    input: &["/prompt_tokens"],
+    cache_read: &["/prompt_tokens_details/cached_tokens"],
+    output: &["/completion_tokens"],
+    reasoning: &["/completion_tokens_details/reasoning_tokens"],
+    total: "/total_tokens",
+    ..Counts::NONE
+};

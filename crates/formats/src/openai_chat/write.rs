@@ -1,44 +1,115 @@
 //! From the canonical form back into the list of messages.
 
-use super::FORMAT;
-use super::generate::{document, records};
-use crate::WriteError;
-use crate::raw::{Change, json_string};
+use crate::bodies::{ToolShape, data_url, frame_tools, lines, text_of};
+use crate::prelude::*;
 use crate::rewrite::{Dialect, rewrite};
-use crate::write::{Outcome, View};
-use foldback_core::log::{Message, Part, PartKind};
-use foldback_core::view::{PartEdit, PartPos, Shown};
-use serde_json::Value;
 
-pub(super) fn write(view: &View<'_>) -> Result<Outcome, WriteError> {
-    let mut losses = Vec::new();
-    let text = if view.session.format == FORMAT.id && !view.session.source.records.is_empty() {
-        let mut dialect = OpenAiChat { losses: &mut losses };
-        rewrite(view.session, &view.sent, &mut dialect)?
-    } else {
-        let sent: Vec<Message> = view.sent.iter().map(Shown::to_message).collect();
-        document(view.frame, &sent, &mut losses)
-    };
-    Ok(Outcome { text, losses })
+pub(super) fn patch(view: &View<'_>, losses: &mut Vec<String>) -> Result<String, WriteError> {
+    rewrite(view.session, &view.sent, &mut OpenAiChat { losses })
 }
 
+pub(super) fn generate(view: &View<'_>, losses: &mut Vec<String>) -> Result<String, WriteError> {
+    let system = view.system().map(|text| json!({"role": "system", "content": text}));
+    let list: Vec<Value> = system.chain(records(&view.messages(), losses)).collect();
+    let mut out = format!("{{\"messages\":[\n{}\n]", lines(list, ",\n"));
+    if let Some(tools) = frame_tools(view.frame, ToolShape::OpenAi, losses) {
+        out.push_str(&format!(",\n\"tools\":{tools}"));
+    }
+    out.push_str("}\n");
+    Ok(out)
+}
+
+/// Every text of this format is a JSON string, arguments included.
 struct OpenAiChat<'a> {
     losses: &'a mut Vec<String>,
 }
 
 impl Dialect for OpenAiChat<'_> {
-    /// Every text of this format is a JSON string, arguments included.
-    fn changes(&self, _: PartPos, part: &Part, edit: Option<&PartEdit>) -> Vec<(String, Change)> {
-        let (Some(pointer), Some(edit)) = (&part.pointer, edit) else {
-            return Vec::new();
-        };
-        match part.kind {
-            PartKind::File(_) | PartKind::Unknown { .. } | PartKind::Marker(_) => Vec::new(),
-            _ => vec![(pointer.clone(), Change::Set(json_string(&edit.text)))],
-        }
-    }
-
     fn generate(&mut self, messages: &[Message], _: Option<u32>) -> Vec<Value> {
         records(messages, self.losses)
     }
+}
+
+/// One chat message for every canonical one.
+fn records(messages: &[Message], losses: &mut Vec<String>) -> Vec<Value> {
+    let mut files = 0;
+    let out = messages
+        .iter()
+        .map(|message| match message.role {
+            Role::System => json!({"role": "system", "content": message.shown_text()}),
+            Role::User => json!({"role": "user", "content": user_content(message)}),
+            Role::Assistant => assistant(message),
+            Role::Tool => {
+                let result = message.parts.iter().find_map(Part::as_result);
+                files += result.map_or(0, |result| result.media.len());
+                json!({
+                    "role": "tool",
+                    "tool_call_id": result.map_or("", |result| &*result.call_id),
+                    "content": message.shown_text(),
+                })
+            }
+        })
+        .collect();
+    if files > 0 {
+        losses.push(format!(
+            "{files} files that came with tool results: a tool message holds text only"
+        ));
+    }
+    out
+}
+
+fn user_content(message: &Message) -> Value {
+    if let [part] = message.parts.as_slice()
+        && !matches!(part.kind, PartKind::File(_))
+    {
+        return Value::from(text_of(part));
+    }
+    message
+        .parts
+        .iter()
+        .map(|part| match &part.kind {
+            PartKind::File(media) => file(media),
+            _ => json!({"type": "text", "text": text_of(part)}),
+        })
+        .collect()
+}
+
+fn file(media: &Media) -> Value {
+    let url = data_url(media);
+    if media.mime.starts_with("image/") {
+        json!({"type": "image_url", "image_url": {"url": url}})
+    } else {
+        let name = media.name.as_deref().unwrap_or("file");
+        json!({"type": "file", "file": {"filename": name, "file_data": url}})
+    }
+}
+
+fn assistant(message: &Message) -> Value {
+    let (mut said, mut reasoning, mut calls) = (Vec::new(), Vec::new(), Vec::new());
+    for part in &message.parts {
+        match &part.kind {
+            PartKind::Call(call) => calls.push(json!({
+                "id": call.call_id,
+                "type": "function",
+                "function": {"name": call.tool, "arguments": call.arguments},
+            })),
+            PartKind::Reasoning { text, .. } => reasoning.push(text.as_str()),
+            _ => said.push(text_of(part)),
+        }
+    }
+    let mut out = Map::new();
+    out.insert("role".to_owned(), "assistant".into());
+    let content = match (said.is_empty(), calls.is_empty()) {
+        (true, false) => Value::Null,
+        _ => said.join("\n").into(),
+    };
+    out.insert("content".to_owned(), content);
+    let reasoning = reasoning.join("\n");
+    if !reasoning.is_empty() {
+        out.insert("reasoning_content".to_owned(), reasoning.into());
+    }
+    if !calls.is_empty() {
+        out.insert("tool_calls".to_owned(), calls.into());
+    }
+    Value::Object(out)
 }

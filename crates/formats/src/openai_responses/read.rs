@@ -2,15 +2,7 @@
 
 use super::{FORMAT, LISTS};
 use crate::codex::item::{self, Item};
-use crate::ids::{Calls, Ids};
-use crate::session::{Boundary, Recorded, Shape, Source};
-use crate::{ReadError, Session, answers, jsonl, pairing, raw, value};
-use foldback_core::SegmentKind;
-use foldback_core::log::{
-    Answer, EntryKind, Finish, Message, Origin, Part, PartKind, ResultStatus, Role, Usage,
-};
-use serde_json::Value;
-use std::sync::Arc;
+use crate::prelude::*;
 
 /// Types of the item that stands for what the API's own compaction replaced.
 const COMPACTIONS: [&str; 2] = ["compaction", "compaction_summary"];
@@ -31,7 +23,7 @@ pub(super) fn read(text: &str) -> Result<Vec<Session>, ReadError> {
 
 /// A file of lines: each a body, or each an item of one conversation.
 fn lines(text: &str) -> Option<Vec<Session>> {
-    let source = jsonl::source(text);
+    let source = Source::lines(text);
     let mut sessions = Vec::new();
     let mut items = Vec::new();
     let mut damaged = Vec::new();
@@ -46,7 +38,7 @@ fn lines(text: &str) -> Option<Vec<Session>> {
         }
     }
     if sessions.is_empty() {
-        let mut reader = Reader::new(Session::new(value::content_id(text), FORMAT.id, source));
+        let mut reader = Reader::new(value::content_id(text), source);
         for (record, item) in &items {
             reader.item(*record, item);
         }
@@ -57,7 +49,7 @@ fn lines(text: &str) -> Option<Vec<Session>> {
         sessions.push(session);
     } else {
         for (record, _) in items {
-            let place = jsonl::place(&source, record);
+            let place = source.place(record);
             sessions[0].warn("damaged-line", place, "no list of items in it; left out");
         }
     }
@@ -85,15 +77,13 @@ fn conversation(text: &str, root: &Value) -> Result<Option<Session>, ReadError> 
     let sent = records.clone();
     records.sort_by_key(|range| range.start);
     let source = Source { text: text.into(), shape: Shape::Document, records };
-    let id = ["conversation_id", "session_id", "id"]
-        .iter()
-        .find_map(|key| value::string(root, key))
+    let id = value::first_string(root, &["conversation_id", "session_id", "id"])
         .unwrap_or_else(|| value::content_id(text));
-    let mut reader = Reader::new(Session::new(id, FORMAT.id, source));
+    let mut reader = Reader::new(id, source);
     reader.frame(root);
     let items = lists.iter().filter_map(|list| root.pointer(list)?.as_array()).flatten();
     for (range, item) in sent.iter().zip(asked.into_iter().chain(items)) {
-        let records = &reader.session.source.records;
+        let records = &reader.out.session.source.records;
         let record = records.partition_point(|other| other.start < range.start);
         reader.item(record as u32, item);
     }
@@ -104,51 +94,33 @@ fn conversation(text: &str, root: &Value) -> Result<Option<Session>, ReadError> 
 }
 
 struct Reader {
-    session: Session,
-    messages: Vec<Message>,
-    ids: Ids,
-    calls: Calls,
+    out: SessionBuilder,
     /// The answer that items are being added to.
     open: Option<usize>,
     counted: Recorded,
 }
 
 impl Reader {
-    fn new(session: Session) -> Self {
-        Self {
-            session,
-            messages: Vec::new(),
-            ids: Ids::default(),
-            calls: Calls::default(),
-            open: None,
-            counted: Recorded { messages: 0, tool_calls: 0 },
-        }
+    fn new(id: String, source: Source) -> Self {
+        let out = SessionBuilder::new(id, FORMAT.id, source);
+        Self { out, open: None, counted: Recorded::default() }
     }
 
     fn frame(&mut self, root: &Value) {
-        let frame = &mut self.session.frame;
-        let tools =
-            root.get("tools").filter(|tools| tools.as_array().is_some_and(|t| !t.is_empty()));
-        if let Some(tools) = tools {
-            frame.push_text(SegmentKind::Tools, tools.to_string());
-        }
+        self.out.tools(root.get("tools"));
         match root.get("instructions") {
-            Some(Value::String(text)) if !text.is_empty() => {
-                frame.push_text(SegmentKind::System, text.as_str());
-            }
+            Some(Value::String(text)) if !text.is_empty() => self.out.system(text.as_str()),
             // A stored response has them as items.
             Some(Value::Array(items)) => {
                 for item in items {
                     if let Item::Developer(parts) | Item::User(parts) = item::read(item, "") {
-                        for part in parts {
-                            frame.push_text(SegmentKind::System, part.shown());
-                        }
+                        self.out.opening_system(parts);
                     }
                 }
             }
             _ => {}
         }
-        self.session.model = value::string(root, "model");
+        self.out.session.model = value::string(root, "model");
     }
 
     fn item(&mut self, record: u32, item: &Value) {
@@ -179,10 +151,14 @@ impl Reader {
             Item::User(parts) => {
                 self.push(record, item, Role::User, parts);
             }
-            Item::Developer(parts) => self.developer(record, item, parts),
+            Item::Developer(parts) => {
+                if let Some(parts) = self.out.opening_system(parts) {
+                    self.push(record, item, Role::System, parts);
+                }
+            }
             Item::Output(mut part) => {
                 if let PartKind::Result(result) = &mut part.kind {
-                    result.call_id = self.calls.result(&result.call_id);
+                    result.call_id = self.out.calls.result(&result.call_id);
                     if value::text(item, "status") == Some("incomplete") {
                         result.status = ResultStatus::Error;
                     }
@@ -190,7 +166,7 @@ impl Reader {
                 self.push(record, item, Role::Tool, vec![part]);
             }
             Item::Ignored => {}
-            Item::Unknown(kind) => self.session.warn(
+            Item::Unknown(kind) => self.out.warn(
                 "unknown-type",
                 format!("item {record}"),
                 format!("an item of type `{kind}`; left out"),
@@ -201,74 +177,52 @@ impl Reader {
     fn push(&mut self, record: u32, item: &Value, role: Role, parts: Vec<Part>) -> usize {
         self.open = None;
         let wanted = value::string(item, "id").unwrap_or_else(|| format!("item-{record}"));
-        let mut message = Message::new(self.ids.unique(&wanted), role, parts);
-        message.record = Some(record);
-        self.messages.push(message);
-        self.messages.len() - 1
+        self.out.push(record, &wanted, role, parts);
+        self.out.messages.len() - 1
     }
 
     /// Adds an item to the answer of its response: everything up to the next output or message.
     fn answer(&mut self, record: u32, item: &Value, mut parts: Vec<Part>) {
+        self.out.join(&mut parts);
         for part in &mut parts {
             part.source_record = Some(record);
-            if let PartKind::Call(call) = &mut part.kind {
-                call.call_id = self.calls.call(&call.call_id);
-            }
         }
         let index = match self.open {
             Some(index) => index,
             None => {
                 let index = self.push(record, item, Role::Assistant, Vec::new());
-                self.messages[index].answer = Some(Answer::default());
+                self.out.messages[index].answer = Some(Answer::default());
                 self.open = Some(index);
                 index
             }
         };
-        self.messages[index].parts.extend(parts);
-    }
-
-    fn developer(&mut self, record: u32, item: &Value, parts: Vec<Part>) {
-        if self.messages.is_empty() {
-            for part in parts {
-                let text = part.shown();
-                self.session.frame.push_text(SegmentKind::System, text);
-            }
-            return;
-        }
-        self.push(record, item, Role::System, parts);
+        self.out.messages[index].parts.extend(parts);
     }
 
     /// A compaction of the API's own: an opaque item in place of what it replaced. Where the list still
     /// holds the answers before it the item is an entry, otherwise all that is left of them.
     fn compaction(&mut self, record: u32, item: &Value, kind: &str) {
-        let kept = self.messages.iter().any(Message::is_answer);
-        let part = Part::new(PartKind::Unknown { name: kind.to_owned(), raw: item.clone() });
+        let kept = self.out.messages.iter().any(Message::is_answer);
+        let part = unknown(kind, item);
         let index = self.push(record, item, Role::Assistant, vec![part.at("")]);
         if kept {
-            self.messages[index].origin = Origin::Entry(EntryKind::Summary);
+            self.out.messages[index].origin = Origin::Entry(EntryKind::Summary);
         }
-        self.session.boundaries.push(Boundary {
-            before: self.messages.len(),
-            trigger: "auto".to_owned(),
-            kind: "replace".to_owned(),
-            tokens_before: None,
-            tokens_after: None,
-            original_kept: kept,
-        });
+        self.out.boundary("replace", "auto").original_kept = kept;
     }
 
     /// What a response tells about the call that it answers.
     fn response(&mut self, root: &Value) {
-        let last = self.messages.iter_mut().rev().find(|m| m.is_answer());
+        let last = self.out.messages.iter_mut().rev().find(|m| m.is_answer());
         let Some(answer) = last.and_then(|message| message.answer.as_mut()) else {
             return;
         };
-        answer.usage = root.get("usage").and_then(usage);
+        answer.usage = root.get("usage").and_then(|usage| COUNTS.of_object(usage));
         answer.model = value::string(root, "model");
         let seconds = |key: &str| root.get(key)?.as_f64().map(|time| (time * 1000.0) as i64);
         answer.started = seconds("created_at");
         answer.ended = seconds("completed_at");
-        let reason = root.pointer("/incomplete_details/reason").and_then(Value::as_str);
+        let reason = value::text_at(root, "/incomplete_details/reason");
         answer.finish = match (value::text(root, "status"), reason) {
             (Some("incomplete"), Some("content_filter")) => Some(Finish::ContentFilter),
             (Some("incomplete"), _) => Some(Finish::Length),
@@ -278,28 +232,18 @@ impl Reader {
     }
 
     fn finish(mut self) -> Session {
-        answers::infer_finish(&mut self.messages);
-        let mut session = self.session;
-        session.recorded = Some(self.counted);
-        session.messages = self.messages.into_iter().map(Arc::new).collect();
-        pairing::join(&mut session);
-        session
+        self.out.infer_finish();
+        self.out.session.recorded = Some(self.counted);
+        self.out.finish()
     }
 }
 
 /// Input includes the cached tokens, output the reasoning.
-fn usage(raw: &Value) -> Option<Usage> {
-    if !raw.is_object() {
-        return None;
-    }
-    let cache_read = value::count(raw, "/input_tokens_details/cached_tokens");
-    let reasoning = value::count(raw, "/output_tokens_details/reasoning_tokens");
-    Some(Usage {
-        uncached: value::count(raw, "/input_tokens").saturating_sub(cache_read),
-        cache_read,
-        cache_write: 0,
-        output: value::count(raw, "/output_tokens").saturating_sub(reasoning),
-        reasoning,
-        total: raw.get("total_tokens").and_then(Value::as_u64),
-    })
-}
+const COUNTS: Counts = Counts {
+    input: &["/input_tokens"],
+    cache_read: &["/input_tokens_details/cached_tokens"],
+    output: &["/output_tokens"],
+    reasoning: &["/output_tokens_details/reasoning_tokens"],
+    total: "/total_tokens",
+    ..Counts::NONE
+};

@@ -1,49 +1,35 @@
 //! From the canonical form back into items.
 
-use super::FORMAT;
-use crate::bodies::{ToolShape, tools};
-use crate::codex::generate;
+use crate::bodies::{ToolShape, frame_tools, lines};
+use crate::codex::generate as codex;
 use crate::overlay::{Overlay, Rules, Step};
-use crate::raw::{self, Change, Item, rebuild};
-use crate::session::{Shape, Source};
-use crate::write::{Outcome, View};
-use crate::{Session, WriteError};
-use foldback_core::SegmentKind;
-use foldback_core::log::{Message, PartKind, Role};
-use foldback_core::view::Shown;
-use serde_json::{Map, Value, json};
-use std::collections::BTreeMap;
+use crate::prelude::*;
+use crate::raw::{Item, rebuild};
 
 /// Every part is a whole item or, in a message, does not stand alone: nothing is taken out of an item.
-const RULES: Rules = Rules { edited: generate::edited, element: |_| None };
+const RULES: Rules = Rules { edited: codex::edited, element: |_| None };
 
-pub(super) fn write(view: &View<'_>) -> Result<Outcome, WriteError> {
+pub(super) fn patch(view: &View<'_>, losses: &mut Vec<String>) -> Result<String, WriteError> {
     let session = view.session;
-    if session.format != FORMAT.id || session.source.records.is_empty() {
-        return Ok(anew(view));
-    }
     let mut overlay = Overlay::new(view, &RULES, &BTreeMap::new());
-    let untouched = overlay.dropped.is_empty()
-        && overlay.changes.is_empty()
-        && !overlay.steps.iter().any(|step| matches!(step, Step::New(_)));
-    if untouched {
-        return Ok(Outcome { text: session.source.text.to_string(), losses: overlay.losses });
+    if overlay.is_empty() {
+        losses.append(&mut overlay.losses);
+        return Ok(session.source.text.to_string());
     }
     let Some(whole) = as_one_list(&session.source) else {
-        return Ok(anew(view));
+        return generate(view, losses);
     };
-    let mut losses = std::mem::take(&mut overlay.losses);
+    losses.append(&mut overlay.losses);
     let mut items = Vec::with_capacity(overlay.steps.len());
     for step in &overlay.steps {
         match step {
             Step::Record(record) => items.push(overlay.item(session, *record)?),
             Step::New(shown) => {
-                let new = made(&shown.to_message(), &mut losses);
-                items.extend(new.into_iter().map(Item::New));
+                items.extend(made(&shown.to_message(), losses).into_iter().map(Item::New));
             }
         }
     }
-    Ok(Outcome { text: rebuild(&whole, &items), losses })
+    Ok(rebuild(&whole, &items))
 }
 
 /// The source with all its items in one list: an `output` goes to the end of the `input`, as it does in
@@ -84,7 +70,7 @@ fn as_one_list(source: &Source) -> Option<Source> {
 /// The items of a message; parts that were items of unknown kinds are those items again.
 fn made(message: &Message, losses: &mut Vec<String>) -> Vec<Value> {
     if message.role != Role::Assistant {
-        return generate::items(message, losses);
+        return codex::items(message, losses);
     }
     let mut out = Vec::new();
     for part in &message.parts {
@@ -93,7 +79,7 @@ fn made(message: &Message, losses: &mut Vec<String>) -> Vec<Value> {
             _ => {
                 let mut single = message.clone();
                 single.parts = vec![part.clone()];
-                out.extend(generate::items(&single, losses));
+                out.extend(codex::items(&single, losses));
             }
         }
     }
@@ -106,48 +92,26 @@ fn value_is_item(raw: &Value, name: &str) -> bool {
 }
 
 /// A request body, one item a line.
-fn anew(view: &View<'_>) -> Outcome {
-    let mut losses = Vec::new();
-    let session: &Session = view.session;
+pub(super) fn generate(view: &View<'_>, losses: &mut Vec<String>) -> Result<String, WriteError> {
     let mut body = Map::new();
-    if let Some(model) = &session.model {
+    if let Some(model) = &view.session.model {
         body.insert("model".to_owned(), model.as_str().into());
     }
-    let system: Vec<&str> = view
-        .frame
-        .segments
-        .iter()
-        .filter(|segment| segment.kind == SegmentKind::System && !segment.text.is_empty())
-        .map(|segment| segment.text.as_str())
-        .collect();
+    let system: Vec<&str> = view.system().collect();
     if !system.is_empty() {
         body.insert("instructions".to_owned(), system.join("\n\n").into());
     }
-    if let Some(recorded) = view.frame.text_of(SegmentKind::Tools) {
-        match tools(recorded, ToolShape::OpenAi) {
-            Some(tools) => {
-                body.insert("tools".to_owned(), flat(&tools));
-            }
-            None => losses.push("the tool definitions: they are in no known shape".to_owned()),
-        }
+    if let Some(tools) = frame_tools(view.frame, ToolShape::OpenAi, losses) {
+        body.insert("tools".to_owned(), flat(&tools));
     }
-    let items: Vec<String> = view
-        .sent
-        .iter()
-        .map(Shown::to_message)
-        .flat_map(|message| made(&message, &mut losses))
-        .map(|item| item.to_string())
-        .collect();
-    if view
-        .sent
-        .iter()
-        .any(|shown| shown.message.answer.as_ref().is_some_and(|a| a.usage.is_some()))
-    {
+    let sent = view.messages();
+    let items: Vec<Value> = sent.iter().flat_map(|message| made(message, losses)).collect();
+    if sent.iter().any(|message| message.answer.as_ref().is_some_and(|a| a.usage.is_some())) {
         losses.push("usage: items have none".to_owned());
     }
     let head: String =
         body.iter().map(|(key, value)| format!("{}:{value},\n", json!(key))).collect();
-    Outcome { text: format!("{{{head}\"input\":[\n{}\n]}}\n", items.join(",\n")), losses }
+    Ok(format!("{{{head}\"input\":[\n{}\n]}}\n", lines(items, ",\n")))
 }
 
 /// Definitions of the Chat Completions API in the shape of this one, which has no inner object.

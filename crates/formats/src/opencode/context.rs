@@ -2,10 +2,7 @@
 //! model, paths, time.
 
 use super::FORMAT;
-use crate::{Session, raw, value};
-use foldback_core::Message;
-use serde_json::{Value, json};
-use std::collections::HashMap;
+use crate::prelude::*;
 
 /// What a new message takes over from those before it.
 pub(super) struct Context {

@@ -4,25 +4,15 @@
 use super::context::Context;
 use super::parts::finish_name;
 use super::{COMPACTION, INTERRUPTED};
-use crate::{Session, value};
-use foldback_core::log::{
-    Answer, EntryKind, Media, Message, Part, PartKind, ResultStatus, Role, ToolCall, ToolResult,
-    Usage,
-};
-use foldback_core::{Frame, SegmentKind};
-use serde_json::{Map, Value, json};
+use crate::prelude::*;
 
 /// A whole export.
-pub(super) fn document(
-    session: &Session,
-    frame: &Frame,
-    sent: &[Message],
-    losses: &mut Vec<String>,
-) -> String {
+pub(super) fn generate(view: &View<'_>, losses: &mut Vec<String>) -> Result<String, WriteError> {
+    let (session, frame, sent) = (view.session, view.frame, view.messages());
     let mut context = Context::new(session);
     context.time = sent.iter().find_map(|message| message.at).unwrap_or(0);
     let created = context.time;
-    let mut records = messages(sent, &mut context, losses);
+    let mut records = messages(&sent, &mut context, losses);
     if let Some(system) = frame.text_of(SegmentKind::System)
         && let Some(info) = records
             .iter_mut()
@@ -46,7 +36,7 @@ pub(super) fn document(
         },
         "messages": records,
     });
-    format!("{document:#}\n")
+    Ok(format!("{document:#}\n"))
 }
 
 /// The OpenCode messages of a run of canonical ones: an answer and its results become one.

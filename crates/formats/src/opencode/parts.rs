@@ -1,11 +1,7 @@
 //! Single parts of an OpenCode message, and the model calls that its parts belong to.
 
 use super::INTERRUPTED;
-use crate::value;
-use foldback_core::log::{
-    Finish, Media, Part, PartKind, ResultStatus, ToolCall, ToolResult, Usage,
-};
-use serde_json::Value;
+use crate::prelude::*;
 
 /// Types of parts that put nothing in front of the model.
 pub(super) const WITHOUT_TEXT: &[&str] = &[
@@ -131,38 +127,29 @@ pub(super) fn opaque(part: &Value) -> Option<String> {
         .find_map(|metadata| NAMES.iter().find_map(|name| value::string(metadata, name)))
 }
 
-/// The tokens of a step or a message; none where nothing was counted. `input` leaves out what was
-/// read from the cache. Older versions count reasoning in `output` as well; the total, where
-/// there is one, tells.
+/// `input` leaves out what was read from the cache.
+const COUNTS: Counts = Counts {
+    input: &["/input"],
+    cache_read: &["/cache/read"],
+    cache_write: &["/cache/write"],
+    output: &["/output"],
+    reasoning: &["/reasoning"],
+    total: "/total",
+    cache_in_input: false,
+    reasoning_in_output: false,
+};
+
+/// The tokens of a step or a message; none where nothing was counted. Older versions count reasoning in
+/// `output` as well; the total, where there is one, tells.
 pub(super) fn usage(of: Option<&Value>) -> Option<Usage> {
-    let tokens = of?.get("tokens")?;
-    let mut usage = Usage {
-        uncached: value::count(tokens, "/input"),
-        cache_read: value::count(tokens, "/cache/read"),
-        cache_write: value::count(tokens, "/cache/write"),
-        output: value::count(tokens, "/output"),
-        reasoning: value::count(tokens, "/reasoning"),
-        total: tokens.get("total").and_then(Value::as_u64),
-    };
+    let mut usage = COUNTS.usage(of?.get("tokens")?);
     if usage.total == Some(usage.input_total() + usage.output) {
         usage.output = usage.output.saturating_sub(usage.reasoning);
     }
     (!usage.is_zero()).then_some(usage)
 }
 
-/// OpenCode's finish reasons are those of the AI SDK.
-pub(super) fn finish(name: &str) -> Finish {
-    match name {
-        "stop" => Finish::Stop,
-        "tool-calls" => Finish::ToolCalls,
-        "length" => Finish::Length,
-        "content-filter" => Finish::ContentFilter,
-        "error" => Finish::Error,
-        _ => Finish::Other,
-    }
-}
-
-/// The name of a finish reason; the inverse of [`finish`].
+/// The name of a finish reason.
 pub(super) fn finish_name(finish: Finish) -> &'static str {
     match finish {
         Finish::Stop => "stop",

@@ -2,16 +2,7 @@
 
 use super::parts::{self, Step, steps, usage};
 use super::{CONTINUE_TEXT, FORMAT, MARKER_TEXT, SUBTASK_TEXT};
-use crate::cluster;
-use crate::ids::{Calls, Ids};
-use crate::session::{Boundary, Cleared, Shape, Source};
-use crate::{ReadError, Session, pairing, raw, value};
-use foldback_core::SegmentKind;
-use foldback_core::log::{Answer, EntryKind, Marker, Message, Origin, Part, PartKind, Role};
-use foldback_core::view::PartPos;
-use serde_json::Value;
-use std::collections::HashMap;
-use std::sync::Arc;
+use crate::prelude::*;
 
 pub(super) fn read(text: &str) -> Result<Vec<Session>, ReadError> {
     let root = value::document(text)?;
@@ -20,17 +11,10 @@ pub(super) fn read(text: &str) -> Result<Vec<Session>, ReadError> {
         .get("messages")
         .and_then(Value::as_array)
         .ok_or_else(|| value::malformed("/messages", "an OpenCode export has an array here"))?;
-    let source = Source {
-        text: text.into(),
-        shape: Shape::Document,
-        records: raw::elements(text, "/messages")
-            .map_err(|error| value::malformed("/messages", error.to_string()))?,
-    };
+    let source = Source::document(text, "/messages")?;
     let id = value::text(info, "id").unwrap_or("session");
     let mut reader = Reader {
-        session: Session::new(id, FORMAT.id, source),
-        ids: Ids::default(),
-        calls: Calls::default(),
+        out: SessionBuilder::new(id, FORMAT.id, source),
         users: HashMap::new(),
         loop_running: false,
         marker: None,
@@ -38,20 +22,18 @@ pub(super) fn read(text: &str) -> Result<Vec<Session>, ReadError> {
         last_prompt: String::new(),
     };
     // Git worktrees of one project lie in different folders; outside of git the project is `global`.
-    reader.session.cluster = value::text(info, "projectID")
+    reader.out.session.cluster = value::text(info, "projectID")
         .filter(|project| *project != "global")
         .map(str::to_owned)
         .or_else(|| cluster::folder(value::text(info, "directory")?));
-    for (index, message) in messages.iter().enumerate() {
-        reader.record(index as u32, message);
+    for (record, message) in (0u32..).zip(messages) {
+        reader.record(record, message);
     }
     Ok(vec![reader.finish()])
 }
 
 struct Reader {
-    session: Session,
-    ids: Ids,
-    calls: Calls,
+    out: SessionBuilder,
     /// Ids of user messages as recorded, with those given here.
     users: HashMap<String, String>,
     /// Whether OpenCode's loop was still running after the last assistant message of the log.
@@ -71,7 +53,7 @@ impl Reader {
             message.get("info").filter(|info| info.is_object()),
             message.get("parts").and_then(Value::as_array),
         ) else {
-            self.session.warn(
+            self.out.warn(
                 "damaged-line",
                 place,
                 "a message needs an object `info` and an array `parts`; left out",
@@ -84,7 +66,7 @@ impl Reader {
                 self.assistant(record, info, parts, Origin::Entry(EntryKind::Summary));
             }
             Some("assistant") => self.assistant(record, info, parts, Origin::Log),
-            other => self.session.warn(
+            other => self.out.warn(
                 "unknown-role",
                 format!("{place}/info/role"),
                 format!("`{}` is neither user nor assistant; left out", other.unwrap_or("")),
@@ -93,10 +75,10 @@ impl Reader {
     }
 
     fn user(&mut self, record: u32, info: &Value, parts: &[Value]) {
-        if self.session.frame.segments.is_empty()
-            && let Some(system) = value::text(info, "system").filter(|text| !text.is_empty())
+        if self.out.session.frame.segments.is_empty()
+            && let Some(system) = value::filled(info, "system")
         {
-            self.session.frame.push_text(SegmentKind::System, system);
+            self.out.system(system);
         }
         let mut out = Vec::new();
         for (index, part) in parts.iter().enumerate() {
@@ -138,7 +120,7 @@ impl Reader {
         if let Some(recorded) = value::text(info, "id") {
             self.users.insert(recorded.to_owned(), message.id.clone());
         }
-        self.session.messages.push(Arc::new(message));
+        self.out.push_message(message);
     }
 
     fn assistant(&mut self, record: u32, info: &Value, parts: &[Value], origin: Origin) {
@@ -168,7 +150,7 @@ impl Reader {
             message.origin = origin;
             message.answer = Some(Answer {
                 usage: usage(if many { step.finish } else { Some(info) }),
-                finish: step.reason(many).or_else(ends_with).map(parts::finish),
+                finish: step.reason(many).or_else(ends_with).map(finish),
                 model: value::string(info, "modelID"),
                 provider: value::string(info, "providerID"),
                 started: value::millis(info, "/time/created").filter(|_| number == 0),
@@ -180,13 +162,13 @@ impl Reader {
             if is_unasked(&message, step, info) {
                 message.answer = None;
             }
-            self.session.messages.push(Arc::new(message));
+            self.out.push_message(message);
             for (result, compacted) in results {
-                self.session.cleared.extend(compacted.map(|time| Cleared {
-                    at: PartPos { item: self.session.messages.len(), part: 0 },
+                self.out.session.cleared.extend(compacted.map(|time| Cleared {
+                    at: PartPos { item: self.out.messages.len(), part: 0 },
                     time,
                 }));
-                self.session.messages.push(Arc::new(result));
+                self.out.push_message(result);
             }
         }
         match origin {
@@ -201,7 +183,7 @@ impl Reader {
 
     /// Notes the compaction that a summary completes.
     fn summarised(&mut self, info: &Value, failed: bool) {
-        let parent = self.session.messages.last().and_then(|message| message.parent.clone());
+        let parent = self.out.messages.last().and_then(|message| message.parent.clone());
         let marker = self
             .marker
             .as_ref()
@@ -212,21 +194,20 @@ impl Reader {
         if failed || value::text(info, "finish").is_none() {
             return;
         }
-        let before = self.session.log().filter_map(|message| message.answer.as_ref()?.usage);
+        let before = self
+            .out
+            .messages
+            .iter()
+            .filter(|message| !message.is_entry())
+            .filter_map(|message| message.answer.as_ref()?.usage);
         let tokens_before =
             before.last().map(|usage| usage.total.unwrap_or(usage.input_total() + usage.output));
-        self.session.boundaries.push(Boundary {
-            before: self.session.messages.len(),
-            trigger: if marker.auto { "auto" } else { "manual" }.to_owned(),
-            kind: "summary".to_owned(),
-            tokens_before,
-            tokens_after: None,
-            original_kept: true,
-        });
+        self.out.boundary("summary", if marker.auto { "auto" } else { "manual" }).tokens_before =
+            tokens_before;
     }
 
     fn message(&mut self, record: u32, info: &Value, role: Role, parts: Vec<Part>) -> Message {
-        let id = self.ids.unique(value::text(info, "id").unwrap_or("message"));
+        let id = self.out.unique(value::text(info, "id").unwrap_or("message"));
         let mut message = Message::new(id, role, parts);
         message.record = Some(record);
         message.at = value::millis(info, "/time/created");
@@ -238,9 +219,9 @@ impl Reader {
 
     /// The assistant's call, and the tool's message with the result.
     fn tool(&mut self, record: u32, info: &Value, part: &Value, pointer: &str) -> (Part, Message) {
-        let call_id = self.calls.call(value::text(part, "callID").unwrap_or("call"));
+        let call_id = self.out.calls.call(value::text(part, "callID").unwrap_or("call"));
         let (call, result, place) = parts::tool(part, call_id, pointer);
-        let id = self.ids.unique(value::text(part, "id").unwrap_or("part"));
+        let id = self.out.unique(value::text(part, "id").unwrap_or("part"));
         let result = Part::new(PartKind::Result(result)).at(place);
         let mut message = Message::new(id, Role::Tool, vec![result]);
         message.record = Some(record);
@@ -263,26 +244,16 @@ impl Reader {
                 .at(format!("{pointer}/text")),
             ),
             Some("reasoning") => Some(
-                Part::new(PartKind::Reasoning {
-                    text: value::string(part, "text").unwrap_or_default(),
-                    opaque: parts::opaque(part),
-                })
-                .at(format!("{pointer}/text")),
+                reasoning(value::string(part, "text").unwrap_or_default(), parts::opaque(part))
+                    .at(format!("{pointer}/text")),
             ),
             Some(kind) if parts::WITHOUT_TEXT.contains(&kind) => None,
             Some(kind) => {
-                self.session.warn(
-                    "unknown-type",
-                    format!("/messages/{record}{pointer}"),
-                    format!("a part of type `{kind}`; kept as it is"),
-                );
-                Some(
-                    Part::new(PartKind::Unknown { name: kind.to_owned(), raw: part.clone() })
-                        .at(pointer),
-                )
+                let place = format!("/messages/{record}{pointer}");
+                Some(self.out.unknown_part(place, "a part of type", kind, part).at(pointer))
             }
             None => {
-                self.session.warn(
+                self.out.warn(
                     "damaged-part",
                     format!("/messages/{record}{pointer}"),
                     "a part without a type; left out",
@@ -294,29 +265,25 @@ impl Reader {
 
     fn finish(mut self) -> Session {
         self.prunes();
-        let session = &mut self.session;
-        session.boundaries.sort_by_key(|boundary| boundary.before);
-        session.model = value::most_common(
-            session.messages.iter().filter_map(|message| message.answer.as_ref()?.model.as_deref()),
-        );
-        pairing::join(session);
-        self.session
+        self.out.session.boundaries.sort_by_key(|boundary| boundary.before);
+        self.out.session.model = self.out.main_model();
+        self.out.finish()
     }
 
     /// One boundary for every prune: parts cleared by one run carry the same time, give or take the
     /// run's own length.
     fn prunes(&mut self) {
         const RUN: i64 = 1000;
-        let mut times: Vec<i64> = self.session.cleared.iter().map(|part| part.time).collect();
+        let mut times: Vec<i64> = self.out.session.cleared.iter().map(|part| part.time).collect();
         times.sort_unstable();
         times.dedup_by(|later, earlier| *later - *earlier < RUN);
         for time in times {
-            let messages = &self.session.messages;
+            let messages = &self.out.messages;
             let before = messages
                 .iter()
                 .position(|message| message.at.is_some_and(|at| at > time))
                 .unwrap_or(messages.len());
-            self.session.boundaries.push(Boundary {
+            self.out.session.boundaries.push(Boundary {
                 before,
                 trigger: "auto".to_owned(),
                 kind: "clear".to_owned(),

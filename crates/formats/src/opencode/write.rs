@@ -4,27 +4,15 @@
 //! view that those marks can express is written as that store. Any other view (inserted messages, cut
 //! texts, messages hidden without a compaction) is written as the messages that were sent.
 
-use super::FORMAT;
 use super::context::Context;
-use super::generate::{document, messages};
-use crate::raw::{Change, json_string, locate};
+use super::generate::messages;
+use crate::prelude::*;
+use crate::raw::locate;
 use crate::rewrite::{Dialect, rewrite};
 use crate::session::CLEARED;
-use crate::write::{Outcome, View};
-use crate::{Session, WriteError};
-use foldback_core::log::{EntryKind, Message, Part, PartKind, ResultStatus, Role};
-use foldback_core::view::{EditKind, PartEdit, PartPos, Shown};
-use serde_json::Value;
-use std::collections::{BTreeSet, HashMap, HashSet};
 
-pub(super) fn write(view: &View<'_>) -> Result<Outcome, WriteError> {
+pub(super) fn patch(view: &View<'_>, losses: &mut Vec<String>) -> Result<String, WriteError> {
     let session = view.session;
-    let mut losses = Vec::new();
-    if session.format != FORMAT.id || session.source.records.is_empty() {
-        let sent: Vec<Message> = view.sent.iter().map(Shown::to_message).collect();
-        let text = document(session, view.frame, &sent, &mut losses);
-        return Ok(Outcome { text, losses });
-    }
     let as_store = why_not_store(view);
     let sequence: Vec<Shown<'_>> = match &as_store {
         None => view.stored.iter().map(|item| item.shown.clone()).collect(),
@@ -47,10 +35,9 @@ pub(super) fn write(view: &View<'_>) -> Result<Outcome, WriteError> {
         session,
         cleared: session.cleared.iter().map(|part| (part.at, part.time)).collect(),
         context: Context::new(session),
-        losses: &mut losses,
+        losses,
     };
-    let text = rewrite(session, &sequence, &mut dialect)?;
-    Ok(Outcome { text, losses })
+    rewrite(session, &sequence, &mut dialect)
 }
 
 struct OpenCode<'a> {

@@ -1,10 +1,7 @@
 //! The sessions of a file, each with its events in order.
 
 use super::LISTS;
-use crate::session::{Shape, Source, Warning};
-use crate::{ReadError, jsonl, raw, value};
-use serde_json::Value;
-use std::collections::HashSet;
+use crate::prelude::*;
 
 /// One event and where it stands.
 pub(super) struct Event {
@@ -38,8 +35,7 @@ pub(super) fn streams(text: &str) -> Result<Vec<Stream>, ReadError> {
             if !many {
                 return document(text, root).map(|stream| vec![stream]);
             }
-            let ranges =
-                raw::elements(text, "").map_err(|error| value::malformed("", error.to_string()))?;
+            let ranges = value::elements(text, "")?;
             ranges
                 .into_iter()
                 .map(|range| document(&text[range.clone()], value::document(&text[range])?))
@@ -66,8 +62,7 @@ fn list_of(root: &Value) -> Option<&'static str> {
 /// A document with one list of events.
 fn document(text: &str, mut root: Value) -> Result<Stream, ReadError> {
     let list = list_of(&root).ok_or_else(|| unfit(Ok(Value::Null)))?;
-    let records =
-        raw::elements(text, list).map_err(|error| value::malformed(list, error.to_string()))?;
+    let records = value::elements(text, list)?;
     let stored = root.pointer_mut(list).map(Value::take);
     let Some(Value::Array(stored)) = stored else {
         return Err(unfit(Ok(Value::Null)));
@@ -94,7 +89,7 @@ fn document(text: &str, mut root: Value) -> Result<Stream, ReadError> {
 
 /// One instance a line, or one event a line.
 fn lines(text: &str) -> Option<Vec<Stream>> {
-    let source = jsonl::source(text);
+    let source = Source::lines(text);
     let mut warnings = Vec::new();
     let mut streams = Vec::new();
     let mut events = Vec::new();
@@ -114,7 +109,7 @@ fn lines(text: &str) -> Option<Vec<Stream>> {
             }
             Ok(_) => warnings.push(Warning {
                 code: "damaged-line".to_owned(),
-                place: jsonl::place(&source, record),
+                place: source.place(record),
                 detail: "neither an event nor an instance; skipped".to_owned(),
             }),
             Err(error) => warnings.push(jsonl::unreadable(&source, record, &error)),

@@ -1,11 +1,9 @@
 //! One event of version 0: an action or an observation.
 
-use super::import::Import;
+use super::read::Reader;
 use super::stream::Event;
-use crate::{chat, value};
-use foldback_core::SegmentKind;
-use foldback_core::log::{Media, Part, PartKind, ResultStatus};
-use serde_json::Value;
+use crate::chat;
+use crate::prelude::*;
 
 /// Actions and observations that concern the harness or the screen alone.
 const SILENT: &[&str] = &[
@@ -31,7 +29,7 @@ const OWN_ARGUMENTS: &[&str] =
 /// Where the raw response that led to an action keeps its message.
 const MESSAGE: &str = "/tool_call_metadata/model_response/choices/0/message";
 
-impl Import {
+impl Reader {
     pub(super) fn v0(&mut self, event: &Event) {
         if let Some(observation) = event.text("observation") {
             self.observation(event, observation);
@@ -48,7 +46,7 @@ impl Import {
             }
             "message" if by_user => {
                 let mut parts = texts(event, &["/args/content"]);
-                let images = args["image_urls"].as_array().into_iter().flatten();
+                let images = value::list(args, "image_urls").iter();
                 for (index, url) in images.enumerate() {
                     let media = Media {
                         mime: "image/*".to_owned(),
@@ -56,7 +54,7 @@ impl Import {
                         ..Media::default()
                     };
                     let at = event.at(&format!("/args/image_urls/{index}"));
-                    parts.push(Part::new(PartKind::File(media)).at(at));
+                    parts.push(file(media).at(at));
                 }
                 self.prompt(event, parts);
             }
@@ -80,7 +78,7 @@ impl Import {
         let metadata = &event.value["tool_call_metadata"];
         let response = &metadata["model_response"];
         let call_id = value::text(metadata, "tool_call_id");
-        let response_id = value::text(response, "id").filter(|id| !id.is_empty());
+        let response_id = value::filled(response, "id");
         let (index, opened) = self.answer(event, response_id.filter(|_| call_id.is_some()));
         let mut parts = Vec::new();
         let message = event.value.pointer(MESSAGE).unwrap_or(&Value::Null);
@@ -97,7 +95,7 @@ impl Import {
             }
             None => {
                 parts.extend(texts(event, &["/args/thought"]));
-                let id = self.calls.call(&format!(
+                let id = self.out.calls.call(&format!(
                     "event-{}",
                     event.id().unwrap_or_else(|| event.record.to_string())
                 ));
@@ -119,11 +117,11 @@ impl Import {
 
     /// The call of an action as the model wrote it.
     fn called(&mut self, event: &Event, message: &Value, id: &str) -> Part {
-        let calls = message["tool_calls"].as_array().into_iter().flatten();
+        let calls = value::list(message, "tool_calls").iter();
         let mut calls = calls.enumerate();
         let found = calls.find(|(_, call)| value::text(call, "id") == Some(id));
         let name = value::text(&event.value["tool_call_metadata"], "function_name");
-        let call_id = self.calls.call(id);
+        let call_id = self.out.calls.call(id);
         match found {
             Some((index, call)) => {
                 let function = &call["function"];
@@ -155,15 +153,11 @@ impl Import {
         let metadata = &event.value["tool_call_metadata"];
         let cause = event.value.get("cause").map(value::shown);
         let call = match value::text(metadata, "tool_call_id") {
-            Some(id) => Some(self.calls.result(id)),
+            Some(id) => Some(self.out.calls.result(id)),
             None => cause.and_then(|cause| self.actions.get(&cause).cloned()),
         };
-        let status = match kind {
-            "error" | "user_rejected" => ResultStatus::Error,
-            _ => ResultStatus::Completed,
-        };
         match call {
-            Some(call) => self.result(event, call, status, part),
+            Some(call) => self.result(event, call, matches!(kind, "error" | "user_rejected"), part),
             // An answer that the harness could not even turn into an action, or the output of a
             // command that the user ran.
             None => self.told(event, vec![part]),
@@ -172,15 +166,10 @@ impl Import {
 
     fn condensed(&mut self, event: &Event) {
         let args = &event.value["args"];
-        let summary = value::text(args, "summary")
-            .filter(|text| !text.is_empty())
+        let summary = value::filled(args, "summary")
             .map(|text| Part::text(text).at(event.at("/args/summary")));
-        let listed: Vec<String> = args["forgotten_event_ids"]
-            .as_array()
-            .into_iter()
-            .flatten()
-            .map(value::shown)
-            .collect();
+        let listed: Vec<String> =
+            value::list(args, "forgotten_event_ids").iter().map(value::shown).collect();
         let from = args["forgotten_events_start_id"].as_u64();
         let range = from.zip(args["forgotten_events_end_id"].as_u64());
         self.condensation(event, summary, |id| {
@@ -205,12 +194,8 @@ fn texts(event: &Event, pointers: &[&str]) -> Vec<Part> {
 
 /// Reasoning and words of a raw response.
 fn said(event: &Event, message: &Value) -> Vec<Part> {
-    let mut parts = Vec::new();
-    let reasoning = value::text(message, "reasoning_content").filter(|text| !text.is_empty());
-    if let Some(text) = reasoning {
-        let reasoning = Part::new(PartKind::Reasoning { text: text.to_owned(), opaque: None });
-        parts.push(reasoning.at(event.at(&format!("{MESSAGE}/reasoning_content"))));
-    }
+    let mut parts =
+        Vec::from_iter(reasoning_member(message, "reasoning_content", &event.at(MESSAGE)));
     let content = chat::content(&message["content"]);
     if !content.text.is_empty() {
         let at = event.at(&format!("{MESSAGE}{}", content.pointer));

@@ -1,11 +1,9 @@
 //! One event of the SDK of version 1, told by its `kind`.
 
-use super::import::Import;
+use super::read::Reader;
 use super::stream::Event;
-use crate::{chat, value};
-use foldback_core::SegmentKind;
-use foldback_core::log::{Media, Part, PartKind, ResultStatus};
-use serde_json::Value;
+use crate::chat;
+use crate::prelude::*;
 
 /// Kinds that a file is recognised by.
 pub(super) const KINDS: &[&str] = &[
@@ -30,7 +28,7 @@ const SILENT: &[&str] = &[
     "LLMCompletionLogEvent",
 ];
 
-impl Import {
+impl Reader {
     pub(super) fn v1(&mut self, event: &Event) {
         match event.text("kind").unwrap_or_default() {
             "SystemPromptEvent" => self.system(event),
@@ -61,7 +59,7 @@ impl Import {
                 }
             }
             kind if SILENT.contains(&kind) => {}
-            kind => self.unknown(kind, event),
+            kind => self.out.note_unknown(kind, event.record),
         }
     }
 
@@ -115,21 +113,17 @@ impl Import {
             Some(arguments) => (value::shown(arguments), at),
             None => (event.value["action"].to_string(), "/action"),
         };
-        let call = Part::call(self.calls.call(id), name.unwrap_or_default(), arguments);
+        let call = Part::call(self.out.calls.call(id), name.unwrap_or_default(), arguments);
         parts.push(call.at(event.at(at)));
         self.extend(index, event, parts);
         self.running = event.text("tool_name") != Some("finish");
     }
 
     fn observed(&mut self, event: &Event, error: bool, part: Part) {
-        let status = match error {
-            true => ResultStatus::Error,
-            false => ResultStatus::Completed,
-        };
         match event.text("tool_call_id") {
             Some(id) => {
-                let call = self.calls.result(id);
-                self.result(event, call, status, part);
+                let call = self.out.calls.result(id);
+                self.result(event, call, error, part);
             }
             None => self.told(event, vec![part]),
         }
@@ -144,7 +138,7 @@ impl Import {
 
 /// Reasoning that a message or an action carries: signed blocks, or a plain text.
 fn thought(event: &Event, holder: &Value, at: &str) -> Vec<Part> {
-    let blocks = holder["thinking_blocks"].as_array().into_iter().flatten();
+    let blocks = value::list(holder, "thinking_blocks").iter();
     let mut parts: Vec<Part> = blocks
         .enumerate()
         .map(|(index, block)| {
@@ -152,17 +146,15 @@ fn thought(event: &Event, holder: &Value, at: &str) -> Vec<Part> {
                 Some(_) => format!("{at}/thinking_blocks/{index}/thinking"),
                 None => format!("{at}/thinking_blocks/{index}"),
             };
-            Part::new(PartKind::Reasoning {
-                text: value::string(block, "thinking").unwrap_or_default(),
-                opaque: value::string(block, "signature").or_else(|| value::string(block, "data")),
-            })
+            reasoning(
+                value::string(block, "thinking").unwrap_or_default(),
+                value::string(block, "signature").or_else(|| value::string(block, "data")),
+            )
             .at(event.at(&pointer))
         })
         .collect();
-    let plain = value::text(holder, "reasoning_content").filter(|text| !text.is_empty());
-    if let (true, Some(text)) = (parts.is_empty(), plain) {
-        let reasoning = Part::new(PartKind::Reasoning { text: text.to_owned(), opaque: None });
-        parts.push(reasoning.at(event.at(&format!("{at}/reasoning_content"))));
+    if parts.is_empty() {
+        parts.extend(reasoning_member(holder, "reasoning_content", &event.at(at)));
     }
     parts
 }
@@ -176,15 +168,15 @@ fn content(event: &Event, raw: &Value, at: &str) -> Vec<Part> {
     };
     let mut parts = Vec::new();
     for (index, block) in blocks.iter().enumerate() {
-        if let Some(text) = value::text(block, "text").filter(|text| !text.is_empty()) {
+        if let Some(text) = value::filled(block, "text") {
             parts.push(Part::text(text).at(event.at(&format!("{at}/{index}/text"))));
         }
-        let urls = block["image_urls"].as_array().into_iter().flatten();
+        let urls = value::list(block, "image_urls").iter();
         for (number, url) in urls.enumerate() {
             let media =
                 Media { mime: "image/*".to_owned(), url: value::shown(url), ..Media::default() };
             let pointer = event.at(&format!("{at}/{index}/image_urls/{number}"));
-            parts.push(Part::new(PartKind::File(media)).at(pointer));
+            parts.push(file(media).at(pointer));
         }
     }
     parts
@@ -193,11 +185,7 @@ fn content(event: &Event, raw: &Value, at: &str) -> Vec<Part> {
 /// What the agent's context adds to a message.
 fn extended(event: &Event) -> Vec<Part> {
     let mut parts = content(event, &event.value["extended_content"], "/extended_content");
-    for part in &mut parts {
-        if let PartKind::Text { synthetic, .. } = &mut part.kind {
-            *synthetic = true;
-        }
-    }
+    mark_synthetic(&mut parts);
     parts
 }
 

@@ -2,14 +2,7 @@
 
 use super::message::{Unit, instructions, units};
 use super::span::Span;
-use crate::ids::{Calls, Ids};
-use crate::session::{Boundary, Cleared, Recorded, Source};
-use crate::{Session, answers, pairing, value};
-use foldback_core::SegmentKind;
-use foldback_core::log::{Answer, EntryKind, Finish, Message, Origin, PartKind, Role, Usage};
-use foldback_core::view::PartPos;
-use serde_json::Value;
-use std::sync::Arc;
+use crate::prelude::*;
 
 /// A unit of the context with the message that holds it.
 struct Held {
@@ -55,8 +48,7 @@ impl<'a> Request<'a> {
 
 /// A conversation so far.
 pub(super) struct Chain {
-    session: Session,
-    messages: Vec<Message>,
+    out: SessionBuilder,
     /// What the latest request sent and what was answered.
     context: Vec<Held>,
     /// Names of the agent and the conversation, the span around the calls, and the instructions.
@@ -64,32 +56,24 @@ pub(super) struct Chain {
     conversation: Option<String>,
     parent: String,
     instructions: Vec<String>,
-    calls: Calls,
-    ids: Ids,
     unanswered: usize,
 }
 
 impl Chain {
     pub(super) fn new(id: String, source: Source, request: &Request<'_>) -> Self {
         let span = request.span;
-        let mut session = Session::new(id, super::FORMAT.id, source);
-        let tools = span.json(&["gen_ai.tool.definitions"]);
-        if let Some(tools) = tools.filter(|tools| tools.as_array().is_some_and(|t| !t.is_empty())) {
-            session.frame.push_text(SegmentKind::Tools, tools.to_string());
-        }
+        let mut out = SessionBuilder::new(id, super::FORMAT.id, source);
+        out.tools(span.json(&["gen_ai.tool.definitions"]).as_ref());
         for text in &request.instructions {
-            session.frame.push_text(SegmentKind::System, text.as_str());
+            out.system(text.as_str());
         }
         Self {
-            session,
-            messages: Vec::new(),
+            out,
             context: Vec::new(),
             agent: span.text(&["gen_ai.agent.name"]).map(str::to_owned),
             conversation: span.text(&["gen_ai.conversation.id"]).map(str::to_owned),
             parent: span.parent.clone(),
             instructions: request.instructions.clone(),
-            calls: Calls::default(),
-            ids: Ids::default(),
             unanswered: 0,
         }
     }
@@ -146,7 +130,7 @@ impl Chain {
                 held.unit.key.clone_from(&unit.key);
                 let at = PartPos { item: held.message, part: 0 };
                 let time = time.unwrap_or(0);
-                self.session.cleared.push(Cleared { at, time });
+                self.out.session.cleared.push(Cleared { at, time });
             }
         }
         for unit in request.units.iter().skip(self.context.len()) {
@@ -177,8 +161,8 @@ impl Chain {
             last_kept.is_none_or(|kept| index > kept)
                 && (unit.role == Role::Tool || unit.role == Role::User && index == last && last > 0)
         };
-        let tokens_before = self.latest_tokens();
-        let mut after = self.messages.len();
+        let tokens_before = self.out.latest_tokens();
+        let mut after = self.out.messages.len();
         let mut wrote = false;
         for (index, (unit, held)) in request.units.iter().zip(kept).enumerate() {
             match held {
@@ -186,49 +170,31 @@ impl Chain {
                 None if is_new(index, unit) => self.push(unit.clone(), &request, Origin::Log),
                 None => {
                     self.push(unit.clone(), &request, Origin::Entry(EntryKind::Summary));
-                    after = self.messages.len();
+                    after = self.out.messages.len();
                     wrote = true;
                 }
             }
         }
-        self.session.boundaries.push(Boundary {
-            before: after,
-            trigger: "auto".to_owned(),
-            kind: if wrote { "summary" } else { "replace" }.to_owned(),
-            tokens_before,
-            tokens_after: Some(usage(request.span).input_total()).filter(|tokens| *tokens > 0),
-            original_kept: true,
-        });
+        let boundary = self.out.boundary(if wrote { "summary" } else { "replace" }, "auto");
+        boundary.before = after;
+        boundary.tokens_before = tokens_before;
+        boundary.tokens_after =
+            Some(usage(request.span).input_total()).filter(|tokens| *tokens > 0);
         self.answer(&request);
-    }
-
-    fn latest_tokens(&self) -> Option<u64> {
-        let answers = self.messages.iter().rev();
-        answers
-            .filter_map(|message| message.answer.as_ref()?.usage)
-            .map(|usage| usage.input_total() + usage.output + usage.reasoning)
-            .next()
     }
 
     fn push(&mut self, unit: Unit, request: &Request<'_>, origin: Origin) {
         let mut parts = unit.parts.clone();
-        for part in &mut parts {
-            match &mut part.kind {
-                PartKind::Call(call) => call.call_id = self.calls.call(&call.call_id),
-                PartKind::Result(result) => result.call_id = self.calls.result(&result.call_id),
-                PartKind::Text { synthetic, .. } if origin != Origin::Log => *synthetic = true,
-                _ => {}
-            }
+        self.out.join(&mut parts);
+        if origin != Origin::Log {
+            mark_synthetic(&mut parts);
         }
-        let id = self.ids.unique(&format!("m{}", self.messages.len()));
-        self.messages.push(Message {
-            at: request.span.started,
-            record: Some(request.record),
-            agent: self.agent.clone(),
-            origin,
-            ..Message::new(id, unit.role, parts)
-        });
-        self.context.push(Held { unit, message: self.messages.len() - 1 });
+        let wanted = format!("m{}", self.out.messages.len());
+        let message = self.out.push(request.record, &wanted, unit.role, parts);
+        message.at = request.span.started;
+        message.agent.clone_from(&self.agent);
+        message.origin = origin;
+        self.context.push(Held { unit, message: self.out.messages.len() - 1 });
     }
 
     /// Adds the answer of a request: the first choice, where the span has it.
@@ -266,41 +232,24 @@ impl Chain {
             error: span.text(&["error.type"]).map(str::to_owned),
         };
         self.push(unit, request, Origin::Log);
-        if let Some(message) = self.messages.last_mut() {
+        if let Some(message) = self.out.messages.last_mut() {
             message.at = span.ended.or(span.started);
             message.answer = Some(answer);
         }
     }
 
     pub(super) fn finish(mut self) -> Session {
-        answers::infer_finish(&mut self.messages);
-        let mut session = self.session;
-        session.model = answers::main_model(&self.messages);
         if self.unanswered > 0 {
-            session.warn(
+            self.out.warn(
                 "call-without-answer",
                 "gen_ai.output.messages",
                 format!("{} call(s) without a recorded answer", self.unanswered),
             );
         }
-        session.recorded = Some(Recorded {
-            messages: self.messages.len(),
-            tool_calls: self.messages.iter().map(|m| m.call_ids().count()).sum(),
-        });
-        session.messages = self.messages.into_iter().map(Arc::new).collect();
-        pairing::join(&mut session);
-        session
-    }
-}
-
-fn finish(reason: &str) -> Finish {
-    match reason {
-        "stop" | "end_turn" => Finish::Stop,
-        "tool_call" | "tool_calls" | "tool_use" => Finish::ToolCalls,
-        "length" | "max_tokens" => Finish::Length,
-        "content_filter" => Finish::ContentFilter,
-        "error" => Finish::Error,
-        _ => Finish::Other,
+        let calls = self.out.messages.iter().map(|message| message.call_ids().count());
+        let recorded = Recorded { messages: self.out.messages.len(), tool_calls: calls.sum() };
+        self.out.session.recorded = Some(recorded);
+        self.out.finish_run()
     }
 }
 

@@ -1,9 +1,6 @@
 //! The messages of a span, in the units of the canonical form.
 
-use crate::value;
-use foldback_core::Part;
-use foldback_core::log::{Media, PartKind, Role, ToolResult};
-use serde_json::{Value, json};
+use crate::prelude::*;
 
 /// One message of a request or an answer, as one canonical message.
 #[derive(Clone)]
@@ -84,7 +81,7 @@ fn unit(role: Role, parts: Vec<Part>) -> Unit {
 
 fn call(id: Option<&str>, raw: &Value) -> Part {
     let name = value::text(raw, "name").unwrap_or_default();
-    let arguments = raw.get("arguments").map(value::shown).unwrap_or_default();
+    let arguments = value::shown_of(raw, "arguments");
     Part::call(id.unwrap_or(name), name, arguments)
 }
 
@@ -99,9 +96,7 @@ fn part(raw: &Value) -> Part {
     };
     match kind {
         "text" => Part::text(content()),
-        "reasoning" | "thinking" => {
-            Part::new(PartKind::Reasoning { text: content(), opaque: None })
-        }
+        "reasoning" | "thinking" => reasoning(content(), None),
         "tool_call" => call(value::text(raw, "id"), raw),
         "tool_call_response" => {
             let response = ["response", "result"].iter().find_map(|key| raw.get(key));
@@ -115,14 +110,14 @@ fn part(raw: &Value) -> Part {
         "blob" | "uri" | "file" => {
             let url = ["content", "data", "uri", "file_id"];
             let modality = value::text(raw, "modality").unwrap_or("application");
-            Part::new(PartKind::File(Media {
+            file(Media {
                 mime: value::string(raw, "mime_type").unwrap_or_else(|| format!("{modality}/*")),
                 name: None,
                 url: url.iter().find_map(|key| value::string(raw, key)).unwrap_or_default(),
-            }))
+            })
         }
         "" if raw.is_string() => Part::text(value::shown(raw)),
-        kind => Part::new(PartKind::Unknown { name: kind.to_owned(), raw: raw.clone() }),
+        kind => unknown(kind, raw),
     }
 }
 

@@ -3,8 +3,7 @@
 use super::chain::{Chain, Relation, Request, id_of};
 use super::span;
 use crate::ids::Ids;
-use crate::session::{Shape, Source};
-use crate::{ReadError, Session, raw, value};
+use crate::prelude::*;
 use std::ops::Range;
 
 /// Reads the spans of a file into its conversations.

@@ -1,9 +1,7 @@
 //! Finding the spans of a file, whatever they are wrapped in.
 
-use crate::raw;
+use crate::prelude::*;
 use crate::time::parse_rfc3339;
-use crate::value;
-use serde_json::{Map, Value};
 use std::ops::Range;
 
 /// Operations whose spans hold what those of the calls inside them hold.

@@ -1,11 +1,7 @@
 //! Entries that are written anew: for sessions of other formats, and for what a strategy put in.
 
-use crate::raw::json_string;
+use crate::prelude::*;
 use crate::time::format_rfc3339;
-use foldback_core::log::{
-    Answer, Finish, Media, Message, Part, PartKind, ResultStatus, Role, Usage,
-};
-use serde_json::{Map, Value, json};
 
 /// What stands in every entry besides its content.
 pub(super) struct Envelope {

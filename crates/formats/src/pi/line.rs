@@ -1,11 +1,6 @@
 //! The entries of a file, and which of them are the conversation.
 
-use crate::jsonl;
-use crate::raw;
-use crate::session::{Shape, Source, Warning};
-use crate::value;
-use serde_json::Value;
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use crate::prelude::*;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -70,7 +65,7 @@ pub(super) fn parse(text: &str) -> Entries {
             .into_iter()
             .map(|(record, count)| Warning {
                 code: "glued-line".to_owned(),
-                place: jsonl::place(&source, record),
+                place: source.place(record),
                 detail: format!(
                     "{count} values on one line, of which pi itself reads none; read one by one"
                 ),
@@ -100,7 +95,7 @@ pub(super) fn parse(text: &str) -> Entries {
             }
             Ok(_) => out.warnings.push(Warning {
                 code: "damaged-line".to_owned(),
-                place: jsonl::place(&out.source, record),
+                place: out.source.place(record),
                 detail: "an entry is an object; skipped".to_owned(),
             }),
             Err(error) => out.warnings.push(jsonl::unreadable(&out.source, record, &error)),

@@ -2,23 +2,15 @@
 
 use super::generate::{self, Envelope};
 use super::line::{self, Entries, Entry};
+use crate::bodies;
 use crate::ids::Ids;
 use crate::jsonl::uuid;
 use crate::overlay::{Overlay, Rules, Step};
-use crate::raw::{Change, Item, json_string, rebuild};
-use crate::{Outcome, View, WriteError, value};
-use foldback_core::log::{EntryKind, Message};
-use foldback_core::view::Shown;
-use serde_json::json;
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use crate::prelude::*;
+use crate::raw::{Item, rebuild};
 
 /// An entry holds one message, so nothing is ever taken out of one.
 const RULES: Rules = Rules { edited: generate::edited, element: |_| None };
-
-/// Writes the view: patched where the session came from this format, else anew.
-pub(super) fn write(view: &View<'_>) -> Result<Outcome, WriteError> {
-    if view.session.format == super::ID { patched(view) } else { Ok(anew(view)) }
-}
 
 /// Short ids as pi makes them, the same each time and none twice.
 struct NewIds {
@@ -41,14 +33,13 @@ impl NewIds {
     }
 }
 
-fn patched(view: &View<'_>) -> Result<Outcome, WriteError> {
+pub(super) fn patch(view: &View<'_>, losses: &mut Vec<String>) -> Result<String, WriteError> {
     let session = view.session;
     let entries = line::parse(&session.source.text);
     let mut overlay = Overlay::new(view, &RULES, &entries.copies);
-    let is_new = |step: &Step<'_>| matches!(step, Step::New(_));
-    if overlay.dropped.is_empty() && overlay.changes.is_empty() && !overlay.steps.iter().any(is_new)
-    {
-        return Ok(Outcome { text: session.source.text.to_string(), losses: overlay.losses });
+    losses.append(&mut overlay.losses);
+    if overlay.is_empty() {
+        return Ok(session.source.text.to_string());
     }
     let steps = std::mem::take(&mut overlay.steps);
     let mut tree = Tree::new(&entries, &overlay.dropped, &steps);
@@ -85,7 +76,7 @@ fn patched(view: &View<'_>) -> Result<Outcome, WriteError> {
                         .unwrap_or_else(|| generate::timestamp(&message)),
                 };
                 let text = message.shown_text();
-                let heads = message.is_entry_of(EntryKind::Summary) && is_head(view, shown);
+                let heads = message.is_entry_of(EntryKind::Summary) && view.begins_with(shown);
                 items.push(Item::New(match heads {
                     true => envelope.compaction(&text, tree.first_kept(next, place)),
                     false => envelope.message(generate::user(&text)),
@@ -93,18 +84,13 @@ fn patched(view: &View<'_>) -> Result<Outcome, WriteError> {
             }
         }
     }
-    let mut losses = overlay.losses;
     if !overlay.dropped.is_empty() {
         losses.push(format!(
             "{} line(s) of messages that are no longer sent were taken out",
             overlay.dropped.len()
         ));
     }
-    Ok(Outcome { text: rebuild(&session.source, &items), losses })
-}
-
-fn is_head(view: &View<'_>, shown: &Shown<'_>) -> bool {
-    view.sent.first().is_some_and(|first| std::ptr::eq(first.message, shown.message))
+    Ok(rebuild(&session.source, &items))
 }
 
 /// How entries refer to each other, before and after lines came and went.
@@ -238,13 +224,12 @@ impl<'a> Tree<'a> {
     }
 }
 
-fn anew(view: &View<'_>) -> Outcome {
-    let mut outcome = Outcome::default();
+pub(super) fn generate(view: &View<'_>, losses: &mut Vec<String>) -> Result<String, WriteError> {
     if !view.frame.segments.is_empty() {
         let lost = "the system prompt and the tool definitions: pi does not record them";
-        outcome.losses.push(lost.to_owned());
+        losses.push(lost.to_owned());
     }
-    let sent: Vec<Message> = view.sent.iter().map(Shown::to_message).collect();
+    let sent = view.messages();
     let mut ids = NewIds::new(&view.session.id, &[]);
     let names: Vec<String> = sent.iter().map(|message| ids.of(&message.id)).collect();
     let header = json!({
@@ -265,12 +250,8 @@ fn anew(view: &View<'_>) -> Outcome {
             let first = names.get(1).map_or("", String::as_str);
             envelope.compaction(&message.shown_text(), ("firstKeptEntryId", json!(first)))
         } else {
-            envelope.message(generate::message(message, &mut outcome.losses))
+            envelope.message(generate::message(message, losses))
         });
     }
-    for line in lines {
-        outcome.text.push_str(&line.to_string());
-        outcome.text.push('\n');
-    }
-    outcome
+    Ok(bodies::lines(lines, "\n") + "\n")
 }

@@ -1,16 +1,7 @@
 //! From the list of requests and responses to the canonical form.
 
 use super::FORMAT;
-use crate::ids::{Calls, Ids};
-use crate::session::{Boundary, Shape, Source};
-use crate::time::parse_rfc3339;
-use crate::{ReadError, Session, pairing, raw, value};
-use foldback_core::SegmentKind;
-use foldback_core::log::{
-    Answer, Finish, Media, Message, Part, PartKind, ResultStatus, Role, ToolResult, Usage,
-};
-use serde_json::Value;
-use std::sync::Arc;
+use crate::prelude::*;
 
 pub(super) fn read(text: &str) -> Result<Vec<Session>, ReadError> {
     let root = value::document(text)?;
@@ -21,37 +12,29 @@ pub(super) fn read(text: &str) -> Result<Vec<Session>, ReadError> {
             "a pydantic-ai history is a list of messages, or has one under `messages`",
         )
     })?;
-    let source = Source {
-        text: text.into(),
-        shape: Shape::Document,
-        records: raw::elements(text, list)
-            .map_err(|error| value::malformed(list, error.to_string()))?,
-    };
+    let source = Source::document(text, list)?;
     let id = value::string(&root, "session_id").unwrap_or_else(|| value::content_id(text));
-    let mut reader = Reader {
-        session: Session::new(id, FORMAT.id, source),
-        ids: Ids::default(),
-        calls: Calls::default(),
-        instructions: None,
-        list,
-    };
+    let mut reader =
+        Reader { out: SessionBuilder::new(id, FORMAT.id, source), instructions: None, list };
     // tunacode: the project is a hash of the folder.
-    reader.session.cluster = value::string(&root, "project_id").filter(|id| !id.is_empty());
-    for (record, message) in messages.iter().enumerate() {
-        reader.record(record as u32, message);
+    reader.out.session.cluster = value::string(&root, "project_id").filter(|id| !id.is_empty());
+    for (record, message) in (0u32..).zip(messages) {
+        reader.record(record, message);
     }
-    let mut session = reader.finish();
-    if session.model.is_none() {
-        session.model = value::string(&root, "current_model");
+    // Of the last request that had any: pydantic-ai sends no others.
+    if let Some(instructions) = reader.instructions.filter(|text| !text.is_empty()) {
+        reader.out.system(instructions);
     }
-    Ok(vec![session])
+    let model = reader.out.main_model().or(value::string(&root, "current_model"));
+    reader.out.session.model = model;
+    Ok(vec![reader.out.finish()])
 }
 
+/// When the first prompt of a request was said, and the parts of all of them.
+type Prompt = (Option<i64>, Vec<Part>);
+
 struct Reader {
-    session: Session,
-    ids: Ids,
-    calls: Calls,
-    /// Those of the last request that had any: pydantic-ai sends no others.
+    out: SessionBuilder,
     instructions: Option<String>,
     list: &'static str,
 }
@@ -69,7 +52,7 @@ impl Reader {
             }
             _ => {
                 let place = format!("{}/{record}", self.list);
-                self.session.warn(
+                self.out.warn(
                     "damaged-line",
                     place,
                     "neither a request nor a response with parts; left out",
@@ -82,20 +65,25 @@ impl Reader {
         if let Some(instructions) = value::text(message, "instructions") {
             self.instructions = Some(instructions.to_owned());
         }
-        let mut prompt: Option<Message> = None;
+        let mut prompt: Option<Prompt> = None;
         for (index, part) in parts.iter().enumerate() {
             let pointer = format!("/parts/{index}");
             let kind = value::text(part, "part_kind").unwrap_or("");
             if kind == "user-prompt" {
-                let prompt =
-                    prompt.get_or_insert_with(|| self.message(record, Role::User, Vec::new()));
-                prompt.at = prompt.at.or_else(|| timestamp(part));
-                prompt.parts.extend(user_content(part, &pointer));
+                let (at, parts) = prompt.get_or_insert_default();
+                *at = at.or_else(|| value::time(part, "timestamp"));
+                parts.extend(user_content(part, &pointer));
                 continue;
             }
-            self.push(prompt.take());
+            self.prompt(record, prompt.take());
             match kind {
-                "system-prompt" => self.system(record, part, pointer),
+                "system-prompt" => {
+                    let text = value::string(part, "content").unwrap_or_default();
+                    let parts = vec![Part::text(text).at(format!("{pointer}/content"))];
+                    if let Some(parts) = self.out.opening_system(parts) {
+                        self.push(record, part, Role::System, parts);
+                    }
+                }
                 "tool-return" => {
                     let result = self.tool_return(part);
                     self.tool(record, part, result, &pointer);
@@ -105,38 +93,25 @@ impl Reader {
                     result.status = ResultStatus::Retry;
                     self.tool(record, part, result, &pointer);
                 }
+                // What follows was written by the agent loop while it was running.
                 "retry-prompt" => {
-                    let text = part.get("content").map(value::shown).unwrap_or_default();
+                    let text = value::shown_of(part, "content");
                     let text = Part::synthetic(text).at(format!("{pointer}/content"));
-                    self.loop_message(record, part, text);
+                    self.push(record, part, Role::User, vec![text]).mid_turn = true;
                 }
                 _ => {
-                    let part = self.unknown(record, part, pointer, false);
-                    self.loop_message(record, &Value::Null, part);
+                    let part = self.unknown(record, part, pointer);
+                    self.push(record, &Value::Null, Role::User, vec![part]).mid_turn = true;
                 }
             }
         }
-        self.push(prompt);
+        self.prompt(record, prompt);
     }
 
-    fn system(&mut self, record: u32, part: &Value, pointer: String) {
-        let text = value::string(part, "content").unwrap_or_default();
-        if self.session.messages.is_empty() {
-            self.session.frame.push_text(SegmentKind::System, text);
-            return;
+    fn prompt(&mut self, record: u32, prompt: Option<Prompt>) {
+        if let Some((at, parts)) = prompt {
+            self.push(record, &Value::Null, Role::User, parts).at = at;
         }
-        let part_out = Part::text(text).at(format!("{pointer}/content"));
-        let mut message = self.message(record, Role::System, vec![part_out]);
-        message.at = timestamp(part);
-        self.push(Some(message));
-    }
-
-    /// A user message that the agent loop wrote while it was running.
-    fn loop_message(&mut self, record: u32, part: &Value, content: Part) {
-        let mut message = self.message(record, Role::User, vec![content]);
-        message.at = timestamp(part);
-        message.mid_turn = true;
-        self.push(Some(message));
     }
 
     fn tool_return(&mut self, part: &Value) -> ToolResult {
@@ -145,11 +120,8 @@ impl Reader {
         let id = value::text(part, "tool_call_id").unwrap_or(&tool);
         let content = part.get("content").unwrap_or(&Value::Null);
         ToolResult {
-            call_id: self.calls.result(id),
-            status: match value::text(part, "outcome") {
-                Some("failed" | "denied") => ResultStatus::Error,
-                _ => ResultStatus::Completed,
-            },
+            call_id: self.out.calls.result(id),
+            status: status(matches!(value::text(part, "outcome"), Some("failed" | "denied"))),
             text: value::shown(content),
             structured: (!content.is_string() && !content.is_null()).then(|| content.clone()),
             media: media_in(content),
@@ -159,9 +131,7 @@ impl Reader {
 
     fn tool(&mut self, record: u32, part: &Value, result: ToolResult, pointer: &str) {
         let result = Part::new(PartKind::Result(result)).at(format!("{pointer}/content"));
-        let mut message = self.message(record, Role::Tool, vec![result]);
-        message.at = timestamp(part);
-        self.push(Some(message));
+        self.push(record, part, Role::Tool, vec![result]);
     }
 
     fn response(&mut self, record: u32, message: &Value, parts: &[Value]) {
@@ -171,50 +141,40 @@ impl Reader {
             out.push(match value::text(part, "part_kind").unwrap_or("") {
                 "text" => Part::text(value::string(part, "content").unwrap_or_default())
                     .at(format!("{pointer}/content")),
-                "thinking" => Part::new(PartKind::Reasoning {
-                    text: value::string(part, "content").unwrap_or_default(),
-                    opaque: value::string(part, "signature"),
-                })
+                "thinking" => reasoning(
+                    value::string(part, "content").unwrap_or_default(),
+                    value::string(part, "signature"),
+                )
                 .at(format!("{pointer}/content")),
                 "tool-call" => {
                     let tool = value::text(part, "tool_name").unwrap_or_default();
                     let id = value::text(part, "tool_call_id").unwrap_or(tool);
-                    Part::call(self.calls.call(id), tool, arguments(part))
-                        .at(format!("{pointer}/args"))
+                    self.out.call(id, tool, arguments(part)).at(format!("{pointer}/args"))
                 }
                 "file" => {
                     let content = part.get("content").unwrap_or(&Value::Null);
-                    Part::new(PartKind::File(media(content))).at(pointer)
+                    file(media(content)).at(pointer)
                 }
-                "builtin-tool-call" | "builtin-tool-return" => {
-                    self.unknown(record, part, pointer, true)
+                kind @ ("builtin-tool-call" | "builtin-tool-return") => {
+                    unknown(kind, part).at(pointer)
                 }
-                "compaction" => {
-                    self.session.boundaries.push(Boundary {
-                        before: self.session.messages.len() + 1,
-                        trigger: "provider".to_owned(),
-                        kind: "summary".to_owned(),
-                        tokens_before: None,
-                        tokens_after: None,
-                        original_kept: true,
-                    });
-                    self.unknown(record, part, pointer, true)
+                kind @ "compaction" => {
+                    let before = self.out.messages.len() + 1;
+                    self.out.boundary("summary", "provider").before = before;
+                    unknown(kind, part).at(pointer)
                 }
-                _ => self.unknown(record, part, pointer, false),
+                _ => self.unknown(record, part, pointer),
             });
         }
-        let mut answer = self.message(record, Role::Assistant, out);
-        answer.at = timestamp(message);
+        let answer = self.push(record, message, Role::Assistant, out);
         answer.answer = Some(Answer {
-            usage: usage(message.get("usage")),
+            usage: message.get("usage").and_then(usage),
             finish: value::text(message, "finish_reason").map(finish),
             model: value::string(message, "model_name"),
             provider: value::string(message, "provider_name"),
-            started: None,
             ended: answer.at,
-            error: None,
+            ..Answer::default()
         });
-        self.push(Some(answer));
     }
 
     /// A message that tunacode keeps as a plain dictionary. Its pruner counts those of the user as
@@ -226,64 +186,34 @@ impl Reader {
             (Some("user"), Some(text)) => (Role::User, Part::text(text).at("/content")),
             (Some("assistant"), Some(text)) => (Role::Assistant, Part::text(text).at("/content")),
             (role, _) => {
-                let kind = PartKind::Unknown {
-                    name: role.unwrap_or("thought").to_owned(),
-                    raw: message.clone(),
-                };
                 let known = match role {
                     Some("user") => Role::User,
                     Some("assistant") => Role::Assistant,
                     _ => Role::System,
                 };
-                (known, Part::new(kind).at(""))
+                (known, unknown(role.unwrap_or("thought"), message).at(""))
             }
         };
-        let mut out = self.message(record, role, vec![part]);
+        let out = self.push(record, &Value::Null, role, vec![part]);
         if role == Role::Assistant {
             out.answer = Some(Answer::default());
         }
         // tunacode takes a dictionary without content for nothing.
         out.mid_turn = role == Role::User && message.get("content").is_none();
-        self.push(Some(out));
     }
 
-    fn unknown(&mut self, record: u32, part: &Value, pointer: String, known: bool) -> Part {
+    fn unknown(&mut self, record: u32, part: &Value, pointer: String) -> Part {
         let name = value::text(part, "part_kind").unwrap_or("part");
-        if !known {
-            self.session.warn(
-                "unknown-type",
-                format!("{}/{record}{pointer}", self.list),
-                format!("a part of kind `{name}`; kept as it is"),
-            );
-        }
-        Part::new(PartKind::Unknown { name: name.to_owned(), raw: part.clone() }).at(pointer)
+        let place = format!("{}/{record}{pointer}", self.list);
+        self.out.unknown_part(place, "a part of kind", name, part).at(pointer)
     }
 
-    fn message(&mut self, record: u32, role: Role, parts: Vec<Part>) -> Message {
-        let mut message = Message::new(self.ids.unique(&format!("m{record}")), role, parts);
-        message.record = Some(record);
+    /// Adds a message with the time of `of`.
+    fn push(&mut self, record: u32, of: &Value, role: Role, parts: Vec<Part>) -> &mut Message {
+        let message = self.out.push(record, &format!("m{record}"), role, parts);
+        message.at = value::time(of, "timestamp");
         message
     }
-
-    fn push(&mut self, message: Option<Message>) {
-        self.session.messages.extend(message.map(Arc::new));
-    }
-
-    fn finish(mut self) -> Session {
-        let session = &mut self.session;
-        if let Some(instructions) = self.instructions.filter(|text| !text.is_empty()) {
-            session.frame.push_text(SegmentKind::System, instructions);
-        }
-        session.model = value::most_common(
-            session.messages.iter().filter_map(|message| message.answer.as_ref()?.model.as_deref()),
-        );
-        pairing::join(session);
-        self.session
-    }
-}
-
-fn timestamp(of: &Value) -> Option<i64> {
-    parse_rfc3339(value::text(of, "timestamp")?)
 }
 
 /// Arguments as JSON text: recorded as an object, as text, or not at all.
@@ -309,7 +239,7 @@ fn user_content(part: &Value, pointer: &str) -> Vec<Part> {
                             .at(format!("{pointer}/content")),
                     ),
                     (_, Some("cache-point")) => None,
-                    _ => Some(Part::new(PartKind::File(media(item))).at(pointer)),
+                    _ => Some(file(media(item)).at(pointer)),
                 }
             })
             .collect(),
@@ -344,46 +274,25 @@ fn media(item: &Value) -> Media {
     }
 }
 
-/// Usage as three disjoint input classes. pydantic-ai's `input_tokens` holds everything, whatever the
-/// provider does; before 1.0 the fields were `request_tokens` and `response_tokens`, and the cache
-/// was found among the provider's details.
-fn usage(recorded: Option<&Value>) -> Option<Usage> {
-    let recorded = recorded?;
-    let first = |pointers: &[&str]| {
-        pointers
-            .iter()
-            .map(|pointer| value::count(recorded, pointer))
-            .find(|count| *count > 0)
-            .unwrap_or(0)
-    };
-    let input = first(&["/input_tokens", "/request_tokens"]);
-    let cache_read = first(&[
+/// pydantic-ai's `input_tokens` holds everything, whatever the provider does; before 1.0 the fields were
+/// `request_tokens` and `response_tokens`, and the cache was found among the provider's details.
+const COUNTS: Counts = Counts {
+    input: &["/input_tokens", "/request_tokens"],
+    cache_read: &[
         "/cache_read_tokens",
         "/details/cache_read_input_tokens",
         "/details/cached_tokens",
         "/details/cached_content_tokens",
-    ]);
-    let cache_write = first(&["/cache_write_tokens", "/details/cache_creation_input_tokens"]);
-    let output = first(&["/output_tokens", "/response_tokens"]);
-    let reasoning = first(&["/details/reasoning_tokens", "/details/thoughts_tokens"]).min(output);
-    let usage = Usage {
-        uncached: input.saturating_sub(cache_read + cache_write),
-        cache_read,
-        cache_write,
-        output: output - reasoning,
-        reasoning,
-        total: recorded.get("total_tokens").and_then(Value::as_u64),
-    };
-    (!usage.is_zero()).then_some(usage)
-}
+    ],
+    cache_write: &["/cache_write_tokens", "/details/cache_creation_input_tokens"],
+    output: &["/output_tokens", "/response_tokens"],
+    reasoning: &["/details/reasoning_tokens", "/details/thoughts_tokens"],
+    total: "/total_tokens",
+    ..Counts::NONE
+};
 
-fn finish(name: &str) -> Finish {
-    match name {
-        "stop" => Finish::Stop,
-        "tool_call" => Finish::ToolCalls,
-        "length" => Finish::Length,
-        "content_filter" => Finish::ContentFilter,
-        "error" => Finish::Error,
-        _ => Finish::Other,
-    }
+fn usage(recorded: &Value) -> Option<Usage> {
+    let mut usage = COUNTS.usage(recorded);
+    usage.reasoning = usage.reasoning.min(value::first_count(recorded, COUNTS.output));
+    (!usage.is_zero()).then_some(usage)
 }

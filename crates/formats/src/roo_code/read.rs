@@ -1,15 +1,7 @@
 //! From the stored messages to the canonical form.
 
 use super::tags;
-use crate::ids::Ids;
-use crate::session::{Boundary, Recorded, Shape, Source};
-use crate::{ReadError, Session, answers, cluster, pairing, raw, value};
-use foldback_core::log::{
-    Answer, EntryKind, Media, Message, Origin, Part, PartKind, ResultStatus, Role, ToolResult,
-};
-use serde_json::Value;
-use std::collections::{HashSet, VecDeque};
-use std::sync::Arc;
+use crate::prelude::*;
 
 /// How texts begin that the harness writes in the user's name.
 const HARNESS: &[&str] = &["<environment_details>", "[ERROR]", "[TASK RESUMPTION]", "[NOTE]"];
@@ -23,16 +15,12 @@ pub(super) fn read(text: &str) -> Result<Vec<Session>, ReadError> {
     let Some(stored) = root.as_array() else {
         return Err(value::malformed("", "a list of messages is needed here"));
     };
-    let records =
-        raw::elements(text, "").map_err(|error| value::malformed("", error.to_string()))?;
-    let source = Source { text: Arc::from(text), shape: Shape::Document, records };
+    let source = Source::document(text, "")?;
     let parents = |key: &str| -> HashSet<String> {
         stored.iter().filter_map(|m| value::string(m, key)).collect()
     };
     let mut reader = Reader {
-        session: Session::new(value::content_id(text), super::ID, source),
-        messages: Vec::new(),
-        ids: Ids::default(),
+        out: SessionBuilder::new(value::content_id(text), super::FORMAT.id, source),
         open: VecDeque::new(),
         condensed: parents("condenseParent"),
         thought: Vec::new(),
@@ -40,11 +28,9 @@ pub(super) fn read(text: &str) -> Result<Vec<Session>, ReadError> {
     for (record, message) in (0u32..).zip(stored) {
         reader.message(record, message);
     }
-    let session = reader.finish(stored.len());
-    match session.messages.is_empty() {
-        true => Err(ReadError::NoMessages),
-        false => Ok(vec![session]),
-    }
+    let said = reader.out.messages.iter().find_map(|message| folder(&message.said()));
+    reader.out.session.cluster = said;
+    only(reader.out.finish_counted(stored.len()))
 }
 
 /// The result that a text block announced.
@@ -57,9 +43,7 @@ struct Announced {
 }
 
 struct Reader {
-    session: Session,
-    messages: Vec<Message>,
-    ids: Ids,
+    out: SessionBuilder,
     /// Calls of the last answer that have no result yet: tool, id, and the recorded id if there is one.
     open: VecDeque<(String, String, Option<String>)>,
     /// Ids of the summaries whose originals are still in the file.
@@ -77,10 +61,10 @@ impl Reader {
             return self.truncation(record, raw);
         }
         if value::text(raw, "type") == Some("reasoning") {
-            let part = Part::new(PartKind::Reasoning {
-                text: value::string(raw, "text").unwrap_or_default(),
-                opaque: value::string(raw, "encrypted_content"),
-            });
+            let part = reasoning(
+                value::string(raw, "text").unwrap_or_default(),
+                value::string(raw, "encrypted_content"),
+            );
             let mut part = part.at("");
             part.source_record = Some(record);
             self.thought.push(part);
@@ -89,22 +73,14 @@ impl Reader {
         match value::text(raw, "role") {
             Some("assistant") => self.answer(record, raw),
             Some("user") => self.user(record, raw),
-            role => self.session.warn(
-                "unknown-role",
-                format!("/{record}/role"),
-                format!("there is no role `{}` in this format; left out", role.unwrap_or("")),
-            ),
+            role => self.out.unknown_role(format!("/{record}/role"), role),
         }
     }
 
     fn push(&mut self, record: u32, raw: &Value, role: Role, parts: Vec<Part>) -> &mut Message {
-        let index = self.messages.len();
-        self.messages.push(Message {
-            at: value::millis(raw, "/ts"),
-            record: Some(record),
-            ..Message::new(self.ids.unique(&format!("m{record}")), role, parts)
-        });
-        &mut self.messages[index]
+        let message = self.out.push(record, &format!("m{record}"), role, parts);
+        message.at = value::millis(raw, "/ts");
+        message
     }
 
     fn answer(&mut self, record: u32, raw: &Value) {
@@ -127,10 +103,8 @@ impl Reader {
                 _ => parts.push(other(&block, &pointer)),
             }
         }
-        let reasoning = value::text(raw, "reasoning_content").filter(|text| !text.is_empty());
-        if let Some(text) = reasoning {
-            let kind = PartKind::Reasoning { text: text.to_owned(), opaque: None };
-            parts.insert(0, Part::new(kind).at("/reasoning_content"));
+        if let Some(part) = reasoning_member(raw, "reasoning_content", "") {
+            parts.insert(0, part);
         }
         let message = self.push(record, raw, Role::Assistant, parts);
         message.answer = Some(Answer { ended: message.at, ..Answer::default() });
@@ -154,8 +128,8 @@ impl Reader {
 
     fn call(&mut self, record: u32, tool: &str, recorded: Option<String>) -> String {
         let id = match &recorded {
-            Some(id) => self.ids.unique(id),
-            None => self.ids.unique(&format!("call-{record}")),
+            Some(id) => self.out.unique(id),
+            None => self.out.unique(&format!("call-{record}")),
         };
         self.open.push_back((tool.to_owned(), id.clone(), recorded));
         id
@@ -233,19 +207,12 @@ impl Reader {
         self.push(record, raw, Role::User, said).mid_turn = results || !by_person;
     }
 
-    fn announced(&mut self, record: u32, raw: &Value, result: Option<Announced>) {
-        let Some(found) = result else { return };
+    fn announced(&mut self, record: u32, raw: &Value, found: Option<Announced>) {
+        let Some(found) = found else { return };
         let text = found.text.unwrap_or_default();
         let failed = FAILURES.iter().any(|opening| text.starts_with(opening));
-        let part = Part::new(PartKind::Result(ToolResult {
-            call_id: found.call,
-            tool: found.tool,
-            status: status(failed),
-            text,
-            media: found.media,
-            ..ToolResult::default()
-        }));
-        self.push(record, raw, Role::Tool, vec![part.at(found.pointer)]);
+        let part = result(found.call, &found.tool, failed, text, found.media).at(found.pointer);
+        self.push(record, raw, Role::Tool, vec![part]);
     }
 
     fn result(&mut self, record: u32, raw: &Value, block: &Value, pointer: &str) {
@@ -259,18 +226,11 @@ impl Reader {
             }
             content => content.as_str().map(str::to_owned).into_iter().collect(),
         };
-        let images = block["content"].as_array().into_iter().flatten();
+        let images = value::list(block, "content").iter();
         let images = images.filter(|block| value::text(block, "type") == Some("image"));
-        let part = Part::new(PartKind::Result(ToolResult {
-            call_id,
-            tool,
-            status: status(value::flag(block, "is_error")),
-            text: texts.join("\n"),
-            media: images.map(media).collect(),
-            ..ToolResult::default()
-        }));
-        let part = part.at(format!("{pointer}/content"));
-        self.push(record, raw, Role::Tool, vec![part]);
+        let failed = value::flag(block, "is_error");
+        let part = result(call_id, &tool, failed, texts.join("\n"), images.map(media).collect());
+        self.push(record, raw, Role::Tool, vec![part.at(format!("{pointer}/content"))]);
     }
 
     /// A summary. Newer versions mark what it stands for and keep it; older ones threw it away, and
@@ -315,24 +275,7 @@ impl Reader {
     }
 
     fn boundary(&mut self, kind: &str, original_kept: bool) {
-        self.session.boundaries.push(Boundary {
-            before: self.messages.len(),
-            trigger: "unknown".to_owned(),
-            kind: kind.to_owned(),
-            tokens_before: None,
-            tokens_after: None,
-            original_kept,
-        });
-    }
-
-    fn finish(mut self, stored: usize) -> Session {
-        answers::infer_finish(&mut self.messages);
-        let mut session = self.session;
-        session.cluster = self.messages.iter().find_map(|message| folder(&message.said()));
-        session.messages = self.messages.into_iter().map(Arc::new).collect();
-        session.recorded = Some(Recorded { messages: stored, tool_calls: session.tool_calls() });
-        pairing::join(&mut session);
-        session
+        self.out.boundary(kind, "unknown").original_kept = original_kept;
     }
 }
 
@@ -373,29 +316,17 @@ fn is_harness(text: &str) -> bool {
     HARNESS.iter().any(|opening| text.starts_with(opening))
 }
 
-fn status(failed: bool) -> ResultStatus {
-    match failed {
-        true => ResultStatus::Error,
-        false => ResultStatus::Completed,
-    }
-}
-
 fn other(block: &Value, pointer: &str) -> Part {
     let kind = value::text(block, "type").unwrap_or_default();
-    let reasoning = |text: &str, opaque: &str| PartKind::Reasoning {
-        text: value::string(block, text).unwrap_or_default(),
-        opaque: value::string(block, opaque),
+    let thought = |text: &str, opaque: &str| {
+        reasoning(value::text(block, text).unwrap_or_default(), value::string(block, opaque))
     };
     match kind {
-        "thinking" => {
-            Part::new(reasoning("thinking", "signature")).at(format!("{pointer}/thinking"))
-        }
-        "redacted_thinking" => Part::new(reasoning("", "data")).at(pointer),
-        "reasoning" => Part::new(reasoning("text", "")).at(format!("{pointer}/text")),
-        "image" => Part::new(PartKind::File(media(block))).at(pointer),
-        kind => {
-            Part::new(PartKind::Unknown { name: kind.to_owned(), raw: block.clone() }).at(pointer)
-        }
+        "thinking" => thought("thinking", "signature").at(format!("{pointer}/thinking")),
+        "redacted_thinking" => thought("", "data").at(pointer),
+        "reasoning" => thought("text", "").at(format!("{pointer}/text")),
+        "image" => file(media(block)).at(pointer),
+        kind => unknown(kind, block).at(pointer),
     }
 }
 
@@ -403,7 +334,7 @@ fn media(block: &Value) -> Media {
     let source = &block["source"];
     Media {
         mime: value::string(source, "media_type").unwrap_or_else(|| "image/*".to_owned()),
-        url: ["url", "data"].iter().find_map(|key| value::string(source, key)).unwrap_or_default(),
+        url: value::first_string(source, &["url", "data"]).unwrap_or_default(),
         ..Media::default()
     }
 }

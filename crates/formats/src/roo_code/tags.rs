@@ -1,6 +1,6 @@
 //! Calls that a model wrote as XML tags, and results that the harness gave back as text.
 
-use serde_json::{Map, Value};
+use crate::prelude::*;
 use std::ops::Range;
 
 /// Tools of Roo Code and Cline. Only these tags are calls: answers are full of other markup.

@@ -1,23 +1,13 @@
 //! From the canonical form back into the stored messages.
 
 use super::tags;
-use crate::raw::{self, Change, json_string};
+use crate::anthropic;
+use crate::bodies::{lines, object};
+use crate::prelude::*;
 use crate::rewrite::{Dialect, rewrite};
-use crate::{Outcome, Session, View, WriteError, anthropic, value};
-use foldback_core::log::{EntryKind, Message, Part, PartKind, Role};
-use foldback_core::view::{PartEdit, PartPos};
-use serde_json::{Value, json};
 
-/// Writes the view: patched where the session came from this format, else with native tool blocks.
-pub(super) fn write(view: &View<'_>) -> Result<Outcome, WriteError> {
-    let session = view.session;
-    if session.format != super::ID || session.source.records.is_empty() {
-        return anew(view);
-    }
-    Ok(Outcome {
-        text: rewrite(session, &view.sent, &mut History { session })?,
-        losses: Vec::new(),
-    })
+pub(super) fn patch(view: &View<'_>, _: &mut Vec<String>) -> Result<String, WriteError> {
+    rewrite(view.session, &view.sent, &mut History { session: view.session })
 }
 
 struct History<'a> {
@@ -25,20 +15,14 @@ struct History<'a> {
 }
 
 impl Dialect for History<'_> {
-    fn changes(&self, at: PartPos, part: &Part, edit: Option<&PartEdit>) -> Vec<(String, Change)> {
-        let (Some(pointer), Some(edit)) = (part.pointer.as_deref(), edit) else {
-            return Vec::new();
-        };
-        let new = match &part.kind {
-            PartKind::File(_) | PartKind::Marker(_) | PartKind::Unknown { .. } => {
-                return Vec::new();
-            }
+    fn edited(&self, at: PartPos, part: &Part, pointer: &str, edit: &PartEdit) -> Option<String> {
+        Some(match &part.kind {
             // Stored as a message of its own, in somebody else's shape.
-            PartKind::Reasoning { .. } if part.source_record.is_some() => return Vec::new(),
+            PartKind::Reasoning { .. } if part.source_record.is_some() => return None,
             PartKind::Text { .. } | PartKind::Call(_) => {
                 match self.shared(at, part, pointer, &edit.text) {
                     Some(text) => json_string(&text),
-                    None if part.as_call().is_some() => arguments(&edit.text).to_string(),
+                    None if part.as_call().is_some() => object(&edit.text).to_string(),
                     None => json_string(&edit.text),
                 }
             }
@@ -46,9 +30,8 @@ impl Dialect for History<'_> {
                 Some(block) => block.to_string(),
                 None => json_string(&edit.text),
             },
-            PartKind::Reasoning { .. } => json_string(&edit.text),
-        };
-        vec![(pointer.to_owned(), Change::Set(new))]
+            _ => json_string(&edit.text),
+        })
     }
 
     fn generate(&mut self, messages: &[Message], _: Option<u32>) -> Vec<Value> {
@@ -99,14 +82,6 @@ impl History<'_> {
     }
 }
 
-/// Arguments are an object; free text goes under `input`.
-fn arguments(text: &str) -> Value {
-    match serde_json::from_str(text) {
-        Ok(Value::Object(arguments)) => Value::Object(arguments),
-        _ => json!({ "input": text }),
-    }
-}
-
 /// A message that a strategy put in.
 fn stored(message: &Message) -> Value {
     let role = match message.role {
@@ -127,29 +102,24 @@ fn stored(message: &Message) -> Value {
 }
 
 /// The messages as the provider takes them, each with a time.
-fn anew(view: &View<'_>) -> Result<Outcome, WriteError> {
-    let unfit = |detail: String| WriteError::Unsupported { format: super::ID, detail };
-    let write = anthropic::FORMAT
-        .write
-        .ok_or_else(|| unfit("there is no writer for messages".to_owned()))?;
-    let Outcome { text, mut losses } = write(view)?;
-    let root = raw::parse(&text).map_err(|error| unfit(error.to_string()))?;
+pub(super) fn generate(view: &View<'_>, losses: &mut Vec<String>) -> Result<String, WriteError> {
+    let text = anthropic::write::generate(view, losses)?;
+    let root = raw::parse(&text).map_err(|error| WriteError::Unsupported {
+        format: super::FORMAT.id,
+        detail: error.to_string(),
+    })?;
     if !view.frame.segments.is_empty() {
         losses.push(
             "the system prompt and the tool definitions: the history does not hold them".to_owned(),
         );
     }
-    let messages = root.get("messages").unwrap_or(&root).as_array();
     let first = view.sent.iter().find_map(|shown| shown.message.at).unwrap_or(0);
-    let lines: Vec<String> = (0i64..)
-        .zip(messages.into_iter().flatten())
-        .map(|(number, message)| {
-            let mut message = message.clone();
-            if message.get("ts").is_none() {
-                message["ts"] = (first + number).into();
-            }
-            message.to_string()
-        })
-        .collect();
-    Ok(Outcome { text: format!("[\n{}\n]\n", lines.join(",\n")), losses })
+    let messages = (0i64..).zip(value::list(&root, "messages")).map(|(number, message)| {
+        let mut message = message.clone();
+        if message.get("ts").is_none() {
+            message["ts"] = (first + number).into();
+        }
+        message
+    });
+    Ok(format!("[\n{}\n]\n", lines(messages, ",\n")))
 }

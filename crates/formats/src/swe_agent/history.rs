@@ -1,8 +1,7 @@
 //! One entry of `history`.
 
-use crate::{chat, value};
-use foldback_core::log::{Part, PartKind, ToolCall};
-use serde_json::{Value, json};
+use crate::chat;
+use crate::prelude::*;
 
 /// Parts of an assistant entry.
 ///
@@ -60,10 +59,10 @@ fn thinking(entry: &Value) -> Vec<Part> {
     blocks
         .enumerate()
         .map(|(index, block)| {
-            Part::new(PartKind::Reasoning {
-                text: block["thinking"].as_str().unwrap_or_default().to_owned(),
-                opaque: value::string(block, "signature"),
-            })
+            reasoning(
+                block["thinking"].as_str().unwrap_or_default().to_owned(),
+                value::string(block, "signature"),
+            )
             .at(format!("/thinking_blocks/{index}/thinking"))
         })
         .collect()

@@ -1,49 +1,36 @@
 //! A trajectory as messages.
 
 use super::history;
-use crate::ids::{Calls, Ids};
-use crate::session::{Recorded, Shape, Source};
-use crate::{ReadError, Session, answers, chat, cluster, jsonl, pairing, raw, value};
-use foldback_core::SegmentKind;
-use foldback_core::log::{Answer, Message, Part, PartKind, Role, ToolResult};
-use serde_json::Value;
-use std::sync::Arc;
+use crate::chat;
+use crate::prelude::*;
 
 /// Reads a trajectory. It holds one session.
 pub(super) fn read(text: &str) -> Result<Vec<Session>, ReadError> {
     let document = value::document(text)?;
     let from_history = document["history"].is_array();
-    let source = Source {
-        text: Arc::from(text),
-        shape: Shape::Document,
+    let source = match from_history {
+        true => Source::document(text, "/history")?,
         // Steps hold two messages each and are written anew.
-        records: match from_history {
-            true => raw::elements(text, "/history")
-                .map_err(|error| value::malformed("/history", error.to_string()))?,
-            false => Vec::new(),
-        },
+        false => Source { text: text.into(), shape: Shape::Document, records: Vec::new() },
     };
     let config = config(&document);
     let id = value::text(&config["agent"], "name").map_or_else(|| jsonl::uuid(text), str::to_owned);
     let model = value::string(&config["agent"]["model"], "name");
-    let mut import = Import {
-        session: Session::new(id, super::ID, source),
-        messages: Vec::new(),
-        ids: Ids::default(),
-        calls: Calls::default(),
+    let mut reader = Reader {
+        out: SessionBuilder::new(id, super::FORMAT.id, source),
         model,
         open: None,
         has_task: false,
     };
-    import.session.cluster = cluster_of(&document, &config);
+    reader.out.session.cluster = cluster_of(&document, &config);
     if from_history {
         let entries = document["history"].as_array().into_iter().flatten();
         for (record, entry) in (0u32..).zip(entries) {
-            import.entry(entry, record);
+            reader.entry(entry, record);
         }
     } else if let Some(steps) = document["trajectory"].as_array() {
         for (index, step) in (0u32..).zip(steps) {
-            import.step(step, index);
+            reader.step(step, index);
         }
     } else {
         return Err(value::malformed("/history", "neither `history` nor `trajectory` is a list"));
@@ -52,14 +39,10 @@ pub(super) fn read(text: &str) -> Result<Vec<Session>, ReadError> {
     if let (Some(history), Some(steps)) =
         (document["history"].as_array(), document["trajectory"].as_array())
     {
-        import.session.recorded =
+        reader.out.session.recorded =
             Some(Recorded { messages: history.len(), tool_calls: steps.len() });
     }
-    let session = import.finish();
-    match session.messages.is_empty() {
-        true => Err(ReadError::NoMessages),
-        false => Ok(vec![session]),
-    }
+    only(reader.out.finish_run())
 }
 
 /// The configuration of the run: an object, or JSON in a string.
@@ -85,27 +68,23 @@ fn cluster_of(document: &Value, config: &Value) -> Option<String> {
     .and_then(|name| cluster::task(None, name))
 }
 
-struct Import {
-    session: Session,
-    messages: Vec<Message>,
-    ids: Ids,
-    calls: Calls,
+struct Reader {
+    out: SessionBuilder,
     model: Option<String>,
     /// Call of a text action that waits for its observation.
     open: Option<String>,
     has_task: bool,
 }
 
-impl Import {
+impl Reader {
     fn push(&mut self, role: Role, parts: Vec<Part>, record: Option<u32>) -> &mut Message {
         let wanted = match record {
             Some(record) => format!("history-{record}"),
-            None => format!("step-{}", self.messages.len()),
+            None => format!("step-{}", self.out.messages.len()),
         };
-        let index = self.messages.len();
-        self.messages
-            .push(Message { record, ..Message::new(self.ids.unique(&wanted), role, parts) });
-        &mut self.messages[index]
+        let message = self.out.push(record.unwrap_or_default(), &wanted, role, parts);
+        message.record = record;
+        message
     }
 
     fn entry(&mut self, entry: &Value, record: u32) {
@@ -115,9 +94,9 @@ impl Import {
         }
         let agent = value::string(entry, "agent");
         match value::text(entry, "role").unwrap_or_default() {
-            "system" if self.messages.is_empty() => {
+            "system" if self.out.messages.is_empty() => {
                 let text = chat::content(&entry["content"]).text;
-                self.session.frame.push_text(SegmentKind::System, text);
+                self.out.system(text);
                 return;
             }
             "system" => {
@@ -130,7 +109,7 @@ impl Import {
             }
             "tool" => {
                 let id = entry["tool_call_ids"][0].as_str().unwrap_or_default();
-                let id = self.calls.result(id);
+                let id = self.out.calls.result(id);
                 self.result(id, &entry["content"], Some(record));
             }
             "user" => match self.open.take() {
@@ -138,7 +117,7 @@ impl Import {
                 None => self.user(&entry["content"], record),
             },
             role => {
-                self.session.warn(
+                self.out.warn(
                     "unknown-type",
                     format!("/history/{record}"),
                     format!("an entry of the unknown role `{role}`, skipped"),
@@ -146,7 +125,7 @@ impl Import {
                 return;
             }
         }
-        if let Some(message) = self.messages.last_mut() {
+        if let Some(message) = self.out.messages.last_mut() {
             message.agent = agent;
         }
     }
@@ -157,11 +136,7 @@ impl Import {
         let mut parts = chat::parts(content);
         let first = !std::mem::replace(&mut self.has_task, true);
         if !first {
-            for part in &mut parts {
-                if let PartKind::Text { synthetic, .. } = &mut part.kind {
-                    *synthetic = true;
-                }
-            }
+            mark_synthetic(&mut parts);
         }
         self.push(Role::User, parts, Some(record)).mid_turn = !first;
     }
@@ -169,7 +144,7 @@ impl Import {
     fn answer(&mut self, mut parts: Vec<Part>, record: Option<u32>) {
         for part in &mut parts {
             if let PartKind::Call(call) = &mut part.kind {
-                call.call_id = self.calls.call(&call.call_id);
+                call.call_id = self.out.calls.call(&call.call_id);
                 let in_text = part.pointer.as_deref() == Some("/action");
                 self.open = in_text.then(|| call.call_id.clone());
             }
@@ -179,19 +154,13 @@ impl Import {
     }
 
     fn result(&mut self, call_id: String, content: &Value, record: Option<u32>) {
-        let content = chat::content(content);
-        let part = Part::new(PartKind::Result(ToolResult {
-            call_id,
-            text: content.text,
-            media: content.files,
-            ..ToolResult::default()
-        }));
-        self.push(Role::Tool, vec![part.at(content.pointer)], record);
+        let chat::Content { text, pointer, files } = chat::content(content);
+        let part = result(call_id, "", false, text, files).at(pointer);
+        self.push(Role::Tool, vec![part], record);
     }
 
     fn step(&mut self, step: &Value, index: u32) {
-        let said =
-            |field: &str| value::text(step, field).filter(|text| !text.is_empty()).map(Part::text);
+        let said = |field: &str| value::filled(step, field).map(Part::text);
         let action = value::text(step, "action").filter(|action| !action.trim().is_empty());
         let parts: Vec<Part> = match action {
             Some(action) => {
@@ -204,13 +173,5 @@ impl Import {
         if has_call {
             self.result(history::call_id(index), &step["observation"], None);
         }
-    }
-
-    fn finish(mut self) -> Session {
-        answers::infer_finish(&mut self.messages);
-        self.session.model = answers::main_model(&self.messages);
-        self.session.messages = self.messages.into_iter().map(Arc::new).collect();
-        pairing::join(&mut self.session);
-        self.session
     }
 }

@@ -1,22 +1,11 @@
 //! From the canonical form back into a trajectory.
 
-use crate::raw::{Change, json_string};
+use crate::prelude::*;
 use crate::rewrite::{Dialect, rewrite};
-use crate::{Outcome, Session, View, WriteError, value};
-use foldback_core::SegmentKind;
-use foldback_core::log::{Message, Part, PartKind, Role};
-use foldback_core::view::{PartEdit, PartPos, Shown};
-use serde_json::{Value, json};
 
-/// Writes the view: patched where the session came from this format, else a plain document.
-pub(super) fn write(view: &View<'_>) -> Result<Outcome, WriteError> {
+pub(super) fn patch(view: &View<'_>, losses: &mut Vec<String>) -> Result<String, WriteError> {
     let session = view.session;
-    let mut losses = Vec::new();
-    if session.format != super::ID || session.source.records.is_empty() {
-        return Ok(anew(view));
-    }
-    let mut dialect = Trajectory { session };
-    let text = rewrite(session, &view.sent, &mut dialect)?;
+    let text = rewrite(session, &view.sent, &mut Trajectory { session })?;
     if text != *session.source.text {
         losses.push(
             "`trajectory` is left as it was: its steps still hold the original actions and \
@@ -24,7 +13,7 @@ pub(super) fn write(view: &View<'_>) -> Result<Outcome, WriteError> {
                 .to_owned(),
         );
     }
-    Ok(Outcome { text, losses })
+    Ok(text)
 }
 
 struct Trajectory<'a> {
@@ -38,7 +27,7 @@ impl Dialect for Trajectory<'_> {
         };
         let set = |pointer: &str, text: &str| (pointer.to_owned(), Change::Set(json_string(text)));
         match (&part.kind, pointer.as_str()) {
-            (PartKind::File(_) | PartKind::Marker(_) | PartKind::Unknown { .. }, _) => Vec::new(),
+            _ if !has_text(part) => Vec::new(),
             // Text actions stand twice in an entry: apart, and in the content as the model wrote it.
             (_, "/thought" | "/action") => {
                 let new = match edited_action(&edit.text) {
@@ -133,8 +122,8 @@ fn entry(message: &Message) -> Value {
     }
 }
 
-fn anew(view: &View<'_>) -> Outcome {
-    let mut losses = vec!["times and usage of single calls: the format has none".to_owned()];
+pub(super) fn generate(view: &View<'_>, losses: &mut Vec<String>) -> Result<String, WriteError> {
+    losses.push("times and usage of single calls: the format has none".to_owned());
     let mut history: Vec<Value> = Vec::new();
     for segment in &view.frame.segments {
         match &segment.kind {
@@ -145,7 +134,7 @@ fn anew(view: &View<'_>) -> Outcome {
             kind => losses.push(format!("the segment {} around the history", kind.as_str())),
         }
     }
-    let sent: Vec<Message> = view.sent.iter().map(Shown::to_message).collect();
+    let sent = view.messages();
     let reasoning = |part: &Part| matches!(part.kind, PartKind::Reasoning { .. });
     if sent.iter().any(|message| message.parts.iter().any(reasoning)) {
         losses.push("reasoning".to_owned());
@@ -161,5 +150,5 @@ fn anew(view: &View<'_>) -> Outcome {
             "model": { "name": view.session.model },
         } },
     });
-    Outcome { text: format!("{document:#}\n"), losses }
+    Ok(format!("{document:#}\n"))
 }

@@ -2,10 +2,7 @@
 //! calls, ids and names.
 
 use super::{Facts, answers};
-use crate::session::Session;
-use foldback_core::SegmentKind;
-use foldback_core::log::{Origin, Part};
-use serde_json::Value;
+use crate::prelude::*;
 use std::borrow::Cow;
 
 fn segments_of(session: &Session, wanted: fn(&SegmentKind) -> bool) -> Facts<'_> {

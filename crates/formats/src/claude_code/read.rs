@@ -1,0 +1,351 @@
+//! The lines of one thread as messages.
+
+mod compaction;
+
+use super::attachment::{self, Attachment};
+use super::block;
+use super::line::{self, Line};
+use super::thread::{self, Thread};
+use crate::anthropic::read::COUNTS;
+use crate::prelude::*;
+
+/// Model name under which the client writes its own error messages.
+const SYNTHETIC_MODEL: &str = "<synthetic>";
+
+/// Reads a file: the main conversation, then those of subagents, if it holds any.
+pub(super) fn read(text: &str) -> Result<Vec<Session>, ReadError> {
+    let source = Source::lines(text);
+    let line::Lines { lines, mut warnings } = line::parse(&source);
+    // The last id: a resumed session begins with lines of the one that it resumes.
+    let id = lines
+        .iter()
+        .rev()
+        .find_map(|line| line.is_talk().then(|| line.session_id.clone()).flatten())
+        .unwrap_or_else(|| "claude-code".to_owned());
+    // The first folder: a session that changes into others is still about the one it began in.
+    let cluster = lines.iter().find_map(|line| cluster::folder(line.cwd.as_deref()?));
+    let mut sessions: Vec<Session> = thread::split(&lines)
+        .into_iter()
+        .map(|thread| {
+            let id = match &thread.key {
+                None => id.clone(),
+                Some(key) => format!("{id}/{key}"),
+            };
+            let mut session = Session::new(id, super::FORMAT.id, source.clone());
+            session.cluster.clone_from(&cluster);
+            Reader::new(session, &lines, &thread).run()
+        })
+        .filter(|session| !session.messages.is_empty())
+        .collect();
+    match sessions.first_mut() {
+        Some(first) => {
+            warnings.append(&mut first.warnings);
+            first.warnings = warnings;
+            Ok(sessions)
+        }
+        None => Err(ReadError::NoMessages),
+    }
+}
+
+/// What the recorder's loop was doing.
+#[derive(Clone, Copy)]
+enum Loop {
+    /// Nothing was asked, or the user stopped it.
+    Idle,
+    /// A prompt was sent and not yet answered.
+    Asked,
+    /// The answer at this index is the last thing the model said.
+    Answered(usize),
+}
+
+struct Reader<'a> {
+    out: SessionBuilder,
+    lines: &'a [Line],
+    thread: &'a Thread,
+    /// Answers by (message id, request id).
+    answers: HashMap<(&'a str, &'a str), usize>,
+    /// Blocks of each answer, to notice one that was stored twice.
+    blocks: HashMap<usize, Vec<&'a Value>>,
+    /// How many calls and how many results were recorded under an id.
+    counts: HashMap<&'a str, (usize, usize)>,
+    /// Ids of calls that are answered anywhere in the thread.
+    answered: HashSet<&'a str>,
+    state: Loop,
+    /// A boundary was read and its summary was not yet.
+    awaits_summary: bool,
+    /// Between a boundary and the next prompt or answer: what is recorded there comes with the
+    /// compaction (files attached anew, the `/compact` command itself).
+    after_boundary: bool,
+}
+
+impl<'a> Reader<'a> {
+    fn new(session: Session, lines: &'a [Line], thread: &'a Thread) -> Self {
+        let answered = thread
+            .lines
+            .iter()
+            .filter_map(|&index| lines[index].content()?.as_array())
+            .flatten()
+            .filter_map(|block| block.get("tool_use_id")?.as_str())
+            .collect();
+        Self {
+            out: session.into(),
+            lines,
+            thread,
+            answers: HashMap::new(),
+            blocks: HashMap::new(),
+            counts: HashMap::new(),
+            answered,
+            state: Loop::Idle,
+            awaits_summary: false,
+            after_boundary: false,
+        }
+    }
+
+    fn run(mut self) -> Session {
+        let lines = self.lines;
+        for &index in &self.thread.lines {
+            let line = &lines[index];
+            match line.kind.as_str() {
+                "user" => self.user(line),
+                "assistant" => self.assistant(line),
+                "attachment" => self.attachment(line),
+                _ if line.is_system("compact_boundary") => self.boundary(line),
+                _ if line.is_system("microcompact_boundary") => self.microcompact(line),
+                _ => {}
+            }
+        }
+        self.finish()
+    }
+
+    fn finish(mut self) -> Session {
+        self.out.warn_unknown(" attachment(s)", Source::place);
+        if let Some(&first) = self.thread.abandoned.first() {
+            let talk = |&&index: &&usize| self.lines[index].is_talk();
+            let count = self.thread.abandoned.iter().filter(talk).count();
+            self.out.warn(
+                "abandoned-branch",
+                self.out.session.source.place(self.lines[first].record),
+                format!("{count} message line(s) of a branch that the user gave up, skipped"),
+            );
+        }
+        self.out.session.recorded = Some(self.recorded());
+        self.out.finish_run()
+    }
+
+    /// People count lines: of users and of answers, and the calls in them.
+    fn recorded(&self) -> Recorded {
+        let all = self.thread.lines.iter().chain(&self.thread.abandoned);
+        let talk: Vec<&Line> =
+            all.map(|&index| &self.lines[index]).filter(|line| line.is_talk()).collect();
+        let blocks = talk
+            .iter()
+            .filter(|line| line.is_assistant())
+            .filter_map(|line| line.content()?.as_array())
+            .flatten();
+        Recorded {
+            messages: talk.len(),
+            tool_calls: blocks.filter(|block| block["type"] == "tool_use").count(),
+        }
+    }
+
+    fn push(&mut self, line: &Line, id: String, role: Role, parts: Vec<Part>) -> &mut Message {
+        self.out.push_message(Message {
+            parent: line.parent_uuid.clone(),
+            at: line.at(),
+            agent: line.agent_id.clone(),
+            record: Some(line.record),
+            ..Message::new(id, role, parts)
+        })
+    }
+
+    fn user(&mut self, line: &'a Line) {
+        if line.is_compact_summary == Some(true) {
+            return self.summary(line);
+        }
+        let mut said = Vec::new();
+        match line.content() {
+            Some(Value::String(text)) => said.push(Part::text(text).at(block::CONTENT)),
+            Some(Value::Array(blocks)) => {
+                let mut results = 0;
+                for (index, raw) in blocks.iter().enumerate() {
+                    if raw["type"] != "tool_result" {
+                        said.push(block::part(raw, index));
+                        continue;
+                    }
+                    let call = raw["tool_use_id"].as_str().unwrap_or_default();
+                    let (called, answered) = self.counts.entry(call).or_default();
+                    *answered += 1;
+                    if *answered > (*called).max(1) {
+                        self.out.warn(
+                            "duplicate-result",
+                            self.out.session.source.place(line.record),
+                            format!("a second result of `{call}`, skipped"),
+                        );
+                        continue;
+                    }
+                    results += 1;
+                    let id = match results {
+                        1 => line.id(),
+                        n => format!("{}#{n}", line.id()),
+                    };
+                    let mut part = block::result(raw, index);
+                    if let PartKind::Result(result) = &mut part.kind {
+                        result.call_id = self.out.calls.result(call);
+                    }
+                    self.push(line, id, Role::Tool, vec![part]);
+                }
+                if results > 0 && !said.is_empty() {
+                    let message = self.push(line, format!("{}#said", line.id()), Role::User, said);
+                    message.mid_turn = true;
+                    return;
+                }
+            }
+            _ => {}
+        }
+        if said.is_empty() {
+            return;
+        }
+        self.prompt(line, said);
+    }
+
+    /// A user message that is no tool result: a prompt, or something the client put in between.
+    fn prompt(&mut self, line: &'a Line, mut said: Vec<Part>) {
+        let opening = line.opening();
+        let local = line::is_local_command(opening);
+        let interruption = line::is_interruption(opening);
+        if is_synthetic(line, opening) {
+            mark_synthetic(&mut said);
+        }
+        let mid_turn = local || interruption || self.is_running();
+        let origin = if local && self.after_boundary {
+            Origin::Entry(EntryKind::Boundary)
+        } else {
+            Origin::Log
+        };
+        let message = self.push(line, line.id(), Role::User, said);
+        message.mid_turn = mid_turn;
+        message.origin = origin;
+        if interruption {
+            self.state = Loop::Idle;
+        } else if !local {
+            self.after_boundary = false;
+            if !mid_turn {
+                self.state = Loop::Asked;
+            }
+        }
+    }
+
+    /// Whether the loop still runs: it has been asked and not yet answered, or its last answer asked
+    /// for tools. An answer whose calls never got a result ended with the process that ran it.
+    fn is_running(&self) -> bool {
+        match self.state {
+            Loop::Idle => false,
+            Loop::Asked => true,
+            Loop::Answered(index) => {
+                let mut calls = self.out.messages[index].call_ids().peekable();
+                calls.peek().is_some() && calls.all(|call| self.answered.contains(call))
+            }
+        }
+    }
+
+    fn assistant(&mut self, line: &'a Line) {
+        let Some(message) = &line.message else { return };
+        let model = message["model"].as_str();
+        if model == Some(SYNTHETIC_MODEL) || line.is_api_error_message == Some(true) {
+            self.state = Loop::Idle;
+            return;
+        }
+        let key = (
+            message["id"].as_str().unwrap_or_default(),
+            line.request_id.as_deref().unwrap_or_default(),
+        );
+        let known = (!key.0.is_empty()).then(|| self.answers.get(&key).copied()).flatten();
+        let index = known.unwrap_or_else(|| {
+            let index = self.out.messages.len();
+            let message = self.push(line, line.id(), Role::Assistant, Vec::new());
+            message.answer = Some(Answer { model: model.map(str::to_owned), ..Answer::default() });
+            index
+        });
+        self.answers.insert(key, index);
+        self.state = Loop::Answered(index);
+        self.after_boundary = false;
+        self.blocks(line, index);
+        let answer = self.out.messages[index].answer.get_or_insert_default();
+        answer.ended = answer.ended.max(line.at());
+        if let Some(finish) = message["stop_reason"].as_str().map(finish) {
+            answer.finish = Some(finish);
+        }
+        // The same usage is repeated on every line of an answer and grows while it streams.
+        if let Some(usage) = COUNTS.of_object(&message["usage"])
+            && answer.usage.is_none_or(|best| usage.output >= best.output)
+        {
+            answer.usage = Some(usage);
+        }
+    }
+
+    fn blocks(&mut self, line: &'a Line, index: usize) {
+        let Some(Value::Array(blocks)) = line.content() else {
+            if let Some(Value::String(text)) = line.content() {
+                let mut part = Part::text(text).at(block::CONTENT);
+                part.source_record = self.source_record(line, index);
+                self.out.messages[index].parts.push(part);
+            }
+            return;
+        };
+        for (place, raw) in blocks.iter().enumerate() {
+            let known = self.blocks.entry(index).or_default();
+            if known.contains(&raw) {
+                continue;
+            }
+            known.push(raw);
+            let mut part = block::part(raw, place);
+            part.source_record = self.source_record(line, index);
+            if let PartKind::Call(call) = &mut part.kind {
+                let recorded = raw["id"].as_str().unwrap_or_default();
+                self.counts.entry(recorded).or_default().0 += 1;
+                call.call_id = self.out.calls.call(recorded);
+            }
+            self.out.messages[index].parts.push(part);
+        }
+    }
+
+    fn source_record(&self, line: &Line, index: usize) -> Option<u32> {
+        (self.out.messages[index].record != Some(line.record)).then_some(line.record)
+    }
+
+    fn attachment(&mut self, line: &'a Line) {
+        let Some(raw) = &line.attachment else { return };
+        match attachment::read(raw) {
+            Attachment::Nothing => {}
+            Attachment::Unknown(kind) => {
+                self.out.note_unknown(&kind, line.record);
+            }
+            Attachment::Text { text, pointer, human } => {
+                let part = if human { Part::text(text) } else { Part::synthetic(text) };
+                let entry = self.after_boundary && !human;
+                let message = self.push(line, line.id(), Role::User, vec![part.at(pointer)]);
+                message.mid_turn = true;
+                if entry {
+                    message.origin = Origin::Entry(EntryKind::Boundary);
+                }
+            }
+        }
+    }
+}
+
+/// Text that the client wrote in the user's name.
+fn is_synthetic(line: &Line, opening: &str) -> bool {
+    let by_machine = line
+        .origin
+        .as_ref()
+        .and_then(|origin| origin["kind"].as_str())
+        .is_some_and(|kind| kind != "human");
+    let notice = ["<system-reminder>", "<task-notification>", "Caveat: "]
+        .iter()
+        .any(|prefix| opening.starts_with(prefix));
+    line.is_meta == Some(true)
+        || by_machine
+        || notice
+        || line::is_local_command(opening)
+        || line::is_interruption(opening)
+}

@@ -1,0 +1,288 @@
+//! The lines of a rollout as messages.
+
+mod event;
+
+use super::item::{self, Item};
+use crate::prelude::*;
+
+/// Types of lines that neither reach the model nor tell anything about it.
+const SCREEN_ONLY: &[&str] = &["world_state"];
+
+/// Reads a rollout. It holds one session.
+pub(super) fn read(text: &str) -> Result<Vec<Session>, ReadError> {
+    let source = Source::lines(text);
+    let mut reader = Reader {
+        out: SessionBuilder::new("codex", super::FORMAT.id, source.clone()),
+        model: None,
+        provider: None,
+        at: None,
+        record: 0,
+        open: None,
+        last: None,
+        total: None,
+        turn: Turn::default(),
+        injected: HashSet::new(),
+        after_boundary: false,
+        stray_usage: 0,
+        recorded: Recorded::default(),
+    };
+    let mut seen = HashSet::new();
+    for (record, range) in (0u32..).zip(&source.records) {
+        // Lines have no ids; the same text with the same millisecond is the same line.
+        let line = &text[range.clone()];
+        if !seen.insert(line) {
+            continue;
+        }
+        match raw::parse(line) {
+            Ok(line) => reader.line(&line, record),
+            Err(error) => {
+                let warning = jsonl::unreadable(&source, record, &error);
+                reader.out.session.warnings.push(warning);
+            }
+        }
+    }
+    only(reader.finish())
+}
+
+struct Reader {
+    out: SessionBuilder,
+    model: Option<String>,
+    provider: Option<String>,
+    at: Option<i64>,
+    record: u32,
+    /// The answer that items are being added to.
+    open: Option<usize>,
+    /// The last answer, open or not.
+    last: Option<usize>,
+    /// `total_token_usage` of the last token count, to know one that is only repeated.
+    total: Option<Value>,
+    turn: Turn,
+    /// Texts of what the harness injected, to know it again after a compaction.
+    injected: HashSet<String>,
+    after_boundary: bool,
+    stray_usage: u32,
+    /// Response items, and calls among them.
+    recorded: Recorded,
+}
+
+/// Where the recorder's loop stands.
+#[derive(Default)]
+struct Turn {
+    /// The file has task events; without them turns are told from the messages.
+    has_events: bool,
+    running: bool,
+    /// Anything but a compaction happened since the task began.
+    worked: bool,
+}
+
+impl Reader {
+    fn line(&mut self, line: &Value, record: u32) {
+        self.record = record;
+        self.at = line["timestamp"].as_str().and_then(crate::time::parse_rfc3339);
+        let payload = &line["payload"];
+        let kind = line["type"].as_str().unwrap_or_default();
+        match kind {
+            "session_meta" => self.meta(payload),
+            "turn_context" => {
+                if let Some(model) = payload["model"].as_str() {
+                    self.model = Some(model.to_owned());
+                }
+            }
+            "response_item" => {
+                self.count(payload);
+                self.item(payload, "/payload");
+            }
+            "event_msg" => self.event(payload),
+            "compacted" => self.compacted(payload),
+            kind if SCREEN_ONLY.contains(&kind) => {}
+            // Rollouts of early 2025: items without an envelope after a header without a type.
+            "" if line["id"].is_string() => self.meta(line),
+            "" if line["record_type"].is_string() => {}
+            _ if payload.is_null() && !matches!(item::read(line, ""), Item::Unknown(_)) => {
+                self.count(line);
+                self.item(line, "");
+            }
+            kind => self.out.note_unknown(kind, self.record),
+        }
+    }
+
+    fn count(&mut self, item: &Value) {
+        self.recorded.messages += 1;
+        let kind = item["type"].as_str().unwrap_or_default();
+        self.recorded.tool_calls += usize::from(kind.ends_with("_call"));
+    }
+
+    /// The first header names the session; a fork repeats that of its parent.
+    fn meta(&mut self, meta: &Value) {
+        if self.out.session.id != "codex" {
+            return;
+        }
+        if let Some(id) = meta["id"].as_str() {
+            self.out.session.id = id.to_owned();
+        }
+        self.out.session.cluster = meta["git"]["repository_url"]
+            .as_str()
+            .and_then(cluster::repository)
+            .or_else(|| cluster::folder(meta["cwd"].as_str()?));
+        self.provider = meta["model_provider"].as_str().map(str::to_owned);
+        let base = &meta["base_instructions"];
+        let text = base["text"].as_str().or(base.as_str()).or(meta["instructions"].as_str());
+        if let Some(text) = text {
+            self.out.system(text);
+        }
+        self.out.tools(meta.get("dynamic_tools"));
+    }
+
+    fn push(&mut self, role: Role, parts: Vec<Part>, wanted: Option<&str>) -> usize {
+        let line = format!("line-{}", self.record + 1);
+        self.out.push(self.record, wanted.unwrap_or(&line), role, parts).at = self.at;
+        self.out.messages.len() - 1
+    }
+
+    fn item(&mut self, payload: &Value, at: &str) {
+        match item::read(payload, at) {
+            Item::Answer(parts) => self.answer(parts),
+            Item::User(parts) => self.user(parts),
+            Item::Developer(parts) => self.developer(parts),
+            Item::Output(mut part) => {
+                self.open = None;
+                self.out.join(std::slice::from_mut(&mut part));
+                let wanted = part.as_result().map(|result| format!("{}/result", result.call_id));
+                self.push(Role::Tool, vec![part], wanted.as_deref());
+            }
+            Item::Ignored => {}
+            Item::Unknown(kind) => {
+                self.out.note_unknown(&format!("response_item/{kind}"), self.record)
+            }
+        }
+    }
+
+    /// The items of one response follow each other; a token count, an output or a user message ends
+    /// it, whichever comes first.
+    fn answer(&mut self, parts: Vec<Part>) {
+        self.after_boundary = false;
+        self.turn.worked = true;
+        let index = match self.open {
+            Some(index) => index,
+            None => {
+                let index = self.push(Role::Assistant, Vec::new(), None);
+                self.out.messages[index].answer = Some(Answer {
+                    model: self.model.clone(),
+                    provider: self.provider.clone(),
+                    ..Answer::default()
+                });
+                self.open = Some(index);
+                self.last = Some(index);
+                index
+            }
+        };
+        let message = &mut self.out.messages[index];
+        let source = (message.record != Some(self.record)).then_some(self.record);
+        for mut part in parts {
+            part.source_record = source;
+            if let PartKind::Call(call) = &mut part.kind {
+                call.call_id = self.out.calls.call(&call.call_id);
+            }
+            message.parts.push(part);
+        }
+        if let Some(answer) = &mut message.answer {
+            answer.ended = answer.ended.max(self.at);
+        }
+    }
+
+    fn user(&mut self, parts: Vec<Part>) {
+        let injected = item::is_injected(&parts);
+        let repeated = injected && self.is_repeated(&parts);
+        let mid_turn = injected || self.is_running();
+        self.open = None;
+        let index = self.push(Role::User, parts, None);
+        self.out.messages[index].mid_turn = mid_turn;
+        if repeated {
+            self.out.messages[index].origin = Origin::Entry(EntryKind::Boundary);
+        }
+        if !injected {
+            self.after_boundary = false;
+            self.turn.worked = true;
+            self.turn.running = true;
+        }
+    }
+
+    /// Whether a prompt comes into a running loop. Task events tell; older files leave it to the last
+    /// answer, which asked for tools or did not.
+    fn is_running(&self) -> bool {
+        if self.turn.has_events {
+            return self.turn.running && self.turn.worked;
+        }
+        match self.last {
+            Some(index) if self.turn.running => {
+                let message = &self.out.messages[index];
+                let prompted_since = self.out.messages[index..]
+                    .iter()
+                    .any(|message| message.role == Role::User && !message.mid_turn);
+                prompted_since || message.call_ids().next().is_some()
+            }
+            _ => self.turn.running,
+        }
+    }
+
+    fn developer(&mut self, parts: Vec<Part>) {
+        let repeated = self.is_repeated(&parts);
+        self.open = None;
+        let Some(parts) = self.out.opening_system(parts) else { return };
+        let index = self.push(Role::System, parts, None);
+        if repeated {
+            self.out.messages[index].origin = Origin::Entry(EntryKind::Boundary);
+        }
+    }
+
+    /// Whether a compaction had the harness inject the same again.
+    fn is_repeated(&mut self, parts: &[Part]) -> bool {
+        let texts: Vec<_> = parts.iter().map(Part::shown).collect();
+        !self.injected.insert(texts.join("\n")) && self.after_boundary
+    }
+
+    /// A compaction. Its `replacement_history` repeats messages that are in the file already and
+    /// replaces the rest by something opaque; it is read only where the file lacks the original.
+    fn compacted(&mut self, payload: &Value) {
+        let kept = self.out.holds_log();
+        let before = self.out.latest_tokens();
+        self.open = None;
+        let boundary = self.out.boundary("replace", "auto");
+        boundary.tokens_before = before;
+        boundary.original_kept = kept;
+        if !kept {
+            for (index, item) in value::list(payload, "replacement_history").iter().enumerate() {
+                self.item(item, &format!("/payload/replacement_history/{index}"));
+            }
+        }
+        self.after_boundary = kept;
+        // Summaries made on this side are readable; those made by the provider are not recorded.
+        let summary = payload["message"].as_str().filter(|text| !text.is_empty());
+        if let Some(text) = summary {
+            let part = Part::synthetic(text).at("/payload/message");
+            let index = self.push(Role::User, vec![part], None);
+            let message = &mut self.out.messages[index];
+            message.mid_turn = true;
+            if kept {
+                message.origin = Origin::Entry(EntryKind::Summary);
+            }
+        }
+    }
+
+    fn finish(mut self) -> Session {
+        self.out.session.recorded = Some(self.recorded);
+        self.out.warn_unknown(" line(s)", Source::place);
+        if self.stray_usage > 0 {
+            self.out.warn(
+                "stray-usage",
+                "token_count",
+                format!(
+                    "{} token count(s) belong to no recorded answer; the sum over the answers is \
+                     less than the recorder's total",
+                    self.stray_usage
+                ),
+            );
+        }
+        self.out.finish_run()
+    }
+}

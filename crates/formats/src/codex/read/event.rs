@@ -1,0 +1,114 @@
+//! What events tell besides what they repeat: usage, the window, and where turns begin and end.
+
+use super::{Reader, Turn};
+use crate::prelude::*;
+
+impl Reader {
+    pub(super) fn event(&mut self, event: &Value) {
+        match event["type"].as_str().unwrap_or_default() {
+            "token_count" => self.token_count(&event["info"]),
+            "task_started" | "turn_started" => {
+                self.turn = Turn { has_events: true, running: true, worked: false };
+                self.window(event);
+            }
+            "task_complete" | "turn_complete" => {
+                self.turn.running = false;
+                let asked_for = !self.turn.worked && self.turn.has_events && self.after_boundary;
+                if let Some(boundary) = self.out.session.boundaries.last_mut().filter(|_| asked_for)
+                {
+                    "manual".clone_into(&mut boundary.trigger);
+                }
+            }
+            "turn_aborted" => {
+                self.turn.running = false;
+                self.aborted();
+            }
+            "thread_rolled_back" => self.roll_back(event["num_turns"].as_u64().unwrap_or(0)),
+            // The rest repeats for the screen what response items say.
+            _ => {}
+        }
+    }
+
+    fn window(&mut self, of: &Value) {
+        if let Some(window) = of["model_context_window"].as_u64() {
+            self.out.session.limits = Limits { context: window, ..Limits::default() };
+        }
+    }
+
+    /// The usage of the answer before it. Codex sends the same count again when only the rate limits
+    /// changed; then the running total has not moved.
+    fn token_count(&mut self, info: &Value) {
+        let total = &info["total_token_usage"];
+        if !total.is_object() {
+            return;
+        }
+        self.window(info);
+        if self.total.as_ref() == Some(total) {
+            let after = info["last_token_usage"]["total_tokens"].as_u64();
+            if let Some(boundary) = self.out.session.boundaries.last_mut()
+                && self.after_boundary
+                && boundary.tokens_after.is_none()
+            {
+                boundary.tokens_after = after.filter(|tokens| *tokens > 0);
+            }
+            return;
+        }
+        self.total = Some(total.clone());
+        self.open = None;
+        let answer = self.last.and_then(|index| self.out.messages[index].answer.as_mut());
+        match answer {
+            Some(answer) if answer.usage.is_none() => {
+                answer.usage = Some(COUNTS.usage(&info["last_token_usage"]));
+            }
+            _ => self.stray_usage += 1,
+        }
+    }
+
+    fn aborted(&mut self) {
+        self.open = None;
+        let answer = self
+            .last
+            .filter(|&last| !self.out.messages[last..].iter().any(Message::begins_turn))
+            .and_then(|index| self.out.messages[index].answer.as_mut());
+        if let Some(answer) = answer
+            && answer.usage.is_none()
+        {
+            answer.finish = Some(Finish::Error);
+            answer.error = Some("turn_aborted".to_owned());
+        }
+    }
+
+    /// The user took back the last turns; the model never sees them again.
+    fn roll_back(&mut self, turns: u64) {
+        let starts: Vec<usize> = (0..self.out.messages.len())
+            .filter(|&index| self.out.messages[index].begins_turn())
+            .collect();
+        let Some(back) = usize::try_from(turns).ok().filter(|turns| *turns > 0) else {
+            return;
+        };
+        let Some(&start) = starts.get(starts.len().saturating_sub(back)) else {
+            return;
+        };
+        let gone = self.out.messages.len() - start;
+        self.out.messages.truncate(start);
+        self.out.session.boundaries.retain(|b| b.before <= start);
+        self.open = None;
+        self.last = None;
+        self.out.warn(
+            "abandoned-branch",
+            self.out.session.source.place(self.record),
+            format!("the user took back {turns} turn(s); their {gone} message(s) were skipped"),
+        );
+    }
+}
+
+/// Input includes what was read from the cache, output includes the reasoning.
+const COUNTS: Counts = Counts {
+    input: &["/input_tokens"],
+    cache_read: &["/cached_input_tokens"],
+    cache_write: &["/cache_write_input_tokens"],
+    output: &["/output_tokens"],
+    reasoning: &["/reasoning_output_tokens"],
+    total: "/total_tokens",
+    ..Counts::NONE
+};

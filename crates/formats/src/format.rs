@@ -1,0 +1,81 @@
+//! What a format is: how it is recognised, read and written.
+
+use crate::write::{Outcome, View};
+use crate::{ReadError, Session, WriteError};
+
+/// Id of a format: a row of [`FORMATS`](crate::FORMATS).
+pub type FormatId = &'static str;
+
+/// One format.
+#[derive(Debug)]
+pub struct Format {
+    /// Its id on the command line.
+    pub id: FormatId,
+    /// What it is, in a line.
+    pub title: &'static str,
+    /// How sure the importer is that a text is in its format, 0 (not) to 100 (certain). Looks at the
+    /// opening of the text only and never fails.
+    pub detect: fn(&str) -> u8,
+    /// Reads a text into its sessions, at least one.
+    pub read: fn(&str) -> Result<Vec<Session>, ReadError>,
+    /// How a session is written; `None` where the format is only read.
+    pub writer: Option<Writer>,
+    /// Whether a session of another format is written as a log, in which a compaction has a place beside
+    /// what it replaced, rather than as one conversation.
+    pub log: bool,
+    /// Whether files of several sessions, one after the other, are one file.
+    pub many: bool,
+}
+
+/// Makes the text of a file from a view; what the format cannot hold goes to the list, one line each.
+pub(crate) type Make = fn(&View<'_>, &mut Vec<String>) -> Result<String, WriteError>;
+
+/// The two ways in which a session is written.
+#[derive(Clone, Copy, Debug)]
+pub struct Writer {
+    /// From the records of a file of the same format.
+    patch: Make,
+    /// Anew.
+    generate: Make,
+}
+
+impl Format {
+    /// A format that is only read.
+    pub(crate) const fn new(
+        id: FormatId,
+        title: &'static str,
+        detect: fn(&str) -> u8,
+        read: fn(&str) -> Result<Vec<Session>, ReadError>,
+    ) -> Self {
+        Self { id, title, detect, read, writer: None, log: false, many: false }
+    }
+
+    /// The same with a writer.
+    pub(crate) const fn written(self, patch: Make, generate: Make) -> Self {
+        Self { writer: Some(Writer { patch, generate }), ..self }
+    }
+
+    /// Writes a session as a strategy left it; `None` where the format is only read. For a session of
+    /// the same format, records that nothing touched are copied byte for byte.
+    pub fn write(&self, view: &View<'_>) -> Option<Result<Outcome, WriteError>> {
+        let Writer { patch, generate } = self.writer?;
+        let own = view.session.format == self.id && !view.session.source.records.is_empty();
+        let mut losses = Vec::new();
+        let text = if own { patch(view, &mut losses) } else { generate(view, &mut losses) };
+        Some(text.map(|text| Outcome { text, losses }))
+    }
+}
+
+/// Files of a format that are no text. They are told by their first bytes.
+#[derive(Debug)]
+pub(crate) struct Binary {
+    /// The ids under which they may be asked for.
+    pub(crate) ids: &'static [FormatId],
+    /// What they begin with.
+    pub(crate) magic: &'static [u8],
+    /// Reads a file.
+    pub(crate) read: fn(&[u8]) -> Attempt,
+}
+
+/// What reading a binary file gave; `None` where it is something else that begins alike.
+pub(crate) type Attempt = Option<Result<Vec<Session>, ReadError>>;

@@ -1,0 +1,245 @@
+//! Events of either generation as messages.
+
+use super::stream::{self, Event, Stream};
+use crate::chat;
+use crate::ids::name_apart;
+use crate::prelude::*;
+
+/// Reads a file. It holds one session, or one for each instance of a benchmark.
+pub(super) fn read(text: &str) -> Result<Vec<Session>, ReadError> {
+    let streams = stream::streams(text)?;
+    let mut sessions: Vec<Session> = streams.into_iter().map(session).collect();
+    name_apart(&mut sessions);
+    Ok(sessions)
+}
+
+fn session(stream: Stream) -> Session {
+    let meta = &stream.meta;
+    let id = ["instance_id", "conversation_id", "id"]
+        .iter()
+        .find_map(|key| Some(value::shown(meta.get(key)?)))
+        .unwrap_or_else(|| value::content_id(&stream.source.text));
+    let mut reader = Reader {
+        out: SessionBuilder::new(id, super::FORMAT.id, stream.source),
+        model: ["/metadata/llm_config/model", "/metadata/llm/model"]
+            .iter()
+            .find_map(|pointer| value::text_at(meta, pointer))
+            .map(str::to_owned),
+        answers: HashMap::new(),
+        usages: HashMap::new(),
+        spent: Usage::default(),
+        actions: HashMap::new(),
+        sequence: Vec::new(),
+        running: false,
+    };
+    reader.out.session.cluster =
+        value::text(meta, "instance_id").and_then(|instance| cluster::task(None, instance));
+    reader.out.session.warnings = stream.warnings;
+    reader.note_usages(&meta["metrics"]);
+    let mut seen: HashSet<String> = HashSet::new();
+    let mut count = 0;
+    for event in &stream.events {
+        if let Some(id) = event.id()
+            && !seen.insert(id)
+        {
+            continue;
+        }
+        count += 1;
+        reader.event(event);
+    }
+    reader.out.warn_unknown(" event(s)", |_, first| format!("record {first}"));
+    reader.out.session.model = reader.model;
+    reader.out.finish_counted(count)
+}
+
+impl Event {
+    /// The event's own id: a number in version 0, a UUID in version 1.
+    pub(super) fn id(&self) -> Option<String> {
+        let id = self.value.get("id").filter(|id| !id.is_null())?;
+        Some(value::shown(id))
+    }
+
+    pub(super) fn text(&self, key: &str) -> Option<&str> {
+        value::text(&self.value, key)
+    }
+
+    /// The pointer of a part in the event.
+    pub(super) fn at(&self, pointer: &str) -> String {
+        format!("{}{pointer}", self.prefix)
+    }
+}
+
+pub(super) struct Reader {
+    pub out: SessionBuilder,
+    model: Option<String>,
+    /// Answers by the id of their response.
+    answers: HashMap<String, usize>,
+    /// What the metrics of the run say about each response.
+    usages: HashMap<String, Usage>,
+    /// Running total of the run at the last event that names one.
+    spent: Usage,
+    /// Calls that the recorder gave no id, by the event that made them.
+    pub actions: HashMap<String, String>,
+    /// Events in order, each with the number of messages before it.
+    sequence: Vec<(String, usize)>,
+    /// The loop was asked and has not ended.
+    pub running: bool,
+}
+
+impl Reader {
+    fn event(&mut self, event: &Event) {
+        if let Some(id) = event.id() {
+            self.sequence.push((id, self.out.messages.len()));
+        }
+        if event.text("kind").is_some() {
+            self.v1(event);
+        } else {
+            self.v0(event);
+        }
+    }
+
+    pub(super) fn frame(&mut self, kind: SegmentKind, text: impl Into<String>) {
+        let text = text.into();
+        if !text.is_empty() {
+            self.out.session.frame.push_text(kind, text);
+        }
+    }
+
+    pub(super) fn push(&mut self, event: &Event, role: Role, parts: Vec<Part>) -> &mut Message {
+        let wanted = match event.id() {
+            Some(id) => format!("event-{id}"),
+            None => format!("record-{}{}", event.record, event.prefix),
+        };
+        let message = self.out.push(event.record, &wanted, role, parts);
+        message.at = value::time(&event.value, "timestamp");
+        message
+    }
+
+    /// Something that a person said.
+    pub(super) fn prompt(&mut self, event: &Event, parts: Vec<Part>) {
+        let mid_turn = std::mem::replace(&mut self.running, true);
+        self.push(event, Role::User, parts).mid_turn = mid_turn;
+    }
+
+    /// Something that the harness told the model in the user's name.
+    pub(super) fn told(&mut self, event: &Event, mut parts: Vec<Part>) {
+        mark_synthetic(&mut parts);
+        self.push(event, Role::User, parts).mid_turn = true;
+    }
+
+    /// The answer that a response is read into; the second value tells whether this event opened it.
+    pub(super) fn answer(&mut self, event: &Event, response: Option<&str>) -> (usize, bool) {
+        let known = response.and_then(|id| self.answers.get(id));
+        if let Some(&index) = known {
+            return (index, false);
+        }
+        let index = self.out.messages.len();
+        let usage = response.and_then(|id| self.usages.get(id)).copied();
+        let model = self.model.clone();
+        let message = self.push(event, Role::Assistant, Vec::new());
+        message.answer = Some(Answer { usage, model, ended: message.at, ..Answer::default() });
+        if let Some(id) = response {
+            self.answers.insert(id.to_owned(), index);
+        }
+        (index, true)
+    }
+
+    /// Adds parts of `event` to an answer.
+    pub(super) fn extend(&mut self, index: usize, event: &Event, parts: Vec<Part>) {
+        let message = &mut self.out.messages[index];
+        let source = (message.record != Some(event.record)).then_some(event.record);
+        message.parts.extend(parts.into_iter().map(|mut part| {
+            part.source_record = source;
+            part
+        }));
+    }
+
+    pub(super) fn result(&mut self, event: &Event, call: String, failed: bool, part: Part) {
+        let at = part.pointer.clone().unwrap_or_default();
+        let part = result(call, "", failed, part.shown(), Vec::new()).at(at);
+        self.push(event, Role::Tool, vec![part]);
+    }
+
+    /// A condensation: the events that `forgotten` names are no longer shown, `summary` (with its
+    /// pointer) stands for them. All of them are in the stream.
+    pub(super) fn condensation(
+        &mut self,
+        event: &Event,
+        summary: Option<Part>,
+        forgotten: impl Fn(&str) -> bool,
+    ) {
+        self.out.boundary(if summary.is_some() { "summary" } else { "drop" }, "auto");
+        let Some(summary) = summary else { return };
+        let last = self.sequence.iter().rposition(|(id, _)| forgotten(id));
+        let tail = last
+            .and_then(|last| self.sequence.get(last + 1))
+            .and_then(|(_, index)| self.out.messages.get(*index))
+            .map(|message| message.id.clone());
+        let at = summary.pointer.clone().unwrap_or_default();
+        let mut parts = vec![summary];
+        if tail.is_some() {
+            let marker = Marker { auto: true, tail_start: tail, ..Marker::default() };
+            let place = at.rsplit_once('/').map_or("", |(parent, _)| parent);
+            parts.push(Part::new(PartKind::Marker(marker)).at(place));
+        }
+        let running = self.running;
+        self.told(event, parts);
+        self.running = running;
+        if let Some(message) = self.out.messages.last_mut() {
+            message.origin = Origin::Entry(EntryKind::Summary);
+        }
+    }
+
+    /// Usage by response, from a list that some recorders keep beside the events.
+    pub(super) fn note_usages(&mut self, metrics: &Value) {
+        for raw in value::list(metrics, "token_usages") {
+            if let Some(id) = value::filled(raw, "response_id") {
+                self.usages.insert(id.to_owned(), COUNTS.usage(raw));
+                if let Some(&index) = self.answers.get(id)
+                    && let Some(answer) = &mut self.out.messages[index].answer
+                {
+                    answer.usage = Some(COUNTS.usage(raw));
+                }
+            }
+        }
+    }
+
+    /// What an event says about the model call behind it: the raw response, or only what the run has
+    /// used up so far.
+    pub(super) fn note_call(&mut self, index: usize, event: &Value, response: &Value) {
+        let spent = event.pointer("/llm_metrics/accumulated_token_usage");
+        let since = spent.map(|raw| {
+            let now = COUNTS.usage(raw);
+            let before = std::mem::replace(&mut self.spent, now);
+            Usage {
+                uncached: now.uncached.saturating_sub(before.uncached),
+                cache_read: now.cache_read.saturating_sub(before.cache_read),
+                cache_write: now.cache_write.saturating_sub(before.cache_write),
+                output: now.output.saturating_sub(before.output),
+                ..Usage::default()
+            }
+        });
+        let Some(answer) = &mut self.out.messages[index].answer else {
+            return;
+        };
+        if let Some(model) = value::text(response, "model") {
+            answer.model = Some(model.to_owned());
+        }
+        let used = |usage: &Usage| !usage.is_zero();
+        answer.usage = answer
+            .usage
+            .filter(used)
+            .or_else(|| chat::usage(&response["usage"]).filter(used))
+            .or_else(|| since.filter(used));
+    }
+}
+
+/// Counts as OpenHands itself keeps them: `prompt_tokens` holds the cached ones.
+const COUNTS: Counts = Counts {
+    input: &["/prompt_tokens"],
+    cache_read: &["/cache_read_tokens"],
+    cache_write: &["/cache_write_tokens"],
+    output: &["/completion_tokens"],
+    reasoning: &["/reasoning_tokens"],
+    ..Counts::NONE
+};

@@ -1,0 +1,310 @@
+//! The entries of a conversation as messages.
+
+use super::line::{self, Entry};
+use crate::prelude::*;
+
+/// Entries that the model never sees.
+const SILENT: &[&str] =
+    &["session", "model_change", "thinking_level_change", "custom", "label", "session_info"];
+
+/// Reads a file. It holds one session: the path to its newest leaf.
+pub(super) fn read(text: &str) -> Result<Vec<Session>, ReadError> {
+    let line::Entries { source, entries, warnings, .. } = line::parse(text);
+    let header = entries.iter().find(|entry| entry.is_header());
+    let id = header.and_then(Entry::id).unwrap_or(super::FORMAT.id).to_owned();
+    let mut session = Session::new(id, super::FORMAT.id, source);
+    session.cluster = header.and_then(|header| cluster::folder(value::text(&header.value, "cwd")?));
+    session.warnings = warnings;
+    let mut reader = Reader {
+        out: session.into(),
+        by_entry: HashMap::new(),
+        by_index: HashMap::new(),
+        running: false,
+    };
+    let path = line::path(&entries);
+    for record in path.dangling {
+        reader.warn(
+            "dangling-parent",
+            record,
+            "its parent is not in the file; taken to follow the entry before it",
+        );
+    }
+    if let Some((first, count)) = path.abandoned {
+        let detail = format!("{count} message(s) of branches that the user left, skipped");
+        reader.warn("abandoned-branch", first, &detail);
+    }
+    for index in path.on {
+        reader.entry(&entries[index]);
+    }
+    reader.out.session.recorded =
+        Some(Recorded { messages: count(&entries), tool_calls: calls(&entries) });
+    reader.out.warn_unknown("", Source::place);
+    only(reader.out.finish_run())
+}
+
+/// Entries that hold a message, on all branches.
+fn count(entries: &[Entry]) -> usize {
+    entries.iter().filter(|e| e.kind() == "message").count()
+}
+
+fn calls(entries: &[Entry]) -> usize {
+    entries
+        .iter()
+        .filter_map(|entry| entry.value.pointer("/message/content")?.as_array())
+        .flatten()
+        .filter(|block| value::text(block, "type") == Some("toolCall"))
+        .count()
+}
+
+struct Reader {
+    out: SessionBuilder,
+    /// Index of the first message of each entry, by its id and by its number.
+    by_entry: HashMap<String, usize>,
+    by_index: HashMap<u64, usize>,
+    /// The loop was asked and has not ended.
+    running: bool,
+}
+
+impl Reader {
+    fn warn(&mut self, code: &str, record: u32, detail: &str) {
+        let place = self.out.session.source.place(record);
+        self.out.warn(code, place, detail);
+    }
+
+    fn entry(&mut self, entry: &Entry) {
+        let next = self.out.messages.len();
+        if let Some(id) = entry.id() {
+            self.by_entry.insert(id.to_owned(), next);
+        }
+        if let Some(index) = entry.index {
+            self.by_index.insert(index as u64, next);
+        }
+        match entry.kind() {
+            "message" => self.message(entry),
+            "compaction" => self.compaction(entry),
+            "branch_summary" => {
+                if let Some(text) = value::filled(&entry.value, "summary") {
+                    let parts = vec![Part::synthetic(text).at("/summary")];
+                    self.push(entry, Role::User, parts).mid_turn = true;
+                }
+            }
+            "custom_message" => {
+                let parts = synthetic(content(&entry.value["content"], "/content"));
+                self.push(entry, Role::User, parts).mid_turn = true;
+            }
+            kind if SILENT.contains(&kind) => {}
+            kind => self.out.note_unknown(kind, entry.record),
+        }
+    }
+
+    fn push(&mut self, entry: &Entry, role: Role, parts: Vec<Part>) -> &mut Message {
+        let wanted = match entry.id() {
+            Some(id) => id.to_owned(),
+            None => format!("entry-{}", entry.record),
+        };
+        let message = self.out.push(entry.record, &wanted, role, parts);
+        message.parent = value::string(&entry.value, "parentId");
+        message.at = value::time(&entry.value, "timestamp");
+        message
+    }
+
+    fn message(&mut self, entry: &Entry) {
+        let message = &entry.value["message"];
+        let role = value::text(message, "role").unwrap_or_default();
+        match role {
+            "user" => {
+                let parts = content(&message["content"], "/message/content");
+                let mid_turn = std::mem::replace(&mut self.running, true);
+                self.push(entry, Role::User, parts).mid_turn = mid_turn;
+            }
+            "assistant" => self.answer(entry, message),
+            "toolResult" => self.result(entry, message),
+            "bashExecution" => {
+                let part = Part::new(PartKind::Text {
+                    text: executed(message),
+                    synthetic: true,
+                    ignored: value::flag(message, "excludeFromContext"),
+                });
+                let parts = vec![part.at("/message")];
+                self.push(entry, Role::User, parts).mid_turn = true;
+            }
+            // The second is the older name.
+            "custom" | "hookMessage" => {
+                let parts = synthetic(content(&message["content"], "/message/content"));
+                self.push(entry, Role::User, parts).mid_turn = true;
+            }
+            role => self.out.note_unknown(&format!("message/{role}"), entry.record),
+        }
+    }
+
+    fn answer(&mut self, entry: &Entry, message: &Value) {
+        let mut parts = content(&message["content"], "/message/content");
+        self.out.join(&mut parts);
+        let stop = value::text(message, "stopReason");
+        self.running = stop == Some("toolUse");
+        let failed = matches!(stop, Some("aborted" | "error"));
+        let error = value::string(message, "errorMessage");
+        let answer = Answer {
+            usage: COUNTS.any(&message["usage"]),
+            finish: stop.map(finish),
+            model: value::string(message, "model"),
+            provider: value::string(message, "provider"),
+            started: value::millis(message, "/timestamp"),
+            ended: value::time(&entry.value, "timestamp"),
+            error: error.or_else(|| stop.filter(|_| failed).map(str::to_owned)),
+        };
+        self.push(entry, Role::Assistant, parts).answer = Some(answer);
+    }
+
+    fn result(&mut self, entry: &Entry, message: &Value) {
+        let (text, media, pointer) = flat(&message["content"], "/message/content");
+        let id = value::text(message, "toolCallId").unwrap_or_default();
+        let name = value::text(message, "toolName").unwrap_or_default();
+        let failed = value::flag(message, "isError");
+        let part = self.out.result(id, name, failed, text, media).at(pointer);
+        self.push(entry, Role::Tool, vec![part]);
+    }
+
+    /// A compaction. What it replaced stands before it in the file; where a file begins with one, the
+    /// summary is the head of the log.
+    fn compaction(&mut self, entry: &Entry) {
+        let kept = self.out.holds_log();
+        let boundary = self.out.boundary("summary", "unknown");
+        boundary.tokens_before = entry.value["tokensBefore"].as_u64();
+        boundary.original_kept = kept;
+        // The loop does not go on by itself: what comes next is asked anew.
+        self.running = false;
+        let Some(text) = value::filled(&entry.value, "summary") else {
+            return;
+        };
+        let mut parts = vec![Part::synthetic(text).at("/summary")];
+        let tail = self.tail(entry);
+        if let (true, Some((tail_start, pointer))) = (kept, tail) {
+            let marker = Marker { tail_start: Some(tail_start), ..Marker::default() };
+            parts.push(Part::new(PartKind::Marker(marker)).at(pointer));
+        }
+        let message = self.push(entry, Role::User, parts);
+        message.mid_turn = kept;
+        if kept {
+            message.origin = Origin::Entry(EntryKind::Summary);
+        }
+    }
+
+    /// Id of the first message that the compaction kept, and where the file says so.
+    fn tail(&self, entry: &Entry) -> Option<(String, &'static str)> {
+        let (index, pointer) = match value::text(&entry.value, "firstKeptEntryId") {
+            Some(id) => (self.by_entry.get(id)?, "/firstKeptEntryId"),
+            None => {
+                let number = entry.value["firstKeptEntryIndex"].as_u64()?;
+                (self.by_index.get(&number)?, "/firstKeptEntryIndex")
+            }
+        };
+        Some((self.out.messages.get(*index)?.id.clone(), pointer))
+    }
+}
+
+/// The parts of a content: one text, or blocks.
+fn content(raw: &Value, pointer: &str) -> Vec<Part> {
+    let blocks = match raw {
+        Value::Array(blocks) => blocks,
+        Value::String(text) => return vec![Part::text(text).at(pointer)],
+        _ => return Vec::new(),
+    };
+    blocks
+        .iter()
+        .enumerate()
+        .map(|(index, raw)| block(raw, &format!("{pointer}/{index}")))
+        .collect()
+}
+
+fn block(raw: &Value, pointer: &str) -> Part {
+    let kind = value::text(raw, "type").unwrap_or_default();
+    match kind {
+        "text" => {
+            let text = value::text(raw, "text").unwrap_or_default();
+            Part::text(text).at(format!("{pointer}/text"))
+        }
+        "thinking" => {
+            let signature = value::string(raw, "thinkingSignature");
+            reasoning(
+                value::string(raw, "thinking").unwrap_or_default(),
+                signature.filter(|signature| !signature.is_empty()),
+            )
+            .at(format!("{pointer}/thinking"))
+        }
+        "toolCall" => Part::call(
+            value::text(raw, "id").unwrap_or_default(),
+            value::text(raw, "name").unwrap_or_default(),
+            value::shown(&raw["arguments"]),
+        )
+        .at(format!("{pointer}/arguments")),
+        "image" => file(image(raw)).at(pointer),
+        kind => unknown(kind, raw).at(pointer),
+    }
+}
+
+fn image(raw: &Value) -> Media {
+    Media {
+        mime: value::string(raw, "mimeType").unwrap_or_else(|| "image/*".to_owned()),
+        url: value::string(raw, "data").unwrap_or_default(),
+        ..Media::default()
+    }
+}
+
+/// A content as one text with its images, and the place of the text: of the only one, or the whole.
+fn flat(raw: &Value, pointer: &str) -> (String, Vec<Media>, String) {
+    let Value::Array(blocks) = raw else {
+        let text = raw.as_str().unwrap_or_default();
+        return (text.to_owned(), Vec::new(), pointer.to_owned());
+    };
+    let texts: Vec<(usize, &str)> = blocks
+        .iter()
+        .enumerate()
+        .filter_map(|(index, block)| Some((index, value::text(block, "text")?)))
+        .collect();
+    let images = blocks.iter().filter(|block| value::text(block, "type") == Some("image"));
+    let place = match texts.as_slice() {
+        [(index, _)] => format!("{pointer}/{index}/text"),
+        _ => pointer.to_owned(),
+    };
+    let joined: Vec<&str> = texts.iter().map(|(_, text)| *text).collect();
+    (joined.join("\n"), images.map(image).collect(), place)
+}
+
+fn synthetic(mut parts: Vec<Part>) -> Vec<Part> {
+    mark_synthetic(&mut parts);
+    parts
+}
+
+/// A command that the user ran, as the model is told of it (pi 0.50, `bashExecutionToText`).
+fn executed(message: &Value) -> String {
+    let command = value::text(message, "command").unwrap_or_default();
+    let mut text = match value::text(message, "output").unwrap_or_default() {
+        "" => format!("Ran `{command}`\n(no output)"),
+        output => format!("Ran `{command}`\n```\n{output}\n```"),
+    };
+    let code = message["exitCode"].as_i64().unwrap_or(0);
+    if value::flag(message, "cancelled") {
+        text.push_str("\n\n(command cancelled)");
+    } else if code != 0 {
+        text.push_str(&format!("\n\nCommand exited with code {code}"));
+    }
+    if let (true, Some(path)) =
+        (value::flag(message, "truncated"), value::text(message, "fullOutputPath"))
+    {
+        text.push_str(&format!("\n\n[Output truncated. Full output: {path}]"));
+    }
+    text
+}
+
+/// The input classes are disjoint as they come. Calls that were aborted before anything came back
+/// have zeros.
+const COUNTS: Counts = Counts {
+    input: &["/input"],
+    cache_read: &["/cacheRead"],
+    cache_write: &["/cacheWrite"],
+    output: &["/output"],
+    total: "/totalTokens",
+    cache_in_input: false,
+    ..Counts::NONE
+};

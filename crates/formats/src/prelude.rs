@@ -1,0 +1,20 @@
+//! The words that all formats share.
+
+pub(crate) use crate::builder::{
+    SessionBuilder, file, flattened, has_text, mark_synthetic, only, reasoning, reasoning_member,
+    result, status, unknown, with_damage,
+};
+pub(crate) use crate::format::{Format, FormatId};
+pub(crate) use crate::raw::{self, Change, json_string, peek};
+pub(crate) use crate::session::{Boundary, Cleared, Recorded, Shape, Source, Warning};
+pub(crate) use crate::usage::{Counts, finish};
+pub(crate) use crate::write::View;
+pub(crate) use crate::{ReadError, Session, WriteError, cluster, jsonl, value};
+pub(crate) use foldback_core::log::{
+    Answer, EntryKind, Finish, Marker, Media, Message, Origin, Part, PartKind, ResultStatus, Role,
+    ToolCall, ToolResult, Usage,
+};
+pub(crate) use foldback_core::view::{EditKind, PartEdit, PartPos, Shown};
+pub(crate) use foldback_core::{Frame, Limits, SegmentKind};
+pub(crate) use serde_json::{Map, Value, json};
+pub(crate) use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, VecDeque};

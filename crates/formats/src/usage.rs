@@ -1,0 +1,80 @@
+//! What recorders say about a call: token counts, each in its own words, and why the model stopped.
+
+use crate::prelude::*;
+
+/// Where a recorder writes its counts: JSON pointers, of which the first that leads to a count is taken.
+#[derive(Clone, Copy)]
+pub(crate) struct Counts {
+    pub(crate) input: &'static [&'static str],
+    pub(crate) cache_read: &'static [&'static str],
+    pub(crate) cache_write: &'static [&'static str],
+    pub(crate) output: &'static [&'static str],
+    pub(crate) reasoning: &'static [&'static str],
+    pub(crate) total: &'static str,
+    /// Whether the input holds what the cache did.
+    pub(crate) cache_in_input: bool,
+    /// Whether the output holds the reasoning.
+    pub(crate) reasoning_in_output: bool,
+}
+
+impl Counts {
+    /// None of them; the input holds the cache, the output the reasoning.
+    pub(crate) const NONE: Self = Self {
+        input: &[],
+        cache_read: &[],
+        cache_write: &[],
+        output: &[],
+        reasoning: &[],
+        total: "/",
+        cache_in_input: true,
+        reasoning_in_output: true,
+    };
+
+    /// The counts of `raw` as disjoint classes.
+    pub(crate) fn usage(&self, raw: &Value) -> Usage {
+        let cache_read = value::first_count(raw, self.cache_read);
+        let cache_write = value::first_count(raw, self.cache_write);
+        let reasoning = value::first_count(raw, self.reasoning);
+        let in_input = if self.cache_in_input { cache_read + cache_write } else { 0 };
+        let in_output = if self.reasoning_in_output { reasoning } else { 0 };
+        Usage {
+            uncached: value::first_count(raw, self.input).saturating_sub(in_input),
+            cache_read,
+            cache_write,
+            output: value::first_count(raw, self.output).saturating_sub(in_output),
+            reasoning,
+            total: raw.pointer(self.total).and_then(Value::as_u64),
+        }
+    }
+
+    /// [`Self::usage`] of an object.
+    pub(crate) fn of_object(&self, raw: &Value) -> Option<Usage> {
+        raw.is_object().then(|| self.usage(raw))
+    }
+
+    /// [`Self::usage`] where anything was counted.
+    pub(crate) fn any(&self, raw: &Value) -> Option<Usage> {
+        Some(self.usage(raw)).filter(|usage| !usage.is_zero())
+    }
+}
+
+/// The words for why a model stopped. No two recorders mean different things by one.
+const FINISHES: &[(Finish, &[&str])] = &[
+    (Finish::Stop, &["stop", "end_turn", "stop_sequence", "STOP"]),
+    (
+        Finish::ToolCalls,
+        &["tool_calls", "tool_call", "tool_use", "toolUse", "tool-calls", "function_call"],
+    ),
+    (
+        Finish::Length,
+        &["length", "max_tokens", "MAX_TOKENS", "model_length", "model_context_window_exceeded"],
+    ),
+    (Finish::ContentFilter, &["content_filter", "content-filter", "refusal", "SAFETY"]),
+    (Finish::Error, &["error", "aborted"]),
+];
+
+/// Why a model stopped, in any recorder's words.
+pub(crate) fn finish(word: &str) -> Finish {
+    let known = FINISHES.iter().find(|(_, words)| words.contains(&word));
+    known.map_or(Finish::Other, |(finish, _)| *finish)
+}

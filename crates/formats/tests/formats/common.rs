@@ -1,0 +1,211 @@
+//! What the tests of all formats share.
+use foldback_core::Message;
+use foldback_core::log::Usage;
+use foldback_core::view::{EditKind, PartEdit, PartPos, Shown, Stored};
+use foldback_formats::{FormatId, Outcome, Session, View, format, read};
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// The text of a fixture.
+pub fn fixture(id: &str, name: &str) -> String {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures").join(id).join(name);
+    std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
+/// The recorded sessions of one format, none where the folder is missing.
+pub fn recorded(folder: &str) -> Vec<PathBuf> {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/sessions").join(folder);
+    let Ok(entries) = std::fs::read_dir(&path) else {
+        println!("skipped: there is no {}", path.display());
+        return Vec::new();
+    };
+    let mut files: Vec<_> = entries.map(|entry| entry.unwrap().path()).collect();
+    files.sort();
+    files
+}
+
+/// The only session of a text.
+pub fn session(text: &str, id: &str) -> Session {
+    let mut sessions = read(text.as_bytes(), Some(id)).unwrap_or_else(|error| panic!("{error}"));
+    assert_eq!(sessions.len(), 1);
+    sessions.remove(0)
+}
+
+/// What writing a session as its recorder left it gives, in the format `to`.
+pub fn rewritten(session: &Session, to: &str) -> Outcome {
+    let edits = session.recorded_edits();
+    write(&View::recorded(session, &edits), to)
+}
+
+/// What writing a view gives in the format `to`.
+pub fn write(view: &View<'_>, to: &str) -> Outcome {
+    format(to).unwrap().write(view).unwrap().unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// The counts of a session, in a form that reads in a table.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Counts {
+    pub records: usize,
+    pub messages: usize,
+    pub calls: usize,
+    pub turns: usize,
+    pub tool_calls: usize,
+    pub cleared: usize,
+    pub boundaries: usize,
+}
+
+/// The counts of a session.
+pub fn counts(session: &Session) -> Counts {
+    Counts {
+        records: session.source.records.len(),
+        messages: session.messages.len(),
+        calls: session.calls(),
+        turns: session.turns(),
+        tool_calls: session.tool_calls(),
+        cleared: session.cleared.len(),
+        boundaries: session.boundaries.len(),
+    }
+}
+
+/// Codes of the warnings, in order.
+pub fn warnings(session: &Session) -> Vec<&str> {
+    session.warnings.iter().map(|warning| warning.code.as_str()).collect()
+}
+
+/// Usage summed over the answers of the log: uncached, read, written, output, reasoning.
+pub fn usage(session: &Session) -> [u64; 5] {
+    session.log().filter_map(|message| message.answer.as_ref()?.usage).fold([0; 5], |sum, usage| {
+        let Usage { uncached, cache_read, cache_write, output, reasoning, .. } = usage;
+        [
+            sum[0] + uncached,
+            sum[1] + cache_read,
+            sum[2] + cache_write,
+            sum[3] + output,
+            sum[4] + reasoning,
+        ]
+    })
+}
+
+/// What holds for every session of every format: ids are unique, and pointers and records lead to
+/// where they say.
+pub fn check(session: &Session) {
+    let mut ids = BTreeSet::new();
+    let mut calls = BTreeSet::new();
+    for message in &session.messages {
+        assert!(ids.insert(&message.id), "two messages `{}`", message.id);
+        for call in message.call_ids() {
+            assert!(calls.insert(call), "two calls `{call}`");
+        }
+        // A trajectory restores what its steps cannot hold: that lies in no record.
+        let restored = session.format == "atif";
+        assert!(message.record.is_some() || restored, "a record");
+        for part in &message.parts {
+            assert!(part.pointer.is_some() || restored, "a pointer");
+            let (Some(record), Some(pointer)) =
+                (part.source_record.or(message.record), part.pointer.as_deref())
+            else {
+                continue;
+            };
+            let raw = session.source.record(record).expect("a raw record");
+            let value: serde_json::Value = serde_json::from_str(raw).expect("JSON");
+            if let Some(found) = value.pointer(pointer).and_then(|value| value.as_str())
+                && part.as_call().is_none()
+                && !part.shown().is_empty()
+            {
+                assert_eq!(found, part.shown(), "{record} {pointer}");
+            }
+        }
+    }
+    for cleared in &session.cleared {
+        assert!(session.messages[cleared.at.item].parts[cleared.at.part].as_result().is_some());
+    }
+}
+
+/// A clear edit over the first part of every message that `which` picks.
+pub fn clear(
+    session: &Session,
+    at: i64,
+    which: impl Fn(&Message) -> bool,
+) -> Vec<(PartPos, PartEdit)> {
+    edits(session, EditKind::Clear, "[Old tool result content cleared]", at, which)
+}
+
+/// An edit over the first part of every message that `which` picks.
+pub fn edits(
+    session: &Session,
+    kind: EditKind,
+    text: &str,
+    at: i64,
+    which: impl Fn(&Message) -> bool,
+) -> Vec<(PartPos, PartEdit)> {
+    let edit = PartEdit { kind, text: text.into(), at };
+    session
+        .messages
+        .iter()
+        .enumerate()
+        .filter(|(_, message)| which(message))
+        .map(|(item, _)| (PartPos { item, part: 0 }, edit.clone()))
+        .collect()
+}
+
+/// The recorded view with further messages at the end, as a strategy appends entries.
+pub fn append<'a>(view: &mut View<'a>, new: &'a [Arc<Message>]) {
+    for message in new {
+        let shown = Shown { pos: Some(view.stored.len()), ..Shown::plain(message) };
+        view.stored.push(Stored { shown: shown.clone(), visible: true });
+        view.sent.push(shown);
+    }
+}
+
+/// Hides messages of a view.
+pub fn hide(view: &mut View<'_>, which: impl Fn(usize, &Message) -> bool) {
+    for (index, item) in view.stored.iter_mut().enumerate() {
+        item.visible &= !which(index, item.shown.message);
+    }
+    view.sent =
+        view.stored.iter().filter(|item| item.visible).map(|item| item.shown.clone()).collect();
+}
+
+/// Asserts that a text is found to be of a format.
+pub fn detected(text: &str) -> Option<FormatId> {
+    foldback_formats::detect(text).map(|format| format.id)
+}
+
+/// Role, marks and parts of each message, texts cut to `width` characters: `u` begins a turn, `+`
+/// came mid-turn, `E` was written by a compaction.
+pub fn outline(session: &Session, width: usize) -> Vec<String> {
+    session
+        .messages
+        .iter()
+        .map(|message| {
+            let marks =
+                [("u", message.begins_turn()), ("+", message.mid_turn), ("E", message.is_entry())];
+            let marks = marks.iter().filter(|(_, set)| *set).map(|(mark, _)| *mark);
+            let parts: Vec<String> = message
+                .parts
+                .iter()
+                .map(|part| {
+                    let text: String = part.shown().chars().take(width).collect();
+                    format!("{}:{}", part.kind_name(), text.replace('\n', "|"))
+                })
+                .collect();
+            let marks: String = marks.collect();
+            format!("{}{marks} {}", message.role.as_str(), parts.join(" "))
+        })
+        .collect()
+}
+
+/// A file that ends anywhere is read or refused, and never makes the importer panic.
+pub fn cut_anywhere(id: &str, text: &str) {
+    let mut end = text.len();
+    while let Some(cut) = text.get(..end) {
+        if let Ok(sessions) = read(cut.as_bytes(), Some(id)) {
+            assert!(sessions.iter().any(|s| !s.messages.is_empty()), "at {end}");
+        }
+        end = (0..end.saturating_sub(37))
+            .rev()
+            .find(|at| text.is_char_boundary(*at))
+            .unwrap_or(usize::MAX);
+    }
+}

@@ -1,0 +1,213 @@
+//! What every importer promises: damage and repetition change nothing that was not damaged or repeated.
+use crate::common::{fixture, recorded};
+use foldback_core::Message;
+use foldback_formats::{FORMATS, Session, read};
+use std::collections::BTreeSet;
+use std::path::Path;
+
+/// How a format's files grow: whole lines, or one document.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Grows {
+    /// Lines are appended. A record of a type that no version of the recorder writes; none where a file
+    /// may hold lines of any kind (telemetry that tells of no call of a model).
+    Lines(Option<&'static str>),
+    /// The file is written as a whole.
+    Whole,
+}
+use Grows::{Lines, Whole};
+
+/// Every format with a fixture in the shape that its recorder writes.
+const ROWS: &[(&str, &str, Grows)] = &[
+    ("claude-code", "parallel.jsonl", Lines(Some(r#"{"type":"owl","uuid":"owl-1"}"#))),
+    (
+        "codex",
+        "parallel.jsonl",
+        Lines(Some(r#"{"timestamp":"2026-01-01T00:00:00Z","type":"owl","payload":{}}"#)),
+    ),
+    ("pi", "plain.jsonl", Lines(Some(r#"{"type":"owl","id":"owl-1"}"#))),
+    ("gemini-cli", "lines.jsonl", Lines(Some(r#"{"id":"owl-1","type":"owl","content":"?"}"#))),
+    ("copilot-cli", "events.jsonl", Lines(Some(r#"{"type":"owl","id":"owl-1","data":{}}"#))),
+    (
+        "openhands",
+        "v1.jsonl",
+        Lines(Some(
+            r#"{"kind":"OwlEvent","id":"owl-1","source":"agent","timestamp":"2026-01-01T00:00:00"}"#,
+        )),
+    ),
+    ("foldback", "", Lines(Some(r#"{"owl":{}}"#))),
+    ("roo-code", "native.json", Whole),
+    ("gemini", "bare.json", Whole),
+    ("openhands-llm", "tools.json", Whole),
+    ("opencode", "parallel.json", Whole),
+    ("atif", "parallel.json", Whole),
+    ("inspect", "log.json", Whole),
+    ("tau2", "results.json", Whole),
+    ("langchain", "state.json", Whole),
+    ("otel", "spans.jsonl", Lines(None)),
+    ("pydantic-ai", "parallel.json", Whole),
+    ("swe-agent", "function-calls.traj", Whole),
+    ("mini-swe-agent", "v2.traj.json", Whole),
+    ("openai-responses", "items.jsonl", Lines(Some(r#"{"type":"owl"}"#))),
+    ("openai-chat", "parallel.json", Whole),
+    ("anthropic", "parallel.json", Whole),
+];
+
+/// Formats whose lines have no ids: the same item twice may have been said twice.
+const WITHOUT_IDS: &[&str] = &["openai-responses"];
+
+fn text(id: &str, name: &str) -> String {
+    if id == "foldback" {
+        let session = crate::common::session(&fixture("pi", "plain.jsonl"), "pi");
+        return crate::common::rewritten(&session, id).text;
+    }
+    fixture(id, name)
+}
+
+fn sessions(id: &str, text: &str) -> Vec<Session> {
+    read(text.as_bytes(), Some(id)).unwrap_or_else(|error| panic!("{id}: {error}"))
+}
+
+/// A session without where it was read from.
+fn bare(session: &Session) -> Vec<Message> {
+    let messages = session.messages.iter();
+    messages
+        .map(|message| {
+            let mut message = Message::clone(message);
+            message.record = None;
+            for part in &mut message.parts {
+                part.source_record = None;
+                part.pointer = None;
+            }
+            message
+        })
+        .collect()
+}
+
+#[test]
+fn every_format_is_here() {
+    let here: BTreeSet<&str> = ROWS.iter().map(|(id, _, _)| *id).collect();
+    let all: BTreeSet<&str> = FORMATS.iter().map(|format| format.id).collect();
+    assert_eq!(here, all);
+    // And has fixtures, of which one is read from a file that others recorded.
+    for id in all.iter().filter(|id| **id != "foldback") {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures").join(id);
+        assert!(folder.read_dir().unwrap().count() > 0, "{id}");
+    }
+}
+
+#[test]
+fn a_file_that_was_appended_to_itself_is_the_same_session() {
+    for (id, name, grows) in ROWS {
+        if *grows == Whole || WITHOUT_IDS.contains(id) {
+            continue;
+        }
+        let text = text(id, name);
+        let once = sessions(id, &text);
+        let ended = if text.ends_with('\n') { "" } else { "\n" };
+        let twice = sessions(id, &format!("{text}{ended}{text}"));
+        assert_eq!(twice.len(), once.len(), "{id}");
+        for (twice, once) in twice.iter().zip(&once) {
+            // A file that names no session gets an id from its content.
+            if !once.id.starts_with("session-") {
+                assert_eq!(twice.id, once.id, "{id}");
+            }
+            assert_eq!(bare(twice), bare(once), "{id}");
+            assert_eq!(twice.frame, once.frame, "{id}");
+            assert_eq!(twice.boundaries, once.boundaries, "{id}");
+        }
+    }
+}
+
+#[test]
+fn a_last_line_that_is_still_being_written_costs_that_line() {
+    for (id, name, grows) in ROWS {
+        if *grows == Whole {
+            continue;
+        }
+        let text = text(id, name);
+        let text = text.trim_end();
+        let last = text.rfind('\n').unwrap();
+        let without = sessions(id, &text[..last]);
+        let half = (last..text.len())
+            .rev()
+            .find(|at| text.is_char_boundary(*at) && *at <= last + (text.len() - last) / 2);
+        let cut = sessions(id, &text[..half.unwrap()]);
+        assert_eq!(bare(&cut[0]), bare(&without[0]), "{id}");
+        let codes = crate::common::warnings(&cut[0]);
+        assert!(
+            codes.iter().any(|code| ["damaged-line", "truncated-line"].contains(code)),
+            "{id}: {codes:?}"
+        );
+    }
+}
+
+#[test]
+fn a_document_that_ends_in_the_middle_says_so() {
+    for (id, name, grows) in ROWS {
+        if *grows != Whole {
+            continue;
+        }
+        let text = text(id, name);
+        let half = text.char_indices().nth(text.chars().count() * 2 / 3).unwrap().0;
+        let error = read(&text.as_bytes()[..half], Some(id)).unwrap_err().to_string();
+        assert!(error.contains("ends in the middle"), "{id}: {error}");
+    }
+}
+
+#[test]
+fn a_line_of_an_unknown_type_is_counted_and_the_rest_is_used() {
+    for (id, name, grows) in ROWS {
+        let Lines(Some(unknown)) = grows else {
+            continue;
+        };
+        let text = text(id, name);
+        let before = sessions(id, &text);
+        let ended = if text.ends_with('\n') { "" } else { "\n" };
+        let after = sessions(id, &format!("{text}{ended}{unknown}\n"));
+        assert_eq!(bare(&after[0]), bare(&before[0]), "{id}");
+        assert_eq!(
+            after[0].warnings.len(),
+            before[0].warnings.len() + 1,
+            "{id}: {:?}",
+            after[0].warnings
+        );
+    }
+}
+
+#[test]
+fn every_result_has_one_call_or_a_warning() {
+    for (id, name, _) in ROWS {
+        for session in sessions(id, &text(id, name)) {
+            check_pairs(&session, id);
+        }
+    }
+    for folder in recorded("").iter().filter(|path| path.is_dir()) {
+        for path in recorded(&folder.file_name().unwrap().to_string_lossy()) {
+            let bytes = std::fs::read(&path).unwrap();
+            for session in read(&bytes, None).unwrap() {
+                check_pairs(&session, &path.to_string_lossy());
+            }
+        }
+    }
+}
+
+fn check_pairs(session: &Session, name: &str) {
+    let mut open: BTreeSet<&str> = BTreeSet::new();
+    let (mut strays, mut pending) = (0, 0);
+    for part in session.log().flat_map(|message| &message.parts) {
+        if let Some(call) = part.as_call() {
+            assert!(open.insert(&call.call_id), "{name}: {}", call.call_id);
+        }
+        if let Some(result) = part.as_result() {
+            pending += usize::from(!result.status.is_settled());
+            strays += usize::from(!open.remove(&*result.call_id));
+        }
+    }
+    let codes = crate::common::warnings(session);
+    let told = |code: &str| codes.iter().filter(|found| **found == code).count();
+    assert!(told("orphan-result") >= strays, "{name}: {strays} {codes:?}");
+    assert!(
+        told("call-without-result") >= open.len() + pending,
+        "{name}: {open:?} {pending} {codes:?}"
+    );
+}

@@ -1,0 +1,259 @@
+//! Every session in every format that can be written: what comes back, and what is said to be lost.
+use crate::common::recorded;
+use foldback_core::Message;
+use foldback_core::log::Role;
+use foldback_formats::convert::{Converted, convert, writable};
+use foldback_formats::{Session, format, read};
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+/// Which formats may lose what, by the singular of [`foldback_formats::convert::Loss::what`]. Losses that are
+/// not here are bookkeeping (ids of messages, names of agents) and only have to be said.
+const MAY_LOSE: &[(&str, &[&str])] = &[
+    // An observation is told from a user message by its place alone.
+    ("text", &["mini-swe-agent"]),
+    // Arguments that are no object.
+    ("tool call", &["anthropic", "claude-code", "gemini", "opencode", "pi", "roo-code"]),
+    ("tool result", &[]),
+    ("id of a tool call", &[]),
+    ("join of a result with its call", &[]),
+    ("reasoning text", &["anthropic", "mini-swe-agent", "roo-code", "swe-agent"]),
+    (
+        "reasoning signature",
+        &["claude-code", "gemini", "mini-swe-agent", "openai-chat", "swe-agent"],
+    ),
+    (
+        "file or image",
+        &[
+            "anthropic",
+            "mini-swe-agent",
+            "openai-chat",
+            "pi",
+            "pydantic-ai",
+            "roo-code",
+            "swe-agent",
+        ],
+    ),
+    ("system prompt around the history", &["claude-code", "opencode", "pi", "roo-code"]),
+    (
+        "token count of a call",
+        &[
+            "anthropic",
+            "codex",
+            "gemini",
+            "openai-chat",
+            "openai-responses",
+            "roo-code",
+            "swe-agent",
+        ],
+    ),
+];
+
+/// Every fixture, and every recorded session where there are any.
+fn files() -> Vec<PathBuf> {
+    let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures");
+    let mut folders: Vec<PathBuf> =
+        std::fs::read_dir(fixtures).unwrap().map(|entry| entry.unwrap().path()).collect();
+    folders.extend(recorded("").into_iter().filter(|path| path.is_dir()));
+    let mut files: Vec<PathBuf> = folders
+        .iter()
+        .flat_map(|folder| std::fs::read_dir(folder).unwrap())
+        .map(|entry| entry.unwrap().path())
+        .filter(|path| path.is_file())
+        .collect();
+    files.sort();
+    assert!(files.len() > 50, "{} files", files.len());
+    files
+}
+
+fn sessions(path: &Path) -> Vec<Session> {
+    let bytes = std::fs::read(path).unwrap();
+    read(&bytes, None).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
+fn written(session: &Session, to: &str) -> (Converted, Session) {
+    let converted = convert(std::slice::from_ref(session), format(to).unwrap())
+        .unwrap_or_else(|error| panic!("{} {} → {to}: {error}", session.format, session.id));
+    let mut again = read(converted.text.as_bytes(), Some(to)).unwrap();
+    let same = again.iter().position(|again| again.id == session.id);
+    (converted, again.swap_remove(same.unwrap_or(0)))
+}
+
+/// A message without the place that it was read from.
+fn bare(message: &Message) -> Message {
+    let mut message = message.clone();
+    message.record = None;
+    for part in &mut message.parts {
+        part.pointer = None;
+        part.source_record = None;
+    }
+    message
+}
+
+#[test]
+fn foldback_and_atif_give_back_everything() {
+    for path in files() {
+        for session in sessions(&path) {
+            for to in ["foldback", "atif"] {
+                let (converted, again) = written(&session, to);
+                let name = format!("{} {} → {to}", path.display(), session.id);
+                // The trajectory of a subagent is called otherwise when it stands alone.
+                if !(session.format == "atif" && to == "atif") {
+                    assert_eq!(converted.losses, [], "{name}");
+                    assert_eq!(again.id, session.id, "{name}");
+                }
+                let messages = |session: &Session| -> Vec<Message> {
+                    session.messages.iter().map(|message| bare(message)).collect()
+                };
+                assert!(messages(&again) == messages(&session), "{name}: messages");
+                assert_eq!(again.frame, session.frame, "{name}");
+                assert_eq!(again.boundaries, session.boundaries, "{name}");
+                assert_eq!(again.cleared, session.cleared, "{name}");
+                assert_eq!(crate::common::usage(&again), crate::common::usage(&session), "{name}");
+                assert_eq!(
+                    (&again.model, &again.cluster, again.limits),
+                    (&session.model, &session.cluster, session.limits),
+                    "{name}"
+                );
+            }
+        }
+    }
+}
+
+/// What a message says and does, with what came of it: the part of a session that no format may lose
+/// without saying so. Some formats keep a result with its call, so where it stands alone does not count.
+type Content = (Role, String, Vec<[String; 4]>);
+
+/// The content of the messages. Calls without a result and results without a call are left out: some formats
+/// make up the other half, so that a provider would take them.
+fn content(session: &Session, paired: &BTreeSet<String>) -> Vec<Content> {
+    let results: BTreeMap<&str, &str> = session
+        .log()
+        .flat_map(|message| &message.parts)
+        .filter_map(|part| part.as_result())
+        .map(|result| (&*result.call_id, &*result.text))
+        .collect();
+    session
+        .log()
+        .map(|message| {
+            let calls = message.parts.iter().filter_map(|part| part.as_call());
+            let calls = calls.filter(|call| paired.contains(&call.call_id));
+            let calls = calls.map(|call| {
+                let result = results.get(&*call.call_id).copied().unwrap_or_default();
+                let arguments = call.arguments_value().to_string();
+                [&call.call_id, &call.tool, &arguments, result].map(|text: &str| text.to_owned())
+            });
+            (message.role, message.said(), calls.collect())
+        })
+        .filter(|(_, said, calls): &Content| !said.is_empty() || !calls.is_empty())
+        .collect()
+}
+
+fn paired(session: &Session) -> BTreeSet<String> {
+    let calls: BTreeSet<&str> = session.log().flat_map(|m| m.call_ids()).collect();
+    let results = session.log().flat_map(|message| &message.parts);
+    results
+        .filter_map(|part| Some(&part.as_result()?.call_id))
+        .filter(|id| calls.contains(id.as_str()))
+        .cloned()
+        .collect()
+}
+
+/// Losses after which the order and the words of a session are not what they were.
+const WEIGHTY: &[&str] = &[
+    "text",
+    "tool call",
+    "speaker of a text",
+    "file or image",
+    "part of an unknown type",
+    "system prompt around the history",
+];
+
+/// Recorded sessions up to this size go through all writers; larger ones are more of the same.
+const LARGEST: u64 = 1_300_000;
+
+#[test]
+fn what_is_not_said_to_be_lost_comes_back() {
+    let mut compared = 0;
+    for path in files() {
+        if path.metadata().unwrap().len() > LARGEST {
+            continue;
+        }
+        for session in sessions(&path) {
+            let paired = paired(&session);
+            let before = content(&session, &paired);
+            for to in writable() {
+                let name = format!("{} {} → {}", path.display(), session.id, to.id);
+                let (converted, again) = written(&session, to.id);
+                let lost: BTreeSet<&str> = converted.losses.iter().map(|l| l.what[0]).collect();
+                for (what, may) in MAY_LOSE {
+                    assert!(!lost.contains(what) || may.contains(&to.id), "{name}: {what}");
+                }
+                if !WEIGHTY.iter().any(|what| lost.contains(what)) {
+                    assert!(content(&again, &paired) == before, "{name}");
+                    compared += 1;
+                }
+            }
+        }
+    }
+    assert!(compared > 300, "{compared} comparisons");
+}
+
+#[test]
+fn losses_say_what_and_how_many() {
+    let text = r#"{"type":"user","uuid":"1","sessionId":"s","cwd":"/r","timestamp":"2026-01-01T00:00:00Z","message":{"role":"user","content":"hi"}}
+{"type":"assistant","uuid":"2","parentUuid":"1","sessionId":"s","timestamp":"2026-01-01T00:00:01Z","message":{"id":"m","role":"assistant","model":"m-1","stop_reason":"end_turn","usage":{"input_tokens":3,"output_tokens":2},"content":[{"type":"thinking","thinking":"Hm.","signature":"s1"},{"type":"text","text":"ho"}]}}"#;
+    let session = crate::common::session(text, "claude-code");
+    let (converted, _) = written(&session, "openai-chat");
+    let lines: Vec<String> = converted.losses.iter().map(ToString::to_string).collect();
+    assert_eq!(
+        lines,
+        [
+            "1 reasoning signature",
+            "1 token count of a call",
+            "2 timestamps",
+            "1 reason why the model stopped",
+            "1 model name of a call",
+            "1 start or end time of a call",
+            "2 message ids",
+            "1 link to a parent message",
+            "1 session id",
+            "1 model name of the session",
+            "1 name of the repository or task",
+        ]
+    );
+}
+
+#[test]
+fn a_file_of_the_same_format_is_copied() {
+    for (id, name) in [
+        ("claude-code", "compaction.jsonl"),
+        ("openai-responses", "compacted.json"),
+        ("opencode", "compaction.json"),
+    ] {
+        let text = crate::common::fixture(id, name);
+        let (converted, _) = written(&crate::common::session(&text, id), id);
+        assert_eq!(converted.text, text);
+        assert_eq!(converted.losses, []);
+    }
+}
+
+#[test]
+fn several_sessions_are_one_file_only_where_they_can_be() {
+    let sessions =
+        read(crate::common::fixture("openai-chat", "many.jsonl").as_bytes(), None).unwrap();
+    let converted = convert(&sessions, format("foldback").unwrap()).unwrap();
+    let again = read(converted.text.as_bytes(), None).unwrap();
+    let ids = |sessions: &[Session]| -> Vec<String> {
+        sessions.iter().map(|session| session.id.clone()).collect()
+    };
+    assert_eq!(ids(&again), ids(&sessions));
+    let refused = |to: &str| convert(&sessions, format(to).unwrap()).unwrap_err().to_string();
+    assert_eq!(refused("pydantic-ai"), "a pydantic-ai file holds one session, and these are 3");
+    let error = convert(&sessions[..1], format("tau2").unwrap()).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "the format tau2 is only read; these can be written: foldback, claude-code, codex, pi, roo-code, \
+         gemini, opencode, atif, pydantic-ai, swe-agent, mini-swe-agent, openai-responses, openai-chat, anthropic"
+    );
+}

@@ -1,0 +1,172 @@
+//! Gemini CLI recordings: what is read from them.
+use crate::common::{
+    check, cut_anywhere, detected, fixture, outline, recorded, session, usage, warnings,
+};
+use foldback_core::log::{Finish, ResultStatus};
+use foldback_formats::Session;
+
+const ID: &str = "gemini-cli";
+const FIXTURES: [&str; 3] = ["plain.json", "document.json", "lines.jsonl"];
+
+fn read(name: &str) -> Session {
+    session(&fixture(ID, name), ID)
+}
+
+#[test]
+fn outlines_usage_and_warnings() {
+    type Row = (&'static str, &'static [&'static str], [u64; 5], &'static [&'static str]);
+    let table: &[Row] = &[
+        (
+            "plain.json",
+            &["useru text:Hello", "assistant text:Hi."],
+            [10, 0, 0, 2, 0],
+            &["unknown-type"],
+        ),
+        (
+            "document.json",
+            &[
+                "useru text:Compare a and b file:",
+                "assistant reasoning:**Looking**|Two file text:Reading. \
+                 tool-call:{\"path\":\"a\"} tool-call:{\"path\":\"b\"}",
+                "tool tool-result:alpha",
+                "tool tool-result:no such file",
+                "assistant text:I will fetch b. tool-call:{\"command\":\"curl b\"} \
+                 tool-call:{\"command\":\"ls\"}",
+                "tool tool-result:[Operation Cancelled",
+                "useru text:Never mind",
+                "assistant text:Fine.",
+            ],
+            [1305, 2000, 0, 33, 30],
+            &["call-without-result"],
+        ),
+        (
+            "lines.jsonl",
+            &[
+                "useru text:Compare a and b file:",
+                "assistant reasoning:**Looking**|Two file text:Reading. \
+                 tool-call:{\"path\":\"a\"} tool-call:{\"path\":\"b\"}",
+                "tool tool-result:alpha",
+                "tool tool-result:no such file",
+                "assistant text:Only a is there.",
+                "user+E text:<state_snapshot>a is",
+                "assistantE text:Got it.",
+                "useru text:Copy it",
+                "assistant text:Copied.",
+                "useru text:Thanks",
+            ],
+            [1505, 900, 0, 35, 30],
+            &["abandoned-branch", "truncated-line"],
+        ),
+    ];
+    for (name, expected, used, codes) in table {
+        let session = read(name);
+        check(&session);
+        assert_eq!(outline(&session, 20), *expected, "{name}");
+        assert_eq!(usage(&session), *used, "{name}");
+        assert_eq!(warnings(&session), *codes, "{name}");
+    }
+}
+
+#[test]
+fn calls_after_a_notice_belong_to_the_answer_before_it() {
+    let session = read("document.json");
+    assert_eq!(session.calls(), 3);
+    let answer = &session.messages[4];
+    assert_eq!(answer.parts[1].source_record, Some(4));
+    assert_eq!(answer.answer.as_ref().unwrap().finish, Some(Finish::ToolCalls));
+    let results: Vec<_> = session
+        .messages
+        .iter()
+        .filter_map(|message| message.parts[0].as_result())
+        .map(|result| (result.call_id.as_str(), result.status))
+        .collect();
+    assert_eq!(
+        results,
+        [
+            ("r_0", ResultStatus::Completed),
+            ("r_0_2", ResultStatus::Error),
+            ("s_1", ResultStatus::Error),
+        ]
+    );
+    let counted = session.recorded.unwrap();
+    assert_eq!((counted.messages, counted.tool_calls), (7, 4));
+}
+
+#[test]
+fn a_compression_is_undone() {
+    let session = read("lines.jsonl");
+    let [boundary] = session.boundaries.as_slice() else {
+        panic!("{:?}", session.boundaries);
+    };
+    assert_eq!((boundary.before, boundary.original_kept), (5, true));
+    assert_eq!(session.recorded_summaries(), 1);
+    assert_eq!(session.log().count(), 8);
+}
+
+/// A history that is only given back, with a note added, replaces nothing.
+#[test]
+fn a_history_that_drops_nothing_is_no_compression() {
+    let message = |id: &str| format!("{{\"id\":\"{id}\",\"type\":\"user\",\"content\":\"{id}\"}}");
+    let history = format!("[{},{}]", message("a"), message("note"));
+    let text = format!(
+        "{{\"sessionId\":\"s\",\"projectHash\":\"h\"}}\n{}\n{{\"$set\":{{\"messages\":{history}}}}}\n",
+        message("a")
+    );
+    let session = session(&text, ID);
+    assert!(session.boundaries.is_empty());
+    assert_eq!(session.messages.len(), 2);
+}
+
+#[test]
+fn the_last_state_of_a_message_counts_in_its_first_place() {
+    let text = fixture(ID, "lines.jsonl");
+    let kept: Vec<&str> = text
+        .lines()
+        .filter(|line| !line.contains("rewindTo") && !line.contains("Wrong turn"))
+        .filter(|line| line.ends_with('}'))
+        .collect();
+    let text = format!("{}\n", kept.join("\n"));
+    let once = session(&text, ID);
+    let twice = session(&format!("{text}{text}"), ID);
+    let said = |session: &Session| outline(session, 99);
+    assert_eq!(said(&once), said(&twice));
+    assert_eq!(once.boundaries, twice.boundaries);
+    let ids = |session: &Session| -> Vec<String> {
+        session.messages.iter().map(|m| m.id.clone()).collect()
+    };
+    assert_eq!(ids(&once), ids(&twice));
+}
+
+#[test]
+fn detection_and_files_cut_off_anywhere() {
+    for name in FIXTURES {
+        let text = fixture(ID, name);
+        assert_eq!(detected(&text), Some(ID), "{name}");
+        cut_anywhere(ID, &text);
+    }
+}
+
+#[test]
+fn recorded_sessions_import_whole() {
+    for path in recorded(ID) {
+        let text = std::fs::read_to_string(&path).unwrap();
+        if !path.ends_with("sessionbridge-44msg.json") {
+            assert_eq!(detected(&text), Some("gemini"));
+            continue;
+        }
+        assert_eq!(detected(&text), Some(ID));
+        let session = session(&text, ID);
+        check(&session);
+        let counted = session.recorded.unwrap();
+        assert_eq!((counted.messages, counted.tool_calls), (44, 40));
+        // One of the 38 messages of the model only adds the calls to the one before it.
+        let found = [session.calls(), session.turns(), session.tool_calls()];
+        assert_eq!(found, [37, 4, 40]);
+        assert_eq!(warnings(&session), [] as [&str; 0]);
+        for answer in session.messages.iter().filter_map(|m| m.answer.as_ref()) {
+            let usage = answer.usage.unwrap();
+            let sum = usage.input_total() + usage.output + usage.reasoning;
+            assert_eq!(usage.total, Some(sum));
+        }
+    }
+}

@@ -1,0 +1,76 @@
+//! Logged requests of OpenHands with their responses: what is read from them.
+use crate::common::{
+    check, cut_anywhere, detected, fixture, outline, recorded, session, usage, warnings,
+};
+use foldback_core::SegmentKind;
+use foldback_core::log::{Finish, Role};
+
+const ID: &str = "openhands-llm";
+
+#[test]
+fn outlines_usage_and_warnings() {
+    let request: &[&str] = &[
+        "useru text:Fix it",
+        "assistant text:Look. tool-call:{\"command\": \"ls\" tool-call:{\"command\": \"pwd",
+        "tool tool-result:a.c",
+        "tool tool-result:/w",
+    ];
+    let answered = [request, &["assistant text:Again. tool-call:{\"command\": \"cat"]].concat();
+    let text: &[&str] = &[
+        "useru text:Fix it",
+        "assistant text:<function=execut",
+        "user+ text:EXECUTION RESULT",
+        "assistant text:Done.",
+    ];
+    type Row<'a> = (&'a str, &'a [&'a str], [u64; 5], &'a [&'a str]);
+    let table: &[Row<'_>] = &[
+        // Nothing logged answers the calls of the last response.
+        ("tools.json", &answered, [100, 800, 0, 40, 0], &["call-without-result"]),
+        ("plain.json", text, [90, 0, 0, 4, 0], &[]),
+        ("unanswered.json", request, [0; 5], &["no-response"]),
+    ];
+    for (name, expected, used, codes) in table {
+        let text = fixture(ID, name);
+        assert_eq!(detected(&text), Some(ID), "{name}");
+        let session = session(&text, ID);
+        check(&session);
+        assert_eq!(outline(&session, 16), *expected, "{name}");
+        assert_eq!(usage(&session), *used, "{name}");
+        assert_eq!(warnings(&session), *codes, "{name}");
+        cut_anywhere(ID, &text);
+    }
+}
+
+#[test]
+fn the_answer_is_a_record_of_its_own() {
+    let session = session(&fixture(ID, "tools.json"), ID);
+    assert_eq!(session.id, "chatcmpl-1");
+    let last = session.messages.last().unwrap();
+    assert_eq!(last.record, Some(5));
+    assert_eq!(last.at, Some(1_733_345_658_250));
+    let calls: Vec<_> = session.messages.iter().flat_map(|m| m.call_ids()).collect();
+    assert_eq!(calls, ["t1", "t2", "t1_2"]);
+    let answer = last.answer.as_ref().unwrap();
+    assert_eq!(answer.finish, Some(Finish::ToolCalls));
+    assert_eq!(answer.model.as_deref(), Some("model-a"));
+    assert!(session.frame.text_of(SegmentKind::Tools).unwrap().contains("execute_bash"));
+    let counted = session.recorded.unwrap();
+    assert_eq!((counted.messages, counted.tool_calls), (5, 3));
+}
+
+#[test]
+fn recorded_sessions_import_whole() {
+    for path in recorded(ID) {
+        let text = std::fs::read_to_string(&path).unwrap();
+        assert_eq!(detected(&text), Some(ID));
+        let session = session(&text, ID);
+        check(&session);
+        let counted = session.recorded.unwrap();
+        // 49 calls of the request and the one of the response.
+        assert_eq!((counted.messages, counted.tool_calls), (100, 50));
+        let results = session.messages.iter().filter(|m| m.role == Role::Tool);
+        assert_eq!((session.calls(), results.count()), (50, 49));
+        assert_eq!(usage(&session), [75_494, 0, 0, 478, 0]);
+        assert_eq!(warnings(&session), ["call-without-result"]);
+    }
+}

@@ -1,0 +1,253 @@
+//! SWE-agent trajectories: what is read from them, and what is written back.
+use crate::common::{
+    check, clear, detected, edits, fixture, hide, recorded, rewritten, session, warnings, write,
+};
+use foldback_core::log::Role;
+use foldback_core::view::{EditKind, Shown};
+use foldback_core::{Message, SegmentKind};
+use foldback_formats::{Session, View};
+use serde_json::Value;
+use std::sync::Arc;
+
+const ID: &str = "swe-agent";
+const FIXTURES: [&str; 3] = ["text-actions.traj", "function-calls.traj", "steps-only.traj"];
+
+fn read(name: &str) -> Session {
+    session(&fixture(ID, name), ID)
+}
+
+/// Role and parts of each message; `u` begins a turn, `+` came mid-turn.
+fn outline(session: &Session) -> Vec<String> {
+    session
+        .messages
+        .iter()
+        .map(|message| {
+            let mark = match (message.begins_turn(), message.mid_turn) {
+                (true, _) => "u",
+                (_, true) => "+",
+                _ => "",
+            };
+            let parts: Vec<String> = message
+                .parts
+                .iter()
+                .map(|part| match part.as_call() {
+                    Some(call) => format!("{}({})", call.tool, call.arguments),
+                    None => format!("{}:{}", part.kind_name(), part.shown()),
+                })
+                .collect();
+            format!("{}{mark} {}", message.role.as_str(), parts.join(" "))
+        })
+        .collect()
+}
+
+#[test]
+fn outlines_of_the_fixtures() {
+    let table: &[(&str, &[&str])] = &[
+        (
+            "text-actions.traj",
+            &[
+                "useru text:Fix the issue in a.py",
+                "assistant text:Open it. open({\"action\":\"open a.py\"})",
+                "tool tool-result:1: é",
+                "assistant text:No action here.",
+                "user+ text:Your output was not formatted correctly",
+                "assistant text:Edit. edit({\"action\":\"edit 1:1\\nx = 1\\nend_of_edit\"})",
+                "tool tool-result:1:x = 1",
+                "assistant text:Submit. submit({\"action\":\"submit\"})",
+            ],
+        ),
+        (
+            "function-calls.traj",
+            &[
+                "useru text:Fix it.",
+                "assistant reasoning:Hm. text:List. bash({\"command\": \"ls\"})",
+                "tool tool-result:OBSERVATION:\na.py",
+                "assistant text:Read. bash({\"command\": \"cat a.py\"})",
+                "tool tool-result:x",
+                "assistant text:Done. submit({})",
+                "tool tool-result:diff",
+            ],
+        ),
+        (
+            "steps-only.traj",
+            &[
+                "assistant text:List. ls({\"action\":\"ls\"})",
+                "tool tool-result:a.py",
+                "assistant text:Nothing.\n```\n\n```",
+            ],
+        ),
+    ];
+    for (name, expected) in table {
+        let session = read(name);
+        assert_eq!(outline(&session), *expected, "{name}");
+    }
+    for name in &FIXTURES[..2] {
+        check(&read(name));
+    }
+}
+
+#[test]
+fn frame_model_id_and_warnings() {
+    let table: &[(&str, &str, Option<&str>, &[&str])] = &[
+        ("text-actions.traj", "SETTING: a shell.", None, &["call-without-result"]),
+        ("function-calls.traj", "You can use tools.", Some("claude-3-7-sonnet"), &[]),
+    ];
+    for (name, system, model, codes) in table {
+        let session = read(name);
+        assert_eq!(session.frame.segments[0].kind, SegmentKind::System, "{name}");
+        assert_eq!(session.frame.segments[0].text, *system, "{name}");
+        assert_eq!(session.model.as_deref(), *model, "{name}");
+        assert_eq!(warnings(&session), *codes, "{name}");
+    }
+    assert_eq!(read("function-calls.traj").id, "repo-1");
+}
+
+#[test]
+fn what_nothing_touched_is_written_byte_for_byte() {
+    for name in FIXTURES {
+        let text = fixture(ID, name);
+        assert_eq!(detected(&text), Some(ID), "{name}");
+    }
+    for name in &FIXTURES[..2] {
+        let text = fixture(ID, name);
+        let outcome = rewritten(&session(&text, ID), ID);
+        assert_eq!(outcome.text, text, "{name}");
+        assert_eq!(outcome.losses, [] as [&str; 0]);
+    }
+}
+
+#[test]
+fn a_cleared_result_changes_one_value() {
+    let table = [
+        ("text-actions.traj", 2, "/history/6/content"),
+        ("function-calls.traj", 4, "/history/5/content/0/text"),
+    ];
+    for (name, item, pointer) in table {
+        let text = fixture(ID, name);
+        let session = session(&text, ID);
+        let edits = clear(&session, 7, |message| message.id == session.messages[item].id);
+        let outcome = write(&View::recorded(&session, &edits), ID);
+        let mut expected: Value = serde_json::from_str(&text).unwrap();
+        *expected.pointer_mut(pointer).unwrap() = "[Old tool result content cleared]".into();
+        let found: Value = serde_json::from_str(&outcome.text).unwrap();
+        assert_eq!(found, expected, "{name}");
+        assert_eq!(outcome.losses.len(), 1);
+    }
+}
+
+#[test]
+fn an_edited_thought_leaves_the_action_in_the_content() {
+    let session = read("text-actions.traj");
+    let edits = edits(&session, EditKind::Truncate, "Op…", 7, |message| {
+        message.id == session.messages[1].id
+    });
+    let outcome = write(&View::recorded(&session, &edits), ID);
+    let found: Value = serde_json::from_str(&outcome.text).unwrap();
+    assert_eq!(found["history"][5]["thought"], "Op…");
+    assert_eq!(found["history"][5]["content"], "Op…\n```\nopen a.py\n```");
+}
+
+#[test]
+fn hidden_messages_go_and_new_ones_stand_where_they_are_shown() {
+    for name in &FIXTURES[..2] {
+        let session = read(name);
+        let summary = Arc::new(Message::user("summary-1", "What went before."));
+        let mut view = View::recorded(&session, &[]);
+        hide(&mut view, |index, _| index < 3);
+        view.sent.insert(0, Shown::plain(&summary));
+        let again = crate::common::session(&write(&view, ID).text, ID);
+        let mut expected = outline(&session)[2..].to_vec();
+        expected[0] = "useru text:What went before.".to_owned();
+        assert_eq!(outline(&again), expected, "{name}");
+        assert_eq!(again.frame, session.frame, "{name}");
+    }
+}
+
+#[test]
+fn sessions_of_other_formats_become_plain_files() {
+    let claude = session(&fixture("claude-code", "parallel.jsonl"), "claude-code");
+    let written = write(&View::recorded(&claude, &[]), ID);
+    assert_eq!(detected(&written.text), Some(ID));
+    let again = session(&written.text, ID);
+    let said = |session: &Session| -> Vec<(Role, String)> {
+        session.messages.iter().map(|message| (message.role, message.shown_text())).collect()
+    };
+    assert_eq!(said(&again), said(&claude));
+}
+
+/// A file that ends anywhere is read or refused, and never makes the importer panic.
+#[test]
+fn files_cut_off_anywhere() {
+    for name in FIXTURES {
+        let text = fixture(ID, name);
+        let mut end = text.len();
+        while let Some(cut) = text.get(..end) {
+            if let Ok(sessions) = foldback_formats::read(cut.as_bytes(), Some(ID)) {
+                let messages = |session: &Session| !session.messages.is_empty();
+                assert!(sessions.iter().any(messages), "{name} at {end}");
+            }
+            end = (0..end.saturating_sub(37))
+                .rev()
+                .find(|at| text.is_char_boundary(*at))
+                .unwrap_or(usize::MAX);
+        }
+    }
+}
+
+struct Real {
+    file: &'static str,
+    /// Entries of `history` and steps of `trajectory`, as people count them.
+    entries: usize,
+    steps: usize,
+    /// Messages, answers, tool calls.
+    canonical: [usize; 3],
+    warnings: &'static [&'static str],
+    why: &'static str,
+}
+
+const REAL: &[Real] = &[
+    Real {
+        file: "demo-marshmallow-1867-fc.traj",
+        entries: 28,
+        steps: 13,
+        canonical: [27, 13, 13],
+        warnings: &[],
+        why: "the system prompt is in the frame",
+    },
+    Real {
+        file: "swebench-claude35-sphinx-doc__sphinx-11510.traj",
+        entries: 77,
+        steps: 27,
+        canonical: [54, 27, 27],
+        warnings: &["call-without-result"],
+        why: "22 entries are a demonstration, one is the system prompt; nothing answers `submit`",
+    },
+    Real {
+        file: "swesmith-pandas.95280573.pr_53652.traj",
+        entries: 76,
+        steps: 37,
+        canonical: [75, 37, 37],
+        warnings: &[],
+        why: "the system prompt is in the frame",
+    },
+];
+
+#[test]
+fn recorded_sessions_import_whole() {
+    for case in REAL {
+        let Some(path) = recorded(ID).into_iter().find(|path| path.ends_with(case.file)) else {
+            return;
+        };
+        let text = std::fs::read_to_string(path).unwrap();
+        assert_eq!(detected(&text), Some(ID), "{}", case.file);
+        let session = session(&text, ID);
+        check(&session);
+        let counted = session.recorded.unwrap();
+        assert_eq!((counted.messages, counted.tool_calls), (case.entries, case.steps));
+        let found = [session.messages.len(), session.calls(), session.tool_calls()];
+        assert_eq!(found, case.canonical, "{}: {}", case.file, case.why);
+        assert_eq!(warnings(&session), case.warnings, "{}", case.file);
+        assert_eq!(session.turns(), 1, "{}", case.file);
+        assert!(rewritten(&session, ID).text == text, "{}", case.file);
+    }
+}

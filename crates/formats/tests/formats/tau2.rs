@@ -1,0 +1,112 @@
+//! tau2-bench and tau-bench results: what is read from them.
+use crate::common::{check, cut_anywhere, detected, fixture, outline, recorded, usage, warnings};
+use foldback_core::SegmentKind;
+use foldback_core::log::ResultStatus;
+use foldback_formats::{Session, read};
+
+const ID: &str = "tau2";
+
+fn load(name: &str) -> Vec<Session> {
+    read(fixture(ID, name).as_bytes(), None).unwrap()
+}
+
+#[test]
+fn every_simulation_is_a_session() {
+    let sessions = load("results.json");
+    let ids: Vec<_> = sessions.iter().map(|session| &*session.id).collect();
+    assert_eq!(ids, ["sim-a", "sim-b"]);
+    assert_eq!(
+        outline(&sessions[0], 30),
+        [
+            "assistant text:Hi! How can I help you today?",
+            "useru text:My phone is offline.",
+            "assistant tool-call:{\"id\":1} tool-call:{}",
+            "tool tool-result:active",
+            "tool tool-result:no plan",
+            "assistant text:Check the status bar.",
+            "useru text:It says no signal.",
+        ]
+    );
+    assert_eq!(warnings(&sessions[0]), ["damaged-line"]);
+    assert_eq!(sessions[0].warnings[0].place, "/simulations/2");
+    assert_eq!(warnings(&sessions[1]), ["unknown-role"]);
+    for session in &sessions {
+        check(session);
+        assert_eq!(session.frame.text_of(SegmentKind::System), Some("# Policy"));
+    }
+    // What the user simulator does with its own tools counts and is not what the agent saw.
+    let counted = sessions[0].recorded.unwrap();
+    assert_eq!((counted.messages, counted.tool_calls), (8, 3));
+}
+
+#[test]
+fn usage_models_and_errors() {
+    let session = &load("results.json")[0];
+    assert_eq!(session.calls(), 2, "the greeting is no call");
+    assert_eq!(usage(session), [400 + 10, 600 + 1040, 0, 58, 0]);
+    assert_eq!(session.model.as_deref(), Some("model-a-1"));
+    let failed = session.messages[4].parts[0].as_result().unwrap();
+    assert_eq!((&*failed.tool, failed.status), ("get_plan", ResultStatus::Error));
+    assert_eq!(session.messages[2].at, Some(1_768_912_202_000));
+}
+
+#[test]
+fn the_predecessor_is_read_too() {
+    let text = fixture(ID, "traj.json");
+    assert_eq!(detected(&text), Some(ID));
+    let sessions = load("traj.json");
+    check(&sessions[0]);
+    assert_eq!(sessions[0].id, "task-3-trial-1");
+    assert_eq!(
+        outline(&sessions[0], 30),
+        [
+            "useru text:Exchange it.",
+            "assistant tool-call:{\"id\": 7}",
+            "tool tool-result:found",
+            "assistant text:Done.",
+        ]
+    );
+    assert_eq!(warnings(&sessions[0]), [""; 0]);
+}
+
+#[test]
+fn files_cut_off_anywhere() {
+    for name in ["results.json", "traj.json"] {
+        cut_anywhere(ID, &fixture(ID, name));
+    }
+}
+
+#[test]
+fn bad_input_is_named() {
+    let table = [
+        (
+            r#"{"simulations":1}"#,
+            "/simulations: a result file has its list of simulations here, or is a list of episodes",
+        ),
+        (r#"{"simulations":[{"id":"a"}]}"#, "no messages in it"),
+    ];
+    for (text, expected) in table {
+        let error = read(text.as_bytes(), Some(ID)).unwrap_err();
+        assert_eq!(error.to_string(), expected);
+    }
+}
+
+#[test]
+fn recorded_sessions_import_whole() {
+    for path in recorded("tau2-bench") {
+        let text = std::fs::read_to_string(&path).unwrap();
+        assert_eq!(detected(&text), Some(ID));
+        let sessions = read(text.as_bytes(), None).unwrap();
+        assert_eq!(sessions.len(), 50);
+        let mut sum = [0; 3];
+        for session in &sessions {
+            check(session);
+            assert_eq!(warnings(session), [""; 0], "{}", session.id);
+            sum[0] += session.recorded_messages();
+            sum[1] += session.recorded_tool_calls();
+            sum[2] += session.calls();
+        }
+        // 517 messages of the agent, of which the 50 greetings are no calls.
+        assert_eq!(sum, [1188, 371, 467]);
+    }
+}
