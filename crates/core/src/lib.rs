@@ -24,6 +24,7 @@ pub mod counters;
 pub mod delta;
 pub mod diff;
 pub mod event;
+pub mod fraction;
 pub mod frame;
 pub mod guard;
 pub mod history;

@@ -161,7 +161,7 @@ impl AgentLoop {
         self.cut = false;
         self.again = None;
         self.give_up();
-        self.heed();
+        self.append_waiting();
     }
 
     /// A request is about to be sent. Where a compaction fails, [`reports`](Self::reports) say so and the
@@ -169,7 +169,7 @@ impl AgentLoop {
     pub async fn before_call(&mut self) {
         self.reports.clear();
         self.give_up();
-        self.heed();
+        self.append_waiting();
         self.at(Moment::CallStart).await;
         self.sent = true;
     }
@@ -200,7 +200,7 @@ impl AgentLoop {
         }
         // A fold comes before what the user said meanwhile, which stands behind it in full.
         self.at(Moment::StepEnd).await;
-        if self.heed() {
+        if self.append_waiting() {
             return Next::Call;
         }
         self.at(Moment::TurnEnd).await;
@@ -231,7 +231,7 @@ impl AgentLoop {
             return self.cut_short().await;
         }
         self.at(Moment::StepEnd).await;
-        self.heed();
+        self.append_waiting();
         Next::Call
     }
 
@@ -289,7 +289,7 @@ impl AgentLoop {
         }
         if self.at(moment).await {
             self.again = Some(moment);
-            self.heed();
+            self.append_waiting();
             return Ok(());
         }
         Err(self.why_not(match moment {
@@ -299,7 +299,7 @@ impl AgentLoop {
     }
 
     /// Appends what the user said meanwhile, and says whether there was anything.
-    fn heed(&mut self) -> bool {
+    fn append_waiting(&mut self) -> bool {
         if !self.open_calls().is_empty() {
             return false;
         }

@@ -1,42 +1,12 @@
 //! What models cost, and a limit on it.
 
 use async_trait::async_trait;
-use foldback_core::log::Usage;
+use foldback_core::log::{Price, Usage};
 use foldback_core::provider::{
     Completion, CompletionRequest, Endpoint, ErrorKind, Model, ProviderError,
 };
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
-
-/// Prices in US dollars per million tokens.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Price {
-    /// Input that is neither read from nor written to a cache.
-    pub input: f64,
-    /// Input read from the prompt cache.
-    pub cache_read: f64,
-    /// Input written to the prompt cache.
-    pub cache_write: f64,
-    /// Output, reasoning included.
-    pub output: f64,
-}
-
-impl Price {
-    /// What a request cost, in US dollars.
-    pub fn of(&self, usage: &Usage) -> f64 {
-        let dollars = |tokens: u64, price: f64| tokens as f64 * price / 1e6;
-        dollars(usage.uncached, self.input)
-            + dollars(usage.cache_read, self.cache_read)
-            + dollars(usage.cache_write, self.cache_write)
-            + dollars(usage.output + usage.reasoning, self.output)
-    }
-
-    /// The most that a request can cost: nothing of it is cached, or all of it is written to the cache
-    /// where that is dearer, and the answer is as long as it may be.
-    pub fn at_most(&self, input: u64, output: u64) -> f64 {
-        (input as f64 * self.input.max(self.cache_write) + output as f64 * self.output) / 1e6
-    }
-}
 
 /// Input tokens of a request, estimated: a token for every four bytes of its texts, rounded up. English
 /// text has about that many; code and other languages may have half again as many.
@@ -73,9 +43,9 @@ impl fmt::Debug for Prices {
 pub struct Bill {
     /// Requests that a model answered, or may have worked on.
     pub requests: u64,
-    /// Those among them whose tokens nobody told; they are booked at the most that they can cost.
+    /// Those among them whose tokens nobody counted; they are charged at the most that they can cost.
     pub untold: u64,
-    /// Those among them whose price is not known; they are booked at nothing.
+    /// Those among them whose price is not known; they are charged at nothing.
     pub unpriced: u64,
     /// Input tokens that providers counted, cached or not.
     pub input: u64,
@@ -87,11 +57,11 @@ pub struct Bill {
 
 /// Keeps the bill of a model, and stops before a request that could cost more than is left.
 ///
-/// What is compared is the most that a request can cost; what is booked is what the provider counted.
-/// A request that may have reached the model and whose cost was not told (no answer in time, a cut
-/// connection, an answer that can't be read, a cancelled request) is booked at its most. Requests that
+/// What is compared is the most that a request can cost; what is charged is what the provider counted.
+/// A request that may have reached the model and whose cost is not known (no answer in time, a cut
+/// connection, an answer that can't be read, a cancelled request) is charged at its most. Requests that
 /// the provider refused cost nothing. Several requests may be under way at once: each holds its most
-/// until it is booked, so that together they can't pass the limit either.
+/// until it is charged, so that together they can't pass the limit either.
 #[derive(Debug)]
 pub struct Budget {
     model: Arc<dyn Model>,
@@ -115,7 +85,7 @@ impl Budget {
         Self { model, prices, limit, account: Arc::default() }
     }
 
-    /// What was booked so far.
+    /// What was charged so far.
     pub fn bill(&self) -> Bill {
         lock(&self.account).bill
     }
@@ -148,25 +118,25 @@ impl Budget {
             _ => {}
         }
         account.held += most;
-        Ok(Hold { account: Arc::clone(&self.account), price, most, books: Books::Untold })
+        Ok(Hold { account: Arc::clone(&self.account), price, most, charge: Charge::AtMost })
     }
 }
 
-/// Money that is held while a request is under way, and booked when this is dropped.
+/// Money that is held while a request is under way, and charged when this is dropped.
 struct Hold {
     account: Arc<Mutex<Account>>,
     price: Option<Price>,
     most: f64,
-    books: Books,
+    charge: Charge,
 }
 
-enum Books {
+enum Charge {
     /// No model worked on the request.
     Nothing,
     /// What the provider counted.
-    Told(Usage),
+    Counted(Usage),
     /// All that the request can cost.
-    Untold,
+    AtMost,
 }
 
 impl Drop for Hold {
@@ -174,14 +144,14 @@ impl Drop for Hold {
         let mut account = lock(&self.account);
         account.held = (account.held - self.most).max(0.0);
         let bill = &mut account.bill;
-        match &self.books {
-            Books::Nothing => return,
-            Books::Told(usage) => {
+        match &self.charge {
+            Charge::Nothing => return,
+            Charge::Counted(usage) => {
                 bill.input += usage.input_total();
                 bill.output += usage.output + usage.reasoning;
                 bill.usd += self.price.map_or(0.0, |price| price.of(usage));
             }
-            Books::Untold => {
+            Charge::AtMost => {
                 bill.untold += 1;
                 bill.usd += self.most;
             }
@@ -196,10 +166,10 @@ impl Model for Budget {
     async fn complete(&self, request: &CompletionRequest) -> Result<Completion, ProviderError> {
         let mut hold = self.hold(request)?;
         let answer = self.model.complete(request).await;
-        hold.books = match &answer {
-            Ok(completion) => completion.usage.map_or(Books::Untold, Books::Told),
-            Err(error) if free(error) => Books::Nothing,
-            Err(_) => Books::Untold,
+        hold.charge = match &answer {
+            Ok(completion) => completion.usage.map_or(Charge::AtMost, Charge::Counted),
+            Err(error) if free(error) => Charge::Nothing,
+            Err(_) => Charge::AtMost,
         };
         answer
     }

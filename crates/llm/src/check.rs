@@ -51,8 +51,8 @@ pub enum Fault {
 }
 
 impl Fault {
-    /// The fault as it is told to the model. `target` is the size in tokens that was asked for.
-    pub(crate) fn tell(&self, wording: &Reminder, target: u64) -> String {
+    /// The fault in words for the model. `target` is the size in tokens that was asked for.
+    pub(crate) fn describe(&self, wording: &Reminder, target: u64) -> String {
         match self {
             Self::Empty => wording.empty.clone(),
             Self::Tools => wording.tools.clone(),

@@ -141,7 +141,7 @@ impl LlmConfig {
     /// `llm(claude-haiku-4-5 v2)`, `llm(gpt-5-mini v2 3fa9c1d2)`. Where the model is served is no part of
     /// it, as it is none of a recording.
     pub(crate) fn id(&self, endpoint: &Endpoint, prompts: u32) -> String {
-        let told = |config: &Self, endpoint: &Endpoint| {
+        let settings = |config: &Self, endpoint: &Endpoint| {
             format!(
                 "{:?}",
                 (
@@ -154,8 +154,8 @@ impl LlmConfig {
             )
         };
         let plain = Self { model: self.model.clone(), ..Self::default() };
-        let own = told(self, endpoint);
-        let usual = plain.endpoint().is_ok_and(|at| told(&plain, &at) == own);
+        let own = settings(self, endpoint);
+        let usual = plain.endpoint().is_ok_and(|at| settings(&plain, &at) == own);
         if usual {
             format!("llm({} v{prompts})", self.model)
         } else {

@@ -1,8 +1,9 @@
 //! Counts what would be asked, and asks nothing.
 
-use crate::budget::{Price, estimated_input};
+use crate::budget::estimated_input;
 use crate::cassette::entry;
 use async_trait::async_trait;
+use foldback_core::log::Price;
 use foldback_core::provider::{
     Completion, CompletionRequest, Endpoint, ErrorKind, Model, ProviderError,
 };
@@ -32,7 +33,7 @@ impl Tally {
 type Estimate = Arc<dyn Fn(&CompletionRequest) -> u64 + Send + Sync>;
 
 /// Requests by the name that a cassette gives them: equal ones are recorded, and so asked, once.
-type Asked = BTreeMap<String, Request>;
+type Requests = BTreeMap<String, Request>;
 
 #[derive(Clone, Debug)]
 struct Request {
@@ -50,7 +51,7 @@ struct Request {
 #[derive(Clone)]
 pub struct DryRun {
     estimate: Estimate,
-    asked: Arc<Mutex<Asked>>,
+    asked: Arc<Mutex<Requests>>,
 }
 
 impl DryRun {
@@ -74,7 +75,7 @@ impl DryRun {
     /// The count of several runs that are to share one cassette: a request that they have in common is
     /// counted once.
     pub fn together<'a>(runs: impl IntoIterator<Item = &'a Self>) -> Vec<(Endpoint, Tally)> {
-        let mut asked = Asked::new();
+        let mut asked = Requests::new();
         for run in runs {
             asked.extend(run.asked().clone());
         }
@@ -89,7 +90,7 @@ impl DryRun {
         tallies.into_iter().map(|(name, tally)| (endpoint(name), tally)).collect()
     }
 
-    fn asked(&self) -> MutexGuard<'_, Asked> {
+    fn asked(&self) -> MutexGuard<'_, Requests> {
         self.asked.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -37,7 +37,7 @@ pub(crate) enum End {
 }
 
 /// What became of a request.
-enum Asked {
+enum Attempt {
     Written { text: String, tokens: u64 },
     Dry,
     TooLarge(TooLarge),
@@ -147,7 +147,7 @@ impl<'a> Descent<'a> {
 
     /// Chunk after chunk. Chunks are cut anew before each request, because an earlier summary may take
     /// more room than was kept for it, and a refusal leaves less.
-    async fn chunks(&mut self, blocks: Vec<String>) -> Result<Asked, SummaryError> {
+    async fn chunks(&mut self, blocks: Vec<String>) -> Result<Attempt, SummaryError> {
         let most = usize::try_from(self.terms.config.max_chunks).unwrap_or(usize::MAX);
         let mut rest = blocks;
         let mut previous = self.request.previous.clone();
@@ -155,13 +155,13 @@ impl<'a> Descent<'a> {
         loop {
             let limit = match self.chunk_limit(previous.as_deref()) {
                 Ok(limit) => limit,
-                Err(why) => return Ok(Asked::TooLarge(why)),
+                Err(why) => return Ok(Attempt::TooLarge(why)),
             };
             let estimator = &*self.request.estimator;
             rest = room::pieces(&rest, limit, estimator);
             let cut = room::chunks(&rest, limit, estimator);
             if sent + cut.len() > most {
-                return Ok(Asked::TooLarge(TooLarge {
+                return Ok(Attempt::TooLarge(TooLarge {
                     kind: ErrorKind::ContextOverflow,
                     why: format!("{} more chunks, at most {}", cut.len(), most - sent),
                 }));
@@ -177,25 +177,25 @@ impl<'a> Descent<'a> {
                 previous.as_deref(),
             );
             if let Err(why) = self.room.check(Size::of(&request, estimator)) {
-                return Ok(Asked::TooLarge(why));
+                return Ok(Attempt::TooLarge(why));
             }
             sent += 1;
             let last = cut.len() == 1;
             match self.ask(&format!("chunk {part} of {parts}"), request).await? {
-                Asked::Written { text, tokens } if last && !dry => {
-                    return Ok(Asked::Written { text, tokens });
+                Attempt::Written { text, tokens } if last && !dry => {
+                    return Ok(Attempt::Written { text, tokens });
                 }
-                Asked::Written { text, .. } => previous = Some(text),
+                Attempt::Written { text, .. } => previous = Some(text),
                 // The other chunks are asked for as well, so that all of them are counted.
-                Asked::Dry => {
+                Attempt::Dry => {
                     dry = true;
                     previous = Some(Extractive::default().summary(self.request)?.text);
                 }
                 // Less room is believed in now; what is left is cut smaller.
-                Asked::TooLarge(_) => continue,
+                Attempt::TooLarge(_) => continue,
             }
             if last {
-                return Ok(Asked::Dry);
+                return Ok(Attempt::Dry);
             }
             done += 1;
             rest.drain(..chunk.end);
@@ -234,7 +234,11 @@ impl<'a> Descent<'a> {
     }
 
     /// Asks, and reminds once in a summary where the answer can't be used.
-    async fn ask(&mut self, what: &str, request: CompletionRequest) -> Result<Asked, SummaryError> {
+    async fn ask(
+        &mut self,
+        what: &str,
+        request: CompletionRequest,
+    ) -> Result<Attempt, SummaryError> {
         let answer = match self.send(what, &request).await? {
             Ok(answer) => answer,
             Err(asked) => return Ok(asked),
@@ -248,12 +252,12 @@ impl<'a> Descent<'a> {
         }
         self.reminded = true;
         let wording = &self.terms.prompts.shared().reminder;
-        let told = fault.tell(wording, self.terms.target(self.request));
-        let words = fill(&wording.again, &[("fault", &told)]);
+        let described = fault.describe(wording, self.terms.target(self.request));
+        let words = fill(&wording.again, &[("fault", &described)]);
         let Some(again) = self.remind(request, answer.text, &words) else {
             return Err(fault.into());
         };
-        self.step_down("reminder", &told);
+        self.step_down("reminder", &described);
         match self.send(&format!("{what}, reminded"), &again).await? {
             Ok(answer) => self.check(&answer).map_err(SummaryError::from),
             Err(asked) => Ok(asked),
@@ -287,14 +291,14 @@ impl<'a> Descent<'a> {
         fits(&without).then_some(without)
     }
 
-    fn check(&self, answer: &Completion) -> Result<Asked, Fault> {
+    fn check(&self, answer: &Completion) -> Result<Attempt, Fault> {
         let demands = Demands {
             headings: &self.terms.prompts.style(&self.request.style).headings,
             budget: self.request.budget,
             estimator: &*self.request.estimator,
             max_output: self.terms.config.max_output_tokens,
         };
-        check(answer, &demands).map(|(text, tokens)| Asked::Written { text, tokens })
+        check(answer, &demands).map(|(text, tokens)| Attempt::Written { text, tokens })
     }
 
     /// Sends a request that fits; errors that the ladder has an answer to are no errors here.
@@ -302,24 +306,24 @@ impl<'a> Descent<'a> {
         &mut self,
         what: &str,
         request: &CompletionRequest,
-    ) -> Result<Result<Completion, Asked>, SummaryError> {
+    ) -> Result<Result<Completion, Attempt>, SummaryError> {
         let size = Size::of(request, &*self.request.estimator);
         if let Err(why) = self.room.check(size) {
-            return Ok(Err(Asked::TooLarge(why)));
+            return Ok(Err(Attempt::TooLarge(why)));
         }
         match self.asker.send(what, request).await {
             Ok(answer) => Ok(Ok(answer)),
-            Err(error) if error.kind == ErrorKind::DryRun => Ok(Err(Asked::Dry)),
+            Err(error) if error.kind == ErrorKind::DryRun => Ok(Err(Attempt::Dry)),
             Err(error) if error.kind.is_overflow() => {
                 self.room.refused(size, error.kind);
-                Ok(Err(Asked::TooLarge(TooLarge { kind: error.kind, why: error.to_string() })))
+                Ok(Err(Attempt::TooLarge(TooLarge { kind: error.kind, why: error.to_string() })))
             }
             Err(error) => Err(error.into()),
         }
     }
 }
 
-impl Asked {
+impl Attempt {
     /// The end of the descent, or why it goes on.
     fn end(self) -> Result<End, TooLarge> {
         match self {

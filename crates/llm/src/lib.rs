@@ -26,11 +26,12 @@ pub mod watch;
 
 use foldback_core::registry::{Registration, StageDescriptor};
 
-pub use budget::{Bill, Budget, Price, Prices};
+pub use budget::{Bill, Budget, Prices};
 pub use cassette::Cassette;
 pub use client::Client;
 pub use config::LlmConfig;
 pub use dry_run::DryRun;
+pub use foldback_core::log::Price;
 pub use keys::{Key, Keys};
 pub use summarizer::LlmSummarizer;
 pub use watch::Watch;

@@ -5,7 +5,7 @@
 //! has it in. An agent that reports usage to a conversation needs the result in the log's disjoint
 //! classes, which [`Tokens::to_usage`] gives.
 
-use foldback_core::log::Usage;
+use foldback_core::log::{Price, Usage};
 use serde_json::Value;
 
 /// Token counts in the shape that OpenCode stored them. In January `output` still contained
@@ -37,19 +37,6 @@ pub struct Reported {
     pub reasoning: Option<u64>,
     /// Input tokens that were read from the cache.
     pub cached_input: Option<u64>,
-}
-
-/// Prices in dollars per million tokens.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Price {
-    /// Uncached input.
-    pub input: f64,
-    /// Output, reasoning included.
-    pub output: f64,
-    /// Input read from the cache.
-    pub cache_read: f64,
-    /// Input written to the cache.
-    pub cache_write: f64,
 }
 
 impl Tokens {

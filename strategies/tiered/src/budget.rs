@@ -10,8 +10,8 @@
 //! (floors then round away from zero), and no redistribution.
 
 use crate::assembly::{ACTIONS, CURRENT, IDENTITY, INSIGHT, TASK};
-use crate::share::Share;
 use crate::tiers::TIERS;
+use foldback_core::fraction::Fraction;
 use foldback_core::frame::{Frame, SegmentKind};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -118,7 +118,7 @@ pub struct TokenBudget<N> {
 /// Most tokens that residuals may have: their share of the total, and no more than the conversation.
 pub fn residual_ceiling(total: u64, fixed: &Fixed, shares: &Shares) -> u64 {
     let conversation = total.saturating_sub(fixed.total() + shares.safety_margin);
-    Share::fraction(shares.residuals).floor_of(total).min(conversation)
+    Fraction::of(shares.residuals).floor_of(total).min(conversation)
 }
 
 /// Deals out a budget; `residuals` is what the residuals actually take.
@@ -126,7 +126,7 @@ pub fn allocate(total: u64, fixed: Fixed, residuals: u64, shares: &Shares) -> To
     let conversation = total.saturating_sub(fixed.total() + shares.safety_margin);
     let residuals = residuals.min(residual_ceiling(total, &fixed, shares));
     let rest = conversation - residuals;
-    let tiers = shares.tiers.map(|percent| Share::percent(percent).floor_of(rest));
+    let tiers = shares.tiers.map(|percent| Fraction::percent(percent).floor_of(rest));
     TokenBudget {
         total,
         conversation,

@@ -184,7 +184,7 @@ fn total(config: &TieredConfig, scene: &Scene<'_>) -> u64 {
         return target;
     }
     scene.limits.request_ceiling().map_or(FALLBACK_TOTAL, |ceiling| {
-        crate::share::Share::fraction(config.budget_fraction).floor_of(ceiling)
+        foldback_core::fraction::Fraction::of(config.budget_fraction).floor_of(ceiling)
     })
 }
 

@@ -10,9 +10,9 @@ use crate::cut::Cut;
 use crate::fold::Fold;
 use crate::reference::ContextReferences;
 use crate::render;
-use crate::share::Share;
 use crate::tiers::TIERS;
 use crate::truncate;
+use foldback_core::fraction::Fraction;
 use foldback_core::log::Message;
 use foldback_core::moment::Trigger;
 use foldback_core::outcome::Why;
@@ -75,7 +75,7 @@ impl TieredResidual {
 
     /// What a summary of a tier may take, and whether it is worth asking a summarizer for.
     pub(crate) fn allowance(&self, cut: &Cut<'_>, tier: usize) -> Allowance {
-        let wanted = Share::percent(self.config.preserve[tier - 1]).floor_of(cut.sizes[tier]);
+        let wanted = Fraction::percent(self.config.preserve[tier - 1]).floor_of(cut.sizes[tier]);
         let floor = self.config.min_summary_tokens;
         if wanted < floor {
             return Allowance::Sentences(wanted);
@@ -105,7 +105,7 @@ impl TieredResidual {
     pub(crate) fn worthwhile(&self, scene: &Scene<'_>, after: u64) -> Result<(), Why> {
         let before = scene.view_tokens();
         let gain = before.saturating_sub(after);
-        let least = Share::percent(self.config.min_gain_percent).ceil_of(before);
+        let least = Fraction::percent(self.config.min_gain_percent).ceil_of(before);
         if scene.trigger == Trigger::Manual || gain >= least {
             return Ok(());
         }

@@ -30,7 +30,6 @@ mod render;
 pub mod residual;
 pub mod score;
 pub mod segments;
-pub mod share;
 pub mod tiers;
 pub mod truncate;
 

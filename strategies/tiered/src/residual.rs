@@ -8,7 +8,7 @@
 //! along, else a call would stand without its result), and it is as important as its most important
 //! message. In the document's own variant every message is a unit by itself.
 
-use crate::share::Share;
+use foldback_core::fraction::Fraction;
 
 /// What is kept or demoted together.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -32,7 +32,7 @@ pub struct Selection {
 
 /// How many messages may be residuals: `ceil(percent * messages)`.
 pub fn cap(messages: usize, percent: f64) -> usize {
-    Share::fraction(percent).ceil_of(messages as u64) as usize
+    Fraction::of(percent).ceil_of(messages as u64) as usize
 }
 
 /// Keeps the highest-scoring units that fit both caps; of equals the more recent. A unit that does

@@ -2,13 +2,14 @@
 //!
 //! Each row holds what is given and what is expected; the functions are those that the filter uses.
 
+use foldback_core::fraction::Fraction;
 use foldback_core::log::ResultStatus;
 use foldback_core::{Frame, Message, Part, PartKind, Role, SegmentKind};
 use foldback_tiered::assembly::{ACTIONS, CURRENT, IDENTITY, INSIGHT, TASK};
 use foldback_tiered::budget::{Fixed, Shares, allocate, allocate_exact, residual_ceiling};
 use foldback_tiered::reference::id_of;
 use foldback_tiered::score::{Evidence, Factor, Score, Weights};
-use foldback_tiered::{residual, share::Share, tiers};
+use foldback_tiered::{residual, tiers};
 use std::collections::BTreeSet;
 
 const MINUTE: i64 = 60_000;
@@ -288,7 +289,7 @@ fn seventy_values_below_3000_where_doubles_differ() {
     let mut differ = BTreeSet::new();
     for n in 0..3_000 {
         for percent in Shares::default().tiers {
-            let integer = Share::percent(percent).floor_of(n);
+            let integer = Fraction::percent(percent).floor_of(n);
             assert_eq!(integer, n * u64::from(percent) / 100, "{percent} % of {n}");
             if integer != by_double(n, percent) {
                 differ.insert(n);
@@ -297,7 +298,7 @@ fn seventy_values_below_3000_where_doubles_differ() {
     }
     assert_eq!(differ.len(), 70);
     assert_eq!(differ.first(), Some(&90));
-    assert_eq!((Share::percent(70).floor_of(90), by_double(90, 70)), (63, 62));
+    assert_eq!((Fraction::percent(70).floor_of(90), by_double(90, 70)), (63, 62));
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! How large the window of a model is and how much of it a request takes.
 
+use foldback_core::fraction::Fraction;
 use foldback_core::registry::Invalid;
 
 /// The beta header that widens the window of Sonnet models to [`BETA_1M_CONTEXT`].
@@ -56,16 +57,16 @@ impl TokenBudget {
 
     /// Whether more than `share` of the window is used. Exact, where a comparison of
     /// [`Self::utilisation`] would depend on how a quotient is rounded.
-    pub fn exceeds(&self, share: Share) -> bool {
+    pub fn exceeds(&self, share: Fraction) -> bool {
         if self.limit == 0 {
-            return share < Share::WHOLE;
+            return share < Fraction::WHOLE;
         }
-        self.used() > share.of(self.limit)
+        self.used() > share.floor_of(self.limit)
     }
 
     /// Whether more than the whole window is used.
     pub fn is_overflow(&self) -> bool {
-        self.exceeds(Share::WHOLE)
+        self.exceeds(Fraction::WHOLE)
     }
 
     /// What is left of the window.
@@ -74,39 +75,15 @@ impl TokenBudget {
     }
 }
 
-/// A share of a window in parts per million, so that `0.80` means exactly four fifths.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Share(u64);
-
-impl Share {
-    /// All of it.
-    pub const WHOLE: Self = Self(1_000_000);
-
-    /// The share that a field of a configuration gives as a fraction.
-    ///
-    /// # Errors
-    ///
-    /// A fraction that is not above 0 and at most 1.
-    pub fn parse(field: &str, fraction: f64) -> Result<Self, Invalid> {
-        let parts = (fraction * 1e6).round();
-        if (1.0..=1e6).contains(&parts) {
-            Ok(Self(parts as u64))
-        } else {
-            Err(Invalid::new(
-                field,
-                format!("is {fraction}, but a share of the window is above 0 and at most 1 (0.8)"),
-            ))
-        }
+/// The share of a window that a field of a configuration gives.
+///
+/// # Errors
+///
+/// A share that is not above 0 and at most 1.
+pub fn share(field: &str, fraction: f64) -> Result<Fraction, Invalid> {
+    if (1.0..=1e6).contains(&(fraction * 1e6).round()) {
+        return Ok(Fraction::of(fraction));
     }
-
-    /// This share of a number of tokens, rounded down.
-    pub fn of(self, tokens: u64) -> u64 {
-        let part = u128::from(tokens) * u128::from(self.0) / 1_000_000;
-        u64::try_from(part).unwrap_or(u64::MAX)
-    }
-
-    /// The share as a fraction, for people.
-    pub fn fraction(self) -> f64 {
-        self.0 as f64 / 1e6
-    }
+    let why = format!("is {fraction}, but a share of the window is above 0 and at most 1 (0.8)");
+    Err(Invalid::new(field, why))
 }

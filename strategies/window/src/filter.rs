@@ -3,9 +3,10 @@
 //! The units are the messages of the view, so the summary of an earlier fold is the first message and
 //! goes into the next summary.
 
-use crate::budget::{Share, context_limit};
+use crate::budget::{context_limit, share};
 use crate::request;
 use crate::split::{Unit, move_as_documented, move_off_groups, split_point};
+use foldback_core::fraction::Fraction;
 use foldback_core::log::{EntryKind, Message, Origin, PartKind, Role};
 use foldback_core::outcome::Why;
 use foldback_core::plan::{Insert, Layout, Slot, push_kept};
@@ -94,7 +95,7 @@ impl StageConfig<dyn Filter> for SplitConfig {
 /// A summary stands for everything before the last messages.
 #[derive(Clone, Debug)]
 pub struct Split {
-    preserve: Share,
+    preserve: Fraction,
     config: SplitConfig,
 }
 
@@ -129,7 +130,7 @@ impl Split {
     ///
     /// A share outside 0 to 1; an empty prefix; no room for a summary.
     pub fn new(config: SplitConfig) -> Result<Self, Invalid> {
-        let preserve = Share::parse("preserve", config.preserve)?;
+        let preserve = share("preserve", config.preserve)?;
         if config.prefix.trim().is_empty() {
             return Err(Invalid::new(
                 "prefix",
@@ -151,8 +152,11 @@ impl Split {
     fn room(&self, scene: &Scene<'_>) -> Room {
         let set = (scene.limits.context > 0).then_some(scene.limits.context);
         let window = context_limit(scene.model, &self.config.betas, set);
-        let room =
-            Room { window, kept: self.preserve.of(window), summary: self.config.summary_tokens };
+        let room = Room {
+            window,
+            kept: self.preserve.floor_of(window),
+            summary: self.config.summary_tokens,
+        };
         match scene.decision.and_then(|decision| decision.target) {
             Some(target) if self.config.below_trigger => room.within(target),
             _ => room,
@@ -198,7 +202,7 @@ impl Split {
                 "keeps the last {} of {} messages: {kept} tokens for a budget of {budget} (at most {} of {window})",
                 places.len() - at,
                 places.len(),
-                self.preserve.fraction()
+                self.preserve.number()
             ),
         })
     }

@@ -4,7 +4,8 @@
 //! length. The code of the original defines the second and never asks for it: after a length stop it
 //! asks for the first again.
 
-use crate::budget::{Share, TokenBudget, context_limit};
+use crate::budget::{TokenBudget, context_limit, share};
+use foldback_core::fraction::Fraction;
 use foldback_core::limits::Limits;
 use foldback_core::moment::Moment;
 use foldback_core::registry::{Invalid, StageConfig};
@@ -61,8 +62,8 @@ impl StageConfig<dyn OverflowPolicy> for UtilisationConfig {
 /// Folds when the request would take more than a share of the window.
 #[derive(Clone, Debug)]
 pub struct Utilisation {
-    threshold: Share,
-    critical: Share,
+    threshold: Fraction,
+    critical: Fraction,
     on_length_stop: LengthStop,
     max_output: u64,
     betas: Vec<String>,
@@ -76,15 +77,15 @@ impl Utilisation {
     /// A share outside 0 to 1; a `critical` below `threshold`.
     pub fn new(config: UtilisationConfig) -> Result<Self, Invalid> {
         let UtilisationConfig { threshold, critical, on_length_stop, max_output, betas } = config;
-        let threshold = Share::parse("threshold", threshold)?;
-        let critical = Share::parse("critical", critical)?;
+        let threshold = share("threshold", threshold)?;
+        let critical = share("critical", critical)?;
         if critical < threshold {
             return Err(Invalid::new(
                 "critical",
                 format!(
                     "is {}, below `threshold` ({}): a length stop would fold earlier than a call",
-                    critical.fraction(),
-                    threshold.fraction()
+                    critical.number(),
+                    threshold.number()
                 ),
             ));
         }
@@ -130,10 +131,10 @@ impl OverflowPolicy for Utilisation {
         } else {
             (self.should_compact(&budget), self.threshold)
         };
-        let (count, trigger) = (budget.used(), share.of(budget.limit));
+        let (count, trigger) = (budget.used(), share.floor_of(budget.limit));
         // What the messages may take without the next call asking for a fold again.
         let around = budget.system + budget.max_output;
-        let target = self.threshold.of(budget.limit).saturating_sub(around);
+        let target = self.threshold.floor_of(budget.limit).saturating_sub(around);
         Decision {
             fold,
             count,
@@ -146,7 +147,7 @@ impl OverflowPolicy for Utilisation {
                 budget.system,
                 budget.messages,
                 budget.max_output,
-                share.fraction(),
+                share.number(),
                 budget.limit,
             ),
         }
@@ -154,13 +155,13 @@ impl OverflowPolicy for Utilisation {
 
     fn refuses(&self, limits: Limits) -> Option<String> {
         let reserve = self.reserve(limits);
-        let trigger = self.threshold.of(limits.context);
+        let trigger = self.threshold.floor_of(limits.context);
         (reserve >= trigger).then(|| {
             format!(
                 "a window of {} tokens leaves no room: {reserve} are kept free for the answer, and it \
                  folds above {trigger} ({} of the window); raise the window or lower `max_output`",
                 limits.context,
-                self.threshold.fraction(),
+                self.threshold.number(),
             )
         })
     }

@@ -31,7 +31,7 @@ pub(super) fn merge(base: Node, over: Node) -> Node {
     Node { kind: NodeKind::Table(entries), ..over_place(over.place, over.key_place) }
 }
 
-fn over_place(place: super::node::Place, key_place: super::node::Place) -> Node {
+fn over_place(place: super::node::Location, key_place: super::node::Location) -> Node {
     Node { place, key_place, kind: NodeKind::Table(Vec::new()) }
 }
 

@@ -28,4 +28,4 @@ pub use document::Document;
 pub use error::{ConfigError, ConfigErrors};
 pub use extend::{Options, ReadEnv, ReadFile};
 pub use header::{EnvFlag, Header};
-pub use node::{Node, NodeKind, Place};
+pub use node::{Location, Node, NodeKind};

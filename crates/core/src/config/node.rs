@@ -11,7 +11,7 @@ use toml::de::{DeTable, DeValue};
 
 /// Where a value was written.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct Location {
     /// The file, or the name of the preset.
     pub source: Arc<str>,
     /// Line, from 1; 0 for a value that no file holds.
@@ -24,9 +24,9 @@ pub struct Place {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Node {
     /// Where the value was written.
-    pub place: Place,
+    pub place: Location,
     /// Where its key was written.
-    pub key_place: Place,
+    pub key_place: Location,
     /// The value.
     pub kind: NodeKind,
 }
@@ -45,7 +45,7 @@ pub enum NodeKind {
 impl Node {
     /// A value that no file holds, such as one from the environment.
     pub fn leaf(source: &str, value: Value) -> Self {
-        let place = Place { source: source.into(), line: 0, column: 0 };
+        let place = Location { source: source.into(), line: 0, column: 0 };
         Self { key_place: place.clone(), place, kind: NodeKind::Leaf(value) }
     }
 
@@ -175,10 +175,10 @@ impl<'t> Lines<'t> {
         Self { source, text }
     }
 
-    pub(super) fn place(&self, offset: usize) -> Place {
+    pub(super) fn place(&self, offset: usize) -> Location {
         let before = self.text.get(..offset).unwrap_or(self.text);
         let line_start = before.rfind('\n').map_or(0, |newline| newline + 1);
-        Place {
+        Location {
             source: Arc::clone(&self.source),
             line: before.matches('\n').count() + 1,
             column: before[line_start..].chars().count() + 1,

@@ -1,7 +1,7 @@
 //! Reading typed values from a tree so that all errors come at once, each with its place.
 
 use super::error::{ConfigError, ConfigErrors, nearest};
-use super::node::{Node, Place};
+use super::node::{Location, Node};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
@@ -18,7 +18,7 @@ impl Errors {
         self.push_place(&node.place, path, message);
     }
 
-    pub(super) fn push_place(&mut self, place: &Place, path: &str, message: impl Into<String>) {
+    pub(super) fn push_place(&mut self, place: &Location, path: &str, message: impl Into<String>) {
         self.0.push(ConfigError {
             source: place.source.to_string(),
             line: place.line,

@@ -37,6 +37,36 @@ impl Usage {
     }
 }
 
+/// Prices in US dollars per million tokens.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Price {
+    /// Input that is neither read from nor written to a cache.
+    pub input: f64,
+    /// Input read from the prompt cache.
+    pub cache_read: f64,
+    /// Input written to the prompt cache.
+    pub cache_write: f64,
+    /// Output, reasoning included.
+    pub output: f64,
+}
+
+impl Price {
+    /// What a request cost, in US dollars.
+    pub fn of(&self, usage: &Usage) -> f64 {
+        let dollars = |tokens: u64, price: f64| tokens as f64 * price / 1e6;
+        dollars(usage.uncached, self.input)
+            + dollars(usage.cache_read, self.cache_read)
+            + dollars(usage.cache_write, self.cache_write)
+            + dollars(usage.output + usage.reasoning, self.output)
+    }
+
+    /// The most that a request can cost: nothing of it is cached, or all of it is written to the cache
+    /// where that is dearer, and the answer is as long as it may be.
+    pub fn at_most(&self, input: u64, output: u64) -> f64 {
+        (input as f64 * self.input.max(self.cache_write) + output as f64 * self.output) / 1e6
+    }
+}
+
 /// Why the model stopped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]

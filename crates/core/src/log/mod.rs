@@ -15,7 +15,7 @@ mod message;
 mod part;
 mod todo;
 
-pub use answer::{Answer, Finish, Usage};
+pub use answer::{Answer, Finish, Price, Usage};
 pub use count::{CountCache, Counts};
 pub use message::{EntryKind, Message, Origin, Role};
 pub use part::{Marker, Media, Part, PartKind, ResultStatus, ToolCall, ToolResult};

@@ -35,7 +35,7 @@ struct Said {
 /// what was recorded on one machine is to be replayed on another, where nothing is served at all.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Asked {
+struct RecordedRequest {
     format: u32,
     provider: String,
     model: String,
@@ -46,7 +46,7 @@ struct Asked {
     turns: Vec<Said>,
 }
 
-impl Asked {
+impl RecordedRequest {
     fn of(request: &CompletionRequest) -> Self {
         let said = |turn: &Turn| Said { role: turn.role, text: Lines::of(&turn.text) };
         Self {
@@ -93,13 +93,13 @@ enum Outcome {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Entry {
-    request: Asked,
+    request: RecordedRequest,
     outcome: Outcome,
 }
 
 /// Name of the file that holds the answer to a request, without its ending.
 pub(crate) fn name(request: &CompletionRequest) -> String {
-    Asked::of(request).name()
+    RecordedRequest::of(request).name()
 }
 
 /// Whether a failure says something about the request rather than about the moment, so that it would
@@ -125,7 +125,7 @@ impl Entry {
             Err(error) if lasting(error.kind) => Outcome::Error(error.clone()),
             Err(_) => return None,
         };
-        Some(Self { request: Asked::of(request), outcome })
+        Some(Self { request: RecordedRequest::of(request), outcome })
     }
 
     /// The file's text.

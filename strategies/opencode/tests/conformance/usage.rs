@@ -1,6 +1,7 @@
 //! Usage normalisation.
 
-use foldback_opencode::usage::{Price, Reported, Tokens};
+use foldback_core::log::Price;
+use foldback_opencode::usage::{Reported, Tokens};
 use serde_json::{Value, json};
 
 struct Row {
