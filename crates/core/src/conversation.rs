@@ -24,6 +24,7 @@ pub use report::{Report, Signals, StageRole};
 
 use crate::counters::Counters;
 use crate::event::Event;
+use crate::fold_stats::{FoldStats, RepeatedCalls};
 use crate::frame::Frame;
 use crate::history::History;
 use crate::limits::Limits;
@@ -34,7 +35,6 @@ use crate::services::Services;
 use crate::stage::Estimator;
 use crate::strategy::Strategy;
 use crate::view::{EditKind, PartEdit, PartPos, Pos, Shown, Stored, View};
-use crate::yields::{Asked, Yield};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -60,10 +60,10 @@ pub struct Conversation {
     breaker: Breaker,
     automatic: bool,
     pinned: BTreeSet<Pos>,
-    yields: Vec<Yield>,
-    /// Which of the yields are of folds in force, oldest first.
-    yielding: Vec<usize>,
-    asked: Asked,
+    fold_stats: Vec<FoldStats>,
+    /// Which of the fold_stats are of folds in force, oldest first.
+    stats_in_force: Vec<usize>,
+    repeated_calls: RepeatedCalls,
 }
 
 impl Conversation {
@@ -92,9 +92,9 @@ impl Conversation {
             breaker: Breaker::default(),
             automatic: true,
             pinned: BTreeSet::new(),
-            yields: Vec::new(),
-            yielding: Vec::new(),
-            asked: Asked::default(),
+            fold_stats: Vec::new(),
+            stats_in_force: Vec::new(),
+            repeated_calls: RepeatedCalls::default(),
         }
     }
 
@@ -142,10 +142,10 @@ impl Conversation {
     fn record_answer(&mut self, pos: Pos, answer: &Message) {
         let mut missed = 0;
         for call in answer.parts.iter().filter_map(|part| part.as_call()) {
-            let before = self.asked.again(call, pos);
+            let before = self.repeated_calls.again(call, pos);
             missed += u64::from(before.is_some_and(|before| self.is_reduced(before, call)));
         }
-        if let Some(fold) = self.yielding() {
+        if let Some(fold) = self.newest_stats() {
             fold.answers += 1;
             fold.missed += missed;
         }
@@ -166,22 +166,22 @@ impl Conversation {
     }
 
     /// What the newest fold in force brings: what happens now happens after it.
-    fn yielding(&mut self) -> Option<&mut Yield> {
-        let index = *self.yielding.last()?;
-        self.yields.get_mut(index)
+    fn newest_stats(&mut self) -> Option<&mut FoldStats> {
+        let index = *self.stats_in_force.last()?;
+        self.fold_stats.get_mut(index)
     }
 
     /// Records that the model had something given back that a fold had taken: what it missed.
     pub fn note_recall(&mut self) {
-        if let Some(fold) = self.yielding() {
+        if let Some(fold) = self.newest_stats() {
             fold.missed += 1;
         }
     }
 
     /// What the folds brought and cost so far, oldest first; folds that were taken back included, with
     /// what they had come to until then.
-    pub fn yields(&self) -> &[Yield] {
-        &self.yields
+    pub fn fold_stats(&self) -> &[FoldStats] {
+        &self.fold_stats
     }
 
     /// Keeps a message in the view, word for word, whatever is folded: its content is not edited, and
@@ -247,8 +247,8 @@ impl Conversation {
         let Some(filter) = self.strategy.filter.clone() else {
             return;
         };
-        let scene = self.scene(crate::moment::Moment::Manual, filter.estimator);
-        if let Some(layout) = filter.stage.restore(&scene) {
+        let context = self.context(crate::moment::Moment::Manual, filter.estimator);
+        if let Some(layout) = filter.stage.restore(&context) {
             self.view.set_layout(&self.history, layout);
             for meter in &mut self.meters {
                 meter.relayout(&self.view);

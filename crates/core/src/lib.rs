@@ -24,6 +24,7 @@ pub mod counters;
 pub mod delta;
 pub mod diff;
 pub mod event;
+pub mod fold_stats;
 pub mod fraction;
 pub mod frame;
 pub mod guard;
@@ -43,7 +44,6 @@ pub mod stage;
 pub mod strategy;
 pub mod validity;
 pub mod view;
-pub mod yields;
 
 #[doc(no_inline)]
 pub use inventory;

@@ -8,7 +8,9 @@ use foldback_core::outcome::Why;
 use foldback_core::registry::{
     Invalid, PresetDescriptor, Registration, Registry, RegistryError, StageConfig, StageDescriptor,
 };
-use foldback_core::stage::{Decision, Estimator, OverflowPolicy, Pressure, Pruner, Pruning, Scene};
+use foldback_core::stage::{
+    Decision, Estimator, OverflowPolicy, Pressure, Pruner, Pruning, StageContext,
+};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use std::sync::Arc;
@@ -68,7 +70,7 @@ impl Pruner for Idle {
         Moment::TurnStart
     }
 
-    fn prune(&self, _: &Scene<'_>) -> Pruning {
+    fn prune(&self, _: &StageContext<'_>) -> Pruning {
         Pruning::Nothing(Why::new("idle", self.placeholder.clone()))
     }
 }

@@ -7,7 +7,9 @@ use foldback_core::log::{Message, Part};
 use foldback_core::moment::Moment;
 use foldback_core::outcome::Why;
 use foldback_core::services::Services;
-use foldback_core::stage::{Decision, Estimator, OverflowPolicy, Pressure, Pruner, Pruning, Scene};
+use foldback_core::stage::{
+    Decision, Estimator, OverflowPolicy, Pressure, Pruner, Pruning, StageContext,
+};
 use foldback_core::strategy::{Bound, Kind, OnFailure, Strategy};
 use foldback_core::view::EditKind;
 use foldback_core::{Frame, Limits};
@@ -47,16 +49,16 @@ impl Pruner for ClearOldest {
         Moment::TurnEnd
     }
 
-    fn prune(&self, scene: &Scene<'_>) -> Pruning {
-        let edits: Vec<_> = scene
+    fn prune(&self, context: &StageContext<'_>) -> Pruning {
+        let edits: Vec<_> = context
             .history
             .iter()
             .filter(|(pos, message)| {
                 message.parts[0].as_result().is_some()
-                    && scene.view.show_item(scene.history, *pos).edits.is_empty()
+                    && context.view.show_item(context.history, *pos).edits.is_empty()
             })
             .take(self.0)
-            .map(|(pos, _)| scene.edit(pos, 0, EditKind::Clear, "gone".into(), "old"))
+            .map(|(pos, _)| context.edit(pos, 0, EditKind::Clear, "gone".into(), "old"))
             .collect();
         if edits.is_empty() {
             return Pruning::Nothing(Why::new("no-results", ""));

@@ -208,7 +208,7 @@ fn going_on_is_as_if_nothing_had_happened() {
             assert!(conversation.folds().len() > 1, "{preset}");
             ends.push((
                 state(&conversation),
-                conversation.yields().to_vec(),
+                conversation.fold_stats().to_vec(),
                 serde_json::to_string(&outcomes).unwrap(),
             ));
         }

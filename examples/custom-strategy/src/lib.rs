@@ -5,7 +5,7 @@
 //! `compare` and `compact` find stage and preset in the registry of the binary that links this crate.
 
 use foldback::core::registry::{Invalid, PresetDescriptor, StageConfig, StageDescriptor};
-use foldback::core::stage::{Pruner, Pruning, Scene};
+use foldback::core::stage::{Pruner, Pruning, StageContext};
 use foldback::core::view::EditKind;
 use foldback::{Moment, Registration, Why};
 use schemars::JsonSchema;
@@ -54,9 +54,9 @@ impl Pruner for HeadTail {
         Moment::TurnStart
     }
 
-    fn prune(&self, scene: &Scene<'_>) -> Pruning {
+    fn prune(&self, context: &StageContext<'_>) -> Pruning {
         let (mut edits, mut prunable) = (Vec::new(), 0);
-        for shown in scene.shown() {
+        for shown in context.shown() {
             let Some(item) = shown.pos else { continue };
             for (part, original) in shown.message.parts.iter().enumerate() {
                 if original.as_result().is_none() || shown.edit(part).is_some() {
@@ -64,7 +64,7 @@ impl Pruner for HeadTail {
                 }
                 if let Some(text) = self.cut(&shown.text_of(part)) {
                     let edit =
-                        scene.edit(item, part, EditKind::Truncate, text.into(), "long result");
+                        context.edit(item, part, EditKind::Truncate, text.into(), "long result");
                     prunable += edit.before.saturating_sub(edit.after);
                     edits.push(edit);
                 }

@@ -26,7 +26,7 @@ use foldback_core::log::Message;
 use foldback_core::moment::Moment;
 use foldback_core::outcome::Why;
 use foldback_core::plan::Layout;
-use foldback_core::stage::{Arrangement, Filter, Proposal, Scene, Summary, SummaryRequest};
+use foldback_core::stage::{Arrangement, Filter, Proposal, StageContext, Summary, SummaryRequest};
 use foldback_core::view::{Place, Pos};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -48,18 +48,18 @@ struct Selection {
 }
 
 impl Filter for Checkpoint {
-    fn restore(&self, scene: &Scene<'_>) -> Option<Layout> {
-        let stored = stored::stored_messages(scene.history);
-        let seen = stored::seen_all(scene.history, &stored);
+    fn restore(&self, context: &StageContext<'_>) -> Option<Layout> {
+        let stored = stored::stored_messages(context.history);
+        let seen = stored::seen_all(context.history, &stored);
         let order = filter_compacted(&seen, self.0.completes);
         if order.len() == stored.len() && order.is_sorted() {
             return None;
         }
-        Some(layout(&stored, &order, scene.history.len()))
+        Some(layout(&stored, &order, context.history.len()))
     }
 
-    fn propose(&self, scene: &Scene<'_>) -> Result<Proposal, Why> {
-        let selection = self.select(scene);
+    fn propose(&self, context: &StageContext<'_>) -> Result<Proposal, Why> {
+        let selection = self.select(context);
         let cuts = Cuts {
             strip_media: self.0.strip_media,
             max_output: (self.0.tool_output_max > 0).then_some(self.0.tool_output_max),
@@ -69,7 +69,7 @@ impl Filter for Checkpoint {
             .iter()
             .flat_map(|unit| &unit.items)
             .map(|pos| {
-                let shown = scene.view.show_item(scene.history, *pos);
+                let shown = context.view.show_item(context.history, *pos);
                 if cuts == Cuts::default() {
                     return shown.to_shared();
                 }
@@ -82,7 +82,7 @@ impl Filter for Checkpoint {
                 "the view holds nothing besides what compaction wrote",
             ));
         }
-        let entries = NewEntries::of(&self.0, scene, selection.tail_start, selection.replay);
+        let entries = NewEntries::of(&self.0, context, selection.tail_start, selection.replay);
         let (style, marker) = if self.0.anchored {
             ("opencode.anchored", None)
         } else {
@@ -94,14 +94,14 @@ impl Filter for Checkpoint {
         if let Some(start) = selection.tail_start {
             reasons.push(format!(
                 "kept from message {} on, within {} tokens",
-                scene.history.message(start).id,
-                self.tail_budget(scene)
+                context.history.message(start).id,
+                self.tail_budget(context)
             ));
         }
         if let Some(replay) = selection.replay {
             reasons.push(format!(
                 "prompt {} is put behind the summary again",
-                scene.history.message(replay).id
+                context.history.message(replay).id
             ));
         }
         Ok(Proposal {
@@ -110,9 +110,9 @@ impl Filter for Checkpoint {
                 style: style.to_owned(),
                 messages: messages.into_iter().chain(marker).collect(),
                 previous: selection.previous,
-                instructions: scene.instructions.to_vec(),
+                instructions: context.instructions.to_vec(),
                 budget: self.0.summary_budget,
-                estimator: Arc::clone(scene.estimator()),
+                estimator: Arc::clone(context.estimator()),
                 ready: None,
             }],
             reasons,
@@ -121,26 +121,26 @@ impl Filter for Checkpoint {
 
     fn arrange(
         &self,
-        scene: &Scene<'_>,
+        context: &StageContext<'_>,
         _proposal: &Proposal,
         summaries: &[Option<Summary>],
     ) -> Result<Arrangement, Why> {
-        let selection = self.select(scene);
+        let selection = self.select(context);
         let summary = summaries.first().and_then(Option::as_ref);
         let entries =
-            NewEntries::of(&self.0, scene, selection.tail_start, selection.replay).write(summary);
+            NewEntries::of(&self.0, context, selection.tail_start, selection.replay).write(summary);
 
-        let mut stored = stored::stored_messages(scene.history);
-        let mut seen = stored::seen_all(scene.history, &stored);
+        let mut stored = stored::stored_messages(context.history);
+        let mut seen = stored::seen_all(context.history, &stored);
         for (offset, entry) in entries.iter().enumerate() {
             seen.push(stored::seen(&[entry]));
             stored.push(StoredMessage {
                 role: entry.role,
-                items: vec![scene.history.len() + offset],
+                items: vec![context.history.len() + offset],
             });
         }
         let order = filter_compacted(&seen, self.0.completes);
-        let layout = layout(&stored, &order, scene.history.len() + entries.len());
+        let layout = layout(&stored, &order, context.history.len() + entries.len());
         Ok(Arrangement {
             entries,
             layout,
@@ -152,10 +152,10 @@ impl Filter for Checkpoint {
 }
 
 impl Checkpoint {
-    fn select(&self, scene: &Scene<'_>) -> Selection {
-        let all = stored::stored_messages(scene.history);
-        let seen = stored::seen_all(scene.history, &all);
-        let view = conversation_units(scene, &all);
+    fn select(&self, context: &StageContext<'_>) -> Selection {
+        let all = stored::stored_messages(context.history);
+        let seen = stored::seen_all(context.history, &all);
+        let view = conversation_units(context, &all);
         if !self.0.anchored {
             return Selection {
                 head: view.iter().map(|unit| all[*unit].clone()).collect(),
@@ -172,7 +172,7 @@ impl Checkpoint {
             .map(|index| view[*index])
             .filter(|unit| seen[*unit].summary)
             .max()
-            .map(|unit| said(scene, &all[unit]))
+            .map(|unit| said(context, &all[unit]))
             .filter(|text| !text.is_empty());
         let mut rest: Vec<usize> = view
             .iter()
@@ -182,7 +182,7 @@ impl Checkpoint {
             .collect();
         let is_prompt = |unit: &usize| seen[*unit].user && !seen[*unit].marker;
         let mut replay = None;
-        if self.0.replay_on_overflow && scene.moment == Moment::ProviderOverflow {
+        if self.0.replay_on_overflow && context.moment == Moment::ProviderOverflow {
             let last = rest.iter().rposition(is_prompt);
             // Without an earlier prompt there would be nothing to summarise.
             if let Some(at) = last.filter(|at| rest[..*at].iter().any(is_prompt)) {
@@ -192,7 +192,7 @@ impl Checkpoint {
         }
         let begins: Vec<bool> = rest.iter().map(is_prompt).collect();
         let mut units: Vec<StoredMessage> = rest.iter().map(|unit| all[*unit].clone()).collect();
-        let start = self.tail(scene, &units, &begins);
+        let start = self.tail(context, &units, &begins);
         let tail_start = start.map(|start| units[start].first());
         units.truncate(start.unwrap_or(units.len()));
         Selection { head: units, tail_start, replay, previous }
@@ -201,17 +201,17 @@ impl Checkpoint {
     /// Where the kept tail starts, as an index into `units`.
     fn tail(
         &self,
-        scene: &Scene<'_>,
+        context: &StageContext<'_>,
         units: &[StoredMessage],
         begins_turn: &[bool],
     ) -> Option<usize> {
         let turns = tail::turns(begins_turn);
         let mut rendered: Vec<Option<String>> = vec![None; units.len()];
-        tail::start(&turns, self.0.tail_turns, self.tail_budget(scene), |range| {
+        tail::start(&turns, self.0.tail_turns, self.tail_budget(context), |range| {
             let mut json = String::from("[");
             for index in range {
                 let unit =
-                    rendered[index].get_or_insert_with(|| rendered_json(scene, &units[index]));
+                    rendered[index].get_or_insert_with(|| rendered_json(context, &units[index]));
                 if !unit.is_empty() {
                     if json.len() > 1 {
                         json.push(',');
@@ -220,18 +220,18 @@ impl Checkpoint {
                 }
             }
             json.push(']');
-            scene.estimator().text(&json)
+            context.estimator().text(&json)
         })
     }
 
-    fn tail_budget(&self, scene: &Scene<'_>) -> u64 {
+    fn tail_budget(&self, context: &StageContext<'_>) -> u64 {
         self.0.preserve_recent_tokens.unwrap_or_else(|| {
             let window = WindowRule {
                 output_token_max: self.0.output_token_max,
                 input_headroom: true,
                 reserved: self.0.reserved,
             };
-            let usable = u64::try_from(window.usable(scene.limits)).unwrap_or(0);
+            let usable = u64::try_from(window.usable(context.limits)).unwrap_or(0);
             tail::budget(usable, self.0.tail_minimum, self.0.tail_maximum)
         })
     }
@@ -239,8 +239,8 @@ impl Checkpoint {
 
 /// The stored messages that the view shows, in its order, without instructions of the harness: those
 /// are never summarised.
-fn conversation_units(scene: &Scene<'_>, all: &[StoredMessage]) -> Vec<usize> {
-    let mut unit_of: Vec<Option<usize>> = vec![None; scene.history.len()];
+fn conversation_units(context: &StageContext<'_>, all: &[StoredMessage]) -> Vec<usize> {
+    let mut unit_of: Vec<Option<usize>> = vec![None; context.history.len()];
     for (index, unit) in all.iter().enumerate() {
         for pos in unit.items.iter().filter(|_| unit.role != Role::System) {
             unit_of[*pos] = Some(index);
@@ -248,7 +248,7 @@ fn conversation_units(scene: &Scene<'_>, all: &[StoredMessage]) -> Vec<usize> {
     }
     let mut met = vec![false; all.len()];
     let mut units = Vec::new();
-    for place in scene.places() {
+    for place in context.places() {
         let unit = match place {
             Place::Item(pos) => unit_of[*pos],
             Place::Insert(_) => None,
@@ -261,11 +261,11 @@ fn conversation_units(scene: &Scene<'_>, all: &[StoredMessage]) -> Vec<usize> {
 }
 
 /// What a stored message says, as text.
-fn said(scene: &Scene<'_>, unit: &StoredMessage) -> String {
+fn said(context: &StageContext<'_>, unit: &StoredMessage) -> String {
     let texts: Vec<String> = unit
         .items
         .iter()
-        .map(|pos| scene.history.message(*pos).said())
+        .map(|pos| context.history.message(*pos).said())
         .filter(|text| !text.trim().is_empty())
         .collect();
     texts.join("\n")
@@ -273,10 +273,10 @@ fn said(scene: &Scene<'_>, unit: &StoredMessage) -> String {
 
 /// The rendered messages of a stored message as JSON, separated by commas; empty where it renders to
 /// nothing.
-fn rendered_json(scene: &Scene<'_>, unit: &StoredMessage) -> String {
+fn rendered_json(context: &StageContext<'_>, unit: &StoredMessage) -> String {
     let rendering = Rendering { version: Version::V1_17, ..Rendering::default() };
     let messages =
-        to_model_messages(scene.history, scene.view, std::slice::from_ref(unit), rendering);
+        to_model_messages(context.history, context.view, std::slice::from_ref(unit), rendering);
     let json: Vec<String> =
         messages.iter().filter_map(|message| serde_json::to_string(message).ok()).collect();
     json.join(",")

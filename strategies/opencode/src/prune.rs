@@ -13,7 +13,7 @@ use foldback_core::log::{EntryKind, ResultStatus};
 use foldback_core::moment::Moment;
 use foldback_core::outcome::Why;
 use foldback_core::registry::{Invalid, StageConfig};
-use foldback_core::stage::{Pruner, Pruning, Scene};
+use foldback_core::stage::{Pruner, Pruning, StageContext};
 use foldback_core::view::{EditKind, PartPos, Pos};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -161,11 +161,11 @@ impl Pruner for Prune {
         Moment::TurnEnd
     }
 
-    fn prune(&self, scene: &Scene<'_>) -> Pruning {
+    fn prune(&self, context: &StageContext<'_>) -> Pruning {
         // The original has stored the marker of the compaction under way, a user message, by the time
         // it prunes before a summary; here it is written together with the summary.
-        let turns = u64::from(scene.moment == Moment::BeforeSummary);
-        let found = walk(newest_first(scene, &self.config.protected_tools), turns, &self.config);
+        let turns = u64::from(context.moment == Moment::BeforeSummary);
+        let found = walk(newest_first(context, &self.config.protected_tools), turns, &self.config);
         let PruneConfig { protect_tokens, minimum_tokens, .. } = self.config;
         let arithmetic = format!(
             "{} of {} tokens of old tool output lie beyond {protect_tokens}",
@@ -181,7 +181,7 @@ impl Pruner for Prune {
             .candidates
             .iter()
             .map(|at| {
-                scene.edit(
+                context.edit(
                     at.item,
                     at.part,
                     EditKind::Clear,
@@ -201,15 +201,15 @@ impl Pruner for Prune {
 /// The history as OpenCode stores it, newest first: a result stands with the call that it answers, so
 /// results come in the order of their calls, whatever order they arrived in.
 fn newest_first<'a>(
-    scene: &'a Scene<'a>,
+    context: &'a StageContext<'a>,
     protected_tools: &'a [String],
 ) -> impl Iterator<Item = Visited<PartPos>> + 'a {
-    scene.history.iter().rev().filter_map(move |(pos, message)| {
+    context.history.iter().rev().filter_map(move |(pos, message)| {
         let results = match message.role {
             Role::User | Role::System => Vec::new(),
-            Role::Assistant => results_of(scene.history, pos),
-            Role::Tool if is_answer_to_a_call(scene.history, pos) => return None,
-            Role::Tool => parts_with_results(scene.history, pos).collect(),
+            Role::Assistant => results_of(context.history, pos),
+            Role::Tool if is_answer_to_a_call(context.history, pos) => return None,
+            Role::Tool => parts_with_results(context.history, pos).collect(),
         };
         Some(Visited {
             user: message.role == Role::User,
@@ -217,24 +217,24 @@ fn newest_first<'a>(
             tools: results
                 .into_iter()
                 .rev()
-                .filter_map(|at| tool_part(scene, at, protected_tools))
+                .filter_map(|at| tool_part(context, at, protected_tools))
                 .collect(),
         })
     })
 }
 
 fn tool_part(
-    scene: &Scene<'_>,
+    context: &StageContext<'_>,
     at: PartPos,
     protected_tools: &[String],
 ) -> Option<ToolPart<PartPos>> {
-    let result = scene.history.message(at.item).parts.get(at.part)?.as_result()?;
+    let result = context.history.message(at.item).parts.get(at.part)?.as_result()?;
     Some(ToolPart {
         key: at,
         completed: result.status == ResultStatus::Completed,
         protected: protected_tools.contains(&result.tool),
-        cleared: scene.view.edit(at).is_some_and(|edit| edit.kind == EditKind::Clear),
-        tokens: scene.meter.part_shown(scene.view, at),
+        cleared: context.view.edit(at).is_some_and(|edit| edit.kind == EditKind::Clear),
+        tokens: context.meter.part_shown(context.view, at),
     })
 }
 

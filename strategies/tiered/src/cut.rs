@@ -10,7 +10,7 @@ use crate::residual::{self, Selection, Unit};
 use crate::score::{Evidence, Score};
 use crate::tiers::{self, TIERS};
 use foldback_core::log::{Message, Role};
-use foldback_core::stage::Scene;
+use foldback_core::stage::StageContext;
 use foldback_core::view::{Place, Pos};
 use serde_json::{Value, json};
 use std::collections::HashMap;
@@ -67,17 +67,17 @@ pub(crate) struct Cut<'a> {
 }
 
 impl<'a> Cut<'a> {
-    pub(crate) fn new(config: &TieredConfig, scene: &Scene<'a>) -> Self {
-        let mut conversation: Vec<_> = scene.history.iter().collect();
+    pub(crate) fn new(config: &TieredConfig, context: &StageContext<'a>) -> Self {
+        let mut conversation: Vec<_> = context.history.iter().collect();
         let opening =
             conversation.iter().take_while(|(_, message)| message.role == Role::System).count();
         let pinned: Vec<Pos> = conversation.drain(..opening).map(|(pos, _)| pos).collect();
-        let scores = scores(config, scene, &conversation);
+        let scores = scores(config, context, &conversation);
         let cap = residual::cap(conversation.len(), config.residual_max_percent);
-        let fixed = fixed(config, scene, &pinned);
-        let total = total(config, scene);
+        let fixed = fixed(config, context, &pinned);
+        let total = total(config, context);
 
-        let shown = |index: &usize| scene.tokens(Place::Item(conversation[*index].0));
+        let shown = |index: &usize| context.tokens(Place::Item(conversation[*index].0));
         let residuals = if !config.residuals {
             Selection::default()
         } else if config.doc_exact {
@@ -88,12 +88,15 @@ impl<'a> Cut<'a> {
             } else {
                 u64::MAX
             };
-            let units = units(config, scene, &conversation, &scores);
+            let units = units(config, context, &conversation, &scores);
             residual::select(&units, config.residual_threshold, cap, token_cap)
         };
-        let tiers = tiers_of(config, scene, &conversation, &residuals);
+        let tiers = tiers_of(config, context, &conversation, &residuals);
         let sizes = std::array::from_fn(|tier| {
-            tiers[tier].iter().map(|index| scene.meter.counts(conversation[*index].0).total()).sum()
+            tiers[tier]
+                .iter()
+                .map(|index| context.meter.counts(conversation[*index].0).total())
+                .sum()
         });
         let residual_tokens = residuals.kept.iter().map(shown).sum();
         let budget = config.budget.then(|| {
@@ -120,10 +123,10 @@ impl<'a> Cut<'a> {
     }
 
     /// Tokens of everything that stays, as it is shown now.
-    pub(crate) fn kept_tokens(&self, scene: &Scene<'_>) -> u64 {
+    pub(crate) fn kept_tokens(&self, context: &StageContext<'_>) -> u64 {
         let kept = self.residuals.kept.iter().chain(&self.tiers[0]);
         let kept = kept.map(|index| self.conversation[*index].0);
-        self.pinned.iter().copied().chain(kept).map(|pos| scene.tokens(Place::Item(pos))).sum()
+        self.pinned.iter().copied().chain(kept).map(|pos| context.tokens(Place::Item(pos))).sum()
     }
 
     /// The messages that reached the threshold, with score, factors and what became of them.
@@ -176,30 +179,30 @@ impl<'a> Cut<'a> {
 }
 
 /// Tokens of the whole prompt after the fold.
-fn total(config: &TieredConfig, scene: &Scene<'_>) -> u64 {
+fn total(config: &TieredConfig, context: &StageContext<'_>) -> u64 {
     if config.budget_tokens > 0 {
         return config.budget_tokens;
     }
-    if let Some(target) = scene.decision.and_then(|decision| decision.target) {
+    if let Some(target) = context.decision.and_then(|decision| decision.target) {
         return target;
     }
-    scene.limits.request_ceiling().map_or(FALLBACK_TOTAL, |ceiling| {
+    context.limits.request_ceiling().map_or(FALLBACK_TOTAL, |ceiling| {
         foldback_core::fraction::Fraction::of(config.budget_fraction).floor_of(ceiling)
     })
 }
 
-fn fixed(config: &TieredConfig, scene: &Scene<'_>, pinned: &[Pos]) -> Fixed {
-    let estimator = scene.estimator();
+fn fixed(config: &TieredConfig, context: &StageContext<'_>, pinned: &[Pos]) -> Fixed {
+    let estimator = context.estimator();
     let mut fixed =
-        Fixed::of(scene.frame, config.shares.current_message, |text| estimator.text(text));
-    let pinned_tokens = pinned.iter().map(|pos| scene.tokens(Place::Item(*pos)));
+        Fixed::of(context.frame, config.shares.current_message, |text| estimator.text(text));
+    let pinned_tokens = pinned.iter().map(|pos| context.tokens(Place::Item(*pos)));
     fixed.system_prompt += pinned_tokens.sum::<u64>();
     fixed
 }
 
 fn scores(
     config: &TieredConfig,
-    scene: &Scene<'_>,
+    context: &StageContext<'_>,
     conversation: &[(Pos, &Arc<Message>)],
 ) -> Vec<Score> {
     if !config.residuals {
@@ -207,7 +210,7 @@ fn scores(
     }
     let now = match config.age_from {
         AgeFrom::Newest => conversation.iter().filter_map(|(_, m)| m.at).max(),
-        AgeFrom::Clock => Some(scene.now()),
+        AgeFrom::Clock => Some(context.now()),
     };
     let references = mentions::count(conversation.iter().map(|(_, message)| &***message));
     conversation
@@ -227,7 +230,7 @@ fn scores(
 /// What is kept or demoted together, in the order of the first members.
 fn units(
     config: &TieredConfig,
-    scene: &Scene<'_>,
+    context: &StageContext<'_>,
     conversation: &[(Pos, &Arc<Message>)],
     scores: &[Score],
 ) -> Vec<Unit> {
@@ -235,10 +238,10 @@ fn units(
     let mut unit_of_group: HashMap<usize, usize> = HashMap::new();
     for (index, (pos, _)) in conversation.iter().enumerate() {
         let score = scores[index].points;
-        let tokens = scene.tokens(Place::Item(*pos));
+        let tokens = context.tokens(Place::Item(*pos));
         let known = match config.together {
             Together::Message => None,
-            Together::Group => unit_of_group.get(&scene.history.group_of(*pos)),
+            Together::Group => unit_of_group.get(&context.history.group_of(*pos)),
         };
         match known {
             Some(unit) => {
@@ -248,7 +251,7 @@ fn units(
                 unit.tokens += tokens;
             }
             None => {
-                unit_of_group.insert(scene.history.group_of(*pos), units.len());
+                unit_of_group.insert(context.history.group_of(*pos), units.len());
                 units.push(Unit { score, members: vec![index], tokens });
             }
         }
@@ -270,7 +273,7 @@ fn exact_residuals(config: &TieredConfig, scores: &[Score]) -> Selection {
 
 fn tiers_of(
     config: &TieredConfig,
-    scene: &Scene<'_>,
+    context: &StageContext<'_>,
     conversation: &[(Pos, &Arc<Message>)],
     residuals: &Selection,
 ) -> [Vec<usize>; TIERS] {
@@ -286,7 +289,7 @@ fn tiers_of(
     let groups: Vec<usize> = match config.together {
         Together::Message => rest.clone(),
         Together::Group => {
-            rest.iter().map(|index| scene.history.group_of(conversation[*index].0)).collect()
+            rest.iter().map(|index| context.history.group_of(conversation[*index].0)).collect()
         }
     };
     let mut tiers: [Vec<usize>; TIERS] = Default::default();

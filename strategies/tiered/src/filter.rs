@@ -17,7 +17,7 @@ use foldback_core::log::Message;
 use foldback_core::moment::Trigger;
 use foldback_core::outcome::Why;
 use foldback_core::stage::{
-    Arrangement, Filter, Proposal, Scene, Summarizer, Summary, SummaryRequest,
+    Arrangement, Filter, Proposal, StageContext, Summarizer, Summary, SummaryRequest,
 };
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -87,8 +87,13 @@ impl TieredResidual {
         }
     }
 
-    pub(crate) fn by_sentence(&self, scene: &Scene<'_>, text: &str, tokens: u64) -> String {
-        let estimator = scene.estimator();
+    pub(crate) fn by_sentence(
+        &self,
+        context: &StageContext<'_>,
+        text: &str,
+        tokens: u64,
+    ) -> String {
+        let estimator = context.estimator();
         let cut = |text: &str, target| {
             if self.config.doc_exact {
                 truncate::by_sentence_exact(text, target, &self.config.keywords)
@@ -102,11 +107,11 @@ impl TieredResidual {
 
     /// Refuses a fold that nobody asked for and that frees too little: each one costs a prompt cache,
     /// and where tier 0 alone is too large the next call would ask for another.
-    pub(crate) fn worthwhile(&self, scene: &Scene<'_>, after: u64) -> Result<(), Why> {
-        let before = scene.view_tokens();
+    pub(crate) fn worthwhile(&self, context: &StageContext<'_>, after: u64) -> Result<(), Why> {
+        let before = context.view_tokens();
         let gain = before.saturating_sub(after);
         let least = Fraction::percent(self.config.min_gain_percent).ceil_of(before);
-        if scene.trigger == Trigger::Manual || gain >= least {
+        if context.trigger == Trigger::Manual || gain >= least {
             return Ok(());
         }
         Err(Why::new(
@@ -121,11 +126,11 @@ impl TieredResidual {
     /// The text of a tier that nobody summarises.
     pub(crate) fn sentences(
         &self,
-        scene: &Scene<'_>,
+        context: &StageContext<'_>,
         messages: &[Arc<Message>],
         tokens: u64,
     ) -> String {
-        self.by_sentence(scene, &render::transcript(messages), tokens)
+        self.by_sentence(context, &render::transcript(messages), tokens)
     }
 }
 
@@ -145,19 +150,19 @@ fn request_name(tier: usize) -> String {
 }
 
 impl Filter for TieredResidual {
-    fn propose(&self, scene: &Scene<'_>) -> Result<Proposal, Why> {
+    fn propose(&self, context: &StageContext<'_>) -> Result<Proposal, Why> {
         if !self.config.tiered {
             return Err(Why::new("off", "tiered compression is switched off"));
         }
-        let cut = Cut::new(&self.config, scene);
+        let cut = Cut::new(&self.config, context);
         // Before anybody is asked: what if the summaries took nothing at all?
-        let mut least = cut.kept_tokens(scene);
+        let mut least = cut.kept_tokens(context);
         if self.config.budget && self.config.cut_tool_results {
             let raw = cut.positions(&cut.tiers[0]);
             let floor = self.config.min_result_tokens;
-            least = least.saturating_sub(render::cuttable_tokens(scene, &raw, floor));
+            least = least.saturating_sub(render::cuttable_tokens(context, &raw, floor));
         }
-        self.worthwhile(scene, least)?;
+        self.worthwhile(context, least)?;
         let requests = SUMMARISED
             .into_iter()
             .filter(|tier| !cut.tiers[*tier].is_empty())
@@ -167,9 +172,9 @@ impl Filter for TieredResidual {
                     style: format!("tiered.{tier}"),
                     messages: cut.messages(tier),
                     previous: None,
-                    instructions: scene.instructions.to_vec(),
+                    instructions: context.instructions.to_vec(),
                     budget,
-                    estimator: Arc::clone(scene.estimator()),
+                    estimator: Arc::clone(context.estimator()),
                     ready: None,
                 }),
                 Allowance::Sentences(_) | Allowance::Nothing => None,
@@ -180,12 +185,12 @@ impl Filter for TieredResidual {
 
     fn arrange(
         &self,
-        scene: &Scene<'_>,
+        context: &StageContext<'_>,
         proposal: &Proposal,
         summaries: &[Option<Summary>],
     ) -> Result<Arrangement, Why> {
-        let cut = Cut::new(&self.config, scene);
-        let mut fold = Fold::new(self, scene, &cut);
+        let cut = Cut::new(&self.config, context);
+        let mut fold = Fold::new(self, context, &cut);
         for tier in SUMMARISED {
             if cut.tiers[tier].is_empty() {
                 continue;

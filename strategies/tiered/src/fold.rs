@@ -8,7 +8,7 @@ use crate::tiers::TIERS;
 use foldback_core::log::{EntryKind, Message, Role};
 use foldback_core::outcome::Why;
 use foldback_core::plan::{Edit, Insert, Layout, Slot, push_kept};
-use foldback_core::stage::{Arrangement, Scene, Summary};
+use foldback_core::stage::{Arrangement, StageContext, Summary};
 use foldback_core::view::{Place, Pos};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -17,7 +17,7 @@ use std::sync::Arc;
 /// An arrangement in the making.
 pub(crate) struct Fold<'a, 's> {
     filter: &'a TieredResidual,
-    scene: &'a Scene<'s>,
+    context: &'a StageContext<'s>,
     cut: &'a Cut<'s>,
     sections: Vec<Section>,
     /// Tokens of each summary; index 0 is tier 1.
@@ -28,10 +28,14 @@ pub(crate) struct Fold<'a, 's> {
 }
 
 impl<'a, 's> Fold<'a, 's> {
-    pub(crate) fn new(filter: &'a TieredResidual, scene: &'a Scene<'s>, cut: &'a Cut<'s>) -> Self {
+    pub(crate) fn new(
+        filter: &'a TieredResidual,
+        context: &'a StageContext<'s>,
+        cut: &'a Cut<'s>,
+    ) -> Self {
         Self {
             filter,
-            scene,
+            context,
             cut,
             sections: Vec::new(),
             used: [0; TIERS - 1],
@@ -55,7 +59,7 @@ impl<'a, 's> Fold<'a, 's> {
                         "the summary of tier {tier} has {} tokens and is cut to {budget}",
                         summary.tokens
                     ));
-                    self.filter.by_sentence(self.scene, &summary.text, budget)
+                    self.filter.by_sentence(self.context, &summary.text, budget)
                 } else {
                     summary.text.clone()
                 };
@@ -65,16 +69,16 @@ impl<'a, 's> Fold<'a, 's> {
                 self.reasons.push(format!(
                     "tier {tier} has no summary; its most important sentences stand in"
                 ));
-                let text = self.filter.sentences(self.scene, &messages, budget);
+                let text = self.filter.sentences(self.context, &messages, budget);
                 (text, "sentences".to_owned())
             }
             (Allowance::Sentences(budget), _) => {
-                let text = self.filter.sentences(self.scene, &messages, budget);
+                let text = self.filter.sentences(self.context, &messages, budget);
                 (text, "sentences".to_owned())
             }
             (Allowance::Nothing, _) => (String::new(), "nothing".to_owned()),
         };
-        let tokens = self.scene.estimator().text(&text);
+        let tokens = self.context.estimator().text(&text);
         self.used[tier - 1] = tokens;
         self.rows.push(json!({
             "tier": tier,
@@ -105,7 +109,7 @@ impl<'a, 's> Fold<'a, 's> {
         let reference = self
             .filter
             .references
-            .create(agent.unwrap_or("conversation"), messages, self.scene.now())
+            .create(agent.unwrap_or("conversation"), messages, self.context.now())
             .ok()?;
         self.stored.push(json!({
             "id": reference.id,
@@ -128,7 +132,7 @@ impl<'a, 's> Fold<'a, 's> {
             };
             return Err(Why::new("nothing-to-fold", detail));
         }
-        self.filter.worthwhile(self.scene, self.tokens(&layout, &edits))?;
+        self.filter.worthwhile(self.context, self.tokens(&layout, &edits))?;
         let tables = self.tables(budget.as_ref());
         Ok(Arrangement { entries: Vec::new(), layout, edits, reasons: self.reasons, tables })
     }
@@ -150,10 +154,10 @@ impl<'a, 's> Fold<'a, 's> {
             return Vec::new();
         };
         let positions = self.cut.positions(&self.cut.tiers[0]);
-        let raw: u64 = positions.iter().map(|pos| self.scene.tokens(Place::Item(*pos))).sum();
+        let raw: u64 = positions.iter().map(|pos| self.context.tokens(Place::Item(*pos))).sum();
         let excess = raw.saturating_sub(budget.tier(0));
         let (edits, left) =
-            render::cut_results(self.scene, &positions, excess, config.min_result_tokens);
+            render::cut_results(self.context, &positions, excess, config.min_result_tokens);
         if excess > 0 {
             self.reasons.push(format!(
                 "tier 0 has {raw} tokens, {excess} above its budget: {} tool results cut, {left} tokens \
@@ -182,29 +186,29 @@ impl<'a, 's> Fold<'a, 's> {
         for pos in kept {
             push_kept(&mut slots, pos);
         }
-        Layout { slots, tail_from: self.scene.history.len() }
+        Layout { slots, tail_from: self.context.history.len() }
     }
 
     /// Tokens of the view under this layout.
     fn tokens(&self, layout: &Layout, edits: &[Edit]) -> u64 {
         let inserted = layout.slots.iter().map(|slot| match slot {
-            Slot::Insert(insert) => self.scene.meter.measure(&insert.to_message()),
+            Slot::Insert(insert) => self.context.meter.measure(&insert.to_message()),
             Slot::Keep(_) => 0,
         });
         let cut: u64 = edits.iter().map(|edit| edit.before - edit.after).sum();
-        inserted.sum::<u64>() + self.cut.kept_tokens(self.scene) - cut
+        inserted.sum::<u64>() + self.cut.kept_tokens(self.context) - cut
     }
 
     /// The message with the summaries; the one that the view shows already, where the text is the same.
     fn insert(&self) -> Insert {
         let text = render::summary_message(&self.sections);
-        let mut shown = self.scene.view.layout().slots.iter();
+        let mut shown = self.context.view.layout().slots.iter();
         let known = shown.find_map(|slot| match slot {
             Slot::Insert(insert) if insert.text == text => Some(insert.clone()),
             _ => None,
         });
         known.unwrap_or_else(|| Insert {
-            id: self.scene.services.ids.next("summary"),
+            id: self.context.services.ids.next("summary"),
             role: Role::User,
             text,
             origin: EntryKind::Summary,
@@ -220,9 +224,9 @@ impl<'a, 's> Fold<'a, 's> {
                 Slot::Insert(insert) => wanted.push(Shows::Insert(&insert.id)),
             }
         }
-        let shown = self.scene.places().iter().map(|place| match place {
+        let shown = self.context.places().iter().map(|place| match place {
             Place::Item(pos) => Shows::Item(*pos),
-            Place::Insert(_) => Shows::Insert(&self.scene.message(*place).id),
+            Place::Insert(_) => Shows::Insert(&self.context.message(*place).id),
         });
         shown.eq(wanted)
     }

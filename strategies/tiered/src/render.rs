@@ -4,7 +4,7 @@
 use crate::truncate;
 use foldback_core::log::{Message, Part, PartKind};
 use foldback_core::plan::Edit;
-use foldback_core::stage::Scene;
+use foldback_core::stage::StageContext;
 use foldback_core::view::{EditKind, PartPos, Pos};
 use std::fmt::Write as _;
 use std::sync::Arc;
@@ -74,16 +74,16 @@ struct Cuttable<'a> {
 
 /// The settled tool results of these messages that show more than `floor` tokens, oldest first.
 /// Results that were cleared to a placeholder are not among them.
-fn cuttable<'s>(scene: &Scene<'s>, positions: &[Pos], floor: u64) -> Vec<Cuttable<'s>> {
+fn cuttable<'s>(context: &StageContext<'s>, positions: &[Pos], floor: u64) -> Vec<Cuttable<'s>> {
     let mut found = Vec::new();
     for pos in positions {
-        for (index, part) in scene.history.message(*pos).parts.iter().enumerate() {
+        for (index, part) in context.history.message(*pos).parts.iter().enumerate() {
             let at = PartPos { item: *pos, part: index };
             let Some(result) = part.as_result() else {
                 continue;
             };
-            let shown = scene.meter.part_shown(scene.view, at);
-            let edit = scene.view.edit(at);
+            let shown = context.meter.part_shown(context.view, at);
+            let edit = context.view.edit(at);
             let cleared = edit.is_some_and(|edit| edit.kind == EditKind::Clear);
             if !cleared && shown > floor && result.status.is_settled() {
                 found.push(Cuttable { at, part, text: &result.text, shown });
@@ -94,14 +94,14 @@ fn cuttable<'s>(scene: &Scene<'s>, positions: &[Pos], floor: u64) -> Vec<Cuttabl
 }
 
 /// Most tokens that [`cut_results`] could free.
-pub(crate) fn cuttable_tokens(scene: &Scene<'_>, positions: &[Pos], floor: u64) -> u64 {
-    cuttable(scene, positions, floor).iter().map(|result| result.shown - floor).sum()
+pub(crate) fn cuttable_tokens(context: &StageContext<'_>, positions: &[Pos], floor: u64) -> u64 {
+    cuttable(context, positions, floor).iter().map(|result| result.shown - floor).sum()
 }
 
 /// Cuts the oldest tool results of these messages, each to no less than `floor` tokens, until `excess`
 /// tokens are gone. Returns the edits and what is left of the excess.
 pub(crate) fn cut_results(
-    scene: &Scene<'_>,
+    context: &StageContext<'_>,
     positions: &[Pos],
     mut excess: u64,
     floor: u64,
@@ -110,16 +110,16 @@ pub(crate) fn cut_results(
     if excess == 0 {
         return (edits, 0);
     }
-    for result in cuttable(scene, positions, floor) {
+    for result in cuttable(context, positions, floor) {
         let goal = result.shown.saturating_sub(excess).max(floor);
         let text = truncate::to_tokens(
             result.text,
-            scene.meter.part(result.at),
+            context.meter.part(result.at),
             goal,
-            |text| scene.estimator().part(result.part, text),
+            |text| context.estimator().part(result.part, text),
             truncate::middle,
         );
-        let edit = scene.edit(
+        let edit = context.edit(
             result.at.item,
             result.at.part,
             EditKind::Truncate,

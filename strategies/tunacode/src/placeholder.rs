@@ -6,7 +6,7 @@ use foldback_core::log::{Message, Part, ResultStatus, ToolResult};
 use foldback_core::moment::Moment;
 use foldback_core::outcome::Why;
 use foldback_core::registry::{Invalid, StageConfig};
-use foldback_core::stage::{Pruner, Pruning, Scene};
+use foldback_core::stage::{Pruner, Pruning, StageContext};
 use foldback_core::view::{EditKind, PartPos};
 use foldback_core::{PartKind, Role};
 use schemars::JsonSchema;
@@ -80,11 +80,14 @@ impl Placeholder {
     }
 
     /// Tool returns of the history, newest first.
-    fn returns<'a>(&'a self, scene: &'a Scene<'_>) -> impl Iterator<Item = (Return, u64)> + 'a {
-        scene.history.iter().rev().flat_map(move |(item, message)| {
+    fn returns<'a>(
+        &'a self,
+        context: &'a StageContext<'_>,
+    ) -> impl Iterator<Item = (Return, u64)> + 'a {
+        context.history.iter().rev().flat_map(move |(item, message)| {
             let parts = message.parts.iter().enumerate().rev();
             parts.filter_map(move |(part, content)| {
-                let found = self.measure(scene, PartPos { item, part }, return_of(content)?);
+                let found = self.measure(context, PartPos { item, part }, return_of(content)?);
                 let tokens = found.tokens;
                 Some((found, tokens))
             })
@@ -93,25 +96,25 @@ impl Placeholder {
 
     /// A return with the size that the original sees: of what stands in the store now, and of the
     /// `repr` of content that is not a string.
-    fn measure(&self, scene: &Scene<'_>, at: PartPos, result: &ToolResult) -> Return {
-        let shown = scene.view.edit(at).map(|edit| &edit.text);
+    fn measure(&self, context: &StageContext<'_>, at: PartPos, result: &ToolResult) -> Return {
+        let shown = context.view.edit(at).map(|edit| &edit.text);
         let cleared = match shown {
             Some(text) => *text == self.placeholder,
             None => result.structured.is_none() && *result.text == *self.placeholder,
         };
         let tokens = match (&result.structured, shown) {
-            (Some(value), None) => scene.estimator().text(&repr(value)),
-            _ => scene.meter.part_shown(scene.view, at),
+            (Some(value), None) => context.estimator().text(&repr(value)),
+            _ => context.meter.part_shown(context.view, at),
         };
         Return { at, tokens, cleared }
     }
 
-    fn clear(&self, scene: &Scene<'_>, returns: &[Return], prunable: u64) -> Pruning {
-        let standing = scene.estimator().text(&self.placeholder);
+    fn clear(&self, context: &StageContext<'_>, returns: &[Return], prunable: u64) -> Pruning {
+        let standing = context.estimator().text(&self.placeholder);
         let going = || returns.iter().filter(|found| !found.cleared);
         let edits: Vec<_> = going()
             .map(|found| {
-                scene.edit(
+                context.edit(
                     found.at.item,
                     found.at.part,
                     EditKind::Clear,
@@ -144,9 +147,9 @@ impl Pruner for Placeholder {
         Moment::TurnStart
     }
 
-    fn prune(&self, scene: &Scene<'_>) -> Pruning {
+    fn prune(&self, context: &StageContext<'_>) -> Pruning {
         let needed = self.min_user_turns;
-        let messages = scene.history.iter().map(|(_, message)| &**message);
+        let messages = context.history.iter().map(|(_, message)| &**message);
         let turns = count_user_turns(messages, needed);
         if turns < needed {
             return Pruning::Nothing(Why::new(
@@ -155,7 +158,7 @@ impl Pruner for Placeholder {
             ));
         }
         let Thresholds { protect, minimum } = self.thresholds;
-        match walk(self.returns(scene), self.thresholds) {
+        match walk(self.returns(context), self.thresholds) {
             Walk::NoReturns => {
                 Pruning::Nothing(Why::new("no-tool-returns", "the history has no tool returns"))
             }
@@ -167,7 +170,7 @@ impl Pruner for Placeholder {
                 "below-minimum",
                 format!("{prunable} tokens could be cleared, {minimum} needed"),
             )),
-            Walk::Prune { returns, prunable } => self.clear(scene, &returns, prunable),
+            Walk::Prune { returns, prunable } => self.clear(context, &returns, prunable),
         }
     }
 }

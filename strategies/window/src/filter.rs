@@ -11,7 +11,7 @@ use foldback_core::log::{EntryKind, Message, Origin, PartKind, Role};
 use foldback_core::outcome::Why;
 use foldback_core::plan::{Insert, Layout, Slot, push_kept};
 use foldback_core::registry::{Invalid, StageConfig};
-use foldback_core::stage::{Arrangement, Filter, Proposal, Scene, Summary, SummaryRequest};
+use foldback_core::stage::{Arrangement, Filter, Proposal, StageContext, Summary, SummaryRequest};
 use foldback_core::view::{Place, Pos};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -149,30 +149,30 @@ impl Split {
     }
 
     /// Tokens that the kept messages and the summary may take.
-    fn room(&self, scene: &Scene<'_>) -> Room {
-        let set = (scene.limits.context > 0).then_some(scene.limits.context);
-        let window = context_limit(scene.model, &self.config.betas, set);
+    fn room(&self, context: &StageContext<'_>) -> Room {
+        let set = (context.limits.context > 0).then_some(context.limits.context);
+        let window = context_limit(context.model, &self.config.betas, set);
         let room = Room {
             window,
             kept: self.preserve.floor_of(window),
             summary: self.config.summary_tokens,
         };
-        match scene.decision.and_then(|decision| decision.target) {
+        match context.decision.and_then(|decision| decision.target) {
             Some(target) if self.config.below_trigger => room.within(target),
             _ => room,
         }
     }
 
-    fn cut(&self, scene: &Scene<'_>) -> Result<Cut, Why> {
-        let places = scene.places();
+    fn cut(&self, context: &StageContext<'_>) -> Result<Cut, Why> {
+        let places = context.places();
         if places.len() <= 1 {
             return Err(Why::new(
                 "too-short",
                 format!("{} messages: nothing to fold", places.len()),
             ));
         }
-        let Room { window, kept: budget, .. } = self.room(scene);
-        let tokens: Vec<u64> = places.iter().map(|place| scene.tokens(*place)).collect();
+        let Room { window, kept: budget, .. } = self.room(context);
+        let tokens: Vec<u64> = places.iter().map(|place| context.tokens(*place)).collect();
         let natural = split_point(&tokens, budget);
         if natural == 0 {
             return Err(Why::new(
@@ -184,7 +184,7 @@ impl Split {
                 ),
             ));
         }
-        let units = units(scene);
+        let units = units(context);
         let at = match self.config.groups {
             Groups::Whole => move_off_groups(&units, natural),
             Groups::Documented => move_as_documented(&units, natural),
@@ -208,12 +208,12 @@ impl Split {
     }
 
     /// The agent's notes on its session, while they are fresh.
-    fn notes(&self, scene: &Scene<'_>) -> Option<Summary> {
-        let memory = scene.services.extensions.get::<Arc<dyn SessionMemory>>()?;
+    fn notes(&self, context: &StageContext<'_>) -> Option<Summary> {
+        let memory = context.services.extensions.get::<Arc<dyn SessionMemory>>()?;
         let (text, written) = memory.read()?;
-        let age = scene.now().saturating_sub(written);
+        let age = context.now().saturating_sub(written);
         let fresh = age < i64::from(self.config.memory_seconds) * 1_000;
-        let tokens = scene.estimator().text(&text);
+        let tokens = context.estimator().text(&text);
         (fresh && !text.trim().is_empty()).then(|| Summary {
             text,
             tokens,
@@ -235,7 +235,12 @@ impl Split {
     }
 
     /// What leads the view: the summary, or a note that there is none.
-    fn lead(&self, scene: &Scene<'_>, summary: Option<&Summary>, first: Role) -> Option<Insert> {
+    fn lead(
+        &self,
+        context: &StageContext<'_>,
+        summary: Option<&Summary>,
+        first: Role,
+    ) -> Option<Insert> {
         let SplitConfig { prefix, hidden_note, .. } = &self.config;
         let (kind, origin, text) = match summary {
             Some(summary) => {
@@ -246,16 +251,16 @@ impl Split {
             }
             None => return None,
         };
-        Some(Insert { id: scene.services.ids.next(kind), role: Role::User, text, origin })
+        Some(Insert { id: context.services.ids.next(kind), role: Role::User, text, origin })
     }
 }
 
 impl Filter for Split {
-    fn propose(&self, scene: &Scene<'_>) -> Result<Proposal, Why> {
-        let Cut { at, reason } = self.cut(scene)?;
+    fn propose(&self, context: &StageContext<'_>) -> Result<Proposal, Why> {
+        let Cut { at, reason } = self.cut(context)?;
         let mut previous = None;
         let mut messages = Vec::with_capacity(at);
-        for shown in scene.shown().take(at) {
+        for shown in context.shown().take(at) {
             let earlier = self.earlier(shown.message);
             if self.config.previous_apart && messages.is_empty() && earlier.is_some() {
                 previous = earlier.map(str::to_owned);
@@ -274,35 +279,35 @@ impl Filter for Split {
             style: "window.compact".to_owned(),
             messages,
             previous,
-            instructions: scene.instructions.to_vec(),
-            budget: self.room(scene).summary,
-            estimator: Arc::clone(scene.estimator()),
-            ready: self.notes(scene),
+            instructions: context.instructions.to_vec(),
+            budget: self.room(context).summary,
+            estimator: Arc::clone(context.estimator()),
+            ready: self.notes(context),
         };
         Ok(Proposal { requests: vec![request], reasons: vec![reason] })
     }
 
     fn arrange(
         &self,
-        scene: &Scene<'_>,
+        context: &StageContext<'_>,
         _: &Proposal,
         summaries: &[Option<Summary>],
     ) -> Result<Arrangement, Why> {
-        let Cut { at, .. } = self.cut(scene)?;
-        let kept = &scene.places()[at..];
-        let first = kept.first().map_or(Role::User, |place| scene.message(*place).role);
+        let Cut { at, .. } = self.cut(context)?;
+        let kept = &context.places()[at..];
+        let first = kept.first().map_or(Role::User, |place| context.message(*place).role);
         let summary = summaries.iter().flatten().next();
         let mut slots: Vec<Slot> =
-            self.lead(scene, summary, first).map(Slot::Insert).into_iter().collect();
+            self.lead(context, summary, first).map(Slot::Insert).into_iter().collect();
         for place in kept {
             match *place {
                 Place::Item(pos) => push_kept(&mut slots, pos),
-                Place::Insert(_) => slots.push(Slot::Insert(again(scene.message(*place)))),
+                Place::Insert(_) => slots.push(Slot::Insert(again(context.message(*place)))),
             }
         }
         Ok(Arrangement {
             entries: Vec::new(),
-            layout: Layout { slots, tail_from: scene.history.len() },
+            layout: Layout { slots, tail_from: context.history.len() },
             edits: Vec::new(),
             reasons: Vec::new(),
             tables: BTreeMap::new(),
@@ -311,9 +316,9 @@ impl Filter for Split {
 }
 
 /// The messages of the view, as far as a split looks at them.
-fn units(scene: &Scene<'_>) -> Vec<Unit> {
-    let history = scene.history;
-    let places = scene.places();
+fn units(context: &StageContext<'_>) -> Vec<Unit> {
+    let history = context.history;
+    let places = context.places();
     let index: HashMap<Pos, usize> = places
         .iter()
         .enumerate()
@@ -323,7 +328,7 @@ fn units(scene: &Scene<'_>) -> Vec<Unit> {
         })
         .collect();
     let unit = |(at, place): (usize, &Place)| {
-        let message = scene.message(*place);
+        let message = context.message(*place);
         let first = match place {
             Place::Item(pos) => history.group(history.group_of(*pos)).items.first(),
             Place::Insert(_) => None,

@@ -8,7 +8,7 @@ use foldback_core::log::Role;
 use foldback_core::moment::Moment;
 use foldback_core::outcome::Why;
 use foldback_core::registry::{Invalid, StageConfig};
-use foldback_core::stage::{Pruner, Pruning, Scene};
+use foldback_core::stage::{Pruner, Pruning, StageContext};
 use foldback_core::view::{EditKind, PartEdit, PartPos, Place, Pos};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -85,14 +85,14 @@ impl Truncate {
     /// run cut: that run looked at everything before it, and folds are undone newest first. This
     /// holds whatever the conversation started with, a loaded history included; where no result is
     /// long it comes down to one look at the length of each.
-    fn overlong(&self, scene: &Scene<'_>) -> Vec<PartPos> {
-        let places = scene.places();
+    fn overlong(&self, context: &StageContext<'_>) -> Vec<PartPos> {
+        let places = context.places();
         let recent = usize::try_from(self.config.preserve_recent).unwrap_or(0);
         let old = &places[..places.len().saturating_sub(recent)];
         let mut found = Vec::new();
         for place in old.iter().rev() {
             let Place::Item(item) = *place else { continue };
-            let message = scene.history.message(item);
+            let message = context.history.message(item);
             if message.role != Role::Tool {
                 continue;
             }
@@ -101,7 +101,7 @@ impl Truncate {
                     continue;
                 };
                 let at = PartPos { item, part };
-                let bytes = match scene.view.edit(at) {
+                let bytes = match context.view.edit(at) {
                     Some(edit) if self.made(edit) => return found,
                     Some(edit) => edit.text.len(),
                     None => result.text.len(),
@@ -114,8 +114,8 @@ impl Truncate {
         found
     }
 
-    fn shown<'a>(scene: &Scene<'a>, item: Pos, part: usize) -> std::borrow::Cow<'a, str> {
-        scene.view.show_item(scene.history, item).text_of(part)
+    fn shown<'a>(context: &StageContext<'a>, item: Pos, part: usize) -> std::borrow::Cow<'a, str> {
+        context.view.show_item(context.history, item).text_of(part)
     }
 }
 
@@ -124,17 +124,17 @@ impl Pruner for Truncate {
         Moment::ToolResult
     }
 
-    fn prune(&self, scene: &Scene<'_>) -> Pruning {
+    fn prune(&self, context: &StageContext<'_>) -> Pruning {
         let TruncateConfig { preserve_recent, over_bytes, keep_bytes, marker } = &self.config;
         let mut prunable = 0;
         let mut edits = Vec::new();
-        for PartPos { item, part } in self.overlong(scene).into_iter().rev() {
-            let text = Self::shown(scene, item, part);
+        for PartPos { item, part } in self.overlong(context).into_iter().rev() {
+            let text = Self::shown(context, item, part);
             let Some(cut) = truncate(&text, *keep_bytes, marker) else {
                 continue;
             };
-            prunable += scene.estimator().text(&text[text.floor_char_boundary(*keep_bytes)..]);
-            edits.push(scene.edit(
+            prunable += context.estimator().text(&text[text.floor_char_boundary(*keep_bytes)..]);
+            edits.push(context.edit(
                 item,
                 part,
                 EditKind::Truncate,

@@ -222,7 +222,7 @@ async fn wander(adaptive: Option<bool>) -> (Vec<String>, String, Vec<(u64, u64)>
     let folds = conversation.folds().iter();
     let reasons = folds.map(|fold| fold.plan.reasons.join("; ")).collect();
     let missed =
-        conversation.yields().iter().map(|fold| (fold.missed, fold.tokens_after)).collect();
+        conversation.fold_stats().iter().map(|fold| (fold.missed, fold.tokens_after)).collect();
     (reasons, view(conversation), missed)
 }
 
@@ -265,17 +265,17 @@ async fn what_is_missed_is_booked_on_the_fold_in_force() {
         conversation.append(Message::tool(format!("t{n}"), format!("c{n}"), "read", text));
     }
     conversation.at(Moment::Manual, Signals::default()).await;
-    assert_eq!(conversation.yields().len(), 2);
+    assert_eq!(conversation.fold_stats().len(), 2);
     conversation.undo();
     // Gone since the first fold, and there is no second any more.
     let again = ("d".to_owned(), "{\"path\":\"f0\"}".to_owned());
     conversation.append(crate::world::answer("b", "", &[again], Finish::ToolCalls, 9));
     let booked: Vec<_> =
-        conversation.yields().iter().map(|fold| (fold.missed, fold.answers)).collect();
+        conversation.fold_stats().iter().map(|fold| (fold.missed, fold.answers)).collect();
     assert_eq!(booked, [(1, 7), (0, 0)]);
     conversation.undo();
     conversation.note_recall();
-    assert_eq!(conversation.yields()[0].missed, 1, "no fold is in force");
+    assert_eq!(conversation.fold_stats()[0].missed, 1, "no fold is in force");
 }
 
 #[tokio::test(start_paused = true)]

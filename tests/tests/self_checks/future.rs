@@ -38,7 +38,13 @@ fn seer(session: &Session) -> Arc<Strategy> {
 
 fn sent(session: &Session, strategy: &Arc<Strategy>, calls: usize) -> Sent {
     let mut sent = Sent::default();
-    let replay = replay_with(session, &Arc::new(Index::of(session)), strategy, &options(10_000, 1_000), &mut [&mut sent]);
+    let replay = replay_with(
+        session,
+        &Arc::new(Index::of(session)),
+        strategy,
+        &options(10_000, 1_000),
+        &mut [&mut sent],
+    );
     sent.views.truncate(calls);
     sent.rows = replay.rows;
     sent.rows.truncate(calls);

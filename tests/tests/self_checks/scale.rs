@@ -80,7 +80,8 @@ fn decided(
         options.measure = Doubled::of(&options.measure);
     }
     let mut sent = Sent::default();
-    let replay = replay_with(session, &Arc::new(Index::of(session)), strategy, &options, &mut [&mut sent]);
+    let replay =
+        replay_with(session, &Arc::new(Index::of(session)), strategy, &options, &mut [&mut sent]);
     let fired = replay.rows.iter().filter(|row| !row.fired.is_empty());
     (sent.views, fired.count())
 }

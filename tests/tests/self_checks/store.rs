@@ -3,7 +3,7 @@
 use super::{few, mending};
 use foldback_core::moment::Moment;
 use foldback_core::outcome::Why;
-use foldback_core::stage::{Pruner, Pruning, Scene};
+use foldback_core::stage::{Pruner, Pruning, StageContext};
 use foldback_core::strategy::Bound;
 use foldback_replay::{Comparison, Corpus, Preset, Store};
 use foldback_report::json;
@@ -62,7 +62,7 @@ impl Pruner for Idle {
         Moment::CallStart
     }
 
-    fn prune(&self, _: &Scene<'_>) -> Pruning {
+    fn prune(&self, _: &StageContext<'_>) -> Pruning {
         self.0.fetch_add(1, Ordering::Relaxed);
         Pruning::Nothing(Why::new("idle", "it never does anything".to_owned()))
     }

@@ -4,6 +4,7 @@
 use super::Conversation;
 use crate::counters::Counters;
 use crate::event::{Event, StartSource};
+use crate::fold_stats::FoldStats;
 use crate::layout::Layout;
 use crate::log::Origin;
 use crate::moment::Trigger;
@@ -11,7 +12,6 @@ use crate::outcome::Why;
 use crate::plan::{FoldId, Plan};
 use crate::position::{PartPos, Pos};
 use crate::view::PartEdit;
-use crate::yields::Yield;
 use std::sync::Arc;
 use thiserror::Error;
 
@@ -98,13 +98,13 @@ impl Conversation {
         }
         counters.folds += 1;
         counters.summaries += plan.summaries.len() as u64;
-        self.yielding.push(self.yields.len());
-        self.yields.push(Yield {
+        self.stats_in_force.push(self.fold_stats.len());
+        self.fold_stats.push(FoldStats {
             fold,
             tokens_before: plan.tokens_before,
             tokens_after: plan.tokens_after,
             summary_tokens: plan.summary_tokens,
-            ..Yield::default()
+            ..FoldStats::default()
         });
         if plan.trigger == Trigger::Auto {
             self.folded_at = Some((self.history.log_len(), self.answers));
@@ -179,8 +179,8 @@ impl Conversation {
 
     pub(super) fn undo_last(&mut self) -> Option<FoldId> {
         let fold = self.folds.pop()?;
-        if self.yielding().is_some_and(|newest| newest.fold == fold.id) {
-            self.yielding.pop();
+        if self.newest_stats().is_some_and(|newest| newest.fold == fold.id) {
+            self.stats_in_force.pop();
         }
         for pos in &fold.entries {
             self.history.withdraw(*pos);

@@ -20,8 +20,8 @@ use crate::plan::{Edit, Plan};
 use crate::position::{Place, Pos};
 use crate::services::{BeforeCompaction, Verdict};
 use crate::stage::{
-    Arrangement, Checked, Decision, Filter, OverflowPolicy, Pressure, Pruner, Pruning, Scene,
-    Summarizer, Summary, SummaryError, SummaryRequest,
+    Arrangement, Checked, Decision, Filter, OverflowPolicy, Pressure, Pruner, Pruning,
+    StageContext, Summarizer, Summary, SummaryError, SummaryRequest,
 };
 use crate::strategy::{Bound, OnFailure};
 use std::collections::BTreeMap;
@@ -136,8 +136,8 @@ impl Conversation {
         reports
     }
 
-    pub(super) fn scene(&self, moment: Moment, estimator: usize) -> Scene<'_> {
-        Scene {
+    pub(super) fn context(&self, moment: Moment, estimator: usize) -> StageContext<'_> {
+        StageContext {
             moment,
             trigger: Trigger::Auto,
             history: &self.history,
@@ -156,7 +156,7 @@ impl Conversation {
 // Pruners, and the policy.
 impl Conversation {
     fn prune(&mut self, pruner: &Bound<dyn Pruner>, moment: Moment) -> Report {
-        let proposal = pruner.stage.prune(&self.scene(moment, pruner.estimator));
+        let proposal = pruner.stage.prune(&self.context(moment, pruner.estimator));
         let tokens_before = self.meters[0].view_tokens();
         let (outcome, fold) = match self.unpinned(proposal) {
             Pruning::Nothing(why) => (Outcome::Unchanged(why), None),
@@ -209,7 +209,7 @@ impl Conversation {
             usage: signals.usage,
             limits: self.limits,
             model: self.model.as_deref(),
-            yields: &self.yields,
+            fold_stats: &self.fold_stats,
         })
     }
 }
@@ -366,9 +366,13 @@ impl Conversation {
         decision: Option<&Decision>,
         instructions: &[String],
     ) -> Result<Plan, Outcome> {
-        let scene =
-            Scene { trigger, decision, instructions, ..self.scene(moment, filter.estimator) };
-        let mut proposal = filter.stage.propose(&scene).map_err(Outcome::Unchanged)?;
+        let context = StageContext {
+            trigger,
+            decision,
+            instructions,
+            ..self.context(moment, filter.estimator)
+        };
+        let mut proposal = filter.stage.propose(&context).map_err(Outcome::Unchanged)?;
         for request in &mut proposal.requests {
             // It stays as it is; a summary of it would be said twice.
             request.messages.retain(|message| !message.is_entry_of(EntryKind::Carried));
@@ -386,7 +390,7 @@ impl Conversation {
             usages.map(|usage| usage.input_total() + usage.output + usage.reasoning).sum();
         let mut arrangement = filter
             .stage
-            .arrange(&scene, &proposal, &summaries)
+            .arrange(&context, &proposal, &summaries)
             // What was paid for and not taken is no idle run: paying again has to end some time.
             .map_err(|why| match summary_tokens {
                 0 => Outcome::Unchanged(why),

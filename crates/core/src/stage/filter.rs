@@ -1,6 +1,6 @@
 //! What stands where?
 
-use super::{Scene, Summarizer, Summary, SummaryRequest};
+use super::{StageContext, Summarizer, Summary, SummaryRequest};
 use crate::log::Message;
 use crate::outcome::Why;
 use crate::plan::{Edit, Layout};
@@ -41,19 +41,19 @@ pub struct Arrangement {
 pub trait Filter: Send + Sync + fmt::Debug {
     /// The layout of a history that was folded before it was loaded, where its messages say so
     /// themselves. `None` where everything is shown.
-    fn restore(&self, scene: &Scene<'_>) -> Option<Layout> {
-        let _ = scene;
+    fn restore(&self, context: &StageContext<'_>) -> Option<Layout> {
+        let _ = context;
         None
     }
 
     /// Which summaries are needed, or why there is nothing to fold.
-    fn propose(&self, scene: &Scene<'_>) -> Result<Proposal, Why>;
+    fn propose(&self, context: &StageContext<'_>) -> Result<Proposal, Why>;
 
     /// The layout. `summaries` has one element per request, in order; an element is `None` where the
     /// summary failed and the strategy goes on without it.
     fn arrange(
         &self,
-        scene: &Scene<'_>,
+        context: &StageContext<'_>,
         proposal: &Proposal,
         summaries: &[Option<Summary>],
     ) -> Result<Arrangement, Why>;

@@ -8,20 +8,20 @@
 //! | [`Filter`] | what stands where? |
 //! | [`Summarizer`] | what stands for a group? |
 //!
-//! A stage looks at a [`Scene`] and proposes; it never changes anything itself. The
+//! A stage looks at a [`StageContext`] and proposes; it never changes anything itself. The
 //! [conversation](crate::conversation) turns proposals into plans, checks them and commits them.
 
+mod context;
 mod estimator;
 mod filter;
 mod overflow;
 mod pruner;
-mod scene;
 mod summarizer;
 
+pub use context::StageContext;
 pub use estimator::Estimator;
 pub use filter::{Arrangement, Filter, Proposal};
 pub use overflow::{Decision, OverflowPolicy, Pressure, UsageReading, UsageSource};
 pub use pruner::{Pruner, Pruning};
-pub use scene::Scene;
 pub(crate) use summarizer::Checked;
 pub use summarizer::{Summarizer, Summary, SummaryError, SummaryRequest};

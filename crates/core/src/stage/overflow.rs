@@ -1,9 +1,9 @@
 //! Fold now, and how far down?
 
+use crate::fold_stats::FoldStats;
 use crate::limits::Limits;
 use crate::log::Usage;
 use crate::moment::Moment;
-use crate::yields::Yield;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -44,7 +44,7 @@ pub struct Pressure<'a> {
     /// Id of the model, where known.
     pub model: Option<&'a str>,
     /// What the folds so far brought and cost, oldest first, for policies that learn from it.
-    pub yields: &'a [Yield],
+    pub fold_stats: &'a [FoldStats],
 }
 
 /// What a policy decided, with the arithmetic behind it.

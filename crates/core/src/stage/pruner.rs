@@ -1,6 +1,6 @@
 //! Which parts lose their content?
 
-use super::Scene;
+use super::StageContext;
 use crate::moment::Moment;
 use crate::outcome::Why;
 use crate::plan::Edit;
@@ -30,5 +30,5 @@ pub trait Pruner: Send + Sync + fmt::Debug {
     fn moment(&self) -> Moment;
 
     /// Proposes edits.
-    fn prune(&self, scene: &Scene<'_>) -> Pruning;
+    fn prune(&self, context: &StageContext<'_>) -> Pruning;
 }

@@ -9,7 +9,7 @@ use foldback_core::history::History;
 use foldback_core::limits::Limits;
 use foldback_core::moment::Moment;
 use foldback_core::registry::Invalid;
-use foldback_core::stage::{Pruner, Pruning, Scene};
+use foldback_core::stage::{Pruner, Pruning, StageContext};
 use foldback_core::strategy::{Bound, Kind, OnFailure, Strategy};
 use foldback_core::view::{EditKind, PartPos};
 use foldback_stages::estimator::CharsConfig;
@@ -95,10 +95,10 @@ impl Units {
 
 impl Clairvoyant {
     /// What the view holds of what will be needed.
-    fn holdings(&self, scene: &Scene<'_>, units: &Units) -> Holdings {
+    fn holdings(&self, context: &StageContext<'_>, units: &Units) -> Holdings {
         let mut holdings = Holdings::new(self.foresight.facts(), units.count);
         let mut call = 0;
-        let log = scene.history.iter();
+        let log = context.history.iter();
         for (item, message) in log.filter(|(_, message)| !message.is_entry()) {
             if message.is_answer() {
                 holdings.release(self.foresight.due(call));
@@ -106,9 +106,9 @@ impl Clairvoyant {
             }
             for part in 0..message.parts.len() {
                 let at = PartPos { item, part };
-                let edit = scene.view.edit(at);
+                let edit = context.view.edit(at);
                 let stands = edit.is_none_or(|edit| edit.kind != EditKind::Clear);
-                if stands && scene.view.is_visible(item) {
+                if stands && context.view.is_visible(item) {
                     let facts = self.foresight.held(units.ordinal(at), part);
                     holdings.add(units.unit(at), facts);
                 }
@@ -121,9 +121,9 @@ impl Clairvoyant {
 
     /// The candidates, least needed for their size first. What goes makes the other holders of its
     /// facts more needed, so the next one is only known when the one before has gone.
-    fn order(&self, scene: &Scene<'_>, demand: &Demand) -> impl Iterator<Item = usize> {
-        let units = Units::of(scene.history);
-        let mut holdings = self.holdings(scene, &units);
+    fn order(&self, context: &StageContext<'_>, demand: &Demand) -> impl Iterator<Item = usize> {
+        let units = Units::of(context.history);
+        let mut holdings = self.holdings(context, &units);
         let mut choice = Greedy::default();
         // By unit, the candidate that it is.
         let mut standing: Vec<Option<usize>> = vec![None; units.count];
@@ -159,12 +159,12 @@ impl Pruner for Clairvoyant {
         Moment::CallStart
     }
 
-    fn prune(&self, scene: &Scene<'_>) -> Pruning {
-        match self.evict.demand(scene) {
+    fn prune(&self, context: &StageContext<'_>) -> Pruning {
+        match self.evict.demand(context) {
             Err(why) => Pruning::Nothing(why),
             Ok(demand) => {
-                let order = self.order(scene, &demand);
-                self.evict.clear(scene, &demand, order, "least needed first")
+                let order = self.order(context, &demand);
+                self.evict.clear(context, &demand, order, "least needed first")
             }
         }
     }

@@ -59,7 +59,7 @@ fn window_to_act(
                     usage: Some(usage),
                     limits,
                     model: options.model.as_deref(),
-                    yields: &[],
+                    fold_stats: &[],
                 })
                 .fold
     };

@@ -11,7 +11,7 @@ use foldback_core::log::Role;
 use foldback_core::outcome::Why;
 use foldback_core::plan::Layout;
 use foldback_core::registry::{Invalid, StageConfig};
-use foldback_core::stage::{Arrangement, Filter, Proposal, Scene, Summary};
+use foldback_core::stage::{Arrangement, Filter, Proposal, StageContext, Summary};
 use foldback_core::view::{Place, Pos};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -61,12 +61,12 @@ struct Cut {
 
 impl DropOldest {
     /// The request and what it should come down to.
-    fn excess(&self, scene: &Scene<'_>) -> Result<(u64, u64), Why> {
-        let request = scene.frame_tokens() + scene.view_tokens();
-        let decided = scene.decision.and_then(|decision| decision.target);
+    fn excess(&self, context: &StageContext<'_>) -> Result<(u64, u64), Why> {
+        let request = context.frame_tokens() + context.view_tokens();
+        let decided = context.decision.and_then(|decision| decision.target);
         let target = match decided {
             Some(target) => target,
-            None => Usable::of(scene.limits, true)
+            None => Usable::of(context.limits, true)
                 .ok_or_else(|| Why::new("window-unknown", "the window of the model is not known"))?
                 .share(self.config.target),
         };
@@ -77,22 +77,22 @@ impl DropOldest {
         Ok((request, target))
     }
 
-    fn cut(&self, scene: &Scene<'_>) -> Result<Cut, Why> {
-        let (request, target) = self.excess(scene)?;
-        let visible: Vec<Pos> = scene.places().iter().filter_map(position).collect();
-        let head = head(scene, &visible);
+    fn cut(&self, context: &StageContext<'_>) -> Result<Cut, Why> {
+        let (request, target) = self.excess(context)?;
+        let visible: Vec<Pos> = context.places().iter().filter_map(position).collect();
+        let head = head(context, &visible);
         let mut units: BTreeMap<GroupId, Unit> = BTreeMap::new();
         for pos in visible.iter().filter(|pos| !head.contains(pos)) {
-            let unit = units.entry(scene.history.group_of(*pos)).or_default();
+            let unit = units.entry(context.history.group_of(*pos)).or_default();
             unit.positions.push(*pos);
-            unit.tokens += scene.tokens(Place::Item(*pos));
+            unit.tokens += context.tokens(Place::Item(*pos));
         }
-        let newest = visible.last().map(|pos| scene.history.group_of(*pos));
+        let newest = visible.last().map(|pos| context.history.group_of(*pos));
         // Groups are numbered by their first message: ascending is oldest first.
         let (mut gone, mut dropped) = (0, BTreeSet::new());
         for (group, unit) in &units {
             // A result whose call was left out before it came can't stay behind alone.
-            let torn = unit.positions.len() < scene.history.group(*group).items.len();
+            let torn = unit.positions.len() < context.history.group(*group).items.len();
             let wanted = request - gone > target && Some(*group) != newest;
             if wanted || torn {
                 gone += unit.tokens;
@@ -121,29 +121,29 @@ fn position(place: &Place) -> Option<Pos> {
 }
 
 /// The messages that always stay: the first user message, and system messages in front of it.
-fn head(scene: &Scene<'_>, visible: &[Pos]) -> BTreeSet<Pos> {
-    let role = |pos: &Pos| scene.history.message(*pos).role;
+fn head(context: &StageContext<'_>, visible: &[Pos]) -> BTreeSet<Pos> {
+    let role = |pos: &Pos| context.history.message(*pos).role;
     let first_user = visible.iter().position(|pos| role(pos) == Role::User);
     let front = visible.iter().take(first_user.map_or(0, |at| at + 1));
     front.filter(|pos| matches!(role(pos), Role::System | Role::User)).copied().collect()
 }
 
 impl Filter for DropOldest {
-    fn propose(&self, scene: &Scene<'_>) -> Result<Proposal, Why> {
-        let cut = self.cut(scene)?;
+    fn propose(&self, context: &StageContext<'_>) -> Result<Proposal, Why> {
+        let cut = self.cut(context)?;
         Ok(Proposal { requests: Vec::new(), reasons: vec![cut.reason] })
     }
 
     fn arrange(
         &self,
-        scene: &Scene<'_>,
+        context: &StageContext<'_>,
         _proposal: &Proposal,
         _summaries: &[Option<Summary>],
     ) -> Result<Arrangement, Why> {
-        let cut = self.cut(scene)?;
+        let cut = self.cut(context)?;
         Ok(Arrangement {
             entries: Vec::new(),
-            layout: Layout::of_positions(cut.kept, scene.history.len()),
+            layout: Layout::of_positions(cut.kept, context.history.len()),
             edits: Vec::new(),
             reasons: Vec::new(),
             tables: BTreeMap::new(),

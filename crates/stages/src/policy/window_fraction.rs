@@ -9,11 +9,11 @@
 //! as it would be of the trigger, for estimators that count too low.
 
 use crate::usable::{Usable, check_shares};
+use foldback_core::fold_stats::FoldStats;
 use foldback_core::limits::Limits;
 use foldback_core::moment::Moment;
 use foldback_core::registry::{Invalid, StageConfig};
 use foldback_core::stage::{Decision, OverflowPolicy, Pressure};
-use foldback_core::yields::Yield;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -76,8 +76,11 @@ impl OverflowPolicy for WindowFraction {
         };
         let WindowFractionConfig { trigger: share_of_trigger, target, floor, adaptive, .. } =
             self.config;
-        let (target, learned) =
-            if adaptive { adapted(&self.config, pressure.yields) } else { (target, String::new()) };
+        let (target, learned) = if adaptive {
+            adapted(&self.config, pressure.fold_stats)
+        } else {
+            (target, String::new())
+        };
         let count = pressure.frame_tokens + pressure.view_tokens;
         let trigger = usable.share(share_of_trigger);
         if pressure.moment == Moment::ProviderOverflow {
@@ -128,8 +131,8 @@ const LITTLE: f64 = 0.2;
 /// The target after what the last folds brought, and why, as the end of a sentence. It rises, so that
 /// more stays, by a step for each fold after which something was asked for again; it falls, so that
 /// folds are fewer, by a step for each that took off little and was not missed.
-fn adapted(config: &WindowFractionConfig, yields: &[Yield]) -> (f64, String) {
-    let recent = &yields[yields.len().saturating_sub(LOOK_BACK)..];
+fn adapted(config: &WindowFractionConfig, fold_stats: &[FoldStats]) -> (f64, String) {
+    let recent = &fold_stats[fold_stats.len().saturating_sub(LOOK_BACK)..];
     let missed = recent.iter().filter(|fold| fold.missed > 0).count();
     let idle = recent.iter().filter(|fold| fold.missed == 0 && fold.gain() < LITTLE).count();
     if missed == idle {
@@ -160,7 +163,7 @@ mod tests {
             usage: None,
             limits,
             model: None,
-            yields: &[],
+            fold_stats: &[],
         })
     }
 
@@ -225,11 +228,11 @@ mod tests {
 
     #[test]
     fn an_adaptive_target_as_a_table() {
-        let fold = |missed, after| Yield {
+        let fold = |missed, after| FoldStats {
             tokens_before: 100,
             tokens_after: after,
             missed,
-            ..Yield::default()
+            ..FoldStats::default()
         };
         let (missed, little, fine) = (fold(2, 40), fold(0, 95), fold(0, 40));
         // name, adaptive, folds so far, target in tokens, whether the reason tells of it
@@ -243,7 +246,7 @@ mod tests {
             ("both", true, vec![missed, little], 40_000, false),
             ("off", false, vec![missed, missed], 40_000, false),
         ];
-        for (name, adaptive, yields, target, told) in cases {
+        for (name, adaptive, fold_stats, target, told) in cases {
             let config = WindowFractionConfig { adaptive, ..WindowFractionConfig::default() };
             let decision = config.build().unwrap().decide(&Pressure {
                 moment: Moment::CallStart,
@@ -252,7 +255,7 @@ mod tests {
                 usage: None,
                 limits: Limits::new(100_000, 20_000),
                 model: None,
-                yields: &yields,
+                fold_stats: &fold_stats,
             });
             assert_eq!(decision.target, Some(target), "{name}");
             assert_eq!(decision.reason.contains("folds"), told, "{name}: {}", decision.reason);
@@ -272,7 +275,7 @@ mod tests {
                 usage: None,
                 limits: Limits::new(100_000, 20_000),
                 model: None,
-                yields: &[],
+                fold_stats: &[],
             });
             let got = (decision.fold, decision.target);
             assert_eq!(got, (true, Some(target)), "{}", decision.reason);

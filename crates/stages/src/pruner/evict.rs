@@ -8,7 +8,7 @@ use crate::usable::{Usable, check_shares};
 use foldback_core::moment::Moment;
 use foldback_core::outcome::Why;
 use foldback_core::registry::{Invalid, StageConfig};
-use foldback_core::stage::{Pruner, Pruning, Scene};
+use foldback_core::stage::{Pruner, Pruning, StageContext};
 use foldback_core::view::{EditKind, PartPos};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -127,21 +127,21 @@ impl Evict {
     ///
     /// The window is not known, the request is not above the trigger, or there is no tool result that
     /// would get smaller.
-    pub fn demand(&self, scene: &Scene<'_>) -> Result<Demand, Why> {
+    pub fn demand(&self, context: &StageContext<'_>) -> Result<Demand, Why> {
         let EvictConfig { trigger, target, reserve_output, .. } = self.config;
-        let Some(usable) = Usable::of(scene.limits, reserve_output) else {
+        let Some(usable) = Usable::of(context.limits, reserve_output) else {
             return Err(Why::new("window-unknown", "the window of the model is not known"));
         };
-        let request = scene.frame_tokens() + scene.view_tokens();
+        let request = context.frame_tokens() + context.view_tokens();
         let (above, down_to) = (usable.share(trigger), usable.share(target));
         let sign = if request > above { ">" } else { "<=" };
         let reason = format!("{request} {sign} {above} ({trigger} of {})", usable.arithmetic);
         if request <= above {
             return Err(Why::new("below-threshold", reason));
         }
-        let candidates: Vec<Candidate> = standing(scene)
+        let candidates: Vec<Candidate> = standing(context)
             .map(|at| {
-                let (tokens, gain) = sizes(scene, at, &self.placeholder);
+                let (tokens, gain) = sizes(context, at, &self.placeholder);
                 Candidate { at, tokens, gain }
             })
             .filter(|candidate| candidate.gain > 0)
@@ -158,7 +158,7 @@ impl Evict {
     /// Clears candidates, given by index in the order in which they go, until the demand is met.
     pub fn clear(
         &self,
-        scene: &Scene<'_>,
+        context: &StageContext<'_>,
         demand: &Demand,
         order: impl IntoIterator<Item = usize>,
         by: &str,
@@ -166,7 +166,7 @@ impl Evict {
         let (mut edits, mut gained, mut prunable) = (Vec::new(), 0, 0);
         for index in order {
             let Candidate { at, tokens, gain } = demand.candidates[index];
-            edits.push(scene.edit(
+            edits.push(context.edit(
                 at.item,
                 at.part,
                 EditKind::Clear,
@@ -194,7 +194,7 @@ impl Evict {
     }
 
     /// The candidates in the configured order, by index.
-    fn order(&self, scene: &Scene<'_>, candidates: &[Candidate]) -> Vec<usize> {
+    fn order(&self, context: &StageContext<'_>, candidates: &[Candidate]) -> Vec<usize> {
         let mut order: Vec<usize> = (0..candidates.len()).collect();
         match self.config.order {
             Order::Oldest => {}
@@ -203,10 +203,10 @@ impl Evict {
             Order::Largest => order.sort_by_key(|index| Reverse(candidates[*index].tokens)),
             Order::Random => order.sort_by_cached_key(|index| {
                 let at = candidates[*index].at;
-                let part = scene.history.message(at.item).parts.get(at.part);
+                let part = context.history.message(at.item).parts.get(at.part);
                 let call = part.and_then(|part| part.as_result());
                 let call = call.map_or("", |result| &result.call_id);
-                draw(self.config.seed, scene.history.len(), at, call)
+                draw(self.config.seed, context.history.len(), at, call)
             }),
         }
         order
@@ -235,12 +235,12 @@ impl Pruner for Evict {
         Moment::CallStart
     }
 
-    fn prune(&self, scene: &Scene<'_>) -> Pruning {
-        match self.demand(scene) {
+    fn prune(&self, context: &StageContext<'_>) -> Pruning {
+        match self.demand(context) {
             Err(why) => Pruning::Nothing(why),
             Ok(demand) => {
-                let order = self.order(scene, &demand.candidates);
-                self.clear(scene, &demand, order, self.config.order.as_str())
+                let order = self.order(context, &demand.candidates);
+                self.clear(context, &demand, order, self.config.order.as_str())
             }
         }
     }

@@ -8,7 +8,7 @@ use super::results::{DEFAULT_PLACEHOLDER, check_placeholder, sizes, standing};
 use foldback_core::moment::Moment;
 use foldback_core::outcome::Why;
 use foldback_core::registry::{Invalid, StageConfig};
-use foldback_core::stage::{Pruner, Pruning, Scene};
+use foldback_core::stage::{Pruner, Pruning, StageContext};
 use foldback_core::view::{EditKind, PartPos};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -63,11 +63,11 @@ impl Pruner for KeepLast {
         Moment::CallStart
     }
 
-    fn prune(&self, scene: &Scene<'_>) -> Pruning {
+    fn prune(&self, context: &StageContext<'_>) -> Pruning {
         let KeepLastConfig { keep, batch, .. } = self.config;
         // All results count, cleared and hidden ones too: the boundary must not depend on what earlier
         // runs did.
-        let results: Vec<PartPos> = scene
+        let results: Vec<PartPos> = context
             .history
             .iter()
             .filter(|(_, message)| !message.is_entry())
@@ -80,10 +80,10 @@ impl Pruner for KeepLast {
             .collect();
         let cleared = boundary(results.len(), keep, batch);
         let first_kept = results.get(cleared).copied();
-        let going: Vec<(PartPos, u64)> = standing(scene)
+        let going: Vec<(PartPos, u64)> = standing(context)
             .filter(|at| first_kept.is_none_or(|first| *at < first))
             .filter_map(|at| {
-                let (tokens, gain) = sizes(scene, at, &self.placeholder);
+                let (tokens, gain) = sizes(context, at, &self.placeholder);
                 (gain > 0).then_some((at, tokens))
             })
             .collect();
@@ -108,7 +108,7 @@ impl Pruner for KeepLast {
             edits: going
                 .into_iter()
                 .map(|(at, _)| {
-                    scene.edit(
+                    context.edit(
                         at.item,
                         at.part,
                         EditKind::Clear,

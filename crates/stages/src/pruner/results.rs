@@ -1,7 +1,7 @@
 //! The tool results that a view shows, and what clearing them would give back.
 
 use foldback_core::registry::Invalid;
-use foldback_core::stage::Scene;
+use foldback_core::stage::StageContext;
 use foldback_core::view::{EditKind, PartPos, Place};
 
 /// What stands in the place of a cleared result, unless configured otherwise.
@@ -19,17 +19,17 @@ pub(super) fn check_placeholder(placeholder: &str) -> Result<(), Invalid> {
 }
 
 /// The visible tool results that were not cleared, oldest first.
-pub(super) fn standing(scene: &Scene<'_>) -> impl Iterator<Item = PartPos> {
-    scene.places().iter().flat_map(move |place| {
+pub(super) fn standing(context: &StageContext<'_>) -> impl Iterator<Item = PartPos> {
+    context.places().iter().flat_map(move |place| {
         let Place::Item(item) = *place else {
             return Vec::new();
         };
-        let parts = scene.history.message(item).parts.iter().enumerate();
+        let parts = context.history.message(item).parts.iter().enumerate();
         parts
             .filter(|(_, content)| content.as_result().is_some())
             .map(|(part, _)| PartPos { item, part })
             .filter(|at| {
-                let edit = scene.view.edit(*at);
+                let edit = context.view.edit(*at);
                 edit.is_none_or(|edit| edit.kind != EditKind::Clear)
             })
             .collect()
@@ -37,9 +37,9 @@ pub(super) fn standing(scene: &Scene<'_>) -> impl Iterator<Item = PartPos> {
 }
 
 /// Tokens that a part shows now, and how many of them a placeholder would give back.
-pub(super) fn sizes(scene: &Scene<'_>, at: PartPos, placeholder: &str) -> (u64, u64) {
-    let tokens = scene.meter.part_shown(scene.view, at);
-    let part = scene.history.message(at.item).parts.get(at.part);
-    let cleared = part.map_or(0, |part| scene.estimator().part(part, placeholder));
+pub(super) fn sizes(context: &StageContext<'_>, at: PartPos, placeholder: &str) -> (u64, u64) {
+    let tokens = context.meter.part_shown(context.view, at);
+    let part = context.history.message(at.item).parts.get(at.part);
+    let cleared = part.map_or(0, |part| context.estimator().part(part, placeholder));
     (tokens, tokens.saturating_sub(cleared))
 }

@@ -8,7 +8,7 @@ use foldback_core::log::{
     Answer, EntryKind, Finish, Marker, Message, Origin, Part, PartKind, Role,
 };
 use foldback_core::moment::{Moment, Trigger};
-use foldback_core::stage::{Scene, Summary};
+use foldback_core::stage::{StageContext, Summary};
 use foldback_core::view::Pos;
 
 /// Name of the agent that writes summaries.
@@ -25,7 +25,7 @@ const MEDIA_REMOVED: &str = "The last request was larger than the provider accep
 /// Writes the messages of one compaction.
 pub(super) struct NewEntries<'a> {
     config: &'a CheckpointConfig,
-    scene: &'a Scene<'a>,
+    context: &'a StageContext<'a>,
     tail_start: Option<Pos>,
     replay: Option<Pos>,
     /// Agent and model of the newest user message: marker and continue message take them over.
@@ -36,28 +36,28 @@ pub(super) struct NewEntries<'a> {
 impl<'a> NewEntries<'a> {
     pub(super) fn of(
         config: &'a CheckpointConfig,
-        scene: &'a Scene<'a>,
+        context: &'a StageContext<'a>,
         tail_start: Option<Pos>,
         replay: Option<Pos>,
     ) -> Self {
-        let messages = stored::stored_messages(scene.history);
-        let seen = stored::seen_all(scene.history, &messages);
+        let messages = stored::stored_messages(context.history);
+        let seen = stored::seen_all(context.history, &messages);
         let view = filter_compacted(&seen, config.completes);
         let user =
-            latest(&seen, &view).user.map(|unit| scene.history.message(messages[unit].first()));
+            latest(&seen, &view).user.map(|unit| context.history.message(messages[unit].first()));
         Self {
             config,
-            scene,
+            context,
             tail_start,
             replay,
             agent: user.and_then(|user| user.agent.clone()),
-            model: model(scene, user.map(|user| &**user)),
+            model: model(context, user.map(|user| &**user)),
         }
     }
 
     /// The entries in stored order.
     pub(super) fn write(&self, summary: Option<&Summary>) -> Vec<Message> {
-        let ids = &self.scene.services.ids;
+        let ids = &self.context.services.ids;
         let marker = self.marker(ids.next("marker"));
         let summary = self.summary(ids.next("summary"), &marker.id, summary);
         let mut entries = vec![marker, summary];
@@ -73,9 +73,9 @@ impl<'a> NewEntries<'a> {
     pub(super) fn marker(&self, id: String) -> Message {
         let marker = Marker {
             text: self.config.marker_text.clone(),
-            auto: self.scene.trigger == Trigger::Auto,
+            auto: self.context.trigger == Trigger::Auto,
             overflow: self.is_overflow(),
-            tail_start: self.tail_start.map(|pos| self.scene.history.message(pos).id.clone()),
+            tail_start: self.tail_start.map(|pos| self.context.history.message(pos).id.clone()),
         };
         let parts = vec![Part::new(PartKind::Marker(marker))];
         self.user(id, EntryKind::Marker, parts)
@@ -83,7 +83,7 @@ impl<'a> NewEntries<'a> {
 
     fn summary(&self, id: String, marker: &str, summary: Option<&Summary>) -> Message {
         let text = summary.map_or(NO_SUMMARY, |summary| &summary.text);
-        let now = self.scene.now();
+        let now = self.context.now();
         Message {
             parent: Some(marker.to_owned()),
             at: Some(now),
@@ -101,11 +101,11 @@ impl<'a> NewEntries<'a> {
     }
 
     fn goes_on(&self) -> bool {
-        self.scene.trigger == Trigger::Auto
+        self.context.trigger == Trigger::Auto
             && match self.config.continues {
                 Continue::Never => false,
                 Continue::Auto => true,
-                Continue::Unfinished => is_unfinished(self.scene),
+                Continue::Unfinished => is_unfinished(self.context),
             }
     }
 
@@ -118,7 +118,7 @@ impl<'a> NewEntries<'a> {
 
     /// The prompt once more: markers left out, media described.
     fn replayed(&self, id: String, prompt: Pos) -> Message {
-        let prompt = self.scene.history.message(prompt);
+        let prompt = self.context.history.message(prompt);
         let parts = prompt
             .parts
             .iter()
@@ -133,7 +133,7 @@ impl<'a> NewEntries<'a> {
 
     fn user(&self, id: String, kind: EntryKind, parts: Vec<Part>) -> Message {
         Message {
-            at: Some(self.scene.now()),
+            at: Some(self.context.now()),
             agent: self.agent.clone(),
             origin: Origin::Entry(kind),
             answer: self.model.clone(),
@@ -142,15 +142,15 @@ impl<'a> NewEntries<'a> {
     }
 
     fn is_overflow(&self) -> bool {
-        self.scene.moment == Moment::ProviderOverflow
+        self.context.moment == Moment::ProviderOverflow
     }
 }
 
 /// The model that the newest user message was meant for. Few recordings say so; then it is the one
 /// that answered last, then the one that the conversation is set to.
-fn model(scene: &Scene<'_>, user: Option<&Message>) -> Option<Answer> {
+fn model(context: &StageContext<'_>, user: Option<&Message>) -> Option<Answer> {
     let last = || {
-        scene
+        context
             .history
             .iter()
             .rev()
@@ -163,15 +163,15 @@ fn model(scene: &Scene<'_>, user: Option<&Message>) -> Option<Answer> {
         .filter(|answer| answer.model.is_some());
     let (model, provider) = match answer {
         Some(answer) => (answer.model.clone(), answer.provider.clone()),
-        None => (Some(scene.model?.to_owned()), None),
+        None => (Some(context.model?.to_owned()), None),
     };
     Some(Answer { model, provider, ..Answer::default() })
 }
 
 /// Whether the model was in the middle of something: it had asked for tools, was cut off, or had not
 /// answered the last message yet.
-fn is_unfinished(scene: &Scene<'_>) -> bool {
-    let last = scene.history.iter().rev().find(|(_, message)| !message.is_entry());
+fn is_unfinished(context: &StageContext<'_>) -> bool {
+    let last = context.history.iter().rev().find(|(_, message)| !message.is_entry());
     let Some((_, message)) = last else {
         return false;
     };

@@ -96,7 +96,7 @@ fn decide(row: &Row, usage: Usage) -> Decision {
         usage: Some(UsageReading { usage, source: UsageSource::Provider }),
         limits: row.limits,
         model: None,
-        yields: &[],
+        fold_stats: &[],
     })
 }
 
@@ -181,7 +181,7 @@ fn one_policy_decides_at_every_moment() {
             usage: None,
             limits: m(200 * K, 32 * K),
             model: None,
-            yields: &[],
+            fold_stats: &[],
         });
         assert_eq!(decision.fold, fold, "{case}");
     }

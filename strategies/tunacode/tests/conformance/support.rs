@@ -5,7 +5,7 @@ use foldback_core::conversation::Conversation;
 use foldback_core::log::Message;
 use foldback_core::moment::{Moment, Trigger};
 use foldback_core::registry::Registry;
-use foldback_core::stage::{Pruning, Scene};
+use foldback_core::stage::{Pruning, StageContext};
 use foldback_core::strategy::Strategy;
 use foldback_core::{Frame, Limits};
 use std::sync::Arc;
@@ -49,7 +49,7 @@ pub(crate) fn conversation(
 /// What the strategy's first pruner proposes, beneath the guards.
 pub(crate) fn prune(conversation: &Conversation) -> Pruning {
     let strategy = conversation.strategy();
-    let scene = Scene {
+    let context = StageContext {
         moment: Moment::TurnStart,
         trigger: Trigger::Auto,
         history: conversation.history(),
@@ -62,7 +62,7 @@ pub(crate) fn prune(conversation: &Conversation) -> Pruning {
         instructions: &[],
         services: conversation.services(),
     };
-    strategy.pruners[0].stage.prune(&scene)
+    strategy.pruners[0].stage.prune(&context)
 }
 
 /// Positions that a proposal clears, oldest first; empty for none.

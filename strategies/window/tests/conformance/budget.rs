@@ -85,7 +85,7 @@ fn folds(config: UtilisationConfig, moment: Moment, used: u64) -> bool {
         usage: None,
         limits: Limits::new(200_000, 64_000),
         model: None,
-        yields: &[],
+        fold_stats: &[],
     });
     assert_eq!(decision.count, used, "{}", decision.reason);
     decision.fold
@@ -137,7 +137,7 @@ fn where_the_window_comes_from() {
             usage: None,
             limits: Limits::new(*context, 0),
             model: Some(model),
-            yields: &[],
+            fold_stats: &[],
         };
         Utilisation::new(config.clone()).unwrap().decide(&pressure).trigger
     });
@@ -158,7 +158,7 @@ fn the_reserve() {
             usage: None,
             limits: Limits::new(200_000, 64_000),
             model: None,
-            yields: &[],
+            fold_stats: &[],
         };
         Utilisation::new(config.clone()).unwrap().decide(&pressure).count
     });

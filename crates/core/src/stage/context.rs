@@ -15,7 +15,7 @@ use std::sync::Arc;
 
 /// A conversation at one moment, as a stage sees it: everything up to now and nothing after.
 #[derive(Clone, Copy, Debug)]
-pub struct Scene<'a> {
+pub struct StageContext<'a> {
     /// When.
     pub moment: Moment,
     /// Who asked.
@@ -40,7 +40,7 @@ pub struct Scene<'a> {
     pub services: &'a Services,
 }
 
-impl<'a> Scene<'a> {
+impl<'a> StageContext<'a> {
     /// Now, by the injected clock, in milliseconds since the Unix epoch.
     pub fn now(&self) -> i64 {
         self.services.clock.now()

@@ -15,7 +15,7 @@ use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
 /// What one fold brought and cost so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Yield {
+pub struct FoldStats {
     /// The fold.
     pub fold: FoldId,
     /// Tokens of the view before, by the strategy's estimator.
@@ -30,7 +30,7 @@ pub struct Yield {
     pub answers: u64,
 }
 
-impl Yield {
+impl FoldStats {
     /// Share of the view that it took off.
     pub fn gain(&self) -> f64 {
         if self.tokens_before == 0 {
@@ -42,10 +42,10 @@ impl Yield {
 
 /// Which calls were made before, by what they ask for.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Asked(HashMap<u64, Pos>);
+pub(crate) struct RepeatedCalls(HashMap<u64, Pos>);
 
-impl Asked {
-    /// Books a call at a position, and gives the position of the last one that asked for the same.
+impl RepeatedCalls {
+    /// Records a call at a position, and gives the position of the last one that asked for the same.
     pub(crate) fn again(&mut self, call: &ToolCall, pos: Pos) -> Option<Pos> {
         // With its fixed keys: the same log gives the same answers.
         let mut hasher = DefaultHasher::new();
