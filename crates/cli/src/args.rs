@@ -8,7 +8,7 @@ pub(crate) use summaries::SummaryArgs;
 
 use clap::{Args as ClapArgs, Parser, Subcommand};
 use foldback_core::Limits;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Context compaction for LLM agents: compare strategies on recorded sessions, or compact one.
 #[derive(Debug, Parser)]
@@ -53,68 +53,46 @@ pub(crate) enum Command {
     Check(Check),
 }
 
-/// Which model, and how much it takes.
-#[derive(Clone, Debug, Default, ClapArgs)]
-pub(crate) struct ModelArgs {
-    /// Window in tokens, for every session and preset.
-    #[arg(long, value_name = "N")]
-    pub(crate) window: Option<u64>,
-    /// Output limit in tokens.
-    #[arg(long, value_name = "N")]
-    pub(crate) output_limit: Option<u64>,
-    /// Model whose limits apply instead of the recorded one.
-    #[arg(long, value_name = "MODEL")]
-    pub(crate) model: Option<String>,
-    /// Table of models instead of the embedded one (TOML).
-    #[arg(long, value_name = "FILE")]
-    pub(crate) models: Option<PathBuf>,
-    /// Estimator that reports, the same for every preset.
-    #[arg(long, value_name = "ESTIMATOR", default_value = "o200k")]
-    pub(crate) measure: String,
+/// A session file.
+#[derive(Clone, Debug, ClapArgs)]
+pub(crate) struct FileArgs {
+    /// The session file (`-` is standard input).
+    pub(crate) file: PathBuf,
+    /// Format of the file, where it is not recognised.
+    #[arg(long, value_name = "FORMAT")]
+    pub(crate) from: Option<String>,
 }
 
-impl ModelArgs {
-    /// The limits that were given; zero where none was.
-    pub(crate) fn limits(&self) -> Limits {
-        Limits {
-            context: self.window.unwrap_or(0),
-            input: 0,
-            output: self.output_limit.unwrap_or(0),
-        }
-    }
+/// One of the sessions in a file.
+#[derive(Clone, Debug, ClapArgs)]
+pub(crate) struct SessionArgs {
+    #[command(flatten)]
+    pub(crate) file: FileArgs,
+    /// Which session, for files that hold several.
+    #[arg(long, value_name = "ID")]
+    pub(crate) session: Option<String>,
+    /// Treat warnings of the importer as errors.
+    #[arg(long)]
+    pub(crate) strict: bool,
 }
 
-#[derive(Debug, ClapArgs)]
-pub(crate) struct Compare {
+/// Files with sessions, as many as there are.
+#[derive(Clone, Debug, ClapArgs)]
+pub(crate) struct CorpusArgs {
     /// Session files or folders of them, in any mix of formats.
     #[arg(value_name = "PATH")]
     pub(crate) paths: Vec<PathBuf>,
-    /// Presets by name, or TOML files; all presets when not given.
-    #[arg(long, value_name = "A,B,FILE.toml", value_delimiter = ',')]
-    pub(crate) preset: Vec<String>,
-    /// Window in tokens, for every session and preset.
-    #[arg(long, value_name = "N")]
-    pub(crate) window: Option<u64>,
-    /// Output limit in tokens.
-    #[arg(long, value_name = "N")]
-    pub(crate) output: Option<u64>,
-    /// Model whose limits apply instead of the recorded one.
-    #[arg(long, value_name = "MODEL")]
-    pub(crate) model: Option<String>,
-    /// Table of models instead of the embedded one (TOML).
-    #[arg(long, value_name = "FILE")]
-    pub(crate) models: Option<PathBuf>,
-    /// Estimator that reports, the same for every preset.
-    #[arg(long, value_name = "ESTIMATOR", default_value = "o200k")]
-    pub(crate) measure: String,
-    /// Price regime that the report goes by: anthropic-5m, anthropic-1h, openai, gemini, deepseek,
-    /// no-cache, or own for each session's own model.
-    #[arg(long, value_name = "REGIME")]
-    pub(crate) prices: Option<String>,
-    /// Pre-registration (TOML): strategies, prices, primary metric, margin, seed, split. Its hash is in
-    /// every output.
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["preset", "prices", "window", "output", "model", "summarizer"])]
-    pub(crate) experiment: Option<PathBuf>,
+    /// Also look where Claude Code, Codex and OpenCode keep this user's sessions.
+    #[arg(long)]
+    pub(crate) discover: bool,
+    /// Treat warnings of the importers as errors.
+    #[arg(long)]
+    pub(crate) strict: bool,
+}
+
+/// Where results are kept.
+#[derive(Clone, Debug, ClapArgs)]
+pub(crate) struct StoreArgs {
     /// Folder in which results are kept, so that a rerun does only what is new; the user's cache
     /// folder when not given.
     #[arg(long, value_name = "DIR", conflicts_with = "no_store")]
@@ -122,12 +100,89 @@ pub(crate) struct Compare {
     /// Keep no results.
     #[arg(long)]
     pub(crate) no_store: bool,
-    /// Also look where Claude Code, Codex and OpenCode keep this user's sessions.
-    #[arg(long)]
-    pub(crate) discover: bool,
-    /// Treat warnings of the importers as errors.
-    #[arg(long)]
-    pub(crate) strict: bool,
+}
+
+/// Where what is made goes.
+#[derive(Clone, Debug, ClapArgs)]
+pub(crate) struct OutArgs {
+    /// Where to write; standard output when not given.
+    #[arg(short, long, value_name = "FILE")]
+    out: Option<PathBuf>,
+    /// What `--out` was called once.
+    #[arg(long, hide = true, conflicts_with = "out", value_parser = no_number)]
+    output: Option<PathBuf>,
+}
+
+impl OutArgs {
+    pub(crate) fn path(&self) -> Option<&Path> {
+        self.out.as_deref().or(self.output.as_deref())
+    }
+}
+
+/// A path, but no bare number: whoever writes `--output 32000` means tokens.
+fn no_number(text: &str) -> Result<PathBuf, String> {
+    match text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'_') {
+        false => Ok(PathBuf::from(text)),
+        true => Err(format!(
+            "it is the old name of --out and takes a path; a limit in tokens is --max-output {text}, a file \
+             of that name --out {text}"
+        )),
+    }
+}
+
+/// The estimator that counts.
+#[derive(Clone, Debug, ClapArgs)]
+pub(crate) struct EstimatorArgs {
+    /// Estimator that counts what is reported, the same for every preset.
+    #[arg(long, alias = "measure", value_name = "ESTIMATOR", default_value = "o200k")]
+    pub(crate) estimator: String,
+}
+
+/// Which model, how much it takes, and who counts.
+#[derive(Clone, Debug, ClapArgs)]
+pub(crate) struct ModelArgs {
+    /// Window in tokens, for every session and preset.
+    #[arg(long, value_name = "N")]
+    pub(crate) window: Option<u64>,
+    /// Output limit in tokens.
+    #[arg(long, alias = "output-limit", value_name = "N")]
+    pub(crate) max_output: Option<u64>,
+    /// Model whose limits apply instead of the recorded one.
+    #[arg(long, value_name = "MODEL")]
+    pub(crate) model: Option<String>,
+    /// Table of models instead of the embedded one (TOML).
+    #[arg(long, value_name = "FILE")]
+    pub(crate) models: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) estimator: EstimatorArgs,
+}
+
+impl ModelArgs {
+    /// The limits that were given; zero where none was.
+    pub(crate) fn limits(&self) -> Limits {
+        Limits { context: self.window.unwrap_or(0), input: 0, output: self.max_output.unwrap_or(0) }
+    }
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Compare {
+    #[command(flatten)]
+    pub(crate) corpus: CorpusArgs,
+    /// Presets by name, or TOML files; all presets when not given.
+    #[arg(long, value_name = "A,B,FILE.toml", value_delimiter = ',')]
+    pub(crate) preset: Vec<String>,
+    #[command(flatten)]
+    pub(crate) model: ModelArgs,
+    /// Price regime that the report goes by: anthropic-5m, anthropic-1h, openai, gemini, deepseek,
+    /// no-cache, or own for each session's own model.
+    #[arg(long, value_name = "REGIME")]
+    pub(crate) prices: Option<String>,
+    /// Pre-registration (TOML): strategies, prices, primary metric, margin, seed, split. Its hash is in
+    /// every output.
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["preset", "prices", "window", "max_output", "model", "summarizer"])]
+    pub(crate) experiment: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) store: StoreArgs,
     /// Write the comparison as JSON (`-` is standard output).
     #[arg(long, value_name = "FILE")]
     pub(crate) json: Option<PathBuf>,
@@ -144,20 +199,16 @@ pub(crate) struct Compare {
 
 #[derive(Debug, ClapArgs)]
 pub(crate) struct Compact {
-    /// The session file (`-` is standard input).
-    pub(crate) file: PathBuf,
+    #[command(flatten)]
+    pub(crate) session: SessionArgs,
     /// Preset by name, or a TOML file.
     #[arg(long, value_name = "PRESET")]
     pub(crate) preset: String,
-    /// Format of the file, where it is not recognised.
-    #[arg(long, value_name = "FORMAT")]
-    pub(crate) from: Option<String>,
     /// Format to write; the file's own when not given.
     #[arg(long, value_name = "FORMAT")]
     pub(crate) to: Option<String>,
-    /// Where to write; standard output when not given.
-    #[arg(short, long, value_name = "OUT")]
-    pub(crate) output: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) out: OutArgs,
     /// Print the edits and their reasons instead of the session.
     #[arg(long)]
     pub(crate) plan: bool,
@@ -173,12 +224,6 @@ pub(crate) struct Compact {
     /// Drive the session from its first message, moment by moment, as an agent would have.
     #[arg(long)]
     pub(crate) live: bool,
-    /// Which session, for files that hold several.
-    #[arg(long, value_name = "ID")]
-    pub(crate) session: Option<String>,
-    /// Treat warnings of the importer as errors.
-    #[arg(long)]
-    pub(crate) strict: bool,
     #[command(flatten)]
     pub(crate) model: ModelArgs,
     #[command(flatten)]
@@ -209,37 +254,24 @@ pub(crate) struct Convert {
 
 #[derive(Debug, ClapArgs)]
 pub(crate) struct Explain {
-    /// The session file (`-` is standard input).
-    pub(crate) file: PathBuf,
+    #[command(flatten)]
+    pub(crate) session: SessionArgs,
     /// Presets by name, or TOML files; told one after the other.
     #[arg(long, value_name = "A,B,FILE.toml", value_delimiter = ',', required = true)]
     pub(crate) preset: Vec<String>,
-    /// Format of the file, where it is not recognised.
-    #[arg(long, value_name = "FORMAT")]
-    pub(crate) from: Option<String>,
-    /// Which session, for files that hold several.
-    #[arg(long, value_name = "ID")]
-    pub(crate) session: Option<String>,
     /// How many of the forgotten references are told.
     #[arg(long, value_name = "N", default_value_t = 10)]
     pub(crate) top: usize,
-    /// Treat warnings of the importer as errors.
-    #[arg(long)]
-    pub(crate) strict: bool,
     #[command(flatten)]
     pub(crate) model: ModelArgs,
 }
 
 #[derive(Debug, ClapArgs)]
 pub(crate) struct Inspect {
-    /// The session file (`-` is standard input).
-    pub(crate) file: PathBuf,
-    /// Format of the file, where it is not recognised.
-    #[arg(long, value_name = "FORMAT")]
-    pub(crate) from: Option<String>,
-    /// Estimator that counts.
-    #[arg(long, value_name = "ESTIMATOR", default_value = "o200k")]
-    pub(crate) measure: String,
+    #[command(flatten)]
+    pub(crate) file: FileArgs,
+    #[command(flatten)]
+    pub(crate) estimator: EstimatorArgs,
 }
 
 #[derive(Debug, ClapArgs)]
@@ -253,22 +285,14 @@ pub(crate) struct Presets {
 
 #[derive(Debug, ClapArgs)]
 pub(crate) struct Rereads {
-    /// Session files or folders of them, in any mix of formats.
-    #[arg(value_name = "PATH")]
-    pub(crate) paths: Vec<PathBuf>,
+    #[command(flatten)]
+    pub(crate) corpus: CorpusArgs,
     /// Calls behind a compaction that the table per session looks at: 5, 10, 20, or `end` for all up to
     /// the next compaction.
     #[arg(long, value_name = "K", default_value = "20")]
     pub(crate) within: String,
-    /// Estimator that counts.
-    #[arg(long, value_name = "ESTIMATOR", default_value = "o200k")]
-    pub(crate) measure: String,
-    /// Also look where Claude Code, Codex and OpenCode keep this user's sessions.
-    #[arg(long)]
-    pub(crate) discover: bool,
-    /// Treat warnings of the importers as errors.
-    #[arg(long)]
-    pub(crate) strict: bool,
+    #[command(flatten)]
+    pub(crate) estimator: EstimatorArgs,
     /// Write everything that was found as JSON (`-` is standard output).
     #[arg(long, value_name = "FILE")]
     pub(crate) json: Option<PathBuf>,

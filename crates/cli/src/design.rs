@@ -1,6 +1,6 @@
 //! How a comparison is made: from the command line, or from a file that fixes it beforehand.
 
-use crate::args::Compare;
+use crate::args::{Compare, EstimatorArgs, ModelArgs};
 use crate::error::Error;
 use crate::{input, strategies};
 use foldback_replay::compare::Primary;
@@ -27,13 +27,15 @@ pub(crate) struct Design {
     /// Part of the sessions that is reported on; all of them when not given.
     pub(crate) split: Option<Split>,
     /// Window in tokens; the sessions' own when zero.
-    pub(crate) window: u64,
+    window: u64,
     /// Output limit in tokens.
-    pub(crate) output: u64,
+    #[serde(alias = "output")]
+    max_output: u64,
     /// Model whose limits apply.
-    pub(crate) model: Option<String>,
+    model: Option<String>,
     /// Estimator that reports.
-    pub(crate) measure: String,
+    #[serde(alias = "measure")]
+    estimator: String,
     /// Who writes the summaries, as `--summarizer` takes it; the strategies' own choice when not given.
     pub(crate) summarizer: Option<String>,
     /// Hash of the file.
@@ -53,9 +55,9 @@ impl Default for Design {
             draws: reporting.draws,
             split: None,
             window: 0,
-            output: 0,
+            max_output: 0,
             model: None,
-            measure: "o200k".to_owned(),
+            estimator: "o200k".to_owned(),
             summarizer: None,
             hash: None,
         }
@@ -68,10 +70,10 @@ impl Design {
         Self {
             strategies: args.preset.clone(),
             prices: args.prices.clone().unwrap_or(default.prices),
-            window: args.window.unwrap_or(0),
-            output: args.output.unwrap_or(0),
-            model: args.model.clone(),
-            measure: args.measure.clone(),
+            window: args.model.window.unwrap_or(0),
+            max_output: args.model.max_output.unwrap_or(0),
+            model: args.model.model.clone(),
+            estimator: args.model.estimator.estimator.clone(),
             summarizer: args.summaries.summarizer.clone(),
             ..Self::default()
         }
@@ -85,7 +87,7 @@ impl Design {
                 .span()
                 .map_or(1, |span| text[..span.start].matches('\n').count() + 1);
             Error::Usage(format!(
-                "{}:{line}: {}; an experiment file has strategies, prices, primary, margin, seed, draws, split, window, output, model, measure, summarizer",
+                "{}:{line}: {}; an experiment file has strategies, prices, primary, margin, seed, draws, split, window, max_output, model, estimator, summarizer",
                 path.display(),
                 error.message()
             ))
@@ -105,6 +107,17 @@ impl Design {
         }
         design.hash = Some(blake3::hash(text.as_bytes()).to_hex()[..16].to_owned());
         Ok(design)
+    }
+
+    /// What takes the place of the command's own flags.
+    pub(crate) fn model(&self, args: &ModelArgs) -> ModelArgs {
+        ModelArgs {
+            window: Some(self.window),
+            max_output: Some(self.max_output),
+            model: self.model.clone(),
+            models: args.models.clone(),
+            estimator: EstimatorArgs { estimator: self.estimator.clone() },
+        }
     }
 
     pub(crate) fn reporting(&self, setup: &Setup) -> Result<Reporting, Error> {

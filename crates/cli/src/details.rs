@@ -2,13 +2,10 @@
 //! replaying the most telling sessions once more.
 
 use foldback_core::strategy::Kind;
-use foldback_formats::Session;
-use foldback_replay::index::Index;
-use foldback_replay::walk::{Detail, Track, Walk};
-use foldback_replay::{Comparison, Corpus, Preset, Setup, Source, Store};
+use foldback_replay::walk::{Detail, Walk};
+use foldback_replay::{Comparison, Corpus, Preset, Setup, Store};
 use foldback_report::html::{self, Details, Drawn};
 use rayon::prelude::*;
-use std::sync::Arc;
 
 /// Sessions whose saw-teeth a page draws, at most.
 const DRAWN: usize = 12;
@@ -61,45 +58,16 @@ impl Compared<'_> {
     /// any more. Controls are there to be counted against, not to be read.
     fn walk(&self, session: usize) -> Option<Walk> {
         let path = &self.comparison.corpus.sessions[session].path;
-        let changed = |at: usize| {
-            let score = self.comparison.scores.get(session * self.presets.len() + at);
-            score.is_some_and(|score| score.metrics.compactions > 0)
-        };
-        let acted: Vec<usize> = (0..self.presets.len())
-            .filter(|at| self.presets[*at].strategy.kind == Kind::Strategy && changed(*at))
+        let scores = self.comparison.scores_of(session).iter();
+        let changed = scores.filter(|score| score.metrics.compactions > 0);
+        let acted: Vec<usize> = changed
+            .map(|score| score.preset)
+            .filter(|at| self.presets[*at].strategy.kind == Kind::Strategy)
             .collect();
         let make = || {
-            let read = self.read(path)?;
-            let index = Arc::new(Index::of(&read));
-            let empty = Walk::of(path, &read, &index, &self.setup.measure, DETAIL);
-            let tracks: Vec<Vec<Track>> = acted
-                .par_iter()
-                .map(|at| {
-                    let Preset { strategy, completions, .. } = &self.presets[*at];
-                    let mut options = self.setup.options(&read, strategy);
-                    options.validate = false;
-                    options.completions.clone_from(completions);
-                    let mut walk = empty.clone();
-                    walk.follow(&read, &index, strategy, &options, DETAIL);
-                    walk.tracks
-                })
-                .collect();
-            Some(Walk { tracks: tracks.into_iter().flatten().collect(), ..empty })
+            let presets: Vec<&Preset> = acted.iter().map(|at| &self.presets[*at]).collect();
+            Some(self.setup.walk(path, &self.corpus.session(path)?, &presets, DETAIL))
         };
         self.comparison.walk(self.store, session, &acted, DETAIL, make)
-    }
-
-    /// A session by the path that the comparison lists it under.
-    fn read(&self, path: &str) -> Option<Session> {
-        let holds = |source: &&Source| {
-            let name = source.name();
-            path.strip_prefix(name.as_str())
-                .is_some_and(|rest| rest.is_empty() || rest.starts_with('#'))
-        };
-        self.corpus.sources.iter().filter(holds).find_map(|source| {
-            let sessions = source.sessions().ok()?;
-            let many = sessions.len() > 1;
-            sessions.into_iter().find(|session| source.path_of(&session.id, many) == path)
-        })
     }
 }

@@ -1,7 +1,9 @@
 //! Finding session files and reading them.
 
+use crate::args::{CorpusArgs, SessionArgs};
 use crate::error::Error;
 use foldback_formats::Session;
+use foldback_formats::session::Warning;
 use foldback_replay::corpus::Skipped;
 use foldback_replay::{Corpus, Source};
 use std::io::Read as _;
@@ -39,14 +41,13 @@ pub(crate) fn sessions(path: &Path, from: Option<&str>) -> Result<Vec<Session>, 
 
 /// One session of a file with the format that the file is in. A session in foldback's own lines keeps
 /// the format that it was first recorded in; what is written goes by the file.
-pub(crate) fn session_and_format(
-    path: &Path,
-    from: Option<&str>,
-    id: Option<&str>,
-) -> Result<(Session, &'static str), Error> {
+pub(crate) fn session(args: &SessionArgs) -> Result<(Session, &'static str), Error> {
+    let (path, from) = (args.file.file.as_path(), args.file.from.as_deref());
     let bytes = bytes(path)?;
     let fail = |error| Error::Read { path: path.display().to_string(), error };
-    let session = pick(path, foldback_formats::read(&bytes, from).map_err(fail)?, id)?;
+    let sessions = foldback_formats::read(&bytes, from).map_err(fail)?;
+    let session = pick(path, sessions, args.session.as_deref())?;
+    strict(&path.display().to_string(), &session.warnings, args.strict)?;
     let format = match from {
         Some(id) => foldback_formats::format(id).map_err(fail)?.id,
         None => std::str::from_utf8(&bytes)
@@ -89,8 +90,8 @@ fn pick(path: &Path, mut sessions: Vec<Session>, id: Option<&str>) -> Result<Ses
 }
 
 /// Fails on the first warning, where `strict` asks for it.
-pub(crate) fn strict(path: &str, session: &Session, strict: bool) -> Result<(), Error> {
-    match session.warnings.first() {
+pub(crate) fn strict(path: &str, warnings: &[Warning], strict: bool) -> Result<(), Error> {
+    match warnings.first() {
         Some(warning) if strict => Err(Error::Usage(format!(
             "{path}: {}: {} ({}); without --strict it would be counted and the rest used",
             warning.place, warning.detail, warning.code
@@ -100,10 +101,15 @@ pub(crate) fn strict(path: &str, session: &Session, strict: bool) -> Result<(), 
 }
 
 /// The files that the paths name and the folders among them hold. A path that does not exist is an
-/// error.
-pub(crate) fn corpus(paths: &[PathBuf], discover: bool) -> Result<Corpus, Error> {
+/// error, and so is none at all.
+pub(crate) fn corpus(args: &CorpusArgs) -> Result<Corpus, Error> {
+    if args.paths.is_empty() && !args.discover {
+        return Err(Error::Usage(
+            "no session is named: name session files or folders, or use --discover".to_owned(),
+        ));
+    }
     let mut files = Vec::new();
-    for path in paths {
+    for path in &args.paths {
         if path.is_dir() {
             walk(path, &mut files)?;
         } else if path.exists() {
@@ -113,7 +119,7 @@ pub(crate) fn corpus(paths: &[PathBuf], discover: bool) -> Result<Corpus, Error>
             return Err(Error::File { path: path.clone(), error });
         }
     }
-    if discover {
+    if args.discover {
         for folder in usual_places() {
             if folder.is_dir() {
                 walk(&folder, &mut files)?;

@@ -1,7 +1,8 @@
 //! Writing what was asked for: to standard output, or whole to a file or not at all.
 
 use crate::error::Error;
-use std::io::{BufWriter, Write};
+use indicatif::{ProgressBar, ProgressStyle};
+use std::io::{BufWriter, IsTerminal as _, Write};
 use std::path::Path;
 
 /// Prints to standard output.
@@ -41,6 +42,17 @@ pub(crate) fn write_with(
     }
     file.persist(path).map_err(|error| fail(error.error))?;
     Ok(())
+}
+
+/// Counts replays on a terminal; how many sessions the files hold is not known before they are read.
+pub(crate) fn progress(message: String) -> ProgressBar {
+    if !std::io::stderr().is_terminal() {
+        return ProgressBar::hidden();
+    }
+    let style = ProgressStyle::with_template("{spinner} {pos} replays, {elapsed}; {msg}");
+    ProgressBar::new_spinner()
+        .with_style(style.unwrap_or_else(|_| ProgressStyle::default_spinner()))
+        .with_message(message)
 }
 
 /// Columns of the terminal; 100 where there is none.

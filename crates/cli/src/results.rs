@@ -1,15 +1,17 @@
 //! Where results of finished replays are kept.
 
+use crate::args::StoreArgs;
 use crate::error::Error;
 use foldback_replay::Store;
 use std::path::{Path, PathBuf};
 
-/// The store in `folder`, else in the user's cache folder; one that is gone in the end where results
-/// are not to be kept or nothing says where.
-pub(crate) fn open(folder: Option<&Path>, keep_none: bool) -> Result<Store, Error> {
+/// The store in the folder that was named, else in the user's cache folder; one that is gone in the end where
+/// results are not to be kept or nothing says where.
+pub(crate) fn open(args: &StoreArgs, keep_none: bool) -> Result<Store, Error> {
     let fail = |path: &Path, error| Error::File { path: path.to_owned(), error };
     let usual = usual_place();
-    let folder = folder.or(usual.as_deref()).filter(|_| !keep_none);
+    let folder = args.store.as_deref().or(usual.as_deref());
+    let folder = folder.filter(|_| !keep_none && !args.no_store);
     match folder {
         Some(folder) => Store::open(folder, &build()).map_err(|error| fail(folder, error)),
         None => Store::temporary().map_err(|error| fail(&std::env::temp_dir(), error)),

@@ -142,7 +142,7 @@ pub(crate) fn setup(registry: &Registry, args: &ModelArgs) -> Result<Setup, Erro
         && limits.context == 0
     {
         return Err(Error::Usage(format!(
-            "the model table of {} has no model `{name}`; give its limits with --window and --output, \
+            "the model table of {} has no model `{name}`; give its limits with --window and --max-output, \
              or a table with --models",
             models.as_of
         )));
@@ -152,7 +152,7 @@ pub(crate) fn setup(registry: &Registry, args: &ModelArgs) -> Result<Setup, Erro
         model: args.model.clone(),
         models,
         regimes: RegimeTable::embedded(),
-        measure: estimator(registry, &args.measure)?,
+        measure: estimator(registry, &args.estimator.estimator)?,
     })
 }
 

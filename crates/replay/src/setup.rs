@@ -3,8 +3,10 @@
 use crate::controls::{Hindsight, clairvoyant};
 use crate::cost::{Regime, RegimeTable, Terms};
 use crate::drive::ReplayOptions;
+use crate::index::Index;
 use crate::models::{Model, ModelTable};
 use crate::study::{NamedTerms, OWN, named};
+use crate::walk::{Detail, Track, Walk};
 use foldback_core::Limits;
 use foldback_core::provider::Model as Completions;
 use foldback_core::registry::Invalid;
@@ -12,6 +14,7 @@ use foldback_core::stage::Estimator;
 use foldback_core::strategy::Strategy;
 use foldback_formats::Session;
 use foldback_stages::pruner::EvictConfig;
+use rayon::prelude::*;
 use std::sync::Arc;
 
 /// A strategy that is compared.
@@ -113,6 +116,22 @@ impl Setup {
             validate: true,
             completions: None,
         }
+    }
+
+    /// A session under presets, call by call, in their order.
+    pub fn walk(&self, path: &str, session: &Session, presets: &[&Preset], detail: Detail) -> Walk {
+        let index = Arc::new(Index::of(session));
+        let empty = Walk::of(path, session, &index, &self.measure, detail);
+        let track = |preset: &&Preset| {
+            let mut options = self.options(session, &preset.strategy);
+            options.validate = false;
+            options.completions.clone_from(&preset.completions);
+            let mut walk = empty.clone();
+            walk.follow(session, &index, &preset.strategy, &options, detail);
+            walk.tracks
+        };
+        let tracks: Vec<Vec<Track>> = presets.par_iter().map(track).collect();
+        Walk { tracks: tracks.into_iter().flatten().collect(), ..empty }
     }
 
     /// Every regime with a price, in the order of the table, then the model's own where it is known.

@@ -23,73 +23,47 @@ fn preset(name: &str) -> Compiled {
     compile_preset(&registry(), name, Options::default()).unwrap()
 }
 
+/// Rows of `tune.toml`.
+#[derive(serde::Deserialize)]
+struct Rows {
+    ranges: Vec<(String, usize, Value)>,
+    no_ranges: Vec<(String, String)>,
+    fields: Vec<(String, String)>,
+    no_fields: Vec<(String, String, String)>,
+    files: Vec<(String, String, String)>,
+    budgets: Vec<(String, String, usize)>,
+    no_budgets: Vec<String>,
+}
+
+fn rows() -> Rows {
+    toml::from_str(include_str!("tune.toml")).unwrap()
+}
+
 #[test]
 fn ranges_give_the_points_that_one_expects() {
-    let cases = [
-        ("2_000..40_000", 5, json!([2_000, 4_200, 8_900, 19_000, 40_000])),
-        ("2000..8000", 4, json!([2_000, 4_000, 6_000, 8_000])),
-        ("0..10", 3, json!([0, 5, 10])),
-        ("-4..4", 5, json!([-4, -2, 0, 2, 4])),
-        ("1..3", 5, json!([1, 2, 3])),
-        ("7..7", 5, json!([7])),
-        ("0.5..0.95", 4, json!([0.5, 0.65, 0.8, 0.95])),
-        ("0.5..1", 3, json!([0.5, 0.75, 1.0])),
-        ("1, 20,3", 2, json!([1, 20, 3])),
-        ("true,false", 5, json!([true, false])),
-        ("bytes,\"utf16\"", 5, json!(["bytes", "utf16"])),
-        ("infinity", 5, json!(["infinity"])),
-        ("12", 5, json!([12])),
-    ];
-    for (text, count, expected) in cases {
-        let range = Range::parse(text).unwrap();
+    for (text, count, expected) in rows().ranges {
+        let range = Range::parse(&text).unwrap();
         assert_eq!(Value::from(range.points(count)), expected, "{text}");
     }
 }
 
 #[test]
 fn ranges_that_hold_nothing_are_told() {
-    let cases = [
-        ("5..", "both ends"),
-        ("..", "both ends"),
-        ("9..3", "starts at 9, above its end 3"),
-        ("0.9..0.1", "starts at 0.9, above its end 0.1"),
-        ("a..b", "no range of numbers"),
-        ("", "a value is missing"),
-        ("1,,2", "a value is missing"),
-    ];
-    for (text, why) in cases {
-        let error = Range::parse(text).unwrap_err();
-        assert!(error.contains(why), "{text}: {error}");
+    for (text, why) in rows().no_ranges {
+        let error = Range::parse(&text).unwrap_err();
+        assert!(error.contains(&why), "{text}: {error}");
     }
 }
 
 #[test]
 fn a_path_finds_its_field_or_names_the_near_ones() {
-    let found = [
-        ("tunacode", "pruner.protect_tokens"),
-        ("tunacode", "pruner[0].protect_tokens"),
-        ("tunacode", "pruner.tunacode.placeholder.protect_tokens"),
-        ("tunacode", "estimator.per_token"),
-        ("tunacode", "window.context"),
-        ("window", "overflow.threshold"),
-        ("tiered", "filter.shares.residuals"),
-    ];
-    for (name, path) in found {
-        let field = Field::find(&registry(), &preset(name), path);
-        assert_eq!(field.map(|field| field.path), Ok(path.to_owned()), "{name}");
+    for (name, path) in rows().fields {
+        let field = Field::find(&registry(), &preset(&name), &path);
+        assert_eq!(field.map(|field| field.path), Ok(path), "{name}");
     }
-    let unknown = [
-        ("tunacode", "protect_tokens", "`pruner.protect_tokens`"),
-        ("tunacode", "overflow.protect_tokens", "`pruner.protect_tokens`"),
-        ("tunacode", "filter.tokens", "`pruner.minimum_tokens`"),
-        ("tunacode", "overflow.trigger", "its sections are estimator, pruner"),
-        ("tunacode", "pruner[3].protect_tokens", "there is no pruner[3]; there are 1"),
-        ("tunacode", "pruner", "SECTION.field"),
-        ("none", "pruner.protect_tokens", "none has no field"),
-    ];
-    for (name, path, why) in unknown {
-        let error = Field::find(&registry(), &preset(name), path).unwrap_err();
-        assert!(error.contains(why), "{name} {path}: {error}");
+    for (name, path, why) in rows().no_fields {
+        let error = Field::find(&registry(), &preset(&name), &path).unwrap_err();
+        assert!(error.contains(&why), "{name} {path}: {error}");
     }
 }
 
@@ -120,15 +94,8 @@ fn what_cant_be_compiled_is_left_out_with_the_reason() {
 
 #[test]
 fn the_file_of_a_configuration_is_the_configuration() {
-    let cases = [
-        ("tunacode", "pruner.protect_tokens", "1_000"),
-        ("opencode-1.17", "pruner.opencode.prune.enabled", "true"),
-        ("window-faithful", "overflow.estimator.per_message", "7"),
-        ("tiered", "filter.shares.residuals", "0.1"),
-        ("opencode", "window.context", "64_000"),
-    ];
-    for (name, path, value) in cases {
-        let (kept, rejected) = varied(name, path, value);
+    for (name, path, value) in rows().files {
+        let (kept, rejected) = varied(&name, &path, &value);
         assert_eq!(rejected, [], "{path}");
         let [_, changed] = kept.as_slice() else {
             panic!("{path}: {} configurations", kept.len());
@@ -265,23 +232,14 @@ fn a_budget_gets_the_best_of_the_other_axis() {
         rejected: Vec::new(),
         cautions: Vec::new(),
     };
-    let cases = [
-        ("cost=0.7", Choice::Meets(2)),
-        ("cost=70%", Choice::Meets(2)),
-        ("cost=0.6", Choice::Meets(4)),
-        ("cost=2", Choice::Meets(0)),
-        ("cost=0.4", Choice::Nearest(4)),
-        ("keep=0.9", Choice::Meets(2)),
-        ("keep=0.5", Choice::Meets(4)),
-        ("keep=1", Choice::Meets(0)),
-    ];
-    for (text, expected) in cases {
-        assert_eq!(choose(&tuned, Budget::parse(text).unwrap()), expected, "{text}");
+    for (text, what, at) in rows().budgets {
+        let expected = if what == "meets" { Choice::Meets(at) } else { Choice::Nearest(at) };
+        assert_eq!(choose(&tuned, Budget::parse(&text).unwrap()), expected, "{text}");
     }
     let none = Tuned { trials: vec![trial("broken", 0.1, 1.0, false)], ..tuned };
     assert_eq!(choose(&none, Budget::Keep(0.5)), Choice::Nothing);
-    for wrong in ["", "cost", "cost=", "cost=-1", "keep=1.5", "price=1", "keep=NaN"] {
-        assert!(Budget::parse(wrong).is_err(), "{wrong}");
+    for wrong in rows().no_budgets {
+        assert!(Budget::parse(&wrong).is_err(), "{wrong}");
     }
 }
 

@@ -40,9 +40,27 @@ pub(crate) struct Cell<'a> {
     pub(crate) note: Option<String>,
 }
 
+impl<'a> From<(Value<'a>, Option<String>)> for Cell<'a> {
+    fn from((value, note): (Value<'a>, Option<String>)) -> Self {
+        Self { value, note }
+    }
+}
+
 impl<'a> From<Value<'a>> for Cell<'a> {
     fn from(value: Value<'a>) -> Self {
         Self { value, note: None }
+    }
+}
+
+impl<'a> From<&'a Metric> for Cell<'a> {
+    fn from(metric: &'a Metric) -> Self {
+        Value::Metric(metric).into()
+    }
+}
+
+impl From<Option<f64>> for Cell<'_> {
+    fn from(share: Option<f64>) -> Self {
+        Value::Share(share).into()
     }
 }
 
@@ -51,6 +69,14 @@ impl<'a> From<Value<'a>> for Cell<'a> {
 pub(crate) struct Line<'a> {
     pub(crate) preset: &'a PresetLine,
     pub(crate) standing: Standing<'a>,
+}
+
+impl<'a> std::ops::Deref for Line<'a> {
+    type Target = &'a PresetLine;
+
+    fn deref(&self) -> &Self::Target {
+        &self.preset
+    }
 }
 
 /// A column of a table of presets.
@@ -91,151 +117,104 @@ pub(crate) fn lines(comparison: &Comparison) -> Vec<Line<'_>> {
 const COST: &str = "cost";
 const OBS: &str = "kept obs";
 
-/// A column that every table has room for.
-const fn column(
-    name: &'static str,
-    meaning: &'static str,
-    cell: for<'a> fn(Line<'a>) -> Cell<'a>,
-) -> Column {
-    Column { name, meaning, cell, narrow: true }
-}
-
-/// A column that only a page has room for.
-const fn wide(
-    name: &'static str,
-    meaning: &'static str,
-    cell: for<'a> fn(Line<'a>) -> Cell<'a>,
-) -> Column {
-    Column { name, meaning, cell, narrow: false }
+/// Columns as rows: `narrow` for those that every table has room for, `wide` for those that only a page has.
+macro_rules! columns {
+    ($($name:expr, $room:ident, $meaning:expr => |$line:ident| $cell:expr;)+) => {
+        [$(Column {
+            name: $name,
+            meaning: $meaning,
+            cell: |$line| Cell::from($cell),
+            narrow: columns!($room),
+        }),+]
+    };
+    (narrow) => { true };
+    (wide) => { false };
 }
 
 /// Where a preset is placed.
-pub(crate) const PLACE: Column = column(
-    "#",
-    "place by {primary}; presets that can't be told apart share one, controls have none, ✗ fails a gate",
-    |line| Cell {
-        value: Value::Place(line.preset.place()),
-        note: line.preset.gate.why().map(|why| format!("not ranked: {why}")),
-    },
-);
+pub(crate) const PLACE: Column = columns! {
+    "#", narrow, "place by {primary}; presets that can't be told apart share one, controls have \
+        none, ✗ fails a gate"
+        => |line| place(line);
+}[0];
 
 /// What a preset costs, sends, keeps and loses, under the groups of its columns.
 pub(crate) const HEADLINE: [(&str, &[Column]); 6] = [
     (
         "bill",
-        &[
-            column(
-                COST,
-                "the bill under {regime} of input, output and summaries, in percent of that without compaction",
-                |line| Value::Metric(&line.preset.metrics.cost_ratio).into(),
-            ),
-            column("worst", "the same if everything missed were read again", |line| {
-                // Of the same sessions; not every session can be billed.
-                Value::AtMost(line.preset.dollars.worst()).into()
-            }),
-        ],
+        &columns! {
+            COST, narrow, "the bill under {regime} of input, output and summaries, in percent of \
+                that without compaction"
+                => |line| &line.preset.metrics.cost_ratio;
+            "worst", narrow, "the same if everything missed were read again"
+                => |line| Value::AtMost(line.dollars.worst());
+        },
     ),
     (
         "size and cache",
-        &[
-            wide("tokens", "all requests together, of those without compaction", |line| {
-                Value::Share(line.preset.metrics.token_ratio.value).into()
-            }),
-            wide("hits", "share of the input read from the simulated cache", |line| {
-                Value::Share(line.preset.metrics.hit_rate.value).into()
-            }),
-            wide(
-                "churn",
-                "tokens that were cached and had to be written again, per 100 calls",
-                |line| {
-                    let calls = line.preset.calls as f64;
-                    let churn = line.preset.metrics.churn_tokens.value.filter(|_| calls > 0.0);
-                    let per_100 = churn.map(|tokens| (100.0 * tokens / calls).round() as u64);
-                    Value::Tokens(per_100).into()
-                },
-            ),
-            wide("compactions", "changes of the view per 100 calls", |line| {
-                Value::Decimal(Some(line.preset.compactions_per_100_calls), 1).into()
-            }),
-            wide(
-                "paid back",
-                "share of the compactions that saved more than they cost, up to the next one or the end",
-                paid_back,
-            ),
-        ],
+        &columns! {
+            "tokens", wide, "all requests together, of those without compaction"
+                => |line| line.metrics.token_ratio.value;
+            "hits", wide, "share of the input read from the simulated cache"
+                => |line| line.metrics.hit_rate.value;
+            "churn", wide, "tokens that were cached and had to be written again, per 100 calls"
+                => |line| churn(line);
+            "compactions", wide, "changes of the view per 100 calls"
+                => |line| Value::Decimal(Some(line.compactions_per_100_calls), 1);
+            "paid back", wide, "share of the compactions that saved more than they cost, up to \
+                the next one or the end"
+                => |line| paid_back(line);
+        },
     ),
     (
         "kept of what was needed",
-        &[
-            column(
-                OBS,
-                "of the references of later calls to what only tool results and user messages had said, how many \
-                 still stood in the view (FRR-obs)",
-                |line| Value::Metric(&line.preset.metrics.frr_obs).into(),
-            ),
-            column(
-                "kept far",
-                "the same of what was last seen more than three calls ago, whoever said it (FRR-far)",
-                |line| Value::Metric(&line.preset.metrics.frr_far).into(),
-            ),
-            column(
-                "edits",
-                "of the old texts of edits, how many stood in the view word for word (EPR)",
-                |line| Value::Share(line.preset.metrics.epr.value).into(),
-            ),
-            column("reread", "results to be read again per 100 calls, at most", |line| {
-                Value::Decimal(line.preset.metrics.rereads_per_100_calls.value, 1).into()
-            }),
-            column(
-                "NFR",
-                "kept obs, between random (0) and clairvoyant eviction (1) at the same sizes of the view, over the \
-                 sessions in which it acted",
-                |line| {
-                    let nfr = &line.preset.nfr_obs;
-                    Cell { value: Value::Decimal(nfr.value, 2), note: nfr.why.clone() }
-                },
-            ),
-        ],
+        &columns! {
+            OBS, narrow, "of the references of later calls to what only tool results and user \
+                messages had said, how many still stood in the view (FRR-obs)"
+                => |line| &line.preset.metrics.frr_obs;
+            "kept far", narrow, "the same of what was last seen more than three calls ago, \
+                whoever said it (FRR-far)"
+                => |line| &line.preset.metrics.frr_far;
+            "edits", narrow, "of the old texts of edits, how many stood in the view word for word \
+                (EPR)"
+                => |line| line.metrics.epr.value;
+            "reread", narrow, "results to be read again per 100 calls, at most"
+                => |line| Value::Decimal(line.metrics.rereads_per_100_calls.value, 1);
+            "NFR", narrow, "kept obs, between random (0) and clairvoyant eviction (1) at the same \
+                sizes of the view, over the sessions in which it acted"
+                => |line| (Value::Decimal(line.nfr_obs.value, 2), line.nfr_obs.why.clone());
+        },
     ),
     (
         "must be kept",
-        &[
-            wide(
-                "instructions",
-                "user messages that stand word for word in the view at the end",
-                |line| Value::Share(line.preset.must_keep.instructions_end).into(),
-            ),
-            wide("last error", "calls behind a failure whose view shows the latest one", |line| {
-                Value::Share(line.preset.must_keep.last_error).into()
-            }),
-            wide(
-                "files",
-                "F1 of the set of changed files that the view at the end amounts to",
-                |line| Value::Share(line.preset.must_keep.modified_f1).into(),
-            ),
-        ],
+        &columns! {
+            "instructions", wide, "user messages that stand word for word in the view at the end"
+                => |line| line.must_keep.instructions_end;
+            "last error", wide, "calls behind a failure whose view shows the latest one"
+                => |line| line.must_keep.last_error;
+            "files", wide, "F1 of the set of changed files that the view at the end amounts to"
+                => |line| line.must_keep.modified_f1;
+        },
     ),
     (
         "summaries",
-        &[wide("faithful", "identifiers in summaries that stood in what was summarised", |line| {
-            Value::Share(line.preset.summary_quality.faithfulness).into()
-        })],
+        &columns! {
+            "faithful", wide, "identifiers in summaries that stood in what was summarised"
+                => |line| line.summary_quality.faithfulness;
+        },
     ),
     (
         "front",
-        &[wide(
-            "dominated by",
-            "a strategy, or doing nothing where all of it fits, that is no dearer and keeps no less (kept obs), \
-             and is better in one of them; by the values alone",
-            |line| {
-                match line.standing {
+        &columns! {
+            "dominated by", wide, "a strategy, or doing nothing where all of it fits, that is no \
+                dearer and keeps no \
+                less (kept obs), and is better in one of them; by the values alone"
+                => |line| match line.standing {
                     Standing::Front => Value::Name("on the front"),
                     Standing::Dominated(by) => Value::Name(by),
                     Standing::Apart => Value::Share(None),
-                }
-                .into()
-            },
-        )],
+                };
+        },
     ),
 ];
 
@@ -245,44 +224,45 @@ pub(crate) fn headline() -> impl Iterator<Item = Column> {
 }
 
 /// What each preset did.
-pub(crate) const ACTIVITY: [Column; 10] = [
-    column("acted", "sessions in which it changed something", |line| {
-        Value::Text(format!("{}/{}", line.preset.triggered, line.preset.sessions)).into()
-    }),
-    column("input", "all requests together, of those without compaction", |line| {
-        Value::Part(line.preset.input_ratio).into()
-    }),
-    column("peak", "the largest request", |line| {
-        Value::Tokens(Some(line.preset.peak_tokens)).into()
-    }),
-    column("mean", "the mean request", |line| Value::Tokens(Some(line.preset.mean_tokens)).into()),
-    column("over", "requests that the provider would have refused as too large", |line| {
-        Value::Faults(line.preset.overflow_calls, line.preset.gate.sent_over > 0).into()
-    }),
-    column("folds", "summaries or drops", |line| {
-        Value::Count(line.preset.compactions - line.preset.prune_operations).into()
-    }),
-    column("prunes", "clearings", |line| Value::Count(line.preset.prune_operations).into()),
-    column("cleared", "tokens taken out, net, by the preset's own estimator", |line| {
-        Value::Tokens(Some(line.preset.tokens_reclaimed)).into()
-    }),
-    column("cache", "share of the input read from a simulated prompt cache", |line| {
-        Value::Percent(line.preset.cache_hit_rate).into()
-    }),
-    column("broken", "provider rules broken by the preset", |line| {
-        Value::Faults(line.preset.strategy_violations, true).into()
-    }),
-];
+pub(crate) const ACTIVITY: [Column; 10] = columns! {
+    "acted", narrow, "sessions in which it changed something"
+        => |line| Value::Text(format!("{}/{}", line.triggered, line.sessions));
+    "input", narrow, "all requests together, of those without compaction"
+        => |line| Value::Part(line.input_ratio);
+    "peak", narrow, "the largest request" => |line| Value::Tokens(Some(line.peak_tokens));
+    "mean", narrow, "the mean request" => |line| Value::Tokens(Some(line.mean_tokens));
+    "over", narrow, "requests that the provider would have refused as too large"
+        => |line| Value::Faults(line.overflow_calls, line.gate.sent_over > 0);
+    "folds", narrow, "summaries or drops"
+        => |line| Value::Count(line.compactions - line.prune_operations);
+    "prunes", narrow, "clearings" => |line| Value::Count(line.prune_operations);
+    "cleared", narrow, "tokens taken out, net, by the preset's own estimator"
+        => |line| Value::Tokens(Some(line.tokens_reclaimed));
+    "cache", narrow, "share of the input read from a simulated prompt cache"
+        => |line| Value::Percent(line.cache_hit_rate);
+    "broken", narrow, "provider rules broken by the preset"
+        => |line| Value::Faults(line.strategy_violations, true);
+};
 
-fn paid_back(line: Line<'_>) -> Cell<'_> {
-    let ledger = &line.preset.ledger;
+fn place(line: Line<'_>) -> (Value<'_>, Option<String>) {
+    let why = line.gate.why().map(|why| format!("not ranked: {why}"));
+    (Value::Place(line.place()), why)
+}
+
+fn churn(line: Line<'_>) -> Value<'_> {
+    let calls = line.calls as f64;
+    let churn = line.metrics.churn_tokens.value.filter(|_| calls > 0.0);
+    Value::Tokens(churn.map(|tokens| (100.0 * tokens / calls).round() as u64))
+}
+
+fn paid_back(line: Line<'_>) -> (Value<'_>, Option<String>) {
+    let ledger = &line.ledger;
     if ledger.firings == 0 {
-        return Value::Share(None).into();
+        return (Value::Share(None), None);
     }
     let note = format!(
         "{} of {}; {} had an expired cache before them, {} never could",
         ledger.paid_back, ledger.firings, ledger.cold, ledger.never
     );
-    let share = ledger.paid_back as f64 / ledger.firings as f64;
-    Cell { value: Value::Share(Some(share)), note: Some(note) }
+    (Value::Share(Some(ledger.paid_back as f64 / ledger.firings as f64)), Some(note))
 }

@@ -1,11 +1,9 @@
 //! What presets did with one session, told in words: the size of the requests over the calls, every firing,
 //! and the worst of what later calls needed and no longer had.
 
-#[cfg(test)]
-pub(crate) mod fixtures;
 mod saw;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 pub(crate) mod words;
 
 use crate::number::{count, grouped, percent};
@@ -13,48 +11,34 @@ use crate::terminal::wrap;
 use foldback_replay::walk::{Firing, NeedKind, Track, Walk, worst};
 use std::fmt::Write as _;
 
-/// How much is printed.
-#[derive(Clone, Copy, Debug)]
-pub struct Layout {
-    /// Columns of the terminal.
-    pub width: u16,
-    /// Forgotten needs that are told.
-    pub top: usize,
-    /// Firings that are told one by one; of more, the middle is left out.
-    pub firings: usize,
-}
+/// Firings that are told one by one; of more, the middle is left out.
+const FIRINGS: usize = 24;
 
-impl Default for Layout {
-    fn default() -> Self {
-        Self { width: 100, top: 10, firings: 24 }
-    }
-}
-
-/// One section per preset of the walk.
-pub fn explain(walk: &Walk, layout: Layout) -> String {
+/// One section per preset of the walk, for a terminal of so many columns, with the `top` worst of what was forgotten.
+pub fn explain(walk: &Walk, width: u16, top: usize) -> String {
     let mut out = String::new();
     for track in &walk.tracks {
         if !out.is_empty() {
             out.push('\n');
         }
-        preset(&mut out, walk, track, layout);
+        preset(&mut out, walk, track, width, top);
     }
     out
 }
 
-fn preset(out: &mut String, walk: &Walk, track: &Track, layout: Layout) {
-    let mut say = |indent: &str, text: &str| wrap(out, indent, "  ", text, layout.width);
+fn preset(out: &mut String, walk: &Walk, track: &Track, width: u16, top: usize) {
+    let mut say = |indent: &str, text: &str| wrap(out, indent, "  ", text, width);
     say("", &format!("{} under {}", walk.path, track.preset));
     say("", &sizes(walk, track));
     out.push('\n');
-    saw::draw(out, walk, track, layout.width);
+    saw::draw(out, walk, track, width);
     out.push('\n');
-    firings(out, track, layout);
+    firings(out, track, width);
     for failure in &track.failures {
-        wrap(out, "", "  ", failure, layout.width);
+        wrap(out, "", "  ", failure, width);
     }
     out.push('\n');
-    forgotten(out, walk, track, layout);
+    forgotten(out, walk, track, width, top);
 }
 
 fn sizes(walk: &Walk, track: &Track) -> String {
@@ -84,11 +68,11 @@ fn sizes(walk: &Walk, track: &Track) -> String {
     out
 }
 
-fn firings(out: &mut String, track: &Track, layout: Layout) {
+fn firings(out: &mut String, track: &Track, width: u16) {
     if track.firings.is_empty() {
         out.push_str("Nothing fired:\n");
         for why in &track.idle {
-            wrap(out, "  ", "  ", why, layout.width);
+            wrap(out, "  ", "  ", why, width);
         }
         return;
     }
@@ -98,24 +82,20 @@ fn firings(out: &mut String, track: &Track, layout: Layout) {
         "Fired {times} (view before → after, by the preset's own {}, frame not included)",
         track.estimator
     );
-    wrap(out, "", "  ", &head, layout.width);
-    let (first, last) = if total > layout.firings {
-        (layout.firings * 3 / 4, layout.firings / 4)
-    } else {
-        (total, 0)
-    };
+    wrap(out, "", "  ", &head, width);
+    let (first, last) = if total > FIRINGS { (FIRINGS * 3 / 4, FIRINGS / 4) } else { (total, 0) };
     for fired in &track.firings[..first] {
-        firing(out, fired, layout);
+        firing(out, fired, width);
     }
     if first + last < total {
         let _ = writeln!(out, "  … {} more", total - first - last);
     }
     for fired in &track.firings[total - last..] {
-        firing(out, fired, layout);
+        firing(out, fired, width);
     }
 }
 
-fn firing(out: &mut String, fired: &Firing, layout: Layout) {
+fn firing(out: &mut String, fired: &Firing, width: u16) {
     let mut text = format!(
         "before call {}, {}: {} {} → {}",
         fired.call,
@@ -130,10 +110,10 @@ fn firing(out: &mut String, fired: &Firing, layout: Layout) {
     if let Some(why) = &fired.degraded {
         let _ = write!(text, "; not as meant: {why}");
     }
-    wrap(out, "  ", "    ", &text, layout.width);
+    wrap(out, "  ", "    ", &text, width);
 }
 
-fn forgotten(out: &mut String, walk: &Walk, track: &Track, layout: Layout) {
+fn forgotten(out: &mut String, walk: &Walk, track: &Track, width: u16, top: usize) {
     let (mut edits, mut references) = (0_u64, 0_u64);
     for missed in &track.forgotten {
         match walk.needs.get(missed.need).map(|need| need.kind) {
@@ -152,9 +132,9 @@ fn forgotten(out: &mut String, walk: &Walk, track: &Track, layout: Layout) {
         grouped(references),
         count(of_references, "reference"),
     );
-    wrap(out, "", "  ", &head, layout.width);
-    for (index, missed) in worst(walk, track, layout.top).iter().enumerate() {
+    wrap(out, "", "  ", &head, width);
+    for (index, missed) in worst(walk, track, top).iter().enumerate() {
         let text = words::sentence(walk, missed);
-        wrap(out, &format!("{:>3}. ", index + 1), "     ", &text, layout.width);
+        wrap(out, &format!("{:>3}. ", index + 1), "     ", &text, width);
     }
 }

@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 /// What every preset would have sent over a corpus of recorded sessions, what it would have cost and
 /// what it would have forgotten.
 ///
-/// Tokens are by the estimator that reports (`--measure`) unless said otherwise, money is in US dollars,
+/// Tokens are by the estimator that reports (`--estimator`) unless said otherwise, money is in US dollars,
 /// shares are from 0 to 1, and `null` is a value that does not exist.
 #[derive(Serialize, JsonSchema)]
 #[schemars(rename = "Comparison")]

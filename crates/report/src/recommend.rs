@@ -1,14 +1,14 @@
 //! The strategy file that `foldback recommend` writes: why this configuration, what it costs, and what it would
 //! have forgotten, as comments above the few lines that set it.
 
-use crate::explain::words::sentence;
+use crate::explain::words::{sentence, worst_of};
 use crate::number::{count, grouped};
 use crate::terminal::wrap;
-use crate::tune::{interval, value};
+use crate::tune::{interval, point, value};
 use foldback_replay::compare::Metric;
 use foldback_replay::tune::advice::Budget;
 use foldback_replay::tune::{Measured, PartSummary, Trial, Tuned, plain};
-use foldback_replay::walk::{Missed, Walk, worst};
+use foldback_replay::walk::Walk;
 
 /// Columns of the comments.
 const WIDTH: u16 = 96;
@@ -169,12 +169,7 @@ fn runner_up(advice: &Advice<'_>) -> Option<String> {
     let (tuned, chosen) = (advice.tuned, advice.trial()?);
     let meeting = tuned.meeting(advice.budget).into_iter();
     let best = meeting.map(|at| &tuned.trials[at]).find(|trial| trial.of != chosen.of)?;
-    Some(format!(
-        "the best of the other presets is {}: cost {}, kept {}",
-        best.name,
-        value(&best.tune.cost_ratio),
-        value(&best.tune.frr_obs)
-    ))
+    Some(format!("the best of the other presets is {}: {}", best.name, point(&best.tune, value)))
 }
 
 fn reported(
@@ -211,13 +206,8 @@ fn reported(
         .filter(|_| !trial.settings.is_empty())
         .and_then(|own| own.report.as_ref())
     {
-        let text = format!(
-            "{} as it comes, on the same sessions: cost {}, kept {}",
-            trial.of,
-            interval(&own.cost_ratio),
-            interval(&own.frr_obs)
-        );
-        item(out, &text);
+        let own = point(own, interval);
+        item(out, &format!("{} as it comes, on the same sessions: {own}", trial.of));
     }
 }
 
@@ -250,22 +240,14 @@ fn verdict(budget: Budget, report: &Measured) -> String {
 }
 
 fn forgotten(out: &mut String, advice: &Advice<'_>) {
-    let mut told: Vec<(&Walk, Missed<'_>)> = Vec::new();
-    for walk in advice.walks {
-        for track in &walk.tracks {
-            let missed = worst(walk, track, EXAMPLES);
-            told.extend(missed.into_iter().map(|missed| (walk, missed)));
-        }
-    }
-    told.sort_by(|(_, a), (_, b)| a.severity().cmp(&b.severity()));
+    let told = worst_of(advice.walks, None, EXAMPLES);
     if told.is_empty() {
         return;
     }
     blank(out);
     say(out, "What it would have forgotten there, the worst first:");
-    for (walk, missed) in told.iter().take(EXAMPLES) {
-        let text = format!("{}: {}", walk.path, sentence(walk, missed));
-        item(out, &text);
+    for (walk, missed) in &told {
+        item(out, &format!("{}: {}", walk.path, sentence(walk, missed)));
     }
 }
 

@@ -3,7 +3,7 @@
 
 use crate::json::document;
 use crate::number::{count, grouped, short};
-use crate::terminal::{table, wrap};
+use crate::terminal::{measured, table, wrap};
 use foldback_replay::recorder::{
     Aftermath, Conversion, DroppedResult, GroupPolicy, Horizon, Pooled, Rate, Survey, Surveyed,
 };
@@ -11,7 +11,10 @@ use serde::Serialize;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-/// How much is printed.
+/// Examples of each kind.
+const EXAMPLES: usize = 5;
+
+/// How the report is laid out.
 #[derive(Clone, Copy, Debug)]
 pub struct Layout {
     /// Columns of the terminal.
@@ -19,14 +22,6 @@ pub struct Layout {
     /// Calls behind a compaction that the table per session and the examples look at; one of the
     /// horizons, `None` for all up to the next compaction.
     pub within: Option<usize>,
-    /// Examples of each kind.
-    pub examples: usize,
-}
-
-impl Default for Layout {
-    fn default() -> Self {
-        Self { width: 100, within: Some(20), examples: 5 }
-    }
 }
 
 /// The document of `--json`: what was pooled, and every session with its rows.
@@ -177,16 +172,8 @@ fn name(path: &str) -> &str {
     &path[start..]
 }
 
-/// `19.6% (12–45)`.
 fn share(rate: &Rate) -> String {
-    let Some(value) = rate.value else {
-        return "–".to_owned();
-    };
-    let whole = |value: f64| format!("{:.0}", value * 100.0);
-    let interval = rate.bootstrap.or(rate.wilson);
-    let interval =
-        interval.map_or_else(String::new, |(lo, hi)| format!(" ({}–{})", whole(lo), whole(hi)));
-    format!("{:.1}%{interval}", value * 100.0)
+    measured(rate.value, rate.bootstrap.or(rate.wilson))
 }
 
 /// `19.6% (12–45) of 46`.
@@ -331,7 +318,7 @@ fn examples(out: &mut String, survey: &Survey, layout: Layout) {
         }
         found.sort_by_key(|(_, _, result)| std::cmp::Reverse(result.tokens));
         let _ = writeln!(out, "\n{title}");
-        for (session, window, result) in found.into_iter().take(layout.examples) {
+        for (session, window, result) in found.into_iter().take(EXAMPLES) {
             let needed = result.needed.map_or(0, |needed| window.call + needed);
             let reference = result.reference.as_deref().unwrap_or_default();
             let text = match result.reread.filter(|_| more) {

@@ -8,23 +8,12 @@ use foldback_replay::Comparison;
 use foldback_replay::compare::{Metric, Place};
 use std::fmt::Write as _;
 
-/// How much of the detail is printed.
-#[derive(Clone, Copy, Debug)]
-pub struct Layout {
-    /// Columns of the terminal.
-    pub width: u16,
-    /// Idle sessions listed per preset.
-    pub idle_per_preset: usize,
-}
+/// Idle sessions listed per preset.
+const IDLE: usize = 3;
 
-impl Default for Layout {
-    fn default() -> Self {
-        Self { width: 100, idle_per_preset: 3 }
-    }
-}
-
-/// The whole report: corpus, what each preset did, what it cost and kept, idle sessions, what to know.
-pub fn comparison(comparison: &Comparison, layout: Layout) -> String {
+/// The whole report for a terminal of so many columns: corpus, what each preset did, what it cost and kept, idle
+/// sessions, what to know.
+pub fn comparison(comparison: &Comparison, width: u16) -> String {
     let mut out = String::new();
     let corpus = &comparison.corpus;
     let (calls, turns) = facts::calls_and_turns(corpus);
@@ -37,28 +26,28 @@ pub fn comparison(comparison: &Comparison, layout: Layout) -> String {
         grouped(turns as u64),
     );
     let lines = lines(comparison);
-    preset_table(&mut out, comparison, &lines, &[], &ACTIVITY, layout);
+    preset_table(&mut out, comparison, &lines, &[], &ACTIVITY, width);
     let off = facts::guards_off(comparison);
     if !off.is_empty() {
-        say(&mut out, "", &off.join("; "), layout);
+        say(&mut out, "", &off.join("; "), width);
     }
     out.push('\n');
     let columns: Vec<Column> = headline().filter(|column| column.narrow).collect();
-    preset_table(&mut out, comparison, &lines, &[PLACE], &columns, layout);
-    ranking(&mut out, comparison, layout);
+    preset_table(&mut out, comparison, &lines, &[PLACE], &columns, width);
+    ranking(&mut out, comparison, width);
     if !comparison.cautions.is_empty() {
         out.push_str("\nCautions\n");
         for caution in &comparison.cautions {
-            say(&mut out, "  ", caution, layout);
+            say(&mut out, "  ", caution, width);
         }
     }
-    idle(&mut out, comparison, layout);
-    footer(&mut out, comparison, layout);
+    idle(&mut out, comparison, width);
+    footer(&mut out, comparison, width);
     out
 }
 
-fn say(out: &mut String, indent: &str, text: &str, layout: Layout) {
-    wrap(out, indent, &format!("{indent}  "), text, layout.width);
+fn say(out: &mut String, indent: &str, text: &str, width: u16) {
+    wrap(out, indent, &format!("{indent}  "), text, width);
 }
 
 /// A row per preset, its name behind the `first` columns and before the others, and what they mean.
@@ -68,7 +57,7 @@ fn preset_table(
     lines: &[Line<'_>],
     first: &[Column],
     columns: &[Column],
-    layout: Layout,
+    width: u16,
 ) {
     let name = |columns: &[Column]| columns.iter().map(|column| column.name.to_owned()).collect();
     let row = |line: &Line<'_>| {
@@ -78,7 +67,7 @@ fn preset_table(
         [cells(first), vec![line.preset.preset.clone()], cells(columns)].concat()
     };
     let header: Vec<String> = [name(first), vec!["preset".to_owned()], name(columns)].concat();
-    table(out, layout.width, first.len(), header, lines.iter().map(row));
+    table(out, width, first.len(), header, lines.iter().map(row));
     let mut legend: Vec<String> = first
         .iter()
         .chain(columns)
@@ -87,7 +76,7 @@ fn preset_table(
     if columns.iter().any(|column| column.name == "worst") {
         legend.push("shares in percent, in brackets 95 % intervals over sessions".to_owned());
     }
-    say(out, "", &legend.join(" · "), layout);
+    say(out, "", &legend.join(" · "), width);
 }
 
 /// A value as a narrow table has room for it: shares in percent without the sign.
@@ -124,13 +113,13 @@ fn interval(metric: &Metric) -> String {
 }
 
 /// Who failed which gate, and how small a difference the comparison could have seen.
-fn ranking(out: &mut String, comparison: &Comparison, layout: Layout) {
+fn ranking(out: &mut String, comparison: &Comparison, width: u16) {
     let failed: Vec<String> = facts::unranked(comparison)
         .into_iter()
         .map(|(preset, why)| format!("{preset} {why}"))
         .collect();
     if !failed.is_empty() {
-        say(out, "", &format!("not ranked: {}", failed.join("; ")), layout);
+        say(out, "", &format!("not ranked: {}", failed.join("; ")), width);
     }
     let reporting = &comparison.reporting;
     let told = comparison.told_apart(reporting.primary);
@@ -148,11 +137,11 @@ fn ranking(out: &mut String, comparison: &Comparison, layout: Layout) {
         least * 100.0,
         most * 100.0
     );
-    say(out, "", &text, layout);
+    say(out, "", &text, width);
 }
 
 /// The sessions that came nearest to a compaction, by preset.
-fn idle(out: &mut String, comparison: &Comparison, layout: Layout) {
+fn idle(out: &mut String, comparison: &Comparison, width: u16) {
     let idle = facts::idle(comparison);
     if idle.is_empty() {
         return;
@@ -160,21 +149,21 @@ fn idle(out: &mut String, comparison: &Comparison, layout: Layout) {
     out.push_str("\nIdle\n");
     for (line, sentence, nearest) in idle {
         let _ = writeln!(out, "  {} {sentence}", line.preset);
-        for idle in nearest.iter().take(layout.idle_per_preset) {
+        for idle in nearest.iter().take(IDLE) {
             let window = idle
                 .window
                 .map_or(String::new(), |window| format!("; it would act with --window {window}"));
-            say(out, "    ", &format!("{}: {}{window}", idle.path, idle.why), layout);
+            say(out, "    ", &format!("{}: {}{window}", idle.path, idle.why), width);
         }
-        if nearest.len() > layout.idle_per_preset {
-            let more = nearest.len() - layout.idle_per_preset;
+        if nearest.len() > IDLE {
+            let more = nearest.len() - IDLE;
             let _ = writeln!(out, "    … and {more} more (all of them with --json)");
         }
     }
 }
 
 /// Every session accounted for, and the assumptions.
-fn footer(out: &mut String, comparison: &Comparison, layout: Layout) {
+fn footer(out: &mut String, comparison: &Comparison, width: u16) {
     let corpus = &comparison.corpus;
     out.push_str("\nNotes\n");
     let accounted = format!(
@@ -187,14 +176,14 @@ fn footer(out: &mut String, comparison: &Comparison, layout: Layout) {
         corpus.triggering,
         corpus.skipped.len()
     );
-    say(out, "  ", &accounted, layout);
+    say(out, "  ", &accounted, width);
     if let Some(experiment) = &comparison.reporting.experiment {
         let _ = writeln!(out, "  Experiment {experiment} (hash of the file)");
     }
     for (reason, paths) in facts::skipped(corpus) {
-        say(out, "    ", &format!("{}: {reason}", paths.join(", ")), layout);
+        say(out, "    ", &format!("{}: {reason}", paths.join(", ")), width);
     }
     for note in facts::notes(comparison) {
-        say(out, "  ", &note, layout);
+        say(out, "  ", &note, width);
     }
 }

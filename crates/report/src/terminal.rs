@@ -58,6 +58,15 @@ pub(crate) fn table(
     out.push('\n');
 }
 
+/// A share in percent with a decimal, and its interval where there is one: `70.2% (52–91)`.
+pub(crate) fn measured(value: Option<f64>, interval: Option<(f64, f64)>) -> String {
+    let Some(value) = value else {
+        return "–".to_owned();
+    };
+    let whole = |(lo, hi): (f64, f64)| format!(" ({:.0}–{:.0})", lo * 100.0, hi * 100.0);
+    format!("{:.1}%{}", value * 100.0, interval.map_or_else(String::new, whole))
+}
+
 /// Appends a text broken at blanks to the width, with an indent for the first line and one for the others.
 /// What has no blank is broken where the line ends.
 pub(crate) fn wrap(out: &mut String, first: &str, rest: &str, text: &str, width: u16) {

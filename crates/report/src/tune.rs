@@ -4,9 +4,9 @@
 use crate::columns;
 use crate::json::document;
 use crate::number::{count, grouped, short};
-use crate::terminal::{table, wrap};
-use foldback_replay::compare::{Gate, Metric};
-use foldback_replay::tune::{Measured, PartSummary, Search, Trial, Tuned, plain};
+use crate::terminal::{measured, table, wrap};
+use foldback_replay::compare::{Difference, Gate, Metric};
+use foldback_replay::tune::{Field, Measured, PartSummary, Search, Trial, Tuned, plain};
 use serde::Serialize;
 
 /// What is measured of a configuration, by the names that the columns of a comparison have.
@@ -73,7 +73,7 @@ fn head(tuned: &Tuned, search: Search) -> String {
         Search::Grid(points) => format!("a grid of up to {points} values per range"),
         Search::Sample { seed, .. } => format!("a random sample, seed {seed}"),
     };
-    let fields = fields(tuned);
+    let fields: Vec<&str> = fields(tuned).map(|field| field.path.as_str()).collect();
     format!(
         "{own}: {} over {} ({how}), its own values among them",
         count(trials as u64, "configuration"),
@@ -98,20 +98,10 @@ fn tasks(number: usize) -> String {
     }
 }
 
-/// Paths of the fields that are varied, in the order that they were given.
-fn fields(tuned: &Tuned) -> Vec<&str> {
+/// The fields that are varied, in the order that they were given.
+fn fields(tuned: &Tuned) -> impl Iterator<Item = &Field> {
     let first = tuned.trials.iter().find(|trial| !trial.settings.is_empty());
-    let settings = first.iter().flat_map(|trial| &trial.settings);
-    settings.map(|(field, _)| field.path.as_str()).collect()
-}
-
-/// Names of the varied fields as a heading, each on its line.
-fn heading(tuned: &Tuned) -> String {
-    let first = tuned.trials.iter().find(|trial| !trial.settings.is_empty());
-    let names: Vec<&str> =
-        first.iter().flat_map(|trial| &trial.settings).map(|(field, _)| field.short()).collect();
-    // Broken there, so that three fields fit as well as one.
-    names.join(",\n")
+    first.into_iter().flat_map(|trial| &trial.settings).map(|(field, _)| field)
 }
 
 /// The values under the heading, behind the marks.
@@ -169,8 +159,10 @@ fn reporting(out: &mut String, tuned: &Tuned, width: u16) {
 
 /// The headings: the varied fields, what is measured, and what is said last.
 fn header(tuned: &Tuned, last: [&str; 2]) -> Vec<String> {
+    // Broken there, so that three fields fit as well as one.
+    let fields = fields(tuned).map(Field::short).collect::<Vec<_>>().join(",\n");
     let names = MEASURED.into_iter().chain(last).map(str::to_owned);
-    std::iter::once(heading(tuned)).chain(names).collect()
+    std::iter::once(fields).chain(names).collect()
 }
 
 /// What was measured, cost and retention as `write` has them.
@@ -185,24 +177,18 @@ fn against(trial: &Trial) -> String {
     let Some(against) = &trial.against_own else {
         return String::new();
     };
-    let word = |tie: bool, less: bool, yes: &'static str, no: &'static str| match (tie, less) {
-        (true, _) => None,
-        (false, true) => Some(yes),
-        (false, false) => Some(no),
+    let word = |difference: &Difference, null: f64, less: &'static str, more: &'static str| {
+        let value = difference.value.filter(|_| !difference.tie)?;
+        Some(if value < null { less } else { more })
     };
-    let cost = against.cost.value.unwrap_or(1.0);
-    let kept = against.frr_obs.value.unwrap_or(0.0);
     let words: Vec<&str> = [
-        word(against.cost.tie, cost < 1.0, "cheaper", "dearer"),
-        word(against.frr_obs.tie, kept < 0.0, "keeps less", "keeps more"),
+        word(&against.cost, 1.0, "cheaper", "dearer"),
+        word(&against.frr_obs, 0.0, "keeps less", "keeps more"),
     ]
     .into_iter()
     .flatten()
     .collect();
-    match words.is_empty() {
-        true => "tie".to_owned(),
-        false => words.join(",\n"),
-    }
+    if words.is_empty() { "tie".to_owned() } else { words.join(",\n") }
 }
 
 /// Where the preset's own values stand.
@@ -223,26 +209,15 @@ fn place(tuned: &Tuned) -> String {
     }
     let beaten: Vec<&Trial> =
         own.dominated_by.iter().filter_map(|at| tuned.trials.get(*at)).collect();
-    let names: Vec<String> = beaten
-        .iter()
-        .take(3)
-        .map(|trial| {
-            format!(
-                "{} (cost {}, kept {})",
-                trial.name,
-                value(&trial.tune.cost_ratio),
-                value(&trial.tune.frr_obs)
-            )
-        })
-        .collect();
+    let named = |trial: &&Trial| format!("{} ({})", trial.name, point(&trial.tune, value));
+    let names: Vec<String> = beaten.iter().take(3).map(named).collect();
     let more = match beaten.len().saturating_sub(3) {
         0 => String::new(),
         more => format!(" and {more} more"),
     };
     format!(
-        "{name} as it comes (cost {}, kept {}) is dominated, on the sessions tuned on, by {}{more}.",
-        value(&own.tune.cost_ratio),
-        value(&own.tune.frr_obs),
+        "{name} as it comes ({}) is dominated, on the sessions tuned on, by {}{more}.",
+        point(&own.tune, value),
         names.join(", ")
     )
 }
@@ -252,18 +227,17 @@ fn over(gate: &Gate) -> String {
     format!("{}{broken}", short(gate.sent_over))
 }
 
-/// A share in percent with a decimal, as fine as a front needs.
-pub(crate) fn value(metric: &Metric) -> String {
-    metric.value.map_or_else(|| "–".to_owned(), |value| format!("{:.1}%", value * 100.0))
+/// Where a configuration lies between cost and retention.
+pub(crate) fn point(measured: &Measured, write: fn(&Metric) -> String) -> String {
+    format!("cost {}, kept {}", write(&measured.cost_ratio), write(&measured.frr_obs))
 }
 
-/// The same with its interval: `70.2% (52–91)`.
+/// A share in percent with a decimal, as fine as a front needs.
+pub(crate) fn value(metric: &Metric) -> String {
+    measured(metric.value, None)
+}
+
+/// The same with its interval.
 pub(crate) fn interval(metric: &Metric) -> String {
-    match (metric.lo, metric.hi) {
-        (Some(lo), Some(hi)) => {
-            let ends = format!("{:.0}–{:.0}", lo * 100.0, hi * 100.0);
-            format!("{} ({ends})", value(metric))
-        }
-        _ => value(metric),
-    }
+    measured(metric.value, metric.lo.zip(metric.hi))
 }

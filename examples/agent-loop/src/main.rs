@@ -34,7 +34,7 @@ struct Args {
     context: u64,
     /// Most tokens of an answer.
     #[arg(long, default_value_t = 4_000)]
-    output: u32,
+    max_output: u32,
     /// Most requests to the model.
     #[arg(long, default_value_t = 200)]
     max_calls: u64,
@@ -64,12 +64,12 @@ fn main() -> ExitCode {
 async fn run(args: Args) -> Result<ExitCode, String> {
     let tools = Tools::new(args.dir, args.run);
     let strategy = setup::strategy(&args.preset)?;
-    let limits = Limits::new(args.context, u64::from(args.output));
+    let limits = Limits::new(args.context, u64::from(args.max_output));
     // Only a strategy file that says `use = "llm"` has its summaries written by a model.
     let model = foldback::llm::Client::from_env().map_err(|error| error.to_string())?;
     let services = Services { model: Some(Arc::new(model)), ..Services::default() };
     let conversation = setup::conversation(strategy, limits, &tools, services)?;
-    let target = Target { base_url: args.base_url, model: args.model, max_output: args.output };
+    let target = Target { base_url: args.base_url, model: args.model, max_output: args.max_output };
     let key = std::env::var(&args.key_variable).unwrap_or_default();
     let http = genai::Client::new().map_err(|error| error.to_string())?;
     let client = Client::new(http, target, key, SYSTEM.to_owned(), tools.definitions());

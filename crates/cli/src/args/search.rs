@@ -1,34 +1,22 @@
 //! What the commands that search for a configuration take.
 
-use super::ModelArgs;
+use super::{CorpusArgs, ModelArgs, OutArgs, StoreArgs};
 use clap::Args as ClapArgs;
 use std::path::PathBuf;
 
 /// Which sessions a search looks at, by which prices, and where its results are kept.
 #[derive(Debug, ClapArgs)]
 pub(crate) struct SearchArgs {
-    /// Session files or folders of them, in any mix of formats.
-    #[arg(value_name = "PATH")]
-    pub(crate) paths: Vec<PathBuf>,
+    #[command(flatten)]
+    pub(crate) corpus: CorpusArgs,
     /// Price regime: anthropic-5m, anthropic-1h, openai, gemini, deepseek, no-cache, or own for the
     /// session's own model or that of --model; own where --model has a price, else anthropic-5m.
     #[arg(long, value_name = "REGIME")]
     pub(crate) prices: Option<String>,
     #[command(flatten)]
     pub(crate) model: ModelArgs,
-    /// Folder in which results are kept, so that a rerun does only what is new; the user's cache
-    /// folder when not given.
-    #[arg(long, value_name = "DIR", conflicts_with = "no_store")]
-    pub(crate) store: Option<PathBuf>,
-    /// Keep no results.
-    #[arg(long)]
-    pub(crate) no_store: bool,
-    /// Also look where Claude Code, Codex and OpenCode keep this user's sessions.
-    #[arg(long)]
-    pub(crate) discover: bool,
-    /// Treat warnings of the importers as errors.
-    #[arg(long)]
-    pub(crate) strict: bool,
+    #[command(flatten)]
+    pub(crate) store: StoreArgs,
 }
 
 #[derive(Debug, ClapArgs)]
@@ -39,9 +27,8 @@ pub(crate) struct Recommend {
     /// that share of what later calls refer to and only tool results and user messages had said.
     #[arg(long, value_name = "BUDGET", default_value = "keep=0.95")]
     pub(crate) budget: String,
-    /// Where to write the strategy file; standard output when not given.
-    #[arg(short, long, value_name = "FILE.toml")]
-    pub(crate) output: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) out: OutArgs,
 }
 
 #[derive(Debug, ClapArgs)]

@@ -20,9 +20,7 @@ pub(crate) fn run(args: &Compact) -> Result<(), Error> {
     if !args.manual {
         strategies::check_window(&strategy, setup.limits)?;
     }
-    let (session, format) =
-        input::session_and_format(&args.file, args.from.as_deref(), args.session.as_deref())?;
-    input::strict(&args.file.display().to_string(), &session, args.strict)?;
+    let (session, format) = input::session(&args.session)?;
     // Asked for before any work is done: a format that can't be written.
     let format = foldback_formats::format(args.to.as_deref().unwrap_or(format))
         .map_err(|error| Error::Read { path: "--to".to_owned(), error })?;
@@ -57,11 +55,11 @@ pub(crate) fn run(args: &Compact) -> Result<(), Error> {
                 .collect();
             plan::reports(&reports, &conversation) + &plan::plans(&conversation)
         };
-        return output::write(args.output.as_deref(), &text);
+        return output::write(args.out.path(), &text);
     }
     if args.render {
         let title = format!("{} · {}", strategy.label(), session.id);
-        return output::write(args.output.as_deref(), &render::view(&title, &conversation));
+        return output::write(args.out.path(), &render::view(&title, &conversation));
     }
     let view = View {
         session: &session,
@@ -83,5 +81,5 @@ pub(crate) fn run(args: &Compact) -> Result<(), Error> {
     for report in reports.iter().filter(|report| !args.live || report.outcome.changed()) {
         anstream::eprint!("{}", plan::reports(std::slice::from_ref(report), &conversation));
     }
-    output::write(args.output.as_deref(), &outcome.text)
+    output::write(args.out.path(), &outcome.text)
 }

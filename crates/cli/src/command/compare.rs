@@ -1,6 +1,6 @@
 //! `foldback compare`
 
-use crate::args::{Compare, ModelArgs};
+use crate::args::Compare;
 use crate::asking::Answers;
 use crate::design::Design;
 use crate::details::Compared;
@@ -10,16 +10,10 @@ use crate::summaries::Choice;
 use crate::{input, output, results, strategies};
 use foldback_replay::{Preset, Run, Store};
 use foldback_report::{html, json, rows, table};
-use indicatif::{ProgressBar, ProgressStyle};
-use std::io::IsTerminal as _;
 use std::path::{Path, PathBuf};
 
 pub(crate) fn run(args: &Compare) -> Result<(), Error> {
-    if args.paths.is_empty() && !args.discover {
-        return Err(Error::Usage(
-            "nothing to compare: name session files or folders, or use --discover".to_owned(),
-        ));
-    }
+    let corpus = input::corpus(&args.corpus)?;
     let rows = match &args.rows {
         Some(path) => Some((path, rows::Format::of(path).map_err(Error::Parquet)?)),
         None => None,
@@ -31,24 +25,17 @@ pub(crate) fn run(args: &Compare) -> Result<(), Error> {
     };
     let choice = design.summarizer.as_deref().map(Choice::read).transpose()?;
     let contenders = strategies::presets(&registry, &design.strategies, choice.as_ref())?;
-    let model = ModelArgs {
-        window: Some(design.window),
-        output_limit: Some(design.output),
-        model: design.model.clone(),
-        models: args.models.clone(),
-        measure: design.measure.clone(),
-    };
-    let setup = strategies::setup(&registry, &model)?;
+    let setup = strategies::setup(&registry, &design.model(&args.model))?;
     let reporting = design.reporting(&setup)?;
-    let corpus = input::corpus(&args.paths, args.discover)?;
     let answers = Answers::open(&args.summaries, &contenders, choice.as_ref(), &setup.models)?;
     let presets = with_answers(contenders, answers.as_ref());
     for preset in &presets {
         strategies::check_window(&preset.strategy, setup.limits)?;
     }
     let store = store(args, answers.is_some())?;
-    let bar = progress(corpus.sources.len(), presets.len());
-    let run = Run { store: &store, progress: &|| bar.inc(1), strict: args.strict };
+    let files = corpus.sources.len();
+    let bar = output::progress(format!("{files} files under {} presets", presets.len()));
+    let run = Run { store: &store, progress: &|| bar.inc(1), strict: args.corpus.strict };
     let comparison = foldback_replay::compare(&corpus, &presets, &setup, reporting, run)?;
     bar.finish_and_clear();
     if let Some(answers) = &answers
@@ -78,8 +65,7 @@ pub(crate) fn run(args: &Compare) -> Result<(), Error> {
     if [&args.json, &args.html, &args.rows].into_iter().any(to_stdout) {
         return Ok(());
     }
-    let layout = table::Layout { width: output::width(), ..table::Layout::default() };
-    output::print(&table::comparison(&comparison, layout))
+    output::print(&table::comparison(&comparison, output::width()))
 }
 
 /// The presets, each with whoever answers it where it asks a model.
@@ -96,10 +82,10 @@ fn with_answers(contenders: Vec<Contender>, answers: Option<&Answers>) -> Vec<Pr
 /// Results that a model had a part in are not kept: they depend on its answers, which a cassette keeps, and
 /// replaying those takes no longer than without a model.
 fn store(args: &Compare, models: bool) -> Result<Store, Error> {
-    if models && args.store.is_some() {
+    if models && args.store.store.is_some() {
         anstream::eprintln!("note: no results are kept in --store where a model is asked");
     }
-    results::open(args.store.as_deref(), args.no_store || models)
+    results::open(&args.store, models)
 }
 
 /// What filters tell of their own work, such as the hit rate of a cache. It depends on what ran when, so it
@@ -111,15 +97,4 @@ fn tell_statistics(presets: &[Preset]) {
             anstream::eprintln!("{}: {name} {value}", preset.strategy.name);
         }
     }
-}
-
-/// How many sessions the files hold is not known before they are read, so the bar counts replays.
-fn progress(files: usize, presets: usize) -> ProgressBar {
-    if !std::io::stderr().is_terminal() {
-        return ProgressBar::hidden();
-    }
-    let style = ProgressStyle::with_template("{spinner} {pos} replays, {elapsed}; {msg}");
-    ProgressBar::new_spinner()
-        .with_style(style.unwrap_or_else(|_| ProgressStyle::default_spinner()))
-        .with_message(format!("{files} files under {presets} presets"))
 }

@@ -12,7 +12,7 @@ pub(crate) fn run(args: &Convert) -> Result<(), Error> {
     let sessions = input::some(&args.input, from, id, to.many)?;
     let path = args.input.display().to_string();
     for session in &sessions {
-        input::strict(&path, session, args.strict)?;
+        input::strict(&path, &session.warnings, args.strict)?;
     }
     let converted = convert(&sessions, to)?;
     output::write(Some(&args.output), &converted.text)?;

@@ -7,9 +7,9 @@ use foldback_report::inspect;
 
 pub(crate) fn run(args: &Inspect) -> Result<(), Error> {
     let registry = foldback::registry()?;
-    let estimator = strategies::estimator(&registry, &args.measure)?;
-    let sessions = input::sessions(&args.file, args.from.as_deref())?;
-    let path = args.file.display().to_string();
+    let estimator = strategies::estimator(&registry, &args.estimator.estimator)?;
+    let sessions = input::sessions(&args.file.file, args.file.from.as_deref())?;
+    let path = args.file.file.display().to_string();
     let texts: Vec<String> =
         sessions.iter().map(|session| inspect::session(&path, session, &*estimator)).collect();
     output::print(&texts.join("\n"))

@@ -1,12 +1,11 @@
 //! `foldback recommend`
 
-use super::tune::{Prepared, prepare, progress, with_options};
+use super::tune::{Prepared, prepare, with_options};
 use crate::args::Recommend;
 use crate::error::Error;
 use crate::output;
-use foldback_replay::Run;
 use foldback_replay::tune::advice::{Budget, Choice, choose, walks};
-use foldback_replay::tune::{Bench, Header, sweeps};
+use foldback_replay::tune::{Header, sweeps};
 use foldback_report::recommend::{self, Advice};
 
 /// Sessions that are walked through for examples of what was forgotten.
@@ -21,19 +20,15 @@ pub(crate) fn run(args: &Recommend) -> Result<(), Error> {
         ));
     }
     let registry = foldback::registry()?;
-    let Prepared { corpus, setup, reporting, controls, store } = prepare(&registry, &args.search)?;
+    let prepared = prepare(&registry, &args.search)?;
+    let Prepared { corpus, setup, controls, .. } = &prepared;
     let sweep = |options: foldback::Options<'_>| {
         sweeps::all(&registry, &sweeps::embedded(), setup.limits, options)
     };
     let (candidates, rejected) = with_options(sweep)?;
-    let bar = progress(candidates.len(), controls.len());
-    let bench = Bench {
-        corpus: &corpus,
-        setup: &setup,
-        reporting: &reporting,
-        controls: &controls,
-        run: Run { store: &store, progress: &|| bar.inc(1), strict: args.search.strict },
-    };
+    let bar = prepared.progress(&candidates);
+    let done = || bar.inc(1);
+    let bench = prepared.bench(&done);
     let mut tuned = bench.tune(&candidates)?;
     tuned.rejected = rejected;
     let chosen = match choose(&tuned, budget) {
@@ -45,14 +40,8 @@ pub(crate) fn run(args: &Recommend) -> Result<(), Error> {
     let candidate = &candidates[chosen];
     let told = reported.map_or_else(Vec::new, |(comparison, shown)| {
         let place = shown.iter().position(|at| *at == chosen).unwrap_or(0);
-        walks(
-            &corpus,
-            &setup,
-            &comparison,
-            controls.len() + place,
-            &candidate.preset.strategy,
-            WALKED,
-        )
+        let preset = (controls.len() + place, &candidate.preset);
+        walks(corpus, setup, &comparison, preset, WALKED)
     });
     bar.finish_and_clear();
     let name = format!("{}-recommended", candidate.of);
@@ -71,5 +60,5 @@ pub(crate) fn run(args: &Recommend) -> Result<(), Error> {
         limits: setup.limits,
     };
     let text = recommend::file(&advice, &candidate.toml(header));
-    output::write(args.output.as_deref(), &text)
+    output::write(args.out.path(), &text)
 }

@@ -9,15 +9,10 @@ use foldback_report::rereads;
 use std::path::Path;
 
 pub(crate) fn run(args: &Rereads) -> Result<(), Error> {
-    if args.paths.is_empty() && !args.discover {
-        return Err(Error::Usage(
-            "nothing to look at: name session files or folders, or use --discover".to_owned(),
-        ));
-    }
+    let corpus = input::corpus(&args.corpus)?;
     let within = within(&args.within)?;
     let registry = foldback::registry()?;
-    let measure = strategies::estimator(&registry, &args.measure)?;
-    let corpus = input::corpus(&args.paths, args.discover)?;
+    let measure = strategies::estimator(&registry, &args.estimator.estimator)?;
     let survey = survey(&corpus, &*measure);
     if survey.sessions.is_empty() {
         return Err(Error::Usage(format!(
@@ -25,8 +20,8 @@ pub(crate) fn run(args: &Rereads) -> Result<(), Error> {
             input::reasons(&survey.skipped)
         )));
     }
-    if args.strict {
-        refuse_warnings(&survey)?;
+    for session in &survey.sessions {
+        input::strict(&session.path, &session.warnings, args.corpus.strict)?;
     }
     let pooled = pool(&survey.pooled(), &Bootstrap::default());
     let labels: Vec<String> = survey
@@ -49,7 +44,7 @@ pub(crate) fn run(args: &Rereads) -> Result<(), Error> {
             return Ok(());
         }
     }
-    let layout = rereads::Layout { width: output::width(), within, ..rereads::Layout::default() };
+    let layout = rereads::Layout { width: output::width(), within };
     output::print(&rereads::rereads(&survey, &pooled, &groups, layout))
 }
 
@@ -69,16 +64,4 @@ fn within(text: &str) -> Result<Option<usize>, Error> {
             names.join(", ")
         ))
     })
-}
-
-fn refuse_warnings(survey: &foldback_replay::recorder::Survey) -> Result<(), Error> {
-    for session in &survey.sessions {
-        if let Some(warning) = session.warnings.first() {
-            return Err(Error::Usage(format!(
-                "{}: {}: {} ({}); without --strict it would be counted and the rest used",
-                session.path, warning.place, warning.detail, warning.code
-            )));
-        }
-    }
-    Ok(())
 }

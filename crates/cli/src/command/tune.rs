@@ -11,16 +11,16 @@ use foldback_replay::tune::{
 };
 use foldback_replay::{Corpus, Preset, Reporting, Run, Setup, Store};
 use foldback_report::tune;
-use indicatif::{ProgressBar, ProgressStyle};
-use std::io::IsTerminal as _;
+use indicatif::ProgressBar;
 use std::path::{Path, PathBuf};
 
 pub(crate) fn run(args: &Tune) -> Result<(), Error> {
     let registry = foldback::registry()?;
     let strategy = strategies::compile_without_model(&registry, &args.preset, "tune")?;
     let (fields, ranges) = axes(&registry, &strategy, &args.vary)?;
-    let Prepared { corpus, setup, reporting, controls, store } = prepare(&registry, &args.search)?;
-    strategies::check_window(&strategy.strategy, setup.limits)?;
+    let prepared = prepare(&registry, &args.search)?;
+    let limits = prepared.setup.limits;
+    strategies::check_window(&strategy.strategy, limits)?;
     let search =
         Search::choose(&ranges, usize::from(args.grid), args.samples.map(usize::from), args.seed);
     // A file that is extended is found wherever the new one is written.
@@ -35,7 +35,7 @@ pub(crate) fn run(args: &Tune) -> Result<(), Error> {
             &extends,
             &fields,
             &search.combinations(&ranges),
-            setup.limits,
+            limits,
             options,
         )
     });
@@ -47,14 +47,9 @@ pub(crate) fn run(args: &Tune) -> Result<(), Error> {
         let why = rejected.first().map(|first| format!("{}: {}", first.name, first.why));
         return Err(Error::Usage(why.unwrap_or(nothing)));
     }
-    let bar = progress(candidates.len(), controls.len());
-    let bench = Bench {
-        corpus: &corpus,
-        setup: &setup,
-        reporting: &reporting,
-        controls: &controls,
-        run: Run { store: &store, progress: &|| bar.inc(1), strict: args.search.strict },
-    };
+    let bar = prepared.progress(&candidates);
+    let done = || bar.inc(1);
+    let bench = prepared.bench(&done);
     let mut tuned = bench.tune(&candidates)?;
     tuned.rejected = rejected;
     let mut shown = tuned.front();
@@ -122,14 +117,26 @@ pub(super) struct Prepared {
     /// All controls but the clairvoyant, no compaction first.
     pub(super) controls: Vec<Preset>,
     pub(super) store: Store,
+    strict: bool,
+}
+
+impl Prepared {
+    /// What runs configurations on it.
+    pub(super) fn bench<'a>(&'a self, progress: &'a (dyn Fn() + Sync)) -> Bench<'a> {
+        let Self { corpus, setup, reporting, controls, store, strict } = self;
+        let run = Run { store, progress, strict: *strict };
+        Bench { corpus, setup, reporting, controls, run }
+    }
+
+    /// Shows how far that is.
+    pub(super) fn progress(&self, candidates: &[Candidate]) -> ProgressBar {
+        let controls = self.controls.len();
+        output::progress(format!("{} configurations and {controls} controls", candidates.len()))
+    }
 }
 
 pub(super) fn prepare(registry: &Registry, args: &SearchArgs) -> Result<Prepared, Error> {
-    if args.paths.is_empty() && !args.discover {
-        return Err(Error::Usage(
-            "nothing to replay: name session files or folders, or use --discover".to_owned(),
-        ));
-    }
+    let corpus = input::corpus(&args.corpus)?;
     let setup = strategies::setup(registry, &args.model)?;
     let priced = setup.model.is_some()
         && setup.terms(setup.model.as_deref()).iter().any(|terms| terms.name == OWN);
@@ -146,9 +153,10 @@ pub(super) fn prepare(registry: &Registry, args: &SearchArgs) -> Result<Prepared
         .collect();
     controls.retain(|preset| preset.strategy.kind == Kind::Control && preset.clairvoyant.is_none());
     Ok(Prepared {
-        corpus: input::corpus(&args.paths, args.discover)?,
+        corpus,
         reporting: Reporting { regime, ..Reporting::default() },
-        store: results::open(args.store.as_deref(), args.no_store)?,
+        store: results::open(&args.store, false)?,
+        strict: args.corpus.strict,
         controls,
         setup,
     })
@@ -165,16 +173,6 @@ fn absolute(path: &Path) -> Result<String, Error> {
     let absolute =
         std::path::absolute(path).map_err(|error| Error::File { path: path.to_owned(), error })?;
     Ok(absolute.display().to_string())
-}
-
-pub(super) fn progress(candidates: usize, controls: usize) -> ProgressBar {
-    if !std::io::stderr().is_terminal() {
-        return ProgressBar::hidden();
-    }
-    let style = ProgressStyle::with_template("{spinner} {pos} replays, {elapsed}; {msg}");
-    ProgressBar::new_spinner()
-        .with_style(style.unwrap_or_else(|_| ProgressStyle::default_spinner()))
-        .with_message(format!("{candidates} configurations and {controls} controls"))
 }
 
 impl From<TuneError> for Error {

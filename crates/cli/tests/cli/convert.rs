@@ -9,8 +9,7 @@ const SESSION: &str = r#"[{"kind":"request","parts":[{"part_kind":"user-prompt",
 
 #[test]
 fn losses_go_to_standard_error_and_the_session_to_standard_output() {
-    let ran = run(&["convert", "-", "-", "--to", "openai-chat"], SESSION, &[]);
-    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    let ran = run(&["convert", "-", "-", "--to", "openai-chat"], SESSION, &[]).done();
     assert!(ran.stdout.starts_with("{\"messages\":["), "{}", ran.stdout);
     for line in [
         "3 timestamps: openai-chat has no place for them\n",
@@ -20,8 +19,7 @@ fn losses_go_to_standard_error_and_the_session_to_standard_output() {
         assert!(ran.stderr.contains(line), "{line} in {}", ran.stderr);
     }
     // There and back.
-    let back = run(&["convert", "-", "-", "--to", "pydantic-ai"], &ran.stdout, &[]);
-    assert_eq!(back.code, 0, "{}", back.stderr);
+    let back = run(&["convert", "-", "-", "--to", "pydantic-ai"], &ran.stdout, &[]).done();
     assert!(back.stdout.contains(r#""tool_call_id":"c1""#), "{}", back.stdout);
 
     let exact = run(&["convert", "-", "-", "--to", "atif"], SESSION, &[]);
@@ -37,8 +35,7 @@ fn several_sessions_go_where_they_fit_or_one_is_picked() {
     assert_eq!(refused.code, 2);
     assert!(refused.stderr.contains("3 sessions; pick one with --session"), "{}", refused.stderr);
     let id = refused.stderr.rsplit(", ").next().unwrap().trim();
-    let one = foldback(&["convert", file, "-", "--to", "atif", "--session", id]);
-    assert_eq!(one.code, 0, "{}", one.stderr);
+    let one = foldback(&["convert", file, "-", "--to", "atif", "--session", id]).done();
     assert!(one.stdout.contains(id));
 }
 

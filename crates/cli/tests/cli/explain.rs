@@ -1,20 +1,18 @@
 //! `foldback explain` on the sessions that come with the project.
 
-use crate::common::foldback;
+use crate::common::{foldback, refused, write};
 
 const SESSION: &str = "examples/sessions/price-lists-codex.jsonl";
 
 #[test]
 fn firings_and_the_worst_that_was_forgotten() {
-    let ran = foldback(&["explain", SESSION, "--preset", "opencode", "--top", "4"]);
-    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    let ran = foldback(&["explain", SESSION, "--preset", "opencode", "--top", "4"]).done();
     insta::assert_snapshot!(ran.stdout);
 }
 
 #[test]
 fn several_presets_come_one_after_the_other() {
-    let ran = foldback(&["explain", SESSION, "--preset", "none,tunacode-local"]);
-    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    let ran = foldback(&["explain", SESSION, "--preset", "none,tunacode-local"]).done();
     let at = |text: &str| {
         let found = ran.stdout.find(text);
         found.unwrap_or_else(|| panic!("no {text:?} in\n{}", ran.stdout))
@@ -30,8 +28,7 @@ fn several_presets_come_one_after_the_other() {
 #[test]
 fn a_preset_that_did_nothing_says_why() {
     let args = ["--preset", "opencode", "--window", "1000000"];
-    let ran = foldback(&[&["explain", SESSION], args.as_slice()].concat());
-    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    let ran = foldback(&[&["explain", SESSION], args.as_slice()].concat()).done();
     for text in ["Nothing fired:", "opencode.overflow: ", " <= ", "Forgotten: 0 of"] {
         assert!(ran.stdout.contains(text), "{}\nlacks {text:?}", ran.stdout);
     }
@@ -40,7 +37,6 @@ fn a_preset_that_did_nothing_says_why() {
 #[test]
 fn bad_input() {
     let folder = tempfile::tempdir().expect("a folder");
-    let path = folder.path().join("two.json");
     let simulation = |id: &str| {
         serde_json::json!({"id": id, "task_id": "t", "trial": 0, "seed": 1, "messages": [
             {"role": "user", "content": "hello", "turn_idx": 0},
@@ -51,33 +47,6 @@ fn bad_input() {
         "timestamp": "2026-01-01", "info": {}, "tasks": [],
         "simulations": [simulation("one"), simulation("two")],
     });
-    std::fs::write(&path, two.to_string()).expect("written");
-    let two = path.to_str().expect("a path");
-    let cases: [(&str, &[&str], &[&str]); 5] = [
-        (
-            "an unknown preset",
-            &[SESSION, "--preset", "opencode,openkode"],
-            &["did you mean `opencode`?"],
-        ),
-        ("no preset", &[SESSION], &["--preset"]),
-        (
-            "several sessions",
-            &[two, "--preset", "none"],
-            &["two.json holds 2 sessions", "--session", "one", "two"],
-        ),
-        (
-            "no such session",
-            &[two, "--preset", "none", "--session", "three"],
-            &["no session `three`", "one, two"],
-        ),
-        ("a folder", &["examples/sessions", "--preset", "none"], &["is a folder"]),
-    ];
-    for (what, args, expected) in cases {
-        let ran = foldback(&[&["explain"], args].concat());
-        assert_eq!(ran.code, 2, "{what}: {}{}", ran.stdout, ran.stderr);
-        assert!(ran.stdout.is_empty(), "{what}: {}", ran.stdout);
-        for text in expected {
-            assert!(ran.stderr.contains(text), "{what}:\n{}\nlacks {text:?}", ran.stderr);
-        }
-    }
+    let two = write(folder.path(), "two.json", two.to_string());
+    refused("explain", &[("session", SESSION.to_owned()), ("two", two)]);
 }

@@ -1,32 +1,26 @@
 //! What `foldback compare` writes for programs: the published schemas, and that what is written keeps to
 //! them and to itself.
 
-use crate::common::{foldback, root};
+use crate::common::{foldback, line, root};
 use serde_json::{Map, Value};
 use std::path::Path;
 
 /// What `foldback schema OF` prints.
 fn schema(of: &str) -> String {
-    let ran = foldback(&["schema", of]);
-    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    let ran = foldback(&["schema", of]).done();
     ran.stdout
 }
 
 /// Runs a comparison in which presets fire, writing to `option` and a file of this name; gives the text.
 fn compare(folder: &Path, option: &str, name: &str) -> String {
     let (store, file) = (folder.join("store"), folder.join(name));
-    let ran = foldback(&[
-        "compare",
-        "examples/sessions",
-        "--preset=none,opencode,window",
-        "--window=40000",
-        "--output=4000",
-        "--store",
-        store.to_str().unwrap(),
-        option,
-        file.to_str().unwrap(),
-    ]);
-    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    line(&format!(
+        "compare examples/sessions --preset=none,opencode,window --window=40000 --max-output=4000 \
+         --store {} {option} {}",
+        store.display(),
+        file.display()
+    ))
+    .done();
     std::fs::read_to_string(file).unwrap()
 }
 
@@ -184,14 +178,9 @@ fn flat(value: &Value) -> String {
 fn parquet_is_written_or_the_error_says_how_to_get_it() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("rows.parquet");
-    let ran = foldback(&[
-        "compare",
-        "examples/sessions",
-        "--preset=none",
-        "--no-store",
-        "--rows",
-        file.to_str().unwrap(),
-    ]);
+    let args =
+        format!("compare examples/sessions --preset=none --no-store --rows {}", file.display());
+    let ran = line(&args);
     if cfg!(feature = "parquet") {
         assert_eq!(ran.code, 0, "{}", ran.stderr);
         let bytes = std::fs::read(file).unwrap();

@@ -86,8 +86,7 @@ fn every_file_is_imported_whole_and_no_guarded_preset_breaks_a_rule() {
         FILES.iter().map(|(path, ..)| format!("../shared/sessions/{path}")).collect();
     let mut args = vec!["compare", "--json", "-"];
     args.extend(paths.iter().map(String::as_str));
-    let ran = foldback(&args);
-    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    let ran = foldback(&args).done();
     let report: Value = serde_json::from_str(&ran.stdout).expect("JSON");
     assert_eq!(report["corpus"]["skipped"], serde_json::json!([]));
     let sessions = report["corpus"]["sessions"].as_array().expect("a list");
@@ -122,8 +121,7 @@ fn every_file_is_imported_whole_and_no_guarded_preset_breaks_a_rule() {
 #[test]
 fn the_examples_tell_the_presets_apart() {
     let path = root().join("examples/sessions");
-    let ran = foldback(&["compare", path.to_str().expect("UTF-8"), "--json", "-"]);
-    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    let ran = foldback(&["compare", path.to_str().expect("UTF-8"), "--json", "-"]).done();
     let report: Value = serde_json::from_str(&ran.stdout).expect("JSON");
     let mut rows = BTreeSet::new();
     for preset in report["presets"].as_array().expect("a list") {
@@ -151,8 +149,7 @@ fn the_examples_tell_the_presets_apart() {
 fn no_compaction_forgets_nothing_and_costs_what_it_costs() {
     let path = root().join("examples/sessions");
     let path = path.to_str().expect("UTF-8");
-    let ran = foldback(&["compare", path, "--preset", "none,tunacode-local", "--json", "-"]);
-    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    let ran = foldback(&["compare", path, "--preset", "none,tunacode-local", "--json", "-"]).done();
     let report: Value = serde_json::from_str(&ran.stdout).expect("JSON");
     let value = |preset: usize, metric: &str| {
         report["presets"][preset]["metrics"][metric]["value"].as_f64()

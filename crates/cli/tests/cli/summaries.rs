@@ -1,7 +1,7 @@
 //! Summaries by a model, as a user of the command has them written: recorded against a server, replayed
 //! when it is gone, and every way in which that can fail.
 
-use crate::common::{Ran, foldback, run};
+use crate::common::{self, Ran, foldback, refused, run};
 use foldback_fake_provider::{FakeProvider, Recorded, Reply, Script};
 use std::path::{Path, PathBuf};
 use std::sync::mpsc;
@@ -68,8 +68,7 @@ impl Folder {
     }
 
     fn write(&self, name: &str, text: &str) -> String {
-        std::fs::write(self.0.path().join(name), text).unwrap();
-        self.path(name)
+        common::write(self.0.path(), name, text)
     }
 
     /// A file for `--summarizer` that asks a model at this address.
@@ -90,7 +89,7 @@ fn files(folder: &str) -> Vec<PathBuf> {
 
 fn compare(more: &[&str]) -> Ran {
     let mut args = vec!["compare", SESSION, "--preset", "opencode,window"];
-    args.extend(["--window", "32000", "--output", "4000", "--json", "-"]);
+    args.extend(["--window", "32000", "--max-output", "4000", "--json", "-"]);
     args.extend(more);
     foldback(&args)
 }
@@ -104,14 +103,12 @@ fn a_comparison_is_recorded_once_and_replayed_alike_without_a_network() {
     let with_cassette = ["--summarizer", &*file, "--cassette", &*cassette];
     let with = |more: &[&'static str]| compare(&[&with_cassette[..], more].concat());
 
-    let dry = with(&["--dry-run"]);
-    assert_eq!(dry.code, 0, "{}", dry.stderr);
+    let dry = with(&["--dry-run"]).done();
     assert!(dry.stdout.starts_with("strategy"), "{}", dry.stdout);
     assert!(dry.stdout.contains("opencode+llm(small-model"), "{}", dry.stdout);
     assert!(!Path::new(&cassette).exists(), "a dry run wrote something");
 
-    let recorded = with(&["--record"]);
-    assert_eq!(recorded.code, 0, "{}", recorded.stderr);
+    let recorded = with(&["--record"]).done();
     let asked = server.end();
     let answers = files(&cassette);
     assert!(asked.len() >= 2, "no summaries were asked for");
@@ -176,16 +173,14 @@ fn a_strategy_file_of_ones_own_is_compacted_and_replayed() {
     let cassette = folder.path("cassette");
     let compact = |more: &[&str]| {
         let mut args = vec!["compact", SESSION, "--preset", &*strategy, "--live", "--render"];
-        args.extend(["--window", "32000", "--output-limit", "4000", "--cassette", &*cassette]);
+        args.extend(["--window", "32000", "--max-output", "4000", "--cassette", &*cassette]);
         args.extend(more);
         foldback(&args)
     };
-    let recorded = compact(&["--record"]);
-    assert_eq!(recorded.code, 0, "{}", recorded.stderr);
+    let recorded = compact(&["--record"]).done();
     assert!(recorded.stdout.contains("A record of"), "{}", recorded.stdout);
     assert!(!server.end().is_empty());
-    let replayed = compact(&[]);
-    assert_eq!(replayed.code, 0, "{}", replayed.stderr);
+    let replayed = compact(&[]).done();
     assert!(replayed.stdout == recorded.stdout);
 
     // What can't ask a model says so, instead of telling of another strategy.
@@ -239,49 +234,16 @@ fn each_mistake_is_told_and_ends_with_2() {
         "priceless.toml",
         &format!("[summarizer]\nmodel = \"unheard-of\"\nbase_url = \"{closed}\"\n"),
     );
-    let table: [(&str, &[&str], &[&str]); 12] = [
-        (
-            "no key",
-            &["--summarizer", "llm"],
-            &["auth", "ANTHROPIC_API_KEY", "`key_variable` of [summarizer]"],
-        ),
-        (
-            "nobody there",
-            &["--summarizer", &nobody],
-            &["transport", closed, "can't be reached", "`base_url`"],
-        ),
-        (
-            "no cassette",
-            &["--summarizer", "llm", "--cassette", "no/such/folder"],
-            &["there is no cassette no/such/folder", "`--record`"],
-        ),
-        (
-            "a price that is not known",
-            &["--summarizer", &priceless, "--budget-usd", "1"],
-            &["no budget can be kept for unheard-of", "[price]", "--models"],
-        ),
-        ("no such summarizer", &["--summarizer", "lln"], &["lln", "llm"]),
-        ("no section", &["--summarizer", &bare], &["bare.toml:1", "no [summarizer] section"]),
-        ("another section", &["--summarizer", &odd], &["odd.toml:4", "unknown key `prices`"]),
-        ("a misspelt field", &["--summarizer", &misspelt], &["misspelt.toml:3", "modle"]),
-        ("no model", &["--cassette", "x"], &["--cassette is for models", "--summarizer llm"]),
-        ("nowhere to record", &["--summarizer", "llm", "--record"], &["--cassette"]),
-        (
-            "both",
-            &["--summarizer", "llm", "--cassette", "x", "--record", "--replay-only"],
-            &["cannot be used with"],
-        ),
-        ("no money", &["--summarizer", "llm", "--budget-usd", "-1"], &["--budget-usd"]),
+    let compare = ["compare", SESSION, "--preset", "opencode"].join("\n");
+    let names = [
+        ("compare", compare),
+        ("nobody", nobody),
+        ("bare", bare),
+        ("odd", odd),
+        ("misspelt", misspelt),
+        ("priceless", priceless),
     ];
-    for (name, flags, parts) in table {
-        let mut args = vec!["compare", SESSION, "--preset", "opencode"];
-        args.extend(flags);
-        let ran = run(&args, "", &[("ANTHROPIC_API_KEY", "")]);
-        assert_eq!((ran.code, &*ran.stdout), (2, ""), "{name}: {}", ran.stderr);
-        for part in parts {
-            assert!(ran.stderr.contains(part), "{name}, no {part}: {}", ran.stderr);
-        }
-    }
+    refused("summaries", &names);
 }
 
 /// A model whose summaries can't be used makes no result look like one of its own.
@@ -327,7 +289,7 @@ fn a_planted_key_is_found_nowhere() {
         let cassette = folder.path(if told.starts_with('N') { "one" } else { "two" });
         let page = folder.path("page.html");
         let mut args = vec!["compare", SESSION, "--preset", "opencode", "--window", "32000"];
-        args.extend(["--output", "4000", "--json", "-", "--html", &page]);
+        args.extend(["--max-output", "4000", "--json", "-", "--html", &page]);
         args.extend(["--summarizer", file, "--cassette", &cassette]);
         let variables = [("OPENAI_API_KEY", KEY), ("MY_KEY", KEY), ("RUST_LOG", "trace")];
         let dry = run(&[&args[..], &["--dry-run"]].concat(), "", &variables);

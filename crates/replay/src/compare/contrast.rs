@@ -65,7 +65,39 @@ pub struct Contrast {
     pub cheaper: Cheaper,
 }
 
+impl Difference {
+    /// The same seen from the other side.
+    fn turned(&self, turn: fn(f64) -> f64) -> Self {
+        Self {
+            value: self.value.map(turn),
+            lo: self.hi.map(turn),
+            hi: self.lo.map(turn),
+            shift: self.shift.map(|shift| -shift),
+            ..self.clone()
+        }
+    }
+}
+
 impl Contrast {
+    /// The contrast the way round that it is wanted; `None` where it is one of other strategies.
+    pub fn between(&self, first: &str, second: &str) -> Option<Self> {
+        let names = (self.first.as_str(), self.second.as_str());
+        if names == (first, second) {
+            return Some(self.clone());
+        }
+        (names == (second, first)).then(|| Self {
+            first: first.to_owned(),
+            second: second.to_owned(),
+            cost: self.cost.turned(f64::recip),
+            frr_obs: self.frr_obs.turned(|value| -value),
+            cheaper: match self.cheaper {
+                Cheaper::First => Cheaper::Second,
+                Cheaper::Second => Cheaper::First,
+                Cheaper::Depends => Cheaper::Depends,
+            },
+        })
+    }
+
     /// The difference by a metric.
     pub fn by(&self, metric: Primary) -> &Difference {
         match metric {

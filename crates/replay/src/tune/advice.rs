@@ -3,14 +3,11 @@
 use super::{Trial, Tuned};
 use crate::compare::{Comparison, Point};
 use crate::corpus::Corpus;
-use crate::index::Index;
-use crate::setup::Setup;
+use crate::setup::{Preset, Setup};
 use crate::walk::{Detail, Walk};
-use foldback_core::strategy::Strategy;
 use serde::Serialize;
 use std::cmp::Ordering;
 use std::fmt;
-use std::sync::Arc;
 
 /// What must hold.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
@@ -134,22 +131,21 @@ pub fn choose(tuned: &Tuned, budget: Budget) -> Choice {
     }
 }
 
-/// Walks through the sessions in which a strategy forgot most, at most `count`, worst first. `preset` is its
-/// index in the comparison.
+/// Walks through the sessions in which a preset forgot most, at most `count`, worst first. `at` is its index in
+/// the comparison.
 ///
 /// Sessions are read again; one that can't be, because its file is gone, is left out.
 pub fn walks(
     corpus: &Corpus,
     setup: &Setup,
     comparison: &Comparison,
-    preset: usize,
-    strategy: &Arc<Strategy>,
+    (at, preset): (usize, &Preset),
     count: usize,
 ) -> Vec<Walk> {
     let mut missed: Vec<(u64, &str)> = comparison
         .scores
         .iter()
-        .filter(|score| score.preset == preset)
+        .filter(|score| score.preset == at)
         .filter_map(|score| {
             let (references, edits) = (score.exam.references.frr, score.exam.edits);
             let missed = references.needed - references.kept + edits.needed - edits.kept;
@@ -158,25 +154,8 @@ pub fn walks(
         })
         .collect();
     missed.sort_by(|a, b| b.0.cmp(&a.0).then(a.1.cmp(b.1)));
-    let walk = |path: &str| {
-        let sources = corpus.sources.iter();
-        let mut near = sources.filter(|source| {
-            let rest = path.strip_prefix(source.name().as_str());
-            rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('#'))
-        });
-        near.find_map(|source| {
-            let sessions = source.sessions().ok()?;
-            let many = sessions.len() > 1;
-            let session =
-                sessions.iter().find(|session| source.path_of(&session.id, many) == path)?;
-            let index = Arc::new(Index::of(session));
-            let detail = Detail::default();
-            let mut walk = Walk::of(path, session, &index, &setup.measure, detail);
-            let mut options = setup.options(session, strategy);
-            options.validate = false;
-            walk.follow(session, &index, strategy, &options, detail);
-            Some(walk)
-        })
+    let walk = |(_, path): (u64, &str)| {
+        Some(setup.walk(path, &corpus.session(path)?, &[preset], Detail::default()))
     };
-    missed.into_iter().take(count).filter_map(|(_, path)| walk(path)).collect()
+    missed.into_iter().take(count).filter_map(walk).collect()
 }

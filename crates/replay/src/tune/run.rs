@@ -296,11 +296,10 @@ impl Bench<'_> {
             let trial = &mut tuned.trials[*at];
             trial.report = Some(Measured::of(line));
             trial.against_own = own.and_then(|own| {
-                let found = comparison
-                    .contrasts
-                    .iter()
-                    .find_map(|contrast| against(contrast, &line.preset, &own.preset));
-                found.filter(|_| line.kind == Kind::Strategy)
+                let mut contrasts = comparison.contrasts.iter();
+                let found = contrasts.find_map(|pair| pair.between(&line.preset, &own.preset))?;
+                let Contrast { cost, frr_obs, .. } = found;
+                (line.kind == Kind::Strategy).then_some(AgainstOwn { cost, frr_obs })
             });
         }
         // The family is what is asked here: every configuration that is shown against the own values. The
@@ -310,29 +309,6 @@ impl Bench<'_> {
         adjust(asked.map(|against| (&mut against.cost, &mut against.frr_obs)));
         tuned.doubt(Split::Report);
         Ok(Some((comparison, shown)))
-    }
-}
-
-/// A contrast the way round that it is wanted.
-fn against(contrast: &Contrast, name: &str, own: &str) -> Option<AgainstOwn> {
-    let (first, second) = (contrast.first.as_str(), contrast.second.as_str());
-    if (first, second) == (name, own) {
-        return Some(AgainstOwn { cost: contrast.cost.clone(), frr_obs: contrast.frr_obs.clone() });
-    }
-    ((first, second) == (own, name)).then(|| AgainstOwn {
-        cost: turned(&contrast.cost, f64::recip),
-        frr_obs: turned(&contrast.frr_obs, |value| -value),
-    })
-}
-
-/// The same difference seen from the other side.
-fn turned(difference: &Difference, turn: fn(f64) -> f64) -> Difference {
-    Difference {
-        value: difference.value.map(turn),
-        lo: difference.hi.map(turn),
-        hi: difference.lo.map(turn),
-        shift: difference.shift.map(|shift| -shift),
-        ..difference.clone()
     }
 }
 

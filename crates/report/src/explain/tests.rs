@@ -1,9 +1,14 @@
-use super::fixtures::walk;
 use super::*;
+
+/// A walk made by hand: twelve calls that grow by 1,000 tokens each; a firing before call 8 takes 5,000 of them
+/// back.
+pub(crate) fn walk() -> Walk {
+    serde_json::from_str(include_str!("walk.json")).unwrap()
+}
 
 #[test]
 fn told_in_words() {
-    insta::assert_snapshot!(explain(&walk(), Layout::default()));
+    insta::assert_snapshot!(explain(&walk(), 100, 10));
 }
 
 #[test]
@@ -16,8 +21,7 @@ fn fits_the_terminal() {
     let tokens = walk.tracks[0].tokens.clone();
     walk.tracks[0].tokens = (0..700).map(|call| tokens[call % 12]).collect();
     for width in [80, 100, 140] {
-        let layout = Layout { width, ..Layout::default() };
-        let text = explain(&walk, layout);
+        let text = explain(&walk, width, 10);
         for line in text.lines() {
             let columns = line.chars().count();
             assert!(columns <= usize::from(width), "{columns} columns: {line}");
@@ -33,6 +37,6 @@ fn a_session_without_calls_has_no_plot() {
     walk.calls.clear();
     walk.tracks.truncate(1);
     walk.tracks[0].tokens.clear();
-    let text = explain(&walk, Layout::default());
+    let text = explain(&walk, 100, 10);
     assert!(text.contains("0 calls in 0 turns") && !text.contains('┤'), "{text}");
 }

@@ -2,7 +2,8 @@
 
 use crate::number::{count, grouped};
 use foldback_core::log::Role;
-use foldback_replay::walk::{Missed, NeedKind, Walk};
+use foldback_replay::identifiers::Class;
+use foldback_replay::walk::{Missed, NeedKind, Walk, worst};
 
 /// ``call 212 edits src/auth/token.rs; `fn token() {` left the view at call 140 (opencode.prune); last seen
 /// 72 calls ago in message 301 (read result); reading message 301 again: 4,120 tokens``.
@@ -44,9 +45,25 @@ pub(crate) fn sentence(walk: &Walk, missed: &Missed<'_>) -> String {
     out
 }
 
+/// The worst of what a preset, or any, forgot over all walks, at most `count`.
+pub(crate) fn worst_of<'a>(
+    walks: impl IntoIterator<Item = &'a Walk>,
+    preset: Option<&str>,
+    count: usize,
+) -> Vec<(&'a Walk, Missed<'a>)> {
+    let tracks =
+        walks.into_iter().flat_map(|walk| walk.tracks.iter().map(move |track| (walk, track)));
+    let mut all: Vec<(&Walk, Missed<'_>)> = tracks
+        .filter(|(_, track)| preset.is_none_or(|preset| track.preset == preset))
+        .flat_map(|(walk, track)| worst(walk, track, count).into_iter().map(move |one| (walk, one)))
+        .collect();
+    all.sort_by(|(_, a), (_, b)| a.severity().cmp(&b.severity()));
+    all.truncate(count);
+    all
+}
+
 /// The word for a class of identifiers.
-pub(crate) fn class_name(class: foldback_replay::identifiers::Class) -> &'static str {
-    use foldback_replay::identifiers::Class;
+pub(crate) fn class_name(class: Class) -> &'static str {
     match class {
         Class::Path => "path",
         Class::Url => "URL",

@@ -65,33 +65,24 @@ struct Word {
 const TIE: Word = Word { word: "tie", class: "zero" };
 
 /// Which way a pair that is told apart goes.
-fn way(difference: &Difference, null: f64, turned: bool) -> Option<Ordering> {
-    let value = difference.value.filter(|_| !difference.tie)?;
-    let way = value.partial_cmp(&null)?;
-    Some(if turned { way.reverse() } else { way })
+fn way(difference: &Difference, null: f64) -> Option<Ordering> {
+    difference.value.filter(|_| !difference.tie)?.partial_cmp(&null)
 }
 
-fn cost(contrast: &Contrast, turned: bool) -> Word {
-    let Some(way) = way(&contrast.cost, 1.0, turned) else {
-        return TIE;
-    };
-    let certain = match (contrast.cheaper, turned) {
-        (Cheaper::Depends, _) => None,
-        (Cheaper::First, false) | (Cheaper::Second, true) => Some(Ordering::Less),
-        (Cheaper::First, true) | (Cheaper::Second, false) => Some(Ordering::Greater),
-    };
-    let (word, class) = match (way, certain == Some(way)) {
-        (Ordering::Less, true) => ("cheaper", "less2"),
-        (Ordering::Less, false) => ("less", "less1"),
-        (Ordering::Greater, true) => ("dearer", "more2"),
-        (Ordering::Greater, false) => ("more", "more1"),
-        (Ordering::Equal, _) => return TIE,
+fn cost(contrast: &Contrast) -> Word {
+    let certain = contrast.cheaper;
+    let (word, class) = match way(&contrast.cost, 1.0) {
+        Some(Ordering::Less) if certain == Cheaper::First => ("cheaper", "less2"),
+        Some(Ordering::Less) => ("less", "less1"),
+        Some(Ordering::Greater) if certain == Cheaper::Second => ("dearer", "more2"),
+        Some(Ordering::Greater) => ("more", "more1"),
+        _ => return TIE,
     };
     Word { word, class }
 }
 
-fn kept(contrast: &Contrast, turned: bool) -> Word {
-    match way(&contrast.frr_obs, 0.0, turned) {
+fn kept(contrast: &Contrast) -> Word {
+    match way(&contrast.frr_obs, 0.0) {
         Some(Ordering::Greater) => Word { word: "keeps more", class: "less2" },
         Some(Ordering::Less) => Word { word: "less", class: "more2" },
         _ => TIE,
@@ -103,7 +94,7 @@ fn matrix(
     title: &str,
     names: &[&str],
     contrasts: &[Contrast],
-    word: fn(&Contrast, bool) -> Word,
+    word: fn(&Contrast) -> Word,
 ) {
     let _ = writeln!(out, "<h3>{title}</h3>");
     open_table(out, title, "matrix pairs");
@@ -113,14 +104,9 @@ fn matrix(
     for row in names {
         row_head(out, breakable(row));
         for column in names {
-            let found = contrasts.iter().find_map(|contrast| {
-                let (first, second) = (contrast.first.as_str(), contrast.second.as_str());
-                let turned = (second, first) == (*row, *column);
-                (turned || (first, second) == (*row, *column)).then_some((contrast, turned))
-            });
-            match found {
-                Some((contrast, turned)) => {
-                    let Word { word, class } = word(contrast, turned);
+            match contrasts.iter().find_map(|contrast| contrast.between(row, column)) {
+                Some(contrast) => {
+                    let Word { word, class } = word(&contrast);
                     td(out, class, word);
                 }
                 None => td(out, "", ""),
@@ -215,11 +201,12 @@ mod tests {
         ];
         for (ratio, tie, cheaper, forward, backward) in cases {
             let contrast = contrast(ratio, tie, cheaper);
-            assert_eq!(cost(&contrast, false).word, forward, "{ratio} {cheaper:?}");
-            assert_eq!(cost(&contrast, true).word, backward, "{ratio} {cheaper:?}");
+            assert_eq!(cost(&contrast).word, forward, "{ratio} {cheaper:?}");
+            let turned = contrast.between("b", "a").unwrap();
+            assert_eq!(cost(&turned).word, backward, "{ratio} {cheaper:?}");
         }
         let told = contrast(0.8, false, Cheaper::First);
-        assert_eq!(kept(&told, false).word, "less");
-        assert_eq!(kept(&told, true).word, "keeps more");
+        assert_eq!(kept(&told).word, "less");
+        assert_eq!(kept(&told.between("b", "a").unwrap()).word, "keeps more");
     }
 }

@@ -24,7 +24,7 @@ fn nothing_is_asked_for_over_the_network() {
 #[test]
 fn a_page_with_walks_allows_the_script_of_the_reader_alone() {
     let details = Details {
-        walks: vec![crate::explain::fixtures::walk()],
+        walks: vec![crate::explain::tests::walk()],
         not_walked: vec!["z/<long>.jsonl".to_owned()],
         ..drawn()
     };

@@ -15,118 +15,78 @@ pub(super) enum Cell<'a> {
     Flag(bool),
 }
 
+macro_rules! cells {
+    ($row:expr; $($name:ident)*) => {{
+        // No `..`: a field that is added to the row must be added here.
+        let Row { $($name),* } = *$row;
+        vec![$((stringify!($name), Cell::from($name))),*]
+    }};
+}
+
 /// Every value with the name of its column, in the order of the columns and under the names of JSON.
 pub(super) fn cells<'a>(row: &Row<'a>) -> Vec<(&'static str, Cell<'a>)> {
-    // No `..`: a field that is added to the row must be added here.
-    let Row {
-        session,
-        cluster,
-        format,
-        preset,
-        kind,
-        estimator,
-        context,
-        output_limit,
-        call,
-        turn,
-        start_ms,
-        messages,
-        input_tokens,
-        decision_tokens,
-        uncompacted_tokens,
-        output_tokens,
-        recorded_input,
-        recorded_cache_read,
-        cache_read,
-        churn,
-        ceiling,
-        overflow,
-        excess,
-        fired,
-        recorder_compacted,
-        exam,
-        frr_needed,
-        frr_kept,
-        frr_rescued,
-        frr_obs_needed,
-        frr_obs_kept,
-        frr_far_needed,
-        frr_far_kept,
-        epr_needed,
-        epr_kept,
-        rereads,
-        reread_tokens,
-        experiment,
-    } = *row;
-    vec![
-        ("session", text(session)),
-        ("cluster", text(cluster)),
-        ("format", text(format)),
-        ("preset", text(preset)),
-        ("kind", text(kind_name(kind))),
-        ("estimator", text(estimator)),
-        ("context", number(context)),
-        ("output_limit", number(output_limit)),
-        ("call", number(call)),
-        ("turn", number(turn)),
-        ("start_ms", Cell::Optional(start_ms)),
-        ("messages", number(messages)),
-        ("input_tokens", number(input_tokens)),
-        ("decision_tokens", number(decision_tokens)),
-        ("uncompacted_tokens", number(uncompacted_tokens)),
-        ("output_tokens", number(output_tokens)),
-        ("recorded_input", optional(recorded_input)),
-        ("recorded_cache_read", optional(recorded_cache_read)),
-        ("cache_read", number(cache_read)),
-        ("churn", number(churn)),
-        ("ceiling", optional(ceiling)),
-        ("overflow", Cell::Flag(overflow)),
-        ("excess", number(excess)),
-        ("fired", Cell::Text(Cow::Owned(fired_text(fired)))),
-        ("recorder_compacted", Cell::Flag(recorder_compacted)),
-        ("exam", Cell::Flag(exam)),
-        ("frr_needed", number(frr_needed)),
-        ("frr_kept", number(frr_kept)),
-        ("frr_rescued", number(frr_rescued)),
-        ("frr_obs_needed", number(frr_obs_needed)),
-        ("frr_obs_kept", number(frr_obs_kept)),
-        ("frr_far_needed", number(frr_far_needed)),
-        ("frr_far_kept", number(frr_far_kept)),
-        ("epr_needed", number(epr_needed)),
-        ("epr_kept", number(epr_kept)),
-        ("rereads", number(rereads)),
-        ("reread_tokens", number(reread_tokens)),
-        ("experiment", text(experiment)),
-    ]
+    cells!(row;
+        session cluster format preset kind estimator context output_limit call turn start_ms messages
+        input_tokens decision_tokens uncompacted_tokens output_tokens recorded_input recorded_cache_read
+        cache_read churn ceiling overflow excess fired recorder_compacted exam frr_needed frr_kept
+        frr_rescued frr_obs_needed frr_obs_kept frr_far_needed frr_far_kept epr_needed epr_kept rereads
+        reread_tokens experiment)
 }
 
-fn text(text: &str) -> Cell<'_> {
-    Cell::Text(Cow::Borrowed(text))
+impl<'a> From<&'a str> for Cell<'a> {
+    fn from(text: &'a str) -> Self {
+        Self::Text(Cow::Borrowed(text))
+    }
 }
 
-fn number(number: impl TryInto<i64>) -> Cell<'static> {
-    Cell::Number(signed(number))
-}
-
-fn optional(number: Option<u64>) -> Cell<'static> {
-    Cell::Optional(number.map(signed))
-}
-
-/// A limit beyond the range of the column is a limit that is never reached either way.
-fn signed(number: impl TryInto<i64>) -> i64 {
-    number.try_into().unwrap_or(i64::MAX)
-}
-
-fn kind_name(kind: Kind) -> &'static str {
-    match kind {
-        Kind::Strategy => "strategy",
-        Kind::Control => "control",
+impl From<Kind> for Cell<'_> {
+    fn from(kind: Kind) -> Self {
+        Self::from(match kind {
+            Kind::Strategy => "strategy",
+            Kind::Control => "control",
+        })
     }
 }
 
 /// `moment:stage`, joined by `+`.
-pub(super) fn fired_text(fired: &[Fired]) -> String {
-    let fired: Vec<String> =
-        fired.iter().map(|fired| format!("{}:{}", fired.moment, fired.stage)).collect();
-    fired.join("+")
+impl From<&[Fired]> for Cell<'_> {
+    fn from(fired: &[Fired]) -> Self {
+        let fired = fired.iter().map(|fired| format!("{}:{}", fired.moment, fired.stage));
+        Self::Text(Cow::Owned(fired.collect::<Vec<_>>().join("+")))
+    }
+}
+
+impl From<u64> for Cell<'_> {
+    fn from(number: u64) -> Self {
+        Self::Number(signed(number))
+    }
+}
+
+impl From<usize> for Cell<'_> {
+    fn from(number: usize) -> Self {
+        Self::from(number as u64)
+    }
+}
+
+impl From<Option<i64>> for Cell<'_> {
+    fn from(number: Option<i64>) -> Self {
+        Self::Optional(number)
+    }
+}
+
+impl From<Option<u64>> for Cell<'_> {
+    fn from(number: Option<u64>) -> Self {
+        Self::Optional(number.map(signed))
+    }
+}
+
+impl From<bool> for Cell<'_> {
+    fn from(flag: bool) -> Self {
+        Self::Flag(flag)
+    }
+}
+
+/// A limit beyond the range of the column is a limit that is never reached either way.
+fn signed(number: u64) -> i64 {
+    number.try_into().unwrap_or(i64::MAX)
 }

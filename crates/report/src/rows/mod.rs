@@ -7,7 +7,6 @@
 
 mod cell;
 mod csv;
-mod jsonl;
 #[cfg(feature = "parquet")]
 mod parquet;
 
@@ -19,12 +18,13 @@ use foldback_replay::study::{CallFacts, Facts, Record};
 use foldback_replay::{Comparison, Store};
 use schemars::JsonSchema;
 use serde::Serialize;
-use std::io::{Error, Result, Write};
+use std::io::{self, Result, Write};
 use std::path::Path;
+use thiserror::Error;
 
 /// One request that a preset would have sent in the place of a recorded one.
 ///
-/// Tokens are by the estimator that reports (`--measure`), those of the provider said to be so.
+/// Tokens are by the estimator that reports (`--estimator`), those of the provider said to be so.
 /// `session`, `preset` and `call` together name a row. `null` is an empty cell in CSV and Parquet.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Row<'a> {
@@ -126,22 +126,15 @@ pub enum Format {
 }
 
 /// Parquet was asked of a build without the feature.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[error(
+    "this build can't write Parquet. Build it with `--features parquet` \
+     (`cargo install --path crates/cli --features parquet`), or write JSON lines and convert them:\n  \
+     import pandas\n  \
+     rows = pandas.read_json(\"rows.jsonl\", lines=True)\n  \
+     rows.to_parquet(\"rows.parquet\")"
+)]
 pub struct NoParquet;
-
-impl std::fmt::Display for NoParquet {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(
-            "this build can't write Parquet. Build it with `--features parquet` \
-             (`cargo install --path crates/cli --features parquet`), or write JSON lines and convert them:\n  \
-             import pandas\n  \
-             rows = pandas.read_json(\"rows.jsonl\", lines=True)\n  \
-             rows.to_parquet(\"rows.parquet\")",
-        )
-    }
-}
-
-impl std::error::Error for NoParquet {}
 
 impl Format {
     /// By the ending of the file: `.csv`, `.parquet`, JSON lines for everything else.
@@ -168,7 +161,10 @@ pub fn write(
     out: &mut dyn Write,
 ) -> Result<()> {
     match format {
-        Format::Jsonl => each(comparison, store, |row| jsonl::write(row, out)),
+        Format::Jsonl => each(comparison, store, |row| {
+            serde_json::to_writer(&mut *out, row)?;
+            out.write_all(b"\n")
+        }),
         Format::Csv => {
             let mut table = csv::Table::new(out)?;
             each(comparison, store, |row| table.push(row))?;
@@ -191,7 +187,7 @@ fn each(
     let experiment = comparison.reporting.experiment.as_deref();
     let experiment = experiment.unwrap_or_default();
     for (number, session) in comparison.corpus.sessions.iter().enumerate() {
-        let gone = || Error::other(format!("the results of {} are gone", session.path));
+        let gone = || io::Error::other(format!("the results of {} are gone", session.path));
         let facts = comparison.facts(store, number).ok_or_else(gone)?;
         let presets = 0..comparison.presets.len();
         let records: Vec<Record> = presets

@@ -1,8 +1,8 @@
 //! The worst of what each preset forgot, as a list: what stands on paper and without script.
 
 use super::super::markup::text;
-use crate::explain::words::sentence;
-use foldback_replay::walk::{Missed, Walk, worst};
+use crate::explain::words::{sentence, worst_of};
+use foldback_replay::walk::Walk;
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
@@ -21,7 +21,7 @@ pub(super) fn list(out: &mut String, walks: &[&Walk]) {
         .collect();
     let mut nothing = Vec::new();
     for preset in presets {
-        let told = over_all(walks, preset);
+        let told = worst_of(walks.iter().copied(), Some(preset), TOLD);
         if told.is_empty() {
             nothing.push(preset);
             continue;
@@ -45,17 +45,4 @@ pub(super) fn list(out: &mut String, walks: &[&Walk]) {
         );
     }
     out.push_str("</div>\n");
-}
-
-fn over_all<'a>(walks: &[&'a Walk], preset: &str) -> Vec<(&'a Walk, Missed<'a>)> {
-    let mut all: Vec<(&Walk, Missed<'_>)> = Vec::new();
-    for walk in walks {
-        for track in walk.tracks.iter().filter(|track| track.preset == preset) {
-            let told = worst(walk, track, TOLD);
-            all.extend(told.into_iter().map(|missed| (*walk, missed)));
-        }
-    }
-    all.sort_by(|(_, a), (_, b)| a.severity().cmp(&b.severity()));
-    all.truncate(TOLD);
-    all
 }

@@ -1,5 +1,5 @@
 use super::*;
-use crate::explain::fixtures::walk;
+use crate::explain::tests::walk;
 use foldback_core::log::{EntryKind, Role};
 use foldback_replay::walk::Written;
 
