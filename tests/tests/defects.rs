@@ -1,7 +1,5 @@
 //! Defects that other systems have, each as a test that fails when the guard against it is removed.
 
-#![expect(clippy::unwrap_used, reason = "a helper of a test fails like the test")]
-
 use async_trait::async_trait;
 use foldback_core::config::{Document, Options, compile};
 use foldback_core::conversation::{Conversation, Signals};

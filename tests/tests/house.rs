@@ -1,7 +1,5 @@
 //! The house itself: what is registered, and what the core must not know.
 
-#![expect(clippy::unwrap_used, reason = "a helper of a test fails like the test")]
-
 use std::path::Path;
 
 #[test]
@@ -70,6 +68,33 @@ fn strategies_do_not_know_each_other() {
             assert!(!dependencies.contains(&other), "{name} depends on {other}");
         }
     }
+}
+
+/// Crates without unit tests or documented examples are not built for them (`test = false`, `doctest =
+/// false`), so that nobody waits for empty runs. A test that is written in one must not go unseen.
+#[test]
+fn no_test_stands_where_none_is_run() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let members = std::fs::read_to_string(root.join("Cargo.toml")).unwrap();
+    let members = members.lines().filter_map(|line| line.trim().strip_prefix('"'));
+    let mut unseen = Vec::new();
+    for member in members.filter_map(|line| line.strip_suffix("\",")) {
+        let manifest = std::fs::read_to_string(root.join(member).join("Cargo.toml")).unwrap();
+        let off = |flag: &str| manifest.lines().any(|line| line == flag);
+        let (no_test, no_doctest) = (off("test = false"), off("doctest = false"));
+        visit(&root.join(member).join("src"), &mut |path, text| {
+            let tests = text.contains("#[test]") || text.contains("#[tokio::test");
+            let fences = text.lines().map(|line| line.trim_start().trim_start_matches("//"));
+            let fences = fences
+                .filter_map(|line| line.trim_start_matches(['/', '!']).trim().strip_prefix("```"));
+            // Every other fence closes.
+            let example = fences.step_by(2).any(|kind| !["text", "json", "toml"].contains(&kind));
+            if no_test && tests || no_doctest && example {
+                unseen.push(path.to_owned());
+            }
+        });
+    }
+    assert!(unseen.is_empty(), "{unseen:?}");
 }
 
 fn visit(folder: &Path, see: &mut dyn FnMut(&Path, &str)) {

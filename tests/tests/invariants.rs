@@ -1,7 +1,5 @@
 //! The engine's invariants, over random sessions and every preset.
 
-#![expect(clippy::unwrap_used, reason = "a helper of a test fails like the test")]
-
 use foldback_core::conversation::Conversation;
 use foldback_core::strategy::Strategy;
 use foldback_formats::Session;

@@ -1,8 +1,6 @@
 //! The loop, from beginning to end: what comes next after everything that can happen, what is told out
 //! of turn, and futures that are dropped.
 
-mod support;
-
 use foldback::Message;
 use foldback_core::log::{Answer, Finish, Part};
 use foldback_core::moment::Moment;
@@ -35,7 +33,7 @@ struct Play {
 
 impl Play {
     fn new(preset: &str) -> Self {
-        let conversation = support::conversation(preset, &Arc::default());
+        let conversation = crate::support::conversation(preset, &Arc::default());
         Self { agent: AgentLoop::new(conversation), number: 0, calls: Vec::new() }
     }
 
@@ -58,7 +56,7 @@ impl Play {
         self.number += 1;
         let next = match told {
             User => {
-                self.agent.user(support::asks(self.number)).await;
+                self.agent.user(crate::support::asks(self.number)).await;
                 return "-".to_owned();
             }
             Request => {
@@ -357,7 +355,7 @@ async fn a_dropped_future_takes_no_message_with_it() {
         services.hooks = vec![Arc::new(Hangs)];
         let mut other = foldback::Conversation::new(
             Arc::new(strategy),
-            support::limits(),
+            crate::support::limits(),
             foldback::Frame::default(),
             services,
         );
@@ -406,7 +404,7 @@ async fn a_call_stays_until_all_its_results_are_there() {
     (policy.when, policy.stage) = (vec![Moment::ToolResult], Arc::new(Always));
     let mut other = foldback::Conversation::new(
         Arc::new(strategy),
-        support::limits(),
+        crate::support::limits(),
         foldback::Frame::default(),
         conversation.services().clone(),
     );
@@ -424,7 +422,7 @@ async fn a_call_stays_until_all_its_results_are_there() {
         "{first:?}"
     );
     assert_eq!(play.tell(&Results(&[1])).await, "call");
-    let sent = support::sent(play.agent.conversation());
+    let sent = crate::support::sent(play.agent.conversation());
     assert_eq!(sent.contains("\"c47-1\""), sent.contains("r-c47-1"), "{sent}");
     assert!(
         play.agent.reports().iter().any(|report| report.outcome.changed()),

@@ -1,7 +1,6 @@
 //! What a journal gives back is what was there, to the byte; and a process may die at any time.
 
-mod support;
-
+use crate::support::{asks, at, sent, step, stored};
 use foldback::{Conversation, Message, Moment};
 use foldback_core::services::FixedClock;
 use foldback_core::view::PartPos;
@@ -10,7 +9,6 @@ use proptest::prelude::*;
 use std::fs;
 use std::path::PathBuf;
 use std::sync::Arc;
-use support::{asks, at, sent, step, stored};
 use tempfile::TempDir;
 
 struct Place {
@@ -25,7 +23,7 @@ fn place() -> Place {
 }
 
 fn empty(preset: &str) -> Conversation {
-    support::conversation(preset, &Arc::new(FixedClock::at(9_999_999)))
+    crate::support::conversation(preset, &Arc::new(FixedClock::at(9_999_999)))
 }
 
 fn reopened(preset: &str, place: &Place) -> Conversation {
@@ -94,7 +92,7 @@ proptest! {
     fn what_was_recorded_comes_back(preset in presets(), acts in acts()) {
         let place = place();
         let clock = Arc::new(FixedClock::at(1));
-        let mut conversation = support::conversation(preset, &clock);
+        let mut conversation = crate::support::conversation(preset, &clock);
         let mut journal = Journal::open(&place.path, &mut conversation).unwrap();
         for (number, act) in acts.into_iter().enumerate() {
             clock.set(number as i64 * 1_000);
@@ -114,7 +112,7 @@ proptest! {
                     journal.record(&conversation).unwrap();
                     drop(journal);
                     let before = state(&conversation);
-                    conversation = support::conversation(preset, &clock);
+                    conversation = crate::support::conversation(preset, &clock);
                     journal = Journal::open(&place.path, &mut conversation).unwrap();
                     prop_assert_eq!(state(&conversation), before);
                 }
@@ -184,7 +182,7 @@ fn going_on_is_as_if_nothing_had_happened() {
         for reopens in [false, true] {
             let place = place();
             let clock = Arc::new(FixedClock::at(1));
-            let mut conversation = support::conversation(preset, &clock);
+            let mut conversation = crate::support::conversation(preset, &clock);
             let mut journal = Journal::open(&place.path, &mut conversation).unwrap();
             let mut outcomes = Vec::new();
             for round in 0..3 {
@@ -200,7 +198,7 @@ fn going_on_is_as_if_nothing_had_happened() {
                 journal.record(&conversation).unwrap();
                 if reopens {
                     drop(journal);
-                    conversation = support::conversation(preset, &clock);
+                    conversation = crate::support::conversation(preset, &clock);
                     journal = Journal::open(&place.path, &mut conversation).unwrap();
                 }
                 outcomes.extend(at(&mut conversation, Moment::CallStart));

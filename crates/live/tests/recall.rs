@@ -1,18 +1,16 @@
 //! Everything that a fold hides or clears is found again; what is shown as it is, is not.
 
-mod support;
-
+use crate::support::{asks, at, step};
 use foldback::{Conversation, Moment};
 use foldback_core::services::FixedClock;
 use foldback_live::recall::{Recall, RecallError};
 use foldback_live::tools;
 use proptest::prelude::*;
 use std::sync::Arc;
-use support::{asks, at, step};
 
 /// A conversation that was folded by hand after some steps.
 fn folded(preset: &str, steps: usize) -> Conversation {
-    let mut conversation = support::conversation(preset, &Arc::new(FixedClock::at(1_000)));
+    let mut conversation = crate::support::conversation(preset, &Arc::new(FixedClock::at(1_000)));
     for number in 0..steps {
         conversation.append(asks(number));
         for message in step(number, 400) {
@@ -76,7 +74,7 @@ fn a_search_follows_folds_and_undos() {
 
 #[test]
 fn a_message_whose_id_is_used_again_goes_by_its_place() {
-    let mut conversation = support::conversation("opencode", &Arc::default());
+    let mut conversation = crate::support::conversation("opencode", &Arc::default());
     for number in 0..8 {
         conversation.append(asks(0));
         for message in step(0, 400 + number) {
@@ -142,7 +140,7 @@ proptest! {
         undo in any::<bool>(),
         preset in prop_oneof![Just("opencode"), Just("window"), Just("tiered")],
     ) {
-        let mut conversation = support::conversation(preset, &Arc::default());
+        let mut conversation = crate::support::conversation(preset, &Arc::default());
         let mut recall = Recall::new();
         for (number, size) in sizes.iter().enumerate() {
             conversation.append(asks(number));

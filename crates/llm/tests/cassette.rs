@@ -1,13 +1,11 @@
 //! Recorded answers, budgets and dry runs around a model that is scripted.
 
-mod support;
-
+use crate::support::{Scripted, answer, plain};
 use foldback_core::provider::{Completion, CompletionRequest, ErrorKind, Model, ProviderError};
 use foldback_llm::{Budget, Cassette, DryRun, Price, Prices};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
-use support::{Scripted, answer, plain};
 
 fn refused(kind: ErrorKind) -> Result<Completion, ProviderError> {
     Err(ProviderError {

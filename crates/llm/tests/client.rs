@@ -1,15 +1,13 @@
 //! The client against a server that speaks the real protocols: what is sent, what is read, and what each
 //! failure is called.
 
-mod support;
-
+use crate::support::{KEY, PROVIDERS, client, endpoint, request};
 use foldback_core::log::{Finish, Role, Usage};
 use foldback_core::provider::{Completion, ErrorKind, Model, ProviderError, Turn};
 use foldback_fake_provider::{Call, FakeProvider, Reply, errors};
 use foldback_llm::{Client, Keys};
 use serde_json::{Value, json};
 use std::time::Duration;
-use support::{KEY, PROVIDERS, client, endpoint, request};
 
 async fn ask(provider: &str, reply: Reply) -> Result<Completion, ProviderError> {
     let server = FakeProvider::start([reply]).await.expect("a port");

@@ -1,7 +1,6 @@
 //! A planted key is looked for wherever something is written: errors, debug output, logs, recordings.
 
-mod support;
-
+use crate::support::{KEY, PROVIDERS, client, endpoint, request};
 use foldback_core::provider::Model;
 use foldback_core::services::Services;
 use foldback_fake_provider::{FakeProvider, Reply};
@@ -10,7 +9,6 @@ use foldback_llm::{
 };
 use std::fmt::Write as _;
 use std::sync::{Arc, Mutex};
-use support::{KEY, PROVIDERS, client, endpoint, request};
 use tracing::field::{Field, Visit};
 use tracing::span::{Attributes, Id, Record};
 use tracing::{Dispatch, Event, Metadata, Subscriber};

@@ -1,11 +1,9 @@
 //! What was never answered is known in the end.
 
-mod support;
-
+use crate::support::{Scripted, answer, plain};
 use foldback_core::provider::{Completion, ErrorKind, Model, ProviderError};
 use foldback_llm::Watch;
 use std::sync::Arc;
-use support::{Scripted, answer, plain};
 
 fn broken(kind: ErrorKind) -> Result<Completion, ProviderError> {
     Err(ProviderError::new(kind, "why"))

@@ -1,7 +1,5 @@
 //! `evict`, `keep-last` and `drop-oldest`: what goes, in which order, and what stays, as tables.
 
-#![allow(clippy::unwrap_used, reason = "a test may panic")]
-
 use foldback_core::config::{Document, Options, compile};
 use foldback_core::conversation::{Conversation, Signals};
 use foldback_core::frame::{Frame, SegmentKind};

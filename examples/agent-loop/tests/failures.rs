@@ -1,18 +1,14 @@
 //! A provider that never gives in: under every preset the agent stops after a few requests, and says
 //! why.
 
-#![allow(clippy::unwrap_used, reason = "a test may panic")]
-
-mod support;
-
+use crate::support::agent;
+use crate::support::transcript::Transcript;
 use agent_loop::agent::End;
 use agent_loop::setup;
 use foldback::Services;
 use foldback::core::provider::ErrorKind;
 use foldback::live::Stopped;
 use foldback_fake_provider::{FakeProvider, Reply, Script, errors};
-use support::agent;
-use support::transcript::Transcript;
 
 /// What an end is called in the table.
 fn name(end: &End) -> String {

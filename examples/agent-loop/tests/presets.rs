@@ -5,10 +5,10 @@
 //! counts four bytes of the request's JSON as a token, which is more than any strategy counts: it sees
 //! escapes, ids and roles as well.
 
-#![allow(clippy::unwrap_used, reason = "a test may panic")]
-
-mod support;
-
+use crate::support::model::{self, TURN};
+use crate::support::project;
+use crate::support::transcript::Transcript;
+use crate::support::{WINDOW, agent, work};
 use agent_loop::agent::End;
 use agent_loop::setup;
 use foldback::Services;
@@ -19,10 +19,6 @@ use foldback_fake_provider::FakeProvider;
 use std::collections::BTreeSet;
 use std::ops::RangeInclusive;
 use std::sync::{Arc, Mutex};
-use support::model::{self, TURN};
-use support::project;
-use support::transcript::Transcript;
-use support::{WINDOW, agent, work};
 
 const CALLS: u64 = 200;
 

@@ -1,7 +1,5 @@
 //! The tools, call by call: what the model is told.
 
-#![allow(clippy::unwrap_used, reason = "a test may panic")]
-
 use agent_loop::tools::{LONGEST, Tools};
 use foldback::core::log::ToolCall;
 use serde_json::{Value, json};

@@ -39,10 +39,8 @@ impl HeadTail {
     /// The text without its middle; `None` where that would save nothing.
     pub fn cut(&self, text: &str) -> Option<String> {
         let lines: Vec<&str> = text.lines().collect();
-        let left_out = lines
-            .len()
-            .checked_sub(self.lines.saturating_mul(2))
-            .filter(|&count| count > 1)?;
+        let left_out =
+            lines.len().checked_sub(self.lines.saturating_mul(2)).filter(|&count| count > 1)?;
         let (head, tail) = (&lines[..self.lines], &lines[lines.len() - self.lines..]);
         let note = format!("[{left_out} lines left out]");
         Some([head, &[note.as_str()], tail].concat().join("\n"))
@@ -76,16 +74,8 @@ impl Pruner for HeadTail {
                 "every result is short, or was cut before",
             ));
         }
-        let reason = format!(
-            "{} results cut to {} lines at either end",
-            edits.len(),
-            self.lines
-        );
-        Pruning::Edits {
-            edits,
-            prunable,
-            reason,
-        }
+        let reason = format!("{} results cut to {} lines at either end", edits.len(), self.lines);
+        Pruning::Edits { edits, prunable, reason }
     }
 }
 
@@ -97,10 +87,7 @@ pub const REGISTRATION: Registration = Registration {
         "head-tail",
         "Keeps the first and the last lines of long tool results",
     )],
-    presets: &[PresetDescriptor {
-        name: "head-tail",
-        toml: include_str!("../head-tail.toml"),
-    }],
+    presets: &[PresetDescriptor { name: "head-tail", toml: include_str!("../head-tail.toml") }],
 };
 
 foldback::core::inventory::submit! { REGISTRATION }

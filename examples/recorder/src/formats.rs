@@ -35,11 +35,7 @@ pub fn by_name(name: &str) -> Option<&'static dyn Format> {
 
 /// A path of the project as an absolute one.
 fn absolute(path: &str) -> String {
-    if path.is_empty() {
-        ROOT.to_owned()
-    } else {
-        format!("{ROOT}/{path}")
-    }
+    if path.is_empty() { ROOT.to_owned() } else { format!("{ROOT}/{path}") }
 }
 
 /// A command line with the program and the filters behind it.
@@ -76,18 +72,13 @@ fn purpose(args: &str) -> &'static str {
 
 /// Numbered lines, joined.
 fn numbered(lines: &[(usize, String)], line: impl Fn(usize, &str) -> String) -> String {
-    let shown: Vec<String> = lines
-        .iter()
-        .map(|(number, text)| line(*number, text))
-        .collect();
+    let shown: Vec<String> = lines.iter().map(|(number, text)| line(*number, text)).collect();
     shown.join("\n")
 }
 
 /// Hits as `path:line:text`.
 fn grep_lines(hits: &[(String, usize, String)]) -> String {
-    let shown: Vec<String> = hits
-        .iter()
-        .map(|(path, number, text)| format!("{path}:{number}:{text}"))
-        .collect();
+    let shown: Vec<String> =
+        hits.iter().map(|(path, number, text)| format!("{path}:{number}:{text}")).collect();
     shown.join("\n")
 }

@@ -6,8 +6,8 @@
 //! that the same scripts give the same bytes.
 //!
 //! ```text
-//! cargo run --manifest-path examples/recorder/Cargo.toml              write all sessions
-//! cargo run --manifest-path examples/recorder/Cargo.toml -- --check   compare with what is there
+//! cargo run -p recorder              write all sessions
+//! cargo run -p recorder -- --check   compare with what is there
 //! ```
 
 mod formats;
@@ -46,19 +46,12 @@ fn all(check: bool) -> Result<bool, String> {
     let mut scripts: Vec<_> = fs::read_dir(home.join("scripts"))
         .map_err(|error| error.to_string())?
         .filter_map(|entry| Some(entry.ok()?.path()))
-        .filter(|path| {
-            path.extension()
-                .is_some_and(|extension| extension == "script")
-        })
+        .filter(|path| path.extension().is_some_and(|extension| extension == "script"))
         .collect();
     scripts.sort();
     let mut good = true;
     for path in scripts {
-        let name = path
-            .file_stem()
-            .unwrap_or_default()
-            .to_string_lossy()
-            .into_owned();
+        let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
         let text =
             fs::read_to_string(&path).map_err(|error| format!("{}: {error}", path.display()))?;
         let script =
@@ -70,9 +63,7 @@ fn all(check: bool) -> Result<bool, String> {
         let recording = record::run(&script, format, &workspace)
             .map_err(|error| format!("{}: {error}", path.display()))?;
         let written = format.write(&recording);
-        let target = home
-            .join("../sessions")
-            .join(format!("{name}.{}", format.extension()));
+        let target = home.join("../sessions").join(format!("{name}.{}", format.extension()));
         let same = fs::read_to_string(&target).is_ok_and(|there| there == written);
         report(&name, &recording, written.len(), same);
         if check {
@@ -101,13 +92,8 @@ fn report(name: &str, recording: &record::Recording<'_>, bytes: usize, same: boo
         actions()
             .filter(|action| action.outcome.as_ref().is_some_and(|outcome| !outcome.ok))
             .count(),
-        actions()
-            .map(|action| action.shown.chars().count())
-            .sum::<usize>(),
-        calls()
-            .map(|call| call.usage.input)
-            .max()
-            .unwrap_or_default(),
+        actions().map(|action| action.shown.chars().count()).sum::<usize>(),
+        calls().map(|call| call.usage.input).max().unwrap_or_default(),
         if same { ", as it was" } else { ", changed" },
     );
 }

@@ -54,11 +54,7 @@ pub struct Call {
 impl Call {
     /// When the last tool was done.
     pub fn done(&self) -> u64 {
-        self.actions
-            .iter()
-            .map(|action| action.ended)
-            .max()
-            .unwrap_or(self.ended)
+        self.actions.iter().map(|action| action.ended).max().unwrap_or(self.ended)
     }
 }
 
@@ -96,16 +92,9 @@ pub fn run<'a>(
     format: &dyn Format,
     workspace: &Workspace,
 ) -> Result<Recording<'a>, String> {
-    let header = |key: &str| {
-        script
-            .header
-            .get(key)
-            .ok_or(format!("the script has no `{key}:`"))
-    };
+    let header = |key: &str| script.header.get(key).ok_or(format!("the script has no `{key}:`"));
     let number = |key: &str| -> Result<u64, String> {
-        header(key)?
-            .parse()
-            .map_err(|_| format!("`{key}:` is no number"))
+        header(key)?.parse().map_err(|_| format!("`{key}:` is no number"))
     };
     let mut seed = Seed::new(number("seed")?);
     let mut clock = time::parse(header("start")?).ok_or("`start:` is no time")?;
@@ -157,11 +146,7 @@ pub fn run<'a>(
                 let outcome = if call.interrupted {
                     None
                 } else {
-                    Some(
-                        workspace
-                            .run(&call.tool)
-                            .map_err(|error| error.to_string())?,
-                    )
+                    Some(workspace.run(&call.tool).map_err(|error| error.to_string())?)
                 };
                 let shown = outcome
                     .as_ref()
@@ -194,11 +179,7 @@ pub fn run<'a>(
                 usage,
             });
         }
-        turns.push(Turn {
-            at,
-            text: turn.text.clone(),
-            calls,
-        });
+        turns.push(Turn { at, text: turn.text.clone(), calls });
     }
     Ok(Recording { script, turns })
 }

@@ -136,18 +136,13 @@ impl Tool {
 
 /// Reads a script. Errors name the line.
 pub fn parse(text: &str) -> Result<Script, String> {
-    let mut script = Script {
-        header: BTreeMap::new(),
-        turns: Vec::new(),
-    };
+    let mut script = Script { header: BTreeMap::new(), turns: Vec::new() };
     let mut lines = text.lines().enumerate().peekable();
     while let Some((_, line)) = lines.next_if(|(_, line)| !line.starts_with('@')) {
         if let Some((key, value)) = line.split_once(": ")
             && !line.starts_with('#')
         {
-            script
-                .header
-                .insert(key.to_owned(), value.trim().to_owned());
+            script.header.insert(key.to_owned(), value.trim().to_owned());
         }
     }
     for (index, line) in lines {
@@ -166,21 +161,14 @@ pub fn parse(text: &str) -> Result<Script, String> {
 fn take(script: &mut Script, line: &str) -> Result<(), String> {
     if let Some(rest) = line.strip_prefix("@user") {
         script.turns.push(Turn {
-            pause: rest
-                .trim()
-                .strip_prefix("pause ")
-                .map(seconds)
-                .transpose()?,
+            pause: rest.trim().strip_prefix("pause ").map(seconds).transpose()?,
             text: String::new(),
             steps: Vec::new(),
             compacting: None,
         });
         return Ok(());
     }
-    let turn = script
-        .turns
-        .last_mut()
-        .ok_or("nothing stands before the first @user")?;
+    let turn = script.turns.last_mut().ok_or("nothing stands before the first @user")?;
     if line.trim() == "@step" {
         turn.steps.push(Step {
             compacted: turn.compacting.take().unwrap_or_default().trim().to_owned(),
@@ -203,15 +191,9 @@ fn take(script: &mut Script, line: &str) -> Result<(), String> {
         return Ok(());
     };
     if let Some(call) = line.strip_prefix("$! ") {
-        step.calls.push(Call {
-            tool: tool(call)?,
-            interrupted: true,
-        });
+        step.calls.push(Call { tool: tool(call)?, interrupted: true });
     } else if let Some(call) = line.strip_prefix("$ ") {
-        step.calls.push(Call {
-            tool: tool(call)?,
-            interrupted: false,
-        });
+        step.calls.push(Call { tool: tool(call)?, interrupted: false });
     } else if let Some(call) = step.calls.last_mut() {
         body(&mut call.tool, line)?;
     } else if let Some(thought) = line.strip_prefix("~ ") {
@@ -260,10 +242,7 @@ fn tool(text: &str) -> Result<Tool, String> {
     let rest = rest.trim();
     Ok(match name {
         "read" => match rest.split_once(' ') {
-            None => Tool::Read {
-                path: rest.to_owned(),
-                lines: None,
-            },
+            None => Tool::Read { path: rest.to_owned(), lines: None },
             Some((path, range)) => {
                 let bounds = range
                     .split_once('-')
@@ -276,34 +255,20 @@ fn tool(text: &str) -> Result<Tool, String> {
         },
         "search" => {
             let (pattern, path) = rest.rsplit_once(" in ").unwrap_or((rest, ""));
-            Tool::Search {
-                pattern: pattern.to_owned(),
-                path: path.to_owned(),
-            }
+            Tool::Search { pattern: pattern.to_owned(), path: path.to_owned() }
         }
-        "list" => Tool::List {
-            path: rest.to_owned(),
-        },
+        "list" => Tool::List { path: rest.to_owned() },
         "test" => run(format!("-m unittest {rest}").trim()),
         "run" => run(rest),
-        "edit" => Tool::Edit {
-            path: rest.to_owned(),
-            hunk: Vec::new(),
-        },
-        "write" => Tool::Write {
-            path: rest.to_owned(),
-            text: String::new(),
-        },
+        "edit" => Tool::Edit { path: rest.to_owned(), hunk: Vec::new() },
+        "write" => Tool::Write { path: rest.to_owned(), text: String::new() },
         other => return Err(format!("no tool is called {other}")),
     })
 }
 
 fn run(text: &str) -> Tool {
     let mut parts = text.split(" | ").map(|part| part.trim().to_owned());
-    Tool::Run {
-        args: parts.next().unwrap_or_default(),
-        filters: parts.collect(),
-    }
+    Tool::Run { args: parts.next().unwrap_or_default(), filters: parts.collect() }
 }
 
 fn seconds(text: &str) -> Result<u64, String> {

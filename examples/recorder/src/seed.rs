@@ -94,11 +94,7 @@ pub mod time {
         let (mut year, mut month) = (1970, 1);
         while days >= length(year, month) {
             days -= length(year, month);
-            (year, month) = if month == 12 {
-                (year + 1, 1)
-            } else {
-                (year, month + 1)
-            };
+            (year, month) = if month == 12 { (year + 1, 1) } else { (year, month + 1) };
         }
         format!(
             "{year}-{month:02}-{:02}T{:02}:{:02}:{:02}.{rest:03}Z",
@@ -110,9 +106,8 @@ pub mod time {
     }
 
     fn days_before(year: u64, month: u64) -> u64 {
-        let years: u64 = (1970..year)
-            .map(|year| (1..=12).map(|month| length(year, month)).sum::<u64>())
-            .sum();
+        let years: u64 =
+            (1970..year).map(|year| (1..=12).map(|month| length(year, month)).sum::<u64>()).sum();
         years + (1..month).map(|month| length(year, month)).sum::<u64>()
     }
 

@@ -56,9 +56,7 @@ impl Workspace {
     pub fn copy_of(project: &Path, name: &str) -> io::Result<Self> {
         let root = env::temp_dir().join(format!("foldback-recorder-{}-{name}", std::process::id()));
         copy(project, &root)?;
-        Ok(Self {
-            root: root.canonicalize()?,
-        })
+        Ok(Self { root: root.canonicalize()? })
     }
 
     /// Runs a tool. An error means that the recorder itself could not go on.
@@ -89,9 +87,7 @@ impl Workspace {
         let (from, to) = range.unwrap_or((1, usize::MAX));
         let all: Vec<(usize, String)> = (1..).zip(text.lines().map(str::to_owned)).collect();
         let total = all.len();
-        let shown = all
-            .into_iter()
-            .filter(|(number, _)| (from..=to).contains(number));
+        let shown = all.into_iter().filter(|(number, _)| (from..=to).contains(number));
         Found::Lines(shown.collect(), total)
     }
 
@@ -169,11 +165,7 @@ impl Workspace {
             lines = through(lines, filter)?;
         }
         // A pipe answers with the exit code of its last command.
-        let code = if filters.is_empty() {
-            output.status.code().unwrap_or(1)
-        } else {
-            0
-        };
+        let code = if filters.is_empty() { output.status.code().unwrap_or(1) } else { 0 };
         Ok(Found::Output(lines.join("\n"), code))
     }
 }
@@ -196,9 +188,8 @@ fn settle(text: &str, root: &str) -> Vec<String> {
 
 /// `Ran 41 tests in 0.017s` with a duration that follows from the number of tests.
 fn duration(line: &str) -> String {
-    let tests = line
-        .strip_prefix("Ran ")
-        .and_then(|rest| rest.split(' ').next()?.parse::<u32>().ok());
+    let tests =
+        line.strip_prefix("Ran ").and_then(|rest| rest.split(' ').next()?.parse::<u32>().ok());
     match (tests, line.rsplit_once(" in ")) {
         (Some(tests), Some((head, _))) => format!("{head} in 0.{:03}s", 4 + tests / 5),
         _ => line.to_owned(),
@@ -208,10 +199,7 @@ fn duration(line: &str) -> String {
 fn through(lines: Vec<String>, filter: &str) -> io::Result<Vec<String>> {
     let unknown = || io::Error::other(format!("no filter is written {filter:?}"));
     if let Some(needle) = filter.strip_prefix("grep ") {
-        return Ok(lines
-            .into_iter()
-            .filter(|line| line.contains(needle))
-            .collect());
+        return Ok(lines.into_iter().filter(|line| line.contains(needle)).collect());
     }
     let (name, count) = filter.split_once(" -n ").ok_or_else(unknown)?;
     let count: usize = count.trim().parse().map_err(|_| unknown())?;

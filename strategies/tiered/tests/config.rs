@@ -1,8 +1,6 @@
 //! What the configuration refuses, through the compiler that users meet.
 
-mod common;
-
-use common::{compiled, registry};
+use crate::common::{compiled, registry};
 use foldback_core::config::{Options, compile_preset};
 
 fn refused(filter: &str) -> Vec<String> {

@@ -1,8 +1,8 @@
 //! The filter as agents and replays meet it: through a conversation, moment by moment.
 
-mod common;
-
-use common::{Answer, Diary, Fake, conversation, filler, sent, step, strategy, torn, with_frame};
+use crate::common::{
+    Answer, Diary, Fake, conversation, filler, sent, step, strategy, torn, with_frame,
+};
 use foldback_core::conversation::{Conversation, Report, Signals};
 use foldback_core::event::Event;
 use foldback_core::log::ResultStatus;
@@ -355,7 +355,7 @@ async fn a_fold_that_changes_nothing_says_so() {
     assert_eq!(sent(&conversation), before);
     assert_eq!(conversation.folds().len(), 1);
 
-    let mut empty = common::conversation(conversation.strategy(), 7_000);
+    let mut empty = crate::common::conversation(conversation.strategy(), 7_000);
     let report = at(&mut empty, Moment::Manual).await;
     assert!(matches!(report.outcome, Outcome::Unchanged(_)), "{report:?}");
 }

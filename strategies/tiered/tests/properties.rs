@@ -1,8 +1,6 @@
 //! Properties that hold whatever the history is.
 
-mod common;
-
-use common::{Fake, conversation, strategy, torn};
+use crate::common::{Fake, conversation, strategy, torn};
 use foldback_core::conversation::Signals;
 use foldback_core::log::ResultStatus;
 use foldback_core::moment::Moment;

@@ -3,9 +3,7 @@
 //!
 //! The sessions are not part of the repository; without them this test says so and passes.
 
-mod common;
-
-use common::{registry, torn_of};
+use crate::common::{registry, torn_of};
 use foldback_core::config::{Options, compile_preset};
 use foldback_core::conversation::{Conversation, Signals};
 use foldback_core::moment::Moment;

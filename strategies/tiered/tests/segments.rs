@@ -1,8 +1,6 @@
 //! Progressive disclosure of prompt segments: the document's example and the rows of the original's
 //! own suite (its singleton aside).
 
-#![allow(clippy::unwrap_used, reason = "a test may panic")]
-
 use foldback_core::registry::StageConfig;
 use foldback_core::stage::Estimator;
 use foldback_stages::estimator::{CharsConfig, Rounding};

@@ -1,8 +1,6 @@
 //! Whatever was said: `window` never sends a result without its call or a call without its result
 //! that the log did not lack, never makes a request larger, and can be taken back.
 
-#![allow(clippy::unwrap_used, reason = "a test may panic")]
-
 use foldback_core::config::{Document, Options, compile};
 use foldback_core::conversation::{Conversation, Report, Signals};
 use foldback_core::frame::Frame;

@@ -1,7 +1,5 @@
 //! The presets as they ship.
 
-#![allow(clippy::unwrap_used, reason = "a test may panic")]
-
 use foldback_core::config::{Options, compile_preset};
 use foldback_core::moment::Moment;
 use foldback_core::registry::Registry;

@@ -1,7 +1,7 @@
 //! One test a promise. Where a guard keeps it, the same scene without the guard shows what would happen.
 
-use crate::faults::{Fault, Faulty, Plan};
-use crate::world::{agent, answer, is_automatic_fold, is_try, view, with_model};
+use super::faults::{Fault, Faulty, Plan};
+use super::world::{agent, answer, is_automatic_fold, is_try, view, with_model};
 use async_trait::async_trait;
 use foldback_core::Limits;
 use foldback_core::conversation::StageRole;
@@ -47,7 +47,7 @@ async fn fill(agent: &mut AgentLoop, tokens: usize, finish: bool) {
 }
 
 async fn round(agent: &mut AgentLoop, n: usize) -> Next {
-    let input = crate::world::size(agent.conversation());
+    let input = super::world::size(agent.conversation());
     round_at(agent, n, input).await
 }
 
@@ -61,7 +61,7 @@ async fn round_at(agent: &mut AgentLoop, n: usize, input: u64) -> Next {
 }
 
 async fn end(agent: &mut AgentLoop) -> Next {
-    let input = crate::world::size(agent.conversation());
+    let input = super::world::size(agent.conversation());
     end_at(agent, input).await
 }
 

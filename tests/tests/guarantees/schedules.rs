@@ -1,8 +1,8 @@
 //! A thousand seeded schedules of faults: whatever providers and users do, the loop ends, the view is
 //! valid, no message is lost, and what was billed is bounded.
 
-use crate::faults::{Dice, Faulty, Plan};
-use crate::world::{agent, answer, is_automatic_fold, is_try, size, view, with_model};
+use super::faults::{Dice, Faulty, Plan};
+use super::world::{agent, answer, is_automatic_fold, is_try, size, view, with_model};
 use foldback_core::Limits;
 use foldback_core::conversation::Report;
 use foldback_core::log::{EntryKind, Finish, Message};
@@ -381,7 +381,7 @@ async fn a_thousand_schedules_end_well() {
         "{SCHEDULES} schedules: {tries} compactions tried, {folds} committed, {cancelled} requests given up halfway, at most {most} requests for summaries in one schedule; {faults:?}"
     );
     assert!(folds > SCHEDULES, "too little happened to prove anything: {folds} folds");
-    assert_eq!(faults.len(), crate::faults::Fault::ALL.len(), "{faults:?}");
+    assert_eq!(faults.len(), super::faults::Fault::ALL.len(), "{faults:?}");
 }
 
 #[tokio::test(start_paused = true)]

@@ -1,7 +1,7 @@
 //! What is told of a fold is what happened: spans, events, counters, and how a fold shows what it did.
 
-use crate::faults::{Fault, Faulty, Plan};
-use crate::world::{agent, view, with_model};
+use super::faults::{Fault, Faulty, Plan};
+use super::world::{agent, view, with_model};
 use async_trait::async_trait;
 use foldback_core::conversation::{Conversation, Signals};
 use foldback_core::event::Event;
@@ -68,7 +68,7 @@ fn fill(conversation: &mut Conversation, rounds: usize) {
     conversation.append(Message::user("u", "Mend the parser."));
     for n in 0..rounds {
         let call = (format!("c{n}"), format!("{{\"path\":\"f{n}\"}}"));
-        conversation.append(crate::world::answer(
+        conversation.append(super::world::answer(
             &format!("a{n}"),
             "",
             &[call],
@@ -212,7 +212,7 @@ async fn wander(adaptive: Option<bool>) -> (Vec<String>, String, Vec<(u64, u64)>
     for n in 0..60 {
         agent.before_call().await;
         let call = (format!("c{n}"), format!("{{\"path\":\"f{}\"}}", n % 12));
-        let asks = crate::world::answer(&format!("a{n}"), "", &[call], Finish::ToolCalls, 9);
+        let asks = super::world::answer(&format!("a{n}"), "", &[call], Finish::ToolCalls, 9);
         agent.answered(asks).await;
         let text = "word ".repeat(300);
         let result = Message::tool(format!("t{n}"), format!("c{n}"), "read", text);
@@ -254,7 +254,7 @@ async fn what_is_missed_is_booked_on_the_fold_in_force() {
     conversation.at(Moment::Manual, Signals::default()).await;
     for n in 20..26 {
         let call = (format!("c{n}"), format!("{{\"path\":\"g{n}\"}}"));
-        conversation.append(crate::world::answer(
+        conversation.append(super::world::answer(
             &format!("a{n}"),
             "",
             &[call],
@@ -269,7 +269,7 @@ async fn what_is_missed_is_booked_on_the_fold_in_force() {
     conversation.undo();
     // Gone since the first fold, and there is no second any more.
     let again = ("d".to_owned(), "{\"path\":\"f0\"}".to_owned());
-    conversation.append(crate::world::answer("b", "", &[again], Finish::ToolCalls, 9));
+    conversation.append(super::world::answer("b", "", &[again], Finish::ToolCalls, 9));
     let booked: Vec<_> =
         conversation.fold_stats().iter().map(|fold| (fold.missed, fold.answers)).collect();
     assert_eq!(booked, [(1, 7), (0, 0)]);

@@ -1,6 +1,6 @@
 //! Strategies, messages and views of the tests here.
 
-use crate::faults::Faulty;
+use super::faults::Faulty;
 use foldback_core::config::{Document, Options, compile};
 use foldback_core::conversation::{Conversation, Report, StageRole};
 use foldback_core::log::{Answer, Finish, Message, Part, Usage};

@@ -4,15 +4,15 @@
 //! V2 is not among the presets. Its rows are here where they state what a loop does; how V2 itself
 //! words and renders a checkpoint is not.
 
-use crate::given::Act::{Interrupted, Stored as Before, Turn};
-use crate::given::{Act, Given};
-use crate::model::{Reply, TOO_LONG, calls, ends, fails, overflow, says, summary};
-use crate::row::Claim::{
+use super::given::Act::{Interrupted, Stored as Before, Turn};
+use super::given::{Act, Given};
+use super::model::{Reply, TOO_LONG, calls, ends, fails, overflow, says, summary};
+use super::row::Claim::{
     Asked, Ended, Fold, Folds, Hides, LastTurn, NothingStored, Nowhere, Shows, Stored, Turns,
     Waited,
 };
-use crate::row::{OURS, READ, Row, UP, check, row};
-use crate::texts::{answer, long, prompt, tool, x};
+use super::row::{OURS, READ, Row, UP, check, row};
+use super::texts::{answer, long, prompt, tool, x};
 use foldback_core::log::EntryKind::{Continue, Marker, Summary};
 use foldback_core::log::Finish;
 use foldback_core::provider::{ErrorKind, ProviderError};

@@ -1,14 +1,14 @@
 //! What comes back for a summary and is none, and requests for one that are too large themselves: V2's
 //! later suite, which has no numbers.
 
-use crate::given::Act::{Stored as Before, Turn};
-use crate::given::{Given, one};
-use crate::model::{TOO_LONG, ends, fails, overflow, says, summary};
-use crate::row::Claim::{
+use super::given::Act::{Stored as Before, Turn};
+use super::given::{Given, one};
+use super::model::{TOO_LONG, ends, fails, overflow, says, summary};
+use super::row::Claim::{
     Asked, By, Ended, Events, Fold, Folds, Hides, NothingStored, Shows, ShowsOnce, Stored,
 };
-use crate::row::{OURS, READ, Row, UP, check, row};
-use crate::texts::{anchored, answer, long, prompt};
+use super::row::{OURS, READ, Row, UP, check, row};
+use super::texts::{anchored, answer, long, prompt};
 use foldback_core::log::EntryKind::{Marker, Summary};
 use foldback_core::log::Finish;
 use foldback_core::provider::{ErrorKind, ProviderError};

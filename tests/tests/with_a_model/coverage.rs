@@ -1,7 +1,7 @@
 //! Every row that needs a model request, and where it is paid for: one table, complete by its test.
 
-use crate::row::{OURS, Row};
-use crate::{agent_loop, answers, opencode, requests, window};
+use super::row::{OURS, Row};
+use super::{agent_loop, answers, opencode, requests, window};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 

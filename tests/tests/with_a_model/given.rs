@@ -1,7 +1,7 @@
 //! What a row gives: a preset with the `llm` summarizer, a model's replies, and what happens.
 
-use crate::model::Reply;
-use crate::texts::{long, prompt};
+use super::model::Reply;
+use super::texts::{long, prompt};
 use async_trait::async_trait;
 use foldback::window::filter::SessionMemory;
 use foldback_core::Limits;

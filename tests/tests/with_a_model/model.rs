@@ -1,7 +1,7 @@
 //! One scripted model for everybody: the agent's requests and those of the summarizer are answered from
 //! the same list, in the order in which they are sent, and kept.
 
-use crate::texts::anchored;
+use super::texts::anchored;
 use async_trait::async_trait;
 use foldback_core::log::{Finish, Usage};
 use foldback_core::provider::{Completion, CompletionRequest, ErrorKind, Model, ProviderError};

@@ -1,16 +1,16 @@
 //! OC17-S*: a compaction of OpenCode 1.17, from what was stored to what the model is asked, with the
 //! `llm` summarizer. Rows that no text of a request decides are in the strategy's own suite; see
-//! [`crate::coverage`].
+//! [`super::coverage`].
 
-use crate::given::Act::{Compact, Interrupted, Stored as Before, Turn};
-use crate::given::{Before as Hook, Given, one};
-use crate::model::{busy, calls, overflow, says, summary};
-use crate::row::Claim::{
+use super::given::Act::{Compact, Interrupted, Stored as Before, Turn};
+use super::given::{Before as Hook, Given, one};
+use super::model::{busy, calls, overflow, says, summary};
+use super::row::Claim::{
     Asked, By, Ended, Events, Fold, Hides, LastTurn, NothingStored, Nowhere, Shows, Stored, Turns,
     View, Waited,
 };
-use crate::row::{OURS, Row, UP, check, row};
-use crate::texts::{GO_ON, MARKER, anchored, image, long, prompt, tool, x};
+use super::row::{OURS, Row, UP, check, row};
+use super::texts::{GO_ON, MARKER, anchored, image, long, prompt, tool, x};
 use foldback_core::log::EntryKind::{Continue, Marker, Summary};
 use foldback_core::provider::{ErrorKind, ProviderError};
 use foldback_core::stage::SummaryError;

@@ -3,15 +3,15 @@
 //! Rows of OpenCode 1.17's process that a request decides, and those of V2 that state what a request
 //! holds, on presets that have the behaviour; how V2 itself renders a checkpoint is not among them.
 
-use crate::given::Act::{Compact, Stored as Before, Turn};
-use crate::given::{Act, Given, one};
-use crate::model::{ends, says, summary};
-use crate::row::Claim::{
+use super::given::Act::{Compact, Stored as Before, Turn};
+use super::given::{Act, Given, one};
+use super::model::{ends, says, summary};
+use super::row::Claim::{
     Asked, Ended, FirstTurn, Fold, Hides, LastTurn, NothingStored, Nowhere, Shows, ShowsOnce,
     Stored, StoredText, View,
 };
-use crate::row::{OURS, Row, UP, check, row};
-use crate::texts::{HEADINGS, MARKER, anchored, answer, image, long, prompt, screenshot, x};
+use super::row::{OURS, Row, UP, check, row};
+use super::texts::{HEADINGS, MARKER, anchored, answer, image, long, prompt, screenshot, x};
 use foldback_core::Limits;
 use foldback_core::log::EntryKind::{Marker, Summary};
 use foldback_core::log::Finish;

@@ -1,7 +1,7 @@
 //! Rows: what is given, and what is claimed of what can be seen afterwards.
 
-use crate::given::Given;
-use crate::session::{Seen, TURN, run};
+use super::given::Given;
+use super::session::{Seen, TURN, run};
 use foldback_core::log::EntryKind;
 
 /// The original's own test.

@@ -3,8 +3,8 @@
 //!
 //! Time is tokio's, paused: it stands still while anything can be done, and leaps to the next timer.
 
-use crate::given::{Act, Given, NOW, strategy};
-use crate::model::{AGENT, Scripted};
+use super::given::{Act, Given, NOW, strategy};
+use super::model::{AGENT, Scripted};
 use foldback_core::conversation::{Conversation, Report, StageRole};
 use foldback_core::event::Event;
 use foldback_core::log::{Answer, EntryKind, Finish, Message, Origin, Part};

@@ -1,14 +1,14 @@
 //! S9-*: the window compactor of Spec 09, its summaries asked of a model.
 
-use crate::given::Act::{Compact, Stored as Before, Turn};
-use crate::given::{Act, Before as Hook, Given};
-use crate::model::{Reply, calls, ends, fails, says};
-use crate::row::Claim::{
+use super::given::Act::{Compact, Stored as Before, Turn};
+use super::given::{Act, Before as Hook, Given};
+use super::model::{Reply, calls, ends, fails, says};
+use super::row::Claim::{
     Asked, By, Ended, Events, FirstTurn, Fold, Folds, Hides, NothingStored, Nowhere, Shows, View,
     Waited,
 };
-use crate::row::{OURS, READ, Row, UP, check, row};
-use crate::texts::{answer, prompt, x};
+use super::row::{OURS, READ, Row, UP, check, row};
+use super::texts::{answer, prompt, x};
 use foldback_core::Limits;
 use foldback_core::log::Finish;
 use foldback_core::provider::ErrorKind;

@@ -1,8 +1,5 @@
 //! What tests of models share.
 
-// Each test program uses a part of it.
-#![allow(dead_code)]
-
 use async_trait::async_trait;
 use foldback_core::log::{Finish, Role, Usage};
 use foldback_core::provider::{

@@ -1,8 +1,5 @@
 //! A scripted model at work on a generated project, and what can be told about a run.
 
-// Each test file uses its own part of this.
-#![allow(dead_code)]
-
 pub(crate) mod model;
 pub(crate) mod project;
 pub(crate) mod transcript;

@@ -29,11 +29,9 @@ impl Format for ClaudeCode {
             Found::Lines(lines, _) => numbered(lines, |number, text| format!("{number:>6}→{text}")),
             Found::Hits(hits) if hits.is_empty() => "No matches found".to_owned(),
             Found::Hits(hits) => grep_lines(hits),
-            Found::Paths(paths) => paths
-                .iter()
-                .map(|path| absolute(path))
-                .collect::<Vec<_>>()
-                .join("\n"),
+            Found::Paths(paths) => {
+                paths.iter().map(|path| absolute(path)).collect::<Vec<_>>().join("\n")
+            }
             Found::Output(text, 0) if text.is_empty() => {
                 "(Bash completed with no output)".to_owned()
             }
@@ -84,10 +82,9 @@ fn call(tool: &Tool) -> (&'static str, Value) {
             json!({"pattern": pattern, "path": absolute(path), "output_mode": "content", "-n": true}),
         ),
         Tool::List { path } => ("Glob", json!({"pattern": "**/*", "path": absolute(path)})),
-        Tool::Run { args, filters } => (
-            "Bash",
-            json!({"command": command(args, filters), "description": purpose(args)}),
-        ),
+        Tool::Run { args, filters } => {
+            ("Bash", json!({"command": command(args, filters), "description": purpose(args)}))
+        }
         Tool::Edit { path, hunk } => {
             let (old, new) = Tool::replacement(hunk);
             (
@@ -95,10 +92,9 @@ fn call(tool: &Tool) -> (&'static str, Value) {
                 json!({"replace_all": false, "file_path": absolute(path), "old_string": old, "new_string": new}),
             )
         }
-        Tool::Write { path, text } => (
-            "Write",
-            json!({"file_path": absolute(path), "content": text}),
-        ),
+        Tool::Write { path, text } => {
+            ("Write", json!({"file_path": absolute(path), "content": text}))
+        }
     }
 }
 
@@ -113,14 +109,7 @@ struct Writer<'a> {
 
 impl<'a> Writer<'a> {
     fn new(recording: &'a Recording<'a>) -> Self {
-        let header = |key: &str| {
-            recording
-                .script
-                .header
-                .get(key)
-                .cloned()
-                .unwrap_or_default()
-        };
+        let header = |key: &str| recording.script.header.get(key).cloned().unwrap_or_default();
         let mut seed = Seed::new(header("seed").parse::<u64>().unwrap_or_default() + 1);
         Self {
             recording,
@@ -175,11 +164,7 @@ impl<'a> Writer<'a> {
         }
         let message = format!("msg_01{}", self.seed.base58(22));
         let request = format!("req_011C{}", self.seed.base58(20));
-        let stop = if call.actions.is_empty() {
-            "end_turn"
-        } else {
-            "tool_use"
-        };
+        let stop = if call.actions.is_empty() { "end_turn" } else { "tool_use" };
         let count = blocks.len() as u64;
         let mut results = Vec::new();
         for (place, (block, action)) in (1u64..).zip(blocks) {
@@ -202,12 +187,7 @@ impl<'a> Writer<'a> {
                 block["is_error"] = json!(true);
             }
             let extra = json!({"toolUseResult": structured(&action.tool, outcome, &action.shown), "sourceToolAssistantUUID": uuid});
-            self.push(
-                "user",
-                action.ended,
-                json!({"role": "user", "content": [block]}),
-                extra,
-            );
+            self.push("user", action.ended, json!({"role": "user", "content": [block]}), extra);
         }
     }
 

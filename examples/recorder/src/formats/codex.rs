@@ -35,10 +35,9 @@ impl Format for Codex {
 
     fn shown(&self, tool: &Tool, outcome: &Outcome) -> String {
         let (text, code) = match &outcome.found {
-            Found::Lines(lines, _) => (
-                numbered(lines, |number, text| format!("{number:6}\t{text}")),
-                0,
-            ),
+            Found::Lines(lines, _) => {
+                (numbered(lines, |number, text| format!("{number:6}\t{text}")), 0)
+            }
             Found::Hits(hits) => (grep_lines(hits), i32::from(hits.is_empty())),
             Found::Paths(paths) => (paths.join("\n"), 0),
             Found::Output(text, code) => (text.clone(), *code),
@@ -89,10 +88,9 @@ enum Request {
 fn call(tool: &Tool) -> Request {
     match tool {
         Tool::Read { path, lines: None } => Request::Shell(format!("nl -ba {path}")),
-        Tool::Read {
-            path,
-            lines: Some((from, to)),
-        } => Request::Shell(format!("nl -ba {path} | sed -n '{from},{to}p'")),
+        Tool::Read { path, lines: Some((from, to)) } => {
+            Request::Shell(format!("nl -ba {path} | sed -n '{from},{to}p'"))
+        }
         Tool::Search { pattern, path } => {
             Request::Shell(format!("rg -n '{pattern}' {path}").trim_end().to_owned())
         }
@@ -114,9 +112,7 @@ fn call(tool: &Tool) -> Request {
         }
         Tool::Write { path, text } => {
             let body: String = text.lines().map(|line| format!("+{line}\n")).collect();
-            Request::Patch(format!(
-                "*** Begin Patch\n*** Add File: {path}\n{body}*** End Patch\n"
-            ))
+            Request::Patch(format!("*** Begin Patch\n*** Add File: {path}\n{body}*** End Patch\n"))
         }
     }
 }
@@ -167,8 +163,7 @@ impl<'a> Writer<'a> {
     }
 
     fn push(&mut self, at: u64, kind: &str, payload: Value) {
-        self.lines
-            .push(json!({"timestamp": time::show(at), "type": kind, "payload": payload}));
+        self.lines.push(json!({"timestamp": time::show(at), "type": kind, "payload": payload}));
     }
 
     fn file(mut self) -> String {
@@ -200,11 +195,7 @@ impl<'a> Writer<'a> {
                 let text = format!(
                     "<environment_context>\n  <cwd>{ROOT}</cwd>\n  <shell>bash</shell>\n</environment_context>"
                 );
-                self.push(
-                    turn.at + 1,
-                    "response_item",
-                    message("user", "input_text", &text),
-                );
+                self.push(turn.at + 1, "response_item", message("user", "input_text", &text));
             }
             self.push(
                 turn.at + 2,
@@ -214,11 +205,7 @@ impl<'a> Writer<'a> {
                     "sandbox_policy": {"type": "workspace-write"}, "model": model, "effort": "medium", "summary": "auto",
                 }),
             );
-            self.push(
-                turn.at + 3,
-                "response_item",
-                message("user", "input_text", &turn.text),
-            );
+            self.push(turn.at + 3, "response_item", message("user", "input_text", &turn.text));
             let shown = json!({"type": "user_message", "message": turn.text, "images": [], "local_images": [], "text_elements": []});
             self.push(turn.at + 4, "event_msg", shown);
             for call in &turn.calls {
@@ -239,20 +226,12 @@ impl<'a> Writer<'a> {
     /// summary.
     fn compacted(&mut self, call: &Call) {
         let turns = self.recording.turns.iter();
-        let said = turns
-            .take_while(|turn| turn.at < call.started)
-            .map(|turn| &turn.text);
-        let history: Vec<Value> = said
-            .chain([&call.compacted])
-            .map(|text| message("user", "input_text", text))
-            .collect();
+        let said = turns.take_while(|turn| turn.at < call.started).map(|turn| &turn.text);
+        let history: Vec<Value> =
+            said.chain([&call.compacted]).map(|text| message("user", "input_text", text)).collect();
         let payload = json!({"message": call.compacted, "replacement_history": history});
         self.push(call.started - 40, "compacted", payload);
-        self.push(
-            call.started - 38,
-            "event_msg",
-            json!({"type": "context_compacted"}),
-        );
+        self.push(call.started - 38, "event_msg", json!({"type": "context_compacted"}));
     }
 
     fn answer(&mut self, call: &Call) {
@@ -266,11 +245,7 @@ impl<'a> Writer<'a> {
             self.push(at - 90, "response_item", item);
         }
         if !call.text.is_empty() {
-            let phase = if call.actions.is_empty() {
-                "final_answer"
-            } else {
-                "commentary"
-            };
+            let phase = if call.actions.is_empty() { "final_answer" } else { "commentary" };
             self.push(
                 at - 40,
                 "event_msg",
@@ -308,12 +283,7 @@ impl<'a> Writer<'a> {
             self.push(ended, "response_item", item);
         }
         let cached = call.usage.cache_read / CACHE_BLOCK * CACHE_BLOCK;
-        let last = [
-            call.usage.input,
-            cached,
-            call.usage.output,
-            call.usage.reasoning,
-        ];
+        let last = [call.usage.input, cached, call.usage.output, call.usage.reasoning];
         for (total, last) in self.total.iter_mut().zip(last) {
             *total += last;
         }

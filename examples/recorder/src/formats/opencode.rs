@@ -95,15 +95,11 @@ fn call(tool: &Tool) -> (&'static str, Value) {
         ),
         Tool::Edit { path, hunk } => {
             let (old, new) = Tool::replacement(hunk);
-            (
-                "edit",
-                json!({"filePath": absolute(path), "oldString": old, "newString": new}),
-            )
+            ("edit", json!({"filePath": absolute(path), "oldString": old, "newString": new}))
         }
-        Tool::Write { path, text } => (
-            "write",
-            json!({"filePath": absolute(path), "content": text}),
-        ),
+        Tool::Write { path, text } => {
+            ("write", json!({"filePath": absolute(path), "content": text}))
+        }
     }
 }
 
@@ -117,14 +113,7 @@ struct Writer<'a> {
 
 impl<'a> Writer<'a> {
     fn new(recording: &'a Recording<'a>) -> Self {
-        let header = |key: &str| {
-            recording
-                .script
-                .header
-                .get(key)
-                .cloned()
-                .unwrap_or_default()
-        };
+        let header = |key: &str| recording.script.header.get(key).cloned().unwrap_or_default();
         let mut seed = Seed::new(header("seed").parse::<u64>().unwrap_or_default() + 1);
         Self {
             recording,
@@ -170,12 +159,7 @@ impl<'a> Writer<'a> {
             }
         }
         let project = self.seed.hex(40);
-        let title = recording
-            .script
-            .header
-            .get("title")
-            .cloned()
-            .unwrap_or_default();
+        let title = recording.script.header.get("title").cloned().unwrap_or_default();
         let document = json!({
             "info": {
                 "id": self.session, "slug": "steady-otter", "projectID": project, "directory": ROOT, "title": title,
@@ -188,11 +172,7 @@ impl<'a> Writer<'a> {
 
     fn answer(&mut self, parent: &str, call: &Call) -> Value {
         let id = self.id("msg", call.started);
-        let finish = if call.actions.is_empty() {
-            "stop"
-        } else {
-            "tool-calls"
-        };
+        let finish = if call.actions.is_empty() { "stop" } else { "tool-calls" };
         let (tokens, cost) = (counts(&call.usage), cost(&call.usage));
         let mut parts = vec![self.part(&id, call.started, json!({"type": "step-start"}))];
         if !call.thought.is_empty() {
@@ -257,12 +237,7 @@ fn state(action: &Action) -> Value {
 /// Plain input, cache read, cache write, output. A few tokens behind the last cache mark are plain input.
 fn split(usage: &Usage) -> [u64; 4] {
     let plain = 3.min(usage.input - usage.cache_read);
-    [
-        plain,
-        usage.cache_read,
-        usage.input - usage.cache_read - plain,
-        usage.output,
-    ]
+    [plain, usage.cache_read, usage.input - usage.cache_read - plain, usage.output]
 }
 
 fn counts(usage: &Usage) -> Value {
@@ -275,10 +250,6 @@ fn counts(usage: &Usage) -> Value {
 
 /// Dollars.
 fn cost(usage: &Usage) -> Value {
-    let sum: u64 = split(usage)
-        .iter()
-        .zip(PRICES)
-        .map(|(tokens, price)| tokens * price)
-        .sum();
+    let sum: u64 = split(usage).iter().zip(PRICES).map(|(tokens, price)| tokens * price).sum();
     json!(sum as f64 / 1e8)
 }

@@ -37,11 +37,7 @@ impl Format for PydanticAi {
                 format!("<file>\n{body}\n\n(End of excerpt - the file has {total} lines)\n</file>")
             }
             Found::Hits(hits) => {
-                let pattern = if let Tool::Search { pattern, .. } = tool {
-                    pattern
-                } else {
-                    ""
-                };
+                let pattern = if let Tool::Search { pattern, .. } = tool { pattern } else { "" };
                 let mut text = format!(
                     "Found {} matches for pattern: {pattern}\n{}\n",
                     hits.len(),
@@ -92,33 +88,24 @@ impl Format for PydanticAi {
 fn call(tool: &Tool) -> (&'static str, Value) {
     match tool {
         Tool::Read { path, lines: None } => ("read_file", json!({"filepath": absolute(path)})),
-        Tool::Read {
-            path,
-            lines: Some((from, to)),
-        } => (
+        Tool::Read { path, lines: Some((from, to)) } => (
             "read_file",
             json!({"filepath": absolute(path), "offset": from - 1, "limit": to - from + 1}),
         ),
-        Tool::Search { pattern, path } => (
-            "grep",
-            json!({"pattern": pattern, "directory": absolute(path)}),
-        ),
+        Tool::Search { pattern, path } => {
+            ("grep", json!({"pattern": pattern, "directory": absolute(path)}))
+        }
         Tool::List { path } => ("list_dir", json!({"directory": absolute(path)})),
-        Tool::Run { args, filters } => (
-            "bash",
-            json!({"command": command(args, filters), "timeout": 60}),
-        ),
+        Tool::Run { args, filters } => {
+            ("bash", json!({"command": command(args, filters), "timeout": 60}))
+        }
         Tool::Edit { path, hunk } => {
             let (old, new) = Tool::replacement(hunk);
-            (
-                "update_file",
-                json!({"filepath": absolute(path), "target": old, "patch": new}),
-            )
+            ("update_file", json!({"filepath": absolute(path), "target": old, "patch": new}))
         }
-        Tool::Write { path, text } => (
-            "write_file",
-            json!({"filepath": absolute(path), "content": text}),
-        ),
+        Tool::Write { path, text } => {
+            ("write_file", json!({"filepath": absolute(path), "content": text}))
+        }
     }
 }
 
@@ -131,14 +118,7 @@ struct Writer<'a> {
 
 impl<'a> Writer<'a> {
     fn new(recording: &'a Recording<'a>) -> Self {
-        let header = |key: &str| {
-            recording
-                .script
-                .header
-                .get(key)
-                .cloned()
-                .unwrap_or_default()
-        };
+        let header = |key: &str| recording.script.header.get(key).cloned().unwrap_or_default();
         Self {
             recording,
             seed: Seed::new(header("seed").parse::<u64>().unwrap_or_default() + 1),
@@ -193,16 +173,8 @@ impl<'a> Writer<'a> {
                 })),
             }
         }
-        let finish = if call.actions.is_empty() {
-            "stop"
-        } else {
-            "tool_call"
-        };
-        let raw = if call.actions.is_empty() {
-            "stop"
-        } else {
-            "tool_calls"
-        };
+        let finish = if call.actions.is_empty() { "stop" } else { "tool_call" };
+        let raw = if call.actions.is_empty() { "stop" } else { "tool_calls" };
         let response = format!("chatcmpl-{}", self.seed.base62(29));
         self.messages.push(json!({
             "parts": parts,

@@ -1,7 +1,8 @@
 //! Real sessions: exports hold what the real program cleared (`state.time.compacted`), so that the
 //! walk can be compared with it part by part.
 //!
-//! The sessions are not part of the repository; without them these tests say so and pass.
+//! The sessions are not part of the repository. Of the two with clearings there are outlines, which
+//! have filler for text and everything that the walk decides by.
 
 use crate::support::{at, cleared, conversation, sent_ids, strategy};
 use foldback_core::Limits;
@@ -9,18 +10,15 @@ use foldback_core::conversation::Conversation;
 use foldback_core::log::{EntryKind, Finish};
 use foldback_core::moment::Moment;
 use foldback_formats::{Session, read};
+use foldback_testkit::{needs_sessions, outline, sessions};
 use std::sync::Arc;
 
-fn session(name: &str) -> Option<Session> {
-    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/sessions/opencode");
-    let path = format!("{folder}/{name}");
-    match std::fs::read(&path) {
-        Ok(text) => Some(read(&text, Some("opencode")).unwrap().remove(0)),
-        Err(error) => {
-            println!("skipped: {path}: {error}");
-            None
-        }
-    }
+fn imported(export: &[u8]) -> Session {
+    read(export, Some("opencode")).unwrap().remove(0)
+}
+
+fn recorded(name: &str) -> Session {
+    imported(&std::fs::read(sessions().join("opencode").join(name)).unwrap())
 }
 
 /// Appends the log and lets the loop end where it ended: before each message that begins a turn, and
@@ -44,6 +42,26 @@ fn drive(session: &Session, conversation: &mut Conversation) {
     }
 }
 
+/// The parts that the strategy clears are those that the export says were cleared, so many of them.
+fn clears_what_was_cleared(name: &str, session: &Session, parts: usize) {
+    let mut recorded: Vec<String> = session
+        .cleared
+        .iter()
+        .map(|cleared| {
+            let part = &session.messages[cleared.at.item].parts[cleared.at.part];
+            part.as_result().unwrap().call_id.clone()
+        })
+        .collect();
+    let mut conversation = conversation(strategy("opencode", ""), Limits::new(400_000, 128_000));
+    drive(session, &mut conversation);
+    let mut found = cleared(&conversation);
+    assert_eq!(recorded.len(), parts, "{name}");
+    recorded.sort_unstable();
+    found.sort_unstable();
+    assert_eq!(found, recorded, "{name}");
+}
+
+#[needs_sessions]
 #[test]
 fn clears_what_the_real_program_cleared() {
     for (name, parts) in [
@@ -51,33 +69,21 @@ fn clears_what_the_real_program_cleared() {
         ("nimbus-82msg-pruned.json", 52),
         ("sessionbridge-sonnet46-compaction.json", 0),
     ] {
-        let Some(session) = session(name) else {
-            return;
-        };
-        let mut recorded: Vec<String> = session
-            .cleared
-            .iter()
-            .map(|cleared| {
-                let part = &session.messages[cleared.at.item].parts[cleared.at.part];
-                part.as_result().unwrap().call_id.clone()
-            })
-            .collect();
-        let mut conversation =
-            conversation(strategy("opencode", ""), Limits::new(400_000, 128_000));
-        drive(&session, &mut conversation);
-        let mut found = cleared(&conversation);
-        assert_eq!(recorded.len(), parts, "{name}");
-        recorded.sort_unstable();
-        found.sort_unstable();
-        assert_eq!(found, recorded, "{name}");
+        clears_what_was_cleared(name, &recorded(name), parts);
     }
 }
 
 #[test]
+fn clears_what_the_real_program_cleared_in_the_outlines_of_its_sessions() {
+    for (name, parts) in [("opencode-171msg", 116), ("opencode-82msg", 52)] {
+        clears_what_was_cleared(name, &imported(&outline::export(name)), parts);
+    }
+}
+
+#[needs_sessions]
+#[test]
 fn a_recorded_checkpoint_is_in_force() {
-    let Some(session) = session("sessionbridge-sonnet46-compaction.json") else {
-        return;
-    };
+    let session = recorded("sessionbridge-sonnet46-compaction.json");
     for preset in ["opencode", "opencode-1.17", "brutus"] {
         let mut conversation = conversation(strategy(preset, ""), Limits::new(400_000, 128_000));
         for message in &session.messages {

@@ -1,8 +1,5 @@
 //! What the tests of this crate share: a summarizer that does as it is told, and histories.
 
-#![allow(dead_code, reason = "every test file uses a part of it")]
-#![allow(clippy::unwrap_used, reason = "a test may panic")]
-
 use async_trait::async_trait;
 use foldback_core::config::{Compiled, ConfigErrors, Document, Options, compile};
 use foldback_core::conversation::Conversation;

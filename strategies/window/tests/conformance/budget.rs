@@ -1,6 +1,6 @@
 //! Windows, how much of one is used, and when that is too much.
 
-use crate::common::{PRESETS, check, row, strategy};
+use super::common::{PRESETS, check, row, strategy};
 use foldback_core::limits::Limits;
 use foldback_core::moment::Moment;
 use foldback_core::registry::StageConfig;

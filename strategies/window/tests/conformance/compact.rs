@@ -1,6 +1,6 @@
 //! The whole compaction, with a summarizer that says what it is told to.
 
-use crate::common::{
+use super::common::{
     FAITHFUL, Fake, NOW, Notes, PRESETS, Talk, WINDOW, bytes, chat, check, row, step, strategy,
 };
 use foldback_core::log::{Message, Part};

@@ -1,6 +1,6 @@
 //! How the presets count.
 
-use crate::common::{FAITHFUL, PRESETS, Talk, bytes, check, row, strategy};
+use super::common::{FAITHFUL, PRESETS, Talk, bytes, check, row, strategy};
 use foldback_core::log::{Media, Message, Part, PartKind, Role, ToolResult};
 use foldback_core::stage::Estimator;
 use serde_json::json;

@@ -1,6 +1,6 @@
 //! Where the kept part begins.
 
-use crate::common::{FAITHFUL, Talk, WINDOW, chain, check, row, strategy};
+use super::common::{FAITHFUL, Talk, WINDOW, chain, check, row, strategy};
 use foldback_core::conversation::Conversation;
 use foldback_core::log::Role;
 use foldback_core::moment::Moment;

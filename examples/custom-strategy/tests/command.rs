@@ -1,28 +1,15 @@
-//! The strategy crate in `examples/custom-strategy`, built and run as its author would: outside the
-//! workspace, with a binary of its own.
+//! The example's binary, run as its author would.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 
-fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
-}
-
-/// Runs the example's binary; its output, errors behind it.
+/// Runs the example's binary from the root of the repository; its output, errors behind it.
 fn run(args: &[&str]) -> (bool, String) {
-    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    // The example has a lock file and a target folder of its own; the latter lies inside the
-    // workspace's, so that nothing is left behind in the tree.
-    let target = std::env::var_os("CARGO_TARGET_DIR")
-        .map_or_else(|| root().join("target"), PathBuf::from)
-        .join("custom-strategy");
-    let output = Command::new(cargo)
-        .args(["run", "--quiet", "--manifest-path", "examples/custom-strategy/Cargo.toml", "--"])
+    let output = Command::new(env!("CARGO_BIN_EXE_custom-strategy"))
         .args(args)
-        .env("CARGO_TARGET_DIR", target)
-        .current_dir(root())
+        .current_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("../.."))
         .output()
-        .expect("cargo runs");
+        .expect("the binary runs");
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     (output.status.success(), text(&output.stdout) + &text(&output.stderr))
 }

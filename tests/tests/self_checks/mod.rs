@@ -1,7 +1,5 @@
 //! Self-checks of the laboratory: what must hold whatever the sessions are, or its numbers mean nothing.
 
-#![expect(clippy::unwrap_used, reason = "a helper of a test fails like the test")]
-
 mod files;
 mod fixed_points;
 mod future;

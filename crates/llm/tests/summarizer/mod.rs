@@ -1,7 +1,5 @@
 //! The `llm` summarizer with scripted models: every rung, every check, retries, cancellation, quoting.
 
-#![allow(clippy::unwrap_used, reason = "a test may panic")]
-
 mod answers;
 mod bounds;
 mod configs;

@@ -1,8 +1,6 @@
 //! The conformance rows of Spec 09, by their ids, each at the stage that it is about, beneath the
 //! engine's guards. Rows whose origin is `ours` are added.
 
-#![allow(clippy::unwrap_used, reason = "a test may panic")]
-
 mod budget;
 mod common;
 mod compact;

@@ -6,8 +6,6 @@
 //! with the guards on; where the original does what a guard forbids, the row is run beneath the guard
 //! and a second one says what the guard does. Where each row is tested stands in one table, [`coverage`].
 
-#![allow(clippy::unwrap_used, reason = "a test may panic")]
-
 mod agent_loop;
 mod answers;
 mod coverage;

@@ -4,8 +4,6 @@
 //! [`schedules`] lets everything happen at once, a thousand times, by seed. [`told`] compares what is
 //! told with what happened.
 
-#![expect(clippy::unwrap_used, reason = "a helper of a test fails like the test")]
-
 mod faults;
 mod guards;
 mod schedules;

@@ -1,0 +1,6 @@
+//! The integration tests of what an agent loop needs. One binary: every other one would link all of this again.
+
+mod agent;
+mod journal;
+mod recall;
+mod support;

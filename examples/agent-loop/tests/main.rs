@@ -1,0 +1,8 @@
+//! The agent of the example, tested against a provider that is a stand-in. One binary: every other one would link all of this again.
+
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+
+mod failures;
+mod presets;
+mod support;
+mod tools;

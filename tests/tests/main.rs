@@ -1,0 +1,14 @@
+//! What spans the crates. One binary: every other one would link all of this again.
+
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+
+mod bench_shape;
+mod defects;
+mod guarantees;
+mod house;
+mod invariants;
+mod known_groups;
+mod one_turn;
+mod self_checks;
+mod snapshots;
+mod with_a_model;
