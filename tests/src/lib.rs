@@ -7,7 +7,6 @@ use foldback_core::{Limits, Part as MessagePart};
 use foldback_formats::Session;
 use foldback_formats::session::{Shape, Source};
 use foldback_replay::ReplayOptions;
-use std::path::PathBuf;
 use std::sync::Arc;
 
 pub mod lab;
@@ -123,14 +122,4 @@ pub fn options(context: u64, output: u64) -> ReplayOptions {
         validate: true,
         completions: None,
     }
-}
-
-/// The folder of recorded sessions beside the project, or nothing (with a note) where it is missing.
-pub fn real_sessions() -> Option<PathBuf> {
-    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../shared/sessions");
-    if folder.is_dir() {
-        return Some(folder);
-    }
-    println!("skipped: no folder of recorded sessions beside the project");
-    None
 }

@@ -70,26 +70,34 @@ fn strategies_do_not_know_each_other() {
     }
 }
 
-/// Crates without unit tests or documented examples are not built for them (`test = false`, `doctest =
+/// Libraries without unit tests or documented examples are not built for them (`test = false`, `doctest =
 /// false`), so that nobody waits for empty runs. A test that is written in one must not go unseen.
 #[test]
 fn no_test_stands_where_none_is_run() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
-    let members = std::fs::read_to_string(root.join("Cargo.toml")).unwrap();
-    let members = members.lines().filter_map(|line| line.trim().strip_prefix('"'));
+    let read = |manifest: &Path| -> toml::Table {
+        toml::from_str(&std::fs::read_to_string(manifest.join("Cargo.toml")).unwrap()).unwrap()
+    };
+    let members = read(&root)["workspace"]["members"].clone();
     let mut unseen = Vec::new();
-    for member in members.filter_map(|line| line.strip_suffix("\",")) {
-        let manifest = std::fs::read_to_string(root.join(member).join("Cargo.toml")).unwrap();
-        let off = |flag: &str| manifest.lines().any(|line| line == flag);
-        let (no_test, no_doctest) = (off("test = false"), off("doctest = false"));
-        visit(&root.join(member).join("src"), &mut |path, text| {
-            let tests = text.contains("#[test]") || text.contains("#[tokio::test");
-            let fences = text.lines().map(|line| line.trim_start().trim_start_matches("//"));
-            let fences = fences
-                .filter_map(|line| line.trim_start_matches(['/', '!']).trim().strip_prefix("```"));
+    for member in members.as_array().unwrap() {
+        let member = root.join(member.as_str().unwrap());
+        let manifest = read(&member);
+        let off = |flag: &str| {
+            let library = manifest.get("lib").and_then(|library| library.get(flag));
+            library.and_then(toml::Value::as_bool) == Some(false)
+        };
+        visit(&member.join("src"), &mut |path, text| {
+            let mut lines = text.lines().map(str::trim_start);
+            let tests =
+                lines.any(|line| ["#[test]", "#[tokio::test"].iter().any(|t| line.starts_with(t)));
+            let docs = text.lines().filter_map(|line| line.trim_start().strip_prefix("//"));
+            let fences = docs.filter_map(|line| {
+                line.trim_start_matches(['/', '!']).trim_start().strip_prefix("```")
+            });
             // Every other fence closes.
             let example = fences.step_by(2).any(|kind| !["text", "json", "toml"].contains(&kind));
-            if no_test && tests || no_doctest && example {
+            if off("test") && tests || off("doctest") && example {
                 unseen.push(path.to_owned());
             }
         });

@@ -11,7 +11,6 @@ use foldback_tests::lab::{
     as_strategy, clairvoyant, compare_in, compared, contrast, example, preset, reporting, setup,
 };
 use foldback_tests::planted::{Needs, Planted};
-use foldback_tests::real_sessions;
 use std::path::{Path, PathBuf};
 
 /// What an interval must be.
@@ -177,11 +176,8 @@ fn files_below(folder: &Path, out: &mut Vec<PathBuf>) {
 #[test]
 #[ignore = "minutes without optimisation; run with --release --ignored --nocapture"]
 fn the_same_contrasts_on_recorded_sessions() {
-    let Some(folder) = real_sessions() else {
-        return;
-    };
     let mut paths = Vec::new();
-    files_below(&folder, &mut paths);
+    files_below(&foldback_testkit::sessions(), &mut paths);
     let corpus = Corpus { sources: paths.into_iter().map(Source::File).collect() };
     let mut presets = orders();
     presets.extend(["keep-last-10", "keep-last-10-batched"].map(example));

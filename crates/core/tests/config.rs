@@ -153,60 +153,22 @@ fn check(text: &str) -> Result<Compiled, ConfigErrors> {
 
 #[test]
 fn errors_point_at_their_place_and_come_all_at_once() {
-    // What is written, and what each error must hold, in order.
-    let cases: &[(&str, &str, &[&str])] = &[
-        (
-            "a misspelt field and a wrong type",
-            "name = \"x\"\n[estimator]\nuse = \"letters\"\nper_tokn = 3\n[[pruner]]\nuse = \"idle\"\nprotect_tokens = \"many\"\n",
-            &[
-                "mine.toml:4:1: `estimator.per_tokn`: is not known here; did you mean `per_token`?",
-                "mine.toml:7:18: `pruner[0].protect_tokens`: invalid type: string \"many\", expected u64",
-            ],
-        ),
-        (
-            "an unknown stage",
-            "name = \"x\"\n[estimator]\nuse = \"leters\"\n",
-            &[
-                "mine.toml:3:7: `estimator.use`: no estimator stage is called `leters`; did you mean `letters`?",
-            ],
-        ),
-        (
-            "a value that the stage refuses",
-            "name = \"x\"\n[estimator]\nuse = \"letters\"\nper_token = 0\n",
-            &["mine.toml:4:13: `estimator.per_token`: must be at least 1"],
-        ),
-        (
-            "an unknown section",
-            "name = \"x\"\n[estimator]\nuse = \"letters\"\n[overfow]\nuse = \"over\"\n",
-            &["mine.toml:4:2: `overfow`: is not known here; did you mean `overflow`?"],
-        ),
-        (
-            "no name and no estimator",
-            "description = \"x\"\n",
-            &["`estimator`: is missing", "`name`: is missing"],
-        ),
-        (
-            "a moment that does not exist",
-            "extends = \"base\"\n[[pruner]]\nuse = \"idle\"\nwhen = \"turn-strat\"\n",
-            &["mine.toml:4:8: `pruner[0].when`: is no moment; did you mean `turn-start`?"],
-        ),
-        (
-            "a window in which nothing fits",
-            "extends = \"base\"\n[window]\ncontext = 500\n[overflow]\nreserve = 500\n",
-            &["mine.toml:2:1: `window`: nothing could ever fit"],
-        ),
-        ("broken TOML", "name = \n", &["mine.toml:1:"]),
-        (
-            "extending what does not exist",
-            "extends = \"bsae\"\n",
-            &["mine.toml:1:11: `extends`: `bsae`: no preset has this name; did you mean `base`?"],
-        ),
-    ];
-    for (what, text, expected) in cases {
-        let errors = check(text).expect_err(what);
+    #[derive(Deserialize)]
+    struct Table {
+        case: Vec<Case>,
+    }
+    #[derive(Deserialize)]
+    struct Case {
+        what: String,
+        text: String,
+        errors: Vec<String>,
+    }
+    let table: Table = toml::from_str(include_str!("config.toml")).unwrap();
+    for Case { what, text, errors: expected } in table.case {
+        let errors = check(&text).expect_err(&what);
         let shown: Vec<String> = errors.0.iter().map(ToString::to_string).collect();
         assert_eq!(shown.len(), expected.len(), "{what}: {shown:#?}");
-        for (error, expected) in shown.iter().zip(*expected) {
+        for (error, expected) in shown.iter().zip(&expected) {
             assert!(error.contains(expected), "{what}:\n  {error}\nlacks\n  {expected}");
         }
     }

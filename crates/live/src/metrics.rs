@@ -30,7 +30,6 @@ use foldback_core::moment::{Moment, Trigger};
 use foldback_core::services::Observer;
 use serde::{Serialize, Serializer};
 use std::collections::BTreeMap;
-use std::fmt::Write;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Which compactions are counted together.
@@ -151,95 +150,85 @@ impl Snapshot {
 
     /// The text that Prometheus scrapes (exposition format 0.0.4): metrics by name, series by label.
     pub fn prometheus(&self) -> String {
-        let mut text = Text::default();
-        let by = |label: &'static str, series: &BTreeMap<String, u64>| -> Vec<Series> {
-            series.iter().map(|(key, value)| (vec![(label, key.clone())], *value)).collect()
-        };
-        let by_static = |label: &'static str,
-                         series: &BTreeMap<&'static str, u64>|
-         -> Vec<Series> {
-            series.iter().map(|(key, value)| (vec![(label, (*key).to_owned())], *value)).collect()
-        };
-        let one = |value: u64| -> Vec<Series> { vec![(Vec::new(), value)] };
-        let compactions = self.compactions.iter().map(|(labels, value)| {
-            let labels = vec![
-                ("trigger", labels.trigger.to_owned()),
-                ("stage", labels.stage.clone()),
-                ("outcome", labels.outcome.to_owned()),
-                ("why", labels.why.clone()),
+        let compactions = self.compactions.iter().map(|(of, count)| {
+            let labels = [
+                ("trigger", of.trigger),
+                ("stage", &of.stage),
+                ("outcome", of.outcome),
+                ("why", &of.why),
             ];
-            (labels, *value)
+            (labelled(&labels), *count)
         });
-        text.counter(
-            "compactions",
-            "Stages that ran to fold or to prune, by how they ended.",
-            compactions.collect(),
-        );
-        text.counter(
-            "folds",
-            "Folds that moved messages out of a view.",
-            by_static("trigger", &self.folds),
-        );
-        text.counter("undos", "Folds that were taken back.", one(self.undos));
-        text.counter(
-            "fold_tokens_removed",
-            "Tokens by which folds made views smaller.",
-            by_static("trigger", &self.fold_tokens_removed),
-        );
-        text.counter(
-            "tokens_reclaimed",
-            "Tokens that edits took off views, net of placeholders.",
-            by("stage", &self.tokens_reclaimed),
-        );
-        text.counter(
-            "model_requests",
-            "Requests to models, retries included.",
-            by("stage", &self.model_requests),
-        );
-        text.counter(
-            "model_request_bytes",
-            "Bytes of the requests to models.",
-            by("stage", &self.model_request_bytes),
-        );
-        text.counter(
-            "model_retries",
-            "Requests to models that were sent again.",
-            by("stage", &self.model_retries),
-        );
-        text.counter(
-            "model_steps_down",
-            "How often something less was tried than a summary of everything.",
-            by("stage", &self.model_steps_down),
-        );
-        text.counter(
-            "breaker_openings",
-            "How often automatic compaction was given up for a while.",
-            one(self.breaker_openings),
-        );
-        text.counter("hook_failures", "Hooks that ended with an error.", one(self.hook_failures));
-        text.counter(
-            "entries",
-            "Messages that compactions wrote into histories.",
-            by_static("kind", &self.entries),
-        );
+        let mut metrics: Vec<Metric> = vec![
+            (
+                "compactions",
+                "Stages that ran to fold or to prune, by how they ended.",
+                compactions.collect(),
+            ),
+            ("folds", "Folds that moved messages out of a view.", by("trigger", &self.folds)),
+            ("undos", "Folds that were taken back.", one(self.undos)),
+            (
+                "fold_tokens_removed",
+                "Tokens by which folds made views smaller.",
+                by("trigger", &self.fold_tokens_removed),
+            ),
+            (
+                "tokens_reclaimed",
+                "Tokens that edits took off views, net of placeholders.",
+                by("stage", &self.tokens_reclaimed),
+            ),
+            (
+                "model_requests",
+                "Requests to models, retries included.",
+                by("stage", &self.model_requests),
+            ),
+            (
+                "model_request_bytes",
+                "Bytes of the requests to models.",
+                by("stage", &self.model_request_bytes),
+            ),
+            (
+                "model_retries",
+                "Requests to models that were sent again.",
+                by("stage", &self.model_retries),
+            ),
+            (
+                "model_steps_down",
+                "How often something less was tried than a summary of everything.",
+                by("stage", &self.model_steps_down),
+            ),
+            (
+                "breaker_openings",
+                "How often automatic compaction was given up for a while.",
+                one(self.breaker_openings),
+            ),
+            ("hook_failures", "Hooks that ended with an error.", one(self.hook_failures)),
+            (
+                "entries",
+                "Messages that compactions wrote into histories.",
+                by("kind", &self.entries),
+            ),
+        ];
+        metrics.extend(self.counters.iter().flat_map(conversation));
+        let mut texts: Vec<String> = metrics
+            .into_iter()
+            .map(|(name, help, series)| text(&format!("{name}_total"), help, "counter", &series))
+            .collect();
         if let Some(tokens) = self.view_tokens {
-            text.gauge(
-                "view_tokens",
-                "Tokens of the view after the last compaction that was tried.",
-                tokens,
-            );
+            let help = "Tokens of the view after the last compaction that was tried.";
+            texts.push(text("view_tokens", help, "gauge", &one(tokens)));
         }
-        if let Some(counters) = &self.counters {
-            for (name, help, value) in conversation(counters) {
-                text.counter(name, help, one(value));
-            }
-        }
-        text.finish()
+        // Each begins with its name.
+        texts.sort();
+        texts.concat()
     }
 }
 
+/// Name without what all have, help, and counts by labels.
+type Metric = (&'static str, &'static str, Vec<(String, u64)>);
+
 /// The counters of a conversation with their names.
-fn conversation(counters: &Counters) -> [(&'static str, &'static str, u64); 8] {
+fn conversation(counters: &Counters) -> [Metric; 8] {
     let Counters {
         overflow_detections,
         prune_operations,
@@ -254,30 +243,30 @@ fn conversation(counters: &Counters) -> [(&'static str, &'static str, u64); 8] {
         (
             "conversation_overflow_detections",
             "How often the policy said that the view is too large.",
-            overflow_detections,
+            one(overflow_detections),
         ),
         (
             "conversation_prune_operations",
             "How often a pruner changed something.",
-            prune_operations,
+            one(prune_operations),
         ),
         (
             "conversation_tokens_pruned",
             "Content that pruners took out, placeholders not taken off.",
-            tokens_pruned,
+            one(tokens_pruned),
         ),
         (
             "conversation_tokens_reclaimed",
             "What pruners took off the view, net of placeholders.",
-            tokens_reclaimed,
+            one(tokens_reclaimed),
         ),
-        ("conversation_summaries", "Summaries that were committed.", summaries),
-        ("conversation_folds", "Folds that moved messages out of the view.", folds),
-        ("conversation_failures", "Compactions that failed.", failures),
+        ("conversation_summaries", "Summaries that were committed.", one(summaries)),
+        ("conversation_folds", "Folds that moved messages out of the view.", one(folds)),
+        ("conversation_failures", "Compactions that failed.", one(failures)),
         (
             "conversation_tokens_before",
             "Sum of the view's tokens before each compaction that changed something.",
-            tokens_before_total,
+            one(tokens_before_total),
         ),
     ]
 }
@@ -313,46 +302,26 @@ fn add(series: &mut BTreeMap<String, u64>, key: &str, value: u64) {
     }
 }
 
-type Series = (Vec<(&'static str, String)>, u64);
-
-/// Metrics as text, by name.
-#[derive(Default)]
-struct Text(BTreeMap<String, String>);
-
-impl Text {
-    fn counter(&mut self, name: &str, help: &str, series: Vec<Series>) {
-        self.metric(&format!("foldback_{name}_total"), help, "counter", &series);
-    }
-
-    fn gauge(&mut self, name: &str, help: &str, value: u64) {
-        self.metric(&format!("foldback_{name}"), help, "gauge", &[(Vec::new(), value)]);
-    }
-
-    fn metric(&mut self, name: &str, help: &str, kind: &str, series: &[Series]) {
-        let mut text = format!("# HELP {name} {help}\n# TYPE {name} {kind}\n");
-        for (labels, value) in series {
-            let labels: Vec<String> = labels
-                .iter()
-                .map(|(label, value)| format!("{label}=\"{}\"", escaped(value)))
-                .collect();
-            let labels = match labels.as_slice() {
-                [] => String::new(),
-                labels => format!("{{{}}}", labels.join(",")),
-            };
-            // Writing to a string can't fail.
-            let _ = writeln!(text, "{name}{labels} {value}");
-        }
-        self.0.insert(name.to_owned(), text);
-    }
-
-    fn finish(self) -> String {
-        self.0.into_values().collect()
-    }
+fn one(value: u64) -> Vec<(String, u64)> {
+    vec![(String::new(), value)]
 }
 
-/// A label's value as the format has it.
-fn escaped(value: &str) -> String {
-    value.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n")
+fn by(label: &str, series: &BTreeMap<impl AsRef<str>, u64>) -> Vec<(String, u64)> {
+    series.iter().map(|(key, value)| (labelled(&[(label, key.as_ref())]), *value)).collect()
+}
+
+/// Labels as the format has them.
+fn labelled(labels: &[(&str, &str)]) -> String {
+    let escaped =
+        |value: &str| value.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n");
+    let labels = labels.iter().map(|(label, value)| format!("{label}=\"{}\"", escaped(value)));
+    format!("{{{}}}", labels.collect::<Vec<_>>().join(","))
+}
+
+fn text(name: &str, help: &str, kind: &str, series: &[(String, u64)]) -> String {
+    let lines = series.iter().map(|(labels, value)| format!("foldback_{name}{labels} {value}\n"));
+    format!("# HELP foldback_{name} {help}\n# TYPE foldback_{name} {kind}\n")
+        + &lines.collect::<String>()
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! The agent under every preset: 200 model calls, ten user turns, a window of 64,000 tokens with 4,000
 //! of output, against a provider that enforces the window and the pairs of calls and results.
 //!
-//! What is expected stands in [`EXPECTED`], with the reason; the transcripts are snapshots. The provider
+//! What is expected stands in `presets.toml`, with the reason; the transcripts are snapshots. The provider
 //! counts four bytes of the request's JSON as a token, which is more than any strategy counts: it sees
 //! escapes, ids and roles as well.
 
@@ -12,31 +12,21 @@ use crate::support::{WINDOW, agent, work};
 use agent_loop::agent::End;
 use agent_loop::setup;
 use foldback::Services;
-use foldback::core::provider::ErrorKind;
 use foldback::live::Stopped;
 use foldback::llm::{Client, Keys};
 use foldback_fake_provider::FakeProvider;
+use serde::Deserialize;
 use std::collections::BTreeSet;
-use std::ops::RangeInclusive;
 use std::sync::{Arc, Mutex};
 
 const CALLS: u64 = 200;
 
-/// How a run ends.
-#[derive(Debug, PartialEq)]
-enum Ends {
-    /// With all tasks done.
-    Finishes,
-    /// With a typed stop: the provider refused a request for its size, and the strategy did not fold,
-    /// for a reason of this code.
-    Overflow(&'static str),
-    /// With the provider's refusal of a request that is wrong in another way.
-    Refused(ErrorKind),
-}
-
 /// What a run is made of.
+#[derive(Clone, Copy, Default, PartialEq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 enum Variant {
     /// The preset as it is.
+    #[default]
     Preset,
     /// The preset, and a provider to which the output that is asked for does not count.
     InputWindow,
@@ -46,149 +36,26 @@ enum Variant {
     Reactive,
 }
 
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
 struct Expected {
-    preset: &'static str,
+    preset: String,
+    #[serde(default)]
     variant: Variant,
-    ends: Ends,
-    folds: RangeInclusive<u64>,
-    prunings: RangeInclusive<u64>,
-    why: &'static str,
+    ends: String,
+    folds: [u64; 2],
+    prunings: [u64; 2],
+    why: String,
 }
 
-const fn row(
-    preset: &'static str,
-    variant: Variant,
-    ends: Ends,
-    folds: RangeInclusive<u64>,
-    prunings: RangeInclusive<u64>,
-    why: &'static str,
-) -> Expected {
-    Expected { preset, variant, ends, folds, prunings, why }
+#[derive(Deserialize)]
+struct Table {
+    run: Vec<Expected>,
 }
 
-/// No stage of the strategy runs when the provider refuses.
-const NO_ANSWER: Ends = Ends::Overflow("not-asked");
-
-const EXPECTED: [Expected; 19] = [
-    row("none", Variant::Preset, NO_ANSWER, 0..=0, 0..=0, "it never compacts"),
-    row(
-        "brutus",
-        Variant::Preset,
-        NO_ANSWER,
-        0..=0,
-        0..=0,
-        "it looks at what the last request cost; the results of one step lead from below 60,000 to above",
-    ),
-    row(
-        "brutus",
-        Variant::InputWindow,
-        Ends::Finishes,
-        3..=6,
-        0..=0,
-        "between the 60,000 that it looks for and the 64,000 of the provider is room for a step",
-    ),
-    row(
-        "drop-oldest",
-        Variant::Preset,
-        Ends::Finishes,
-        10..=25,
-        0..=0,
-        "80 % before a call, down to 65 %",
-    ),
-    row(
-        "keep-last-1",
-        Variant::Preset,
-        Ends::Finishes,
-        0..=0,
-        180..=195,
-        "clears before every call, the first of a turn without new results aside",
-    ),
-    row("opencode", Variant::Preset, NO_ANSWER, 0..=0, 0..=0, "as brutus"),
-    row("opencode", Variant::InputWindow, Ends::Finishes, 3..=6, 0..=0, "as brutus"),
-    row(
-        "opencode-1.17",
-        Variant::Preset,
-        Ends::Finishes,
-        3..=6,
-        0..=0,
-        "its check comes too late as well, but it folds when the provider refuses",
-    ),
-    row(
-        "opencode-1.17",
-        Variant::InputWindow,
-        Ends::Finishes,
-        3..=6,
-        0..=0,
-        "its check is in time",
-    ),
-    row(
-        "opencode-1.17",
-        Variant::Llm,
-        Ends::Finishes,
-        3..=6,
-        0..=0,
-        "one request for each summary",
-    ),
-    row("random", Variant::Preset, Ends::Finishes, 0..=0, 10..=25, "80 % before a call"),
-    row(
-        "tiered",
-        Variant::Preset,
-        NO_ANSWER,
-        0..=0,
-        0..=0,
-        "MXF's estimator takes half a token off for every blank: code counts a fifth too low, so that 80 % \
-         are never reached",
-    ),
-    row(
-        "tiered",
-        Variant::Reactive,
-        Ends::Finishes,
-        2..=8,
-        0..=0,
-        "one line more in `when` lets the provider's refusal count where the estimator counts too low",
-    ),
-    row(
-        "tiered-doc-exact",
-        Variant::Preset,
-        Ends::Refused(ErrorKind::InvalidRequest),
-        1..=4,
-        0..=0,
-        "a tier's edge leaves a result without its call, as the document has it",
-    ),
-    row(
-        "tunacode",
-        Variant::Preset,
-        NO_ANSWER,
-        0..=0,
-        0..=0,
-        "protects 40,000 tokens and acts between turns only",
-    ),
-    row(
-        "tunacode-local",
-        Variant::Preset,
-        NO_ANSWER,
-        0..=0,
-        5..=9,
-        "clears results between turns only; texts and arguments of edits add up",
-    ),
-    row(
-        "window",
-        Variant::Preset,
-        Ends::Finishes,
-        2..=4,
-        110..=130,
-        "cuts results; folds for the rest",
-    ),
-    row("window", Variant::Llm, Ends::Finishes, 2..=4, 110..=130, "one request for each summary"),
-    row(
-        "window-faithful",
-        Variant::Preset,
-        NO_ANSWER,
-        0..=0,
-        100..=120,
-        "its estimator gives arguments of calls for free, so that edits fill the window unseen",
-    ),
-];
+fn expected() -> Vec<Expected> {
+    toml::from_str::<Table>(include_str!("presets.toml")).unwrap().run
+}
 
 impl Expected {
     fn name(&self) -> String {
@@ -204,26 +71,23 @@ impl Expected {
     /// What is wrong with a run, or nothing.
     fn differs(&self, end: &End, calls: u64, transcript: &Transcript) -> Vec<String> {
         let ends = match end {
-            End::Finished => Ends::Finishes,
-            End::Stopped(Stopped::Overflow { why, .. }) => {
-                let known = ["not-asked"].into_iter().find(|code| *code == why.code);
-                Ends::Overflow(known.unwrap_or("another reason"))
-            }
-            End::Stopped(Stopped::Provider(error)) => Ends::Refused(error.kind),
+            End::Finished => "finished".to_owned(),
+            End::Stopped(Stopped::Overflow { why, .. }) => format!("overflow: {}", why.code),
+            End::Stopped(Stopped::Provider(error)) => format!("refused: {}", error.kind.as_str()),
             other => return vec![format!("ended with {other:?}")],
         };
         let mut wrong = Vec::new();
         if ends != self.ends {
-            wrong.push(format!("ended with {ends:?}, not {:?}", self.ends));
+            wrong.push(format!("ended with {ends}, not {}", self.ends));
         }
-        if (ends == Ends::Finishes) != (calls == CALLS) {
+        if (ends == "finished") != (calls == CALLS) {
             wrong.push(format!("{calls} model calls"));
         }
         for (what, count, range) in [
-            ("folds", transcript.folds(), &self.folds),
-            ("prunings", transcript.prunings(), &self.prunings),
+            ("folds", transcript.folds(), self.folds),
+            ("prunings", transcript.prunings(), self.prunings),
         ] {
-            if !range.contains(&count) {
+            if count < range[0] || count > range[1] {
                 wrong.push(format!("{count} {what}, not {range:?}"));
             }
         }
@@ -251,10 +115,10 @@ impl Expected {
         let transcript = Transcript::default();
         let strategy = match self.variant {
             Variant::Llm => {
-                setup::compile(&self.name(), &with_llm(self.preset, &provider.openai_url()))
+                setup::compile(&self.name(), &with_llm(&self.preset, &provider.openai_url()))
             }
-            Variant::Reactive => setup::compile(&self.name(), &reactive(self.preset)),
-            Variant::Preset | Variant::InputWindow => setup::strategy(self.preset),
+            Variant::Reactive => setup::compile(&self.name(), &reactive(&self.preset)),
+            Variant::Preset | Variant::InputWindow => setup::strategy(&self.preset),
         };
         let mut services = Services::default();
         if let Variant::Llm = self.variant {
@@ -289,8 +153,9 @@ fn reactive(preset: &str) -> String {
 fn every_preset_is_expected() {
     let registry = foldback::registry().unwrap();
     let shipped: BTreeSet<&str> = registry.presets().map(|preset| preset.item.name).collect();
-    let plain = EXPECTED.iter().filter(|row| matches!(row.variant, Variant::Preset));
-    let plain: Vec<&str> = plain.map(|row| row.preset).collect();
+    let rows = expected();
+    let plain = rows.iter().filter(|row| row.variant == Variant::Preset);
+    let plain: Vec<&str> = plain.map(|row| &*row.preset).collect();
     let expected: BTreeSet<&str> = plain.iter().copied().collect();
     assert_eq!(expected, shipped);
     assert_eq!(expected.len(), plain.len(), "a preset stands twice in the table");
@@ -298,7 +163,8 @@ fn every_preset_is_expected() {
 
 #[test]
 fn every_run_ends_as_expected() {
-    let rows = Mutex::new(EXPECTED.iter());
+    let expected = expected();
+    let rows = Mutex::new(expected.iter());
     let pages = Mutex::new(Vec::new());
     let worker = || {
         let mut runtime = tokio::runtime::Builder::new_current_thread();
@@ -320,7 +186,7 @@ fn every_run_ends_as_expected() {
     });
     let mut pages = pages.into_inner().unwrap();
     pages.sort();
-    assert_eq!(pages.len(), EXPECTED.len());
+    assert_eq!(pages.len(), expected.len());
     let wrong = pages.iter().filter(|(_, _, wrong)| !wrong.is_empty());
     let wrong: Vec<String> =
         wrong.map(|(name, page, wrong)| format!("{name}: {}\n{page}", wrong.join("; "))).collect();

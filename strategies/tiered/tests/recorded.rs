@@ -1,7 +1,7 @@
 //! Real sessions, driven call by call in a small window: the preset tears no group, gets below its
 //! trigger, and finds something to say for every tier.
 //!
-//! The sessions are not part of the repository; without them this test says so and passes.
+//! The sessions are not part of the repository; without them this test is ignored.
 
 use crate::common::{registry, torn_of};
 use foldback_core::config::{Options, compile_preset};
@@ -9,7 +9,7 @@ use foldback_core::conversation::{Conversation, Signals};
 use foldback_core::moment::Moment;
 use foldback_core::services::Services;
 use foldback_core::{Frame, Limits};
-use std::path::Path;
+use foldback_testkit::{needs_sessions, sessions};
 use std::sync::Arc;
 
 /// Sessions with a window in which they overflow a few times.
@@ -19,18 +19,14 @@ const SESSIONS: [(&str, u64); 3] = [
     ("opencode/nimbus-82msg-pruned.json", 30_000),
 ];
 
+#[needs_sessions]
 #[test]
 fn real_sessions_keep_their_groups_and_get_smaller() {
-    let folder = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/sessions"));
-    if !folder.is_dir() {
-        println!("skipped: {} is missing", folder.display());
-        return;
-    }
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
     let compiled = compile_preset(&registry(), "tiered", Options::default()).unwrap();
     let strategy = Arc::new(compiled.strategy);
     for (name, window) in SESSIONS {
-        let bytes = std::fs::read(folder.join(name)).unwrap();
+        let bytes = std::fs::read(sessions().join(name)).unwrap();
         let session = foldback_formats::read(&bytes, None).unwrap().remove(0);
         let limits = Limits::new(window, 0);
         let services = Services::default();

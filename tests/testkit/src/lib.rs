@@ -11,3 +11,17 @@ use std::path::PathBuf;
 pub fn sessions() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../shared/sessions")
 }
+
+/// The recorded sessions of one recorder, by name.
+///
+/// # Panics
+///
+/// If there are none.
+pub fn sessions_of(recorder: &str) -> Vec<PathBuf> {
+    let folder = sessions().join(recorder);
+    let entries =
+        std::fs::read_dir(&folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
+    let mut paths: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
+    paths.sort();
+    paths
+}

@@ -1,108 +1,30 @@
 //! Every row that needs a model request, and where it is paid for: one table, complete by its test.
 
-use super::row::{OURS, Row};
-use super::{agent_loop, answers, opencode, requests, window};
+use super::row::Row;
+use super::{read, suites};
+use serde::Deserialize;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 /// Where a row is paid for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Debug, PartialEq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 enum Paid {
     /// A row of this suite.
     Here,
     /// A test that says the id, beneath the request to the model; path from the workspace.
-    In(&'static str),
+    In(String),
     /// Nowhere, for this reason.
-    Not(&'static str),
+    Not(String),
 }
 
-use Paid::{Here, In, Not};
-
-const FLOW: &str = "strategies/opencode/tests/conformance/flow.rs";
-const ERRORS: &str = "crates/provider-errors/tests/answers.toml";
-
-const TABLE: &[(&str, Paid)] = &[
-    (
-        "OC17-S1",
-        Not(
-            "a compaction is asked of a conversation, not of a message: there is no parent that could be of the wrong kind",
-        ),
-    ),
-    ("OC17-S2", Here),
-    ("OC17-S3", Here),
-    ("OC17-S4", Here),
-    ("OC17-S5", In(FLOW)),
-    ("OC17-S6", In(FLOW)),
-    ("OC17-S7", Here),
-    ("OC17-S8", Here),
-    ("OC17-S9", Here),
-    ("OC17-S10", Here),
-    ("OC17-S11", Here),
-    ("OC17-S12", Here),
-    ("OC17-S13", Here),
-    ("OC17-S14", Here),
-    (
-        "OC17-S15",
-        Not(
-            "deltas of a stream are put together by the client; a summary reaches foldback as one text",
-        ),
-    ),
-    ("OC17-S16", Here),
-    ("OC17-S17", Here),
-    ("OC17-S18", Here),
-    ("OC17-S19", In(FLOW)),
-    ("OC17-S20", In(FLOW)),
-    ("OC17-L1", Here),
-    ("OC17-L2", Here),
-    ("OC17-L3", Here),
-    ("OC17-E1", In(ERRORS)),
-    ("OC17-E2", In(ERRORS)),
-    ("OCv2-1", Here),
-    ("OCv2-2", Here),
-    ("OCv2-3", Here),
-    ("OCv2-4", Here),
-    ("OCv2-5", Here),
-    ("OCv2-6", Here),
-    ("OCv2-7", Here),
-    ("OCv2-8", Here),
-    ("OCv2-9", Here),
-    // The later suite has no numbers.
-    ("OCv2-empty", Here),
-    ("OCv2-cut", Here),
-    ("OCv2-overflow", Here),
-    ("OCv2-phrases", Here),
-    ("S9-17", Here),
-    ("S9-18", Here),
-    ("S9-20", Here),
-    ("S9-21", Here),
-    ("S9-22", Here),
-    ("S9-23", Here),
-    ("S9-24", Here),
-];
-
-/// Halves of rows that are not here, and why.
-const EXCEPTIONS: &[(&str, &str)] = &[
-    (
-        "OC17-S3",
-        "the text of the error message that is stored beside the summary: a fold that fails stores nothing, its report says why",
-    ),
-    (
-        "OCv2-2",
-        "the tags `<summary>` and `<recent-context>` around a checkpoint: V2's own wording, and V2 is no preset",
-    ),
-    (
-        "OCv2-5",
-        "the error is persisted: what an agent stores of an error is the agent's own; the loop hands it over",
-    ),
-    (
-        "S9-21",
-        "the thresholds: beneath the request, in strategies/window/tests/conformance/budget.rs",
-    ),
-    (
-        "S9-22",
-        "the folder of the session memory: the reader is injected, so an empty folder is a reader that returns nothing",
-    ),
-];
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Coverage {
+    rows: BTreeMap<String, Paid>,
+    /// Halves of rows that are not here, and why.
+    exceptions: BTreeMap<String, String>,
+}
 
 fn owed() -> BTreeSet<String> {
     let numbered = |prefix: &'static str, to: usize| (1..=to).map(move |n| format!("{prefix}{n}"));
@@ -116,37 +38,36 @@ fn owed() -> BTreeSet<String> {
         .collect()
 }
 
-fn rows() -> BTreeMap<&'static str, Vec<Row>> {
-    let mut by_id: BTreeMap<&'static str, Vec<Row>> = BTreeMap::new();
-    let suites =
-        [opencode::rows(), agent_loop::rows(), requests::rows(), answers::rows(), window::rows()];
-    for row in suites.concat() {
-        by_id.entry(row.id).or_default().push(row);
+fn rows() -> BTreeMap<String, Vec<Row>> {
+    let mut by_id: BTreeMap<String, Vec<Row>> = BTreeMap::new();
+    for (file, group) in suites::GROUPS {
+        for row in read::rows(file, group) {
+            by_id.entry(row.id.clone()).or_default().push(row);
+        }
     }
     by_id
 }
 
 #[test]
 fn every_row_is_paid_for() {
-    let table: BTreeMap<&str, Paid> = TABLE.iter().copied().collect();
-    assert_eq!(table.len(), TABLE.len(), "an id is in the table twice");
-    let listed: BTreeSet<String> = table.keys().map(|id| (*id).to_owned()).collect();
-    assert_eq!(listed, owed());
+    let Coverage { rows: table, exceptions } =
+        toml::from_str(include_str!("coverage.toml")).expect("the table");
+    assert_eq!(table.keys().cloned().collect::<BTreeSet<_>>(), owed());
     let rows = rows();
     for (id, paid) in &table {
         let here = rows.get(id).map_or(0, Vec::len);
         match paid {
-            Here => assert!(here > 0, "{id} is said to be here and is not"),
-            In(path) => {
+            Paid::Here => assert!(here > 0, "{id} is said to be here and is not"),
+            Paid::In(path) => {
                 let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
                 let text = std::fs::read_to_string(root.join(path)).unwrap();
-                let named = text.match_indices(id).any(|(at, _)| {
+                let named = text.match_indices(id.as_str()).any(|(at, _)| {
                     !text[at + id.len()..].starts_with(|c: char| c.is_ascii_digit())
                 });
                 assert!(named, "{path} does not name {id}");
                 assert_eq!(here, 0, "{id} is here as well");
             }
-            Not(reason) => {
+            Paid::Not(reason) => {
                 assert!(!reason.is_empty(), "{id} has no reason");
                 assert_eq!(here, 0, "{id} is here all the same");
             }
@@ -155,8 +76,8 @@ fn every_row_is_paid_for() {
     for id in rows.keys() {
         assert!(table.contains_key(id), "{id} is in no reference");
     }
-    for (id, reason) in EXCEPTIONS {
-        assert_eq!(table.get(id), Some(&Here), "half of {id} is an exception");
+    for (id, reason) in &exceptions {
+        assert_eq!(table.get(id), Some(&Paid::Here), "half of {id} is an exception");
         assert!(!reason.is_empty(), "{id} has no reason");
     }
 }
@@ -167,9 +88,9 @@ fn every_row_is_paid_for() {
 fn what_is_beneath_a_guard_has_a_row_above_it() {
     for (id, rows) in rows() {
         let beneath = rows.iter().any(|row| row.name.contains("beneath"));
-        let above = rows.iter().any(|row| row.origin == OURS);
+        let above = rows.iter().any(|row| row.origin == "ours");
         assert!(!beneath || above, "{id}: what does foldback do?");
-        assert!(rows.iter().any(|row| row.origin != OURS), "{id}: no row is the original's");
+        assert!(rows.iter().any(|row| row.origin != "ours"), "{id}: no row is the original's");
         let names: BTreeSet<&str> = rows.iter().map(|row| &*row.name).collect();
         assert_eq!(names.len(), rows.len(), "{id}: two rows have one name");
     }

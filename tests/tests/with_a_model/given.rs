@@ -1,7 +1,6 @@
 //! What a row gives: a preset with the `llm` summarizer, a model's replies, and what happens.
 
 use super::model::Reply;
-use super::texts::{long, prompt};
 use async_trait::async_trait;
 use foldback::window::filter::SessionMemory;
 use foldback_core::Limits;
@@ -20,11 +19,11 @@ pub(crate) const NOW: i64 = 1_770_000_000_000;
 #[derive(Clone, Debug)]
 pub(crate) struct Given {
     /// Preset that is extended.
-    pub(crate) preset: &'static str,
+    pub(crate) preset: String,
     /// TOML that is added to it.
     pub(crate) changes: String,
     /// Keys of the summarizer's section besides `use = "llm"`.
-    pub(crate) summarizer: &'static str,
+    pub(crate) summarizer: String,
     /// Window and output limit.
     pub(crate) limits: Limits,
     /// What the model does, request by request.
@@ -34,32 +33,16 @@ pub(crate) struct Given {
     /// A hook.
     pub(crate) hook: Option<Before>,
     /// The agent's notes on its session, and their age in milliseconds.
-    pub(crate) notes: Option<(&'static str, i64)>,
+    pub(crate) notes: Option<(String, i64)>,
     /// In place of the `llm` summarizer, one that fails with this: rows that are beneath its ladder.
     pub(crate) beneath: Option<SummaryError>,
-}
-
-impl Default for Given {
-    fn default() -> Self {
-        Self {
-            preset: "opencode-1.17",
-            changes: String::new(),
-            summarizer: "",
-            limits: Limits::new(200_000, 32_000),
-            model: Vec::new(),
-            acts: Vec::new(),
-            hook: None,
-            notes: None,
-            beneath: None,
-        }
-    }
 }
 
 impl Given {
     /// What the services hold besides.
     pub(crate) fn extensions(&self) -> Extensions {
         let mut extensions = Extensions::default();
-        if let Some((text, age)) = self.notes {
+        if let Some((text, age)) = &self.notes {
             let notes = Notes(text.to_owned(), NOW - age);
             extensions.insert(Arc::new(notes) as Arc<dyn SessionMemory>);
         }
@@ -81,10 +64,10 @@ pub(crate) enum Act {
 }
 
 /// What a hook does before a compaction.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) enum Before {
     /// Adds instructions.
-    Instructs(&'static str),
+    Instructs(String),
     /// Never ends.
     Hangs,
 }
@@ -93,7 +76,7 @@ pub(crate) enum Before {
 impl Hook for Before {
     async fn before(&self, _: &BeforeCompaction) -> Result<Verdict, String> {
         match self {
-            Self::Instructs(text) => Ok(Verdict::Instruct((*text).to_owned())),
+            Self::Instructs(text) => Ok(Verdict::Instruct(text.clone())),
             Self::Hangs => std::future::pending().await,
         }
     }
@@ -137,12 +120,4 @@ pub(crate) fn strategy(given: &Given) -> Strategy {
         strategy.summarizer = Some(Arc::new(Failing(error.clone())));
     }
     strategy
-}
-
-/// A conversation of one prompt that is longer than its summary.
-pub(crate) fn one() -> Given {
-    Given {
-        acts: vec![Act::Stored(prompt("u1", &long("hello"))), Act::Compact],
-        ..Given::default()
-    }
 }

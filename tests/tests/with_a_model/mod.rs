@@ -6,14 +6,11 @@
 //! with the guards on; where the original does what a guard forbids, the row is run beneath the guard
 //! and a second one says what the guard does. Where each row is tested stands in one table, [`coverage`].
 
-mod agent_loop;
-mod answers;
 mod coverage;
 mod given;
 mod model;
-mod opencode;
-mod requests;
+mod read;
 mod row;
 mod session;
+mod suites;
 mod texts;
-mod window;

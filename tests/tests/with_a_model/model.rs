@@ -22,27 +22,17 @@ pub(crate) enum Reply {
     /// Never answers.
     Hangs,
     /// To the agent: says something and then fails. What was said has reached the user, and is stored.
-    Breaks(&'static str, ProviderError),
-}
-
-/// An answer of plain text that ended by itself.
-pub(crate) fn says(text: impl Into<String>) -> Reply {
-    ends(text, Finish::Stop)
+    Breaks(String, ProviderError),
 }
 
 /// A summary in the form of OpenCode 1.17.
 pub(crate) fn summary() -> Reply {
-    says(anchored("They said hello."))
+    ends(anchored("They said hello."), Finish::Stop)
 }
 
 /// An answer that ended for a reason.
 pub(crate) fn ends(text: impl Into<String>, finish: Finish) -> Reply {
     Reply::Says(text.into(), finish, 100)
-}
-
-/// A call of the agent's only tool, which returns `output`.
-pub(crate) fn calls(output: impl Into<String>) -> Reply {
-    ends(output, Finish::ToolCalls)
 }
 
 /// An error of a kind, without an HTTP answer.
@@ -52,11 +42,8 @@ pub(crate) fn fails(kind: ErrorKind, message: &str) -> Reply {
 
 /// The request is too large.
 pub(crate) fn overflow() -> Reply {
-    fails(ErrorKind::ContextOverflow, TOO_LONG)
+    fails(ErrorKind::ContextOverflow, "prompt is too long")
 }
-
-/// What the provider says to that.
-pub(crate) const TOO_LONG: &str = "prompt is too long";
 
 /// A server that is overloaded and says how long.
 pub(crate) fn busy(seconds: u64) -> Reply {
@@ -120,7 +107,7 @@ impl Model for Scripted {
             }),
             Some(Reply::Fails(error)) => Err(error),
             Some(Reply::Breaks(text, error)) => {
-                *self.broken.lock().unwrap() = Some(text.to_owned());
+                *self.broken.lock().unwrap() = Some(text);
                 Err(error)
             }
             Some(Reply::Hangs) => std::future::pending().await,

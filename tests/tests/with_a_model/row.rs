@@ -3,50 +3,36 @@
 use super::given::Given;
 use super::session::{Seen, TURN, run};
 use foldback_core::log::EntryKind;
-
-/// The original's own test.
-pub(crate) const UP: &str = "upstream";
-/// Read from the original's code or documents.
-pub(crate) const READ: &str = "reference";
-/// What foldback does where it differs, or more than the original states.
-pub(crate) const OURS: &str = "ours";
+use serde::Deserialize;
 
 /// One row.
 #[derive(Clone, Debug)]
 pub(crate) struct Row {
     /// Id of the reference.
-    pub(crate) id: &'static str,
-    /// [`UP`], [`READ`] or [`OURS`].
-    pub(crate) origin: &'static str,
+    pub(crate) id: String,
+    /// `upstream` (the original's own test), `reference` (read from its code or documents), `ours` (what
+    /// foldback does where it differs, or more than the original states).
+    pub(crate) origin: String,
     /// What is special about it.
     pub(crate) name: String,
     pub(crate) given: Given,
     pub(crate) expect: Vec<Claim>,
 }
 
-pub(crate) fn row(
-    id: &'static str,
-    origin: &'static str,
-    name: impl Into<String>,
-    given: Given,
-    expect: impl IntoIterator<Item = Claim>,
-) -> Row {
-    Row { id, origin, name: name.into(), given, expect: expect.into_iter().collect() }
-}
-
 /// What a row expects. Requests are numbered from 0, the agent's and the summarizer's together.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub(crate) enum Claim {
     /// Exactly these requests were sent, in this order, e.g. `agent summary agent`.
-    Asked(&'static str),
+    Asked(String),
     /// How the last act ended begins with this.
-    Ended(&'static str),
+    Ended(String),
     /// The last fold that was tried ended with this outcome, and its reason contains this.
-    Fold(&'static str, &'static str),
+    Fold(String, String),
     /// The view, message by message; each begins with this.
     View(Vec<String>),
     /// No request, no message of the view and nothing that was stored contains this.
-    Nowhere(&'static str),
+    Nowhere(String),
     /// Nothing is stored and nothing is folded: the view is the log.
     NothingStored,
     /// What was stored, in order.
@@ -68,9 +54,9 @@ pub(crate) enum Claim {
     /// A request has so many turns.
     Turns(usize, usize),
     /// Who wrote the last summary begins with this.
-    By(&'static str),
+    By(String),
     /// What observers were told.
-    Events(&'static str),
+    Events(String),
     /// Milliseconds that were waited.
     Waited(u64),
 }
@@ -93,7 +79,7 @@ pub(crate) fn check(rows: &[Row]) {
             wrong.push(format!("{} replies were never asked for", seen.left));
         }
         if !wrong.is_empty() {
-            let (id, origin, name) = (row.id, row.origin, &row.name);
+            let Row { id, origin, name, .. } = row;
             let outcomes = seen.outcomes.join("; ");
             failed.push(format!(
                 "{id} ({origin}) {name} [folds: {outcomes}]:\n  {}",

@@ -99,7 +99,7 @@ impl Session {
         let services = Services {
             clock: Arc::new(FixedClock::at(NOW)),
             ids: Arc::new(CountingIds::default()),
-            hooks: given.hook.map(|hook| Arc::new(hook) as _).into_iter().collect(),
+            hooks: given.hook.clone().map(|hook| Arc::new(hook) as _).into_iter().collect(),
             observers: vec![Arc::clone(&witness) as _],
             extensions: given.extensions(),
             model: Some(Arc::clone(&model) as _),

@@ -1,19 +1,9 @@
 //! The command on real recorded sessions, where they are beside the project.
 
 use crate::common::{foldback, root, run};
+use foldback_testkit::{needs_sessions, outline, sessions};
 use serde_json::Value;
 use std::collections::BTreeSet;
-use std::path::PathBuf;
-
-/// The real sessions, or nothing (with a note) where they are not there.
-fn real_sessions() -> Option<PathBuf> {
-    let folder = root().join("../shared/sessions");
-    if folder.is_dir() {
-        return Some(folder);
-    }
-    println!("skipped: no folder of recorded sessions beside the project");
-    None
-}
 
 /// Parts of an OpenCode export that carry `state.time.compacted`, by message and part.
 fn marks(export: &Value) -> BTreeSet<(usize, usize)> {
@@ -30,25 +20,35 @@ fn marks(export: &Value) -> BTreeSet<(usize, usize)> {
 }
 
 /// OpenCode's own decisions: with its marks taken out, the preset sets exactly the same ones again.
+#[needs_sessions]
 #[test]
 fn opencode_clears_what_the_real_program_cleared() {
-    let Some(folder) = real_sessions() else {
-        return;
-    };
     for (file, count) in [("nimbus-171msg-pruned.json", 116), ("nimbus-82msg-pruned.json", 52)] {
-        let text = std::fs::read_to_string(folder.join("opencode").join(file)).expect("a file");
-        let recorded: Value = serde_json::from_str(&text).expect("JSON");
-        assert_eq!(marks(&recorded).len(), count, "{file}");
-        let mut bare = recorded.clone();
-        for (m, p) in marks(&recorded) {
-            let time = &mut bare["messages"][m]["parts"][p]["state"]["time"];
-            time.as_object_mut().expect("a table").remove("compacted");
-        }
-        let ran = run(&["compact", "-", "--preset", "opencode", "--live"], &bare.to_string(), &[]);
-        assert_eq!(ran.code, 0, "{file}: {}", ran.stderr);
-        let written: Value = serde_json::from_str(&ran.stdout).expect("JSON");
-        assert_eq!(marks(&written), marks(&recorded), "{file}");
+        let text = std::fs::read(sessions().join("opencode").join(file)).expect("a file");
+        sets_the_same_marks_again(file, &text, count);
     }
+}
+
+/// The same on the outlines of these two sessions, which have filler for text.
+#[test]
+fn opencode_clears_what_the_real_program_cleared_in_the_outlines_of_its_sessions() {
+    for (name, count) in [("opencode-171msg", 116), ("opencode-82msg", 52)] {
+        sets_the_same_marks_again(name, &outline::export(name), count);
+    }
+}
+
+fn sets_the_same_marks_again(name: &str, export: &[u8], count: usize) {
+    let recorded: Value = serde_json::from_slice(export).expect("JSON");
+    assert_eq!(marks(&recorded).len(), count, "{name}");
+    let mut bare = recorded.clone();
+    for (m, p) in marks(&recorded) {
+        let time = &mut bare["messages"][m]["parts"][p]["state"]["time"];
+        time.as_object_mut().expect("a table").remove("compacted");
+    }
+    let ran = run(&["compact", "-", "--preset", "opencode", "--live"], &bare.to_string(), &[]);
+    assert_eq!(ran.code, 0, "{name}: {}", ran.stderr);
+    let written: Value = serde_json::from_str(&ran.stdout).expect("JSON");
+    assert_eq!(marks(&written), marks(&recorded), "{name}");
 }
 
 /// Messages and tool calls of the recorded files, as their own formats count them.
@@ -77,11 +77,9 @@ const FILES: [(&str, &str, u64, u64); 22] = [
     ("swe-agent/swesmith-pandas.95280573.pr_53652.traj", "swe-agent", 76, 37),
 ];
 
+#[needs_sessions]
 #[test]
 fn every_file_is_imported_whole_and_no_guarded_preset_breaks_a_rule() {
-    if real_sessions().is_none() {
-        return;
-    }
     let paths: Vec<String> =
         FILES.iter().map(|(path, ..)| format!("../shared/sessions/{path}")).collect();
     let mut args = vec!["compare", "--json", "-"];

@@ -392,16 +392,11 @@ fn must_keep() {
     assert_eq!(folded.trail.read.mentioned, 0);
 }
 
+#[foldback_testkit::needs_sessions]
 #[test]
 fn real_sessions_without_compaction_lose_nothing() {
-    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/sessions/claude-code");
-    let Ok(entries) = std::fs::read_dir(folder) else {
-        println!("skipped: no sessions at {folder}");
-        return;
-    };
-    let mut paths: Vec<_> = entries.flatten().map(|entry| entry.path()).collect();
+    let mut paths = foldback_testkit::sessions_of("claude-code");
     paths.retain(|path| std::fs::metadata(path).is_ok_and(|file| file.len() < 2_100_000));
-    paths.sort();
     let registry = foldback::registry().unwrap();
     let (mut needed, mut edits, mut lost) = (0, 0, 0);
     for path in paths.iter().take(4) {

@@ -148,15 +148,10 @@ fn a_summary_weighs_on_its_firing_and_reads_only_what_still_lives() {
 /// Requests are put together from recorded sizes, so that no tokenizer stands between. Clients ask
 /// for five minutes or for an hour and do not all write down which, so the sessions are held against
 /// both. After a real expiry a recorded read is seldom zero: other sessions keep the system prompt warm.
+#[foldback_testkit::needs_sessions]
 #[test]
 fn recorded_cache_reads_are_what_the_simulator_says() {
-    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/sessions/claude-code");
-    let Ok(entries) = std::fs::read_dir(folder) else {
-        println!("skipped: no recorded sessions at {folder}");
-        return;
-    };
-    let mut paths: Vec<_> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();
-    paths.sort();
+    let paths = foldback_testkit::sessions_of("claude-code");
     let regimes = RegimeTable::embedded();
     for name in ["anthropic-5m", "anthropic-1h"] {
         let rules = regimes.find(name).unwrap().rules();

@@ -300,21 +300,20 @@ fn replayed(
 }
 
 #[test]
+fn shipped_sessions() {
+    let folder = std::fs::read_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/sessions"));
+    measures_agree(folder.unwrap().flatten().map(|entry| entry.path()).collect());
+}
+
+#[foldback_testkit::needs_sessions]
+#[test]
 fn real_sessions() {
-    let root = env!("CARGO_MANIFEST_DIR");
-    let mut paths: Vec<PathBuf> = Vec::new();
-    for folder in [
-        "../../examples/sessions",
-        "../../../shared/sessions/claude-code",
-        "../../../shared/sessions/codex",
-    ] {
-        match std::fs::read_dir(format!("{root}/{folder}")) {
-            Ok(entries) => paths.extend(entries.flatten().map(|entry| entry.path())),
-            Err(_) => println!("skipped: no sessions at {folder}"),
-        }
-    }
+    measures_agree(["claude-code", "codex"].map(foldback_testkit::sessions_of).concat());
+}
+
+/// The measures agree with what the replay counted, on all sessions of these files but the largest.
+fn measures_agree(mut paths: Vec<PathBuf>) {
     paths.retain(|path| std::fs::metadata(path).is_ok_and(|file| file.len() < 1_000_000));
-    paths.sort();
     let mut summaries = 0;
     for path in &paths {
         let Ok(sessions) = foldback_formats::read(&std::fs::read(path).unwrap(), None) else {

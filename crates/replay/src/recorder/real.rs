@@ -1,24 +1,14 @@
-//! The probe on real recordings, where they are beside the project.
+//! The probe on real recordings; ignored where they are not beside the project.
 
 use super::{Policy, policy, rereads};
 use foldback_stages::estimator::o200k;
-use std::path::PathBuf;
-
-fn folder() -> Option<PathBuf> {
-    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/sessions");
-    let folder = PathBuf::from(folder);
-    if folder.is_dir() {
-        return Some(folder);
-    }
-    println!("skipped: no folder of recorded sessions beside the project");
-    None
-}
+use foldback_testkit::{needs_sessions, sessions};
 
 /// Claude Code, Codex and OpenCode send everything between their compactions; Gemini CLI does not
 /// send thoughts back.
+#[needs_sessions]
 #[test]
 fn the_recorders_policies_are_what_is_known_of_them() {
-    let Some(folder) = folder() else { return };
     // file, policy, largest error in percent, marked compactions
     let cases = [
         ("claude-code/agentv-small.jsonl", Policy::Full, 1.0, 0),
@@ -31,7 +21,7 @@ fn the_recorders_policies_are_what_is_known_of_them() {
         ("gemini-cli/sessionbridge-44msg.json", Policy::NoReasoning, 2.0, 0),
     ];
     for (file, expected, percent, marked) in cases {
-        let bytes = std::fs::read(folder.join(file)).unwrap();
+        let bytes = std::fs::read(sessions().join(file)).unwrap();
         let session = foldback_formats::read(&bytes, None).unwrap().remove(0);
         let found = policy(&session, &o200k());
         assert_eq!(found.policy, Some(expected), "{file}: {found:?}");
@@ -41,9 +31,9 @@ fn the_recorders_policies_are_what_is_known_of_them() {
     }
 }
 
+#[needs_sessions]
 #[test]
 fn every_marked_compaction_has_an_aftermath_or_is_counted_as_silent() {
-    let Some(folder) = folder() else { return };
     // file, compactions, of them silent, dropped results at the first
     let cases = [
         ("claude-code/packmind-1compact.jsonl", 1, 0, 76),
@@ -51,7 +41,7 @@ fn every_marked_compaction_has_an_aftermath_or_is_counted_as_silent() {
         ("gemini-cli/gemini-cli-contents-trajectory.json", 1, 1, 0),
     ];
     for (file, compactions, silent, dropped) in cases {
-        let bytes = std::fs::read(folder.join(file)).unwrap();
+        let bytes = std::fs::read(sessions().join(file)).unwrap();
         let session = foldback_formats::read(&bytes, None).unwrap().remove(0);
         let found = rereads(&session, &o200k());
         let first = found.windows.iter().find(|window| !window.control);

@@ -24,42 +24,9 @@ const EXCEPTIONS: &[(&str, &str)] = &[
 fn owed() -> Vec<String> {
     let numbered =
         |prefix: &str, to: usize| (1..=to).map(|n| format!("{prefix}{n}")).collect::<Vec<_>>();
-    let named = [
-        "OC17-R2b",
-        "OC1-R1",
-        "OC1-R2",
-        "OC1-R3",
-        "OC1-R4",
-        "OC1-R5",
-        "OC17-R5",
-        "OC17-R5b",
-        "OC1-R6",
-        "OC17-R6",
-        "OC1-R7",
-        "OC17-R8",
-        "OC1-R9",
-        "OC17-R10",
-        "OC1-R11",
-        "OC1-R12",
-        "OC1-R13",
-        "OC1-R14",
-        "OC1-R15",
-        "OC17-E1",
-        "OC17-E2",
-        "OC1-Revert",
-        "OC17-P1",
-        "OC17-P2",
-        "RS-P3",
-        "RS-P4",
-        "RS-P5",
-        "OC17-C1",
-        "BR-1",
-        "BR-1b",
-        "BR-2",
-        "BR-3",
-        "BR-4",
-        "BR-5",
-    ];
+    let named = "OC17-R2b OC1-R1 OC1-R2 OC1-R3 OC1-R4 OC1-R5 OC17-R5 OC17-R5b OC1-R6 OC17-R6 OC1-R7 \
+        OC17-R8 OC1-R9 OC17-R10 OC1-R11 OC1-R12 OC1-R13 OC1-R14 OC1-R15 OC17-E1 OC17-E2 \
+        OC1-Revert OC17-P1 OC17-P2 RS-P3 RS-P4 RS-P5 OC17-C1 BR-1 BR-1b BR-2 BR-3 BR-4 BR-5";
     [
         numbered("OC1-O", 8),
         numbered("OC17-O", 11),
@@ -67,7 +34,7 @@ fn owed() -> Vec<String> {
         numbered("OC1-U", 7),
         numbered("OC17-F", 13),
         numbered("4.8-", 6),
-        named.map(str::to_owned).to_vec(),
+        named.split(' ').map(str::to_owned).collect(),
     ]
     .concat()
 }

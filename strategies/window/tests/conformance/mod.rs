@@ -12,7 +12,7 @@ mod split;
 const EXCEPTIONS: [(&str, &str); 4] = [
     (
         "S9-21",
-        "the default model of the summary (haiku): with a model, in tests/tests/with_a_model/window.rs",
+        "the default model of the summary (haiku): with a model, in tests/tests/with_a_model/window.toml",
     ),
     (
         "S9-22",
@@ -20,11 +20,11 @@ const EXCEPTIONS: [(&str, &str); 4] = [
     ),
     (
         "S9-23",
-        "the wording of the request (`[user]: hello`): with a model, in tests/tests/with_a_model/window.rs; that a long message is cut is tested here too",
+        "the wording of the request (`[user]: hello`): with a model, in tests/tests/with_a_model/window.toml; that a long message is cut is tested here too",
     ),
     (
         "S9-24",
-        "the exit reason `max_tokens`: with an agent's loop, in tests/tests/with_a_model/window.rs",
+        "the exit reason `max_tokens`: with an agent's loop, in tests/tests/with_a_model/window.toml",
     ),
 ];
 

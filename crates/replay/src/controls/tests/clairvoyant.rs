@@ -98,16 +98,11 @@ fn foresight_sees_from_the_last_copy_to_the_call() {
     assert_eq!(relied, [0, 0, 1, 0, 1, 1, 0, 0, 0]);
 }
 
+#[foldback_testkit::needs_sessions]
 #[test]
 fn real_sessions_come_out_in_order() {
-    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/sessions/claude-code");
-    let Ok(entries) = std::fs::read_dir(folder) else {
-        println!("skipped: no sessions at {folder}");
-        return;
-    };
-    let mut paths: Vec<_> = entries.flatten().map(|entry| entry.path()).collect();
+    let mut paths = foldback_testkit::sessions_of("claude-code");
     paths.retain(|path| std::fs::metadata(path).is_ok_and(|file| file.len() < 2_100_000));
-    paths.sort();
     let presets = ["none", "random", "keep-last-1", "drop-oldest", "window"];
     // By preset: kept by it, by chance and by foresight, of needed.
     let mut sums = [[0; 4]; 6];
