@@ -5,7 +5,8 @@
 //! change, so following a conversation costs what happens in it, however long it has become.
 
 use crate::conversation::{Conversation, FoldId};
-use crate::view::{PartPos, Place, Pos};
+use crate::history::History;
+use crate::view::{PartPos, Place, Pos, View};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
@@ -33,6 +34,8 @@ pub struct ViewDelta {
     pub shown: Vec<Place>,
     /// Number of leading places that are the same and show the same.
     pub same_places: usize,
+    /// Whether a layout was put in force that shows other places.
+    pub moved: bool,
     /// Folds in force that were committed since, as a range of
     /// [`Conversation::folds`](crate::conversation::Conversation::folds).
     pub folds: Range<usize>,
@@ -85,38 +88,31 @@ impl Changes {
     }
 }
 
-impl Conversation {
-    /// What changed since the cursor, which then stands at the end.
-    pub fn delta(&self, since: &mut Cursor) -> ViewDelta {
-        let (view, folds) = (self.view(), self.folds());
+impl ViewDelta {
+    /// What changed in a view since the cursor, which then stands at its end. Folds are left to
+    /// [`Conversation::delta`].
+    pub(crate) fn of(history: &History, view: &View, since: &mut Cursor) -> Self {
         let changes = view.changes().0.get(since.changes..).unwrap_or_default();
-        let appended = since.messages..self.history().len();
-        let standing = folds.partition_point(|fold| fold.id < since.next_fold);
-        let mut delta = ViewDelta {
-            same_places: changes.iter().fold(since.places, |least, (_, place)| least.min(*place)),
-            folds: standing..folds.len(),
-            undone: since.folds.saturating_sub(standing),
-            ..ViewDelta::default()
+        let mut delta = Self {
+            appended: since.messages..history.len(),
+            same_places: since.places,
+            ..Self::default()
         };
         // The first change of a place tells how it stood before.
         let mut stood: BTreeMap<Place, bool> = BTreeMap::new();
-        let mut edited = BTreeSet::new();
-        for (what, _) in changes {
+        for (what, place) in changes {
+            delta.same_places = delta.same_places.min(*place);
             match what {
-                What::Edited(at) => {
-                    edited.insert(*at);
-                }
-                What::Hidden(place) => {
-                    stood.entry(*place).or_insert(true);
-                }
-                What::Shown(place) => {
-                    stood.entry(*place).or_insert(false);
-                }
-                What::Moved => {}
+                What::Edited(at) => delta.edited.push(*at),
+                What::Hidden(place) => drop(stood.entry(*place).or_insert(true)),
+                What::Shown(place) => drop(stood.entry(*place).or_insert(false)),
+                What::Moved => delta.moved = true,
             }
         }
+        delta.edited.sort_unstable();
+        delta.edited.dedup();
         for (place, stood) in stood {
-            let new = place.item().is_some_and(|pos| pos >= appended.start);
+            let new = place.item().is_some_and(|pos| pos >= since.messages);
             match (stood, view.shows(place)) {
                 _ if new => {}
                 (true, false) => delta.hidden.push(place),
@@ -124,15 +120,24 @@ impl Conversation {
                 _ => {}
             }
         }
-        delta.edited = edited.into_iter().collect();
-        delta.appended = appended;
-        *since = Cursor {
-            messages: self.history().len(),
-            places: view.places().len(),
-            changes: view.changes().0.len(),
-            folds: folds.len(),
-            next_fold: self.next_fold(),
-        };
+        since.messages = history.len();
+        since.places = view.places().len();
+        since.changes = view.changes().0.len();
+        delta
+    }
+}
+
+impl Conversation {
+    /// What changed since the cursor, which then stands at the end. A cursor belongs to one
+    /// conversation.
+    pub fn delta(&self, since: &mut Cursor) -> ViewDelta {
+        let folds = self.folds();
+        let standing = folds.partition_point(|fold| fold.id < since.next_fold);
+        let mut delta = ViewDelta::of(self.history(), self.view(), since);
+        delta.folds = standing..folds.len();
+        delta.undone = since.folds.saturating_sub(standing);
+        since.folds = folds.len();
+        since.next_fold = self.next_fold();
         delta
     }
 }

@@ -145,13 +145,14 @@ impl Journal {
     ///
     /// Where the file can't be written. Nothing counts as written then, and the next call tries again.
     pub fn record(&mut self, conversation: &Conversation) -> Result<(), JournalError> {
-        let happened = self.known.since(conversation);
+        let mut known = self.known.clone();
+        let happened = known.take(conversation);
         if happened.is_empty() {
             return Ok(());
         }
         let durable = happened.iter().any(|what| !matches!(what, Happened::Message(_)));
         self.write(&happened, durable)?;
-        self.known = Known::of(conversation);
+        self.known = known;
         Ok(())
     }
 
@@ -162,7 +163,7 @@ impl Journal {
 
     fn begin(&mut self, conversation: &Conversation) -> Result<(), JournalError> {
         self.write(&Header { foldback_journal: VERSION }, true)?;
-        let mut happened = self.known.since(conversation);
+        let mut happened = self.known.take(conversation);
         let view = conversation.view();
         happened.extend(view.edits().iter().map(|(part, edit)| Happened::Mark {
             part: *part,
@@ -175,7 +176,6 @@ impl Journal {
         if !happened.is_empty() {
             self.write(&happened, true)?;
         }
-        self.known = Known::of(conversation);
         // The name of a new file is in its folder.
         let folder = self.path.parent().filter(|folder| !folder.as_os_str().is_empty());
         let folder = folder.unwrap_or(Path::new("."));

@@ -1,6 +1,7 @@
 //! What a stage may look at.
 
 use super::{Decision, Estimator};
+use crate::delta::{Cursor, ViewDelta};
 use crate::frame::Frame;
 use crate::history::History;
 use crate::limits::Limits;
@@ -49,6 +50,11 @@ impl<'a> StageContext<'a> {
     /// The stage's estimator.
     pub fn estimator(&self) -> &'a Arc<dyn Estimator> {
         self.meter.estimator()
+    }
+
+    /// What changed since a stage last looked, for stages that follow one conversation; without folds.
+    pub fn delta(&self, since: &mut Cursor) -> ViewDelta {
+        ViewDelta::of(self.history, self.view, since)
     }
 
     /// The messages of the view, in order, with their edits.

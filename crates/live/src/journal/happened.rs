@@ -1,6 +1,7 @@
 //! What can happen to a conversation, as it is written down and as it happens again.
 
 use foldback_core::conversation::{Conversation, FoldId, ReplayError};
+use foldback_core::delta::Cursor;
 use foldback_core::log::Message;
 use foldback_core::plan::Plan;
 use foldback_core::view::{PartPos, Pos};
@@ -32,10 +33,9 @@ pub(super) enum Happened {
 }
 
 /// As much of a conversation as is written down.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Known {
-    /// Messages.
-    messages: usize,
+    cursor: Cursor,
     /// Folds in force.
     folds: Vec<FoldId>,
     pinned: BTreeSet<Pos>,
@@ -44,22 +44,18 @@ pub(super) struct Known {
 impl Known {
     /// All of a conversation.
     pub(super) fn of(conversation: &Conversation) -> Self {
-        Self {
-            messages: conversation.history().len(),
-            folds: conversation.folds().iter().map(|fold| fold.id).collect(),
-            pinned: conversation.pinned().clone(),
-        }
+        let mut known = Self::default();
+        known.take(conversation);
+        known
     }
 
-    /// What happened since. Messages and folds are in their order; undos come first, and pins last, as
-    /// neither makes a difference to how the others happen again.
-    pub(super) fn since(&self, conversation: &Conversation) -> Vec<Happened> {
+    /// What happened since, which is known then. Messages and folds are in their order; undos come
+    /// first, and pins last, as neither makes a difference to how the others happen again.
+    pub(super) fn take(&mut self, conversation: &Conversation) -> Vec<Happened> {
         let history = conversation.history();
-        let mut happened = Vec::new();
-        let now = conversation.folds();
-        let standing = self.folds.iter().zip(now).take_while(|(id, fold)| **id == fold.id).count();
-        let undone = self.folds[standing..].iter().rev().copied();
-        happened.extend(undone.map(Happened::Undo));
+        let delta = conversation.delta(&mut self.cursor);
+        let undone = self.folds.split_off(self.folds.len() - delta.undone);
+        let mut happened: Vec<_> = undone.into_iter().rev().map(Happened::Undo).collect();
         let messages = |range: Range<Pos>| {
             range.map(|pos| {
                 let message = Arc::clone(history.message(pos));
@@ -70,21 +66,22 @@ impl Known {
                 }
             })
         };
-        let mut pos = self.messages;
-        for fold in &now[standing..] {
+        let mut pos = delta.appended.start;
+        for fold in &conversation.folds()[delta.folds] {
             happened.extend(messages(pos..fold.history_len()));
-            happened.push(Happened::Fold {
-                id: fold.id,
-                at: fold.at,
-                plan: Arc::clone(&fold.plan),
-            });
+            let plan = Arc::clone(&fold.plan);
+            happened.push(Happened::Fold { id: fold.id, at: fold.at, plan });
+            self.folds.push(fold.id);
             pos = fold.history_len() + fold.entries().len();
         }
-        happened.extend(messages(pos..history.len()));
+        happened.extend(messages(pos..delta.appended.end));
         let pinned = conversation.pinned();
         let unpinned = self.pinned.difference(pinned);
         happened.extend(unpinned.copied().map(Happened::Unpin));
         happened.extend(pinned.difference(&self.pinned).copied().map(Happened::Pin));
+        if self.pinned != *pinned {
+            self.pinned.clone_from(pinned);
+        }
         happened
     }
 }

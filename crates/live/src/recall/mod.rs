@@ -15,11 +15,10 @@ mod tokens;
 pub use page::Page;
 
 use foldback_core::conversation::Conversation;
+use foldback_core::delta::Cursor;
 use foldback_core::log::{Part, PartKind};
-use foldback_core::plan::Revision;
 use foldback_core::view::{PartPos, Pos};
 use index::Index;
-use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::Arc;
 
@@ -34,7 +33,7 @@ type Store = dyn Fn(&str) -> Option<Arc<str>> + Send + Sync;
 #[derive(Clone)]
 pub struct Recall {
     index: Index<PartPos>,
-    seen: Option<Revision>,
+    cursor: Cursor,
     limit: usize,
     store: Option<Arc<Store>>,
 }
@@ -78,7 +77,12 @@ pub enum RecallError {
 impl Recall {
     /// Nothing is indexed yet; the first search does it.
     pub fn new() -> Self {
-        Self { index: Index::default(), seen: None, limit: DEFAULT_LIMIT, store: None }
+        Self {
+            index: Index::default(),
+            cursor: Cursor::default(),
+            limit: DEFAULT_LIMIT,
+            store: None,
+        }
     }
 
     /// Gives out so many bytes at a time, at least 256.
@@ -150,23 +154,25 @@ impl Recall {
     }
 
     /// Brings the index to the state of the conversation. Reads only the texts of what was hidden or
-    /// shown again since; an undo takes out what its fold had brought in.
+    /// shown again since; an undo takes out what its fold had brought in. Messages that compactions wrote
+    /// are left out: what a summary says is found in what it stands for.
     pub fn update(&mut self, conversation: &Conversation) {
-        if self.seen == Some(conversation.revision()) {
-            return;
-        }
-        let gone: BTreeSet<PartPos> = gone(conversation);
-        let back: Vec<PartPos> = self.index.keys().filter(|at| !gone.contains(at)).collect();
-        for at in back {
-            self.index.remove(at);
-        }
-        for at in gone {
-            if !self.index.contains(at) {
-                let part = &conversation.history().message(at.item).parts[at.part];
-                self.index.insert(at, &text_of(part));
+        let (history, view) = (conversation.history(), conversation.view());
+        for item in conversation.delta(&mut self.cursor).positions() {
+            let message = history.message(item);
+            if message.is_entry() {
+                continue;
+            }
+            for (index, part) in message.parts.iter().enumerate() {
+                let at = PartPos { item, part: index };
+                let gone = !view.is_visible(item) || view.edit(at).is_some();
+                match (gone, self.index.contains(at)) {
+                    (true, false) => self.index.insert(at, &text_of(part)),
+                    (false, true) => self.index.remove(at),
+                    _ => {}
+                }
             }
         }
-        self.seen = Some(conversation.revision());
     }
 
     /// The parts in the index, ascending.
@@ -189,23 +195,6 @@ impl fmt::Debug for Recall {
             .field("store", &self.store.is_some())
             .finish_non_exhaustive()
     }
-}
-
-/// What the view does not show as it is. Messages that compactions wrote are left out: what a summary
-/// says is found in what it stands for.
-fn gone(conversation: &Conversation) -> BTreeSet<PartPos> {
-    let (history, view) = (conversation.history(), conversation.view());
-    let hidden = history
-        .iter()
-        .filter(|(pos, message)| !view.is_visible(*pos) && !message.is_entry())
-        .flat_map(|(pos, message)| {
-            (0..message.parts.len()).map(move |part| PartPos { item: pos, part })
-        });
-    let edited = view.edits().keys().copied().filter(|at| {
-        let message = history.get(at.item).filter(|message| !message.is_entry());
-        message.is_some_and(|message| at.part < message.parts.len())
-    });
-    hidden.chain(edited).collect()
 }
 
 /// Whether the view shows all of a message as it came.

@@ -1,11 +1,11 @@
 //! The control `clairvoyant`: evicts what will be needed least for its size.
 
 use super::choice::{Choice, Greedy, Price};
-use super::foresight::Foresight;
+use super::foresight::{FactId, Foresight};
 use super::holdings::{Holdings, UnitId};
 use foldback_core::carry::Carry;
+use foldback_core::delta::Cursor;
 use foldback_core::guard::Guards;
-use foldback_core::history::History;
 use foldback_core::limits::Limits;
 use foldback_core::moment::Moment;
 use foldback_core::registry::Invalid;
@@ -14,10 +14,11 @@ use foldback_core::strategy::{Bound, Kind, OnFailure, Strategy};
 use foldback_core::view::{EditKind, PartPos};
 use foldback_stages::estimator::CharsConfig;
 use foldback_stages::pruner::{Demand, Evict, EvictConfig};
-use std::sync::Arc;
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// The greedy clairvoyant of one session, as a strategy that can be replayed over **that session
-/// alone**. Trigger, target and placeholder are those of `evict` (its order and seed are of no effect),
+/// alone, and once**. Trigger, target and placeholder are those of `evict` (its order and seed are of no effect),
 /// and it counts like the preset `random`, so the two differ in the choice and in nothing else.
 ///
 /// # Errors
@@ -27,7 +28,8 @@ pub fn clairvoyant(
     foresight: Arc<dyn Foresight>,
     config: EvictConfig,
 ) -> Result<Strategy, Invalid> {
-    let stage = Clairvoyant { evict: Evict::new(config)?, foresight };
+    let following = Mutex::new(Following::new(&*foresight));
+    let stage = Clairvoyant { evict: Evict::new(config)?, foresight, following };
     let pruner = Bound {
         name: "clairvoyant".to_owned(),
         when: vec![stage.moment()],
@@ -61,96 +63,126 @@ pub fn clairvoyant(
 struct Clairvoyant {
     evict: Evict,
     foresight: Arc<dyn Foresight>,
+    /// What the view of the one conversation that it looks at holds of what will be needed.
+    following: Mutex<Following>,
 }
 
-/// Where the parts of a history are among the units of its [`Holdings`], one unit a part.
-#[derive(Debug, Default)]
-struct Units {
+/// Follows a conversation: which of the parts that will be needed stand in its view. One unit of the
+/// [`Holdings`] is a part.
+#[derive(Debug)]
+struct Following {
+    cursor: Cursor,
+    holdings: Holdings,
     /// By position, the unit of the first part, and the ordinal of the message in the log.
     messages: Vec<(UnitId, usize)>,
-    count: usize,
+    /// By unit, whether it is among the holdings.
+    held: Vec<bool>,
+    ordinals: usize,
+    calls: usize,
 }
 
-impl Units {
-    fn of(history: &History) -> Self {
-        let mut out = Self::default();
-        let mut ordinal = 0;
-        for pos in 0..history.len() {
-            let message = history.message(pos);
-            out.messages.push((out.count, ordinal));
-            out.count += message.parts.len();
-            ordinal += usize::from(!message.is_entry());
+impl Following {
+    fn new(foresight: &dyn Foresight) -> Self {
+        Self {
+            cursor: Cursor::default(),
+            holdings: Holdings::new(foresight.facts(), 0),
+            messages: Vec::new(),
+            held: Vec::new(),
+            ordinals: 0,
+            calls: 0,
         }
-        out
     }
 
     fn unit(&self, at: PartPos) -> UnitId {
         self.messages[at.item].0 + at.part
     }
 
-    fn ordinal(&self, at: PartPos) -> usize {
-        self.messages[at.item].1
+    fn facts<'f>(&self, foresight: &'f dyn Foresight, at: PartPos) -> &'f [FactId] {
+        foresight.held(self.messages[at.item].1, at.part)
     }
-}
 
-impl Clairvoyant {
-    /// What the view holds of what will be needed.
-    fn holdings(&self, context: &StageContext<'_>, units: &Units) -> Holdings {
-        let mut holdings = Holdings::new(self.foresight.facts(), units.count);
-        let mut call = 0;
-        let log = context.history.iter();
-        for (item, message) in log.filter(|(_, message)| !message.is_entry()) {
-            if message.is_answer() {
-                holdings.release(self.foresight.due(call));
-                call += 1;
+    /// Takes over what happened since the last time.
+    fn update(&mut self, context: &StageContext<'_>, foresight: &dyn Foresight) {
+        if context.history.len() < self.messages.len() {
+            // Another conversation.
+            *self = Self::new(foresight);
+        }
+        for pos in context.delta(&mut self.cursor).positions() {
+            let message = context.history.message(pos);
+            let new = pos == self.messages.len();
+            if new {
+                self.messages.push((self.held.len(), self.ordinals));
+                self.held.resize(self.held.len() + message.parts.len(), false);
+                self.holdings.grow(self.held.len());
             }
+            if message.is_entry() {
+                continue;
+            }
+            if new && message.is_answer() {
+                self.holdings.release(foresight.due(self.calls));
+                self.calls += 1;
+            }
+            let visible = context.view.is_visible(pos);
             for part in 0..message.parts.len() {
-                let at = PartPos { item, part };
+                let at = PartPos { item: pos, part };
                 let edit = context.view.edit(at);
-                let stands = edit.is_none_or(|edit| edit.kind != EditKind::Clear);
-                if stands && context.view.is_visible(item) {
-                    let facts = self.foresight.held(units.ordinal(at), part);
-                    holdings.add(units.unit(at), facts);
+                let stands = visible && edit.is_none_or(|edit| edit.kind != EditKind::Clear);
+                let (unit, facts) = (self.unit(at), self.facts(foresight, at));
+                match (std::mem::replace(&mut self.held[unit], stands), stands) {
+                    (false, true) => self.holdings.add(unit, facts),
+                    (true, false) => self.holdings.remove(unit, facts),
+                    _ => {}
                 }
             }
-            let ordinal = units.ordinal(PartPos { item, part: 0 });
-            holdings.want(self.foresight.relied_on(ordinal));
+            if new {
+                self.holdings.want(foresight.relied_on(self.ordinals));
+                self.ordinals += 1;
+            }
         }
-        holdings
+        self.holdings.changed();
     }
 
-    /// The candidates, least needed for their size first. What goes makes the other holders of its
-    /// facts more needed, so the next one is only known when the one before has gone.
-    fn order(&self, context: &StageContext<'_>, demand: &Demand) -> impl Iterator<Item = usize> {
-        let units = Units::of(context.history);
-        let mut holdings = self.holdings(context, &units);
+    /// The candidates that go, least needed for their size first. What goes makes the other holders of
+    /// its facts more needed, so the next one is only known when the one before has gone.
+    fn order(&mut self, demand: &Demand, foresight: &dyn Foresight) -> Vec<usize> {
         let mut choice = Greedy::default();
-        // By unit, the candidate that it is.
-        let mut standing: Vec<Option<usize>> = vec![None; units.count];
+        // The candidates that are left, by unit.
+        let mut left: HashMap<UnitId, usize> = HashMap::new();
         let price = |holdings: &Holdings, unit: UnitId, candidate: usize| Price {
             uses: holdings.uses(unit),
             gain: demand.candidates[candidate].gain,
             messages: false,
         };
         for (index, candidate) in demand.candidates.iter().enumerate() {
-            let unit = units.unit(candidate.at);
-            standing[unit] = Some(index);
-            choice.put(unit, price(&holdings, unit, index));
+            let unit = self.unit(candidate.at);
+            left.insert(unit, index);
+            choice.put(unit, price(&self.holdings, unit, index));
         }
-        holdings.changed();
-        std::iter::from_fn(move || {
-            let known = |unit: UnitId| Some(price(&holdings, unit, standing[unit]?));
-            let unit = choice.take(&known)?;
-            let index = standing[unit].take()?;
-            let at = demand.candidates[index].at;
-            holdings.remove(unit, self.foresight.held(units.ordinal(at), at.part));
-            for unit in holdings.changed() {
-                if let Some(candidate) = standing[unit] {
-                    choice.put(unit, price(&holdings, unit, candidate));
+        let (mut order, mut gained) = (Vec::new(), 0);
+        while gained < demand.reclaim {
+            let known = |unit: UnitId| Some(price(&self.holdings, unit, *left.get(&unit)?));
+            let Some(unit) = choice.take(&known) else {
+                break;
+            };
+            let Some(index) = left.remove(&unit) else {
+                continue;
+            };
+            let candidate = &demand.candidates[index];
+            self.holdings.remove(unit, self.facts(foresight, candidate.at));
+            for unit in self.holdings.changed() {
+                if let Some(candidate) = left.get(&unit) {
+                    choice.put(unit, price(&self.holdings, unit, *candidate));
                 }
             }
-            Some(index)
-        })
+            gained += candidate.gain;
+            order.push(index);
+        }
+        // They have not gone yet: the plan may be refused.
+        for index in &order {
+            let at = demand.candidates[*index].at;
+            self.holdings.add(self.unit(at), self.facts(foresight, at));
+        }
+        order
     }
 }
 
@@ -163,7 +195,10 @@ impl Pruner for Clairvoyant {
         match self.evict.demand(context) {
             Err(why) => Pruning::Nothing(why),
             Ok(demand) => {
-                let order = self.order(context, &demand);
+                let foresight = &*self.foresight;
+                let mut following = self.following.lock().unwrap_or_else(PoisonError::into_inner);
+                following.update(context, foresight);
+                let order = following.order(&demand, foresight);
                 self.evict.clear(context, &demand, order, "least needed first")
             }
         }

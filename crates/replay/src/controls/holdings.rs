@@ -34,6 +34,11 @@ impl Holdings {
         }
     }
 
+    /// There are so many units now.
+    pub(super) fn grow(&mut self, units: usize) {
+        self.uses.resize(units, 0);
+    }
+
     pub(super) fn has(&self, fact: FactId) -> bool {
         self.holders[fact as usize] > 0
     }
