@@ -38,9 +38,35 @@ pub struct History {
     /// nothing before it reaches across.
     reach: Vec<Pos>,
     log_len: usize,
+    #[cfg(feature = "count-reads")]
+    reads: Reads,
+}
+
+/// How often messages were handed out: for tests that hold the cost of a call against the length of the
+/// history.
+#[cfg(feature = "count-reads")]
+#[derive(Debug, Default)]
+struct Reads(std::sync::atomic::AtomicU64);
+
+#[cfg(feature = "count-reads")]
+impl Clone for Reads {
+    fn clone(&self) -> Self {
+        Self::default()
+    }
 }
 
 impl History {
+    /// How often messages were handed out so far, by all that look at this history.
+    #[cfg(feature = "count-reads")]
+    pub fn reads(&self) -> u64 {
+        self.reads.0.load(std::sync::atomic::Ordering::Relaxed)
+    }
+
+    fn count_read(&self) {
+        #[cfg(feature = "count-reads")]
+        self.reads.0.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+    }
+
     /// Appends a message and files it under its group.
     pub fn append(&mut self, message: Arc<Message>) -> Pos {
         let pos = self.items.len();
@@ -89,11 +115,13 @@ impl History {
 
     /// The message at a position that this history gave out.
     pub fn message(&self, pos: Pos) -> &Arc<Message> {
+        self.count_read();
         &self.items[pos].message
     }
 
     /// The message at a position, if there is one and it was not withdrawn.
     pub fn get(&self, pos: Pos) -> Option<&Arc<Message>> {
+        self.count_read();
         self.items.get(pos).filter(|item| !item.withdrawn).map(|item| &item.message)
     }
 
@@ -118,6 +146,7 @@ impl History {
             .iter()
             .enumerate()
             .filter(|(_, item)| !item.withdrawn)
+            .inspect(|_| self.count_read())
             .map(move |(offset, item)| (start + offset, &item.message))
     }
 
