@@ -4,9 +4,11 @@
 //! journal, a measurement) keeps a [`Cursor`] and asks for a [`ViewDelta`]. Its size is that of the
 //! change, so following a conversation costs what happens in it, however long it has become.
 
+use crate::changes::What;
 use crate::conversation::{Conversation, FoldId};
 use crate::history::History;
-use crate::view::{PartPos, Place, Pos, View};
+use crate::position::{PartPos, Place, Pos};
+use crate::view::View;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
@@ -57,42 +59,11 @@ impl ViewDelta {
     }
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum What {
-    Edited(PartPos),
-    Hidden(Place),
-    Shown(Place),
-    /// Something else stands from this place on.
-    Moved,
-}
-
-/// Everything that was done to a view, in order.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Changes(Vec<(What, usize)>);
-
-impl Changes {
-    /// The edit over a part changed; the message stands at `place`.
-    pub(crate) fn edited(&mut self, at: PartPos, place: usize) {
-        self.0.push((What::Edited(at), place));
-    }
-
-    /// The places from `first` on are others.
-    pub(crate) fn moved(&mut self, first: usize) {
-        self.0.push((What::Moved, first));
-    }
-
-    /// A place came to be shown, or is no longer.
-    pub(crate) fn turned(&mut self, place: Place, shown: bool, first: usize) {
-        let what = if shown { What::Shown(place) } else { What::Hidden(place) };
-        self.0.push((what, first));
-    }
-}
-
 impl ViewDelta {
     /// What changed in a view since the cursor, which then stands at its end. Folds are left to
     /// [`Conversation::delta`].
     pub(crate) fn of(history: &History, view: &View, since: &mut Cursor) -> Self {
-        let changes = view.changes().0.get(since.changes..).unwrap_or_default();
+        let changes = view.changes().since(since.changes);
         let mut delta = Self {
             appended: since.messages..history.len(),
             same_places: since.places,
@@ -122,7 +93,7 @@ impl ViewDelta {
         }
         since.messages = history.len();
         since.places = view.places().len();
-        since.changes = view.changes().0.len();
+        since.changes = view.changes().len();
         delta
     }
 }

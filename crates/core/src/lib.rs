@@ -18,6 +18,7 @@
 //! [`Services`](services::Services).
 
 pub mod carry;
+mod changes;
 pub mod config;
 pub mod conversation;
 pub mod counters;

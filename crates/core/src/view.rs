@@ -3,7 +3,7 @@
 //! A view is an overlay. It holds the order of what is shown and the edits laid over single parts,
 //! never a copy of a message.
 
-use crate::delta::Changes;
+use crate::changes::Changes;
 use crate::history::History;
 use crate::layout::{Insert, Layout, Slot};
 use crate::log::{Marker, Message, Part, PartKind, ToolCall, ToolResult};
