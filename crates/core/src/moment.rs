@@ -4,8 +4,9 @@
 //! before every model call, OpenCode when an answer's usage is known and again when the loop ends. A
 //! turn has many calls; mixing up the two makes every number wrong.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use std::fmt;
+use strum::{Display, IntoStaticStr};
 
 /// A point in an agent's loop at which stages may act.
 #[derive(
@@ -19,9 +20,12 @@ use std::fmt;
     Ord,
     Serialize,
     Deserialize,
-    schemars::JsonSchema,
+    JsonSchema,
+    Display,
+    IntoStaticStr,
 )]
 #[serde(rename_all = "kebab-case")]
+#[strum(serialize_all = "kebab-case")]
 pub enum Moment {
     /// A user turn begins. The new user message is not in the history yet (tunacode prunes the
     /// stored messages before it runs the agent on the new prompt).
@@ -65,29 +69,14 @@ impl Moment {
 
     /// The name used in configuration and output.
     pub fn as_str(self) -> &'static str {
-        match self {
-            Self::TurnStart => "turn-start",
-            Self::CallStart => "call-start",
-            Self::StepEnd => "step-end",
-            Self::ToolResult => "tool-result",
-            Self::LengthStop => "length-stop",
-            Self::ProviderOverflow => "provider-overflow",
-            Self::BeforeSummary => "before-summary",
-            Self::TurnEnd => "turn-end",
-            Self::Manual => "manual",
-        }
-    }
-}
-
-impl fmt::Display for Moment {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
+        self.into()
     }
 }
 
 /// Who asked for a compaction.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, IntoStaticStr)]
 #[serde(rename_all = "kebab-case")]
+#[strum(serialize_all = "kebab-case")]
 pub enum Trigger {
     /// A policy.
     Auto,
@@ -98,9 +87,6 @@ pub enum Trigger {
 impl Trigger {
     /// `auto` or `manual`.
     pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Auto => "auto",
-            Self::Manual => "manual",
-        }
+        self.into()
     }
 }

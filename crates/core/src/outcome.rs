@@ -4,6 +4,7 @@
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use std::fmt;
+use strum::IntoStaticStr;
 
 /// A reason, as a stable code for programs and a sentence for people.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -28,8 +29,9 @@ impl fmt::Display for Why {
 }
 
 /// How a compaction ended.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, IntoStaticStr)]
 #[serde(rename_all = "kebab-case", tag = "outcome", content = "why")]
+#[strum(serialize_all = "kebab-case")]
 pub enum Outcome {
     /// The view changed as the strategy meant it to.
     Changed,
@@ -61,13 +63,7 @@ impl Outcome {
 
     /// `changed`, `degraded`, `unchanged`, `skipped` or `failed`.
     pub fn name(&self) -> &'static str {
-        match self {
-            Self::Changed => "changed",
-            Self::Degraded(_) => "degraded",
-            Self::Unchanged(_) => "unchanged",
-            Self::Skipped(_) => "skipped",
-            Self::Failed(_) => "failed",
-        }
+        self.into()
     }
 }
 

@@ -26,12 +26,13 @@ use schemars::{JsonSchema, Schema};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 use std::collections::BTreeMap;
-use std::fmt;
 use std::sync::Arc;
+use strum::{Display, IntoStaticStr};
 use thiserror::Error;
 
 /// The five kinds of stage; also the sections of a strategy file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Display, IntoStaticStr)]
+#[strum(serialize_all = "kebab-case")]
 pub enum StageKind {
     /// `[estimator]`
     Estimator,
@@ -52,19 +53,7 @@ impl StageKind {
 
     /// Name of the section.
     pub fn section(self) -> &'static str {
-        match self {
-            Self::Estimator => "estimator",
-            Self::Overflow => "overflow",
-            Self::Pruner => "pruner",
-            Self::Filter => "filter",
-            Self::Summarizer => "summarizer",
-        }
-    }
-}
-
-impl fmt::Display for StageKind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.section())
+        self.into()
     }
 }
 
@@ -122,45 +111,26 @@ pub struct StageDescriptor {
     pub schema: fn() -> Schema,
 }
 
+/// One function a kind, since each takes the configuration of another trait.
+macro_rules! describes {
+    ($($doc:literal $name:ident $kind:ident $stage:ident,)*) => {$(
+        #[doc = concat!("Describes ", $doc, " configured by `C`.")]
+        pub const fn $name<C: StageConfig<dyn $stage>>(
+            name: &'static str,
+            summary: &'static str,
+        ) -> Self {
+            Self { name, summary, build: Build::$kind(make::<C, _>), schema: schema_of::<C> }
+        }
+    )*};
+}
+
 impl StageDescriptor {
-    /// Describes an estimator configured by `C`.
-    pub const fn estimator<C: StageConfig<dyn Estimator>>(
-        name: &'static str,
-        summary: &'static str,
-    ) -> Self {
-        Self { name, summary, build: Build::Estimator(make::<C, _>), schema: schema_of::<C> }
-    }
-
-    /// Describes a policy configured by `C`.
-    pub const fn overflow<C: StageConfig<dyn OverflowPolicy>>(
-        name: &'static str,
-        summary: &'static str,
-    ) -> Self {
-        Self { name, summary, build: Build::Overflow(make::<C, _>), schema: schema_of::<C> }
-    }
-
-    /// Describes a pruner configured by `C`.
-    pub const fn pruner<C: StageConfig<dyn Pruner>>(
-        name: &'static str,
-        summary: &'static str,
-    ) -> Self {
-        Self { name, summary, build: Build::Pruner(make::<C, _>), schema: schema_of::<C> }
-    }
-
-    /// Describes a filter configured by `C`.
-    pub const fn filter<C: StageConfig<dyn Filter>>(
-        name: &'static str,
-        summary: &'static str,
-    ) -> Self {
-        Self { name, summary, build: Build::Filter(make::<C, _>), schema: schema_of::<C> }
-    }
-
-    /// Describes a summarizer configured by `C`.
-    pub const fn summarizer<C: StageConfig<dyn Summarizer>>(
-        name: &'static str,
-        summary: &'static str,
-    ) -> Self {
-        Self { name, summary, build: Build::Summarizer(make::<C, _>), schema: schema_of::<C> }
+    describes! {
+        "an estimator" estimator Estimator Estimator,
+        "a policy" overflow Overflow OverflowPolicy,
+        "a pruner" pruner Pruner Pruner,
+        "a filter" filter Filter Filter,
+        "a summarizer" summarizer Summarizer Summarizer,
     }
 
     /// Which kind of stage it is.
@@ -277,26 +247,22 @@ impl Registry {
         registrations.dedup_by_key(|registration| (registration.package, registration.version));
         let mut registry = Self::default();
         for &Registration { package, version, stages, presets } in registrations {
+            let conflict = |kind: String, name: &str, first: &str| RegistryError::Conflict {
+                kind,
+                name: name.to_owned(),
+                first: first.to_owned(),
+                second: package.to_owned(),
+            };
             for stage in stages {
-                let entry = Registered { item: *stage, package, version };
-                if let Some(other) = registry.stages.insert((stage.kind(), stage.name), entry) {
-                    return Err(RegistryError::Conflict {
-                        kind: format!("{} stage", stage.kind()),
-                        name: stage.name.to_owned(),
-                        first: other.package.to_owned(),
-                        second: package.to_owned(),
-                    });
+                let (kind, item) = (stage.kind(), Registered { item: *stage, package, version });
+                if let Some(other) = registry.stages.insert((kind, stage.name), item) {
+                    return Err(conflict(format!("{kind} stage"), stage.name, other.package));
                 }
             }
             for preset in presets {
-                let entry = Registered { item: *preset, package, version };
-                if let Some(other) = registry.presets.insert(preset.name, entry) {
-                    return Err(RegistryError::Conflict {
-                        kind: "preset".to_owned(),
-                        name: preset.name.to_owned(),
-                        first: other.package.to_owned(),
-                        second: package.to_owned(),
-                    });
+                let item = Registered { item: *preset, package, version };
+                if let Some(other) = registry.presets.insert(preset.name, item) {
+                    return Err(conflict("preset".to_owned(), preset.name, other.package));
                 }
             }
         }

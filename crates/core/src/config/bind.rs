@@ -135,6 +135,20 @@ impl<'a> Binder<'a, '_> {
         }
     }
 
+    /// A stage in its place; it runs at the moments of its section, else when it says itself.
+    fn bound<T: ?Sized>(
+        &mut self,
+        mut section: Section<'a>,
+        build: fn(Value) -> Result<Arc<T>, Invalid>,
+        usual: impl FnOnce(&T) -> Vec<Moment>,
+    ) -> Option<Bound<T>> {
+        let (name, estimator) = (section.stage.item.name.to_owned(), section.estimator);
+        let when = section.when.take();
+        let stage = self.checked(section, &[], build)?;
+        let when = when.unwrap_or_else(|| usual(&stage));
+        Some(Bound { name, stage, when, estimator })
+    }
+
     fn build_estimator(&mut self, section: Section<'a>) -> Option<Arc<dyn Estimator>> {
         match section.stage.item.build {
             Build::Estimator(build) => self.checked(section, &[], build),
@@ -156,10 +170,7 @@ impl<'a> Binder<'a, '_> {
         let Build::Overflow(build) = section.stage.item.build else {
             return None;
         };
-        let (name, when, estimator) = bound_of(&section);
-        let stage = self.checked(section, &[], build)?;
-        let when = when.unwrap_or_else(|| stage.moments().to_vec());
-        Some(Bound { name, stage, when, estimator })
+        self.bound(section, build, |stage| stage.moments().to_vec())
     }
 
     pub(super) fn pruners(&mut self, root: &Node) -> Vec<Bound<dyn Pruner>> {
@@ -179,11 +190,7 @@ impl<'a> Binder<'a, '_> {
             let Build::Pruner(build) = section.stage.item.build else {
                 continue;
             };
-            let (name, when, estimator) = bound_of(&section);
-            if let Some(stage) = self.checked(section, &[], build) {
-                let when = when.unwrap_or_else(|| vec![stage.moment()]);
-                pruners.push(Bound { name, stage, when, estimator });
-            }
+            pruners.extend(self.bound(section, build, |stage| vec![stage.moment()]));
         }
         pruners
     }
@@ -193,9 +200,7 @@ impl<'a> Binder<'a, '_> {
         let Build::Filter(build) = section.stage.item.build else {
             return None;
         };
-        let (name, when, estimator) = bound_of(&section);
-        let stage = self.checked(section, &[], build)?;
-        Some(Bound { name, stage, when: when.unwrap_or_default(), estimator })
+        self.bound(section, build, |_| Vec::new())
     }
 
     pub(super) fn summarizer(&mut self, root: &Node) -> (Option<Arc<dyn Summarizer>>, OnFailure) {
@@ -226,10 +231,6 @@ impl<'a> Binder<'a, '_> {
             _ => None,
         }
     }
-}
-
-fn bound_of(section: &Section<'_>) -> (String, Option<Vec<Moment>>, usize) {
-    (section.stage.item.name.to_owned(), section.when.clone(), section.estimator)
 }
 
 /// Stands in while errors are collected; a strategy with errors is never handed out.

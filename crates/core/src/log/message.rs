@@ -3,10 +3,14 @@
 use super::{Answer, CountCache, Finish, Part, PartKind};
 use serde::{Deserialize, Deserializer, Serialize};
 use std::collections::BTreeMap;
+use strum::IntoStaticStr;
 
 /// Who speaks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, IntoStaticStr,
+)]
 #[serde(rename_all = "kebab-case")]
+#[strum(serialize_all = "kebab-case")]
 pub enum Role {
     /// Instructions of the harness.
     System,
@@ -21,18 +25,14 @@ pub enum Role {
 impl Role {
     /// Lower-case name, as providers spell it.
     pub fn as_str(self) -> &'static str {
-        match self {
-            Self::System => "system",
-            Self::User => "user",
-            Self::Assistant => "assistant",
-            Self::Tool => "tool",
-        }
+        self.into()
     }
 }
 
 /// Which of the messages that compaction writes this one is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, IntoStaticStr)]
 #[serde(rename_all = "kebab-case")]
+#[strum(serialize_all = "kebab-case")]
 pub enum EntryKind {
     /// Asks for a compaction; stands where it was asked for.
     Marker,
@@ -49,13 +49,7 @@ pub enum EntryKind {
 impl EntryKind {
     /// The name used in output.
     pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Marker => "marker",
-            Self::Summary => "summary",
-            Self::Continue => "continue",
-            Self::Boundary => "boundary",
-            Self::Carried => "carried",
-        }
+        self.into()
     }
 }
 

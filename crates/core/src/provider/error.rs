@@ -3,10 +3,25 @@
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::time::Duration;
+use strum::{Display, IntoStaticStr};
 
 /// Kinds of error, by what can be done about them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    PartialEq,
+    Eq,
+    Hash,
+    PartialOrd,
+    Ord,
+    Serialize,
+    Deserialize,
+    Display,
+    IntoStaticStr,
+)]
 #[serde(rename_all = "kebab-case")]
+#[strum(serialize_all = "kebab-case")]
 #[non_exhaustive]
 pub enum ErrorKind {
     /// The request is larger than the model's window: fold, then send again.
@@ -59,30 +74,7 @@ impl ErrorKind {
 
     /// The name used in configuration and output.
     pub fn as_str(self) -> &'static str {
-        match self {
-            Self::ContextOverflow => "context-overflow",
-            Self::TooLarge => "too-large",
-            Self::RateLimited => "rate-limited",
-            Self::Overloaded => "overloaded",
-            Self::Timeout => "timeout",
-            Self::Transport => "transport",
-            Self::Decode => "decode",
-            Self::Auth => "auth",
-            Self::Quota => "quota",
-            Self::ContentRefused => "content-refused",
-            Self::OutputLimit => "output-limit",
-            Self::InvalidRequest => "invalid-request",
-            Self::NotRecorded => "not-recorded",
-            Self::Budget => "budget",
-            Self::DryRun => "dry-run",
-            Self::Unknown => "unknown",
-        }
-    }
-}
-
-impl fmt::Display for ErrorKind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
+        self.into()
     }
 }
 
