@@ -171,10 +171,7 @@ fn within(text: &str, room: u64, cut: bool, estimator: &Arc<dyn Estimator>) -> O
     }
     let mut end = text.len();
     while end > 0 {
-        end = end * 7 / 8;
-        while !text.is_char_boundary(end) {
-            end -= 1;
-        }
+        end = text.floor_char_boundary(end * 7 / 8);
         let short = format!("{} …", &text[..end]);
         if estimator.text(&short) <= room {
             return Some(short);

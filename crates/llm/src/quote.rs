@@ -84,10 +84,7 @@ pub fn without_base64(text: &str) -> Cow<'_, str> {
             copied = end;
         }
         // A run ends at a byte that is no digit, which may be the first of a longer character.
-        at = end.max(at + 1);
-        while !text.is_char_boundary(at) {
-            at += 1;
-        }
+        at = text.ceil_char_boundary(end.max(at + 1));
     }
     if copied == 0 {
         return Cow::Borrowed(text);

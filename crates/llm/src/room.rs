@@ -147,10 +147,7 @@ fn speaks(line: &str) -> Option<&str> {
 
 /// Halves a text until every piece is within the limit; at a line break where there is one.
 fn split(text: &str, limit: Size, estimator: &dyn Estimator, out: &mut Vec<String>) {
-    let mut middle = text.len() / 2;
-    while !text.is_char_boundary(middle) {
-        middle -= 1;
-    }
+    let middle = text.floor_char_boundary(text.len() / 2);
     if middle == 0 || Size::of_text(text, estimator).is_within(limit) {
         out.push(text.to_owned());
         return;

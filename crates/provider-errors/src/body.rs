@@ -62,11 +62,7 @@ pub(crate) struct Said {
 
 impl Said {
     pub(crate) fn read(status: Option<u16>, body: &str) -> Self {
-        let mut end = body.len().min(MOST);
-        while !body.is_char_boundary(end) {
-            end -= 1;
-        }
-        let body = body[..end].trim();
+        let body = body[..body.floor_char_boundary(MOST)].trim();
         let mut said = Self::default();
         said.quoted(body, 0);
         said.text = said.words.to_lowercase();

@@ -122,11 +122,7 @@ impl Classifier {
 /// What the provider said, in its own words; else the body, cut.
 fn message(said: &Said, body: &str) -> String {
     let text = if said.words.is_empty() { body.trim() } else { &said.words };
-    let mut end = text.len().min(LONGEST);
-    while !text.is_char_boundary(end) {
-        end -= 1;
-    }
-    text[..end].to_owned()
+    text[..text.floor_char_boundary(LONGEST)].to_owned()
 }
 
 /// A number of seconds as text, where it is one that can be waited.

@@ -1,7 +1,8 @@
 //! What happens at a moment, in the order in which it happens.
 //!
 //! ```text
-//! moment ─▶ pruners ─▶ policy ─▶ hooks ─▶ pruners of before-summary ─▶ proposal ─▶ summaries ─▶ plan ─▶ commit
+//! moment ─▶ pruners ─▶ policy ─▶ hooks ─▶ pruners of before-summary
+//!                                            ─▶ proposal ─▶ summaries ─▶ plan ─▶ commit
 //! ```
 //!
 //! Pruners and the policy run at the moments that the configuration gives them; what comes after the
