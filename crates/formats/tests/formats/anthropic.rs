@@ -7,6 +7,7 @@ use foldback_core::SegmentKind;
 use foldback_core::log::{Finish, PartKind, ResultStatus, Role};
 use foldback_core::view::EditKind;
 use foldback_formats::{Session, View};
+use foldback_testkit::needs_sessions;
 use serde_json::{Value, json};
 
 const ID: &str = "anthropic";
@@ -117,7 +118,12 @@ fn writing_without_edits_gives_the_file_back() {
         assert_eq!(outcome.text, fixture(ID, name), "{name}");
         assert_eq!(outcome.losses, [""; 0], "{name}");
     }
-    // Roo Code stores what it sends, with tools as text: whoever asks for it gets the plain messages.
+}
+
+/// Roo Code stores what it sends, with tools as text: whoever asks for it gets the plain messages.
+#[needs_sessions]
+#[test]
+fn a_recorded_task_of_roo_code_is_given_back() {
     for path in recorded("roo-code") {
         let text = std::fs::read_to_string(&path).unwrap();
         let session = session(&text, ID);

@@ -7,6 +7,7 @@ use foldback_core::log::{EntryKind, Finish, Origin, ResultStatus, Role};
 use foldback_core::view::Shown;
 use foldback_core::{Message, SegmentKind};
 use foldback_formats::{Session, View};
+use foldback_testkit::needs_sessions;
 use serde_json::Value;
 use std::sync::Arc;
 
@@ -342,6 +343,7 @@ fn bad_input_is_named() {
     }
 }
 
+#[needs_sessions]
 #[test]
 fn recorded_sessions_import_whole() {
     // Part of the name; messages and tool calls as the format counts them, calls, boundaries, warnings.

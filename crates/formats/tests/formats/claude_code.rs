@@ -1,12 +1,13 @@
 //! Claude Code sessions: what is read from them, and what is written back.
 use crate::common::{
-    check, clear, detected, fixture, hide, recorded, rewritten, session, usage, warnings, write,
+    check, clear, detected, fixture, hide, rewritten, session, usage, warnings, write,
 };
 use foldback_core::log::{EntryKind, Finish, Origin, PartKind, ResultStatus, Role};
 use foldback_core::view::Shown;
 use foldback_core::{Message, Part};
 use foldback_formats::session::Recorded;
 use foldback_formats::{Session, View};
+use foldback_testkit::{needs_sessions, sessions};
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -461,15 +462,15 @@ const REAL: &[Real] = &[
     },
 ];
 
-fn real(file: &str) -> Option<String> {
-    let path = recorded(ID).into_iter().find(|path| path.ends_with(file))?;
-    Some(std::fs::read_to_string(path).unwrap())
+fn real(file: &str) -> String {
+    std::fs::read_to_string(sessions().join(ID).join(file)).unwrap()
 }
 
+#[needs_sessions]
 #[test]
 fn recorded_sessions_import_whole() {
     for case in REAL {
-        let Some(text) = real(case.file) else { return };
+        let text = real(case.file);
         let sessions = all(&text);
         let mut sum = Recorded { messages: 0, tool_calls: 0 };
         let mut read: BTreeSet<u32> = BTreeSet::new();
@@ -508,10 +509,11 @@ fn recorded_sessions_import_whole() {
     }
 }
 
+#[needs_sessions]
 #[test]
 fn recorded_sessions_are_written_back_byte_for_byte() {
     for case in REAL {
-        let Some(text) = real(case.file) else { return };
+        let text = real(case.file);
         for session in all(&text) {
             assert!(rewritten(&session, ID).text == text, "{}", case.file);
         }
@@ -520,10 +522,11 @@ fn recorded_sessions_are_written_back_byte_for_byte() {
 
 /// Each call reads from the cache what the call before it had sent, so answers are in order and none
 /// is missing. Away from compactions only an expired cache breaks the rule.
+#[needs_sessions]
 #[test]
 fn each_answer_continues_the_one_before() {
     for case in REAL {
-        let Some(text) = real(case.file) else { return };
+        let text = real(case.file);
         for session in all(&text) {
             let answers: Vec<(usize, u64, u64)> = session
                 .messages

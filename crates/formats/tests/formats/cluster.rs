@@ -1,6 +1,7 @@
 //! What each format records of where, or on what, a session worked.
 use crate::common::recorded;
 use foldback_formats::read;
+use foldback_testkit::needs_sessions;
 
 /// Format, file, cluster.
 const ROWS: &[(&str, &str, Option<&str>)] = &[
@@ -139,6 +140,7 @@ const RECORDED: &[(&str, usize, usize, usize)] = &[
     ("tau2-bench", 50, 50, 50),
 ];
 
+#[needs_sessions]
 #[test]
 fn clusters_of_recorded_sessions() {
     for (folder, sessions, with, clusters) in RECORDED {

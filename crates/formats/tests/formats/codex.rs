@@ -1,11 +1,12 @@
 //! Codex rollouts: what is read from them, and what is written back.
 use crate::common::{
-    check, clear, detected, fixture, hide, recorded, rewritten, session, usage, warnings, write,
+    check, clear, detected, fixture, hide, rewritten, session, usage, warnings, write,
 };
 use foldback_core::log::{EntryKind, Finish, Origin, PartKind, ResultStatus, Role};
 use foldback_core::view::Shown;
 use foldback_core::{Message, SegmentKind};
 use foldback_formats::{Session, View};
+use foldback_testkit::{needs_sessions, sessions};
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -376,15 +377,15 @@ const REAL: &[Real] = &[
     },
 ];
 
-fn real(file: &str) -> Option<String> {
-    let path = recorded(ID).into_iter().find(|path| path.ends_with(file))?;
-    Some(std::fs::read_to_string(path).unwrap())
+fn real(file: &str) -> String {
+    std::fs::read_to_string(sessions().join(ID).join(file)).unwrap()
 }
 
+#[needs_sessions]
 #[test]
 fn recorded_sessions_import_whole() {
     for case in REAL {
-        let Some(text) = real(case.file) else { return };
+        let text = real(case.file);
         let session = session(&text, ID);
         check(&session);
         let counted = session.recorded.unwrap();
@@ -421,10 +422,11 @@ fn recorded_sessions_import_whole() {
 }
 
 /// The sum over the answers is the recorder's own total.
+#[needs_sessions]
 #[test]
 fn recorded_usage_adds_up() {
     for case in REAL {
-        let Some(text) = real(case.file) else { return };
+        let text = real(case.file);
         let total = text
             .lines()
             .rev()

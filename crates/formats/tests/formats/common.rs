@@ -3,26 +3,15 @@ use foldback_core::Message;
 use foldback_core::log::Usage;
 use foldback_core::view::{EditKind, PartEdit, PartPos, Shown, Stored};
 use foldback_formats::{FormatId, Outcome, Session, View, format, read};
+pub use foldback_testkit::sessions_of as recorded;
 use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 /// The text of a fixture.
 pub fn fixture(id: &str, name: &str) -> String {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures").join(id).join(name);
     std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
-}
-
-/// The recorded sessions of one format, none where the folder is missing.
-pub fn recorded(folder: &str) -> Vec<PathBuf> {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/sessions").join(folder);
-    let Ok(entries) = std::fs::read_dir(&path) else {
-        println!("skipped: there is no {}", path.display());
-        return Vec::new();
-    };
-    let mut files: Vec<_> = entries.map(|entry| entry.unwrap().path()).collect();
-    files.sort();
-    files
 }
 
 /// The only session of a text.

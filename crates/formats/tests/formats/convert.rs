@@ -1,9 +1,9 @@
 //! Every session in every format that can be written: what comes back, and what is said to be lost.
-use crate::common::recorded;
 use foldback_core::Message;
 use foldback_core::log::Role;
 use foldback_formats::convert::{Converted, convert, writable};
 use foldback_formats::{Session, format, read};
+use foldback_testkit::{needs_sessions, sessions as recorded_sessions};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
@@ -49,21 +49,21 @@ const MAY_LOSE: &[(&str, &[&str])] = &[
     ),
 ];
 
-/// Every fixture, and every recorded session where there are any.
-fn files() -> Vec<PathBuf> {
-    let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures");
-    let mut folders: Vec<PathBuf> =
-        std::fs::read_dir(fixtures).unwrap().map(|entry| entry.unwrap().path()).collect();
-    folders.extend(recorded("").into_iter().filter(|path| path.is_dir()));
-    let mut files: Vec<PathBuf> = folders
-        .iter()
-        .flat_map(|folder| std::fs::read_dir(folder).unwrap())
-        .map(|entry| entry.unwrap().path())
-        .filter(|path| path.is_file())
-        .collect();
+/// The files in the folders of a folder: every fixture, or every recorded session.
+fn files_in(folders: &Path, more_than: usize) -> Vec<PathBuf> {
+    let entries = |folder: &Path| -> Vec<PathBuf> {
+        std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect()
+    };
+    let folders = entries(folders).into_iter().filter(|path| path.is_dir());
+    let mut files: Vec<PathBuf> =
+        folders.flat_map(|folder| entries(&folder)).filter(|path| path.is_file()).collect();
     files.sort();
-    assert!(files.len() > 50, "{} files", files.len());
+    assert!(files.len() > more_than, "{} files", files.len());
     files
+}
+
+fn fixtures() -> Vec<PathBuf> {
+    files_in(&Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures"), 50)
 }
 
 fn sessions(path: &Path) -> Vec<Session> {
@@ -92,7 +92,18 @@ fn bare(message: &Message) -> Message {
 
 #[test]
 fn foldback_and_atif_give_back_everything() {
-    for path in files() {
+    are_given_back(fixtures());
+}
+
+#[needs_sessions]
+#[test]
+fn foldback_and_atif_give_back_every_recorded_session() {
+    are_given_back(files_in(&recorded_sessions(), 30));
+}
+
+/// Nothing of these files is lost on the way through either format.
+fn are_given_back(files: Vec<PathBuf>) {
+    for path in files {
         for session in sessions(&path) {
             for to in ["foldback", "atif"] {
                 let (converted, again) = written(&session, to);
@@ -174,8 +185,18 @@ const LARGEST: u64 = 1_300_000;
 
 #[test]
 fn what_is_not_said_to_be_lost_comes_back() {
+    come_back(fixtures());
+}
+
+#[needs_sessions]
+#[test]
+fn what_is_not_said_to_be_lost_of_recorded_sessions_comes_back() {
+    come_back(files_in(&recorded_sessions(), 30));
+}
+
+fn come_back(files: Vec<PathBuf>) {
     let mut compared = 0;
-    for path in files() {
+    for path in files {
         if path.metadata().unwrap().len() > LARGEST {
             continue;
         }

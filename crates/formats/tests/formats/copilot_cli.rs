@@ -5,6 +5,7 @@ use crate::common::{
 use foldback_core::SegmentKind;
 use foldback_core::log::{ResultStatus, Role};
 use foldback_formats::Session;
+use foldback_testkit::needs_sessions;
 
 const ID: &str = "copilot-cli";
 
@@ -84,6 +85,7 @@ fn a_file_appended_to_itself_is_the_same() {
     }
 }
 
+#[needs_sessions]
 #[test]
 fn recorded_sessions_import_whole() {
     for path in recorded(ID) {

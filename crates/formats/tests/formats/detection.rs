@@ -1,6 +1,7 @@
 //! No format takes the files of another: every fixture and every recorded session is found to be of the
 //! format whose folder it lies in.
 use crate::common::{detected, recorded};
+use foldback_testkit::needs_sessions;
 use std::path::Path;
 
 /// Recorded sessions whose folder is not called after the format, or that lie with others.
@@ -33,6 +34,7 @@ fn fixtures_are_of_their_format() {
     assert!(looked_at > 40, "{looked_at} fixtures");
 }
 
+#[needs_sessions]
 #[test]
 fn recorded_sessions_are_of_their_format() {
     for folder in recorded("") {

@@ -7,6 +7,7 @@ use foldback_core::Message;
 use foldback_core::log::Role;
 use foldback_core::view::{EditKind, Shown};
 use foldback_formats::{FORMATS, Session, View, read};
+use foldback_testkit::needs_sessions;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -71,6 +72,7 @@ fn sessions_of_every_format_come_back_as_they_were() {
     }
 }
 
+#[needs_sessions]
 #[test]
 fn real_exports_come_back_byte_for_byte() {
     for path in recorded("opencode") {

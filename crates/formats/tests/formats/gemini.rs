@@ -7,6 +7,7 @@ use foldback_core::log::{EntryKind, Origin, PartKind, ResultStatus, Role};
 use foldback_core::view::{EditKind, Shown};
 use foldback_core::{Message, SegmentKind};
 use foldback_formats::{Session, View};
+use foldback_testkit::needs_sessions;
 use serde_json::Value;
 use std::sync::Arc;
 
@@ -191,6 +192,7 @@ fn sessions_of_other_formats_become_request_bodies() {
     assert_eq!(write(&View::recorded(&cli, &[]), ID).losses, [] as [&str; 0]);
 }
 
+#[needs_sessions]
 #[test]
 fn recorded_sessions_import_whole() {
     for path in recorded("gemini-cli") {

@@ -4,6 +4,7 @@ use crate::common::{
 };
 use foldback_core::log::{Finish, ResultStatus};
 use foldback_formats::Session;
+use foldback_testkit::needs_sessions;
 
 const ID: &str = "gemini-cli";
 const FIXTURES: [&str; 3] = ["plain.json", "document.json", "lines.jsonl"];
@@ -146,6 +147,7 @@ fn detection_and_files_cut_off_anywhere() {
     }
 }
 
+#[needs_sessions]
 #[test]
 fn recorded_sessions_import_whole() {
     for path in recorded(ID) {

@@ -3,6 +3,7 @@ use crate::common::{check, cut_anywhere, detected, fixture, outline, recorded, u
 use foldback_core::SegmentKind;
 use foldback_core::log::{Finish, ResultStatus};
 use foldback_formats::{ReadError, Session, read};
+use foldback_testkit::needs_sessions;
 use serde_json::Value;
 use std::io::{Cursor, Write};
 use zip::CompressionMethod;
@@ -155,6 +156,7 @@ fn files_cut_off_anywhere() {
     cut_anywhere(ID, &fixture(ID, "log.json"));
 }
 
+#[needs_sessions]
 #[test]
 fn recorded_sessions_import_whole() {
     for path in recorded(ID) {

@@ -5,6 +5,7 @@ use crate::common::{
 use foldback_core::SegmentKind;
 use foldback_core::log::{Finish, PartKind, ResultStatus};
 use foldback_formats::read;
+use foldback_testkit::needs_sessions;
 
 const ID: &str = "langchain";
 
@@ -96,6 +97,7 @@ fn bad_input_is_named() {
     }
 }
 
+#[needs_sessions]
 #[test]
 fn recorded_sessions_import_whole() {
     for path in recorded(ID) {

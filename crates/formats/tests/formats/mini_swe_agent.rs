@@ -7,6 +7,7 @@ use foldback_core::Message;
 use foldback_core::log::{Finish, Role};
 use foldback_core::view::{EditKind, Shown};
 use foldback_formats::{Session, View};
+use foldback_testkit::needs_sessions;
 use serde_json::Value;
 use std::sync::Arc;
 
@@ -182,6 +183,7 @@ fn files_cut_off_anywhere() {
 }
 
 /// 316 stored messages: one is the system prompt, one the `exit`; the last command was never answered.
+#[needs_sessions]
 #[test]
 fn recorded_sessions_import_whole() {
     for path in recorded(ID) {

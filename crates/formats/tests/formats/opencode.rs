@@ -7,6 +7,7 @@ use foldback_core::log::{EntryKind, Finish, Marker, Origin, PartKind, ResultStat
 use foldback_core::view::{EditKind, Shown};
 use foldback_core::{Message, Part};
 use foldback_formats::{Session, View};
+use foldback_testkit::needs_sessions;
 use serde_json::Value;
 use std::sync::Arc;
 
@@ -237,6 +238,11 @@ fn writing_without_edits_gives_the_file_back() {
         assert_eq!(outcome.text, fixture(ID, name), "{name}");
         assert_eq!(outcome.losses, [""; 0], "{name}");
     }
+}
+
+#[needs_sessions]
+#[test]
+fn recorded_files_are_given_back() {
     for path in recorded(ID) {
         let text = std::fs::read_to_string(&path).unwrap();
         assert_eq!(detected(&text), Some(ID), "{}", path.display());
@@ -246,6 +252,7 @@ fn writing_without_edits_gives_the_file_back() {
     }
 }
 
+#[needs_sessions]
 #[test]
 fn real_exports_are_counted_as_they_are_listed() {
     let table = [
@@ -300,7 +307,11 @@ fn marks_without_an_edit_are_taken_out() {
             .replace(",\"compacted\":5000", "")
             .replace(", \"compacted\": 5000", "")
     );
+}
 
+#[needs_sessions]
+#[test]
+fn recorded_marks_are_taken_out_and_set_again() {
     for path in recorded(ID) {
         let original = std::fs::read_to_string(&path).unwrap();
         let pruned = session(&original, ID);

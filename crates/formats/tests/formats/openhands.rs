@@ -5,6 +5,7 @@ use crate::common::{
 use foldback_core::SegmentKind;
 use foldback_core::log::{Finish, PartKind, ResultStatus};
 use foldback_formats::Session;
+use foldback_testkit::needs_sessions;
 
 const ID: &str = "openhands";
 const FIXTURES: [&str; 3] = ["v0.json", "output.jsonl", "v1.jsonl"];
@@ -215,6 +216,7 @@ const REAL: &[(&str, [usize; 5])] = &[
     ("ponylang__ponyc-4588", [103, 49, 49, 1, 49]),
 ];
 
+#[needs_sessions]
 #[test]
 fn recorded_sessions_import_whole() {
     for path in recorded(ID) {

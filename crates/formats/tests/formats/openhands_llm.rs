@@ -4,6 +4,7 @@ use crate::common::{
 };
 use foldback_core::SegmentKind;
 use foldback_core::log::{Finish, Role};
+use foldback_testkit::needs_sessions;
 
 const ID: &str = "openhands-llm";
 
@@ -58,6 +59,7 @@ fn the_answer_is_a_record_of_its_own() {
     assert_eq!((counted.messages, counted.tool_calls), (5, 3));
 }
 
+#[needs_sessions]
 #[test]
 fn recorded_sessions_import_whole() {
     for path in recorded(ID) {

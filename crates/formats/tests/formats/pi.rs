@@ -7,6 +7,7 @@ use foldback_core::Message;
 use foldback_core::log::{EntryKind, Finish, Origin, PartKind, ResultStatus, Role};
 use foldback_core::view::Shown;
 use foldback_formats::{Session, View};
+use foldback_testkit::needs_sessions;
 use serde_json::Value;
 use std::sync::Arc;
 
@@ -376,6 +377,7 @@ const REAL: &[Real] = &[
     },
 ];
 
+#[needs_sessions]
 #[test]
 fn recorded_sessions_import_whole() {
     for path in recorded(ID) {

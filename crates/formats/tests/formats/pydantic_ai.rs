@@ -7,6 +7,7 @@ use foldback_core::log::{Finish, ResultStatus, Role};
 use foldback_core::view::{EditKind, Shown};
 use foldback_core::{Message, Part, SegmentKind};
 use foldback_formats::{Session, View};
+use foldback_testkit::needs_sessions;
 use serde_json::{Value, json};
 use std::sync::Arc;
 
@@ -232,26 +233,32 @@ fn essence(session: &Session) -> Vec<(Role, String, Option<ResultStatus>)> {
 
 #[test]
 fn sessions_of_other_formats_are_converted() {
-    let mut sessions: Vec<(String, Session)> = ["plain.json", "compaction.json"]
-        .map(|name| (name.to_owned(), session(&fixture("opencode", name), "opencode")))
-        .into();
+    for name in ["plain.json", "compaction.json"] {
+        is_converted(name, &session(&fixture("opencode", name), "opencode"));
+    }
+}
+
+#[needs_sessions]
+#[test]
+fn recorded_sessions_of_other_formats_are_converted() {
     for path in recorded("opencode") {
         let text = std::fs::read_to_string(&path).unwrap();
-        sessions.push((path.display().to_string(), session(&text, "opencode")));
+        is_converted(&path.display().to_string(), &session(&text, "opencode"));
     }
-    for (name, original) in sessions {
-        let outcome = write(&View::recorded(&original, &[]), ID);
-        let converted = session(&outcome.text, ID);
-        check(&converted);
-        assert_eq!(converted.tool_calls(), original.tool_calls(), "{name}");
-        assert_eq!(essence(&converted), essence(&original), "{name}");
-        let calls = |session: &Session| {
-            session
-                .messages
-                .iter()
-                .filter_map(|m| m.answer.as_ref()?.usage.map(|u| u.input_total()))
-                .sum::<u64>()
-        };
-        assert_eq!(calls(&converted), calls(&original), "{name}");
-    }
+}
+
+fn is_converted(name: &str, original: &Session) {
+    let outcome = write(&View::recorded(original, &[]), ID);
+    let converted = session(&outcome.text, ID);
+    check(&converted);
+    assert_eq!(converted.tool_calls(), original.tool_calls(), "{name}");
+    assert_eq!(essence(&converted), essence(original), "{name}");
+    let calls = |session: &Session| {
+        session
+            .messages
+            .iter()
+            .filter_map(|m| m.answer.as_ref()?.usage.map(|u| u.input_total()))
+            .sum::<u64>()
+    };
+    assert_eq!(calls(&converted), calls(original), "{name}");
 }

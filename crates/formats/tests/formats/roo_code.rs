@@ -7,6 +7,7 @@ use foldback_core::Message;
 use foldback_core::log::{EntryKind, Origin, PartKind, ResultStatus, Role};
 use foldback_core::view::{EditKind, Shown};
 use foldback_formats::{Session, View};
+use foldback_testkit::needs_sessions;
 use serde_json::Value;
 use std::sync::Arc;
 
@@ -215,6 +216,7 @@ fn sessions_of_other_formats_become_plain_files() {
     assert_eq!(shown(&again), shown(&claude));
 }
 
+#[needs_sessions]
 #[test]
 fn recorded_sessions_import_whole() {
     for path in recorded(ID) {

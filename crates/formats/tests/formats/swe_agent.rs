@@ -1,11 +1,12 @@
 //! SWE-agent trajectories: what is read from them, and what is written back.
 use crate::common::{
-    check, clear, detected, edits, fixture, hide, recorded, rewritten, session, warnings, write,
+    check, clear, detected, edits, fixture, hide, rewritten, session, warnings, write,
 };
 use foldback_core::log::Role;
 use foldback_core::view::{EditKind, Shown};
 use foldback_core::{Message, SegmentKind};
 use foldback_formats::{Session, View};
+use foldback_testkit::{needs_sessions, sessions};
 use serde_json::Value;
 use std::sync::Arc;
 
@@ -232,13 +233,11 @@ const REAL: &[Real] = &[
     },
 ];
 
+#[needs_sessions]
 #[test]
 fn recorded_sessions_import_whole() {
     for case in REAL {
-        let Some(path) = recorded(ID).into_iter().find(|path| path.ends_with(case.file)) else {
-            return;
-        };
-        let text = std::fs::read_to_string(path).unwrap();
+        let text = std::fs::read_to_string(sessions().join(ID).join(case.file)).unwrap();
         assert_eq!(detected(&text), Some(ID), "{}", case.file);
         let session = session(&text, ID);
         check(&session);

@@ -3,6 +3,7 @@ use crate::common::{check, cut_anywhere, detected, fixture, outline, recorded, u
 use foldback_core::SegmentKind;
 use foldback_core::log::ResultStatus;
 use foldback_formats::{Session, read};
+use foldback_testkit::needs_sessions;
 
 const ID: &str = "tau2";
 
@@ -91,6 +92,7 @@ fn bad_input_is_named() {
     }
 }
 
+#[needs_sessions]
 #[test]
 fn recorded_sessions_import_whole() {
     for path in recorded("tau2-bench") {
