@@ -6,7 +6,7 @@
 //! leaves out what is hidden. `docs/anthropic.md` has the mapping.
 
 pub(crate) mod read;
-pub(crate) mod write;
+mod write;
 
 use crate::prelude::*;
 

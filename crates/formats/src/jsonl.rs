@@ -41,22 +41,18 @@ pub(crate) fn unreadable(source: &Source, record: u32, error: &serde_json::Error
     }
 }
 
-/// An id in the form of a UUID, the same for the same seed (FNV-1a over the seed and over the seed
-/// with a suffix; version 8, which RFC 9562 leaves to such schemes).
+/// An id in the form of a UUID, the same for the same seed (version 8, which RFC 9562 leaves to such
+/// schemes).
 pub(crate) fn uuid(seed: &str) -> String {
-    let hash = |suffix: &[u8]| {
-        seed.bytes().chain(suffix.iter().copied()).fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
-            (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
-        })
-    };
-    let (high, low) = (hash(b"/0"), hash(b"/1"));
+    let hash = blake3::hash(seed.as_bytes()).to_hex();
+    let variant = ["8", "9", "a", "b"][usize::from(hash.as_bytes()[16] % 4)];
     format!(
-        "{:08x}-{:04x}-8{:03x}-{:04x}-{:012x}",
-        high >> 32,
-        (high >> 16) & 0xffff,
-        high & 0xfff,
-        0x8000 | (low >> 48) & 0x3fff,
-        low & 0xffff_ffff_ffff
+        "{}-{}-8{}-{variant}{}-{}",
+        &hash[..8],
+        &hash[8..12],
+        &hash[13..16],
+        &hash[17..20],
+        &hash[20..32]
     )
 }
 

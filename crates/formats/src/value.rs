@@ -2,6 +2,8 @@
 
 use crate::time::parse_rfc3339;
 use crate::{ReadError, raw};
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 use serde_json::Value;
 use std::ops::Range;
 
@@ -130,12 +132,10 @@ pub(crate) fn most_common<'a>(names: impl Iterator<Item = &'a str>) -> Option<St
     counts.into_iter().find(|(_, count)| *count == most).map(|(name, _)| name.to_owned())
 }
 
-/// An id made from the content of a file that names none: FNV-1a of its bytes.
+/// An id made from the content of a file that names none.
 pub(crate) fn content_id(text: &str) -> String {
-    let hash = text.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
-        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
-    });
-    format!("session-{hash:016x}")
+    let hash = blake3::hash(text.as_bytes()).to_hex();
+    format!("session-{}", &hash[..16])
 }
 
 /// The data of a `data:` URL in base64, or the text itself where it is base64 already; `None` for
@@ -145,33 +145,7 @@ pub(crate) fn base64_data(url: &str) -> Option<&str> {
         Some(rest) => rest.split_once(";base64,")?.1,
         None => url,
     };
-    is_base64(data).then_some(data)
-}
-
-/// Whether a strict decoder takes a text: one alphabet, full groups of four, no stray bits at the end.
-fn is_base64(data: &str) -> bool {
-    let symbols = data.trim_end_matches('=');
-    let padding = data.len() - symbols.len();
-    let index = |byte: u8| match byte {
-        b'A'..=b'Z' => Some(byte - b'A'),
-        b'a'..=b'z' => Some(byte - b'a' + 26),
-        b'0'..=b'9' => Some(byte - b'0' + 52),
-        b'+' => Some(62),
-        b'/' => Some(63),
-        _ => None,
-    };
-    let stray = match padding {
-        0 => 0,
-        1 => 0b11,
-        2 => 0b1111,
-        _ => return false,
-    };
-    data.len().is_multiple_of(4)
-        && symbols.bytes().all(|byte| index(byte).is_some())
-        && symbols
-            .bytes()
-            .last()
-            .is_some_and(|last| index(last).is_some_and(|last| last & stray == 0))
+    (!data.is_empty() && STANDARD.decode(data).is_ok()).then_some(data)
 }
 
 #[cfg(test)]

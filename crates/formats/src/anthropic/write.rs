@@ -10,7 +10,7 @@ pub(super) fn patch(view: &View<'_>, losses: &mut Vec<String>) -> Result<String,
 }
 
 /// A request body: model, system prompt, messages (one a line) and tools.
-pub(crate) fn generate(view: &View<'_>, losses: &mut Vec<String>) -> Result<String, WriteError> {
+pub(super) fn generate(view: &View<'_>, losses: &mut Vec<String>) -> Result<String, WriteError> {
     let mut out = String::from("{");
     if let Some(model) = &view.session.model {
         out.push_str(&format!("\"model\":{},\n", json_string(model)));

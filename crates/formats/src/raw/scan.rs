@@ -1,7 +1,11 @@
 //! Byte ranges of JSON values.
 
+use serde::de::{MapAccess, Visitor};
+use serde::{Deserialize, Deserializer};
 use serde_json::Value;
+use serde_json::value::RawValue;
 use std::borrow::Cow;
+use std::fmt;
 use std::ops::Range;
 use thiserror::Error;
 
@@ -14,7 +18,7 @@ pub(crate) enum RawError {
         /// Offset into the text.
         at: usize,
         /// What should have been there.
-        expected: &'static str,
+        expected: String,
     },
     /// The pointer leads nowhere.
     #[error("nothing at `{pointer}`")]
@@ -136,7 +140,7 @@ pub(crate) fn locate(text: &str, pointer: &str) -> Result<Range<usize>, RawError
 pub(crate) fn elements(text: &str, pointer: &str) -> Result<Vec<Range<usize>>, RawError> {
     let at = locate(text, pointer)?;
     if text.as_bytes().get(at.start) != Some(&b'[') {
-        return Err(RawError::Syntax { at: at.start, expected: "an array" });
+        return Err(RawError::Syntax { at: at.start, expected: "an array".to_owned() });
     }
     Ok(children(text, &at)?.into_iter().map(|child| child.value).collect())
 }
@@ -172,111 +176,68 @@ fn key_is(quoted: &str, token: &str) -> bool {
 
 /// The members or elements of the object or array at `at`; none for a scalar.
 pub(crate) fn children(text: &str, at: &Range<usize>) -> Result<Vec<Child>, RawError> {
-    let bytes = text.as_bytes();
-    let (object, close) = match bytes.get(at.start) {
-        Some(b'{') => (true, b'}'),
-        Some(b'[') => (false, b']'),
+    let inside = text.get(at.clone()).unwrap_or_default();
+    let found = match inside.as_bytes().first() {
+        Some(b'{') => serde_json::from_str(inside).map(|Members(found)| found),
+        Some(b'[') => serde_json::from_str::<Vec<&RawValue>>(inside)
+            .map(|values| values.into_iter().map(|value| (None, value)).collect()),
         _ => return Ok(Vec::new()),
     };
-    let mut out = Vec::new();
-    let mut pos = blank(bytes, at.start + 1);
-    if bytes.get(pos) == Some(&close) {
-        return Ok(out);
-    }
-    loop {
-        let key = if object {
-            let key = string(bytes, pos)?;
-            pos = blank(bytes, key.end);
-            if bytes.get(pos) != Some(&b':') {
-                return syntax(pos, "`:`");
-            }
-            pos += 1;
-            Some(key)
-        } else {
-            None
-        };
-        let value = value(text, pos)?;
-        pos = blank(bytes, value.end);
-        out.push(Child { key, value });
-        match bytes.get(pos) {
-            Some(b',') => pos = blank(bytes, pos + 1),
-            Some(byte) if *byte == close => return Ok(out),
-            _ => return syntax(pos, "`,` or the end of the object or array"),
-        }
-    }
+    // What was borrowed lies in the text; where is the distance of the addresses.
+    let place = |raw: &RawValue| {
+        let start = raw.get().as_ptr() as usize - text.as_ptr() as usize;
+        start..start + raw.get().len()
+    };
+    let found = found.map_err(|error| syntax(at.start, &error))?;
+    Ok(found
+        .into_iter()
+        .map(|(key, value)| Child { key: key.map(place), value: place(value) })
+        .collect())
 }
 
-/// The range of the value that begins at or after `from`. Brackets are matched, not checked in
-/// depth: what is walked here has been parsed before.
-pub(crate) fn value(text: &str, from: usize) -> Result<Range<usize>, RawError> {
-    let bytes = text.as_bytes();
-    let start = blank(bytes, from);
-    match bytes.get(start) {
-        Some(b'"') => string(bytes, start),
-        Some(b'{' | b'[') => {
-            let mut depth = 0usize;
-            let mut pos = start;
-            while let Some(byte) = bytes.get(pos) {
-                match byte {
-                    b'"' => {
-                        pos = string(bytes, pos)?.end;
-                        continue;
-                    }
-                    b'{' | b'[' => depth += 1,
-                    b'}' | b']' => {
-                        depth -= 1;
-                        if depth == 0 {
-                            return Ok(start..pos + 1);
-                        }
-                    }
-                    _ => {}
+/// The members of an object in order, each with its key as it is written.
+struct Members<'a>(Vec<(Option<&'a RawValue>, &'a RawValue)>);
+
+impl<'de> Deserialize<'de> for Members<'de> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct InOrder;
+        impl<'de> Visitor<'de> for InOrder {
+            type Value = Members<'de>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an object")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Members<'de>, A::Error> {
+                let mut members = Vec::new();
+                while let Some((key, value)) = map.next_entry()? {
+                    members.push((Some(key), value));
                 }
-                pos += 1;
+                Ok(Members(members))
             }
-            syntax(pos, "the end of an object or array")
         }
-        Some(_) => {
-            let end = bytes[start..]
-                .iter()
-                .position(|byte| matches!(byte, b',' | b'}' | b']' | b':') || is_blank(*byte))
-                .map_or(bytes.len(), |length| start + length);
-            if end == start {
-                return syntax(start, "a value");
-            }
-            Ok(start..end)
-        }
-        None => syntax(start, "a value"),
+        deserializer.deserialize_map(InOrder)
     }
 }
 
-fn string(bytes: &[u8], start: usize) -> Result<Range<usize>, RawError> {
-    if bytes.get(start) != Some(&b'"') {
-        return syntax(start, "a string");
+/// The range of the value that begins at or after `from`.
+pub(crate) fn value(text: &str, from: usize) -> Result<Range<usize>, RawError> {
+    let rest = text.get(from..).unwrap_or_default();
+    let start = from + rest.len() - rest.trim_start().len();
+    let mut values = serde_json::Deserializer::from_str(&text[start..]).into_iter::<&RawValue>();
+    match values.next() {
+        Some(Ok(value)) => Ok(start..start + value.get().len()),
+        Some(Err(error)) => Err(syntax(start, &error)),
+        None => Err(RawError::Syntax { at: start, expected: "a value".to_owned() }),
     }
-    let mut pos = start + 1;
-    while let Some(byte) = bytes.get(pos) {
-        match byte {
-            b'\\' => pos += 2,
-            b'"' => return Ok(start..pos + 1),
-            _ => pos += 1,
-        }
-    }
-    syntax(bytes.len(), "the end of a string")
-}
-
-fn blank(bytes: &[u8], mut pos: usize) -> usize {
-    while bytes.get(pos).is_some_and(|byte| is_blank(*byte)) {
-        pos += 1;
-    }
-    pos
 }
 
 pub(crate) fn is_blank(byte: u8) -> bool {
     matches!(byte, b' ' | b'\t' | b'\n' | b'\r')
 }
 
-fn syntax<T>(at: usize, expected: &'static str) -> Result<T, RawError> {
-    Err(RawError::Syntax { at, expected })
+fn syntax(at: usize, error: &serde_json::Error) -> RawError {
+    RawError::Syntax { at, expected: format!("JSON ({error})") }
 }
 
 #[cfg(test)]
