@@ -29,7 +29,7 @@ use crate::frame::Frame;
 use crate::history::History;
 use crate::limits::Limits;
 use crate::log::{EntryKind, Message, Role, ToolCall};
-use crate::meter::Meter;
+use crate::meter::{LastText, Meter};
 use crate::plan::Revision;
 use crate::services::Services;
 use crate::stage::Estimator;
@@ -236,7 +236,8 @@ impl Conversation {
     pub fn mark_cleared(&mut self, at: PartPos, placeholder: Arc<str>, time: i64) {
         let edit = PartEdit { kind: EditKind::Clear, text: placeholder, at: time };
         for meter in &mut self.meters {
-            meter.edit(&self.history, &self.view, at, Some(&edit));
+            let shown = Some((edit.kind, &*edit.text));
+            meter.edit(&self.history, &self.view, at, shown, &mut LastText::default());
         }
         self.view.set_edit(at, Some(edit));
         self.revision += 1;

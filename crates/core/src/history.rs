@@ -4,8 +4,9 @@
 //! that compaction writes) are appended like any other; undoing a fold withdraws its entries in
 //! place instead of removing them.
 
-use crate::log::{Message, Role, ToolCall};
+use crate::log::{Message, Origin, Role, ToolCall};
 use crate::position::Pos;
+use smallvec::SmallVec;
 use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::Arc;
@@ -17,7 +18,7 @@ pub type GroupId = usize;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Group {
     /// The messages in stored order; the first one holds the calls.
-    pub items: Vec<Pos>,
+    pub items: SmallVec<[Pos; 2]>,
 }
 
 #[derive(Clone, Debug)]
@@ -25,6 +26,26 @@ struct Item {
     message: Arc<Message>,
     group: GroupId,
     withdrawn: bool,
+    kind: Kind,
+}
+
+/// What kind of message one is, kept beside it so that a walk over thousands reads none of them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Kind {
+    /// Who speaks.
+    pub role: Role,
+    /// Whether it happened or a compaction wrote it.
+    pub origin: Origin,
+    /// Whether it calls tools.
+    pub calls: bool,
+}
+
+impl Kind {
+    /// The kind of a message.
+    pub fn of(message: &Message) -> Self {
+        let calls = message.call_ids().next().is_some();
+        Self { role: message.role, origin: message.origin, calls }
+    }
 }
 
 /// The messages of one conversation in stored order.
@@ -32,11 +53,15 @@ struct Item {
 pub struct History {
     items: Vec<Item>,
     groups: Vec<Group>,
-    /// The group that a call id was last seen in. Recordings do repeat ids; the latest call wins.
+    /// Where calls were made, oldest first.
+    calling: Vec<Pos>,
+    /// The group that a call id was last seen in. Recordings do repeat ids; the latest call wins. Nearly
+    /// every result belongs to the newest calls, so this is only filled when one does not.
     open_calls: HashMap<String, GroupId>,
-    /// By position, the last message of any group that begins there or before: a cut is clean where
-    /// nothing before it reaches across.
-    reach: Vec<Pos>,
+    /// How many of `calling` are in it.
+    indexed: usize,
+    /// By position, whether a group has messages on both sides of a cut before it.
+    split: Vec<bool>,
     log_len: usize,
     #[cfg(feature = "count-reads")]
     reads: Reads,
@@ -70,32 +95,50 @@ impl History {
     /// Appends a message and files it under its group.
     pub fn append(&mut self, message: Arc<Message>) -> Pos {
         let pos = self.items.len();
-        let group = match message.role {
+        let kind = Kind::of(&message);
+        let group = match kind.role {
             Role::Tool => message
                 .parts
                 .iter()
                 .filter_map(|part| part.as_result())
-                .find_map(|result| self.open_calls.get(&result.call_id).copied()),
+                .find_map(|result| self.group_calling(&result.call_id)),
             _ => None,
         };
         let group = group.unwrap_or_else(|| {
-            self.groups.push(Group { items: Vec::new() });
+            self.groups.push(Group { items: SmallVec::new() });
             self.groups.len() - 1
         });
-        let first = self.groups[group].items.first().copied().unwrap_or(pos);
-        for reach in self.reach.iter_mut().skip(first) {
-            *reach = (*reach).max(pos);
+        let items = &mut self.groups[group].items;
+        self.split.push(false);
+        // Up to the last message of the group the cuts are marked already.
+        if let Some(last) = items.last() {
+            self.split[last + 1..].fill(true);
         }
-        self.reach.push(self.reach.last().map_or(pos, |reach| pos.max(*reach)));
-        self.groups[group].items.push(pos);
-        for call_id in message.call_ids() {
-            self.open_calls.insert(call_id.to_owned(), group);
+        items.push(pos);
+        if kind.calls {
+            self.calling.push(pos);
         }
         if !message.is_entry() {
             self.log_len += 1;
         }
-        self.items.push(Item { message, group, withdrawn: false });
+        self.items.push(Item { message, group, withdrawn: false, kind });
         pos
+    }
+
+    /// The group of the latest call with this id.
+    fn group_calling(&mut self, call_id: &str) -> Option<GroupId> {
+        let newest = &self.items[*self.calling.last()?];
+        if newest.message.call_ids().any(|id| id == call_id) {
+            return Some(newest.group);
+        }
+        for pos in &self.calling[self.indexed..] {
+            let Item { message, group, .. } = &self.items[*pos];
+            for call_id in message.call_ids() {
+                self.open_calls.insert(call_id.to_owned(), *group);
+            }
+        }
+        self.indexed = self.calling.len();
+        self.open_calls.get(call_id).copied()
     }
 
     /// Number of messages, withdrawn ones included; also the position of the next one.
@@ -123,6 +166,11 @@ impl History {
     pub fn get(&self, pos: Pos) -> Option<&Arc<Message>> {
         self.count_read();
         self.items.get(pos).filter(|item| !item.withdrawn).map(|item| &item.message)
+    }
+
+    /// What kind of message is at a position that this history gave out.
+    pub fn kind(&self, pos: Pos) -> Kind {
+        self.items[pos].kind
     }
 
     /// Whether the entry at this position was taken back by an undo.
@@ -190,9 +238,7 @@ impl History {
 
     /// Whether a cut before `pos` would leave a call on one side and a result of it on the other.
     pub fn splits_group(&self, pos: Pos) -> bool {
-        pos.checked_sub(1)
-            .and_then(|before| self.reach.get(before))
-            .is_some_and(|reach| *reach >= pos)
+        self.split.get(pos).copied().unwrap_or(false)
     }
 
     pub(crate) fn withdraw(&mut self, pos: Pos) {

@@ -5,29 +5,72 @@
 
 use crate::frame::Frame;
 use crate::history::History;
-use crate::log::{Counts, Message};
+use crate::log::{Message, PartKind, ResultStatus};
 use crate::stage::Estimator;
-use crate::view::{PartEdit, PartPos, Place, Pos, View};
+use crate::view::{EditKind, PartPos, Place, Pos, View};
 use std::ops::Range;
 use std::sync::Arc;
 
-#[derive(Clone, Debug)]
+/// A message: where its parts and results begin, and what it comes to.
+#[derive(Clone, Copy, Debug)]
 struct Metered {
-    counts: Arc<Counts>,
-    /// Where its parts begin in [`Meter::parts`].
-    first: usize,
-    /// Tokens of the message as it is shown: the counts with the edits taken into account.
+    part: usize,
+    result: usize,
+    /// Tokens as it is shown: the counts with the edits taken into account.
     shown: u64,
 }
+
+/// A part: its tokens as it was appended and as it is shown now.
+#[derive(Clone, Copy, Debug)]
+struct MeteredPart {
+    appended: u64,
+    shown: u64,
+    /// Where it is in [`Meter::results`], if it is a tool result.
+    result: Option<u32>,
+}
+
+/// A tool result as a pruner looks at it: enough to choose by, in a row of all of them, so that a walk
+/// over thousands reads no message.
+#[derive(Clone, Copy, Debug)]
+pub struct MeteredResult {
+    /// Which part.
+    pub at: PartPos,
+    /// Tokens as it is shown now.
+    pub tokens: u64,
+    /// How the tool run ended.
+    pub status: ResultStatus,
+    /// What an edit made of it.
+    pub edit: Option<EditKind>,
+    /// Its content is not a string.
+    pub structured: bool,
+    /// It holds files or images.
+    pub media: bool,
+    /// Its tool, as an index into [`Meter::tools`].
+    pub tool: u32,
+}
+
+impl MeteredResult {
+    /// Whether it was cleared.
+    pub fn is_cleared(&self) -> bool {
+        self.edit == Some(EditKind::Clear)
+    }
+}
+
+/// The text that was last counted in the place of a part: a placeholder goes into thousands of places
+/// and is counted once.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct LastText<'t>(Option<(&'t str, u64)>);
 
 /// Token counts under one estimator.
 #[derive(Clone, Debug)]
 pub struct Meter {
     estimator: Arc<dyn Estimator>,
     items: Vec<Metered>,
-    /// Tokens of every part as it is shown now, message after message. Flat, because a pruner asks for
-    /// thousands of them in a row.
-    parts: Vec<u64>,
+    parts: Vec<MeteredPart>,
+    results: Vec<MeteredResult>,
+    /// A bit for each result that was not cleared.
+    standing: Vec<u64>,
+    tools: Vec<String>,
     inserts: Vec<u64>,
     view: u64,
     frame: u64,
@@ -40,6 +83,9 @@ impl Meter {
             estimator,
             items: Vec::new(),
             parts: Vec::new(),
+            results: Vec::new(),
+            standing: Vec::new(),
+            tools: Vec::new(),
             inserts: Vec::new(),
             view: 0,
             frame: 0,
@@ -61,33 +107,63 @@ impl Meter {
         self.frame
     }
 
-    /// Counts of a message as it was appended.
-    pub fn counts(&self, pos: Pos) -> &Counts {
-        &self.items[pos].counts
+    /// Tokens of a message as it was appended.
+    pub fn appended(&self, pos: Pos) -> u64 {
+        let parts = &self.parts[self.span(pos, |item| item.part, self.parts.len())];
+        let (appended, shown) = parts
+            .iter()
+            .fold((0, 0), |(appended, shown), part| (appended + part.appended, shown + part.shown));
+        self.items[pos].shown - shown + appended
     }
 
     /// Tokens of a part as it was appended.
     pub fn part(&self, at: PartPos) -> u64 {
-        self.items
-            .get(at.item)
-            .and_then(|item| item.counts.parts.get(at.part).copied())
-            .unwrap_or(0)
+        self.index(at).map_or(0, |index| self.parts[index].appended)
     }
 
     /// Tokens of a part as it is shown now.
     pub fn part_shown(&self, _view: &View, at: PartPos) -> u64 {
-        self.index(at).map_or(0, |index| self.parts[index])
+        self.index(at).map_or(0, |index| self.parts[index].shown)
+    }
+
+    /// All tool results of the history, oldest first.
+    pub fn results(&self) -> &[MeteredResult] {
+        &self.results
+    }
+
+    /// The tool results in one message.
+    pub fn results_in(&self, pos: Pos) -> &[MeteredResult] {
+        &self.results[self.span(pos, |item| item.result, self.results.len())]
+    }
+
+    /// The tool results that were not cleared, oldest first. Passes over those that were in blocks, so
+    /// that asking at every call costs what stands and not what ever came.
+    pub fn standing(&self) -> impl Iterator<Item = &MeteredResult> {
+        self.standing.iter().enumerate().flat_map(move |(block, bits)| {
+            let mut left = *bits;
+            std::iter::from_fn(move || {
+                let bit = left.trailing_zeros();
+                left &= left.checked_sub(1)?;
+                Some(&self.results[block * 64 + bit as usize])
+            })
+        })
+    }
+
+    /// The tools that gave results, in the order in which they came.
+    pub fn tools(&self) -> &[String] {
+        &self.tools
     }
 
     /// Where a part is in [`Meter::parts`].
     fn index(&self, at: PartPos) -> Option<usize> {
-        self.parts_of(at.item).and_then(|mut parts| parts.nth(at.part))
+        if at.item >= self.items.len() {
+            return None;
+        }
+        self.span(at.item, |item| item.part, self.parts.len()).nth(at.part)
     }
 
-    fn parts_of(&self, item: Pos) -> Option<Range<usize>> {
-        let first = self.items.get(item)?.first;
-        let end = self.items.get(item + 1).map_or(self.parts.len(), |next| next.first);
-        Some(first..end)
+    fn span(&self, pos: Pos, first: fn(&Metered) -> usize, end: usize) -> Range<usize> {
+        first(&self.items[pos])..self.items.get(pos + 1).map_or(end, first)
     }
 
     /// Tokens of the message at a place as it is shown now.
@@ -111,39 +187,116 @@ impl Meter {
         let counts =
             message.counts.get_or_count(self.estimator.id(), || self.estimator.count(message));
         let shown = counts.total();
+        let item = self.items.len();
         self.view += shown;
-        let first = self.parts.len();
-        self.parts.extend_from_slice(&counts.parts);
-        self.items.push(Metered { counts, first, shown });
+        self.items.push(Metered { part: self.parts.len(), result: self.results.len(), shown });
+        for (part, (content, tokens)) in message.parts.iter().zip(&counts.parts).enumerate() {
+            let result = match &content.kind {
+                PartKind::Result(result) => {
+                    let index = self.results.len();
+                    let tool = self.tool(&result.tool);
+                    self.results.push(MeteredResult {
+                        at: PartPos { item, part },
+                        tokens: *tokens,
+                        status: result.status,
+                        edit: None,
+                        structured: result.structured.is_some(),
+                        media: !result.media.is_empty(),
+                        tool,
+                    });
+                    self.stand(index, true);
+                    u32::try_from(index).ok()
+                }
+                _ => None,
+            };
+            self.parts.push(MeteredPart { appended: *tokens, shown: *tokens, result });
+        }
+    }
+
+    /// The number of a tool.
+    fn tool(&mut self, name: &str) -> u32 {
+        let known = self.tools.iter().position(|tool| tool == name);
+        let index = known.unwrap_or_else(|| {
+            self.tools.push(name.to_owned());
+            self.tools.len() - 1
+        });
+        index as u32
+    }
+
+    fn stand(&mut self, result: usize, stands: bool) {
+        let (block, bit) = (result / 64, 1 << (result % 64));
+        if block == self.standing.len() {
+            self.standing.push(0);
+        }
+        if stands {
+            self.standing[block] |= bit;
+        } else {
+            self.standing[block] &= !bit;
+        }
     }
 
     /// Tokens of a part if it showed `text`.
-    pub(crate) fn part_with(&self, history: &History, at: PartPos, text: &str) -> u64 {
+    pub fn part_with<'t>(
+        &self,
+        history: &History,
+        at: PartPos,
+        text: &'t str,
+        last: &mut LastText<'t>,
+    ) -> u64 {
+        let Some(index) = self.index(at) else {
+            return 0;
+        };
+        let result = self.parts[index].result.map(|result| &self.results[result as usize]);
+        if result.is_some_and(|result| !result.structured && !result.media) {
+            if let Some((counted, tokens)) = last.0
+                && std::ptr::eq(counted, text)
+            {
+                return tokens;
+            }
+            if let Some(tokens) = self.estimator.result(text) {
+                last.0 = Some((text, tokens));
+                return tokens;
+            }
+        }
         let part = history.message(at.item).parts.get(at.part);
         part.map_or(0, |part| self.estimator.part(part, text))
     }
 
     /// Follows an edit, or the end of one.
-    pub(crate) fn edit(
+    pub(crate) fn edit<'t>(
         &mut self,
         history: &History,
         view: &View,
         at: PartPos,
-        edit: Option<&PartEdit>,
+        edit: Option<(EditKind, &'t str)>,
+        last: &mut LastText<'t>,
     ) {
         let tokens = match edit {
-            Some(edit) => self.part_with(history, at, &edit.text),
+            Some((_, text)) => self.part_with(history, at, text, last),
             None => self.part(at),
         };
-        self.set_part(view, at, tokens);
+        self.set_part(view, at, edit.map(|(kind, _)| kind), tokens);
     }
 
     /// The same where the tokens that a part shows now are known.
-    pub(crate) fn set_part(&mut self, view: &View, at: PartPos, tokens: u64) {
+    pub(crate) fn set_part(
+        &mut self,
+        view: &View,
+        at: PartPos,
+        edit: Option<EditKind>,
+        tokens: u64,
+    ) {
         let Some(index) = self.index(at) else {
             return;
         };
-        let before = std::mem::replace(&mut self.parts[index], tokens);
+        let part = &mut self.parts[index];
+        let before = std::mem::replace(&mut part.shown, tokens);
+        if let Some(index) = part.result.map(|index| index as usize) {
+            let result = &mut self.results[index];
+            result.tokens = tokens;
+            result.edit = edit;
+            self.stand(index, edit != Some(EditKind::Clear));
+        }
         let item = &mut self.items[at.item];
         item.shown = item.shown - before + tokens;
         if view.is_visible(at.item) {

@@ -227,7 +227,7 @@ fn a_group_is_a_call_with_its_results() {
     conversation.append(Message::tool("t2", "c2", "b", "two"));
     let history = conversation.history();
     let groups: Vec<Vec<usize>> =
-        history.groups().iter().map(|group| group.items.clone()).collect();
+        history.groups().iter().map(|group| group.items.to_vec()).collect();
     assert_eq!(groups, [vec![0], vec![1, 2, 4], vec![3]]);
     let splits: Vec<bool> = (0..6).map(|pos| history.splits_group(pos)).collect();
     assert_eq!(splits, [false, false, true, true, true, false]);

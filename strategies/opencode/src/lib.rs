@@ -17,9 +17,8 @@
 //! | `opencode-1.17` | v1.17.10 of June 2026: kept tail, anchored summary, `>=`, prune off |
 //! | `brutus` | the design of a Go port: bytes rounded up, prune before the summary |
 //!
-//! The algorithms are plain functions over plain inputs ([`window`], [`prune::walk`],
-//! [`boundary::filter_compacted`], [`tail::start`], [`render`]); the stages only fetch what
-//! they need. The README of this crate is the page of the presets.
+//! The algorithms are plain functions over plain inputs ([`window`], [`boundary::filter_compacted`],
+//! [`tail::start`], [`render`]); the stages only fetch what they need. The README of this crate is the page of the presets.
 
 pub mod boundary;
 pub mod checkpoint;

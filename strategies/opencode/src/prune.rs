@@ -8,13 +8,14 @@
 //! OpenCode runs it when the loop has ended, the BRUTUS design right before a summary.
 
 use foldback_core::Role;
-use foldback_core::history::History;
-use foldback_core::log::{EntryKind, ResultStatus};
+use foldback_core::history::Kind;
+use foldback_core::log::{EntryKind, Origin, ResultStatus};
+use foldback_core::meter::MeteredResult;
 use foldback_core::moment::Moment;
 use foldback_core::outcome::Why;
 use foldback_core::registry::{Invalid, StageConfig};
 use foldback_core::stage::{Pruner, Pruning, StageContext};
-use foldback_core::view::{EditKind, PartPos, Pos};
+use foldback_core::view::{PartPos, Pos};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -56,97 +57,15 @@ impl StageConfig<dyn Pruner> for PruneConfig {
     }
 }
 
-/// A stored message as the walk sees it.
-#[derive(Clone, Debug)]
-pub struct Visited<K> {
-    /// Whether it is a user message, whoever wrote it.
-    pub user: bool,
-    /// Whether it is the summary of a compaction, finished or not.
-    pub summary: bool,
-    /// Its tool parts, newest first.
-    pub tools: Vec<ToolPart<K>>,
-}
-
-/// A tool part as the walk sees it.
-#[derive(Clone, Debug)]
-pub struct ToolPart<K> {
-    /// Which one.
-    pub key: K,
-    /// Whether the tool ran to an end that was no error.
-    pub completed: bool,
-    /// Whether its tool is protected.
-    pub protected: bool,
-    /// Whether its output is cleared already.
-    pub cleared: bool,
-    /// Tokens of its output alone.
-    pub tokens: u64,
-}
-
-/// What ended a walk.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum End {
-    /// There was nothing older.
-    Start,
-    /// A summary.
-    Summary,
-    /// A part that is cleared already.
-    Cleared,
-}
-
 /// What a walk found.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Walk<K> {
+#[derive(Default)]
+struct Walk {
     /// Parts beyond the protected amount, newest first.
-    pub candidates: Vec<K>,
+    candidates: Vec<PartPos>,
     /// Their tokens.
-    pub pruned: u64,
+    pruned: u64,
     /// Tokens of all output that was counted.
-    pub total: u64,
-    /// What ended it.
-    pub end: End,
-}
-
-/// Walks stored messages newest first and finds what lies beyond the protected turns and tokens.
-/// `turns` is the number of user messages that count as met before the first one.
-pub fn walk<K>(
-    newest_first: impl IntoIterator<Item = Visited<K>>,
-    turns: u64,
-    config: &PruneConfig,
-) -> Walk<K> {
-    let mut turns = turns;
-    let mut walk = Walk { candidates: Vec::new(), pruned: 0, total: 0, end: End::Start };
-    for message in newest_first {
-        if message.user {
-            turns += 1;
-        }
-        if turns < config.protect_turns {
-            continue;
-        }
-        if message.summary {
-            walk.end = End::Summary;
-            return walk;
-        }
-        for part in message.tools {
-            if !part.completed || part.protected {
-                continue;
-            }
-            if part.cleared {
-                walk.end = End::Cleared;
-                return walk;
-            }
-            walk.total += part.tokens;
-            if walk.total > config.protect_tokens {
-                walk.pruned += part.tokens;
-                walk.candidates.push(part.key);
-            }
-        }
-    }
-    walk
-}
-
-/// Whether what a walk found is enough to be cleared.
-pub fn is_enough<K>(walk: &Walk<K>, config: &PruneConfig) -> bool {
-    walk.pruned > config.minimum_tokens
+    total: u64,
 }
 
 /// The pruner.
@@ -162,34 +81,20 @@ impl Pruner for Prune {
     }
 
     fn prune(&self, context: &StageContext<'_>) -> Pruning {
-        // The original has stored the marker of the compaction under way, a user message, by the time
-        // it prunes before a summary; here it is written together with the summary.
-        let turns = u64::from(context.moment == Moment::BeforeSummary);
-        let found = walk(newest_first(context, &self.config.protected_tools), turns, &self.config);
+        let found = self.walk(context);
         let PruneConfig { protect_tokens, minimum_tokens, .. } = self.config;
         let arithmetic = format!(
             "{} of {} tokens of old tool output lie beyond {protect_tokens}",
             found.pruned, found.total
         );
-        if !is_enough(&found, &self.config) {
+        if found.pruned <= minimum_tokens {
             return Pruning::Nothing(Why::new(
                 "below-minimum",
                 format!("{arithmetic}, not more than {minimum_tokens}"),
             ));
         }
-        let edits = found
-            .candidates
-            .iter()
-            .map(|at| {
-                context.edit(
-                    at.item,
-                    at.part,
-                    EditKind::Clear,
-                    Arc::clone(&self.placeholder),
-                    "old tool output beyond the protected amount",
-                )
-            })
-            .collect();
+        let reason = "old tool output beyond the protected amount";
+        let edits = context.clear(found.candidates, &self.placeholder, reason);
         Pruning::Edits {
             edits,
             prunable: found.pruned,
@@ -198,74 +103,65 @@ impl Pruner for Prune {
     }
 }
 
-/// The history as OpenCode stores it, newest first: a result stands with the call that it answers, so
-/// results come in the order of their calls, whatever order they arrived in.
-fn newest_first<'a>(
-    context: &'a StageContext<'a>,
-    protected_tools: &'a [String],
-) -> impl Iterator<Item = Visited<PartPos>> + 'a {
-    context.history.iter().rev().filter_map(move |(pos, message)| {
-        let results = match message.role {
-            Role::User | Role::System => Vec::new(),
-            Role::Assistant => results_of(context.history, pos),
-            Role::Tool if is_answer_to_a_call(context.history, pos) => return None,
-            Role::Tool => parts_with_results(context.history, pos).collect(),
-        };
-        Some(Visited {
-            user: message.role == Role::User,
-            summary: message.is_entry_of(EntryKind::Summary),
-            tools: results
-                .into_iter()
-                .rev()
-                .filter_map(|at| tool_part(context, at, protected_tools))
-                .collect(),
-        })
-    })
-}
-
-fn tool_part(
-    context: &StageContext<'_>,
-    at: PartPos,
-    protected_tools: &[String],
-) -> Option<ToolPart<PartPos>> {
-    let result = context.history.message(at.item).parts.get(at.part)?.as_result()?;
-    Some(ToolPart {
-        key: at,
-        completed: result.status == ResultStatus::Completed,
-        protected: protected_tools.contains(&result.tool),
-        cleared: context.view.edit(at).is_some_and(|edit| edit.kind == EditKind::Clear),
-        tokens: context.meter.part_shown(context.view, at),
-    })
-}
-
-/// Whether the call that a tool message answers is in the history, so that it is met with that.
-fn is_answer_to_a_call(history: &History, pos: Pos) -> bool {
-    history.splits_group(pos)
-}
-
-fn parts_with_results(history: &History, pos: Pos) -> impl Iterator<Item = PartPos> {
-    let parts = history.message(pos).parts.iter().enumerate();
-    parts
-        .filter(|(_, part)| part.as_result().is_some())
-        .map(move |(part, _)| PartPos { item: pos, part })
-}
-
-/// The results of an assistant message in the order of its calls.
-fn results_of(history: &History, pos: Pos) -> Vec<PartPos> {
-    let group = history.group(history.group_of(pos));
-    let mut results: Vec<PartPos> = group
-        .items
-        .iter()
-        .filter(|item| history.get(**item).is_some())
-        .flat_map(|item| parts_with_results(history, *item))
-        .collect();
-    if results.len() < 2 {
-        return results;
+impl Prune {
+    /// Walks the history as OpenCode stores it, newest first: a result stands with the call that it
+    /// answers. Ends at a summary and at a part that is cleared already.
+    fn walk(&self, context: &StageContext<'_>) -> Walk {
+        let StageContext { history, meter, .. } = *context;
+        let tools = meter.tools().iter();
+        let protected: Vec<bool> =
+            tools.map(|tool| self.config.protected_tools.contains(tool)).collect();
+        // The original has stored the marker of the compaction under way, a user message, by the time
+        // it prunes before a summary; here it is written together with the summary.
+        let mut turns = u64::from(context.moment == Moment::BeforeSummary);
+        let mut walk = Walk::default();
+        let mut results = Vec::new();
+        for pos in (0..history.len()).rev().filter(|pos| !history.is_withdrawn(*pos)) {
+            let Kind { role, origin, .. } = history.kind(pos);
+            turns += u64::from(role == Role::User);
+            if turns < self.config.protect_turns {
+                continue;
+            }
+            if origin == Origin::Entry(EntryKind::Summary) {
+                return walk;
+            }
+            results.clear();
+            match role {
+                Role::User | Role::System => continue,
+                Role::Assistant => results_of(context, pos, &mut results),
+                // It is met with its call, where that is in the history.
+                Role::Tool if history.splits_group(pos) => continue,
+                Role::Tool => results.extend(meter.results_in(pos)),
+            }
+            for result in results.iter().rev() {
+                if result.status != ResultStatus::Completed || protected[result.tool as usize] {
+                    continue;
+                }
+                if result.is_cleared() {
+                    return walk;
+                }
+                walk.total += result.tokens;
+                if walk.total > self.config.protect_tokens {
+                    walk.pruned += result.tokens;
+                    walk.candidates.push(result.at);
+                }
+            }
+        }
+        walk
     }
-    let calls: Vec<&str> = history.message(pos).call_ids().collect();
-    results.sort_by_key(|at| {
-        let part = &history.message(at.item).parts[at.part];
-        part.as_result().and_then(|result| calls.iter().position(|id| *id == result.call_id))
-    });
-    results
+}
+
+/// The results of an assistant message in the order of its calls, whatever order they arrived in.
+fn results_of<'a>(context: &StageContext<'a>, pos: Pos, results: &mut Vec<&'a MeteredResult>) {
+    let StageContext { history, meter, .. } = *context;
+    for item in &history.group(history.group_of(pos)).items {
+        results.extend(meter.results_in(*item));
+    }
+    if results.len() > 1 {
+        let calls: Vec<&str> = history.message(pos).call_ids().collect();
+        results.sort_by_key(|MeteredResult { at, .. }| {
+            let part = &history.message(at.item).parts[at.part];
+            part.as_result().and_then(|result| calls.iter().position(|id| *id == result.call_id))
+        });
+    }
 }

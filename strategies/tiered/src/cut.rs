@@ -93,10 +93,7 @@ impl<'a> Cut<'a> {
         };
         let tiers = tiers_of(config, context, &conversation, &residuals);
         let sizes = std::array::from_fn(|tier| {
-            tiers[tier]
-                .iter()
-                .map(|index| context.meter.counts(conversation[*index].0).total())
-                .sum()
+            tiers[tier].iter().map(|index| context.meter.appended(conversation[*index].0)).sum()
         });
         let residual_tokens = residuals.kept.iter().map(shown).sum();
         let budget = config.budget.then(|| {

@@ -3,11 +3,12 @@
 use crate::repr::repr;
 use crate::walk::{Thresholds, Walk, walk};
 use foldback_core::log::{Message, Part, ResultStatus, ToolResult};
+use foldback_core::meter::{LastText, MeteredResult};
 use foldback_core::moment::Moment;
 use foldback_core::outcome::Why;
 use foldback_core::registry::{Invalid, StageConfig};
 use foldback_core::stage::{Pruner, Pruning, StageContext};
-use foldback_core::view::{EditKind, PartPos};
+use foldback_core::view::PartPos;
 use foldback_core::{PartKind, Role};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -79,50 +80,37 @@ impl Placeholder {
         }
     }
 
-    /// Tool returns of the history, newest first.
-    fn returns<'a>(
-        &'a self,
-        context: &'a StageContext<'_>,
-    ) -> impl Iterator<Item = (Return, u64)> + 'a {
-        context.history.iter().rev().flat_map(move |(item, message)| {
-            let parts = message.parts.iter().enumerate().rev();
-            parts.filter_map(move |(part, content)| {
-                let found = self.measure(context, PartPos { item, part }, return_of(content)?);
-                let tokens = found.tokens;
-                Some((found, tokens))
-            })
+    /// Tool returns of the history, newest first, with the size that the original sees: of what stands
+    /// in the store now, and of the `repr` of content that is not a string.
+    fn returns<'a>(&'a self, context: &'a StageContext<'_>) -> impl Iterator<Item = (Return, u64)> + 'a {
+        let meter = context.meter;
+        let mut edits = context.view.edits().iter().rev().peekable();
+        let mut last = LastText::default();
+        let results = meter.results().iter().rev().filter(|result| is_return(result.status));
+        results.map(move |result| {
+            let MeteredResult { at, mut tokens, structured, .. } = *result;
+            let cleared = if result.edit.is_some() {
+                while edits.next_if(|(edited, _)| **edited > at).is_some() {}
+                edits.peek().is_some_and(|(_, edit)| edit.text == self.placeholder)
+            } else if structured {
+                tokens = content(context, at)
+                    .and_then(|result| result.structured.as_ref())
+                    .map_or(tokens, |value| context.estimator().text(&repr(value)));
+                false
+            } else {
+                // Only what counts alike can be alike.
+                meter.part_with(context.history, at, &self.placeholder, &mut last) == tokens
+                    && content(context, at).is_some_and(|result| *result.text == *self.placeholder)
+            };
+            (Return { at, tokens, cleared }, tokens)
         })
-    }
-
-    /// A return with the size that the original sees: of what stands in the store now, and of the
-    /// `repr` of content that is not a string.
-    fn measure(&self, context: &StageContext<'_>, at: PartPos, result: &ToolResult) -> Return {
-        let shown = context.view.edit(at).map(|edit| &edit.text);
-        let cleared = match shown {
-            Some(text) => *text == self.placeholder,
-            None => result.structured.is_none() && *result.text == *self.placeholder,
-        };
-        let tokens = match (&result.structured, shown) {
-            (Some(value), None) => context.estimator().text(&repr(value)),
-            _ => context.meter.part_shown(context.view, at),
-        };
-        Return { at, tokens, cleared }
     }
 
     fn clear(&self, context: &StageContext<'_>, returns: &[Return], prunable: u64) -> Pruning {
         let standing = context.estimator().text(&self.placeholder);
         let going = || returns.iter().filter(|found| !found.cleared);
-        let edits: Vec<_> = going()
-            .map(|found| {
-                context.edit(
-                    found.at.item,
-                    found.at.part,
-                    EditKind::Clear,
-                    Arc::clone(&self.placeholder),
-                    "older than the protected tool returns",
-                )
-            })
-            .collect();
+        let reason = "older than the protected tool returns";
+        let edits = context.clear(going().map(|found| found.at), &self.placeholder, reason);
         let Thresholds { protect, minimum } = self.thresholds;
         if edits.is_empty() {
             return Pruning::Nothing(Why::new(
@@ -178,13 +166,15 @@ impl Pruner for Placeholder {
 /// The tool return in a part: a result that a tool gave. A refusal that asks the model to try again is
 /// a part of another kind in pydantic-ai, and a tool that has not finished has given nothing.
 pub fn return_of(part: &Part) -> Option<&ToolResult> {
-    match &part.kind {
-        PartKind::Result(result) => match result.status {
-            ResultStatus::Completed | ResultStatus::Error => Some(result),
-            ResultStatus::Retry | ResultStatus::Pending | ResultStatus::Running => None,
-        },
-        _ => None,
-    }
+    part.as_result().filter(|result| is_return(result.status))
+}
+
+fn is_return(status: ResultStatus) -> bool {
+    matches!(status, ResultStatus::Completed | ResultStatus::Error)
+}
+
+fn content<'a>(context: &StageContext<'a>, at: PartPos) -> Option<&'a ToolResult> {
+    context.history.message(at.item).parts.get(at.part)?.as_result()
 }
 
 /// User turns of a history, counted up to `enough`: messages of the store that hold a user's prompt,

@@ -7,15 +7,16 @@ use crate::budget::{context_limit, share};
 use crate::request;
 use crate::split::{Unit, move_as_documented, move_off_groups, split_point};
 use foldback_core::fraction::Fraction;
+use foldback_core::history::Kind;
 use foldback_core::log::{EntryKind, Message, Origin, PartKind, Role};
 use foldback_core::outcome::Why;
 use foldback_core::plan::{Insert, Layout, Slot, push_kept};
 use foldback_core::registry::{Invalid, StageConfig};
 use foldback_core::stage::{Arrangement, Filter, Proposal, StageContext, Summary, SummaryRequest};
-use foldback_core::view::{Place, Pos};
+use foldback_core::view::Place;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// Reads the notes that an agent keeps on its own session, which may stand in for a summary. An agent
@@ -234,6 +235,27 @@ impl Split {
         Some(text.strip_prefix(&self.config.prefix).unwrap_or(text).trim_start())
     }
 
+    /// What is to be summarised: the earlier summary, where it goes apart, and the messages up to the cut.
+    fn folded(&self, context: &StageContext<'_>, at: usize) -> (Option<String>, Vec<Arc<Message>>) {
+        let mut previous = None;
+        let mut messages = Vec::with_capacity(at);
+        for shown in context.shown().take(at) {
+            let earlier = self.earlier(shown.message);
+            if self.config.previous_apart && messages.is_empty() && earlier.is_some() {
+                previous = earlier.map(str::to_owned);
+                continue;
+            }
+            let (limit, calls) = (self.config.message_bytes, self.config.show_calls);
+            let message = shown.to_shared();
+            messages.push(if request::fits(&message, limit, calls) {
+                message
+            } else {
+                Arc::new(request::cut(Message::clone(&message), limit, calls))
+            });
+        }
+        (previous, messages)
+    }
+
     /// What leads the view: the summary, or a note that there is none.
     fn lead(
         &self,
@@ -258,22 +280,10 @@ impl Split {
 impl Filter for Split {
     fn propose(&self, context: &StageContext<'_>) -> Result<Proposal, Why> {
         let Cut { at, reason } = self.cut(context)?;
-        let mut previous = None;
-        let mut messages = Vec::with_capacity(at);
-        for shown in context.shown().take(at) {
-            let earlier = self.earlier(shown.message);
-            if self.config.previous_apart && messages.is_empty() && earlier.is_some() {
-                previous = earlier.map(str::to_owned);
-                continue;
-            }
-            let (limit, calls) = (self.config.message_bytes, self.config.show_calls);
-            let message = shown.to_shared();
-            messages.push(if request::fits(&message, limit, calls) {
-                message
-            } else {
-                Arc::new(request::cut(Message::clone(&message), limit, calls))
-            });
-        }
+        let (previous, messages) = match context.summarised {
+            true => self.folded(context, at),
+            false => Default::default(),
+        };
         let request = SummaryRequest {
             name: "summary".to_owned(),
             style: "window.compact".to_owned(),
@@ -319,24 +329,23 @@ impl Filter for Split {
 fn units(context: &StageContext<'_>) -> Vec<Unit> {
     let history = context.history;
     let places = context.places();
-    let index: HashMap<Pos, usize> = places
-        .iter()
-        .enumerate()
-        .filter_map(|(index, place)| match place {
-            Place::Item(pos) => Some((*pos, index)),
-            Place::Insert(_) => None,
-        })
-        .collect();
+    let mut index: Vec<Option<usize>> = vec![None; history.len()];
+    for (at, place) in places.iter().enumerate() {
+        if let Place::Item(pos) = place {
+            index[*pos] = Some(at);
+        }
+    }
     let unit = |(at, place): (usize, &Place)| {
-        let message = context.message(*place);
-        let first = match place {
-            Place::Item(pos) => history.group(history.group_of(*pos)).items.first(),
-            Place::Insert(_) => None,
+        let (kind, first) = match place {
+            Place::Item(pos) => {
+                (history.kind(*pos), history.group(history.group_of(*pos)).items.first())
+            }
+            Place::Insert(_) => (Kind::of(context.message(*place)), None),
         };
         Unit {
-            result: message.role == Role::Tool,
-            calls: message.role == Role::Assistant && message.call_ids().next().is_some(),
-            group: first.and_then(|pos| index.get(pos)).map_or(at, |i| *i),
+            result: kind.role == Role::Tool,
+            calls: kind.role == Role::Assistant && kind.calls,
+            group: first.and_then(|pos| index[*pos]).unwrap_or(at),
         }
     };
     places.iter().enumerate().map(unit).collect()

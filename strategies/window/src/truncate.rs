@@ -92,10 +92,10 @@ impl Truncate {
         let mut found = Vec::new();
         for place in old.iter().rev() {
             let Place::Item(item) = *place else { continue };
-            let message = context.history.message(item);
-            if message.role != Role::Tool {
+            if context.history.kind(item).role != Role::Tool {
                 continue;
             }
+            let message = context.history.message(item);
             for (part, original) in message.parts.iter().enumerate().rev() {
                 let Some(result) = original.as_result() else {
                     continue;

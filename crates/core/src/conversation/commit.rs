@@ -7,9 +7,10 @@ use crate::event::{Event, StartSource};
 use crate::fold_stats::FoldStats;
 use crate::layout::Layout;
 use crate::log::Origin;
+use crate::meter::LastText;
 use crate::moment::Trigger;
 use crate::outcome::Why;
-use crate::plan::{FoldId, Plan};
+use crate::plan::{Edit, FoldId, Plan};
 use crate::position::{PartPos, Pos};
 use crate::view::PartEdit;
 use std::sync::Arc;
@@ -114,16 +115,21 @@ impl Conversation {
     /// Puts a plan in force that was made and counted on the current state; `now` is another time where a
     /// fold is read back.
     fn apply_at(&mut self, plan: Arc<Plan>, now: i64) -> FoldId {
-        let mut before_edits = Vec::with_capacity(plan.edits.len());
+        let (own, others) = self.meters.split_at_mut(1);
         for edit in &plan.edits {
-            let next = PartEdit { kind: edit.kind, text: Arc::clone(&edit.text), at: now };
-            let (own, others) = self.meters.split_at_mut(1);
-            own[0].set_part(&self.view, edit.at, edit.after);
-            for meter in others {
-                meter.edit(&self.history, &self.view, edit.at, Some(&next));
-            }
-            before_edits.push((edit.at, self.view.set_edit(edit.at, Some(next))));
+            own[0].set_part(&self.view, edit.at, Some(edit.kind), edit.after);
         }
+        for meter in others {
+            let mut last = LastText::default();
+            for Edit { at, kind, text, .. } in &plan.edits {
+                meter.edit(&self.history, &self.view, *at, Some((*kind, text)), &mut last);
+            }
+        }
+        let put = |edit: &Edit| {
+            let next = PartEdit { kind: edit.kind, text: Arc::clone(&edit.text), at: now };
+            (edit.at, self.view.set_edit(edit.at, Some(next)))
+        };
+        let before_edits = plan.edits.iter().map(put).collect();
         let history_len = self.history.len();
         let entries: Vec<Pos> =
             plan.entries.iter().map(|entry| self.append(entry.clone())).collect();
@@ -188,7 +194,8 @@ impl Conversation {
         }
         for (at, edit) in fold.before_edits.into_iter().rev() {
             for meter in &mut self.meters {
-                meter.edit(&self.history, &self.view, at, edit.as_ref());
+                let edit = edit.as_ref().map(|edit| (edit.kind, &*edit.text));
+                meter.edit(&self.history, &self.view, at, edit, &mut LastText::default());
             }
             self.view.set_edit(at, edit);
         }

@@ -15,6 +15,7 @@ use crate::carry;
 use crate::event::{Event, StartSource};
 use crate::layout::{Insert, Layout, Slot};
 use crate::log::{EntryKind, Role};
+use crate::meter::LastText;
 use crate::moment::{Moment, Trigger};
 use crate::outcome::{Outcome, Why};
 use crate::plan::{Edit, Plan};
@@ -148,6 +149,8 @@ impl Conversation {
             limits: self.limits,
             model: self.model.as_deref(),
             decision: None,
+            summarised: self.strategy.summarizer.is_some()
+                || self.strategy.on_failure == OnFailure::Extractive,
             instructions: &[],
             services: &self.services,
         }
@@ -558,9 +561,10 @@ impl Conversation {
     /// the strategy's.
     pub(super) fn count_edits(&self, edits: &mut [Edit]) {
         let meter = &self.meters[0];
-        for edit in edits {
-            edit.before = meter.part_shown(&self.view, edit.at);
-            edit.after = meter.part_with(&self.history, edit.at, &edit.text);
+        let mut last = LastText::default();
+        for Edit { at, text, before, after, .. } in edits {
+            *before = meter.part_shown(&self.view, *at);
+            *after = meter.part_with(&self.history, *at, text, &mut last);
         }
     }
 

@@ -6,7 +6,7 @@ use crate::frame::Frame;
 use crate::history::History;
 use crate::limits::Limits;
 use crate::log::Message;
-use crate::meter::Meter;
+use crate::meter::{LastText, Meter};
 use crate::moment::{Moment, Trigger};
 use crate::plan::Edit;
 use crate::services::Services;
@@ -35,6 +35,9 @@ pub struct StageContext<'a> {
     pub model: Option<&'a str>,
     /// What the policy decided, for stages that run because of it.
     pub decision: Option<&'a Decision>,
+    /// Whether anybody writes the summaries that a filter asks for. Where nobody does, what they would be
+    /// of need not be gathered.
+    pub summarised: bool,
     /// Instructions for the summary, from a person or a hook.
     pub instructions: &'a [String],
     /// Clock, ids and readers.
@@ -99,12 +102,26 @@ impl<'a> StageContext<'a> {
     ) -> Edit {
         let at = PartPos { item, part };
         let before = self.meter.part_shown(self.view, at);
-        let after = self
-            .history
-            .message(item)
-            .parts
-            .get(part)
-            .map_or(0, |original| self.meter.estimator().part(original, &text));
+        let after = self.meter.part_with(self.history, at, &text, &mut LastText::default());
         Edit { at, kind, text, reason: reason.into(), before, after }
+    }
+
+    /// Clears parts: the same placeholder in the place of each.
+    pub fn clear(
+        &self,
+        parts: impl IntoIterator<Item = PartPos>,
+        placeholder: &Arc<str>,
+        reason: &'static str,
+    ) -> Vec<Edit> {
+        let mut last = LastText::default();
+        let edit = |at| Edit {
+            at,
+            kind: EditKind::Clear,
+            text: Arc::clone(placeholder),
+            reason: Cow::Borrowed(reason),
+            before: self.meter.part_shown(self.view, at),
+            after: self.meter.part_with(self.history, at, placeholder, &mut last),
+        };
+        parts.into_iter().map(edit).collect()
     }
 }

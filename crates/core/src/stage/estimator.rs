@@ -25,6 +25,13 @@ pub trait Estimator: Send + Sync + fmt::Debug {
         }
     }
 
+    /// Tokens of a tool result that shows `shown` and holds neither files nor anything structured, where
+    /// they depend on the text alone. Whoever clears thousands of results then looks at no message.
+    fn result(&self, shown: &str) -> Option<u64> {
+        let _ = shown;
+        None
+    }
+
     /// Tokens that a message costs besides its parts.
     fn overhead(&self, message: &Message) -> u64 {
         let _ = message;

@@ -147,7 +147,7 @@ impl Firings {
             .history()
             .range(delta.appended.clone())
             .filter(|(_, message)| !message.is_entry())
-            .map(|(pos, _)| meter.counts(pos).total())
+            .map(|(pos, _)| meter.appended(pos))
             .sum();
         let before = self.view + appended;
         self.view = meter.view_tokens();

@@ -121,7 +121,7 @@ impl Tracer {
             let ordinal = (!history.message(pos).is_entry()).then_some(self.looks.len());
             self.ordinals.push(ordinal);
             if ordinal.is_some() {
-                let tokens = meter.counts(pos).total();
+                let tokens = meter.appended(pos);
                 self.looks.push(Look { state: State::Kept, tokens, shown: None });
             }
         }

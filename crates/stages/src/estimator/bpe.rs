@@ -149,6 +149,10 @@ impl Estimator for Bpe {
         self.scope.part(part, shown, |text| self.text(text))
     }
 
+    fn result(&self, shown: &str) -> Option<u64> {
+        Some(self.text(shown))
+    }
+
     fn overhead(&self, _: &Message) -> u64 {
         self.scope.per_message
     }

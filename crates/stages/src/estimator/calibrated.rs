@@ -105,6 +105,10 @@ impl Estimator for Calibrated {
         self.calibration.scale(self.base.part(part, shown))
     }
 
+    fn result(&self, shown: &str) -> Option<u64> {
+        Some(self.calibration.scale(self.base.result(shown)?))
+    }
+
     fn overhead(&self, message: &Message) -> u64 {
         self.calibration.scale(self.base.overhead(message))
     }

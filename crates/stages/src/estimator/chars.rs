@@ -217,6 +217,10 @@ impl Estimator for Chars {
         self.config.scope().part(part, shown, |text| self.text(text))
     }
 
+    fn result(&self, shown: &str) -> Option<u64> {
+        Some(self.text(shown))
+    }
+
     fn overhead(&self, message: &Message) -> u64 {
         let metadata = match self.config.metadata_per_token {
             0 => 0,

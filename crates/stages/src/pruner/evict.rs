@@ -3,13 +3,14 @@
 //! Trigger and target are shares of the usable window, and the whole request counts, frame included:
 //! with every size and the window doubled it decides the same.
 
-use super::results::{DEFAULT_PLACEHOLDER, check_placeholder, sizes, standing};
+use super::results::{DEFAULT_PLACEHOLDER, check_placeholder, gain, standing};
 use crate::usable::{Usable, check_shares};
+use foldback_core::meter::LastText;
 use foldback_core::moment::Moment;
 use foldback_core::outcome::Why;
 use foldback_core::registry::{Invalid, StageConfig};
 use foldback_core::stage::{Pruner, Pruning, StageContext};
-use foldback_core::view::{EditKind, PartPos};
+use foldback_core::view::PartPos;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::cmp::Reverse;
@@ -139,10 +140,12 @@ impl Evict {
         if request <= above {
             return Err(Why::new("below-threshold", reason));
         }
+        let mut last = LastText::default();
         let candidates: Vec<Candidate> = standing(context)
-            .map(|at| {
-                let (tokens, gain) = sizes(context, at, &self.placeholder);
-                Candidate { at, tokens, gain }
+            .map(|result| Candidate {
+                at: result.at,
+                tokens: result.tokens,
+                gain: gain(context, result, &self.placeholder, &mut last),
             })
             .filter(|candidate| candidate.gain > 0)
             .collect();
@@ -163,16 +166,10 @@ impl Evict {
         order: impl IntoIterator<Item = usize>,
         by: &str,
     ) -> Pruning {
-        let (mut edits, mut gained, mut prunable) = (Vec::new(), 0, 0);
+        let (mut going, mut gained, mut prunable) = (Vec::new(), 0, 0);
         for index in order {
             let Candidate { at, tokens, gain } = demand.candidates[index];
-            edits.push(context.edit(
-                at.item,
-                at.part,
-                EditKind::Clear,
-                Arc::clone(&self.placeholder),
-                "evicted to reach the target",
-            ));
+            going.push(at);
             gained += gain;
             prunable += tokens;
             if gained >= demand.reclaim {
@@ -186,10 +183,11 @@ impl Evict {
         };
         let reason = format!(
             "clears {} of {} tool results, {by}: {}{short}",
-            edits.len(),
+            going.len(),
             demand.candidates.len(),
             demand.reason,
         );
+        let edits = context.clear(going, &self.placeholder, "evicted to reach the target");
         Pruning::Edits { edits, prunable, reason }
     }
 

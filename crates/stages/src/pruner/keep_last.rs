@@ -4,12 +4,12 @@
 //! (v1.0): with a batch of K the view changes at every K-th result instead of at each, and between two
 //! changes the beginning of the request, which a provider may have cached, stays as it is.
 
-use super::results::{DEFAULT_PLACEHOLDER, check_placeholder, sizes, standing};
+use super::results::{DEFAULT_PLACEHOLDER, check_placeholder, gain, standing};
+use foldback_core::meter::{LastText, MeteredResult};
 use foldback_core::moment::Moment;
 use foldback_core::outcome::Why;
 use foldback_core::registry::{Invalid, StageConfig};
 use foldback_core::stage::{Pruner, Pruning, StageContext};
-use foldback_core::view::{EditKind, PartPos};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -67,25 +67,13 @@ impl Pruner for KeepLast {
         let KeepLastConfig { keep, batch, .. } = self.config;
         // All results count, cleared and hidden ones too: the boundary must not depend on what earlier
         // runs did.
-        let results: Vec<PartPos> = context
-            .history
-            .iter()
-            .filter(|(_, message)| !message.is_entry())
-            .flat_map(|(item, message)| {
-                let parts = message.parts.iter().enumerate();
-                parts
-                    .filter(|(_, content)| content.as_result().is_some())
-                    .map(move |(part, _)| PartPos { item, part })
-            })
-            .collect();
+        let results = context.meter.results();
         let cleared = boundary(results.len(), keep, batch);
-        let first_kept = results.get(cleared).copied();
-        let going: Vec<(PartPos, u64)> = standing(context)
-            .filter(|at| first_kept.is_none_or(|first| *at < first))
-            .filter_map(|at| {
-                let (tokens, gain) = sizes(context, at, &self.placeholder);
-                (gain > 0).then_some((at, tokens))
-            })
+        let first_kept = results.get(cleared).map(|result| result.at);
+        let mut last = LastText::default();
+        let going: Vec<&MeteredResult> = standing(context)
+            .take_while(|result| first_kept.is_none_or(|first| result.at < first))
+            .filter(|result| gain(context, result, &self.placeholder, &mut last) > 0)
             .collect();
         if going.is_empty() {
             return Pruning::Nothing(Why::new(
@@ -98,25 +86,18 @@ impl Pruner for KeepLast {
             ));
         }
         Pruning::Edits {
-            prunable: going.iter().map(|(_, tokens)| tokens).sum(),
+            prunable: going.iter().map(|result| result.tokens).sum(),
             reason: format!(
                 "clears {} tool results: of {} the newest {} stay",
                 going.len(),
                 results.len(),
                 results.len() - cleared
             ),
-            edits: going
-                .into_iter()
-                .map(|(at, _)| {
-                    context.edit(
-                        at.item,
-                        at.part,
-                        EditKind::Clear,
-                        Arc::clone(&self.placeholder),
-                        "older than the results that stay",
-                    )
-                })
-                .collect(),
+            edits: context.clear(
+                going.iter().map(|result| result.at),
+                &self.placeholder,
+                "older than the results that stay",
+            ),
         }
     }
 }

@@ -59,6 +59,7 @@ pub(crate) fn prune(conversation: &Conversation) -> Pruning {
         limits: conversation.limits(),
         model: None,
         decision: None,
+        summarised: false,
         instructions: &[],
         services: conversation.services(),
     };
