@@ -5,6 +5,7 @@
 //! message. No formula is published for tool definitions and call wrappers of later models, so calls
 //! count their name and arguments and nothing more.
 
+use super::pieces;
 use super::scope::{Calls, Scope};
 use bpe_openai::Tokenizer;
 use foldback_core::log::{Message, Part};
@@ -35,7 +36,7 @@ impl Vocabulary {
     }
 
     /// The tokenizer; loaded once, when something is first counted.
-    fn tokenizer(self) -> &'static Tokenizer {
+    pub(super) fn tokenizer(self) -> &'static Tokenizer {
         match self {
             Self::O200k => bpe_openai::o200k_base(),
             Self::Cl100k => bpe_openai::cl100k_base(),
@@ -139,10 +140,7 @@ impl Estimator for Bpe {
     }
 
     fn text(&self, text: &str) -> u64 {
-        if text.is_empty() {
-            return 0;
-        }
-        self.vocabulary.tokenizer().count(text) as u64
+        pieces::count(self.vocabulary, text)
     }
 
     fn part(&self, part: &Part, shown: &str) -> u64 {

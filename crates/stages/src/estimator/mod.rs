@@ -13,6 +13,7 @@ mod bpe;
 mod calibrated;
 mod chars;
 mod fit;
+mod pieces;
 mod scope;
 mod unit;
 
