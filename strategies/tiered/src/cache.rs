@@ -10,6 +10,7 @@
 //! up three summaries, and the hash is made outside of the lock.
 
 use async_trait::async_trait;
+use foldback_core::log::Message;
 use foldback_core::services::Services;
 use foldback_core::stage::{Summarizer, Summary, SummaryError, SummaryRequest};
 use lru::LruCache;
@@ -48,9 +49,21 @@ pub fn key(request: &SummaryRequest, summarizer: &str) -> Key {
     );
     hash.add(&about);
     for message in messages {
-        hash.add(&**message);
+        hash.0.update(digest(message));
     }
     hash.0.finalize().into()
+}
+
+/// The hash of a message. The oldest tier is most of a session, and every fold asks for all of it.
+fn digest(message: &Message) -> Key {
+    #[derive(Clone, Copy)]
+    struct Digest(Key);
+    let made = message.derived.get_or(|| {
+        let mut hash = Hash::default();
+        hash.add(message);
+        Digest(hash.0.finalize().into())
+    });
+    made.0
 }
 
 /// Hashes values through their JSON, without holding it.

@@ -8,8 +8,9 @@
 //! looked up, with at least six characters of which one is a digit. Ids of another shape are known by
 //! parent and result alone.
 
-use foldback_core::log::{Message, PartKind};
+use foldback_core::log::{Message, Part, PartKind};
 use std::collections::HashMap;
+use std::ops::Range;
 
 const SHORTEST_ID: usize = 6;
 
@@ -21,16 +22,9 @@ pub fn count<'a>(messages: impl IntoIterator<Item = &'a Message>) -> Vec<u32> {
     for message in messages {
         found.clear();
         found.extend(message.parent.as_deref().and_then(|id| index.get(id)));
-        for part in &message.parts {
-            match &part.kind {
-                PartKind::Text { text, .. } => index.find_in(text, &mut found),
-                PartKind::Call(call) => index.find_in(&call.arguments, &mut found),
-                PartKind::Result(result) => {
-                    found.extend(index.get(&result.call_id));
-                    index.find_in(&result.text, &mut found);
-                }
-                _ => {}
-            }
+        found.extend(words(message).filter_map(|word| index.get(word)));
+        for result in message.parts.iter().filter_map(|part| part.as_result()) {
+            found.extend(index.get(&result.call_id));
         }
         found.sort_unstable();
         found.dedup();
@@ -62,25 +56,52 @@ impl<'a> Index<'a> {
     }
 
     fn get(&self, id: &str) -> Option<usize> {
-        self.places.get(id).copied()
+        let known = self.lengths >> id.len().min(127) & 1 == 1;
+        known.then(|| self.places.get(id).copied()).flatten()
     }
+}
 
-    fn find_in(&self, text: &str, found: &mut Vec<usize>) {
-        let bytes = text.as_bytes();
-        let mut at = 0;
-        while let Some(offset) = bytes[at..].iter().position(|byte| is_word(*byte)) {
-            let start = at + offset;
-            let rest = &bytes[start..];
-            let length = rest.iter().position(|byte| !is_word(*byte)).unwrap_or(rest.len());
-            at = start + length;
-            let may_be_one = length >= SHORTEST_ID
-                && self.lengths >> length.min(127) & 1 == 1
-                && rest[..length].iter().any(u8::is_ascii_digit);
-            if may_be_one {
-                found.extend(text.get(start..at).and_then(|word| self.get(word)));
-            }
+/// Where the words of a message are that may be ids: part and bytes.
+struct Words(Box<[(u32, Range<u32>)]>);
+
+/// The words of a message that may be ids, found once for all folds.
+fn words(message: &Message) -> impl Iterator<Item = &str> {
+    let Words(words) = message.derived.get_or(|| {
+        let mut words = Vec::new();
+        for (part, content) in message.parts.iter().enumerate() {
+            let ranges = text_of(content).into_iter().flat_map(words_in);
+            words.extend(ranges.map(|range| (part as u32, range)));
         }
+        Words(words.into())
+    });
+    words.iter().filter_map(|(part, range)| {
+        text_of(message.parts.get(*part as usize)?)?.get(range.start as usize..range.end as usize)
+    })
+}
+
+/// The text in which ids are looked for.
+fn text_of(part: &Part) -> Option<&str> {
+    match &part.kind {
+        PartKind::Text { text, .. } => Some(text),
+        PartKind::Call(call) => Some(&call.arguments),
+        PartKind::Result(result) => Some(&result.text),
+        _ => None,
     }
+}
+
+fn words_in(text: &str) -> impl Iterator<Item = Range<u32>> {
+    let bytes = text.as_bytes();
+    let mut at = 0;
+    let every = std::iter::from_fn(move || {
+        let start = at + bytes[at..].iter().position(|byte| is_word(*byte))?;
+        let rest = &bytes[start..];
+        at = start + rest.iter().position(|byte| !is_word(*byte)).unwrap_or(rest.len());
+        Some(start..at)
+    });
+    let may_be_one = move |word: &Range<usize>| {
+        word.len() >= SHORTEST_ID && bytes[word.clone()].iter().any(u8::is_ascii_digit)
+    };
+    every.filter(may_be_one).map(|word| word.start as u32..word.end as u32)
 }
 
 /// Whether a byte may be part of an id that is looked for. A table: every byte of a history passes here.

@@ -161,6 +161,10 @@ pub struct Evidence {
 impl Evidence {
     /// What the message itself shows. References and age are for the caller, who knows the others.
     pub fn of(message: &Message) -> Self {
+        *message.derived.get_or(|| Self::read(message))
+    }
+
+    fn read(message: &Message) -> Self {
         let mut evidence = Self {
             importance: match message.annotations.get("importance").map(String::as_str) {
                 Some(mark) if mark.eq_ignore_ascii_case("high") => Some(Importance::High),

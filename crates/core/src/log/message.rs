@@ -1,6 +1,6 @@
 //! A message: who speaks, in which parts, and where it was recorded.
 
-use super::{Answer, CountCache, Finish, Part, PartKind};
+use super::{Answer, CountCache, Derived, Finish, Part, PartKind};
 use serde::{Deserialize, Deserializer, Serialize};
 use std::collections::BTreeMap;
 use strum::IntoStaticStr;
@@ -107,6 +107,9 @@ pub struct Message {
     /// Token counts, one set per estimator; see [`CountCache`].
     #[serde(skip)]
     pub counts: CountCache,
+    /// What stages worked out about it; see [`Derived`].
+    #[serde(skip)]
+    pub derived: Derived,
 }
 
 /// Annotations. Older files have the one that there was then, `importance`, as a field of its own.
@@ -145,6 +148,7 @@ impl Message {
             annotations: BTreeMap::new(),
             record: None,
             counts: CountCache::default(),
+            derived: Derived::default(),
         }
     }
 
@@ -191,6 +195,7 @@ impl Message {
             annotations: self.annotations.clone(),
             record: self.record,
             counts: CountCache::default(),
+            derived: Derived::default(),
         }
     }
 

@@ -11,12 +11,14 @@
 
 mod answer;
 mod count;
+mod derived;
 mod message;
 mod part;
 mod todo;
 
 pub use answer::{Answer, Finish, Price, Usage};
 pub use count::{CountCache, Counts};
+pub use derived::Derived;
 pub use message::{EntryKind, Message, Origin, Role};
 pub use part::{Marker, Media, Part, PartKind, ResultStatus, ToolCall, ToolResult};
 pub use todo::open_items;

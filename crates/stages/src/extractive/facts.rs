@@ -10,7 +10,7 @@ use super::style::Topic;
 use foldback_core::log::open_items;
 use foldback_core::log::{EntryKind, Message, Part, PartKind, ResultStatus, Role, ToolCall};
 use foldback_core::stage::SummaryRequest;
-use std::collections::{HashMap, HashSet};
+use std::collections::{HashMap, HashSet, VecDeque};
 
 /// Sentences of decisions, and open items from prose, that are kept at most; the newest.
 const MOST_SENTENCES: usize = 100;
@@ -119,30 +119,104 @@ fn ends(request: &SummaryRequest) -> Option<String> {
 
 /// A call that a result belongs to: what it is shown as, and whether it ran a command that is judged by
 /// what it prints.
-#[derive(Clone)]
 struct Run {
     shown: String,
     is_command: bool,
 }
 
+/// What a call tells by itself.
+struct Called {
+    run: Run,
+    touched: Vec<(String, Touch)>,
+    todo: Option<Vec<String>>,
+}
+
+/// What the calls of a message tell, in order. Worked out once: folds come back to the same messages.
+fn called(message: &Message) -> &[Called] {
+    struct Calls(Vec<Called>);
+    let calls = || message.parts.iter().filter_map(Part::as_call).map(Called::of).collect();
+    &message.derived.get_or(|| Calls(calls())).0
+}
+
+/// The telling lines of the results of a message, in order, where they failed.
+fn failures(message: &Message, is_command: bool) -> &[Option<String>] {
+    struct Failures<const IS_COMMAND: bool>(Vec<Option<String>>);
+    let failures = || {
+        let results = message.parts.iter().filter_map(Part::as_result);
+        results.map(|result| Some(failure(result, is_command)?.join("\n"))).collect()
+    };
+    match is_command {
+        true => &message.derived.get_or(|| Failures::<true>(failures())).0,
+        false => &message.derived.get_or(|| Failures::<false>(failures())).0,
+    }
+}
+
+/// The sentences of an answer that tell a decision whatever is asked for.
+fn decisions(message: &Message) -> &[String] {
+    struct Decisions(Vec<String>);
+    let decisions = || {
+        let sentences = message.parts.iter().filter_map(said_in).flat_map(prose);
+        let decided = sentences.filter(|sentence| is_decision(sentence, &[]));
+        Decisions(decided.map(str::to_owned).collect())
+    };
+    &message.derived.get_or(decisions).0
+}
+
+/// What somebody said in a part.
+fn said_in(part: &Part) -> Option<&str> {
+    match &part.kind {
+        PartKind::Text { text, synthetic: false, ignored: false } if !text.trim().is_empty() => {
+            Some(text)
+        }
+        _ => None,
+    }
+}
+
+impl Called {
+    fn of(call: &ToolCall) -> Self {
+        let arguments = call.arguments_value();
+        let kind = tool(&call.tool);
+        let touched = touches(call, &arguments);
+        let run = match (kind, command(&arguments)) {
+            (Tool::Shell, Some(command)) => Run {
+                is_command: !shell::only_prints(&command),
+                shown: cut(command.trim().lines().next().unwrap_or_default(), COMMAND_BYTES)
+                    .into_owned(),
+            },
+            _ => Run {
+                shown: match touched.first() {
+                    Some((path, _)) => format!("{} {path}", call.tool),
+                    None => call.tool.clone(),
+                },
+                is_command: kind == Tool::Shell,
+            },
+        };
+        let todo = (kind == Tool::Todo).then(|| open_items(&arguments)).flatten();
+        Self { run, touched, todo }
+    }
+}
+
 #[derive(Default)]
-struct Collector {
+struct Collector<'a> {
     facts: Facts,
     keywords: Vec<String>,
     instructions: HashMap<String, usize>,
     decisions: HashMap<String, usize>,
     touched: HashMap<String, (usize, Touch)>,
-    runs: HashMap<String, Run>,
+    runs: HashMap<&'a str, &'a Run>,
     /// Failures by what was run, with their order; a later success takes them out.
     failures: HashMap<String, (usize, String)>,
     /// Open items of an earlier summary; they hold until something newer is known.
     open_before: Vec<String>,
-    todo: Option<Vec<String>>,
-    last_texts: Vec<String>,
+    todo: Option<&'a Vec<String>>,
+    /// The newest texts of the assistant.
+    last_texts: VecDeque<&'a str>,
+    /// Whether the newest of them came after the state that an earlier summary gives.
+    said: bool,
     clock: usize,
 }
 
-impl Collector {
+impl<'a> Collector<'a> {
     fn tick(&mut self) -> usize {
         self.clock += 1;
         self.clock
@@ -172,6 +246,7 @@ impl Collector {
         }
         self.open_before = open;
         self.facts.state = state;
+        self.said = false;
     }
 
     /// A line of the files of an earlier summary.
@@ -180,10 +255,10 @@ impl Collector {
             .into_iter()
             .find_map(|touch| Some((line.strip_suffix(touch.mark())?, touch)))
             .unwrap_or((line, Touch::Read));
-        self.touch(path.to_owned(), touch);
+        self.touch(path, touch);
     }
 
-    fn message(&mut self, message: &Message, failed: &HashSet<&str>) {
+    fn message(&mut self, message: &'a Message, failed: &HashSet<&str>) {
         if message.is_entry_of(EntryKind::Summary) {
             self.previous(&message.said());
             return;
@@ -191,33 +266,40 @@ impl Collector {
         if message.is_entry() {
             return;
         }
+        if message.role == Role::Assistant {
+            self.decided(message);
+        }
+        let mut calls = called(message).iter();
+        let mut results = 0..;
         for part in &message.parts {
             match &part.kind {
-                PartKind::Text { text, synthetic: false, ignored: false }
-                    if !text.trim().is_empty() =>
-                {
-                    match message.role {
-                        Role::User => self.instruction(text),
-                        Role::Assistant => self.said(text),
-                        Role::System | Role::Tool => {}
-                    }
+                PartKind::Text { .. } => match (said_in(part), message.role) {
+                    (Some(text), Role::User) => self.instruction(text),
+                    (Some(text), Role::Assistant) => self.said(text),
+                    _ => {}
+                },
+                PartKind::Call(call) => {
+                    let id = call.call_id.as_str();
+                    self.call(id, calls.next(), failed.contains(id));
                 }
-                PartKind::Call(call) => self.call(call, failed.contains(call.call_id.as_str())),
                 PartKind::Result(result) => {
-                    let run = self.runs.get(&result.call_id).cloned();
-                    let is_command = match &run {
+                    let run = self.runs.get(result.call_id.as_str());
+                    let is_command = match run {
                         Some(run) => run.is_command,
                         None => tool(&result.tool) == Tool::Shell,
                     };
-                    let shown = run.map_or_else(|| result.tool.clone(), |run| run.shown);
-                    match failure(result, is_command) {
+                    let shown = run.map_or(&result.tool, |run| &run.shown);
+                    let failure = results
+                        .next()
+                        .and_then(|at: usize| failures(message, is_command).get(at)?.as_deref());
+                    match failure {
                         Some(lines) => {
                             let order = self.tick();
-                            let text = format!("{shown}\n{}", lines.join("\n"));
-                            self.failures.insert(shown, (order, text));
+                            let text = format!("{shown}\n{lines}");
+                            self.failures.insert(shown.clone(), (order, text));
                         }
                         None if result.status == ResultStatus::Completed => {
-                            self.failures.remove(&shown);
+                            self.failures.remove(shown);
                         }
                         None => {}
                     }
@@ -238,65 +320,59 @@ impl Collector {
         self.decisions.insert(sentence.to_owned(), order);
     }
 
-    fn said(&mut self, text: &str) {
-        for sentence in prose(text) {
+    fn decided(&mut self, message: &Message) {
+        if self.keywords.is_empty() {
+            decisions(message).iter().for_each(|sentence| self.decision(sentence));
+            return;
+        }
+        for sentence in message.parts.iter().filter_map(said_in).flat_map(prose) {
             if is_decision(sentence, &self.keywords) {
                 self.decision(sentence);
             }
         }
-        if self.last_texts.len() == LAST_TEXTS {
-            self.last_texts.remove(0);
-        }
-        self.last_texts.push(text.to_owned());
-        self.facts.state = vec![tidy(text)];
     }
 
-    fn call(&mut self, call: &ToolCall, failed: bool) {
-        let arguments = call.arguments_value();
-        let kind = tool(&call.tool);
-        let touched = touches(call, &arguments);
-        let run = match (kind, command(&arguments)) {
-            (Tool::Shell, Some(command)) => Run {
-                is_command: !shell::only_prints(&command),
-                shown: cut(command.trim().lines().next().unwrap_or_default(), COMMAND_BYTES)
-                    .into_owned(),
-            },
-            _ => Run {
-                shown: match touched.first() {
-                    Some((path, _)) => format!("{} {path}", call.tool),
-                    None => call.tool.clone(),
-                },
-                is_command: kind == Tool::Shell,
-            },
+    fn said(&mut self, text: &'a str) {
+        if self.last_texts.len() == LAST_TEXTS {
+            self.last_texts.pop_front();
+        }
+        self.last_texts.push_back(text);
+        self.said = true;
+    }
+
+    fn call(&mut self, id: &'a str, called: Option<&'a Called>, failed: bool) {
+        let Some(Called { run, touched, todo }) = called else {
+            return;
         };
-        self.runs.insert(call.call_id.clone(), run);
+        self.runs.insert(id, run);
         if failed {
             return;
         }
-        if kind == Tool::Todo
-            && let Some(items) = open_items(&arguments)
-        {
-            self.todo = Some(items);
-        }
+        self.todo = todo.as_ref().or(self.todo);
         for (path, touch) in touched {
-            self.touch(path, touch);
+            self.touch(path, *touch);
         }
     }
 
-    fn touch(&mut self, path: String, touch: Touch) {
+    fn touch(&mut self, path: &str, touch: Touch) {
         let order = self.tick();
-        let entry = self.touched.entry(path).or_insert((order, touch));
+        let Some(entry) = self.touched.get_mut(path) else {
+            self.touched.insert(path.to_owned(), (order, touch));
+            return;
+        };
         let touch = match (entry.1, touch) {
             (Touch::Created, _) => Touch::Created,
             (Touch::Read, Touch::Read) => Touch::Read,
             // Writing a file that was there before changes it.
             (Touch::Read | Touch::Modified, _) => Touch::Modified,
         };
-        let first = entry.0 == order;
-        *entry = (order, if first { entry.1 } else { touch });
+        *entry = (order, touch);
     }
 
     fn finish(mut self) -> Facts {
+        if let Some(text) = self.last_texts.back().filter(|_| self.said) {
+            self.facts.state = vec![tidy(text)];
+        }
         self.facts.instructions = in_order(self.instructions);
         self.facts.decisions = last(in_order(self.decisions), MOST_SENTENCES);
         let mut files: Vec<_> = self.touched.into_iter().collect();
@@ -306,7 +382,7 @@ impl Collector {
         let failures = failures.map(|(order, text)| (text, order)).collect();
         self.facts.errors = last(in_order(failures), MOST_ERRORS);
         // A list that is kept up to date knows better than what was said before it.
-        let mut open = self.todo.unwrap_or_else(|| self.open_before.clone());
+        let mut open = self.todo.cloned().unwrap_or(self.open_before);
         let said = self.last_texts.iter().flat_map(|text| prose(text));
         open.extend(said.filter(|sentence| is_open(sentence)).map(str::to_owned));
         let mut met = HashSet::new();
