@@ -10,6 +10,7 @@ use crate::plan::{Layout, Plan, Slot};
 use crate::view::Pos;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Automatic folds in a row that may be of no use, unless a file says otherwise.
 const FRUITLESS: u32 = 3;
@@ -119,21 +120,16 @@ fn check_pairs(history: &History, layout: &Layout) -> Result<(), Why> {
         .chain(std::iter::once(layout.tail_from..history.len()))
         .flat_map(|range| history.range(range).map(|(pos, _)| pos))
         .collect();
-    // Where each message stands in the view, and how many of each group do.
-    let mut order: Vec<Option<usize>> = vec![None; history.len()];
-    let mut standing = vec![0_usize; history.groups().len()];
-    for (place, pos) in shown.iter().enumerate() {
-        if order[*pos].is_none() {
-            standing[history.group_of(*pos)] += 1;
-        }
-        order[*pos] = Some(place);
-    }
+    // Where each message stands in the view. What is checked is the view, not the history behind it.
+    let order: BTreeMap<Pos, usize> = shown.iter().copied().zip(0..).collect();
+    let mut whole = BTreeSet::new();
     for pos in &shown {
         let id = history.group_of(*pos);
         let members = &history.group(id).items;
-        let missing =
-            members.iter().find(|member| standing[id] < members.len() && order[**member].is_none());
-        if let Some(member) = missing {
+        if members.len() > 1
+            && whole.insert(id)
+            && let Some(member) = members.iter().find(|member| !order.contains_key(*member))
+        {
             return Err(Why::new(
                 "pair-broken",
                 format!(
@@ -141,7 +137,7 @@ fn check_pairs(history: &History, layout: &Layout) -> Result<(), Why> {
                 ),
             ));
         }
-        if members.first().is_some_and(|first| order[*first] > order[*pos]) {
+        if members.first().is_some_and(|first| order.get(first) > order.get(pos)) {
             return Err(Why::new(
                 "pair-broken",
                 format!("the result in message {pos} would stand before its call"),

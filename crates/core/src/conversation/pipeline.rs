@@ -27,7 +27,6 @@ use crate::stage::{
 };
 use crate::strategy::{Bound, OnFailure};
 use std::collections::BTreeMap;
-use std::ops::Range;
 use std::sync::Arc;
 use tracing::Instrument as _;
 
@@ -573,32 +572,25 @@ impl Conversation {
     fn tokens_under(&self, layout: &Layout, plan: &Plan) -> u64 {
         let meter = &self.meters[0];
         let end = self.history.len() + plan.entries.len();
-        // How often each message would stand in the view.
-        let mut places = vec![0_u64; end];
-        let mut total = 0;
-        let mut keep = |range: Range<Pos>| {
-            for (pos, place) in places.iter_mut().enumerate().take(range.end).skip(range.start) {
-                if self.history.is_withdrawn(pos) {
-                    continue;
-                }
-                *place += 1;
-                total += match pos.checked_sub(self.history.len()) {
-                    Some(entry) => meter.measure(&plan.entries[entry]),
-                    None => meter.shown(Place::Item(pos)),
-                };
-            }
+        let shown = |pos: Pos| match pos.checked_sub(self.history.len()) {
+            Some(entry) => meter.measure(&plan.entries[entry]),
+            None => meter.shown(Place::Item(pos)),
         };
-        let mut inserted = 0;
+        let mut kept = vec![layout.tail_from..end];
+        let mut total = 0;
         for slot in &layout.slots {
             match slot {
-                Slot::Keep(range) => keep(range.clone()),
-                Slot::Insert(insert) => inserted += meter.measure(&insert.to_message()),
+                Slot::Keep(range) => kept.push(range.start..range.end.min(end)),
+                Slot::Insert(insert) => total += meter.measure(&insert.to_message()),
             }
         }
-        keep(layout.tail_from..end);
-        let changed = |tokens: fn(&Edit) -> u64| -> u64 {
-            plan.edits.iter().map(|edit| places[edit.at.item] * tokens(edit)).sum()
-        };
-        inserted + total + changed(|edit| edit.after) - changed(|edit| edit.before)
+        let stands = |pos: &Pos| !self.history.is_withdrawn(*pos);
+        total += kept.iter().cloned().flatten().filter(stands).map(shown).sum::<u64>();
+        for edit in plan.edits.iter().filter(|edit| stands(&edit.at.item)) {
+            // A message may stand in the view more than once.
+            let places = kept.iter().filter(|range| range.contains(&edit.at.item)).count() as u64;
+            total = total + places * edit.after - places * edit.before;
+        }
+        total
     }
 }
