@@ -167,27 +167,20 @@ fn walk(folder: &Path, files: &mut Vec<PathBuf>) -> Result<(), Error> {
 }
 
 /// Where Claude Code and Codex keep a user's sessions.
-fn usual_places() -> Vec<PathBuf> {
-    let home =
-        std::env::var_os("HOME").or_else(|| std::env::var_os("USERPROFILE")).map(PathBuf::from);
-    let claude = std::env::var_os("CLAUDE_CONFIG_DIR")
-        .map(PathBuf::from)
-        .or_else(|| home.as_ref().map(|home| home.join(".claude")));
-    let codex = std::env::var_os("CODEX_HOME")
-        .map(PathBuf::from)
-        .or_else(|| home.as_ref().map(|home| home.join(".codex")));
-    claude
-        .map(|folder| folder.join("projects"))
-        .into_iter()
-        .chain(codex.map(|folder| folder.join("sessions")))
-        .collect()
+fn usual_places() -> impl Iterator<Item = PathBuf> {
+    let claude = folder("CLAUDE_CONFIG_DIR", ".claude").map(|folder| folder.join("projects"));
+    let codex = folder("CODEX_HOME", ".codex").map(|folder| folder.join("sessions"));
+    claude.into_iter().chain(codex)
 }
 
 /// Where OpenCode keeps a user's sessions, all in one file.
 fn opencode_store() -> Option<PathBuf> {
-    let data = std::env::var_os("XDG_DATA_HOME").map(PathBuf::from);
-    let home =
-        std::env::var_os("HOME").or_else(|| std::env::var_os("USERPROFILE")).map(PathBuf::from);
-    let data = data.or_else(|| Some(home?.join(".local/share")))?;
-    Some(data.join("opencode").join("opencode.db"))
+    Some(folder("XDG_DATA_HOME", ".local/share")?.join("opencode").join("opencode.db"))
+}
+
+/// The folder that a variable names, else the usual one in the user's home.
+fn folder(variable: &str, usual: &str) -> Option<PathBuf> {
+    let given = |name: &str| std::env::var_os(name).map(PathBuf::from);
+    let home = || given("HOME").or_else(|| given("USERPROFILE"));
+    given(variable).or_else(|| Some(home()?.join(usual)))
 }

@@ -38,8 +38,12 @@ pub fn percent(ratio: f64) -> String {
 
 /// So many of something: `1 call`, `2,000 calls`.
 pub fn count(number: u64, noun: &str) -> String {
-    let plural = if number == 1 { "" } else { "s" };
-    format!("{} {noun}{plural}", grouped(number))
+    count_of(number, noun, &format!("{noun}s"))
+}
+
+/// The same where the plural has a form of its own.
+pub fn count_of(number: u64, one: &str, many: &str) -> String {
+    format!("{} {}", grouped(number), if number == 1 { one } else { many })
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 
 use crate::columns;
 use crate::json::document;
-use crate::number::{count, grouped, short};
+use crate::number::{count, count_of, grouped, short};
 use crate::terminal::{measured, table, wrap};
 use foldback_replay::compare::{Difference, Gate, Metric};
 use foldback_replay::tune::{Field, Measured, PartSummary, Search, Trial, Tuned, plain};
@@ -85,17 +85,10 @@ fn part(part: &PartSummary) -> String {
     format!(
         "{} of {} with {}; something was compacted in {}",
         count(part.sessions as u64, "session"),
-        tasks(part.clusters),
+        count_of(part.clusters as u64, "task or repository", "tasks or repositories"),
         count(part.calls as u64, "call"),
         part.triggering
     )
-}
-
-fn tasks(number: usize) -> String {
-    match number {
-        1 => "1 task or repository".to_owned(),
-        _ => format!("{} tasks or repositories", grouped(number as u64)),
-    }
 }
 
 /// The fields that are varied, in the order that they were given.

@@ -17,7 +17,7 @@ pub(super) fn section(out: &mut String, comparison: &Comparison) {
     }
     let ranked = comparison.ranked().into_iter();
     let names: Vec<&str> = ranked.map(|at| comparison.presets[at].preset.as_str()).collect();
-    open_section(out, "contrasts", "Which pairs can be told apart");
+    open_section(out, "contrasts");
     summary(out, comparison);
     matrix(out, "By the bill", &names, contrasts, cost);
     out.push_str(
@@ -56,13 +56,10 @@ fn summary(out: &mut String, comparison: &Comparison) {
     out.push_str("</p>\n");
 }
 
-/// What a cell says of a pair, the first against the second.
-struct Word {
-    word: &'static str,
-    class: &'static str,
-}
+/// What a cell says of a pair, the first against the second, and its class.
+type Word = (&'static str, &'static str);
 
-const TIE: Word = Word { word: "tie", class: "zero" };
+const TIE: Word = ("tie", "zero");
 
 /// Which way a pair that is told apart goes.
 fn way(difference: &Difference, null: f64) -> Option<Ordering> {
@@ -71,20 +68,19 @@ fn way(difference: &Difference, null: f64) -> Option<Ordering> {
 
 fn cost(contrast: &Contrast) -> Word {
     let certain = contrast.cheaper;
-    let (word, class) = match way(&contrast.cost, 1.0) {
+    match way(&contrast.cost, 1.0) {
         Some(Ordering::Less) if certain == Cheaper::First => ("cheaper", "less2"),
         Some(Ordering::Less) => ("less", "less1"),
         Some(Ordering::Greater) if certain == Cheaper::Second => ("dearer", "more2"),
         Some(Ordering::Greater) => ("more", "more1"),
-        _ => return TIE,
-    };
-    Word { word, class }
+        _ => TIE,
+    }
 }
 
 fn kept(contrast: &Contrast) -> Word {
     match way(&contrast.frr_obs, 0.0) {
-        Some(Ordering::Greater) => Word { word: "keeps more", class: "less2" },
-        Some(Ordering::Less) => Word { word: "less", class: "more2" },
+        Some(Ordering::Greater) => ("keeps more", "less2"),
+        Some(Ordering::Less) => ("less", "more2"),
         _ => TIE,
     }
 }
@@ -104,13 +100,9 @@ fn matrix(
     for row in names {
         row_head(out, breakable(row));
         for column in names {
-            match contrasts.iter().find_map(|contrast| contrast.between(row, column)) {
-                Some(contrast) => {
-                    let Word { word, class } = word(&contrast);
-                    td(out, class, word);
-                }
-                None => td(out, "", ""),
-            }
+            let contrast = contrasts.iter().find_map(|contrast| contrast.between(row, column));
+            let (word, class) = contrast.as_ref().map_or(("", ""), word);
+            td(out, class, word);
         }
         out.push_str("</tr>\n");
     }
@@ -201,12 +193,12 @@ mod tests {
         ];
         for (ratio, tie, cheaper, forward, backward) in cases {
             let contrast = contrast(ratio, tie, cheaper);
-            assert_eq!(cost(&contrast).word, forward, "{ratio} {cheaper:?}");
+            assert_eq!(cost(&contrast).0, forward, "{ratio} {cheaper:?}");
             let turned = contrast.between("b", "a").unwrap();
-            assert_eq!(cost(&turned).word, backward, "{ratio} {cheaper:?}");
+            assert_eq!(cost(&turned).0, backward, "{ratio} {cheaper:?}");
         }
         let told = contrast(0.8, false, Cheaper::First);
-        assert_eq!(kept(&told).word, "less");
-        assert_eq!(kept(&told.between("b", "a").unwrap()).word, "keeps more");
+        assert_eq!(kept(&told).0, "less");
+        assert_eq!(kept(&told.between("b", "a").unwrap()).0, "keeps more");
     }
 }

@@ -18,7 +18,6 @@ const TOP: u64 = 8;
 const WIDTH: u64 = 210;
 const HEIGHT: u64 = 96;
 const BOTTOM: u64 = TOP + HEIGHT;
-const TITLE: &str = "Retention over distance";
 const STEPS: usize = DISTANCES.len() + 1;
 /// With fewer references a step is drawn hollow.
 const FEW: u64 = 30;
@@ -32,7 +31,7 @@ pub(super) fn section(out: &mut String, comparison: &Comparison) {
     let Some(asked @ 1..) = asked else {
         return;
     };
-    open_section(out, "distance", TITLE);
+    let title = open_section(out, "distance");
     let _ = writeln!(
         out,
         "<p class=\"key\">Of what calls referred \
@@ -56,7 +55,7 @@ pub(super) fn section(out: &mut String, comparison: &Comparison) {
         let names: Vec<&str> = whole.iter().map(|at| presets[*at].preset.as_str()).collect();
         let _ = writeln!(out, "<p>Without any loss: {}.</p>", text(&names.join(", ")));
     }
-    table(out, presets, &order);
+    table(out, title, presets, &order);
     out.push_str("</section>\n");
 }
 
@@ -143,9 +142,9 @@ fn path(out: &mut String, class: &str, steps: &[Share; STEPS], floor: u64) {
 }
 
 /// The numbers behind the charts, with how many references each step has.
-fn table(out: &mut String, presets: &[PresetLine], order: &[usize]) {
+fn table(out: &mut String, title: &str, presets: &[PresetLine], order: &[usize]) {
     out.push_str("<details>\n<summary>The numbers</summary>\n");
-    open_table(out, TITLE, "matrix");
+    open_table(out, title, "matrix");
     let steps_to = DISTANCES.map(|step| format!("≤ {step}"));
     let (first, last) = ("calls since".to_owned(), "&gt; 50".to_owned());
     col_heads(out, [first].into_iter().chain(steps_to).chain([last]));

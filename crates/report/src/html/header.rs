@@ -3,7 +3,7 @@
 
 use super::markup::text;
 use crate::facts;
-use crate::number::grouped;
+use crate::number::{count, count_of, grouped};
 use foldback_replay::compare::Primary;
 use foldback_replay::{Comparison, Split};
 use std::fmt::Write as _;
@@ -50,19 +50,19 @@ fn corpus(out: &mut String, comparison: &Comparison) {
     let _ = writeln!(
         out,
         "<p>{} ({}) with {} model calls in {}, replayed under {} and {}.</p>",
-        count(corpus.imported, "session", "sessions"),
+        count(corpus.imported as u64, "session"),
         text(&facts::formats(corpus)),
         grouped(calls as u64),
-        count(turns, "user turn", "user turns"),
-        count(comparison.presets.len() - controls, "strategy", "strategies"),
-        count(controls, "control", "controls"),
+        count(turns as u64, "user turn"),
+        count_of((comparison.presets.len() - controls) as u64, "strategy", "strategies"),
+        count(controls as u64, "control"),
     );
     let _ = write!(
         out,
         "<p>{} looked at: {} imported, from {}; {} without a model call; a strategy acted in {}; {} ",
-        count(corpus.files, "file", "files"),
-        count(corpus.imported, "session", "sessions"),
-        count(corpus.clusters, "task or repository", "tasks or repositories"),
+        count(corpus.files as u64, "file"),
+        count(corpus.imported as u64, "session"),
+        count_of(corpus.clusters as u64, "task or repository", "tasks or repositories"),
         grouped(corpus.without_calls as u64),
         grouped(corpus.triggering as u64),
         grouped(corpus.skipped.len() as u64),
@@ -72,11 +72,6 @@ fn corpus(out: &mut String, comparison: &Comparison) {
     } else {
         out.push_str("<a href=\"#skipped\">skipped, with the reasons</a>.</p>\n");
     }
-}
-
-fn count(number: usize, one: &str, many: &str) -> String {
-    let noun = if number == 1 { one } else { many };
-    format!("{} {noun}", grouped(number as u64))
 }
 
 fn reporting(out: &mut String, comparison: &Comparison) {

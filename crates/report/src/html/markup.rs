@@ -1,5 +1,6 @@
 //! Text on its way into markup, and the pieces that every section is made of.
 
+use super::SECTIONS;
 use foldback_replay::Comparison;
 use std::fmt::{self, Display, Write as _};
 
@@ -37,9 +38,11 @@ pub(super) fn breakable(data: &str) -> String {
     pieces.collect::<Vec<_>>().join("<wbr>")
 }
 
-/// Opens a section under its title.
-pub(super) fn open_section(out: &mut String, id: &str, title: &str) {
+/// Opens a section under its title, which is given back.
+pub(super) fn open_section(out: &mut String, id: &str) -> &'static str {
+    let title = SECTIONS.iter().find(|(known, _)| *known == id).map_or("", |(_, title)| title);
     let _ = writeln!(out, "<section id=\"{id}\">\n<h2>{title}</h2>");
+    title
 }
 
 /// Opens a table that scrolls by itself, and the header in it.

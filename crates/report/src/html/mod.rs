@@ -36,7 +36,7 @@ const SECTIONS: [(&str, &str); 12] = [
     ("presets", "Costs and what is kept"),
     ("trade", "Cost against retention"),
     ("distance", "Retention over distance"),
-    ("regimes", "Every price regime"),
+    ("regimes", "The bill under every price regime"),
     ("contrasts", "Which pairs can be told apart"),
     ("activity", "What each preset did"),
     ("size", "Context over the calls"),

@@ -15,9 +15,8 @@ use std::fmt::Write as _;
 
 /// What presets cost and keep, what the columns mean, and who is not ranked.
 pub(super) fn headlines(out: &mut String, comparison: &Comparison) {
-    const TITLE: &str = "Costs and what is kept";
-    open_section(out, "presets", TITLE);
-    open_table(out, TITLE, "headline");
+    let title = open_section(out, "presets");
+    open_table(out, title, "headline");
     out.push_str("<td></td><td></td>");
     for (group, columns) in HEADLINE {
         let _ = write!(out, "<th scope=\"colgroup\" colspan=\"{}\">{group}</th>", columns.len());
@@ -71,9 +70,8 @@ pub(super) fn headlines(out: &mut String, comparison: &Comparison) {
 
 /// What presets did.
 pub(super) fn activity(out: &mut String, comparison: &Comparison) {
-    const TITLE: &str = "What each preset did";
-    open_section(out, "activity", TITLE);
-    open_table(out, TITLE, "activity");
+    let title = open_section(out, "activity");
+    open_table(out, title, "activity");
     out.push_str("<th scope=\"col\">preset</th>");
     heads(out, comparison, &ACTIVITY);
     out.push_str(BODY);
@@ -104,7 +102,7 @@ pub(super) fn idle(out: &mut String, comparison: &Comparison) {
     if idle.is_empty() {
         return;
     }
-    open_section(out, "idle", "Idle");
+    open_section(out, "idle");
     for (line, sentence, nearest) in idle {
         let _ = writeln!(
             out,

@@ -20,17 +20,16 @@ const NOTABLE: f64 = 0.02;
 
 /// The matrix of presets and regimes.
 pub(super) fn section(out: &mut String, comparison: &Comparison) {
-    const TITLE: &str = "The bill under every price regime";
     let presets = &comparison.presets;
     let regimes = regimes(presets);
     if regimes.is_empty() {
         return;
     }
-    open_section(out, "regimes", TITLE);
+    let title = open_section(out, "regimes");
     out.push_str("<p>The whole bill against that without compaction. ");
     out.push_str(&verdict(comparison, &regimes));
     out.push_str("</p>\n");
-    open_table(out, TITLE, "matrix heat");
+    open_table(out, title, "matrix heat");
     let reported = &comparison.reporting.regime;
     let head = |regime: &&str| {
         let mark = if regime == reported { "<br><small>reported above</small>" } else { "" };

@@ -13,7 +13,7 @@ use std::fmt::Write as _;
 
 /// One row per session, one column per preset: the input of that without compaction.
 pub(super) fn table(out: &mut String, comparison: &Comparison, drawn: &[Drawn]) {
-    open_section(out, "sessions", "Sessions");
+    open_section(out, "sessions");
     out.push_str(
         "<p>Input of that without compaction. A dash: the preset did nothing. Red: it sent requests over \
          the window or broke provider rules.</p>\n",
@@ -74,7 +74,7 @@ pub(super) fn drawings(out: &mut String, comparison: &Comparison, drawn: &[Drawn
     if drawn.is_empty() {
         return 0;
     }
-    open_section(out, "size", "Context over the calls");
+    open_section(out, "size");
     out.push_str(
         "<p class=\"key\">Size of each request in \
          tokens, over the number of the call. <span class=\"k size\">under the preset</span> <span class=\"k \

@@ -81,7 +81,7 @@ pub(super) fn section(out: &mut String, comparison: &Comparison) {
     // From top to bottom, as their names will stand.
     dots.sort_by_key(|dot| (dot.y, std::cmp::Reverse(dot.x)));
     let height = (BOTTOM + 48).max(TOP + dots.len() as u64 * LINE + 10);
-    open_section(out, "trade", "Cost against retention");
+    open_section(out, "trade");
     let _ = writeln!(
         out,
         "<figure>\n\
