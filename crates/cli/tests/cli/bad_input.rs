@@ -21,7 +21,7 @@ fn each_kind_of_bad_input_is_told_and_ends_with_2() {
     let folder = tempfile::tempdir().unwrap();
     let good = write(folder.path(), "good.json", session());
     let empty = write(folder.path(), "empty.jsonl", b" \n");
-    let binary = write(folder.path(), "binary.json", &[0xff, 0xfe, 0x00, 0x01]);
+    let binary = write(folder.path(), "binary.json", [0xff, 0xfe, 0x00, 0x01]);
     let other = write(folder.path(), "other.json", br#"{"a": 1}"#);
     let cut = write(folder.path(), "cut.json", &session().as_bytes()[..200]);
     let misspelt = write(
@@ -59,7 +59,7 @@ fn what_can_be_used_is_used_and_the_rest_counted() {
     write(folder.path(), "a.json", session());
     write(folder.path(), "b-the-same.json", session());
     write(folder.path(), "c-empty.json", "");
-    write(folder.path(), "d-binary.jsonl", &[0xff, 0x00]);
+    write(folder.path(), "d-binary.jsonl", [0xff, 0x00]);
     write(folder.path(), "notes.md", b"not looked at");
     let ran = foldback(&["compare", folder.path().to_str().unwrap(), "--preset", "tunacode-local"])
         .done();
