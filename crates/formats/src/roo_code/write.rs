@@ -103,8 +103,7 @@ fn stored(message: &Message) -> Value {
 
 /// The messages as the provider takes them, each with a time.
 pub(super) fn generate(view: &View<'_>, losses: &mut Vec<String>) -> Result<String, WriteError> {
-    let unfit =
-        |detail: String| WriteError::Unsupported { format: super::FORMAT.id, detail };
+    let unfit = |detail: String| WriteError::Unsupported { format: super::FORMAT.id, detail };
     let written = anthropic::FORMAT.write(view);
     let written = written.ok_or_else(|| unfit("there is no writer for messages".to_owned()))??;
     losses.extend(written.losses);
@@ -115,12 +114,14 @@ pub(super) fn generate(view: &View<'_>, losses: &mut Vec<String>) -> Result<Stri
         );
     }
     let first = view.sent.iter().find_map(|shown| shown.message.at).unwrap_or(0);
-    let messages = (0i64..).zip(value::items(root.get("messages").unwrap_or(&root))).map(|(number, message)| {
-        let mut message = message.clone();
-        if message.get("ts").is_none() {
-            message["ts"] = (first + number).into();
-        }
-        message
-    });
+    let messages = (0i64..).zip(value::items(root.get("messages").unwrap_or(&root))).map(
+        |(number, message)| {
+            let mut message = message.clone();
+            if message.get("ts").is_none() {
+                message["ts"] = (first + number).into();
+            }
+            message
+        },
+    );
     Ok(format!("[\n{}\n]\n", lines(messages, ",\n")))
 }

@@ -1,18 +1,17 @@
 //! ATIF trajectories: what is read from them, and what is written back.
 use crate::common::{
-    append, check, clear, cut_anywhere, detected, fixture, hide, outline, recorded, rewritten,
-    session, usage, warnings, write,
+    append, check, clear, detected, fixture, hide, outline, recorded, rewritten, session, usage,
+    warnings, write,
 };
-use foldback_core::log::{EntryKind, Finish, Origin, ResultStatus, Role};
+use foldback_core::Message;
+use foldback_core::log::{EntryKind, Origin, Role};
 use foldback_core::view::Shown;
-use foldback_core::{Message, SegmentKind};
 use foldback_formats::{Session, View};
 use foldback_testkit::needs_sessions;
 use serde_json::Value;
 use std::sync::Arc;
 
 const ID: &str = "atif";
-const FIXTURES: [&str; 3] = ["plain.json", "parallel.json", "compaction.json"];
 
 fn sessions(text: &str) -> Vec<Session> {
     foldback_formats::read(text.as_bytes(), Some(ID)).unwrap()
@@ -25,113 +24,6 @@ fn load(name: &str) -> Session {
 fn steps(text: &str) -> Vec<Value> {
     let document: Value = serde_json::from_str(text).unwrap();
     document["steps"].as_array().unwrap().clone()
-}
-
-#[test]
-fn outlines_of_the_fixtures() {
-    let table: [(&str, &[&str], &[&str]); 3] = [
-        (
-            "plain.json",
-            &[
-                "useru text:What is in a.rs?",
-                "assistant reasoning:A file. text:Let me look. tool-call:{\"path\":\"a.rs\"}",
-                "tool tool-result:fn a() {}",
-                "assistant text:A function.",
-            ],
-            &[],
-        ),
-        (
-            "parallel.json",
-            &[
-                "useru text:See this. file:",
-                "assistant tool-call:{\"path\":\"a\"} tool-call:{\"cmd\":\"b\"} tool-call:{}",
-                "tool tool-result:no such file",
-                "tool tool-result:A1|A2",
-                "tool tool-result:",
-                "assistant text:Two at once. tool-call:{\"keystrokes\":\"ls\\n\"} tool-call:{\"keystrokes\":\"pwd\\n\"}",
-                "tool tool-result:/app",
-                "system text:Checks ran text:{\"passed\":false}",
-                "assistant text:Understood.",
-                "user+ text:Go on.",
-                "assistant text:Scripted.",
-                "assistant text:?",
-            ],
-            &[
-                "usage-of-several-calls",
-                "unknown-source",
-                "damaged-line",
-                "damaged-line",
-                "call-without-result",
-            ],
-        ),
-        (
-            "compaction.json",
-            &[
-                "useru text:Task.",
-                "assistant text:Before.",
-                "assistant text:One. tool-call:{\"path\":\"a\"}",
-                "tool tool-result:long content",
-                "userE text:Summary of it all.",
-                "assistant text:Two. tool-call:{\"path\":\"b\"}",
-                "tool tool-result:b",
-                "userE text:Answers of the other agent.",
-                "system text:Remember the style.",
-                "assistant text:Three.",
-            ],
-            &[],
-        ),
-    ];
-    for (name, expected, codes) in table {
-        let text = fixture(ID, name);
-        assert_eq!(detected(&text), Some(ID), "{name}");
-        let session = load(name);
-        check(&session);
-        assert_eq!(outline(&session, 40), expected, "{name}");
-        let mut found = warnings(&session);
-        found.sort_unstable();
-        let mut codes = codes.to_vec();
-        codes.sort_unstable();
-        assert_eq!(found, codes, "{name}");
-    }
-}
-
-#[test]
-fn frame_usage_and_answers() {
-    let session = load("plain.json");
-    assert_eq!(session.id, "run-1");
-    assert_eq!(session.model.as_deref(), Some("model-a"));
-    let kinds: Vec<_> = session.frame.segments.iter().map(|s| s.kind.clone()).collect();
-    assert_eq!(kinds, [SegmentKind::Tools, SegmentKind::System]);
-    assert_eq!(session.frame.text_of(SegmentKind::System), Some("Be brief."));
-    assert_eq!(usage(&session), [300 + 1100, 600, 100, 30 + 5, 10]);
-    let answers: Vec<_> = session.log().filter_map(|m| m.answer.as_ref()).collect();
-    let models: Vec<_> = answers.iter().map(|a| a.model.as_deref().unwrap()).collect();
-    assert_eq!(models, ["model-a", "model-b"]);
-    assert_eq!(answers[0].finish, Some(Finish::ToolCalls));
-    assert_eq!(answers[0].ended, Some(1_768_912_202_500));
-
-    let session = load("parallel.json");
-    let results: Vec<_> = session
-        .messages
-        .iter()
-        .filter_map(|message| message.parts[0].as_result())
-        .map(|result| (&*result.call_id, &*result.tool, result.status))
-        .collect();
-    use ResultStatus::{Completed, Error};
-    assert_eq!(
-        results,
-        [
-            ("c2", "run", Error),
-            ("c1", "read", Completed),
-            ("c3", "task", Completed),
-            ("c1_2", "keys", Completed),
-        ]
-    );
-    // A step of several calls has no usage of its own, a scripted one no call.
-    assert_eq!(usage(&session), [7, 0, 0, 0, 0]);
-    assert_eq!(session.calls(), 4);
-    let counted = session.recorded.unwrap();
-    assert_eq!((counted.messages, counted.tool_calls), (8, 5));
 }
 
 #[test]
@@ -174,15 +66,6 @@ fn compactions_are_boundaries_and_copied_steps_no_calls() {
         .map(|cleared| (cleared.at.item, cleared.at.part, cleared.time))
         .collect();
     assert_eq!(cleared, [(3, 0, 5)]);
-}
-
-#[test]
-fn what_nothing_touched_is_written_byte_for_byte() {
-    for name in FIXTURES {
-        let outcome = rewritten(&load(name), ID);
-        assert_eq!(outcome.text, fixture(ID, name), "{name}");
-        assert_eq!(outcome.losses, [""; 0], "{name}");
-    }
 }
 
 #[test]
@@ -322,13 +205,6 @@ fn inserted_messages_stand_in_the_step_too() {
         .map(|result| result["content"].as_str().unwrap())
         .collect();
     assert_eq!(shown, ["What is in a.rs?", "A note."]);
-}
-
-#[test]
-fn files_cut_off_anywhere() {
-    for name in FIXTURES {
-        cut_anywhere(ID, &fixture(ID, name));
-    }
 }
 
 #[test]

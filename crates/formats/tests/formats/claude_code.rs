@@ -13,14 +13,6 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 const ID: &str = "claude-code";
-const FIXTURES: [&str; 6] = [
-    "plain.jsonl",
-    "parallel.jsonl",
-    "compaction.jsonl",
-    "tail-only.jsonl",
-    "damaged.jsonl",
-    "branches.jsonl",
-];
 
 fn all(text: &str) -> Vec<Session> {
     foldback_formats::read(text.as_bytes(), Some(ID)).unwrap()
@@ -53,122 +45,6 @@ fn outline(session: &Session) -> Vec<String> {
             format!("{}{marks} {}", message.role.as_str(), text.replace('\n', "|"))
         })
         .collect()
-}
-
-#[test]
-fn outlines_of_the_fixtures() {
-    let table: &[(&str, &[&str])] = &[
-        (
-            "plain.jsonl",
-            &[
-                "useru Fix the failing test in ",
-                "assistant Look at the file first.|",
-                "tool fn parse() {}",
-                "assistant Done: é and \"quotes\".",
-                "user+~ <command-name>/model</co",
-                "user+~ <local-command-stdout>Se",
-                "useru Now run the tests",
-                "assistant {\"command\":\"cargo test\"}",
-                "tool running 1 test|ok",
-                "assistant All green.",
-            ],
-        ),
-        (
-            "parallel.jsonl",
-            &[
-                "useru Compare a.txt and b.txt",
-                "assistant {\"file_path\":\"a.txt\"}|{\"",
-                "tool alpha",
-                "tool no such file",
-                "user+ Also look at c.txt",
-                "user+~ note one|note two",
-                "assistant {\"file_path\":\"c.txt\"}",
-                "user+~ [Request interrupted by ",
-                "useru Stop. Say what you have.",
-                "useru Again, please",
-                "assistant a.txt holds alpha.",
-            ],
-        ),
-        (
-            "compaction.jsonl",
-            &[
-                "useru Build the index",
-                "assistant {\"command\":\"make index\"}",
-                "tool made 200 entries",
-                "assistant {\"command\":\"ls\"}",
-                "tool index.bin",
-                "assistant The index is built.",
-                "useru Commit it",
-                "user+~E This session is being co",
-                "user+~E fn index() {}",
-                "assistant {\"command\":\"git commit -",
-                "tool 1 file changed",
-                "assistant Committed.",
-            ],
-        ),
-        (
-            "tail-only.jsonl",
-            &[
-                "useru~ This session is being co",
-                "user+~ fn index() {}",
-                "assistant {\"command\":\"git commit -",
-                "tool 1 file changed",
-                "assistant Committed.",
-            ],
-        ),
-        (
-            "branches.jsonl",
-            &[
-                "useru Plan the release",
-                "assistant A plan.",
-                "useru Right way",
-                "assistant {\"prompt\":\"look around\"}",
-                "tool Only a README.",
-                "assistant Nothing to release.",
-            ],
-        ),
-    ];
-    for (name, expected) in table {
-        let session = main_of(name);
-        check(&session);
-        assert_eq!(outline(&session), *expected, "{name}");
-    }
-}
-
-#[test]
-fn usage_is_taken_once_per_answer() {
-    let table = [
-        ("plain.jsonl", [20, 2890, 1050, 78, 0]),
-        ("parallel.jsonl", [9, 1088, 670, 46, 0]),
-        ("compaction.jsonl", [22, 2405, 1480, 47, 0]),
-    ];
-    for (name, expected) in table {
-        assert_eq!(usage(&main_of(name)), expected, "{name}");
-    }
-}
-
-#[test]
-fn warnings_of_the_fixtures() {
-    let table: &[(&str, &[&str])] = &[
-        ("plain.jsonl", &[]),
-        ("parallel.jsonl", &["call-without-result"]),
-        ("compaction.jsonl", &[]),
-        (
-            "damaged.jsonl",
-            &[
-                "damaged-line",
-                "truncated-line",
-                "unknown-type",
-                "unknown-type",
-                "unknown-type",
-                "orphan-result",
-            ],
-        ),
-        ("branches.jsonl", &["abandoned-branch"]),
-    ];
-    for (name, expected) in table {
-        assert_eq!(warnings(&main_of(name)), *expected, "{name}");
-    }
 }
 
 #[test]
@@ -223,37 +99,6 @@ fn subagents_are_sessions_of_their_own() {
             "assistant Only a README.",
         ]
     );
-}
-
-#[test]
-fn a_file_appended_to_itself_is_the_same_session() {
-    for name in FIXTURES {
-        let mut text = fixture(ID, name);
-        if !text.ends_with('\n') {
-            text.push('\n');
-        }
-        let once = all(&text);
-        let twice = all(&format!("{text}{text}"));
-        assert_eq!(once.len(), twice.len(), "{name}");
-        for (once, twice) in once.iter().zip(&twice) {
-            assert_eq!(once.messages, twice.messages, "{name}");
-            assert_eq!(once.boundaries, twice.boundaries, "{name}");
-            assert_eq!(warnings(once), warnings(twice), "{name}");
-        }
-    }
-}
-
-#[test]
-fn what_nothing_touched_is_written_byte_for_byte() {
-    for name in FIXTURES {
-        let text = fixture(ID, name);
-        assert_eq!(detected(&text), Some(ID), "{name}");
-        for session in all(&text) {
-            let outcome = rewritten(&session, ID);
-            assert_eq!(outcome.text, text, "{name} {}", session.id);
-            assert_eq!(outcome.losses, [] as [&str; 0]);
-        }
-    }
 }
 
 /// Lines that differ between two texts of the same number of lines.
@@ -363,25 +208,6 @@ fn sessions_of_other_formats_become_plain_files() {
     assert_eq!(usage(&again)[..3], usage(&codex)[..3]);
     let unknown = |loss: &String| loss.contains("web_search_call");
     assert!(written.losses.iter().any(unknown), "{:?}", written.losses);
-}
-
-/// A file that ends anywhere is read or refused, and never makes the importer panic.
-#[test]
-fn files_cut_off_anywhere() {
-    for name in FIXTURES {
-        let text = fixture(ID, name);
-        let mut end = text.len();
-        while let Some(cut) = text.get(..end) {
-            if let Ok(sessions) = foldback_formats::read(cut.as_bytes(), Some(ID)) {
-                let messages = |session: &Session| !session.messages.is_empty();
-                assert!(sessions.iter().any(messages), "{name} at {end}");
-            }
-            end = (0..end.saturating_sub(37))
-                .rev()
-                .find(|at| text.is_char_boundary(*at))
-                .unwrap_or(usize::MAX);
-        }
-    }
 }
 
 struct Real {

@@ -1,7 +1,5 @@
 //! Codex rollouts: what is read from them, and what is written back.
-use crate::common::{
-    check, clear, detected, fixture, hide, rewritten, session, usage, warnings, write,
-};
+use crate::common::{check, clear, detected, fixture, hide, rewritten, session, usage, write};
 use foldback_core::log::{EntryKind, Finish, Origin, PartKind, ResultStatus, Role};
 use foldback_core::view::Shown;
 use foldback_core::{Message, SegmentKind};
@@ -12,7 +10,6 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 const ID: &str = "codex";
-const FIXTURES: [&str; 4] = ["plain.jsonl", "parallel.jsonl", "compaction.jsonl", "damaged.jsonl"];
 
 fn read(name: &str) -> Session {
     session(&fixture(ID, name), ID)
@@ -40,110 +37,6 @@ fn outline(session: &Session) -> Vec<String> {
             format!("{}{marks} {}", message.role.as_str(), parts.join(" "))
         })
         .collect()
-}
-
-#[test]
-fn outlines_of_the_fixtures() {
-    let table: &[(&str, &[&str])] = &[
-        (
-            "plain.jsonl",
-            &[
-                "user+ text:# AGENTS.md  text:<environment",
-                "useru text:Fix the hook",
-                "assistant reasoning:Look first. text:Looking. tool-call:{\"cmd\": \"ls\"",
-                "tool tool-result:hook.sh",
-                "assistant tool-call:*** Begin Pa",
-                "tool tool-result:{\"output\":\"S",
-                "assistant reasoning: text:Fixed.",
-                "useru text:Thanks",
-                "assistant reasoning: text:Welcome.",
-            ],
-        ),
-        (
-            "parallel.jsonl",
-            &[
-                "user+ text:# AGENTS.md  text:<environment",
-                "useru text:Compare the ",
-                "assistant reasoning: unknown:{\"type\":\"web reasoning: tool-call:{\"cmd\": \"cat \
-                 tool-call:{\"cmd\": \"cat",
-                "tool tool-result:alpha",
-                "tool tool-result:beta",
-                "user+ text:Also c",
-                "assistant text:Reading c. tool-call:{\"query\":\"ca",
-                "tool tool-result:[{\"name\":\"ca",
-                "assistant reasoning:",
-                "user+ text:<turn_aborte",
-                "user+ text:<image name=",
-                "useru text:Only a then",
-                "assistant tool-call:{\"cmd\": \"cat",
-                "tool tool-result:lost",
-            ],
-        ),
-        (
-            "compaction.jsonl",
-            &[
-                "user+ text:# AGENTS.md  text:<environment",
-                "useru text:Build the in",
-                "assistant tool-call:{\"cmd\": \"mak",
-                "tool tool-result:made 200 ent",
-                "systemE text:<permissions",
-                "assistant text:Built.",
-                "systemE text:<permissions",
-                "user+E text:# AGENTS.md  text:<environment",
-                "useru text:Commit it",
-                "assistant text:Committed.",
-            ],
-        ),
-        (
-            "damaged.jsonl",
-            &[
-                "useru text:Hello",
-                "assistant text:Hi.",
-                "useru text:Read it",
-                "assistant tool-call:{\"command\": ",
-                "tool tool-result:no such file",
-                "user+ text:Steer",
-                "assistant text:It is gone.",
-                "useru text:Bye",
-                "assistant text:Bye.",
-            ],
-        ),
-    ];
-    for (name, expected) in table {
-        let session = read(name);
-        check(&session);
-        assert_eq!(outline(&session), *expected, "{name}");
-    }
-}
-
-#[test]
-fn usage_is_that_of_the_count_that_follows() {
-    // Uncached, read, written, output without reasoning, reasoning.
-    let table = [
-        ("plain.jsonl", [1050, 3500, 0, 74, 24]),
-        ("parallel.jsonl", [1100, 1900, 0, 55, 10]),
-        ("compaction.jsonl", [6250, 400, 0, 72, 0]),
-        ("damaged.jsonl", [0; 5]),
-    ];
-    for (name, expected) in table {
-        assert_eq!(usage(&read(name)), expected, "{name}");
-    }
-}
-
-#[test]
-fn warnings_of_the_fixtures() {
-    let table: &[(&str, &[&str])] = &[
-        ("plain.jsonl", &[]),
-        (
-            "parallel.jsonl",
-            &["unknown-type", "unknown-type", "orphan-result", "call-without-result"],
-        ),
-        ("compaction.jsonl", &["abandoned-branch"]),
-        ("damaged.jsonl", &["damaged-line", "truncated-line"]),
-    ];
-    for (name, expected) in table {
-        assert_eq!(warnings(&read(name)), *expected, "{name}");
-    }
 }
 
 #[test]
@@ -222,32 +115,6 @@ fn a_readable_summary_is_an_entry() {
 }
 
 #[test]
-fn a_file_appended_to_itself_is_the_same_session() {
-    for name in FIXTURES {
-        let mut text = fixture(ID, name);
-        if !text.ends_with('\n') {
-            text.push('\n');
-        }
-        let once = session(&text, ID);
-        let twice = session(&format!("{text}{text}"), ID);
-        assert_eq!(once.messages, twice.messages, "{name}");
-        assert_eq!(once.boundaries, twice.boundaries, "{name}");
-        assert_eq!(warnings(&once), warnings(&twice), "{name}");
-    }
-}
-
-#[test]
-fn what_nothing_touched_is_written_byte_for_byte() {
-    for name in FIXTURES {
-        let text = fixture(ID, name);
-        assert_eq!(detected(&text), Some(ID), "{name}");
-        let outcome = rewritten(&session(&text, ID), ID);
-        assert_eq!(outcome.text, text, "{name}");
-        assert_eq!(outcome.losses, [] as [&str; 0]);
-    }
-}
-
-#[test]
 fn a_cleared_result_changes_one_value() {
     let text = fixture(ID, "plain.jsonl");
     let session = session(&text, ID);
@@ -308,25 +175,6 @@ fn sessions_of_other_formats_become_plain_files() {
         (uncached + read + written, output + reasoning)
     };
     assert_eq!(sum(&again), sum(&claude));
-}
-
-/// A file that ends anywhere is read or refused, and never makes the importer panic.
-#[test]
-fn files_cut_off_anywhere() {
-    for name in FIXTURES {
-        let text = fixture(ID, name);
-        let mut end = text.len();
-        while let Some(cut) = text.get(..end) {
-            if let Ok(sessions) = foldback_formats::read(cut.as_bytes(), Some(ID)) {
-                let messages = |session: &Session| !session.messages.is_empty();
-                assert!(sessions.iter().any(messages), "{name} at {end}");
-            }
-            end = (0..end.saturating_sub(37))
-                .rev()
-                .find(|at| text.is_char_boundary(*at))
-                .unwrap_or(usize::MAX);
-        }
-    }
 }
 
 struct Real {

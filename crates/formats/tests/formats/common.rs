@@ -2,7 +2,7 @@
 use foldback_core::Message;
 use foldback_core::log::Usage;
 use foldback_core::view::{EditKind, PartEdit, PartPos, Shown, Stored};
-use foldback_formats::{FormatId, Outcome, Session, View, format, read};
+use foldback_formats::{FORMATS, FormatId, Outcome, Session, View, format, read};
 pub use foldback_testkit::sessions_of as recorded;
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -12,6 +12,23 @@ use std::sync::Arc;
 pub fn fixture(id: &str, name: &str) -> String {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures").join(id).join(name);
     std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
+/// Every fixture: format, name, text.
+pub fn fixtures() -> Vec<(String, String, String)> {
+    let mut out = Vec::new();
+    for format in FORMATS.iter().filter(|format| format.id != "foldback") {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures").join(format.id);
+        for file in folder.read_dir().unwrap().map(|file| file.unwrap().path()) {
+            if file.is_file() {
+                let name = file.file_name().unwrap().to_string_lossy().into_owned();
+                out.push((format.id.to_owned(), name, std::fs::read_to_string(&file).unwrap()));
+            }
+        }
+    }
+    out.sort();
+    assert!(out.len() > 40, "{} fixtures", out.len());
+    out
 }
 
 /// The only session of a text.

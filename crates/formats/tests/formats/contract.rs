@@ -1,7 +1,7 @@
 //! What every importer promises: damage and repetition change nothing that was not damaged or repeated.
-use crate::common::{fixture, recorded};
+use crate::common::{self, fixture, recorded};
 use foldback_core::Message;
-use foldback_formats::{FORMATS, Session, read};
+use foldback_formats::{FORMATS, Session, format, read};
 use foldback_testkit::needs_sessions;
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -53,13 +53,23 @@ const ROWS: &[(&str, &str, Grows)] = &[
     ("anthropic", "parallel.json", Whole),
 ];
 
+/// Formats whose line files are one stream: appended to itself it gives the same messages, from the same
+/// records, and for some the same warnings.
+const ONE_STREAM: &[(&str, bool)] = &[
+    ("claude-code", true),
+    ("codex", true),
+    ("pi", false),
+    ("copilot-cli", false),
+    ("openhands", true),
+];
+
 /// Formats whose lines have no ids: the same item twice may have been said twice.
 const WITHOUT_IDS: &[&str] = &["openai-responses"];
 
 fn text(id: &str, name: &str) -> String {
     if id == "foldback" {
-        let session = crate::common::session(&fixture("pi", "plain.jsonl"), "pi");
-        return crate::common::rewritten(&session, id).text;
+        let session = common::session(&fixture("pi", "plain.jsonl"), "pi");
+        return common::rewritten(&session, id).text;
     }
     fixture(id, name)
 }
@@ -98,24 +108,59 @@ fn every_format_is_here() {
 
 #[test]
 fn a_file_that_was_appended_to_itself_is_the_same_session() {
-    for (id, name, grows) in ROWS {
-        if *grows == Whole || WITHOUT_IDS.contains(id) {
-            continue;
-        }
-        let text = text(id, name);
-        let once = sessions(id, &text);
+    let rows = ROWS.iter().filter(|(_, _, grows)| *grows != Whole);
+    let mut files: Vec<(String, String, String)> =
+        rows.map(|(id, name, _)| ((*id).to_owned(), (*name).to_owned(), text(id, name))).collect();
+    files.extend(common::fixtures().into_iter().filter(|(id, name, _)| {
+        ONE_STREAM.iter().any(|(known, _)| known == id) && name.ends_with(".jsonl")
+    }));
+    for (id, name, text) in files.iter().filter(|(id, _, _)| !WITHOUT_IDS.contains(&&**id)) {
         let ended = if text.ends_with('\n') { "" } else { "\n" };
-        let twice = sessions(id, &format!("{text}{ended}{text}"));
-        assert_eq!(twice.len(), once.len(), "{id}");
+        let stream = ONE_STREAM.iter().find(|(known, _)| known == id);
+        let text = format!("{text}{ended}");
+        let once = sessions(id, &text);
+        let twice = sessions(id, &format!("{text}{text}"));
+        assert_eq!(twice.len(), once.len(), "{id} {name}");
         for (twice, once) in twice.iter().zip(&once) {
             // A file that names no session gets an id from its content.
             if !once.id.starts_with("session-") {
-                assert_eq!(twice.id, once.id, "{id}");
+                assert_eq!(twice.id, once.id, "{id} {name}");
             }
-            assert_eq!(bare(twice), bare(once), "{id}");
-            assert_eq!(twice.frame, once.frame, "{id}");
-            assert_eq!(twice.boundaries, once.boundaries, "{id}");
+            assert_eq!(bare(twice), bare(once), "{id} {name}");
+            assert_eq!(twice.frame, once.frame, "{id} {name}");
+            assert_eq!(twice.boundaries, once.boundaries, "{id} {name}");
+            if stream.is_some() {
+                assert_eq!(twice.messages, once.messages, "{id} {name}");
+            }
+            if let Some((_, true)) = stream {
+                assert_eq!(common::warnings(twice), common::warnings(once), "{id} {name}");
+            }
         }
+    }
+}
+
+#[test]
+fn what_nothing_touched_is_written_byte_for_byte() {
+    for (id, name, text) in common::fixtures() {
+        if format(&id).unwrap().writer.is_none() || name == "steps-only.traj" {
+            continue;
+        }
+        let sessions = sessions(&id, &text);
+        for session in &sessions {
+            let outcome = common::rewritten(session, &id);
+            // A conversation of a file of many is written alone.
+            assert_eq!(outcome.text, *session.source.text, "{id} {name} {}", session.id);
+            assert_eq!(outcome.losses, [""; 0], "{id} {name}");
+        }
+        assert!(sessions.len() > 1 || *sessions[0].source.text == *text, "{id} {name}");
+    }
+}
+
+/// A file that ends anywhere is read or refused, and never makes the importer panic.
+#[test]
+fn files_cut_off_anywhere() {
+    for (id, _, text) in common::fixtures() {
+        common::cut_anywhere(&id, &text);
     }
 }
 
@@ -134,7 +179,7 @@ fn a_last_line_that_is_still_being_written_costs_that_line() {
             .find(|at| text.is_char_boundary(*at) && *at <= last + (text.len() - last) / 2);
         let cut = sessions(id, &text[..half.unwrap()]);
         assert_eq!(bare(&cut[0]), bare(&without[0]), "{id}");
-        let codes = crate::common::warnings(&cut[0]);
+        let codes = common::warnings(&cut[0]);
         assert!(
             codes.iter().any(|code| ["damaged-line", "truncated-line"].contains(code)),
             "{id}: {codes:?}"
@@ -209,7 +254,7 @@ fn check_pairs(session: &Session, name: &str) {
             strays += usize::from(!open.remove(&*result.call_id));
         }
     }
-    let codes = crate::common::warnings(session);
+    let codes = common::warnings(session);
     let told = |code: &str| codes.iter().filter(|found| **found == code).count();
     assert!(told("orphan-result") >= strays, "{name}: {strays} {codes:?}");
     assert!(

@@ -1,7 +1,5 @@
 //! Copilot CLI events: what is read from them.
-use crate::common::{
-    check, cut_anywhere, detected, fixture, outline, recorded, session, usage, warnings,
-};
+use crate::common::{check, detected, fixture, recorded, session, usage, warnings};
 use foldback_core::SegmentKind;
 use foldback_core::log::{ResultStatus, Role};
 use foldback_formats::Session;
@@ -11,37 +9,6 @@ const ID: &str = "copilot-cli";
 
 fn sessions(text: &str) -> Vec<Session> {
     foldback_formats::read(text.as_bytes(), Some(ID)).unwrap()
-}
-
-#[test]
-fn outlines_of_the_fixture() {
-    let text = fixture(ID, "events.jsonl");
-    assert_eq!(detected(&text), Some(ID));
-    let sessions = sessions(&text);
-    let [main, agent] = sessions.as_slice() else {
-        panic!("{} sessions", sessions.len());
-    };
-    check(main);
-    check(agent);
-    assert_eq!(
-        outline(main, 16),
-        [
-            "useru text:<now>1</now>||Co file:",
-            "user+ text:Use skills.",
-            "assistant reasoning:Two. text:Reading. tool-call:{\"path\":\"a\"} \
-             tool-call:{\"prompt\":\"b\"}",
-            "tool tool-result:agent failed",
-            "tool tool-result:alpha",
-            "user+ text:<skill-context>x",
-            "assistant reasoning: text:Only a.",
-            "user+E text:a was read.",
-            "useru text:Thanks",
-        ]
-    );
-    assert_eq!(outline(agent, 16), ["useru text:Read b", "assistant text:b is empty."]);
-    assert_eq!((main.id.as_str(), agent.id.as_str()), ("378a", "378a/c2"));
-    assert_eq!(warnings(main), ["truncated-line", "unknown-type"]);
-    cut_anywhere(ID, &text);
 }
 
 #[test]
@@ -69,20 +36,6 @@ fn usage_frame_statuses_and_boundaries() {
     };
     assert_eq!(boundary.before, 7);
     assert_eq!((boundary.tokens_before, boundary.tokens_after), (Some(950), Some(100)));
-}
-
-#[test]
-fn a_file_appended_to_itself_is_the_same() {
-    let text = fixture(ID, "events.jsonl");
-    let whole: Vec<&str> = text.lines().filter(|line| line.ends_with('}')).collect();
-    let text = format!("{}\n", whole.join("\n"));
-    let once = sessions(&text);
-    let twice = sessions(&format!("{text}{text}"));
-    assert_eq!(once.len(), twice.len());
-    for (once, twice) in once.iter().zip(&twice) {
-        assert_eq!(once.messages, twice.messages);
-        assert_eq!(once.boundaries, twice.boundaries);
-    }
 }
 
 #[needs_sessions]

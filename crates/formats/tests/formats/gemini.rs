@@ -1,7 +1,7 @@
 //! Gemini contents: what is read from them, and what is written back.
 use crate::common::{
-    check, clear, cut_anywhere, detected, edits, fixture, hide, outline, recorded, rewritten,
-    session, usage, warnings, write,
+    check, clear, detected, edits, fixture, hide, outline, recorded, rewritten, session, warnings,
+    write,
 };
 use foldback_core::log::{EntryKind, Origin, PartKind, ResultStatus, Role};
 use foldback_core::view::{EditKind, Shown};
@@ -12,50 +12,9 @@ use serde_json::Value;
 use std::sync::Arc;
 
 const ID: &str = "gemini";
-const FIXTURES: [&str; 2] = ["bare.json", "body.json"];
 
 fn read(name: &str) -> Session {
     session(&fixture(ID, name), ID)
-}
-
-#[test]
-fn outlines_usage_and_warnings() {
-    type Row = (&'static str, &'static [&'static str], [u64; 5]);
-    let table: &[Row] = &[
-        (
-            "bare.json",
-            &[
-                "user+ text:<session_con",
-                "assistant text:Got it. Than",
-                "useru text:Compare a an file:",
-                "assistant reasoning:Two files. text:Reading. reasoning: \
-                 tool-call:{\"path\":\"a\"} tool-call:{\"path\":\"b\"}",
-                "tool tool-result:alpha",
-                "user+ text:Hurry.",
-                "tool tool-result:no such file",
-                "assistant text:Only a is th",
-            ],
-            [0; 5],
-        ),
-        (
-            "body.json",
-            &[
-                "useru text:List",
-                "assistant tool-call:{\"dir\":\"x\"} tool-call:{\"dir\":\"y\"}",
-                "tool tool-result:{\"files\":[\"é",
-                "tool tool-result:",
-                "assistant text:Listed. unknown:{\"executable",
-            ],
-            [40, 60, 0, 7, 3],
-        ),
-    ];
-    for (name, expected, used) in table {
-        let session = read(name);
-        check(&session);
-        assert_eq!(outline(&session, 12), *expected, "{name}");
-        assert_eq!(usage(&session), *used, "{name}");
-        assert_eq!(warnings(&session), [] as [&str; 0], "{name}");
-    }
 }
 
 #[test]
@@ -111,18 +70,6 @@ fn one_conversation_a_line() {
     assert_eq!(warnings(&sessions[0]), ["damaged-line"]);
     assert_eq!(warnings(&sessions[1]), ["unknown-role"]);
     assert_ne!(sessions[0].id, sessions[1].id);
-}
-
-#[test]
-fn what_nothing_touched_is_written_byte_for_byte() {
-    for name in FIXTURES {
-        let text = fixture(ID, name);
-        assert_eq!(detected(&text), Some(ID), "{name}");
-        let outcome = rewritten(&session(&text, ID), ID);
-        assert_eq!(outcome.text, text, "{name}");
-        assert_eq!(outcome.losses, [] as [&str; 0]);
-        cut_anywhere(ID, &text);
-    }
 }
 
 #[test]

@@ -1,71 +1,13 @@
 //! Gemini CLI recordings: what is read from them.
-use crate::common::{
-    check, cut_anywhere, detected, fixture, outline, recorded, session, usage, warnings,
-};
+use crate::common::{check, detected, fixture, outline, recorded, session, warnings};
 use foldback_core::log::{Finish, ResultStatus};
 use foldback_formats::Session;
 use foldback_testkit::needs_sessions;
 
 const ID: &str = "gemini-cli";
-const FIXTURES: [&str; 3] = ["plain.json", "document.json", "lines.jsonl"];
 
 fn read(name: &str) -> Session {
     session(&fixture(ID, name), ID)
-}
-
-#[test]
-fn outlines_usage_and_warnings() {
-    type Row = (&'static str, &'static [&'static str], [u64; 5], &'static [&'static str]);
-    let table: &[Row] = &[
-        (
-            "plain.json",
-            &["useru text:Hello", "assistant text:Hi."],
-            [10, 0, 0, 2, 0],
-            &["unknown-type"],
-        ),
-        (
-            "document.json",
-            &[
-                "useru text:Compare a and b file:",
-                "assistant reasoning:**Looking**|Two file text:Reading. \
-                 tool-call:{\"path\":\"a\"} tool-call:{\"path\":\"b\"}",
-                "tool tool-result:alpha",
-                "tool tool-result:no such file",
-                "assistant text:I will fetch b. tool-call:{\"command\":\"curl b\"} \
-                 tool-call:{\"command\":\"ls\"}",
-                "tool tool-result:[Operation Cancelled",
-                "useru text:Never mind",
-                "assistant text:Fine.",
-            ],
-            [1305, 2000, 0, 33, 30],
-            &["call-without-result"],
-        ),
-        (
-            "lines.jsonl",
-            &[
-                "useru text:Compare a and b file:",
-                "assistant reasoning:**Looking**|Two file text:Reading. \
-                 tool-call:{\"path\":\"a\"} tool-call:{\"path\":\"b\"}",
-                "tool tool-result:alpha",
-                "tool tool-result:no such file",
-                "assistant text:Only a is there.",
-                "user+E text:<state_snapshot>a is",
-                "assistantE text:Got it.",
-                "useru text:Copy it",
-                "assistant text:Copied.",
-                "useru text:Thanks",
-            ],
-            [1505, 900, 0, 35, 30],
-            &["abandoned-branch", "truncated-line"],
-        ),
-    ];
-    for (name, expected, used, codes) in table {
-        let session = read(name);
-        check(&session);
-        assert_eq!(outline(&session, 20), *expected, "{name}");
-        assert_eq!(usage(&session), *used, "{name}");
-        assert_eq!(warnings(&session), *codes, "{name}");
-    }
 }
 
 #[test]
@@ -136,15 +78,6 @@ fn the_last_state_of_a_message_counts_in_its_first_place() {
         session.messages.iter().map(|m| m.id.clone()).collect()
     };
     assert_eq!(ids(&once), ids(&twice));
-}
-
-#[test]
-fn detection_and_files_cut_off_anywhere() {
-    for name in FIXTURES {
-        let text = fixture(ID, name);
-        assert_eq!(detected(&text), Some(ID), "{name}");
-        cut_anywhere(ID, &text);
-    }
 }
 
 #[needs_sessions]

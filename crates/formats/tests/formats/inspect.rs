@@ -1,5 +1,5 @@
 //! Inspect AI logs: what is read from them, as JSON and as archives.
-use crate::common::{check, cut_anywhere, detected, fixture, outline, recorded, usage, warnings};
+use crate::common::{check, detected, fixture, outline, recorded, usage, warnings};
 use foldback_core::SegmentKind;
 use foldback_core::log::{Finish, ResultStatus};
 use foldback_formats::{ReadError, Session, read};
@@ -149,11 +149,6 @@ fn bad_input_is_named() {
         let error = read(bytes, None).unwrap_err().to_string();
         assert!(error.starts_with(expected), "{error}");
     }
-}
-
-#[test]
-fn files_cut_off_anywhere() {
-    cut_anywhere(ID, &fixture(ID, "log.json"));
 }
 
 #[needs_sessions]

@@ -1,7 +1,5 @@
 //! LangChain messages: what is read from them.
-use crate::common::{
-    check, cut_anywhere, detected, fixture, outline, recorded, session, usage, warnings,
-};
+use crate::common::{check, detected, fixture, outline, recorded, session, usage, warnings};
 use foldback_core::SegmentKind;
 use foldback_core::log::{Finish, PartKind, ResultStatus};
 use foldback_formats::read;
@@ -76,13 +74,6 @@ fn every_line_is_a_session() {
     assert_eq!(said, [["Question 0", "Answer 0"], ["Question 1", "Answer 1"]]);
     assert_eq!(sessions[0].warnings[0].place, "line 2");
     sessions.iter().for_each(check);
-}
-
-#[test]
-fn files_cut_off_anywhere() {
-    for name in ["constructors.json", "state.json", "dicts.jsonl"] {
-        cut_anywhere(ID, &fixture(ID, name));
-    }
 }
 
 #[test]

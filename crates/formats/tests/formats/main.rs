@@ -11,6 +11,7 @@ mod contract;
 mod convert;
 mod copilot_cli;
 mod detection;
+mod expected;
 mod foldback;
 mod gemini;
 mod gemini_cli;

@@ -4,7 +4,7 @@ use crate::common::{
     write,
 };
 use foldback_core::Message;
-use foldback_core::log::{Finish, Role};
+use foldback_core::log::Role;
 use foldback_core::view::{EditKind, Shown};
 use foldback_formats::{Session, View};
 use foldback_testkit::needs_sessions;
@@ -40,67 +40,6 @@ fn outline(session: &Session) -> Vec<String> {
             format!("{}{mark} {}", message.role.as_str(), parts.join(" "))
         })
         .collect()
-}
-
-#[test]
-fn outlines_of_the_fixtures() {
-    let v1: &[&str] = &[
-        "useru text:Solve the task.",
-        "assistant text:Look around. tool-call:{\"command\":\"ls -F\"}",
-        "tool tool-result:<returncode>0</returncode>|<ou",
-        "assistant text:I forgot the command.",
-        "user+ text:Please always provide EXACTLY ",
-        "user+ text:Please always provide EXACTLY ",
-        "assistant text:Finish. tool-call:{\"command\":\"echo COMPLETE_TASK",
-        "tool tool-result:diff",
-    ];
-    let v2: &[&str] = &[
-        "useru text:Solve it.",
-        "assistant text:Look. tool-call:{\"command\": \"ls\"}",
-        "tool tool-result:<output>|a.py</output>",
-        "assistant tool-call:{\"command\": \"cat a.py\"}",
-        "tool tool-result:x = \"é\"",
-        "assistant text:Submit. tool-call:{\"command\": \"echo COMPLETE\"}",
-    ];
-    for (name, expected) in
-        [("v1.traj.json", v1), ("bare-list.traj.json", v1), ("v2.traj.json", v2)]
-    {
-        assert_eq!(outline(&read(name)), expected, "{name}");
-    }
-    check(&read("v2.traj.json"));
-}
-
-#[test]
-fn usage_model_times_and_warnings() {
-    // Uncached, read, written, output without reasoning, reasoning.
-    type Row = (&'static str, [u64; 5], &'static str, &'static [&'static str]);
-    let table: &[Row] = &[
-        ("v1.traj.json", [200, 250, 0, 45, 15], "gpt-5-mini", &[]),
-        ("bare-list.traj.json", [200, 250, 0, 45, 15], "gpt-5-mini", &[]),
-        ("v2.traj.json", [220, 260, 0, 55, 15], "deepseek-chat", &["call-without-result"]),
-    ];
-    for (name, sum, model, codes) in table {
-        let session = read(name);
-        assert_eq!(usage(&session), *sum, "{name}");
-        assert_eq!(session.model.as_deref(), Some(*model), "{name}");
-        assert_eq!(warnings(&session), *codes, "{name}");
-        assert_eq!(session.messages[1].at, Some(1_776_224_990_250), "{name}");
-    }
-    let session = read("v2.traj.json");
-    assert_eq!(session.id, "repo__1");
-    let answer = session.messages[1].answer.as_ref().unwrap();
-    assert_eq!(answer.finish, Some(Finish::ToolCalls));
-}
-
-#[test]
-fn what_nothing_touched_is_written_byte_for_byte() {
-    for name in FIXTURES {
-        let text = fixture(ID, name);
-        assert_eq!(detected(&text), Some(ID), "{name}");
-        let outcome = rewritten(&session(&text, ID), ID);
-        assert_eq!(outcome.text, text, "{name}");
-        assert_eq!(outcome.losses, [] as [&str; 0]);
-    }
 }
 
 #[test]
@@ -161,25 +100,6 @@ fn sessions_of_other_formats_become_plain_files() {
     assert_eq!(said(&again), said(&claude));
     assert_eq!(again.tool_calls(), claude.tool_calls());
     assert_eq!(usage(&again), usage(&claude));
-}
-
-/// A file that ends anywhere is read or refused, and never makes the importer panic.
-#[test]
-fn files_cut_off_anywhere() {
-    for name in FIXTURES {
-        let text = fixture(ID, name);
-        let mut end = text.len();
-        while let Some(cut) = text.get(..end) {
-            if let Ok(sessions) = foldback_formats::read(cut.as_bytes(), Some(ID)) {
-                let messages = |session: &Session| !session.messages.is_empty();
-                assert!(sessions.iter().any(messages), "{name} at {end}");
-            }
-            end = (0..end.saturating_sub(37))
-                .rev()
-                .find(|at| text.is_char_boundary(*at))
-                .unwrap_or(usize::MAX);
-        }
-    }
 }
 
 /// 316 stored messages: one is the system prompt, one the `exit`; the last command was never answered.

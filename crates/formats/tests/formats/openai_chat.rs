@@ -1,9 +1,6 @@
 //! Chat Completions messages: what is read from them, and what is written back.
-use crate::common::{
-    Counts, check, clear, counts, detected, edits, fixture, hide, rewritten, session, usage,
-    warnings, write,
-};
-use foldback_core::log::{Finish, ResultStatus, Role};
+use crate::common::{check, clear, edits, fixture, hide, rewritten, session, write};
+use foldback_core::log::{ResultStatus, Role};
 use foldback_core::view::{EditKind, Shown};
 use foldback_core::{Message, SegmentKind};
 use foldback_formats::{Session, View, read};
@@ -14,37 +11,6 @@ const ID: &str = "openai-chat";
 
 fn load(name: &str) -> Session {
     session(&fixture(ID, name), ID)
-}
-
-#[test]
-fn counts_of_the_fixtures() {
-    let table = [
-        ("plain.json", [7, 5, 2, 2, 1, 0, 0], vec![]),
-        (
-            "parallel.json",
-            [14, 11, 3, 2, 5, 0, 0],
-            vec![
-                "unknown-role",
-                "damaged-line",
-                "damaged-line",
-                "unknown-type",
-                "orphan-result",
-                "call-without-result",
-            ],
-        ),
-    ];
-    for (name, expected, codes) in table {
-        let [records, messages, calls, turns, tool_calls, cleared, boundaries] = expected;
-        assert_eq!(detected(&fixture(ID, name)), Some(ID), "{name}");
-        let session = load(name);
-        check(&session);
-        assert_eq!(
-            counts(&session),
-            Counts { records, messages, calls, turns, tool_calls, cleared, boundaries },
-            "{name}"
-        );
-        assert_eq!(warnings(&session), codes, "{name}");
-    }
 }
 
 #[test]
@@ -66,14 +32,6 @@ fn the_frame_holds_prompts_and_tools() {
         ]
     );
     assert_eq!(session.model.as_deref(), Some("m-1"));
-}
-
-#[test]
-fn usage_where_a_recorder_left_it_is_made_disjoint() {
-    let session = load("plain.json");
-    assert_eq!(usage(&session), [900 + 1200, 100, 0, 20 + 12, 10]);
-    let finish = session.messages[1].answer.as_ref().unwrap().finish;
-    assert_eq!(finish, Some(Finish::ToolCalls));
 }
 
 #[test]
@@ -124,15 +82,6 @@ fn bodies_in_one_list_are_sessions_too() {
     let sessions = read(body.to_string().as_bytes(), Some(ID)).unwrap();
     assert_eq!(sessions.len(), 2);
     assert_eq!(sessions[1].messages[0].said(), "b");
-}
-
-#[test]
-fn writing_without_edits_gives_the_file_back() {
-    for name in ["plain.json", "parallel.json"] {
-        let outcome = rewritten(&load(name), ID);
-        assert_eq!(outcome.text, fixture(ID, name), "{name}");
-        assert_eq!(outcome.losses, [""; 0], "{name}");
-    }
 }
 
 #[test]

@@ -1,128 +1,18 @@
 //! Responses API items: what is read from them, and what is written back.
 use crate::common::{
-    check, clear, cut_anywhere, detected, fixture, hide, outline, rewritten, session, usage,
-    warnings, write,
+    check, clear, detected, fixture, hide, outline, rewritten, session, warnings, write,
 };
-use foldback_core::log::{Finish, ResultStatus, Role};
+use foldback_core::Message;
+use foldback_core::log::{Finish, Role};
 use foldback_core::view::Shown;
-use foldback_core::{Message, SegmentKind};
 use foldback_formats::{Session, View, read};
 use serde_json::{Value, json};
 use std::sync::Arc;
 
 const ID: &str = "openai-responses";
-const FIXTURES: [&str; 4] = ["both.json", "parallel.json", "compacted.json", "items.jsonl"];
 
 fn load(name: &str) -> Session {
     session(&fixture(ID, name), ID)
-}
-
-#[test]
-fn outlines_of_the_fixtures() {
-    type Row = (&'static str, [usize; 2], &'static [&'static str], &'static [&'static str]);
-    // Items and calls as the format counts them, messages, warnings.
-    let table: &[Row] = &[
-        (
-            "both.json",
-            [6, 1],
-            &[
-                "useru text:What is in a.rs?",
-                "assistant reasoning:A file. tool-call:{\"path\":\"a.rs\"}",
-                "tool tool-result:fn a() {}",
-                "assistant text:A function.",
-            ],
-            &[],
-        ),
-        (
-            "parallel.json",
-            [14, 4],
-            &[
-                "useru text:See both. file:",
-                "assistant text:Looking. tool-call:{\"path\":\"a\"} tool-call:*** Begin unknown:{\"type\":\"web_search_call\",\"id\":\"w",
-                "tool tool-result:done",
-                "tool tool-result:A1|A2",
-                "assistant tool-call:{}",
-                "tool tool-result:no path",
-                "assistantE unknown:{\"type\":\"compaction\",\"id\":\"cmp_1\"",
-                "system text:Be quick.",
-                "useru text:Go on.",
-                "tool tool-result:?",
-            ],
-            &["unknown-type", "orphan-result"],
-        ),
-        (
-            "compacted.json",
-            [4, 0],
-            &[
-                "useru text:The task.",
-                "assistant unknown:{\"type\":\"compaction\",\"id\":\"cmp_1\"",
-                "useru text:And now?",
-                "assistant text:Done.",
-            ],
-            &[],
-        ),
-        (
-            "items.jsonl",
-            [4, 1],
-            &[
-                "useru text:Look.",
-                "assistant tool-call:{}",
-                "tool tool-result:a b",
-                "assistant text:Two files.",
-            ],
-            &["damaged-line"],
-        ),
-    ];
-    for (name, counts, expected, codes) in table {
-        assert_eq!(detected(&fixture(ID, name)), Some(ID), "{name}");
-        let session = load(name);
-        check(&session);
-        assert_eq!(outline(&session, 33), *expected, "{name}");
-        let counted = session.recorded.unwrap();
-        assert_eq!([counted.messages, counted.tool_calls], *counts, "{name}");
-        assert_eq!(warnings(&session), *codes, "{name}");
-    }
-}
-
-#[test]
-fn frame_usage_and_results() {
-    let session = load("both.json");
-    let frame: Vec<_> = session
-        .frame
-        .segments
-        .iter()
-        .map(|segment| (segment.kind.clone(), segment.text.chars().take(15).collect::<String>()))
-        .collect();
-    assert_eq!(
-        frame,
-        [
-            (SegmentKind::Tools, "[{\"type\":\"funct".to_owned()),
-            (SegmentKind::System, "Be brief.".to_owned()),
-            (SegmentKind::System, "Mind the style.".to_owned()),
-        ]
-    );
-    assert_eq!(usage(&session), [300, 600, 0, 10, 20]);
-    assert_eq!((&*session.id, session.model.as_deref()), ("resp_1", Some("m-1")));
-    let last = session.messages[3].answer.as_ref().unwrap();
-    assert_eq!((last.started, last.finish), (Some(1_768_912_200_000), Some(Finish::Stop)));
-
-    let session = load("parallel.json");
-    let results: Vec<_> = session
-        .messages
-        .iter()
-        .filter_map(|message| message.parts.first()?.as_result())
-        .map(|result| (&*result.call_id, &*result.tool, result.status))
-        .collect();
-    use ResultStatus::{Completed, Error};
-    assert_eq!(
-        results,
-        [
-            ("call_1", "patch", Completed),
-            ("call_0", "read", Completed),
-            ("call_0_2", "read", Error),
-            ("lost", "", Completed),
-        ]
-    );
 }
 
 #[test]
@@ -156,15 +46,6 @@ fn every_line_is_a_session() {
     for (session, line) in sessions.iter().zip([0, 2]) {
         check(session);
         assert_eq!(rewritten(session, ID).text, text.lines().nth(line).unwrap());
-    }
-}
-
-#[test]
-fn writing_without_edits_gives_the_file_back() {
-    for name in FIXTURES {
-        let outcome = rewritten(&load(name), ID);
-        assert_eq!(outcome.text, fixture(ID, name), "{name}");
-        assert_eq!(outcome.losses, [""; 0], "{name}");
     }
 }
 
@@ -253,13 +134,6 @@ fn sessions_of_other_formats_become_a_body() {
     let body: Value = serde_json::from_str(&rewritten(&chat, ID).text).unwrap();
     assert_eq!(body["tools"][0]["name"], "read");
     assert_eq!(body["instructions"], "Be brief.\n\nMind the style.");
-}
-
-#[test]
-fn files_cut_off_anywhere() {
-    for name in FIXTURES {
-        cut_anywhere(ID, &fixture(ID, name));
-    }
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! OpenCode exports: what is read from them, and what is written back.
 use crate::common::{
-    Counts, append, check, clear, counts, detected, edits, fixture, hide, recorded, rewritten,
-    session, usage, warnings, write,
+    append, check, clear, detected, edits, fixture, hide, recorded, rewritten, session, warnings,
+    write,
 };
 use foldback_core::log::{EntryKind, Finish, Marker, Origin, PartKind, ResultStatus, Role};
 use foldback_core::view::{EditKind, Shown};
@@ -12,7 +12,6 @@ use serde_json::Value;
 use std::sync::Arc;
 
 const ID: &str = "opencode";
-const FIXTURES: [&str; 3] = ["plain.json", "parallel.json", "compaction.json"];
 
 fn read(name: &str) -> Session {
     session(&fixture(ID, name), ID)
@@ -37,45 +36,6 @@ fn marked(text: &str) -> Vec<(String, i64)> {
             Some((part["callID"].as_str()?.to_owned(), time))
         })
         .collect()
-}
-
-#[test]
-fn counts_of_the_fixtures() {
-    let table = [
-        ("plain.json", [4, 5, 2, 2, 1, 0, 0], vec![]),
-        (
-            "parallel.json",
-            [9, 13, 3, 2, 5, 1, 1],
-            vec![
-                "unknown-role",
-                "damaged-line",
-                "unknown-type",
-                "call-without-result",
-                "call-without-result",
-            ],
-        ),
-        ("compaction.json", [7, 8, 2, 2, 1, 0, 1], vec![]),
-    ];
-    for (name, expected, codes) in table {
-        let [records, messages, calls, turns, tool_calls, cleared, boundaries] = expected;
-        let session = read(name);
-        check(&session);
-        assert_eq!(
-            counts(&session),
-            Counts { records, messages, calls, turns, tool_calls, cleared, boundaries },
-            "{name}"
-        );
-        assert_eq!(warnings(&session), codes, "{name}");
-        assert_eq!(session.model.as_deref(), Some("m-1"));
-    }
-}
-
-#[test]
-fn usage_is_disjoint_and_per_step() {
-    assert_eq!(usage(&read("plain.json")), [950, 1100, 30, 30, 5]);
-    assert_eq!(usage(&read("parallel.json")), [130, 100, 0, 15, 0]);
-    // The summary's own call is not one of the log's.
-    assert_eq!(usage(&read("compaction.json")), [95_000, 0, 0, 105, 0]);
 }
 
 #[test]
@@ -229,15 +189,6 @@ fn repeated_ids_are_made_unique() {
     check(&session);
     let ids: Vec<&str> = session.messages.iter().map(|message| &*message.id).collect();
     assert_eq!(ids, ["REDACTED", "REDACTED_2", "prt_002_3", "REDACTED_3", "REDACTED_4"]);
-}
-
-#[test]
-fn writing_without_edits_gives_the_file_back() {
-    for name in FIXTURES {
-        let outcome = rewritten(&read(name), ID);
-        assert_eq!(outcome.text, fixture(ID, name), "{name}");
-        assert_eq!(outcome.losses, [""; 0], "{name}");
-    }
 }
 
 #[needs_sessions]

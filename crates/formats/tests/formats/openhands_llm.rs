@@ -1,46 +1,10 @@
 //! Logged requests of OpenHands with their responses: what is read from them.
-use crate::common::{
-    check, cut_anywhere, detected, fixture, outline, recorded, session, usage, warnings,
-};
+use crate::common::{check, detected, fixture, recorded, session, usage, warnings};
 use foldback_core::SegmentKind;
 use foldback_core::log::{Finish, Role};
 use foldback_testkit::needs_sessions;
 
 const ID: &str = "openhands-llm";
-
-#[test]
-fn outlines_usage_and_warnings() {
-    let request: &[&str] = &[
-        "useru text:Fix it",
-        "assistant text:Look. tool-call:{\"command\": \"ls\" tool-call:{\"command\": \"pwd",
-        "tool tool-result:a.c",
-        "tool tool-result:/w",
-    ];
-    let answered = [request, &["assistant text:Again. tool-call:{\"command\": \"cat"]].concat();
-    let text: &[&str] = &[
-        "useru text:Fix it",
-        "assistant text:<function=execut",
-        "user+ text:EXECUTION RESULT",
-        "assistant text:Done.",
-    ];
-    type Row<'a> = (&'a str, &'a [&'a str], [u64; 5], &'a [&'a str]);
-    let table: &[Row<'_>] = &[
-        // Nothing logged answers the calls of the last response.
-        ("tools.json", &answered, [100, 800, 0, 40, 0], &["call-without-result"]),
-        ("plain.json", text, [90, 0, 0, 4, 0], &[]),
-        ("unanswered.json", request, [0; 5], &["no-response"]),
-    ];
-    for (name, expected, used, codes) in table {
-        let text = fixture(ID, name);
-        assert_eq!(detected(&text), Some(ID), "{name}");
-        let session = session(&text, ID);
-        check(&session);
-        assert_eq!(outline(&session, 16), *expected, "{name}");
-        assert_eq!(usage(&session), *used, "{name}");
-        assert_eq!(warnings(&session), *codes, "{name}");
-        cut_anywhere(ID, &text);
-    }
-}
 
 #[test]
 fn the_answer_is_a_record_of_its_own() {

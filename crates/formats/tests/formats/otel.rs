@@ -1,5 +1,5 @@
 //! OpenTelemetry spans: what is read from them.
-use crate::common::{cut_anywhere, detected, fixture, outline, usage, warnings};
+use crate::common::{detected, fixture, outline, usage, warnings};
 use foldback_core::SegmentKind;
 use foldback_core::log::{Finish, ResultStatus};
 use foldback_formats::{Session, read};
@@ -112,13 +112,6 @@ fn the_agents_span_is_read_where_its_calls_are_not_recorded() {
         "gen_ai.output.messages": "[{\"role\":\"assistant\",\"parts\":[{\"type\":\"text\",\"content\":\"Hello.\"}]}]"}});
     let sessions = read(span.to_string().as_bytes(), None).unwrap();
     assert_eq!(outline(&sessions[0], 20), ["useru text:Hi.", "assistant text:Hello."]);
-}
-
-#[test]
-fn files_cut_off_anywhere() {
-    for name in ["otlp.json", "spans.jsonl"] {
-        cut_anywhere(ID, &fixture(ID, name));
-    }
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! pi sessions: what is read from them, and what is written back.
 use crate::common::{
-    check, clear, cut_anywhere, detected, fixture, hide, outline, recorded, rewritten, session,
-    usage, warnings, write,
+    check, clear, detected, fixture, hide, outline, recorded, rewritten, session, usage, warnings,
+    write,
 };
 use foldback_core::Message;
 use foldback_core::log::{EntryKind, Finish, Origin, PartKind, ResultStatus, Role};
@@ -12,95 +12,9 @@ use serde_json::Value;
 use std::sync::Arc;
 
 const ID: &str = "pi";
-const FIXTURES: [&str; 4] = ["plain.jsonl", "compaction.jsonl", "tree.jsonl", "damaged.jsonl"];
 
 fn read(name: &str) -> Session {
     session(&fixture(ID, name), ID)
-}
-
-#[test]
-fn outlines_of_the_fixtures() {
-    let table: &[(&str, &[&str])] = &[
-        (
-            "plain.jsonl",
-            &[
-                "useru text:Fix the hook file:",
-                "assistant reasoning:Look first. text:Looking. tool-call:{\"command\":\"ls",
-                "tool tool-result:hook.sh|",
-                "user+ text:Mind the tests",
-                "assistant text:Done é.",
-                "user+ text:Ran `npm test`",
-                "useru text:Still failing",
-                "assistant ",
-            ],
-        ),
-        (
-            "compaction.jsonl",
-            &[
-                "useru text:Build the inde",
-                "assistant text:Built.",
-                "useru text:Test it",
-                "assistant tool-call:{\"command\":\"ma",
-                "tool tool-result:ok|3 passed",
-                "user+E text:The index was  marker:",
-                "useru text:Go on",
-                "assistant text:All green.",
-            ],
-        ),
-        (
-            "tree.jsonl",
-            &[
-                "useru text:Compare a and ",
-                "assistant tool-call:{\"path\":\"a\"} tool-call:{\"path\":\"b\"}",
-                "tool tool-result:no such file",
-                "tool tool-result:alpha",
-                "assistant text:Only a is ther",
-                "user+ text:b was made fro",
-                "useru text:Copy a instead",
-                "user+ text:Keep it short.",
-                "assistant text:Copied.",
-                "user+E text:a was copied t marker:",
-                "useru text:Thanks",
-            ],
-        ),
-        (
-            "damaged.jsonl",
-            &[
-                "useru text:Fix the hook file:",
-                "assistant reasoning:Look first. text:Looking. tool-call:{\"command\":\"ls",
-                "tool tool-result:hook.sh|",
-                "tool tool-result:",
-                "assistant text:Done é.",
-            ],
-        ),
-    ];
-    for (name, expected) in table {
-        let session = read(name);
-        check(&session);
-        assert_eq!(outline(&session, 14), *expected, "{name}");
-    }
-}
-
-#[test]
-fn usage_and_warnings() {
-    let table: &[(&str, [u64; 5], &[&str])] = &[
-        ("plain.jsonl", [15, 3000, 3040, 28, 0], &[]),
-        ("compaction.jsonl", [614, 3000, 3030, 34, 0], &[]),
-        ("tree.jsonl", [1040, 1792, 0, 49, 0], &["abandoned-branch"]),
-        (
-            "damaged.jsonl",
-            [15, 3000, 3040, 28, 0],
-            &["glued-line", "damaged-line", "truncated-line", "unknown-type", "orphan-result"],
-        ),
-    ];
-    for (name, expected, codes) in table {
-        let session = read(name);
-        assert_eq!(usage(&session), *expected, "{name}");
-        assert_eq!(warnings(&session), *codes, "{name}");
-    }
-    let damaged = read("damaged.jsonl");
-    assert_eq!(damaged.warnings[0].place, "line 3");
-    assert_eq!(damaged.warnings[1].place, "line 4");
 }
 
 #[test]
@@ -203,31 +117,6 @@ fn an_entry_without_its_parent_follows_its_neighbour() {
     let session = session(&text, ID);
     assert_eq!(outline(&session, 14), outline(&read("tree.jsonl"), 14));
     assert_eq!(warnings(&session), ["dangling-parent", "abandoned-branch"]);
-}
-
-#[test]
-fn a_file_appended_to_itself_is_the_same_session() {
-    for name in FIXTURES {
-        let mut text = fixture(ID, name);
-        if !text.ends_with('\n') {
-            text.push('\n');
-        }
-        let once = session(&text, ID);
-        let twice = session(&format!("{text}{text}"), ID);
-        assert_eq!(once.messages, twice.messages, "{name}");
-        assert_eq!(once.boundaries, twice.boundaries, "{name}");
-    }
-}
-
-#[test]
-fn what_nothing_touched_is_written_byte_for_byte() {
-    for name in FIXTURES {
-        let text = fixture(ID, name);
-        assert_eq!(detected(&text), Some(ID), "{name}");
-        let outcome = rewritten(&session(&text, ID), ID);
-        assert_eq!(outcome.text, text, "{name}");
-        assert_eq!(outcome.losses, [] as [&str; 0]);
-    }
 }
 
 #[test]
@@ -341,13 +230,6 @@ fn sessions_of_other_formats_become_plain_files() {
     };
     assert_eq!(said(&again), said(&claude));
     assert_eq!(usage(&again), usage(&claude));
-}
-
-#[test]
-fn files_cut_off_anywhere() {
-    for name in FIXTURES {
-        cut_anywhere(ID, &fixture(ID, name));
-    }
 }
 
 struct Real {

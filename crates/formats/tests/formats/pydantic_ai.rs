@@ -1,8 +1,5 @@
 //! pydantic-ai histories: what is read from them, and what is written back.
-use crate::common::{
-    Counts, check, clear, counts, detected, edits, fixture, hide, recorded, rewritten, session,
-    usage, warnings, write,
-};
+use crate::common::{check, clear, edits, fixture, hide, recorded, session, write};
 use foldback_core::log::{Finish, ResultStatus, Role};
 use foldback_core::view::{EditKind, Shown};
 use foldback_core::{Message, Part, SegmentKind};
@@ -12,7 +9,6 @@ use serde_json::{Value, json};
 use std::sync::Arc;
 
 const ID: &str = "pydantic-ai";
-const FIXTURES: [&str; 4] = ["plain.json", "parallel.json", "compaction.json", "tunacode.json"];
 
 fn read(name: &str) -> Session {
     session(&fixture(ID, name), ID)
@@ -25,44 +21,6 @@ fn results(session: &Session) -> Vec<(&str, ResultStatus, &str)> {
         .filter_map(|message| message.parts.first()?.as_result())
         .map(|result| (&*result.call_id, result.status, &*result.text))
         .collect()
-}
-
-#[test]
-fn counts_of_the_fixtures() {
-    let table = [
-        ("plain.json", [6, 6, 3, 2, 1, 0, 0], vec![]),
-        (
-            "parallel.json",
-            [10, 12, 3, 2, 4, 0, 0],
-            vec![
-                "unknown-type",
-                "damaged-line",
-                "damaged-line",
-                "orphan-result",
-                "call-without-result",
-            ],
-        ),
-        ("compaction.json", [4, 4, 2, 2, 0, 0, 1], vec![]),
-        ("tunacode.json", [7, 7, 2, 2, 0, 0, 0], vec![]),
-    ];
-    for (name, expected, codes) in table {
-        let [records, messages, calls, turns, tool_calls, cleared, boundaries] = expected;
-        assert_eq!(detected(&fixture(ID, name)), Some(ID), "{name}");
-        let session = read(name);
-        check(&session);
-        assert_eq!(
-            counts(&session),
-            Counts { records, messages, calls, turns, tool_calls, cleared, boundaries },
-            "{name}"
-        );
-        assert_eq!(warnings(&session), codes, "{name}");
-    }
-}
-
-#[test]
-fn usage_is_made_disjoint() {
-    // Inclusive: 1000 with 100 read and 20 written, 1200, and 1300 of the old names with 300 read.
-    assert_eq!(usage(&read("plain.json")), [880 + 1200 + 1000, 400, 20, 20 + 12 + 7, 10]);
 }
 
 #[test]
@@ -144,15 +102,6 @@ fn dictionaries_of_tunacode_are_never_results() {
     );
     assert_eq!(session.id, "s-1");
     assert_eq!(session.model.as_deref(), Some("m-1"));
-}
-
-#[test]
-fn writing_without_edits_gives_the_file_back() {
-    for name in FIXTURES {
-        let outcome = rewritten(&read(name), ID);
-        assert_eq!(outcome.text, fixture(ID, name), "{name}");
-        assert_eq!(outcome.losses, [""; 0], "{name}");
-    }
 }
 
 #[test]

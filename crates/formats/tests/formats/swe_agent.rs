@@ -2,9 +2,9 @@
 use crate::common::{
     check, clear, detected, edits, fixture, hide, rewritten, session, warnings, write,
 };
+use foldback_core::Message;
 use foldback_core::log::Role;
 use foldback_core::view::{EditKind, Shown};
-use foldback_core::{Message, SegmentKind};
 use foldback_formats::{Session, View};
 use foldback_testkit::{needs_sessions, sessions};
 use serde_json::Value;
@@ -39,82 +39,6 @@ fn outline(session: &Session) -> Vec<String> {
             format!("{}{mark} {}", message.role.as_str(), parts.join(" "))
         })
         .collect()
-}
-
-#[test]
-fn outlines_of_the_fixtures() {
-    let table: &[(&str, &[&str])] = &[
-        (
-            "text-actions.traj",
-            &[
-                "useru text:Fix the issue in a.py",
-                "assistant text:Open it. open({\"action\":\"open a.py\"})",
-                "tool tool-result:1: é",
-                "assistant text:No action here.",
-                "user+ text:Your output was not formatted correctly",
-                "assistant text:Edit. edit({\"action\":\"edit 1:1\\nx = 1\\nend_of_edit\"})",
-                "tool tool-result:1:x = 1",
-                "assistant text:Submit. submit({\"action\":\"submit\"})",
-            ],
-        ),
-        (
-            "function-calls.traj",
-            &[
-                "useru text:Fix it.",
-                "assistant reasoning:Hm. text:List. bash({\"command\": \"ls\"})",
-                "tool tool-result:OBSERVATION:\na.py",
-                "assistant text:Read. bash({\"command\": \"cat a.py\"})",
-                "tool tool-result:x",
-                "assistant text:Done. submit({})",
-                "tool tool-result:diff",
-            ],
-        ),
-        (
-            "steps-only.traj",
-            &[
-                "assistant text:List. ls({\"action\":\"ls\"})",
-                "tool tool-result:a.py",
-                "assistant text:Nothing.\n```\n\n```",
-            ],
-        ),
-    ];
-    for (name, expected) in table {
-        let session = read(name);
-        assert_eq!(outline(&session), *expected, "{name}");
-    }
-    for name in &FIXTURES[..2] {
-        check(&read(name));
-    }
-}
-
-#[test]
-fn frame_model_id_and_warnings() {
-    let table: &[(&str, &str, Option<&str>, &[&str])] = &[
-        ("text-actions.traj", "SETTING: a shell.", None, &["call-without-result"]),
-        ("function-calls.traj", "You can use tools.", Some("claude-3-7-sonnet"), &[]),
-    ];
-    for (name, system, model, codes) in table {
-        let session = read(name);
-        assert_eq!(session.frame.segments[0].kind, SegmentKind::System, "{name}");
-        assert_eq!(session.frame.segments[0].text, *system, "{name}");
-        assert_eq!(session.model.as_deref(), *model, "{name}");
-        assert_eq!(warnings(&session), *codes, "{name}");
-    }
-    assert_eq!(read("function-calls.traj").id, "repo-1");
-}
-
-#[test]
-fn what_nothing_touched_is_written_byte_for_byte() {
-    for name in FIXTURES {
-        let text = fixture(ID, name);
-        assert_eq!(detected(&text), Some(ID), "{name}");
-    }
-    for name in &FIXTURES[..2] {
-        let text = fixture(ID, name);
-        let outcome = rewritten(&session(&text, ID), ID);
-        assert_eq!(outcome.text, text, "{name}");
-        assert_eq!(outcome.losses, [] as [&str; 0]);
-    }
 }
 
 #[test]
@@ -174,25 +98,6 @@ fn sessions_of_other_formats_become_plain_files() {
         session.messages.iter().map(|message| (message.role, message.shown_text())).collect()
     };
     assert_eq!(said(&again), said(&claude));
-}
-
-/// A file that ends anywhere is read or refused, and never makes the importer panic.
-#[test]
-fn files_cut_off_anywhere() {
-    for name in FIXTURES {
-        let text = fixture(ID, name);
-        let mut end = text.len();
-        while let Some(cut) = text.get(..end) {
-            if let Ok(sessions) = foldback_formats::read(cut.as_bytes(), Some(ID)) {
-                let messages = |session: &Session| !session.messages.is_empty();
-                assert!(sessions.iter().any(messages), "{name} at {end}");
-            }
-            end = (0..end.saturating_sub(37))
-                .rev()
-                .find(|at| text.is_char_boundary(*at))
-                .unwrap_or(usize::MAX);
-        }
-    }
 }
 
 struct Real {

@@ -1,7 +1,6 @@
 //! tau2-bench and tau-bench results: what is read from them.
-use crate::common::{check, cut_anywhere, detected, fixture, outline, recorded, usage, warnings};
+use crate::common::{check, detected, fixture, outline, recorded, warnings};
 use foldback_core::SegmentKind;
-use foldback_core::log::ResultStatus;
 use foldback_formats::{Session, read};
 use foldback_testkit::needs_sessions;
 
@@ -41,17 +40,6 @@ fn every_simulation_is_a_session() {
 }
 
 #[test]
-fn usage_models_and_errors() {
-    let session = &load("results.json")[0];
-    assert_eq!(session.calls(), 2, "the greeting is no call");
-    assert_eq!(usage(session), [400 + 10, 600 + 1040, 0, 58, 0]);
-    assert_eq!(session.model.as_deref(), Some("model-a-1"));
-    let failed = session.messages[4].parts[0].as_result().unwrap();
-    assert_eq!((&*failed.tool, failed.status), ("get_plan", ResultStatus::Error));
-    assert_eq!(session.messages[2].at, Some(1_768_912_202_000));
-}
-
-#[test]
 fn the_predecessor_is_read_too() {
     let text = fixture(ID, "traj.json");
     assert_eq!(detected(&text), Some(ID));
@@ -68,13 +56,6 @@ fn the_predecessor_is_read_too() {
         ]
     );
     assert_eq!(warnings(&sessions[0]), [""; 0]);
-}
-
-#[test]
-fn files_cut_off_anywhere() {
-    for name in ["results.json", "traj.json"] {
-        cut_anywhere(ID, &fixture(ID, name));
-    }
 }
 
 #[test]
