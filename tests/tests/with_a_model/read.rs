@@ -217,5 +217,5 @@ fn acts(written: &str) -> Vec<Act> {
 /// User and model in turn, the user first.
 fn nth_of_chat(n: usize) -> Act {
     let (id, text) = (format!("m{n}"), x(380));
-    Act::Stored(if n % 2 == 0 { prompt(&id, &text) } else { answer(&id, &text) })
+    Act::Stored(if n.is_multiple_of(2) { prompt(&id, &text) } else { answer(&id, &text) })
 }
