@@ -82,7 +82,10 @@ impl Placeholder {
 
     /// Tool returns of the history, newest first, with the size that the original sees: of what stands
     /// in the store now, and of the `repr` of content that is not a string.
-    fn returns<'a>(&'a self, context: &'a StageContext<'_>) -> impl Iterator<Item = (Return, u64)> + 'a {
+    fn returns<'a>(
+        &'a self,
+        context: &'a StageContext<'_>,
+    ) -> impl Iterator<Item = (Return, u64)> + 'a {
         let meter = context.meter;
         let mut edits = context.view.edits().iter().rev().peekable();
         let mut last = LastText::default();

@@ -2,11 +2,10 @@
 //! which files were read, created and changed. Ground truth comes from the log alone, no model judges.
 
 use super::rows::Share;
-use crate::identifiers::{Class, components, identifiers, suffixes};
 use foldback_core::log::{Message, Part, ResultStatus};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 /// What must be kept and was.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -96,45 +95,18 @@ impl Trail {
     }
 
     /// Compares the trail of the log with the one of the visible calls.
-    pub(super) fn against(&self, found: &Self, view: &ViewPaths) -> ArtifactTrail {
+    pub(super) fn against(&self, found: &Self, mentioned: impl Fn(&str) -> bool) -> ArtifactTrail {
         let compare = |truth: &BTreeSet<String>, found: &BTreeSet<String>| SetRecall {
             truth: truth.len() as u64,
             found: found.len() as u64,
             correct: truth.intersection(found).count() as u64,
-            mentioned: truth.iter().filter(|path| view.has(path)).count() as u64,
+            mentioned: truth.iter().filter(|path| mentioned(path)).count() as u64,
         };
         ArtifactTrail {
             read: compare(&self.read, &found.read),
             created: compare(&self.created, &found.created),
             modified: compare(&self.modified, &found.modified),
         }
-    }
-}
-
-/// The paths that stand in a view.
-#[derive(Clone, Debug, Default)]
-pub(super) struct ViewPaths {
-    /// Every suffix; `true` where it stands there as a path of its own.
-    suffixes: BTreeMap<String, bool>,
-}
-
-impl ViewPaths {
-    pub(super) fn take(&mut self, text: &str) {
-        for id in identifiers(text).filter(|id| id.class == Class::Path) {
-            if self.suffixes.get(id.text) == Some(&true) {
-                continue;
-            }
-            for suffix in suffixes(id.text) {
-                *self.suffixes.entry(suffix.to_owned()).or_default() |= suffix == id.text;
-            }
-        }
-    }
-
-    fn has(&self, path: &str) -> bool {
-        let path = path.trim_start_matches("./");
-        self.suffixes.contains_key(path)
-            || suffixes(path)
-                .any(|suffix| components(suffix) >= 2 && self.suffixes.get(suffix) == Some(&true))
     }
 }
 
@@ -233,7 +205,7 @@ const FAILURES: [&str; 10] = [
 ];
 
 /// Whether a message is the result of a tool run that failed, or of a command that reports a failure.
-pub(super) fn is_failure(message: &Message) -> bool {
+pub(crate) fn is_failure(message: &Message) -> bool {
     message.parts.iter().filter_map(|part| part.as_result()).any(|result| {
         matches!(result.status, ResultStatus::Error | ResultStatus::Retry)
             || result.text.lines().any(|line| {
@@ -244,7 +216,7 @@ pub(super) fn is_failure(message: &Message) -> bool {
 }
 
 /// The part of a message that writes the plan down, if there is one: a call of a to-do tool.
-pub(super) fn plan_part(message: &Message) -> Option<usize> {
+pub(crate) fn plan_part(message: &Message) -> Option<usize> {
     message.parts.iter().rposition(|part| {
         part.as_call().is_some_and(|call| {
             let tool = call.tool.to_ascii_lowercase();

@@ -24,18 +24,17 @@ mod rows;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use keep::paths;
 pub use keep::{ArtifactTrail, MustKeep, SetRecall};
+pub(crate) use keep::{is_failure, paths, plan_part};
 pub use rows::{
     DISTANCES, Edit, FAR, Presence, Reference, RereadRow, Retention, Share, edits, references,
     score,
 };
 
 use crate::drive::{Probe, Request};
-use crate::index::{Index, LogPart, NeedleId, Tracker, text_of};
-use foldback_core::conversation::Conversation;
+use crate::index::{Index, LogPart, NeedleId, Tracker};
 use foldback_core::stage::Estimator;
-use keep::{Trail, ViewPaths, is_failure, plan_part};
+use keep::Trail;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -122,12 +121,12 @@ impl Availability {
             return;
         }
         let message = &self.index.log[source.0];
-        let part = &message.parts[source.1];
+        let counts = message.counts.get_or_count(self.measure.id(), || self.measure.count(message));
         self.findings.rereads.push(RereadRow {
             call,
             source: message.id.clone(),
             left_view_at,
-            tokens: self.measure.part(part, &part.shown()),
+            tokens: counts.parts.get(source.1).copied().unwrap_or(0),
         });
     }
 
@@ -135,12 +134,11 @@ impl Availability {
     fn look(&mut self, request: &Request<'_>) {
         let until = request.tracker.log_len().min(self.index.log.len());
         for ordinal in self.looked_at..until {
-            let message = &self.index.log[ordinal];
-            if is_failure(message) {
+            if self.index.failed[ordinal] {
                 self.last_error = Some(ordinal);
             }
-            if let Some(part) = plan_part(message) {
-                self.plan = Some((ordinal, part));
+            if let Some(part) = self.index.plans.get(&ordinal) {
+                self.plan = Some((ordinal, *part));
             }
         }
         self.looked_at = until;
@@ -165,7 +163,7 @@ impl Availability {
         }
     }
 
-    fn trail(&self, tracker: &Tracker, conversation: &Conversation) -> ArtifactTrail {
+    fn trail(&self, tracker: &Tracker) -> ArtifactTrail {
         let (mut truth, mut found) = (Trail::default(), Trail::default());
         for (ordinal, message) in self.index.log.iter().enumerate() {
             for (index, part) in message.parts.iter().enumerate() {
@@ -175,19 +173,8 @@ impl Availability {
                 }
             }
         }
-        let mut paths = ViewPaths::default();
-        for segment in &conversation.frame().segments {
-            paths.take(&segment.text);
-        }
-        for shown in conversation.sent() {
-            for (part, original) in shown.message.parts.iter().enumerate() {
-                match shown.edit(part) {
-                    Some(edit) => paths.take(&edit.text),
-                    None => paths.take(&text_of(original)),
-                }
-            }
-        }
-        truth.against(&found, &paths)
+        let there = |id| tracker.has(id) || self.index.entries[id as usize].in_frame;
+        truth.against(&found, |path| self.index.names_file(path, there))
     }
 }
 
@@ -258,6 +245,6 @@ impl Probe for Availability {
     fn end(&mut self, request: &Request<'_>) {
         self.look(request);
         self.findings.must_keep.instructions_end = self.instructions.share;
-        self.findings.must_keep.trail = self.trail(request.tracker, request.conversation);
+        self.findings.must_keep.trail = self.trail(request.tracker);
     }
 }

@@ -198,6 +198,10 @@ impl<'a> Identifiers<'a> {
         let word = &self.text[start..end];
         self.line_start = false;
         self.at = end;
+        // A name in one lower-case word is no identifier, and most words are that.
+        if word.bytes().all(|byte| byte.is_ascii_lowercase()) {
+            return;
+        }
         let call = bytes.get(end) == Some(&b'(');
         if drive {
             let path = word.trim_end_matches(['.', ':', '\\', '-']);

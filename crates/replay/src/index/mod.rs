@@ -13,6 +13,7 @@ pub use tracker::{Change, Tracker};
 pub(crate) use needles::NeedleId;
 pub(crate) use text::text_of;
 
+use crate::availability::{is_failure, plan_part};
 use crate::identifiers::{Class, Identifier, components, identifiers, suffixes};
 use edits::{preconditions, without_gutter};
 use foldback_core::log::{Message, Part, PartKind, Role};
@@ -20,7 +21,7 @@ use foldback_formats::Session;
 use needles::Needles;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
 /// A part of the log: ordinal of the message in the log, index of the part in it.
@@ -146,6 +147,10 @@ pub struct Index {
     /// By needle, the parts of the log that hold it, as far as a later edit names it; ascending.
     held: Vec<Vec<LogPart>>,
     pub(crate) instructions: Vec<Instruction>,
+    /// By message of the log, whether it reports a failure.
+    pub(crate) failed: Vec<bool>,
+    /// By message of the log that writes the plan down, the part that does.
+    pub(crate) plans: BTreeMap<usize, usize>,
 }
 
 impl Index {
@@ -266,6 +271,18 @@ impl Index {
         shorter.chain(longer).any(|known| there(*known))
     }
 
+    /// Whether something that can mean the file at a path is `there`.
+    pub(crate) fn names_file(&self, path: &str, there: impl Fn(Id) -> bool) -> bool {
+        let path = path.trim_start_matches("./");
+        let own = self.exact.get(path);
+        let longer = self.longer.get(path).into_iter().flatten();
+        let shorter = suffixes(path).filter(|suffix| components(suffix) >= 2);
+        own.into_iter()
+            .chain(longer)
+            .chain(shorter.filter_map(|suffix| self.exact.get(suffix)))
+            .any(|id| there(*id))
+    }
+
     /// Whether a text is the beginning of a longer known identifier that is `there`. Looks at all of
     /// them.
     pub(crate) fn begins(&self, text: &str, there: impl Fn(Id) -> bool) -> bool {
@@ -313,7 +330,8 @@ impl Index {
         number
     }
 
-    /// Collects the texts that must be kept word for word: old texts of edits, and what users wrote.
+    /// Collects what must be kept: failures, plans, and word for word the old texts of edits and what
+    /// users wrote.
     fn collect_needles(&mut self, log: &[Arc<Message>]) -> Vec<Edit> {
         let mut edits = Vec::new();
         let mut call = 0;
@@ -325,6 +343,8 @@ impl Index {
                 }
                 call += 1;
             }
+            self.failed.push(is_failure(message));
+            self.plans.extend(plan_part(message).map(|part| (ordinal, part)));
             for part in instructions(message) {
                 let needle = self.needles.add(&message.parts[part].shown());
                 self.instructions.push(Instruction { at: (ordinal, part), needle });

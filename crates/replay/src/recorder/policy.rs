@@ -268,14 +268,28 @@ pub(super) fn calls(session: &Session, measure: &dyn Estimator) -> Vec<Call> {
 }
 
 /// The history so far by what it is made of.
-#[derive(Default)]
 struct Size {
     frame: u64,
     other: u64,
     reasoning: u64,
     /// Reasoning of turns that have ended.
     old_reasoning: u64,
-    observations: Vec<u64>,
+    observations: u64,
+    /// By number of observations, what masking that many takes off.
+    masked: Vec<u64>,
+}
+
+impl Default for Size {
+    fn default() -> Self {
+        Self {
+            frame: 0,
+            other: 0,
+            reasoning: 0,
+            old_reasoning: 0,
+            observations: 0,
+            masked: vec![0],
+        }
+    }
 }
 
 impl Size {
@@ -285,7 +299,9 @@ impl Size {
             self.old_reasoning = self.reasoning;
         }
         if message.role == Role::Tool {
-            self.observations.push(counts.total());
+            self.observations += counts.total();
+            let before = self.masked.last().copied().unwrap_or(0);
+            self.masked.push(before + counts.total().saturating_sub(MASK));
             return;
         }
         self.other += counts.overhead;
@@ -298,16 +314,14 @@ impl Size {
     }
 
     fn of(&self, policy: Policy) -> u64 {
-        let results: u64 = self.observations.iter().sum();
-        let full = self.frame + self.other + self.reasoning + results;
+        let full = self.frame + self.other + self.reasoning + self.observations;
         match policy {
             Policy::Full => full,
             Policy::TurnReasoning => full - self.old_reasoning,
             Policy::NoReasoning => full - self.reasoning,
             Policy::LastObservations(keep) => {
-                let masked = self.observations.len().saturating_sub(keep as usize);
-                let taken = self.observations[..masked].iter();
-                full - taken.map(|tokens| tokens.saturating_sub(MASK)).sum::<u64>()
+                let masked = self.masked.len().saturating_sub(1 + keep as usize);
+                full - self.masked[masked]
             }
         }
     }
