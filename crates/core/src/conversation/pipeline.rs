@@ -576,14 +576,16 @@ impl Conversation {
             Some(entry) => meter.measure(&plan.entries[entry]),
             None => meter.shown(Place::Item(pos)),
         };
-        let mut kept = vec![layout.tail_from..end];
-        let mut total = 0;
-        for slot in &layout.slots {
-            match slot {
-                Slot::Keep(range) => kept.push(range.start..range.end.min(end)),
-                Slot::Insert(insert) => total += meter.measure(&insert.to_message()),
-            }
-        }
+        let slots = layout.slots.iter().filter_map(|slot| match slot {
+            Slot::Keep(range) => Some(range.start..range.end.min(end)),
+            Slot::Insert(_) => None,
+        });
+        let kept: Vec<_> = std::iter::once(layout.tail_from..end).chain(slots).collect();
+        let inserts = layout.slots.iter().filter_map(|slot| match slot {
+            Slot::Insert(insert) => Some(meter.measure(&insert.to_message())),
+            Slot::Keep(_) => None,
+        });
+        let mut total = inserts.sum::<u64>();
         let stands = |pos: &Pos| !self.history.is_withdrawn(*pos);
         total += kept.iter().cloned().flatten().filter(stands).map(shown).sum::<u64>();
         for edit in plan.edits.iter().filter(|edit| stands(&edit.at.item)) {

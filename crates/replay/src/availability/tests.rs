@@ -2,6 +2,7 @@ use super::*;
 use crate::drive::show;
 use crate::identifiers::Class;
 use crate::step::{Step, steps};
+use foldback_core::conversation::Conversation;
 use foldback_core::delta::Cursor;
 use foldback_core::log::{Message, Part, Role};
 use foldback_core::moment::{Moment, Trigger};
