@@ -84,5 +84,4 @@ pub(super) fn simulate_at(
 }
 
 #[cfg(test)]
-#[path = "cache_tests.rs"]
 mod tests;
