@@ -9,7 +9,7 @@
 //! ```
 
 mod args;
-#[cfg_attr(not(feature = "llm"), path = "asking_none.rs")]
+#[cfg_attr(not(feature = "llm"), path = "without_models.rs")]
 mod asking;
 mod command;
 mod design;

@@ -3,8 +3,8 @@
 use crate::calibrate::{Running, unrecorded};
 use crate::cost::RequestLog;
 use crate::index::{Change, Index, Tracker};
-use crate::measure::{CallRow, Dropped, Fired, SessionMetrics};
 use crate::step::{Step, steps};
+use crate::totals::{CallRow, Dropped, Fired, SessionMetrics};
 use foldback_core::conversation::{Conversation, Report, Signals, StageRole};
 use foldback_core::delta::{Cursor, ViewDelta};
 use foldback_core::log::{Message, Usage};

@@ -34,16 +34,16 @@ pub enum Step<'a> {
 
 /// The steps of a session's log, the recorder's own compactions undone.
 pub fn steps(session: &Session) -> Vec<Step<'_>> {
-    let mut walk = Walk::default();
+    let mut builder = StepBuilder::default();
     for message in session.log() {
-        walk.message(message);
+        builder.message(message);
     }
-    walk.finish();
-    walk.steps
+    builder.finish();
+    builder.steps
 }
 
 #[derive(Default)]
-struct Walk<'a> {
+struct StepBuilder<'a> {
     steps: Vec<Step<'a>>,
     calls: usize,
     /// The answer whose step is not at its end yet.
@@ -53,7 +53,7 @@ struct Walk<'a> {
     answered: bool,
 }
 
-impl<'a> Walk<'a> {
+impl<'a> StepBuilder<'a> {
     fn message(&mut self, message: &'a Arc<Message>) {
         match message.role {
             Role::Tool => {

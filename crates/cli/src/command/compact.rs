@@ -6,7 +6,7 @@ use crate::error::Error;
 use crate::summaries::Choice;
 use crate::{input, output, strategies};
 use foldback_formats::View;
-use foldback_replay::live::{Ask, live, stored};
+use foldback_replay::state::{Ask, replayed, stored};
 use foldback_report::{plan, render};
 use std::sync::Arc;
 
@@ -34,7 +34,7 @@ pub(crate) fn run(args: &Compact) -> Result<(), Error> {
     options.validate = false;
     options.completions = answers.as_ref().map(|answers| answers.model(0));
     let (conversation, reports) = if args.live {
-        live(&session, &strategy, &options)
+        replayed(&session, &strategy, &options)
     } else {
         let ask = if args.manual { Ask::Manual } else { Ask::NextTurn };
         stored(&session, &strategy, &options, ask)

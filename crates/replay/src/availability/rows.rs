@@ -1,7 +1,7 @@
 //! What the calls of a session refer to, how it stood in a replay, and the shares that are made of it.
 
 use crate::identifiers::Class;
-use crate::index::{EditNeed, Index, Need};
+use crate::index::{EditNeed, Index, ReferenceNeed};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize, Serializer};
 use std::collections::BTreeMap;
@@ -55,7 +55,7 @@ pub struct Edit {
 
 /// The references of a session, in order of calls.
 pub fn references(index: &Index) -> Vec<Reference> {
-    let of = |call: usize, need: &Need| Reference {
+    let of = |call: usize, need: &ReferenceNeed| Reference {
         call,
         identifier: Arc::clone(&index.entries[need.id as usize].text),
         class: index.asked[need.reference as usize].class,

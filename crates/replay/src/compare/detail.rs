@@ -4,7 +4,7 @@
 use super::Score;
 use crate::availability::Share;
 use crate::controls::nfr;
-use crate::index::Source;
+use crate::index::Speaker;
 use crate::measures::position::{BINS, Positions};
 use crate::measures::size::Sizes;
 use crate::measures::survival::Survival;
@@ -39,7 +39,7 @@ pub struct HalfLife {
     /// them never left.
     pub calls: Option<u64>,
     /// The same by who said the identifier first: `tool`, `user`, `assistant`.
-    pub by_source: BTreeMap<Source, Option<u64>>,
+    pub by_source: BTreeMap<Speaker, Option<u64>>,
     /// Identifiers that the curve is made of.
     pub identifiers: u64,
 }

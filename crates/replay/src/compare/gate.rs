@@ -1,7 +1,7 @@
 //! Gates: what a preset must not do to be ranked at all.
 
-use crate::measure::SessionMetrics;
 use crate::number::{count, grouped, short};
+use crate::totals::SessionMetrics;
 use schemars::JsonSchema;
 use serde::Serialize;
 

@@ -1,6 +1,6 @@
 //! Which unit goes next: any, or the one that is needed least for its size.
 
-use super::holdings::UnitId;
+use super::holders::UnitId;
 use crate::stats::SplitMix64;
 use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
@@ -8,7 +8,7 @@ use std::fmt;
 
 /// What a unit is worth, and what it gives back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Price {
+pub(super) struct Worth {
     /// Uses that would be lost.
     pub(super) uses: u32,
     /// Tokens that would be gained; above 0.
@@ -17,7 +17,7 @@ pub(super) struct Price {
     pub(super) messages: bool,
 }
 
-impl Ord for Price {
+impl Ord for Worth {
     /// Fewest uses per token first; of equals, results before messages and then the largest.
     fn cmp(&self, other: &Self) -> Ordering {
         let [mine, theirs] =
@@ -26,7 +26,7 @@ impl Ord for Price {
     }
 }
 
-impl PartialOrd for Price {
+impl PartialOrd for Worth {
     fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
         Some(self.cmp(other))
     }
@@ -35,24 +35,24 @@ impl PartialOrd for Price {
 /// Chooses among the units that can go.
 pub(super) trait Choice: fmt::Debug {
     /// A unit can go from now on, or goes at another price.
-    fn put(&mut self, unit: UnitId, price: Price);
+    fn put(&mut self, unit: UnitId, price: Worth);
 
     /// The next unit to go, out of those that `price` still knows; it can't be taken again until it is
     /// put again.
-    fn take(&mut self, price: &dyn Fn(UnitId) -> Option<Price>) -> Option<UnitId>;
+    fn take(&mut self, price: &dyn Fn(UnitId) -> Option<Worth>) -> Option<UnitId>;
 }
 
-/// Fewest uses per token first. Prices that have changed since stay in the heap and are passed over
+/// Fewest uses per token first. Worths that have changed since stay in the heap and are passed over
 /// when they come up.
 #[derive(Debug, Default)]
-pub(super) struct Greedy(BinaryHeap<Reverse<(Price, UnitId)>>);
+pub(super) struct Greedy(BinaryHeap<Reverse<(Worth, UnitId)>>);
 
 impl Choice for Greedy {
-    fn put(&mut self, unit: UnitId, price: Price) {
+    fn put(&mut self, unit: UnitId, price: Worth) {
         self.0.push(Reverse((price, unit)));
     }
 
-    fn take(&mut self, price: &dyn Fn(UnitId) -> Option<Price>) -> Option<UnitId> {
+    fn take(&mut self, price: &dyn Fn(UnitId) -> Option<Worth>) -> Option<UnitId> {
         while let Some(Reverse((put, unit))) = self.0.pop() {
             if price(unit) == Some(put) {
                 return Some(unit);
@@ -83,7 +83,7 @@ impl Random {
 }
 
 impl Choice for Random {
-    fn put(&mut self, unit: UnitId, price: Price) {
+    fn put(&mut self, unit: UnitId, price: Worth) {
         if std::mem::replace(&mut self.listed[unit], true) {
             return;
         }
@@ -94,7 +94,7 @@ impl Choice for Random {
         }
     }
 
-    fn take(&mut self, price: &dyn Fn(UnitId) -> Option<Price>) -> Option<UnitId> {
+    fn take(&mut self, price: &dyn Fn(UnitId) -> Option<Worth>) -> Option<UnitId> {
         for pool in [&mut self.results, &mut self.others] {
             while !pool.is_empty() {
                 let unit = pool.swap_remove(self.rng.below(pool.len()));

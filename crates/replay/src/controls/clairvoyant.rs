@@ -1,8 +1,8 @@
 //! The control `clairvoyant`: evicts what will be needed least for its size.
 
-use super::choice::{Choice, Greedy, Price};
+use super::choice::{Choice, Greedy, Worth};
 use super::foresight::{FactId, Foresight};
-use super::holdings::{Holdings, UnitId};
+use super::holders::{FactHolders, UnitId};
 use foldback_core::carry::Carry;
 use foldback_core::delta::Cursor;
 use foldback_core::guard::Guards;
@@ -68,14 +68,14 @@ struct Clairvoyant {
 }
 
 /// Follows a conversation: which of the parts that will be needed stand in its view. One unit of the
-/// [`Holdings`] is a part.
+/// [`FactHolders`] is a part.
 #[derive(Debug)]
 struct Following {
     cursor: Cursor,
-    holdings: Holdings,
+    holders: FactHolders,
     /// By position, the unit of the first part, and the ordinal of the message in the log.
     messages: Vec<(UnitId, usize)>,
-    /// By unit, whether it is among the holdings.
+    /// By unit, whether it is among the holders.
     held: Vec<bool>,
     ordinals: usize,
     calls: usize,
@@ -85,7 +85,7 @@ impl Following {
     fn new(foresight: &dyn Foresight) -> Self {
         Self {
             cursor: Cursor::default(),
-            holdings: Holdings::new(foresight.facts(), 0),
+            holders: FactHolders::new(foresight.facts(), 0),
             messages: Vec::new(),
             held: Vec::new(),
             ordinals: 0,
@@ -113,13 +113,13 @@ impl Following {
             if new {
                 self.messages.push((self.held.len(), self.ordinals));
                 self.held.resize(self.held.len() + message.parts.len(), false);
-                self.holdings.grow(self.held.len());
+                self.holders.grow(self.held.len());
             }
             if message.is_entry() {
                 continue;
             }
             if new && message.is_answer() {
-                self.holdings.release(foresight.due(self.calls));
+                self.holders.release(foresight.due(self.calls));
                 self.calls += 1;
             }
             let visible = context.view.is_visible(pos);
@@ -129,17 +129,17 @@ impl Following {
                 let stands = visible && edit.is_none_or(|edit| edit.kind != EditKind::Clear);
                 let (unit, facts) = (self.unit(at), self.facts(foresight, at));
                 match (std::mem::replace(&mut self.held[unit], stands), stands) {
-                    (false, true) => self.holdings.add(unit, facts),
-                    (true, false) => self.holdings.remove(unit, facts),
+                    (false, true) => self.holders.add(unit, facts),
+                    (true, false) => self.holders.remove(unit, facts),
                     _ => {}
                 }
             }
             if new {
-                self.holdings.want(foresight.relied_on(self.ordinals));
+                self.holders.want(foresight.relied_on(self.ordinals));
                 self.ordinals += 1;
             }
         }
-        self.holdings.changed();
+        self.holders.changed();
     }
 
     /// The candidates that go, least needed for their size first. What goes makes the other holders of
@@ -148,19 +148,19 @@ impl Following {
         let mut choice = Greedy::default();
         // The candidates that are left, by unit.
         let mut left: HashMap<UnitId, usize> = HashMap::new();
-        let price = |holdings: &Holdings, unit: UnitId, candidate: usize| Price {
-            uses: holdings.uses(unit),
+        let price = |holders: &FactHolders, unit: UnitId, candidate: usize| Worth {
+            uses: holders.uses(unit),
             gain: demand.candidates[candidate].gain,
             messages: false,
         };
         for (index, candidate) in demand.candidates.iter().enumerate() {
             let unit = self.unit(candidate.at);
             left.insert(unit, index);
-            choice.put(unit, price(&self.holdings, unit, index));
+            choice.put(unit, price(&self.holders, unit, index));
         }
         let (mut order, mut gained) = (Vec::new(), 0);
         while gained < demand.reclaim {
-            let known = |unit: UnitId| Some(price(&self.holdings, unit, *left.get(&unit)?));
+            let known = |unit: UnitId| Some(price(&self.holders, unit, *left.get(&unit)?));
             let Some(unit) = choice.take(&known) else {
                 break;
             };
@@ -168,10 +168,10 @@ impl Following {
                 continue;
             };
             let candidate = &demand.candidates[index];
-            self.holdings.remove(unit, self.facts(foresight, candidate.at));
-            for unit in self.holdings.changed() {
+            self.holders.remove(unit, self.facts(foresight, candidate.at));
+            for unit in self.holders.changed() {
                 if let Some(candidate) = left.get(&unit) {
-                    choice.put(unit, price(&self.holdings, unit, *candidate));
+                    choice.put(unit, price(&self.holders, unit, *candidate));
                 }
             }
             gained += candidate.gain;
@@ -180,7 +180,7 @@ impl Following {
         // They have not gone yet: the plan may be refused.
         for index in &order {
             let at = demand.candidates[*index].at;
-            self.holdings.add(self.unit(at), self.facts(foresight, at));
+            self.holders.add(self.unit(at), self.facts(foresight, at));
         }
         order
     }

@@ -5,7 +5,7 @@
 //!
 //! - [`clairvoyant`]: the same eviction as `evict`, at the same trigger and target, choosing by what
 //!   will be needed. It is replayed and measured like a preset.
-//! - [`Placebo`]: for one replay of any strategy, two shadows that are never larger than its views,
+//! - [`MatchedControls`]: for one replay of any strategy, two shadows that are never larger than its views,
 //!   one choosing at random and one by what will be needed. [`nfr`] puts the strategy's retention on
 //!   the scale between the two.
 //!
@@ -17,13 +17,13 @@
 mod choice;
 mod clairvoyant;
 mod foresight;
-mod holdings;
-mod placebo;
+mod holders;
+mod matched;
 mod retention;
 #[cfg(test)]
 mod tests;
 
 pub use clairvoyant::clairvoyant;
 pub use foresight::{FactId, Foresight, Hindsight};
-pub use placebo::{Kept, Matched, Placebo, STUB_TOKENS, view_sizes};
+pub use matched::{Kept, Matched, MatchedControls, STUB_TOKENS, view_sizes};
 pub use retention::{MIN_GAP, NotBinding, nfr};

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 /// A compaction.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Firing {
+pub struct LedgerFiring {
     /// Number of the request that came next.
     pub call: usize,
     /// `R`: by how many tokens the view shrank.
@@ -49,7 +49,7 @@ impl Priced<'_> {
     ///
     /// Warm: `saving(N) = p_r·R·N - (p_w - p_r)·W - S`. Cold: the first call would have written `R`, so it
     /// saves `p_w·R` and each later one `p_r·R`. The later calls are taken to be warm.
-    pub fn ledger(&self, firings: &[Firing]) -> Vec<LedgerRow> {
+    pub fn ledger(&self, firings: &[LedgerFiring]) -> Vec<LedgerRow> {
         let Self { log, terms, uses } = self;
         let requests = log.requests();
         let mut rows = Vec::new();

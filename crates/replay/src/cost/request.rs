@@ -35,7 +35,7 @@ pub(super) struct Revived {
 
 /// One request.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Request {
+pub struct SentRequest {
     /// Number of leading blocks that are those of the request before.
     pub kept: usize,
     /// Their tokens.
@@ -56,7 +56,7 @@ pub struct Request {
 /// of calls times their size.
 #[derive(Clone, Debug, Default)]
 pub struct RequestLog {
-    requests: Vec<Request>,
+    requests: Vec<SentRequest>,
     marks: Vec<u64>,
     /// By block of the latest request: hash and tokens of the prefix that it ends.
     latest: Vec<(u64, u64)>,
@@ -66,7 +66,7 @@ pub struct RequestLog {
 
 impl RequestLog {
     /// The requests.
-    pub fn requests(&self) -> &[Request] {
+    pub fn requests(&self) -> &[SentRequest] {
         &self.requests
     }
 
@@ -124,7 +124,7 @@ impl RequestLog {
             self.marks.push(block.mark());
             self.latest.push(prefix);
         }
-        self.requests.push(Request {
+        self.requests.push(SentRequest {
             kept,
             kept_tokens,
             input_tokens: self.tokens(),
@@ -170,7 +170,7 @@ impl RequestLog {
         while at < self.requests[request].kept {
             request -= 1;
         }
-        let Request { kept, added: (from, to), .. } = self.requests[request];
+        let SentRequest { kept, added: (from, to), .. } = self.requests[request];
         self.marks[from..to].get(at - kept).copied()
     }
 }

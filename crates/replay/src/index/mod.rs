@@ -35,7 +35,7 @@ pub(crate) type Id = u32;
     Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
 )]
 #[serde(rename_all = "kebab-case")]
-pub enum Source {
+pub enum Speaker {
     /// The result of a tool.
     Tool,
     /// The user, or the harness in the user's name.
@@ -44,7 +44,7 @@ pub enum Source {
     Assistant,
 }
 
-impl Source {
+impl Speaker {
     /// All sources, in the order of reports.
     pub const ALL: [Self; 3] = [Self::Tool, Self::User, Self::Assistant];
 
@@ -63,7 +63,7 @@ pub(crate) struct Entry {
     pub(crate) text: Arc<str>,
     pub(crate) class: Class,
     /// Who said it first.
-    pub(crate) source: Source,
+    pub(crate) source: Speaker,
     /// The frame has it: it stands in every request.
     pub(crate) in_frame: bool,
     /// Number of the last call whose arguments have it.
@@ -80,7 +80,7 @@ pub(crate) struct Asked {
 
 /// One reference that a call makes.
 #[derive(Clone, Debug)]
-pub(crate) struct Need {
+pub(crate) struct ReferenceNeed {
     /// Index into [`Index::asked`].
     pub(crate) reference: u32,
     pub(crate) id: Id,
@@ -107,7 +107,7 @@ pub(crate) struct EditNeed {
 /// What one call needs.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct CallNeeds {
-    pub(crate) references: Vec<Need>,
+    pub(crate) references: Vec<ReferenceNeed>,
     pub(crate) edits: Vec<EditNeed>,
 }
 
@@ -308,7 +308,7 @@ impl Index {
         }
     }
 
-    fn intern(&mut self, id: Identifier<'_>, source: Source) -> Id {
+    fn intern(&mut self, id: Identifier<'_>, source: Speaker) -> Id {
         if let Some(known) = self.exact.get(id.text) {
             return *known;
         }
@@ -368,7 +368,7 @@ impl Index {
                 let mut ids = Vec::new();
                 for id in identifiers(&text) {
                     let class = id.class;
-                    let id = self.intern(id, Source::of(message.role));
+                    let id = self.intern(id, Speaker::of(message.role));
                     ids.push(id);
                     if let (Some(refers), Some(_)) = (&mut refers, part.as_call()) {
                         refers.insert(self.ask(id, class));
@@ -432,7 +432,7 @@ impl Index {
         for part in log.iter().flat_map(|message| &message.parts) {
             let ids = part.as_call().map(|call| {
                 let raw = identifiers(&call.tool).chain(identifiers(&call.arguments));
-                ascending(raw.map(|id| self.intern(id, Source::Assistant)).collect())
+                ascending(raw.map(|id| self.intern(id, Speaker::Assistant)).collect())
             });
             self.syntax.push(ids.unwrap_or_else(|| Arc::clone(&none)));
         }
@@ -476,7 +476,7 @@ impl Index {
                     self.entries[id as usize].last_asked = Some(call);
                     let seen = &seen[*reference as usize];
                     if let (Some((last_seen, answers)), false) = (seen.last, head.contains(&id)) {
-                        references.push(Need {
+                        references.push(ReferenceNeed {
                             reference: *reference,
                             id,
                             // Call t comes behind t answers; what call t - 1 brought is at 1.

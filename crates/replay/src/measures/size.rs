@@ -22,7 +22,7 @@
 //! every quotient is then one over all calls. A percentile does not merge: p95 belongs to one session,
 //! and a corpus is described by the median of its sessions' p95s.
 
-use crate::measure::CallRow;
+use crate::totals::CallRow;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 

@@ -11,7 +11,7 @@
 
 use crate::drive::Request;
 use crate::identifiers::Class;
-use crate::index::{Id, Index, Source};
+use crate::index::{Id, Index, Speaker};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -96,7 +96,7 @@ impl Lifetimes {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Survival {
     /// By who said it first.
-    pub by_source: BTreeMap<Source, Lifetimes>,
+    pub by_source: BTreeMap<Speaker, Lifetimes>,
     /// By what it refers to.
     pub by_class: BTreeMap<Class, Lifetimes>,
 }

@@ -95,7 +95,7 @@ pub fn rereads(session: &Session, measure: &dyn Estimator) -> SessionRereads {
     let accesses = accesses(&index);
     let windows: Vec<Aftermath> = windows(session, &index)
         .iter()
-        .map(|window| Walk::new(&index, &accesses, window).run(session, measure))
+        .map(|window| WindowScan::new(&index, &accesses, window).run(session, measure))
         .collect();
     let told = windows.iter().filter(|window| !window.control).count();
     SessionRereads {
@@ -137,7 +137,7 @@ fn accesses(index: &Index) -> BTreeMap<LogPart, Asked> {
 }
 
 /// One pass over a window.
-struct Walk<'a> {
+struct WindowScan<'a> {
     index: &'a Index,
     accesses: &'a BTreeMap<LogPart, Asked>,
     window: &'a Window,
@@ -148,7 +148,7 @@ struct Walk<'a> {
     found: BTreeMap<LogPart, DroppedResult>,
 }
 
-impl<'a> Walk<'a> {
+impl<'a> WindowScan<'a> {
     fn new(index: &'a Index, accesses: &'a BTreeMap<LogPart, Asked>, window: &'a Window) -> Self {
         let mut source = HashMap::new();
         for (ordinal, message) in index.log[..window.log.start].iter().enumerate() {

@@ -1,7 +1,7 @@
 //! The bill of one session under one strategy, by price regime.
 
 use crate::cost::{
-    Firing, LedgerRow, Priced, Regime, RequestLog, Reread, SummaryCall, Terms, bounds,
+    LedgerFiring, LedgerRow, Priced, Regime, RequestLog, Reread, SummaryCall, Terms, bounds,
 };
 use crate::measures::firings as measures;
 use crate::models::ModelTable;
@@ -126,10 +126,10 @@ fn bill(items: &Items<'_>, starts: &[Option<i64>], pauses: Pauses, named: &Named
     let shared = asked
         .iter()
         .map(|summary| priced.summary_usd(&SummaryCall { shares_prefix: true, ..*summary }));
-    let firings: Vec<Firing> = items
+    let firings: Vec<LedgerFiring> = items
         .firings
         .iter()
-        .map(|firing| Firing {
+        .map(|firing| LedgerFiring {
             call: firing.call,
             reclaimed: firing.reclaimed(),
             summary_usd: summary_call(firing).map_or(0.0, |summary| priced.summary_usd(&summary)),

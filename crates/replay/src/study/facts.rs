@@ -3,8 +3,8 @@
 use crate::availability::{Edit, Reference, edits, references};
 use crate::cost::RequestLog;
 use crate::index::Index;
-use crate::measure::CallRow;
 use crate::recorder::RecorderPolicy;
+use crate::totals::CallRow;
 use foldback_core::Limits;
 use foldback_core::stage::Estimator;
 use foldback_formats::Session;

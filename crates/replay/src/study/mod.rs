@@ -18,7 +18,7 @@ pub use record::{Inaction, Record};
 pub use score::{Exam, Score, Shadow};
 
 use crate::availability::Availability;
-use crate::controls::{Foresight, Hindsight, Placebo, clairvoyant, view_sizes};
+use crate::controls::{Foresight, Hindsight, MatchedControls, clairvoyant, view_sizes};
 use crate::corpus::{ContentHash, Source};
 use crate::cost::Reread;
 use crate::drive::{Probe, Replay, ReplayOptions, replay_with};
@@ -218,7 +218,7 @@ fn study_session<'s>(
 struct Shared {
     index: Arc<Index>,
     foresight: Arc<dyn Foresight>,
-    placebo: Placebo,
+    matched_controls: MatchedControls,
     recorder: RecorderPolicy,
 }
 
@@ -227,7 +227,7 @@ impl Shared {
         let index = Arc::new(Index::of(session));
         let foresight: Arc<dyn Foresight> = Arc::new(Hindsight::of(&index));
         Self {
-            placebo: Placebo::new(&index, Arc::clone(&foresight), measure),
+            matched_controls: MatchedControls::new(&index, Arc::clone(&foresight), measure),
             recorder: recorder::policy(session, measure),
             foresight,
             index,
@@ -294,7 +294,7 @@ fn replay(
         rereads: findings.rereads,
         must_keep: findings.must_keep,
         measures,
-        matched: shared.placebo.matched(&views, SEED),
+        matched: shared.matched_controls.matched(&views, SEED),
         rows: replayed.rows,
         bills,
         inaction,

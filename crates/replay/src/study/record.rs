@@ -3,8 +3,8 @@
 use super::bill::Bill;
 use crate::availability::{MustKeep, Presence, RereadRow};
 use crate::controls::Matched;
-use crate::measure::{CallRow, SessionMetrics};
 use crate::measures::SessionMeasures;
+use crate::totals::{CallRow, SessionMetrics};
 use foldback_core::Limits;
 use serde::{Deserialize, Serialize};
 

@@ -5,8 +5,8 @@ use super::bill::Bill;
 use super::facts::Facts;
 use super::record::{Inaction, Record};
 use crate::availability::{MustKeep, Retention, Share, score};
-use crate::measure::SessionMetrics;
 use crate::measures::SessionMeasures;
+use crate::totals::SessionMetrics;
 use foldback_core::Limits;
 
 /// Retention over one set of calls.

@@ -1,12 +1,12 @@
 //! What fired.
 
-use super::Firing;
+use super::TrackFiring;
 use crate::drive::Replay;
 use foldback_core::conversation::StageRole;
 use foldback_core::outcome::Outcome;
 
 /// Everything that changed the view, in order.
-pub(super) fn firings(replay: &Replay) -> Vec<Firing> {
+pub(super) fn firings(replay: &Replay) -> Vec<TrackFiring> {
     let folds = replay.conversation.folds();
     let fired = replay.reports.iter().filter_map(|(call, report)| {
         let id = report.fold?;
@@ -19,7 +19,7 @@ pub(super) fn firings(replay: &Replay) -> Vec<Firing> {
                 reason.push(text);
             }
         }
-        Some(Firing {
+        Some(TrackFiring {
             call: *call,
             moment: report.moment,
             stage: report.stage.clone(),

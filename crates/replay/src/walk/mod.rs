@@ -5,7 +5,7 @@
 //! holds neither the session nor a conversation, so a report over many sessions can keep the walks of some.
 //!
 //! - Everything that no preset can change stands once: [`Line`]s, [`Call`]s, [`Need`]s.
-//! - Everything that a preset does stands in its [`Track`]: sizes, [`Firing`]s, [`Step`]s, [`Forgotten`]s.
+//! - Everything that a preset does stands in its [`Track`]: sizes, [`TrackFiring`]s, [`ViewStep`]s, [`Forgotten`]s.
 //!
 //! Messages go by their ordinal in the log, calls by their number; both count from 0. Tokens are by the
 //! measuring estimator unless a field says otherwise.
@@ -154,9 +154,9 @@ pub struct Track {
     /// Calls whose request the provider would have refused as it stood.
     pub overflows: Vec<usize>,
     /// What changed the view.
-    pub firings: Vec<Firing>,
+    pub firings: Vec<TrackFiring>,
     /// The calls before which the view of an older message changed.
-    pub steps: Vec<Step>,
+    pub steps: Vec<ViewStep>,
     /// What compactions wrote in place of messages.
     pub written: Vec<Written>,
     /// What cleared and cut parts show, each text once.
@@ -171,7 +171,7 @@ pub struct Track {
 
 /// A stage that changed the view.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Firing {
+pub struct TrackFiring {
     /// Number of the call that came next.
     pub call: usize,
     /// When.
@@ -208,18 +208,18 @@ pub enum State {
 
 /// What a request shows otherwise than the one before did. New messages are kept unless they are named.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Step {
+pub struct ViewStep {
     /// Number of the call.
     pub call: usize,
     /// Messages in another state, ascending.
-    pub changes: Vec<Change>,
+    pub changes: Vec<MessageChange>,
     /// Indices into [`Track::written`] of all that stands in the view from now on, in its order.
     pub standing: Vec<usize>,
 }
 
 /// A message in another state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Change {
+pub struct MessageChange {
     /// Ordinal of the message.
     pub message: usize,
     /// The state from now on.

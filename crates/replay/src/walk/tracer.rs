@@ -1,7 +1,7 @@
 //! The probe that notes, request by request, how the messages of the log are shown.
 
 use super::log::one_line;
-use super::{Change, Detail, Forgotten, State, Step, Track, Written, firings};
+use super::{Detail, Forgotten, MessageChange, State, Track, ViewStep, Written, firings};
 use crate::availability::Findings;
 use crate::drive::{Probe, Replay, Request};
 use crate::idle;
@@ -40,7 +40,7 @@ pub struct Tracer {
     known: HashMap<(String, String), usize>,
     standing: Vec<usize>,
     texts: HashMap<String, usize>,
-    steps: Vec<Step>,
+    steps: Vec<ViewStep>,
     written: Vec<Written>,
     shown: Vec<String>,
 }
@@ -159,7 +159,7 @@ impl Tracer {
     }
 
     /// Looks again at the messages that a fold touched.
-    fn look(&mut self, request: &Request<'_>, summarised: bool) -> Vec<Change> {
+    fn look(&mut self, request: &Request<'_>, summarised: bool) -> Vec<MessageChange> {
         let mut changes = Vec::new();
         for pos in request.delta.positions() {
             let Some(message) = self.ordinals[pos] else {
@@ -170,7 +170,7 @@ impl Tracer {
             if now != before {
                 self.looks[message] = now;
                 let Look { state, tokens, shown } = now;
-                changes.push(Change { message, state, tokens, shown });
+                changes.push(MessageChange { message, state, tokens, shown });
             }
         }
         changes
@@ -231,7 +231,7 @@ impl Probe for Tracer {
             let standing = self.stand(conversation, call);
             if !changes.is_empty() || standing != self.standing {
                 self.standing.clone_from(&standing);
-                self.steps.push(Step { call, changes, standing });
+                self.steps.push(ViewStep { call, changes, standing });
             }
         }
         let index = Arc::clone(&self.index);

@@ -8,7 +8,7 @@ pub(crate) mod words;
 
 use crate::number::{count, grouped, percent};
 use crate::terminal::wrap;
-use foldback_replay::walk::{Firing, NeedKind, Track, Walk, worst};
+use foldback_replay::walk::{NeedKind, Track, TrackFiring, Walk, worst};
 use std::fmt::Write as _;
 
 /// Firings that are told one by one; of more, the middle is left out.
@@ -95,7 +95,7 @@ fn firings(out: &mut String, track: &Track, width: u16) {
     }
 }
 
-fn firing(out: &mut String, fired: &Firing, width: u16) {
+fn firing(out: &mut String, fired: &TrackFiring, width: u16) {
     let mut text = format!(
         "before call {}, {}: {} {} → {}",
         fired.call,

@@ -8,7 +8,7 @@ use super::chart::{position, thinned, ticks};
 use super::markup::{svg_text, text};
 use crate::number::{grouped, short};
 use foldback_core::conversation::StageRole;
-use foldback_replay::measure::CallRow;
+use foldback_replay::totals::CallRow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 

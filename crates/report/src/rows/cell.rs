@@ -2,7 +2,7 @@
 
 use super::Row;
 use foldback_core::strategy::Kind;
-use foldback_replay::measure::Fired;
+use foldback_replay::totals::Fired;
 use std::borrow::Cow;
 
 /// One value. Which of the four it is depends on the column alone, never on the row.

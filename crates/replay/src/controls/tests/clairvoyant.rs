@@ -76,11 +76,11 @@ fn the_clairvoyant_lets_go_what_was_used() {
     assert_eq!(kept.references, [true; 8]);
     assert_eq!(kept.edits, [true]);
     // By size alone the shadow does the same.
-    let placebo = placebo(&session, 4, STUB_TOKENS);
-    let course = placebo.shadow(&[8_240; 11], &mut Greedy::default());
-    assert_eq!(course.kept, kept);
-    let course = placebo.shadow(&[0; 11], &mut Greedy::default());
-    assert_eq!(course.kept.edits, [false]);
+    let matched_controls = matched_controls(&session, 4, STUB_TOKENS);
+    let run = matched_controls.shadow(&[8_240; 11], &mut Greedy::default());
+    assert_eq!(run.kept, kept);
+    let run = matched_controls.shadow(&[0; 11], &mut Greedy::default());
+    assert_eq!(run.kept.edits, [false]);
 }
 
 #[test]
@@ -109,8 +109,8 @@ fn real_sessions_come_out_in_order() {
     for path in paths.iter().take(4) {
         let bytes = std::fs::read(path).unwrap();
         let session = foldback_formats::read(&bytes, None).unwrap().remove(0);
-        let placebo = placebo(&session, 4, STUB_TOKENS);
-        let full = placebo.shadow(&[], &mut Greedy::default()).sizes;
+        let matched_controls = matched_controls(&session, 4, STUB_TOKENS);
+        let full = matched_controls.shadow(&[], &mut Greedy::default()).sizes;
         let (none, _) = measured(&session, preset("none"), Limits::new(1_000_000, 0));
         let frame = none.rows[0].input_tokens - full[0];
         // Room for the frame and for half of the log.
@@ -119,13 +119,13 @@ fn real_sessions_come_out_in_order() {
         let strategies = presets.map(preset).into_iter().chain([seer(&session)]);
         for (strategy, sums) in strategies.zip(&mut sums) {
             let (replay, kept) = measured(&session, strategy, limits);
-            let matched = placebo.matched(&view_sizes(&replay.rows, frame), 1);
+            let matched = matched_controls.matched(&view_sizes(&replay.rows, frame), 1);
             let courses = [kept, matched.random, matched.clairvoyant];
             sums[3] += courses[0].references.len();
-            for (sum, course) in sums.iter_mut().zip(&courses) {
-                assert_eq!(course.edits.len(), courses[0].edits.len());
-                assert_eq!(course.references.len(), courses[0].references.len());
-                *sum += course.references.iter().filter(|kept| **kept).count();
+            for (sum, run) in sums.iter_mut().zip(&courses) {
+                assert_eq!(run.edits.len(), courses[0].edits.len());
+                assert_eq!(run.references.len(), courses[0].references.len());
+                *sum += run.references.iter().filter(|kept| **kept).count();
             }
         }
     }

@@ -1,10 +1,10 @@
 //! What the tests of the controls share: planted sessions, and what is measured on them.
 
 mod clairvoyant;
-mod placebo;
+mod matched;
 
-use super::choice::{Choice, Greedy, Price, Random};
-use super::holdings::Holdings;
+use super::choice::{Choice, Greedy, Random, Worth};
+use super::holders::FactHolders;
 use super::*;
 use crate::availability::Availability;
 use crate::index::Index;
@@ -72,10 +72,10 @@ fn counting(per_token: u64) -> Arc<dyn Estimator> {
     Arc::new(config.estimator().unwrap())
 }
 
-fn placebo(session: &Session, per_token: u64, stub: u64) -> Placebo {
+fn matched_controls(session: &Session, per_token: u64, stub: u64) -> MatchedControls {
     let index = Index::of(session);
     let foresight = Arc::new(Hindsight::of(&index));
-    Placebo::with_stub(&index, foresight, &*counting(per_token), stub)
+    MatchedControls::with_stub(&index, foresight, &*counting(per_token), stub)
 }
 
 /// What the calls of a session need all told.

@@ -1,5 +1,5 @@
 use super::super::{
-    Agreement, Firing, Priced, RecordedCall, RegimeTable, RequestLog, SummaryCall, Terms,
+    Agreement, LedgerFiring, Priced, RecordedCall, RegimeTable, RequestLog, SummaryCall, Terms,
     agreement, regime::Rates, request::Block,
 };
 use super::*;
@@ -108,7 +108,7 @@ fn a_firing_pays_back_after_its_break_even() {
     let before: &[u64] = &[1, 2, 3, 4, 5, 6, 7, 8, 9, 10];
     let after: &[u64] = &[1, 5, 6, 7, 8, 9, 10, 11];
     let terms = Terms { rules: WARM, rates: RATES };
-    let firing = Firing { call: 1, reclaimed: 3000, summary_usd: 0.0 };
+    let firing = LedgerFiring { call: 1, reclaimed: 3000, summary_usd: 0.0 };
     // N* = (1.25 - 0.1) · 6000 / (0.1 · 3000) = 23
     for (follow, paid) in [(22, false), (24, true)] {
         let mut requests = vec![(0, before)];
@@ -126,7 +126,7 @@ fn a_firing_pays_back_after_its_break_even() {
 #[test]
 fn a_summary_weighs_on_its_firing_and_reads_only_what_still_lives() {
     let terms = Terms { rules: WARM, rates: RATES };
-    let firing = |call, summary_usd| Firing { call, reclaimed: 2000, summary_usd };
+    let firing = |call, summary_usd| LedgerFiring { call, reclaimed: 2000, summary_usd };
     let requests = log(&[(0, &[1, 2, 3]), (1, &[1]), (2, &[1]), (3, &[1])]);
     // Two firings before one request are one stretch; the next firing ends it.
     let rows =

@@ -3,7 +3,7 @@
 
 use crate::explain::words::class_name;
 use foldback_core::log::Role;
-use foldback_replay::walk::{NeedKind, State, Step, Track, Walk};
+use foldback_replay::walk::{NeedKind, State, Track, ViewStep, Walk};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -165,8 +165,8 @@ fn data<'a>(track: &'a Track, places: &BTreeMap<usize, usize>) -> TrackData<'a> 
     }
 }
 
-fn changes(step: &Step) -> Vec<i64> {
-    let row = |change: &foldback_replay::walk::Change| {
+fn changes(step: &ViewStep) -> Vec<i64> {
+    let row = |change: &foldback_replay::walk::MessageChange| {
         [
             change.message as i64,
             i64::from(state(change.state)),

@@ -11,8 +11,8 @@ use foldback_replay::compare::{
     PresetLine, Score, SessionLine, Skipped,
 };
 use foldback_replay::cost::Agreement;
-use foldback_replay::measure::{CallRow, Fired, SessionMetrics};
 use foldback_replay::study::Record;
+use foldback_replay::totals::{CallRow, Fired, SessionMetrics};
 
 pub(crate) const HOSTILE: &str = "a/<script>alert('1')</script>\"&.jsonl";
 

@@ -3,25 +3,25 @@ use super::*;
 #[test]
 fn what_is_held_twice_can_be_lost_once() {
     // Facts 0 to 2 in units 0 to 2; only the wanted ones count.
-    let mut holdings = Holdings::new(3, 3);
+    let mut holders = FactHolders::new(3, 3);
     for (unit, facts) in [(0, &[0, 1][..]), (1, &[1]), (2, &[2])] {
-        holdings.add(unit, facts);
+        holders.add(unit, facts);
     }
-    let mut uses = |step: &mut dyn FnMut(&mut Holdings)| {
-        step(&mut holdings);
-        [0, 1, 2].map(|unit| holdings.uses(unit))
+    let mut uses = |step: &mut dyn FnMut(&mut FactHolders)| {
+        step(&mut holders);
+        [0, 1, 2].map(|unit| holders.uses(unit))
     };
     assert_eq!(uses(&mut |_| ()), [0, 0, 0], "nothing wanted");
     assert_eq!(uses(&mut |h| h.want(&[0, 1])), [1, 0, 0], "1 is held twice");
     assert_eq!(uses(&mut |h| h.remove(0, &[0, 1])), [0, 1, 0], "now once");
     assert_eq!(uses(&mut |h| h.release(&[1])), [0, 0, 0], "used");
     assert_eq!(uses(&mut |h| h.want(&[2])), [0, 0, 1], "2 is wanted");
-    assert!(!holdings.has(0) && holdings.has(1));
+    assert!(!holders.has(0) && holders.has(1));
 }
 
 #[test]
 fn the_cheapest_goes_first() {
-    let price = |uses, gain, messages| Price { uses, gain, messages };
+    let price = |uses, gain, messages| Worth { uses, gain, messages };
     let prices = [
         price(1, 10, false),
         price(0, 5, true),
@@ -43,25 +43,25 @@ fn the_cheapest_goes_first() {
 #[test]
 fn without_a_limit_nothing_is_lost() {
     let session = random_session(1);
-    let placebo = placebo(&session, 4, STUB_TOKENS);
+    let matched_controls = matched_controls(&session, 4, STUB_TOKENS);
     let (none, real) = measured(&session, preset("none"), Limits::new(1_000_000, 0));
     let views = view_sizes(&none.rows, 0);
     assert_eq!(real.references.len(), due(&session));
     for bounds in [&views[..], &[]] {
-        let matched = placebo.matched(bounds, 1);
+        let matched = matched_controls.matched(bounds, 1);
         assert_eq!(matched.random, real);
         assert_eq!(matched.clairvoyant, real);
     }
-    let course = placebo.shadow(&[], &mut Greedy::default());
-    assert_eq!(course.sizes, views);
+    let run = matched_controls.shadow(&[], &mut Greedy::default());
+    assert_eq!(run.sizes, views);
 }
 
 #[test]
 fn a_shadow_is_never_larger_than_its_limit() {
     for seed in 0..15 {
         let session = random_session(seed);
-        let placebo = placebo(&session, 4, STUB_TOKENS);
-        let full = placebo.shadow(&[], &mut Greedy::default()).sizes;
+        let matched_controls = matched_controls(&session, 4, STUB_TOKENS);
+        let full = matched_controls.shadow(&[], &mut Greedy::default()).sizes;
         let head = full[0];
         let mut rng = SplitMix64::new(seed);
         let most = 1 + rng.below(20_000) as u64;
@@ -69,9 +69,9 @@ fn a_shadow_is_never_larger_than_its_limit() {
         let mut random = Random::new(seed, 1_000);
         let choices: [&mut dyn Choice; 2] = [&mut random, &mut Greedy::default()];
         for choice in choices {
-            let course = placebo.shadow(&limits, choice);
-            assert_eq!(course.kept.references.len(), due(&session));
-            for (call, size) in course.sizes.iter().enumerate() {
+            let run = matched_controls.shadow(&limits, choice);
+            assert_eq!(run.kept.references.len(), due(&session));
+            for (call, size) in run.sizes.iter().enumerate() {
                 let limit = limits[call].max(head);
                 assert!(*size <= limit && *size <= full[call], "{seed}: call {call}");
             }
@@ -83,8 +83,8 @@ fn a_shadow_is_never_larger_than_its_limit() {
 fn nothing_that_fits_goes() {
     // Two results, one of them needed. What fits beside the head decides.
     let session = planted(&[(4_000, vec![]), (2_000, vec![]), (60, vec![]), (60, vec![1])]);
-    let placebo = placebo(&session, 4, STUB_TOKENS);
-    let full = placebo.shadow(&[], &mut Greedy::default()).sizes;
+    let matched_controls = matched_controls(&session, 4, STUB_TOKENS);
+    let full = matched_controls.shadow(&[], &mut Greedy::default()).sizes;
     // Tokens that the last view must be smaller than everything, and those that go. Nobody needs the
     // first result (1,003 tokens) and the third (19).
     let table = [
@@ -95,11 +95,11 @@ fn nothing_that_fits_goes() {
     ];
     for (less, freed) in table {
         let limits = [u64::MAX, u64::MAX, u64::MAX, full[3] - less];
-        let course = placebo.shadow(&limits, &mut Greedy::default());
-        assert_eq!(course.kept.references, [true], "{less} less");
-        assert_eq!(full[3] - course.sizes[3], freed, "{less} less");
+        let run = matched_controls.shadow(&limits, &mut Greedy::default());
+        assert_eq!(run.kept.references, [true], "{less} less");
+        assert_eq!(full[3] - run.sizes[3], freed, "{less} less");
     }
-    let head_alone = placebo.shadow(&[0; 4], &mut Greedy::default());
+    let head_alone = matched_controls.shadow(&[0; 4], &mut Greedy::default());
     assert_eq!(head_alone.sizes, [full[0]; 4]);
     assert_eq!(head_alone.kept.references, [false]);
 }
@@ -111,10 +111,10 @@ fn foresight_keeps_more_than_chance() {
         let (mut by_chance, mut by_foresight) = (0.0, 0.0);
         for seed in 0..sessions {
             let session = random_session(seed);
-            let placebo = placebo(&session, 4, STUB_TOKENS);
-            let full = placebo.shadow(&[], &mut Greedy::default()).sizes;
+            let matched_controls = matched_controls(&session, 4, STUB_TOKENS);
+            let full = matched_controls.shadow(&[], &mut Greedy::default()).sizes;
             let views: Vec<u64> = full.iter().map(|size| size * percent / 100).collect();
-            let matched = placebo.matched(&views, seed);
+            let matched = matched_controls.matched(&views, seed);
             let random = share(&matched.random.references);
             let clairvoyant = share(&matched.clairvoyant.references);
             assert!(
@@ -134,8 +134,8 @@ fn foresight_keeps_more_than_chance() {
 fn the_same_session_and_seed_give_the_same() {
     let run = |session: u64, seed| {
         let session = random_session(session);
-        let placebo = placebo(&session, 4, STUB_TOKENS);
-        placebo.matched(&[5_000; 60], seed)
+        let matched_controls = matched_controls(&session, 4, STUB_TOKENS);
+        matched_controls.matched(&[5_000; 60], seed)
     };
     let one = run(1, 1);
     assert_eq!(one, run(1, 1));
@@ -149,10 +149,10 @@ fn only_proportions_count() {
     for seed in 0..4 {
         let session = random_session(seed);
         // Characters of the session come in fours of none in particular, so count them one by one.
-        let (one, two) = (placebo(&session, 1, 50), Doubled(counting(1)));
+        let (one, two) = (matched_controls(&session, 1, 50), Doubled(counting(1)));
         let index = Index::of(&session);
         let foresight = Arc::new(Hindsight::of(&index));
-        let twice = Placebo::with_stub(&index, foresight, &two, 100);
+        let twice = MatchedControls::with_stub(&index, foresight, &two, 100);
         let views: Vec<u64> = (0..60).map(|call| 20_000 - 200 * call).collect();
         let doubled: Vec<u64> = views.iter().map(|size| 2 * size).collect();
         assert_eq!(one.matched(&views, seed), twice.matched(&doubled, seed));
@@ -179,14 +179,14 @@ fn the_newest_call_goes_last() {
     // The second call is larger than the first, and nobody needs either. A result of as many tokens as
     // the stub has is not cleared, and goes with its call.
     let session = planted(&[(42, vec![]), (42, vec![70, 71, 72]), (42, vec![])]);
-    let placebo = placebo(&session, 4, STUB_TOKENS);
-    let full = placebo.shadow(&[], &mut Greedy::default()).sizes;
+    let matched_controls = matched_controls(&session, 4, STUB_TOKENS);
+    let full = matched_controls.shadow(&[], &mut Greedy::default()).sizes;
     let first = full[1] - full[0];
     assert_eq!(first, 2 + 1 + STUB_TOKENS);
     assert!(full[2] - full[1] > first);
     for choice in [&mut Greedy::default() as &mut dyn Choice, &mut Random::new(1, 100)] {
-        let course = placebo.shadow(&[u64::MAX, u64::MAX, full[2] - 1], choice);
-        assert_eq!(course.sizes[2], full[2] - first);
+        let run = matched_controls.shadow(&[u64::MAX, u64::MAX, full[2] - 1], choice);
+        assert_eq!(run.sizes[2], full[2] - first);
     }
 }
 
@@ -201,10 +201,10 @@ fn a_result_that_comes_late_goes_with_its_call() {
         result(1, "nothing"),
         answer(2, "look", "{}"),
     ]);
-    let placebo = placebo(&session, 4, STUB_TOKENS);
-    let full = placebo.shadow(&[], &mut Greedy::default()).sizes;
-    let course = placebo.shadow(&[u64::MAX, full[1] - 1], &mut Greedy::default());
-    let first_call = full[1] - course.sizes[1];
+    let matched_controls = matched_controls(&session, 4, STUB_TOKENS);
+    let full = matched_controls.shadow(&[], &mut Greedy::default()).sizes;
+    let run = matched_controls.shadow(&[u64::MAX, full[1] - 1], &mut Greedy::default());
+    let first_call = full[1] - run.sizes[1];
     assert!(first_call > 0);
-    assert_eq!(course.sizes[2], full[2] - first_call - 150);
+    assert_eq!(run.sizes[2], full[2] - first_call - 150);
 }

@@ -14,11 +14,11 @@
 //! A shadow is arithmetic over sizes and facts, no conversation: its cost is that of the session's
 //! references and some logarithms.
 
-use super::choice::{Choice, Greedy, Price, Random};
+use super::choice::{Choice, Greedy, Random, Worth};
 use super::foresight::{FactId, Foresight};
-use super::holdings::{Holdings, UnitId};
+use super::holders::{FactHolders, UnitId};
 use crate::index::Index;
-use crate::measure::CallRow;
+use crate::totals::CallRow;
 use foldback_core::history::{GroupId, History};
 use foldback_core::log::{Message, Role};
 use foldback_core::stage::Estimator;
@@ -89,7 +89,7 @@ struct Line {
 
 /// A session, ready for its shadows. Made once a session, for all strategies.
 #[derive(Clone, Debug)]
-pub struct Placebo {
+pub struct MatchedControls {
     foresight: Arc<dyn Foresight>,
     /// Facts below this number are references, the others old texts of edits.
     references: usize,
@@ -102,7 +102,7 @@ pub struct Placebo {
     log: Vec<Line>,
 }
 
-impl Placebo {
+impl MatchedControls {
     /// A session, as its index has it. `measure` is the estimator that reports: the one that the sizes
     /// of views are counted with.
     pub fn new(index: &Index, foresight: Arc<dyn Foresight>, measure: &dyn Estimator) -> Self {
@@ -182,32 +182,32 @@ impl Placebo {
         }
     }
 
-    pub(super) fn shadow(&self, views: &[u64], choice: &mut dyn Choice) -> Course {
+    pub(super) fn shadow(&self, views: &[u64], choice: &mut dyn Choice) -> ShadowRun {
         let mut shadow = Shadow::new(self);
-        let mut course = Course::default();
+        let mut run = ShadowRun::default();
         for (ordinal, line) in self.log.iter().enumerate() {
             if line.is_answer {
-                let call = course.sizes.len();
+                let call = run.sizes.len();
                 if let Some(limit) = views.get(call) {
                     shadow.fit(*limit, choice);
                 }
-                course.sizes.push(shadow.size);
+                run.sizes.push(shadow.size);
                 let due = self.foresight.due(call);
                 for fact in due {
-                    let kept = shadow.holdings.has(*fact);
+                    let kept = shadow.holders.has(*fact);
                     if (*fact as usize) < self.references {
-                        course.kept.references.push(kept);
+                        run.kept.references.push(kept);
                     } else {
-                        course.kept.edits.push(kept);
+                        run.kept.edits.push(kept);
                     }
                 }
-                shadow.holdings.release(due);
+                shadow.holders.release(due);
             }
             shadow.arrive(line, choice);
-            shadow.holdings.want(self.foresight.relied_on(ordinal));
+            shadow.holders.want(self.foresight.relied_on(ordinal));
             shadow.reprice(choice);
         }
-        course
+        run
     }
 }
 
@@ -231,7 +231,7 @@ fn salt(log: &[Arc<Message>]) -> u64 {
 
 /// How a shadow went.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Course {
+pub(super) struct ShadowRun {
     pub(super) kept: Kept,
     /// By call, its size.
     pub(super) sizes: Vec<u64>,
@@ -240,8 +240,8 @@ pub(super) struct Course {
 /// What a shadow has of the session now.
 #[derive(Debug)]
 struct Shadow<'a> {
-    session: &'a Placebo,
-    holdings: Holdings,
+    session: &'a MatchedControls,
+    holders: FactHolders,
     size: u64,
     /// By unit, the facts that it holds.
     facts: Vec<Vec<FactId>>,
@@ -256,11 +256,11 @@ struct Shadow<'a> {
 }
 
 impl<'a> Shadow<'a> {
-    fn new(session: &'a Placebo) -> Self {
+    fn new(session: &'a MatchedControls) -> Self {
         let (units, groups) = (session.units.len(), session.rests.len());
         Self {
             session,
-            holdings: Holdings::new(session.foresight.facts(), units),
+            holders: FactHolders::new(session.foresight.facts(), units),
             size: 0,
             facts: vec![Vec::new(); units],
             gone: vec![false; units],
@@ -271,7 +271,7 @@ impl<'a> Shadow<'a> {
     }
 
     /// What a unit is worth, if it can go now.
-    fn price(&self, unit: UnitId) -> Option<Price> {
+    fn price(&self, unit: UnitId) -> Option<Worth> {
         let Unit { kind, group } = self.session.units[unit];
         let gain = match kind {
             _ if self.gone[unit] => 0,
@@ -280,8 +280,8 @@ impl<'a> Shadow<'a> {
             Kind::Rest if self.standing[group] > 0 => 0,
             Kind::Rest => self.tokens[group],
         };
-        (gain > 0).then(|| Price {
-            uses: self.holdings.uses(unit),
+        (gain > 0).then(|| Worth {
+            uses: self.holders.uses(unit),
             gain,
             messages: kind == Kind::Rest,
         })
@@ -294,7 +294,7 @@ impl<'a> Shadow<'a> {
     }
 
     fn reprice(&mut self, choice: &mut dyn Choice) {
-        for unit in self.holdings.changed() {
+        for unit in self.holders.changed() {
             self.offer(unit, choice);
         }
     }
@@ -309,7 +309,7 @@ impl<'a> Shadow<'a> {
         for arrival in &line.arrivals {
             self.size += arrival.tokens;
             self.tokens[line.group] += arrival.tokens;
-            self.holdings.add(arrival.unit, &arrival.facts);
+            self.holders.add(arrival.unit, &arrival.facts);
             self.facts[arrival.unit].extend(&arrival.facts);
             if arrival.unit != rest {
                 self.standing[line.group] += 1;
@@ -354,7 +354,7 @@ impl<'a> Shadow<'a> {
         let Unit { kind, group } = self.session.units[unit];
         self.gone[unit] = true;
         let facts = std::mem::take(&mut self.facts[unit]);
-        self.holdings.remove(unit, &facts);
+        self.holders.remove(unit, &facts);
         let freed = match kind {
             Kind::Head => 0,
             Kind::Result(tokens) => {

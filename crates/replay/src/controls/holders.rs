@@ -10,7 +10,7 @@ pub(super) type UnitId = usize;
 /// A unit is *used* once for every fact that is wanted and that it alone holds: what is held twice can
 /// be lost once for nothing.
 #[derive(Clone, Debug)]
-pub(super) struct Holdings {
+pub(super) struct FactHolders {
     /// By fact, how many units hold it.
     holders: Vec<u32>,
     /// By fact, the sum of the numbers of these units; of one alone, its number.
@@ -23,7 +23,7 @@ pub(super) struct Holdings {
     changed: Vec<UnitId>,
 }
 
-impl Holdings {
+impl FactHolders {
     pub(super) fn new(facts: usize, units: usize) -> Self {
         Self {
             holders: vec![0; facts],

@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 /// Drives the session from its first message, moment by moment, as an agent would have, the
 /// recorder's own compactions undone.
-pub fn live(
+pub fn replayed(
     session: &Session,
     strategy: &Arc<Strategy>,
     options: &ReplayOptions,
