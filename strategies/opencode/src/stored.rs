@@ -8,6 +8,7 @@ use crate::boundary::Seen;
 use foldback_core::Role;
 use foldback_core::history::History;
 use foldback_core::log::{EntryKind, Marker, Message, PartKind};
+use foldback_core::stage::StageContext;
 use foldback_core::view::Pos;
 
 /// A message as OpenCode would store it: positions in the history, ascending, the first one names it.
@@ -28,14 +29,21 @@ impl StoredMessage {
 
 /// All stored messages, in stored order.
 pub fn stored_messages(history: &History) -> Vec<StoredMessage> {
+    stored_from(history, 0)
+}
+
+/// The stored messages from a position on, which must begin one.
+fn stored_from(history: &History, from: Pos) -> Vec<StoredMessage> {
     let mut stored: Vec<StoredMessage> = Vec::new();
-    let mut unit_of: Vec<Option<usize>> = vec![None; history.len()];
-    for (pos, message) in history.iter() {
+    let mut unit_of: Vec<Option<usize>> = vec![None; history.len() - from];
+    for (pos, message) in history.range(from..history.len()) {
         let unit = match message.role {
             Role::Tool => {
                 let first = history.group(history.group_of(pos)).items.first();
                 // A result whose call is not there stays with what it followed.
-                first.and_then(|first| unit_of[*first]).or(stored.len().checked_sub(1))
+                first
+                    .and_then(|first| unit_of[first.checked_sub(from)?])
+                    .or(stored.len().checked_sub(1))
             }
             Role::Assistant => stored
                 .len()
@@ -52,9 +60,27 @@ pub fn stored_messages(history: &History) -> Vec<StoredMessage> {
             stored.len() - 1
         });
         stored[unit].items.push(pos);
-        unit_of[pos] = Some(unit);
+        unit_of[pos - from] = Some(unit);
     }
     stored
+}
+
+/// The stored messages from the first on that the view shows, instructions of the harness aside. What
+/// stands before them is behind the latest checkpoint, where the view filter does not look: so a fold
+/// costs the view, not the history.
+pub fn in_sight(context: &StageContext<'_>) -> Vec<StoredMessage> {
+    let history = context.history;
+    let items = context.places().iter().filter_map(|place| place.item());
+    let spoken = items.filter(|pos| history.message(*pos).role != Role::System);
+    let mut from = spoken.min().unwrap_or(0);
+    let begins = |pos: Pos| {
+        let (before, message) = (history.message(pos - 1), history.message(pos));
+        message.role != Role::Tool && (message.record.is_none() || before.record != message.record)
+    };
+    while from > 0 && !begins(from) {
+        from -= 1;
+    }
+    stored_from(history, from)
 }
 
 /// Whether an answer is a further step of the stored message before it.

@@ -40,7 +40,7 @@ impl<'a> NewEntries<'a> {
         tail_start: Option<Pos>,
         replay: Option<Pos>,
     ) -> Self {
-        let messages = stored::stored_messages(context.history);
+        let messages = stored::in_sight(context);
         let seen = stored::seen_all(context.history, &messages);
         let view = filter_compacted(&seen, config.completes);
         let user =

@@ -55,7 +55,7 @@ impl Filter for Checkpoint {
         if order.len() == stored.len() && order.is_sorted() {
             return None;
         }
-        Some(layout(&stored, &order, context.history.len()))
+        Some(layout(Vec::new(), &stored, &order, context.history.len()))
     }
 
     fn propose(&self, context: &StageContext<'_>) -> Result<Proposal, Why> {
@@ -130,7 +130,7 @@ impl Filter for Checkpoint {
         let entries =
             NewEntries::of(&self.0, context, selection.tail_start, selection.replay).write(summary);
 
-        let mut stored = stored::stored_messages(context.history);
+        let mut stored = stored::in_sight(context);
         let mut seen = stored::seen_all(context.history, &stored);
         for (offset, entry) in entries.iter().enumerate() {
             seen.push(stored::seen(&[entry]));
@@ -140,7 +140,11 @@ impl Filter for Checkpoint {
             });
         }
         let order = filter_compacted(&seen, self.0.completes);
-        let layout = layout(&stored, &order, context.history.len() + entries.len());
+        // Instructions of the harness stay in sight.
+        let from = stored.first().map_or(0, StoredMessage::first);
+        let items = context.places().iter().filter_map(|place| place.item());
+        let before = items.filter(|pos| *pos < from).collect();
+        let layout = layout(before, &stored, &order, context.history.len() + entries.len());
         Ok(Arrangement {
             entries,
             layout,
@@ -153,7 +157,7 @@ impl Filter for Checkpoint {
 
 impl Checkpoint {
     fn select(&self, context: &StageContext<'_>) -> Selection {
-        let all = stored::stored_messages(context.history);
+        let all = stored::in_sight(context);
         let seen = stored::seen_all(context.history, &all);
         let view = conversation_units(context, &all);
         if !self.0.anchored {
@@ -240,17 +244,18 @@ impl Checkpoint {
 /// The stored messages that the view shows, in its order, without instructions of the harness: those
 /// are never summarised.
 fn conversation_units(context: &StageContext<'_>, all: &[StoredMessage]) -> Vec<usize> {
-    let mut unit_of: Vec<Option<usize>> = vec![None; context.history.len()];
+    let from = all.first().map_or(0, StoredMessage::first);
+    let mut unit_of: Vec<Option<usize>> = vec![None; context.history.len() - from];
     for (index, unit) in all.iter().enumerate() {
         for pos in unit.items.iter().filter(|_| unit.role != Role::System) {
-            unit_of[*pos] = Some(index);
+            unit_of[*pos - from] = Some(index);
         }
     }
     let mut met = vec![false; all.len()];
     let mut units = Vec::new();
     for place in context.places() {
         let unit = match place {
-            Place::Item(pos) => unit_of[*pos],
+            Place::Item(pos) => pos.checked_sub(from).and_then(|at| unit_of[at]),
             Place::Insert(_) => None,
         };
         if let Some(unit) = unit.filter(|unit| !std::mem::replace(&mut met[*unit], true)) {
@@ -284,14 +289,14 @@ fn rendered_json(context: &StageContext<'_>, unit: &StoredMessage) -> String {
 
 /// The layout that shows these stored messages in this order. Instructions of the harness stay in
 /// front even where the messages around them are hidden: OpenCode keeps them apart from the messages.
-/// `len` is the number of messages in the history once everything is in it.
-fn layout(stored: &[StoredMessage], order: &[usize], len: usize) -> Layout {
+/// `before` are those that stand in front of all stored messages, `len` is the number of messages in the
+/// history once everything is in it.
+fn layout(before: Vec<Pos>, stored: &[StoredMessage], order: &[usize], len: usize) -> Layout {
     let is_hidden_system =
         |index: &usize| stored[*index].role == Role::System && !order.contains(index);
-    let mut positions: Vec<Pos> = (0..stored.len())
-        .filter(is_hidden_system)
-        .flat_map(|index| stored[index].items.iter().copied())
-        .collect();
+    let mut positions = before;
+    let hidden = (0..stored.len()).filter(is_hidden_system);
+    positions.extend(hidden.flat_map(|index| stored[index].items.iter().copied()));
     // Within a run that is in stored order the messages stay as they are, even where a late result
     // stands behind the next stored message.
     for run in order.chunk_by(|a, b| a < b) {
