@@ -3,6 +3,7 @@
 use foldback_core::conversation::Conversation;
 use foldback_core::delta::ViewDelta;
 use foldback_core::log::Message;
+use foldback_core::meter::Meter;
 use foldback_core::view::{PartPos, Place};
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -145,9 +146,7 @@ impl RequestLog {
         answer: &Message,
     ) {
         let counts = conversation.meter(meter);
-        let usage = answer.answer.as_ref().and_then(|answer| answer.usage);
-        let output =
-            usage.map_or_else(|| counts.measure(answer), |usage| usage.output + usage.reasoning);
+        let output = output_tokens(counts, answer);
         let frame = Block { key: u64::MAX, tokens: counts.frame_tokens() };
         let frame = self.requests.is_empty().then_some(frame);
         let places = conversation.view().places().iter().skip(delta.same_places);
@@ -173,6 +172,12 @@ impl RequestLog {
         let SentRequest { kept, added: (from, to), .. } = self.requests[request];
         self.marks[from..to].get(at - kept).copied()
     }
+}
+
+/// Tokens of an answer: by its provider's count, else by the meter.
+pub(crate) fn output_tokens(meter: &Meter, answer: &Message) -> u64 {
+    let usage = answer.answer.as_ref().and_then(|answer| answer.usage);
+    usage.map_or_else(|| meter.measure(answer), |usage| usage.output + usage.reasoning)
 }
 
 fn block(conversation: &Conversation, meter: usize, place: Place) -> Block {

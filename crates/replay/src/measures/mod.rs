@@ -23,10 +23,10 @@ pub mod survival;
 #[cfg(test)]
 mod tests;
 
+use crate::cost::output_tokens;
 use crate::drive::{Probe, Request};
 use crate::index::Index;
 use firings::{Firing, Firings};
-use foldback_core::log::Message;
 use position::{Offsets, Positions};
 use serde::{Deserialize, Serialize};
 use size::{Call, Sizes, p95};
@@ -123,13 +123,9 @@ impl Probe for Measures {
         self.lives.look(request);
         self.offsets.look(request);
         let meter = request.conversation.meter(self.meter);
-        let output = |answer: &Message| match answer.answer.as_ref().and_then(|a| a.usage) {
-            Some(usage) => usage.output + usage.reasoning,
-            None => meter.measure(answer),
-        };
         self.calls.push(Call {
             input: meter.frame_tokens() + meter.view_tokens(),
-            output: request.answer.map_or(0, output),
+            output: request.answer.map_or(0, |answer| output_tokens(meter, answer)),
             ceiling: request.conversation.limits().request_ceiling(),
             fired: request.delta.is_folded(),
         });

@@ -6,7 +6,7 @@ use crate::step::{Step, steps};
 use crate::{Replay, ReplayOptions, replay_with};
 use foldback_core::conversation::Conversation;
 use foldback_core::delta::Cursor;
-use foldback_core::log::{EntryKind, Part};
+use foldback_core::log::{EntryKind, Message, Part};
 use foldback_core::moment::{Moment, Trigger};
 use foldback_core::plan::{Edit, Insert, Layout, Plan, Slot};
 use foldback_core::services::Services;
