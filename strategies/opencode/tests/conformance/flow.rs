@@ -2,11 +2,12 @@
 
 use crate::support::*;
 use foldback_core::conversation::Conversation;
-use foldback_core::log::{EntryKind, Finish, Media, Message, Part, PartKind};
+use foldback_core::log::{EntryKind, Finish, Marker, Media, Message, Part, PartKind};
 use foldback_core::moment::Moment;
 use foldback_core::outcome::Outcome;
 use foldback_core::stage::{Summarizer, SummaryError};
 use foldback_core::{Limits, Role};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 const LIMITS: Limits = Limits { context: 200_000, input: 0, output: 32_000 };
@@ -28,19 +29,24 @@ fn long(text: &str) -> String {
 
 fn fill(conversation: &mut Conversation) {
     conversation.append(prompt("u1", &long("fix the parser")));
-    for message in tools("a1", &[("read", &"x".repeat(240_000))]) {
-        conversation.append(message);
-    }
+    append(conversation, tools("a1", &[("read", &"x".repeat(240_000))]));
     conversation.append(prompt("u2", "and the lexer"));
-    for message in tools("a2", &[("bash", "ok")]) {
-        conversation.append(message);
-    }
+    append(conversation, tools("a2", &[("bash", "ok")]));
 }
 
 fn message(conversation: &Conversation, kind: EntryKind) -> Arc<Message> {
     let mut all = conversation.history().iter().rev();
     let found = all.find(|(_, message)| message.is_entry_of(kind));
     Arc::clone(found.unwrap_or_else(|| panic!("no {kind:?} entry")).1)
+}
+
+/// The one part of the last marker.
+fn marker(conversation: &Conversation) -> Marker {
+    let marker = message(conversation, EntryKind::Marker);
+    let [Part { kind: PartKind::Marker(part), .. }] = &*marker.parts else {
+        panic!("one compaction part");
+    };
+    part.clone()
 }
 
 fn has(conversation: &Conversation, kind: EntryKind) -> bool {
@@ -50,7 +56,7 @@ fn has(conversation: &Conversation, kind: EntryKind) -> bool {
 
 #[test]
 fn br_5_overflow_compaction_summary_filter_continue() {
-    let summarizer = Scripted::new([Ok("parser fixed, lexer next")]);
+    let summarizer = Scripted::in_turn([Ok("parser fixed, lexer next")]);
     let mut conversation = with("brutus", "", &summarizer);
     fill(&mut conversation);
     let below = at(&mut conversation, Moment::StepEnd, Some(usage(150_000, 18_000, 0)));
@@ -85,7 +91,7 @@ fn br_5_overflow_compaction_summary_filter_continue() {
 
 #[test]
 fn br_an_error_of_the_agent_saves_nothing() {
-    let summarizer = Scripted::new([Err(SummaryError::Failed("503".into()))]);
+    let summarizer = Scripted::in_turn([Err(SummaryError::Failed("503".into()))]);
     // Beneath the guard that takes them back.
     let changes = "[guards]\natomic = false";
     let mut conversation = with("brutus", changes, &summarizer);
@@ -103,7 +109,7 @@ fn br_an_error_of_the_agent_saves_nothing() {
 
 #[test]
 fn january_checkpoint() {
-    let summarizer = Scripted::new([Ok("all of it")]);
+    let summarizer = Scripted::in_turn([Ok("all of it")]);
     let mut conversation = with("opencode", "", &summarizer);
     fill(&mut conversation);
     at(&mut conversation, Moment::StepEnd, Some(usage(168_001, 0, 0)));
@@ -122,9 +128,7 @@ fn january_checkpoint() {
         assert_eq!(model.model.as_deref(), Some("big"));
         assert_eq!(model.provider.as_deref(), Some("maker"));
     }
-    let [Part { kind: PartKind::Marker(part), .. }] = &*marker.parts else {
-        panic!("one compaction part");
-    };
+    let part = self::marker(&conversation);
     assert!(part.auto && !part.overflow);
     assert!(matches!(&goes_on.parts[0].kind, PartKind::Text { synthetic: true, .. }));
 
@@ -138,7 +142,7 @@ fn january_checkpoint() {
 #[test]
 fn finish_stop_above_the_limit_compacts_before_the_next_request() {
     // A stored history whose last answer was above the limit.
-    let summarizer = Scripted::new([Ok("short")]);
+    let summarizer = Scripted::in_turn([Ok("short")]);
     let mut conversation = with("opencode", "", &summarizer);
     conversation.append(prompt("u1", &long("go")));
     conversation.append(answer("a1", &long("done")));
@@ -152,17 +156,13 @@ fn finish_stop_above_the_limit_compacts_before_the_next_request() {
 #[test]
 fn a_manual_compaction_does_not_go_on() {
     for (preset, auto) in [("opencode", false), ("opencode-1.17", false), ("brutus", false)] {
-        let summarizer = Scripted::new([Ok("short")]);
+        let summarizer = Scripted::in_turn([Ok("short")]);
         let mut conversation = with(preset, "", &summarizer);
         fill(&mut conversation);
         at(&mut conversation, Moment::Manual, None);
         assert!(has(&conversation, EntryKind::Summary), "{preset}");
         assert!(!has(&conversation, EntryKind::Continue), "{preset}");
-        let marker = message(&conversation, EntryKind::Marker);
-        let PartKind::Marker(part) = &marker.parts[0].kind else {
-            panic!("{preset}: no marker part");
-        };
-        assert_eq!(part.auto, auto, "{preset}");
+        assert_eq!(marker(&conversation).auto, auto, "{preset}");
     }
 }
 
@@ -179,7 +179,7 @@ fn going_on_is_a_decision_of_its_own() {
         ("unfinished", vec![assistant("a9", vec![Part::text("cut")], Finish::Length)], true),
         ("unfinished", vec![prompt("u9", "more")], true),
     ] {
-        let summarizer = Scripted::new([Ok("short")]);
+        let summarizer = Scripted::in_turn([Ok("short")]);
         let mut conversation = with(
             "opencode",
             &format!("[guards]\ncontinuation = false\n[filter]\ncontinue = \"{policy}\""),
@@ -187,9 +187,7 @@ fn going_on_is_a_decision_of_its_own() {
         );
         fill(&mut conversation);
         let case = format!("{policy} after {}", last[0].shown_text());
-        for message in last {
-            conversation.append(message);
-        }
+        append(&mut conversation, last);
         at(&mut conversation, Moment::StepEnd, Some(usage(190_000, 0, 0)));
         assert_eq!(has(&conversation, EntryKind::Continue), goes_on, "{case}");
     }
@@ -202,7 +200,7 @@ fn empty_summaries_and_failures_leave_nothing() {
         ("white space", Ok(" \n")),
         ("failed", Err(SummaryError::Failed("503".into()))),
     ] {
-        let summarizer = Scripted::new([text]);
+        let summarizer = Scripted::in_turn([text]);
         let mut conversation = with("opencode", "", &summarizer);
         fill(&mut conversation);
         let (sent, len) = (sent_ids(&conversation), conversation.history().len());
@@ -215,7 +213,7 @@ fn empty_summaries_and_failures_leave_nothing() {
 #[test]
 fn auto_off_is_off_at_every_moment() {
     for preset in ["opencode", "opencode-1.17", "brutus"] {
-        let summarizer = Scripted::new([]);
+        let summarizer = Scripted::in_turn([]);
         let mut conversation = with(preset, "[overflow]\nauto = false", &summarizer);
         fill(&mut conversation);
         for moment in Moment::ALL {
@@ -229,16 +227,13 @@ fn auto_off_is_off_at_every_moment() {
 
 #[test]
 fn oc17_c1_one_marker_with_both_flags() {
-    let summarizer = Scripted::new([Ok("short")]);
+    let summarizer = Scripted::in_turn([Ok("short")]);
     let mut conversation = with("opencode-1.17", "", &summarizer);
     fill(&mut conversation);
     at(&mut conversation, Moment::ProviderOverflow, None);
     let markers = conversation.history().iter().filter(|(_, m)| m.is_entry_of(EntryKind::Marker));
     assert_eq!(markers.count(), 1);
-    let marker = message(&conversation, EntryKind::Marker);
-    let [Part { kind: PartKind::Marker(part), .. }] = &*marker.parts else {
-        panic!("exactly one compaction part");
-    };
+    let part = marker(&conversation);
     assert!(part.auto && part.overflow);
 }
 
@@ -286,20 +281,14 @@ fn kept_tail() {
             Some("a2"),
         ),
     ] {
-        let summarizer = Scripted::new([Ok("short")]);
+        let summarizer = Scripted::in_turn([Ok("short")]);
         let changes = format!(
             "[filter]\ntail_turns = {turns}\npreserve_recent_tokens = {budget}\n[guards]\nno-growth = false"
         );
         let mut conversation = with("opencode-1.17", &changes, &summarizer);
-        for message in given {
-            conversation.append(message);
-        }
+        append(&mut conversation, given);
         at(&mut conversation, Moment::Manual, None);
-        let marker = message(&conversation, EntryKind::Marker);
-        let PartKind::Marker(part) = &marker.parts[0].kind else {
-            panic!("{id}");
-        };
-        assert_eq!(part.tail_start.as_deref(), tail, "{id}");
+        assert_eq!(marker(&conversation).tail_start.as_deref(), tail, "{id}");
         let sent = sent_ids(&conversation);
         assert_eq!(
             sent.get(2).map(String::as_str),
@@ -321,7 +310,7 @@ fn kept_tail() {
 
 #[test]
 fn oc17_s18_s19_two_compactions_in_a_row() {
-    let summarizer = Scripted::new([Ok("summary one"), Ok("summary two")]);
+    let summarizer = Scripted::in_turn([Ok("summary one"), Ok("summary two")]);
     let mut conversation = with("opencode-1.17", "", &summarizer);
     for turn in 1..=3 {
         conversation.append(prompt(&format!("u{turn}"), &long(&format!("turn {turn}"))));
@@ -343,7 +332,7 @@ fn oc17_s18_s19_two_compactions_in_a_row() {
         ["u3", "a3", &*marker, &*summary, "u4", "a4"],
         "OC17-S19"
     );
-    let third = Scripted::new([Ok("summary three")]);
+    let third = Scripted::in_turn([Ok("summary three")]);
     let mut strategy = conversation.strategy().as_ref().clone();
     strategy.summarizer = Some(Arc::clone(&third) as Arc<dyn Summarizer>);
     let mut loaded = crate::support::conversation(strategy, LIMITS);
@@ -360,7 +349,7 @@ fn oc17_s18_s19_two_compactions_in_a_row() {
 #[test]
 fn oc17_s20_an_older_summary_does_not_eat_the_budget() {
     let first = "s".repeat(6_400);
-    let summarizer = Scripted::new([Ok(&*first), Ok("two")]);
+    let summarizer = Scripted::in_turn([Ok(&*first), Ok("two")]);
     let changes = "[filter]\npreserve_recent_tokens = 500";
     let mut conversation = with("opencode-1.17", changes, &summarizer);
     conversation.append(prompt("u1", &"x".repeat(9_000)));
@@ -373,7 +362,7 @@ fn oc17_s20_an_older_summary_does_not_eat_the_budget() {
     let request = summarizer.request(1);
     assert_eq!(request.messages.len(), 2, "{:?}", summarizer.shown(1));
 
-    let summarizer = Scripted::new([Ok(&*first), Ok("two")]);
+    let summarizer = Scripted::in_turn([Ok(&*first), Ok("two")]);
     let mut conversation = with("opencode-1.17", changes, &summarizer);
     conversation.append(prompt("u1", &"x".repeat(9_000)));
     conversation.append(prompt("u2", "before it"));
@@ -382,11 +371,8 @@ fn oc17_s20_an_older_summary_does_not_eat_the_budget() {
     at(&mut conversation, Moment::Manual, None);
     conversation.append(prompt("u4", "small too"));
     at(&mut conversation, Moment::Manual, None);
-    let marker = message(&conversation, EntryKind::Marker);
-    let PartKind::Marker(part) = &marker.parts[0].kind else {
-        panic!("no marker part");
-    };
-    assert_eq!(part.tail_start.as_deref(), Some("u3"), "OC17-S20: the turn before the old summary");
+    let tail = marker(&conversation).tail_start;
+    assert_eq!(tail.as_deref(), Some("u3"), "OC17-S20: the turn before the old summary");
 }
 
 #[test]
@@ -400,7 +386,7 @@ fn oc17_s11_s12_the_prompt_is_repeated_without_its_media() {
         parts: vec![Part::text("image"), Part::new(PartKind::File(image.clone()))],
         ..prompt(id, "")
     };
-    let summarizer = Scripted::new([Ok("short")]);
+    let summarizer = Scripted::in_turn([Ok("short")]);
     let mut conversation = with("opencode-1.17", "", &summarizer);
     conversation.append(prompt("u1", &long("root")));
     conversation.append(with_image("u2"));
@@ -411,7 +397,7 @@ fn oc17_s11_s12_the_prompt_is_repeated_without_its_media() {
     assert_eq!(summarizer.shown(0).len(), 1, "OC17-S11: the request ends before the prompt");
     assert_eq!(sent_ids(&conversation).len(), 3, "OC17-S11: the original is hidden");
 
-    let summarizer = Scripted::new([Ok("short")]);
+    let summarizer = Scripted::in_turn([Ok("short")]);
     let mut conversation = with("opencode-1.17", "[guards]\nno-growth = false", &summarizer);
     conversation.append(with_image("u1"));
     at(&mut conversation, Moment::ProviderOverflow, None);
@@ -422,7 +408,7 @@ fn oc17_s11_s12_the_prompt_is_repeated_without_its_media() {
 
 #[test]
 fn a_stored_checkpoint_is_restored() {
-    let summarizer = Scripted::new([Ok("short")]);
+    let summarizer = Scripted::in_turn([Ok("short")]);
     let mut first = with("opencode-1.17", "", &summarizer);
     for turn in 1..=3 {
         first.append(prompt(&format!("u{turn}"), &long(&format!("turn {turn}"))));
@@ -440,7 +426,7 @@ fn a_stored_checkpoint_is_restored() {
 
 #[test]
 fn instructions_of_the_harness_stay_in_front() {
-    let summarizer = Scripted::new([Ok("short")]);
+    let summarizer = Scripted::in_turn([Ok("short")]);
     let mut conversation = with("opencode", "", &summarizer);
     conversation.append(Message::new("sys", Role::System, vec![Part::text("be brief")]));
     fill(&mut conversation);
@@ -451,7 +437,7 @@ fn instructions_of_the_harness_stay_in_front() {
 
 #[test]
 fn undo_brings_everything_back() {
-    let summarizer = Scripted::new([Ok("short")]);
+    let summarizer = Scripted::in_turn([Ok("short")]);
     let mut conversation = with("opencode", "", &summarizer);
     fill(&mut conversation);
     let before = sent_ids(&conversation);
@@ -460,6 +446,6 @@ fn undo_brings_everything_back() {
     assert_eq!(sent_ids(&conversation), before);
 }
 
-pub(crate) fn ids() -> Vec<&'static str> {
-    vec!["BR-5", "OC17-C1", "OC17-L1"]
+pub(crate) fn ids() -> BTreeSet<String> {
+    ["BR-5", "OC17-C1", "OC17-L1"].map(str::to_owned).into()
 }

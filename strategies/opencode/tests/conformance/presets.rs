@@ -1,9 +1,10 @@
 //! The presets as files: names, aliases, environment flags, limits that are refused.
 
-use crate::support::registry;
+use crate::support::{file, registry};
 use foldback_core::config::{Document, Options, compile, compile_preset};
 use foldback_core::moment::Moment;
 use foldback_core::strategy::OnFailure;
+use foldback_testkit::talk::try_compile;
 
 #[test]
 fn presets_compile_by_name_and_alias() {
@@ -43,8 +44,9 @@ fn environment_flags() {
     let with = |flag: &'static str, value: &'static str| {
         let env = move |name: &str| (name == flag).then(|| value.to_owned());
         let options = Options { env: Some(&env), ..Options::default() };
-        let toml = "name = \"test\"\nextends = \"opencode-1.17\"\n[summarizer]\nuse = \"none\"\n[[pruner]]\nuse = \"opencode.prune\"\nenabled = true";
-        compile(&registry(), Document::parse("test", toml).unwrap(), options).unwrap()
+        let pruner = "[[pruner]]\nuse = \"opencode.prune\"\nenabled = true";
+        let document = Document::parse("test", &file("opencode-1.17", pruner)).unwrap();
+        compile(&registry(), document, options).unwrap()
     };
     let value = |flag, given, path: &str| {
         let compiled = with(flag, given);
@@ -74,11 +76,7 @@ fn what_could_never_work_is_refused() {
         ("tail nobody would show", "[filter]\ntail_turns = 2", "succeeded"),
         ("misspelt", "[[pruner]]\nuse = \"opencode.prune\"\nprotect_token = 1", "protect_tokens"),
     ] {
-        let toml = format!(
-            "name = \"test\"\nextends = \"opencode\"\n{changes}\n[summarizer]\nuse = \"none\""
-        );
-        let document = Document::parse("test", &toml).unwrap();
-        let errors = compile(&registry(), document, Options::default()).unwrap_err();
+        let errors = try_compile(&registry(), &file("opencode", changes)).unwrap_err();
         assert!(errors.to_string().contains(says), "{case}: {errors}");
     }
 }

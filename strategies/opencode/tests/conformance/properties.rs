@@ -162,7 +162,7 @@ proptest! {
                 ""
             };
             let mut strategy = strategy(preset, &format!("{SMALL}{extra}"));
-            let summarizer = Scripted::new(std::array::from_fn::<_, 40, _>(|_| Ok("what was done so far")));
+            let summarizer = Scripted::in_turn(std::array::from_fn::<_, 40, _>(|_| Ok("what was done so far")));
             strategy.summarizer = Some(summarizer as Arc<dyn Summarizer>);
             let mut conversation = conversation(strategy, Limits::new(3_000, 500));
             let mut appended = Vec::new();

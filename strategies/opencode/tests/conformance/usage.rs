@@ -3,6 +3,7 @@
 use foldback_core::log::Price;
 use foldback_opencode::usage::{Reported, Tokens};
 use serde_json::{Value, json};
+use std::collections::BTreeSet;
 
 struct Row {
     id: &'static str,
@@ -77,6 +78,6 @@ fn the_log_keeps_the_classes_apart() {
     assert_eq!(usage.input_total(), 1_000);
 }
 
-pub(crate) fn ids() -> Vec<&'static str> {
-    rows().into_iter().map(|row| row.id).chain(["OC1-U7"]).collect()
+pub(crate) fn ids() -> BTreeSet<String> {
+    rows().into_iter().map(|row| row.id).chain(["OC1-U7"]).map(str::to_owned).collect()
 }

@@ -1,0 +1,95 @@
+//! Stand-ins for what a conversation is given: a summarizer that does as it is told, and an observer.
+
+use async_trait::async_trait;
+use foldback_core::event::Event;
+use foldback_core::services::{Observer, Services};
+use foldback_core::stage::{Summarizer, Summary, SummaryError, SummaryRequest};
+use std::fmt;
+use std::sync::{Arc, Mutex, PoisonError};
+
+type Answers = dyn FnMut(&SummaryRequest) -> Result<String, SummaryError> + Send;
+
+/// A summarizer that answers what it is told to, and keeps what it was asked.
+pub struct Scripted {
+    answers: Mutex<Box<Answers>>,
+    asked: Mutex<Vec<SummaryRequest>>,
+}
+
+impl fmt::Debug for Scripted {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Scripted")
+    }
+}
+
+impl Scripted {
+    /// Answers each request by a function.
+    pub fn by(
+        answers: impl FnMut(&SummaryRequest) -> Result<String, SummaryError> + Send + 'static,
+    ) -> Arc<Self> {
+        Arc::new(Self { answers: Mutex::new(Box::new(answers)), asked: Mutex::default() })
+    }
+
+    /// Always says the same; fails where that is nothing.
+    pub fn always(text: Option<&str>) -> Arc<Self> {
+        let answer =
+            text.map(str::to_owned).ok_or_else(|| SummaryError::Failed("no model".to_owned()));
+        Self::by(move |_| answer.clone())
+    }
+
+    /// Gives the answers of a list, then fails.
+    pub fn in_turn<const N: usize>(answers: [Result<&str, SummaryError>; N]) -> Arc<Self> {
+        let mut answers = answers.map(|text| text.map(str::to_owned)).into_iter();
+        let over = || Err(SummaryError::Failed("no text left".to_owned()));
+        Self::by(move |_| answers.next().unwrap_or_else(over))
+    }
+
+    /// What it was asked at this place.
+    pub fn request(&self, index: usize) -> SummaryRequest {
+        self.asked().swap_remove(index)
+    }
+
+    /// The texts that a request shows, in order.
+    pub fn shown(&self, index: usize) -> Vec<String> {
+        self.request(index).messages.iter().map(|message| message.shown_text()).collect()
+    }
+
+    /// What it was asked, in order.
+    pub fn asked(&self) -> Vec<SummaryRequest> {
+        self.asked.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
+
+#[async_trait]
+impl Summarizer for Scripted {
+    fn id(&self) -> &str {
+        "scripted"
+    }
+
+    async fn summarize(
+        &self,
+        request: &SummaryRequest,
+        _: &Services,
+    ) -> Result<Summary, SummaryError> {
+        self.asked.lock().unwrap_or_else(PoisonError::into_inner).push(request.clone());
+        let text = self.answers.lock().unwrap_or_else(PoisonError::into_inner)(request)?;
+        let tokens = request.estimator.text(&text);
+        Ok(Summary { text, tokens, by: "scripted".to_owned(), usage: None })
+    }
+}
+
+/// An observer that keeps every event.
+#[derive(Debug, Default)]
+pub struct Events(Mutex<Vec<Event>>);
+
+impl Events {
+    /// What happened, in order.
+    pub fn all(&self) -> Vec<Event> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
+
+impl Observer for Events {
+    fn observe(&self, event: &Event) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).push(event.clone());
+    }
+}

@@ -1,0 +1,79 @@
+//! Rows that are written down beside the tests that run them, as TOML.
+//!
+//! Texts may hold `{x:N}` (so many letters) and `{repeat:N:TEXT}`. What `[named]` holds stands wherever a
+//! text is its name after a `$`.
+
+use serde::de::DeserializeOwned;
+use toml::{Table, Value};
+
+/// The rows of a group of a table file.
+///
+/// # Panics
+///
+/// If the file is none, or if a row is not what the test takes; the message shows the row.
+pub fn rows<T: DeserializeOwned>(file: &str, group: &str) -> Vec<T> {
+    let file: Table = toml::from_str(file).unwrap_or_else(|error| panic!("{error}"));
+    let Some(Value::Array(rows)) = file.get(group) else { panic!("no rows are called {group}") };
+    let named = file.get("named").and_then(Value::as_table);
+    let row = |row: &Value| {
+        let mut row = row.clone();
+        if let Some(named) = named {
+            replace(&mut row, named);
+        }
+        fill(&mut row, &filled);
+        let text = row.to_string();
+        row.try_into().unwrap_or_else(|error| panic!("{group}: {error}\n{text}"))
+    };
+    rows.iter().map(row).collect()
+}
+
+fn replace(value: &mut Value, named: &Table) {
+    if let Value::String(text) = value
+        && let Some(is) = text.strip_prefix('$').and_then(|name| named.get(name))
+    {
+        *value = is.clone();
+    }
+    match value {
+        Value::Array(items) => items.iter_mut().for_each(|item| replace(item, named)),
+        Value::Table(fields) => fields.iter_mut().for_each(|(_, value)| replace(value, named)),
+        _ => {}
+    }
+}
+
+/// Fills in what stands in braces, in all texts.
+pub fn fill(value: &mut Value, filled: &impl Fn(&str) -> String) {
+    match value {
+        Value::String(text) => *text = filled(text),
+        Value::Array(items) => items.iter_mut().for_each(|item| fill(item, filled)),
+        Value::Table(fields) => fields.iter_mut().for_each(|(_, value)| fill(value, filled)),
+        _ => {}
+    }
+}
+
+/// A text with what stands in braces filled in.
+///
+/// # Panics
+///
+/// If a count is no number or a brace is not closed.
+pub fn filled(text: &str) -> String {
+    let text = with(text, "x", |count| "x".repeat(count.parse().expect("a number")));
+    with(&text, "repeat", |of| {
+        let (count, text) = of.split_once(':').expect("a count and a text");
+        text.repeat(count.parse().expect("a number"))
+    })
+}
+
+/// A text with every `{NAME:ARGUMENT}` replaced by what `made` makes of the argument.
+///
+/// # Panics
+///
+/// If a brace is not closed.
+pub fn with(text: &str, name: &str, made: impl Fn(&str) -> String) -> String {
+    let open = format!("{{{name}:");
+    let mut text = text.to_owned();
+    while let Some((before, rest)) = text.split_once(&open) {
+        let (argument, after) = rest.split_once('}').expect("a closing brace");
+        text = format!("{before}{}{after}", made(argument));
+    }
+    text
+}

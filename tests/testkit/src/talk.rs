@@ -1,0 +1,111 @@
+//! Strategies and conversations as tests make them, and what they ask of them.
+
+use foldback_core::config::{ConfigErrors, Document, Options, compile};
+use foldback_core::conversation::{Conversation, Report, Signals};
+use foldback_core::log::{Message, Part, Usage};
+use foldback_core::moment::Moment;
+use foldback_core::registry::{Registration, Registry};
+use foldback_core::services::Services;
+use foldback_core::stage::{Pressure, UsageReading, UsageSource};
+use foldback_core::strategy::Strategy;
+use foldback_core::{Frame, Limits};
+use std::sync::Arc;
+
+/// The registry of these crates.
+///
+/// # Panics
+///
+/// If two of their stages have one name.
+pub fn registry<'a>(registrations: impl IntoIterator<Item = &'a Registration>) -> Registry {
+    Registry::of(registrations).unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// A strategy file, compiled.
+pub fn try_compile(registry: &Registry, toml: &str) -> Result<Strategy, ConfigErrors> {
+    let document = Document::parse("test.toml", toml).unwrap_or_else(|error| panic!("{error}"));
+    compile(registry, document, Options::default()).map(|compiled| compiled.strategy)
+}
+
+/// A strategy file that must compile.
+///
+/// # Panics
+///
+/// If it does not.
+pub fn compiled(registry: &Registry, toml: &str) -> Strategy {
+    try_compile(registry, toml).unwrap_or_else(|errors| panic!("{errors}\n{toml}"))
+}
+
+/// A conversation with nothing around it.
+pub fn conversation(strategy: impl Into<Arc<Strategy>>, limits: Limits) -> Conversation {
+    Conversation::new(strategy.into(), limits, Frame::default(), Services::default())
+}
+
+/// Appends messages.
+pub fn append(
+    conversation: &mut Conversation,
+    messages: impl IntoIterator<Item = impl Into<Arc<Message>>>,
+) {
+    for message in messages {
+        conversation.append(message);
+    }
+}
+
+/// Waits for what needs no timer and no network.
+pub fn block_on<T>(future: impl Future<Output = T>) -> T {
+    let runtime = tokio::runtime::Builder::new_current_thread().build();
+    runtime.unwrap_or_else(|error| panic!("{error}")).block_on(future)
+}
+
+/// Runs a moment.
+pub fn at(conversation: &mut Conversation, moment: Moment) -> Vec<Report> {
+    block_on(conversation.at(moment, Signals::default()))
+}
+
+/// Runs a moment with what the provider said was used, where it said something.
+pub fn at_usage(
+    conversation: &mut Conversation,
+    moment: Moment,
+    usage: Option<Usage>,
+) -> Vec<Report> {
+    let usage = usage.map(|usage| UsageReading { usage, source: UsageSource::Provider });
+    block_on(conversation.at(moment, Signals { usage, instructions: None }))
+}
+
+/// What a policy is asked, with nothing in the view yet.
+pub fn pressure(moment: Moment, limits: Limits) -> Pressure<'static> {
+    Pressure {
+        moment,
+        view_tokens: 0,
+        frame_tokens: 0,
+        usage: None,
+        limits,
+        model: None,
+        fold_stats: &[],
+    }
+}
+
+/// Ids of what the model would be sent, in order.
+pub fn sent_ids(conversation: &Conversation) -> Vec<String> {
+    conversation.sent().iter().map(|shown| shown.message.id.clone()).collect()
+}
+
+/// What the model would be sent, one text per message.
+pub fn sent_texts(conversation: &Conversation) -> Vec<String> {
+    conversation.sent().iter().map(|shown| shown.to_message().shown_text()).collect()
+}
+
+/// What the model would be sent: `role: text`, one per message.
+pub fn sent_lines(conversation: &Conversation) -> Vec<String> {
+    let sent = conversation.sent();
+    let line = |message: Message| format!("{}: {}", message.role.as_str(), message.shown_text());
+    sent.iter().map(|shown| line(shown.to_message())).collect()
+}
+
+/// A call of a tool and its result, with ids that end in `id`.
+pub fn step(id: impl std::fmt::Display, tool: &str, output: impl Into<String>) -> [Message; 2] {
+    let call = format!("c{id}");
+    [
+        Message::assistant(format!("a{id}"), vec![Part::call(&call, tool, "{}")]),
+        Message::tool(format!("t{id}"), call, tool, output),
+    ]
+}
