@@ -56,14 +56,14 @@ fn all(check: bool) -> Result<bool, String> {
             fs::read_to_string(&path).map_err(|error| format!("{}: {error}", path.display()))?;
         let script =
             script::parse(&text).map_err(|error| format!("{}: {error}", path.display()))?;
-        let format = formats::by_name(script.header.get("format").map_or("", String::as_str))
+        let format = formats::by_name(&script.header("format"))
             .ok_or(format!("{}: `format:` names no format", path.display()))?;
-        let workspace = tools::Workspace::copy_of(&home.join("project"), &name)
-            .map_err(|error| error.to_string())?;
-        let recording = record::run(&script, format, &workspace)
+        let workspace =
+            tools::Workspace::copy_of(&home.join("project")).map_err(|error| error.to_string())?;
+        let recording = record::run(&script, &format, &workspace)
             .map_err(|error| format!("{}: {error}", path.display()))?;
         let written = format.write(&recording);
-        let target = home.join("../sessions").join(format!("{name}.{}", format.extension()));
+        let target = home.join("../sessions").join(format!("{name}.{}", format.extension));
         let same = fs::read_to_string(&target).is_ok_and(|there| there == written);
         report(&name, &recording, written.len(), same);
         if check {

@@ -21,6 +21,13 @@ pub struct Recording<'a> {
     pub turns: Vec<Turn>,
 }
 
+impl Recording<'_> {
+    /// What a file draws its ids from: another series than what the session itself was drawn from.
+    pub fn seed(&self) -> Seed {
+        Seed::new(self.script.header("seed").parse::<u64>().unwrap_or_default() + 1)
+    }
+}
+
 /// A user message and the calls that it led to.
 #[derive(Debug)]
 pub struct Turn {
@@ -89,7 +96,7 @@ pub struct Usage {
 /// Runs all steps of a script on the workspace.
 pub fn run<'a>(
     script: &'a Script,
-    format: &dyn Format,
+    format: &Format,
     workspace: &Workspace,
 ) -> Result<Recording<'a>, String> {
     let header = |key: &str| script.header.get(key).ok_or(format!("the script has no `{key}:`"));

@@ -31,6 +31,13 @@ pub struct Script {
     pub turns: Vec<Turn>,
 }
 
+impl Script {
+    /// A value of the opening lines; empty where there is none.
+    pub fn header(&self, key: &str) -> String {
+        self.header.get(key).cloned().unwrap_or_default()
+    }
+}
+
 /// A user message and the agent's answers to it.
 #[derive(Debug)]
 pub struct Turn {

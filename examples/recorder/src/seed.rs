@@ -51,76 +51,31 @@ impl Seed {
     /// A random UUID (version 4).
     pub fn uuid(&mut self) -> String {
         let variant = self.chars(b"89ab", 1);
-        format!(
-            "{}-{}-4{}-{variant}{}-{}",
-            self.hex(8),
-            self.hex(4),
-            self.hex(3),
-            self.hex(3),
-            self.hex(12)
-        )
+        let head = format!("{}-{}", self.hex(8), self.hex(4));
+        format!("{head}-4{}-{variant}{}-{}", self.hex(3), self.hex(3), self.hex(12))
     }
 
     /// A UUID that sorts by time (version 7).
     pub fn uuid7(&mut self, millis: u64) -> String {
         let time = format!("{millis:012x}");
         let variant = self.chars(b"89ab", 1);
-        format!(
-            "{}-{}-7{}-{variant}{}-{}",
-            &time[..8],
-            &time[8..],
-            self.hex(3),
-            self.hex(3),
-            self.hex(12)
-        )
+        let head = format!("{}-{}", &time[..8], &time[8..]);
+        format!("{head}-7{}-{variant}{}-{}", self.hex(3), self.hex(3), self.hex(12))
     }
 }
 
 /// `2026-03-09T08:12:04.123Z` as milliseconds since 1970 and back.
 pub mod time {
-    /// Milliseconds of `YYYY-MM-DDThh:mm:ssZ`, or `None`.
+    use jiff::Timestamp;
+
+    /// Milliseconds of a time, or `None` where it is none after 1970.
     pub fn parse(text: &str) -> Option<u64> {
-        let number = |from: usize, to: usize| text.get(from..to)?.parse::<u64>().ok();
-        let (year, month, day) = (number(0, 4)?, number(5, 7)?, number(8, 10)?);
-        let days = days_before(year, month) + day - 1;
-        let seconds = (days * 24 + number(11, 13)?) * 3600 + number(14, 16)? * 60 + number(17, 19)?;
-        Some(seconds * 1000)
+        text.parse::<Timestamp>().ok()?.as_millisecond().try_into().ok()
     }
 
     /// Milliseconds as `YYYY-MM-DDThh:mm:ss.mmmZ`.
     pub fn show(millis: u64) -> String {
-        let (seconds, rest) = (millis / 1000, millis % 1000);
-        let mut days = seconds / 86_400;
-        let (mut year, mut month) = (1970, 1);
-        while days >= length(year, month) {
-            days -= length(year, month);
-            (year, month) = if month == 12 { (year + 1, 1) } else { (year, month + 1) };
-        }
-        format!(
-            "{year}-{month:02}-{:02}T{:02}:{:02}:{:02}.{rest:03}Z",
-            days + 1,
-            seconds / 3600 % 24,
-            seconds / 60 % 60,
-            seconds % 60
-        )
-    }
-
-    fn days_before(year: u64, month: u64) -> u64 {
-        let years: u64 =
-            (1970..year).map(|year| (1..=12).map(|month| length(year, month)).sum::<u64>()).sum();
-        years + (1..month).map(|month| length(year, month)).sum::<u64>()
-    }
-
-    fn length(year: u64, month: u64) -> u64 {
-        match month {
-            2 if year.is_multiple_of(4)
-                && (!year.is_multiple_of(100) || year.is_multiple_of(400)) =>
-            {
-                29
-            }
-            2 => 28,
-            4 | 6 | 9 | 11 => 30,
-            _ => 31,
-        }
+        let at = i64::try_from(millis).ok().and_then(|at| Timestamp::from_millisecond(at).ok());
+        at.unwrap_or_default().strftime("%FT%T%.3fZ").to_string()
     }
 }

@@ -3,7 +3,8 @@
 use crate::script::Tool;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::{env, fs, io};
+use std::{fs, io};
+use tempfile::TempDir;
 
 /// Where the code base seems to be in the recordings.
 pub const ROOT: &str = "/workspace/stockroom";
@@ -12,6 +13,7 @@ pub const ROOT: &str = "/workspace/stockroom";
 #[derive(Debug)]
 pub struct Workspace {
     root: PathBuf,
+    _folder: TempDir,
 }
 
 /// What a tool did.
@@ -44,7 +46,7 @@ pub enum Found {
 #[derive(Clone, Debug)]
 pub enum Failure {
     /// There is no such file.
-    NoFile(String),
+    NoFile,
     /// The text to replace is not in the file.
     NoMatch(String),
     /// The text to replace is in the file this many times.
@@ -53,10 +55,10 @@ pub enum Failure {
 
 impl Workspace {
     /// Copies `project` to a new folder.
-    pub fn copy_of(project: &Path, name: &str) -> io::Result<Self> {
-        let root = env::temp_dir().join(format!("foldback-recorder-{}-{name}", std::process::id()));
-        copy(project, &root)?;
-        Ok(Self { root: root.canonicalize()? })
+    pub fn copy_of(project: &Path) -> io::Result<Self> {
+        let folder = tempfile::Builder::new().prefix("foldback-recorder-").tempdir()?;
+        copy(project, folder.path())?;
+        Ok(Self { root: folder.path().canonicalize()?, _folder: folder })
     }
 
     /// Runs a tool. An error means that the recorder itself could not go on.
@@ -82,7 +84,7 @@ impl Workspace {
 
     fn read(&self, path: &str, range: Option<(usize, usize)>) -> Found {
         let Ok(text) = fs::read_to_string(self.root.join(path)) else {
-            return Found::Failed(Failure::NoFile(path.to_owned()));
+            return Found::Failed(Failure::NoFile);
         };
         let (from, to) = range.unwrap_or((1, usize::MAX));
         let all: Vec<(usize, String)> = (1..).zip(text.lines().map(str::to_owned)).collect();
@@ -108,7 +110,7 @@ impl Workspace {
     fn edit(&self, path: &str, hunk: &[(crate::script::Side, String)]) -> io::Result<Found> {
         let full = self.root.join(path);
         let Ok(text) = fs::read_to_string(&full) else {
-            return Ok(Found::Failed(Failure::NoFile(path.to_owned())));
+            return Ok(Found::Failed(Failure::NoFile));
         };
         let (old, new) = Tool::replacement(hunk);
         match text.matches(&old).count() {
@@ -167,13 +169,6 @@ impl Workspace {
         // A pipe answers with the exit code of its last command.
         let code = if filters.is_empty() { output.status.code().unwrap_or(1) } else { 0 };
         Ok(Found::Output(lines.join("\n"), code))
-    }
-}
-
-impl Drop for Workspace {
-    fn drop(&mut self) {
-        // A folder that stays behind in the temporary directory does no harm.
-        let _ = fs::remove_dir_all(&self.root);
     }
 }
 

@@ -1,104 +1,23 @@
 //! Claude Code: JSON lines, one per content block, hanging on each other by `parentUuid`.
 
-use super::{Format, absolute, command, grep_lines, numbered, purpose};
+use super::{Format, absolute};
 use crate::record::{Call, Recording, Usage};
 use crate::script::Tool;
 use crate::seed::{Seed, time};
-use crate::tokens;
-use crate::tools::{Failure, Found, Outcome, ROOT};
+use crate::tools::{Found, Outcome, ROOT};
 use serde_json::{Value, json};
-
-/// See the module.
-#[derive(Debug)]
-pub struct ClaudeCode;
 
 const VERSION: &str = "2.1.62";
 
-impl Format for ClaudeCode {
-    fn extension(&self) -> &'static str {
-        "jsonl"
-    }
-
-    fn call_tokens(&self, tool: &Tool) -> u64 {
-        let (name, input) = call(tool);
-        tokens::count(name) + tokens::count(&input.to_string())
-    }
-
-    fn shown(&self, tool: &Tool, outcome: &Outcome) -> String {
-        match &outcome.found {
-            Found::Lines(lines, _) => numbered(lines, |number, text| format!("{number:>6}→{text}")),
-            Found::Hits(hits) if hits.is_empty() => "No matches found".to_owned(),
-            Found::Hits(hits) => grep_lines(hits),
-            Found::Paths(paths) => {
-                paths.iter().map(|path| absolute(path)).collect::<Vec<_>>().join("\n")
-            }
-            Found::Output(text, 0) if text.is_empty() => {
-                "(Bash completed with no output)".to_owned()
-            }
-            Found::Output(text, 0) => text.clone(),
-            Found::Output(text, code) => format!("Exit code {code}\n{text}"),
-            Found::Changed => match tool {
-                Tool::Write { path, .. } => {
-                    format!("File created successfully at: {}", absolute(path))
-                }
-                Tool::Edit { path, .. } => {
-                    format!("The file {} has been updated successfully.", absolute(path))
-                }
-                _ => String::new(),
-            },
-            Found::Failed(Failure::NoFile(_)) => {
-                "<tool_use_error>File does not exist.</tool_use_error>".to_owned()
-            }
-            Found::Failed(Failure::NoMatch(text)) => {
-                format!(
-                    "<tool_use_error>String to replace not found in file.\nString: {text}</tool_use_error>"
-                )
-            }
-            Found::Failed(Failure::ManyMatches(count)) => format!(
-                "<tool_use_error>Found {count} matches of the string to replace, but replace_all is false. To replace \
-                 only one occurrence, provide more context.</tool_use_error>"
-            ),
-        }
-    }
-
-    fn write(&self, recording: &Recording<'_>) -> String {
-        Writer::new(recording).file()
-    }
-}
-
-/// Name and input of a call.
-fn call(tool: &Tool) -> (&'static str, Value) {
-    match tool {
-        Tool::Read { path, lines } => {
-            let mut input = json!({"file_path": absolute(path)});
-            if let Some((from, to)) = lines {
-                input["offset"] = json!(from);
-                input["limit"] = json!(to - from + 1);
-            }
-            ("Read", input)
-        }
-        Tool::Search { pattern, path } => (
-            "Grep",
-            json!({"pattern": pattern, "path": absolute(path), "output_mode": "content", "-n": true}),
-        ),
-        Tool::List { path } => ("Glob", json!({"pattern": "**/*", "path": absolute(path)})),
-        Tool::Run { args, filters } => {
-            ("Bash", json!({"command": command(args, filters), "description": purpose(args)}))
-        }
-        Tool::Edit { path, hunk } => {
-            let (old, new) = Tool::replacement(hunk);
-            (
-                "Edit",
-                json!({"replace_all": false, "file_path": absolute(path), "old_string": old, "new_string": new}),
-            )
-        }
-        Tool::Write { path, text } => {
-            ("Write", json!({"file_path": absolute(path), "content": text}))
-        }
-    }
+/// The format.
+pub fn format() -> Format {
+    Format::new("jsonl", include_str!("claude-code.json"), |format, recording| {
+        Writer::new(format, recording).file()
+    })
 }
 
 struct Writer<'a> {
+    format: &'a Format,
     recording: &'a Recording<'a>,
     seed: Seed,
     session: String,
@@ -108,14 +27,14 @@ struct Writer<'a> {
 }
 
 impl<'a> Writer<'a> {
-    fn new(recording: &'a Recording<'a>) -> Self {
-        let header = |key: &str| recording.script.header.get(key).cloned().unwrap_or_default();
-        let mut seed = Seed::new(header("seed").parse::<u64>().unwrap_or_default() + 1);
+    fn new(format: &'a Format, recording: &'a Recording<'a>) -> Self {
+        let mut seed = recording.seed();
         Self {
+            format,
             recording,
             session: seed.uuid(),
             seed,
-            model: header("model"),
+            model: recording.script.header("model"),
             parent: None,
             lines: Vec::new(),
         }
@@ -155,7 +74,7 @@ impl<'a> Writer<'a> {
             blocks.push((json!({"type": "text", "text": call.text}), None));
         }
         for action in &call.actions {
-            let (name, input) = self::call(&action.tool);
+            let (name, input) = self.format.wording.call(&action.tool);
             let id = format!("toolu_01{}", self.seed.base58(22));
             blocks.push((
                 json!({"type": "tool_use", "id": id, "name": name, "input": input}),
@@ -225,7 +144,7 @@ fn structured(tool: &Tool, outcome: &Outcome, shown: &str) -> Value {
     match (&outcome.found, tool) {
         (Found::Lines(lines, total), Tool::Read { path, .. }) => json!({"type": "text", "file": {
             "filePath": absolute(path),
-            "content": numbered(lines, |_, text| text.to_owned()),
+            "content": lines.iter().map(|(_, text)| text.as_str()).collect::<Vec<_>>().join("\n"),
             "numLines": lines.len(),
             "startLine": lines.first().map_or(1, |(number, _)| *number),
             "totalLines": total,

@@ -1,16 +1,11 @@
 //! Codex rollout: JSON lines of `response_item` (what the model sees) and `event_msg` (what the screen shows).
 
-use super::{Format, absolute, command, grep_lines, numbered};
+use super::Format;
 use crate::record::{Call, Recording};
-use crate::script::{Side, Tool};
 use crate::seed::{Seed, time};
 use crate::tokens;
 use crate::tools::{Failure, Found, Outcome, ROOT};
 use serde_json::{Value, json};
-
-/// See the module.
-#[derive(Debug)]
-pub struct Codex;
 
 /// OpenAI caches prefixes in blocks of this many tokens.
 const CACHE_BLOCK: u64 = 128;
@@ -21,111 +16,39 @@ the file. Say what you are about to do in one or two sentences before a group of
 never rewrite a whole file for a small change. When you are done, say what changed, how it was verified and what is \
 left open. Do not touch files that the user has put out of scope.";
 
-impl Format for Codex {
-    fn extension(&self) -> &'static str {
-        "jsonl"
-    }
-
-    fn call_tokens(&self, tool: &Tool) -> u64 {
-        match call(tool) {
-            Request::Shell(line) => tokens::count(&line) + 12,
-            Request::Patch(patch) => tokens::count(&patch) + 4,
-        }
-    }
-
-    fn shown(&self, tool: &Tool, outcome: &Outcome) -> String {
-        let (text, code) = match &outcome.found {
-            Found::Lines(lines, _) => {
-                (numbered(lines, |number, text| format!("{number:6}\t{text}")), 0)
-            }
-            Found::Hits(hits) => (grep_lines(hits), i32::from(hits.is_empty())),
-            Found::Paths(paths) => (paths.join("\n"), 0),
-            Found::Output(text, code) => (text.clone(), *code),
-            Found::Changed => {
-                let (mark, path) = match tool {
-                    Tool::Write { path, .. } => ("A", path.as_str()),
-                    Tool::Edit { path, .. } => ("M", path.as_str()),
-                    _ => ("", ""),
-                };
-                return format!(
-                    "Exit code: 0\nWall time: 0 seconds\nOutput:\nSuccess. Updated the following files:\n{mark} {path}\n"
-                );
-            }
-            Found::Failed(Failure::NoFile(path)) => {
-                (format!("nl: {path}: No such file or directory"), 1)
-            }
-            Found::Failed(Failure::NoMatch(text)) => {
-                let path = absolute(path_of(tool));
-                return format!(
-                    "apply_patch verification failed: Failed to find expected lines in {path}:\n{text}"
-                );
-            }
-            Found::Failed(Failure::ManyMatches(count)) => {
-                return format!(
-                    "apply_patch verification failed: {count} places match the expected lines"
-                );
-            }
-        };
-        let mark = fingerprint(&text);
-        format!(
-            "Chunk ID: {:06x}\nWall time: 0.{:04} seconds\nProcess exited with code {code}\nOriginal token count: {}\nOutput:\n{text}\n",
-            mark & 0xff_ffff,
-            200 + mark % 4_000,
-            tokens::count(&text),
-        )
-    }
-
-    fn write(&self, recording: &Recording<'_>) -> String {
-        Writer::new(recording).file()
+/// The format.
+pub fn format() -> Format {
+    Format {
+        // What is billed is the command line or the patch, and a few tokens around it.
+        call_tokens: |_, input| match &input["cmd"] {
+            Value::String(line) => tokens::count(line) + 12,
+            _ => tokens::count(input.as_str().unwrap_or_default()) + 4,
+        },
+        wrap,
+        ..Format::new("jsonl", include_str!("codex.json"), |format, recording| {
+            Writer::new(format, recording).file()
+        })
     }
 }
 
-enum Request {
-    Shell(String),
-    Patch(String),
-}
-
-fn call(tool: &Tool) -> Request {
-    match tool {
-        Tool::Read { path, lines: None } => Request::Shell(format!("nl -ba {path}")),
-        Tool::Read { path, lines: Some((from, to)) } => {
-            Request::Shell(format!("nl -ba {path} | sed -n '{from},{to}p'"))
+/// What the shell printed, with its code and what it cost; a patch answers for itself.
+fn wrap(outcome: &Outcome, text: String) -> String {
+    let code = match &outcome.found {
+        Found::Changed | Found::Failed(Failure::NoMatch(_) | Failure::ManyMatches(_)) => {
+            return text;
         }
-        Tool::Search { pattern, path } => {
-            Request::Shell(format!("rg -n '{pattern}' {path}").trim_end().to_owned())
-        }
-        Tool::List { path } => Request::Shell(format!("rg --files {path}").trim_end().to_owned()),
-        Tool::Run { args, filters } => Request::Shell(command(args, filters)),
-        Tool::Edit { path, hunk } => {
-            let lines: Vec<String> = hunk
-                .iter()
-                .map(|(side, text)| match side {
-                    Side::Both => format!(" {text}"),
-                    Side::Old => format!("-{text}"),
-                    Side::New => format!("+{text}"),
-                })
-                .collect();
-            let body = lines.join("\n");
-            Request::Patch(format!(
-                "*** Begin Patch\n*** Update File: {path}\n@@\n{body}\n*** End Patch\n"
-            ))
-        }
-        Tool::Write { path, text } => {
-            let body: String = text.lines().map(|line| format!("+{line}\n")).collect();
-            Request::Patch(format!("*** Begin Patch\n*** Add File: {path}\n{body}*** End Patch\n"))
-        }
-    }
-}
-
-fn path_of(tool: &Tool) -> &str {
-    match tool {
-        Tool::Read { path, .. }
-        | Tool::Search { path, .. }
-        | Tool::List { path }
-        | Tool::Edit { path, .. }
-        | Tool::Write { path, .. } => path,
-        Tool::Run { .. } => "",
-    }
+        Found::Output(_, code) => *code,
+        Found::Hits(hits) => i32::from(hits.is_empty()),
+        Found::Failed(Failure::NoFile) => 1,
+        Found::Lines(..) | Found::Paths(_) => 0,
+    };
+    let mark = fingerprint(&text);
+    format!(
+        "Chunk ID: {:06x}\nWall time: 0.{:04} seconds\nProcess exited with code {code}\nOriginal token count: {}\nOutput:\n{text}\n",
+        mark & 0xff_ffff,
+        200 + mark % 4_000,
+        tokens::count(&text),
+    )
 }
 
 /// A number that follows from a text (FNV-1a), for ids that must not change between runs.
@@ -136,6 +59,7 @@ fn fingerprint(text: &str) -> u64 {
 }
 
 struct Writer<'a> {
+    format: &'a Format,
     recording: &'a Recording<'a>,
     seed: Seed,
     window: u64,
@@ -144,22 +68,10 @@ struct Writer<'a> {
 }
 
 impl<'a> Writer<'a> {
-    fn new(recording: &'a Recording<'a>) -> Self {
-        let number = |key: &str| {
-            recording
-                .script
-                .header
-                .get(key)
-                .and_then(|value| value.parse().ok())
-                .unwrap_or_default()
-        };
-        Self {
-            recording,
-            seed: Seed::new(number("seed") + 1),
-            window: number("window"),
-            total: [0; 4],
-            lines: Vec::new(),
-        }
+    fn new(format: &'a Format, recording: &'a Recording<'a>) -> Self {
+        let window = recording.script.header("window").parse().unwrap_or_default();
+        let seed = recording.seed();
+        Self { format, recording, seed, window, total: [0; 4], lines: Vec::new() }
     }
 
     fn push(&mut self, at: u64, kind: &str, payload: Value) {
@@ -167,8 +79,7 @@ impl<'a> Writer<'a> {
     }
 
     fn file(mut self) -> String {
-        let header = &self.recording.script.header;
-        let model = header.get("model").cloned().unwrap_or_default();
+        let model = self.recording.script.header("model");
         let first = self.recording.turns.first().map_or(0, |turn| turn.at);
         let session = self.seed.uuid7(first);
         let commit = self.seed.hex(40);
@@ -258,18 +169,18 @@ impl<'a> Writer<'a> {
         let mut outputs = Vec::new();
         for action in &call.actions {
             let id = format!("call_{}", self.seed.base62(24));
-            let (item, output) = match self::call(&action.tool) {
-                Request::Shell(line) => {
-                    let arguments = json!({"cmd": line, "workdir": ROOT}).to_string();
-                    (
-                        json!({"type": "function_call", "name": "exec_command", "arguments": arguments, "call_id": id}),
-                        "function_call_output",
-                    )
-                }
-                Request::Patch(patch) => (
-                    json!({"type": "custom_tool_call", "status": "completed", "call_id": id, "name": "apply_patch", "input": patch}),
+            let (name, input) = self.format.wording.call(&action.tool);
+            let (item, output) = if input.is_string() {
+                (
+                    json!({"type": "custom_tool_call", "status": "completed", "call_id": id, "name": name, "input": input}),
                     "custom_tool_call_output",
-                ),
+                )
+            } else {
+                let arguments = input.to_string();
+                (
+                    json!({"type": "function_call", "name": name, "arguments": arguments, "call_id": id}),
+                    "function_call_output",
+                )
             };
             self.push(at, "response_item", item);
             if action.outcome.is_some() {

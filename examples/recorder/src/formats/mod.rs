@@ -5,30 +5,67 @@ mod claude_code;
 mod codex;
 mod opencode;
 mod pydantic_ai;
+mod wording;
 
 use crate::record::Recording;
 use crate::script::Tool;
+use crate::tokens;
 use crate::tools::{Outcome, ROOT};
+use serde_json::Value;
+use wording::Wording;
 
 /// A way to store a session.
-pub trait Format {
+#[derive(Debug)]
+pub struct Format {
     /// Ending of the file's name.
-    fn extension(&self) -> &'static str;
+    pub extension: &'static str,
+    wording: Wording,
+    call_tokens: fn(&str, &Value) -> u64,
+    /// Wraps a result that is worded.
+    wrap: fn(&Outcome, String) -> String,
+    file: fn(&Self, &Recording<'_>) -> String,
+}
+
+impl Format {
+    /// A format whose calls are a name and an input, and whose results stand as they are worded.
+    fn new(
+        extension: &'static str,
+        wording: &str,
+        file: fn(&Self, &Recording<'_>) -> String,
+    ) -> Self {
+        Self {
+            extension,
+            wording: Wording::of(wording),
+            call_tokens: |name, input| tokens::count(name) + tokens::count(&input.to_string()),
+            wrap: |_, text| text,
+            file,
+        }
+    }
+
     /// Tokens of a call's name and arguments.
-    fn call_tokens(&self, tool: &Tool) -> u64;
+    pub fn call_tokens(&self, tool: &Tool) -> u64 {
+        let (name, input) = self.wording.call(tool);
+        (self.call_tokens)(&name, &input)
+    }
+
     /// A result as the model is shown it.
-    fn shown(&self, tool: &Tool, outcome: &Outcome) -> String;
+    pub fn shown(&self, tool: &Tool, outcome: &Outcome) -> String {
+        (self.wrap)(outcome, self.wording.shown(tool, outcome))
+    }
+
     /// The file.
-    fn write(&self, recording: &Recording<'_>) -> String;
+    pub fn write(&self, recording: &Recording<'_>) -> String {
+        (self.file)(self, recording)
+    }
 }
 
 /// The format that a script asks for.
-pub fn by_name(name: &str) -> Option<&'static dyn Format> {
+pub fn by_name(name: &str) -> Option<Format> {
     match name {
-        "claude-code" => Some(&claude_code::ClaudeCode),
-        "codex" => Some(&codex::Codex),
-        "opencode" => Some(&opencode::OpenCode),
-        "pydantic-ai" => Some(&pydantic_ai::PydanticAi),
+        "claude-code" => Some(claude_code::format()),
+        "codex" => Some(codex::format()),
+        "opencode" => Some(opencode::format()),
+        "pydantic-ai" => Some(pydantic_ai::format()),
         _ => None,
     }
 }
@@ -68,17 +105,4 @@ fn purpose(args: &str) -> &'static str {
     } else {
         "Run a command of the project"
     }
-}
-
-/// Numbered lines, joined.
-fn numbered(lines: &[(usize, String)], line: impl Fn(usize, &str) -> String) -> String {
-    let shown: Vec<String> = lines.iter().map(|(number, text)| line(*number, text)).collect();
-    shown.join("\n")
-}
-
-/// Hits as `path:line:text`.
-fn grep_lines(hits: &[(String, usize, String)]) -> String {
-    let shown: Vec<String> =
-        hits.iter().map(|(path, number, text)| format!("{path}:{number}:{text}")).collect();
-    shown.join("\n")
 }

@@ -1,109 +1,24 @@
 //! OpenCode export: one JSON document of messages and parts; a tool call and its result are one part.
 
-use super::{Format, absolute, command, numbered, purpose};
+use super::{Format, purpose};
 use crate::record::{Action, Call, Recording, Usage};
 use crate::script::Tool;
 use crate::seed::Seed;
-use crate::tokens;
-use crate::tools::{Failure, Found, Outcome, ROOT};
+use crate::tools::{Found, ROOT};
 use serde_json::{Value, json};
-
-/// See the module.
-#[derive(Debug)]
-pub struct OpenCode;
 
 /// Millionths of a cent per token: plain input, cache read, cache write, output.
 const PRICES: [u64; 4] = [500, 50, 625, 2_500];
 
-impl Format for OpenCode {
-    fn extension(&self) -> &'static str {
-        "json"
-    }
-
-    fn call_tokens(&self, tool: &Tool) -> u64 {
-        let (name, input) = call(tool);
-        tokens::count(name) + tokens::count(&input.to_string())
-    }
-
-    fn shown(&self, tool: &Tool, outcome: &Outcome) -> String {
-        match &outcome.found {
-            Found::Lines(lines, total) => {
-                let path = absolute(path_of(tool));
-                let body = numbered(lines, |number, text| format!("{number}: {text}"));
-                let end = match lines.last() {
-                    Some((last, _)) if last < total => format!("(Showing lines up to {last} of {total})"),
-                    _ => format!("(End of file - total {total} lines)"),
-                };
-                format!("<path>{path}</path>\n<type>file</type>\n<content>\n{body}\n\n{end}\n</content>")
-            }
-            Found::Hits(hits) if hits.is_empty() => "No files found".to_owned(),
-            Found::Hits(hits) => {
-                let mut text = format!("Found {} matches\n", hits.len());
-                let mut last = "";
-                for (path, number, line) in hits {
-                    if path != last {
-                        text.push_str(&format!("{}{}:\n", if last.is_empty() { "" } else { "\n" }, absolute(path)));
-                        last = path;
-                    }
-                    text.push_str(&format!("  Line {number}: {line}\n"));
-                }
-                text
-            }
-            Found::Paths(paths) => paths.iter().map(|path| absolute(path)).collect::<Vec<_>>().join("\n"),
-            Found::Output(text, _) => text.clone(),
-            Found::Changed => match tool {
-                Tool::Write { .. } => "Wrote file successfully.".to_owned(),
-                _ => "Edit applied successfully.".to_owned(),
-            },
-            Found::Failed(Failure::NoFile(path)) => format!("File not found: {}", absolute(path)),
-            Found::Failed(Failure::NoMatch(_)) => "oldString not found in content".to_owned(),
-            Found::Failed(Failure::ManyMatches(_)) => {
-                "Found multiple matches for oldString. Provide more surrounding lines to identify the correct match.".to_owned()
-            }
-        }
-    }
-
-    fn write(&self, recording: &Recording<'_>) -> String {
-        Writer::new(recording).file()
-    }
-}
-
-fn path_of(tool: &Tool) -> &str {
-    match tool {
-        Tool::Read { path, .. } => path,
-        _ => "",
-    }
-}
-
-fn call(tool: &Tool) -> (&'static str, Value) {
-    match tool {
-        Tool::Read { path, lines } => {
-            let mut input = json!({"filePath": absolute(path)});
-            if let Some((from, to)) = lines {
-                input["offset"] = json!(from);
-                input["limit"] = json!(to - from + 1);
-            }
-            ("read", input)
-        }
-        Tool::Search { pattern, path } => {
-            ("grep", json!({"pattern": pattern, "path": absolute(path)}))
-        }
-        Tool::List { path } => ("glob", json!({"pattern": "**/*", "path": absolute(path)})),
-        Tool::Run { args, filters } => (
-            "bash",
-            json!({"command": command(args, filters), "description": purpose(args), "workdir": ROOT, "timeout": 120_000}),
-        ),
-        Tool::Edit { path, hunk } => {
-            let (old, new) = Tool::replacement(hunk);
-            ("edit", json!({"filePath": absolute(path), "oldString": old, "newString": new}))
-        }
-        Tool::Write { path, text } => {
-            ("write", json!({"filePath": absolute(path), "content": text}))
-        }
-    }
+/// The format.
+pub fn format() -> Format {
+    Format::new("json", include_str!("opencode.json"), |format, recording| {
+        Writer::new(format, recording).file()
+    })
 }
 
 struct Writer<'a> {
+    format: &'a Format,
     recording: &'a Recording<'a>,
     seed: Seed,
     session: String,
@@ -112,14 +27,14 @@ struct Writer<'a> {
 }
 
 impl<'a> Writer<'a> {
-    fn new(recording: &'a Recording<'a>) -> Self {
-        let header = |key: &str| recording.script.header.get(key).cloned().unwrap_or_default();
-        let mut seed = Seed::new(header("seed").parse::<u64>().unwrap_or_default() + 1);
+    fn new(format: &'a Format, recording: &'a Recording<'a>) -> Self {
+        let mut seed = recording.seed();
         Self {
+            format,
             recording,
             session: format!("ses_{}", seed.hex(12) + &seed.base62(14)),
             seed,
-            model: header("model"),
+            model: recording.script.header("model"),
             counter: 0,
         }
     }
@@ -186,9 +101,10 @@ impl<'a> Writer<'a> {
             parts.push(self.part(&id, call.ended, body));
         }
         for action in &call.actions {
+            let (name, input) = self.format.wording.call(&action.tool);
             let body = json!({
                 "type": "tool", "callID": format!("toolu_01{}", self.seed.base58(22)),
-                "tool": self::call(&action.tool).0, "state": state(action),
+                "tool": name, "state": state(action, &input),
             });
             parts.push(self.part(&id, action.started, body));
         }
@@ -206,8 +122,7 @@ impl<'a> Writer<'a> {
     }
 }
 
-fn state(action: &Action) -> Value {
-    let (_, input) = call(&action.tool);
+fn state(action: &Action, input: &Value) -> Value {
     let time = json!({"start": action.started, "end": action.ended});
     match &action.outcome {
         None => json!({"status": "running", "input": input, "time": {"start": action.started}}),

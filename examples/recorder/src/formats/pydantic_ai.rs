@@ -1,16 +1,10 @@
 //! pydantic-ai: a JSON list of requests and responses; results stand in the request that follows.
 
-use super::{Format, absolute, command, numbered};
+use super::Format;
 use crate::record::{Call, Recording};
-use crate::script::Tool;
 use crate::seed::{Seed, time};
-use crate::tokens;
-use crate::tools::{Failure, Found, Outcome, ROOT};
+use crate::tools::Found;
 use serde_json::{Value, json};
-
-/// See the module.
-#[derive(Debug)]
-pub struct PydanticAi;
 
 /// OpenAI caches prefixes in blocks of this many tokens.
 const CACHE_BLOCK: u64 = 128;
@@ -20,96 +14,15 @@ and run commands in the working folder. Read before you edit. Make the smallest 
 the tests after each change, and say plainly what you did and what you did not do. Amounts are money of customers: if a \
 rule is unclear, quote it and ask.";
 
-impl Format for PydanticAi {
-    fn extension(&self) -> &'static str {
-        "json"
-    }
-
-    fn call_tokens(&self, tool: &Tool) -> u64 {
-        let (name, input) = call(tool);
-        tokens::count(name) + tokens::count(&input.to_string())
-    }
-
-    fn shown(&self, tool: &Tool, outcome: &Outcome) -> String {
-        match &outcome.found {
-            Found::Lines(lines, total) => {
-                let body = numbered(lines, |number, text| format!("{number:05}| {text}"));
-                format!("<file>\n{body}\n\n(End of excerpt - the file has {total} lines)\n</file>")
-            }
-            Found::Hits(hits) => {
-                let pattern = if let Tool::Search { pattern, .. } = tool { pattern } else { "" };
-                let mut text = format!(
-                    "Found {} matches for pattern: {pattern}\n{}\n",
-                    hits.len(),
-                    "=".repeat(60)
-                );
-                for (path, number, line) in hits {
-                    text.push_str(&format!("{path}:{number}\n  {}\n", line.trim()));
-                }
-                text
-            }
-            Found::Paths(paths) => format!("{ROOT}/\n{}\n{} files", paths.join("\n"), paths.len()),
-            Found::Output(text, code) => {
-                let line = if let Tool::Run { args, filters } = tool {
-                    command(args, filters)
-                } else {
-                    String::new()
-                };
-                format!(
-                    "Command: {line}\nExit Code: {code}\nWorking Directory: {ROOT}\n\nOUTPUT:\n{text}"
-                )
-            }
-            Found::Changed => match tool {
-                Tool::Write { path, .. } => {
-                    format!("Successfully wrote to new file: {}", absolute(path))
-                }
-                Tool::Edit { path, .. } => {
-                    format!("File '{}' updated successfully.", absolute(path))
-                }
-                _ => String::new(),
-            },
-            Found::Failed(Failure::NoFile(path)) => format!("File not found: {}", absolute(path)),
-            Found::Failed(Failure::NoMatch(text)) => {
-                format!(
-                    "Target block not found. Read the file again and copy the block as it stands.\n\n{text}"
-                )
-            }
-            Found::Failed(Failure::ManyMatches(count)) => {
-                format!("Target block found {count} times; give more lines.")
-            }
-        }
-    }
-
-    fn write(&self, recording: &Recording<'_>) -> String {
-        Writer::new(recording).file()
-    }
-}
-
-fn call(tool: &Tool) -> (&'static str, Value) {
-    match tool {
-        Tool::Read { path, lines: None } => ("read_file", json!({"filepath": absolute(path)})),
-        Tool::Read { path, lines: Some((from, to)) } => (
-            "read_file",
-            json!({"filepath": absolute(path), "offset": from - 1, "limit": to - from + 1}),
-        ),
-        Tool::Search { pattern, path } => {
-            ("grep", json!({"pattern": pattern, "directory": absolute(path)}))
-        }
-        Tool::List { path } => ("list_dir", json!({"directory": absolute(path)})),
-        Tool::Run { args, filters } => {
-            ("bash", json!({"command": command(args, filters), "timeout": 60}))
-        }
-        Tool::Edit { path, hunk } => {
-            let (old, new) = Tool::replacement(hunk);
-            ("update_file", json!({"filepath": absolute(path), "target": old, "patch": new}))
-        }
-        Tool::Write { path, text } => {
-            ("write_file", json!({"filepath": absolute(path), "content": text}))
-        }
-    }
+/// The format.
+pub fn format() -> Format {
+    Format::new("json", include_str!("pydantic-ai.json"), |format, recording| {
+        Writer::new(format, recording).file()
+    })
 }
 
 struct Writer<'a> {
+    format: &'a Format,
     recording: &'a Recording<'a>,
     seed: Seed,
     model: String,
@@ -117,14 +30,9 @@ struct Writer<'a> {
 }
 
 impl<'a> Writer<'a> {
-    fn new(recording: &'a Recording<'a>) -> Self {
-        let header = |key: &str| recording.script.header.get(key).cloned().unwrap_or_default();
-        Self {
-            recording,
-            seed: Seed::new(header("seed").parse::<u64>().unwrap_or_default() + 1),
-            model: header("model"),
-            messages: Vec::new(),
-        }
+    fn new(format: &'a Format, recording: &'a Recording<'a>) -> Self {
+        let model = recording.script.header("model");
+        Self { format, recording, seed: recording.seed(), model, messages: Vec::new() }
     }
 
     fn file(mut self) -> String {
@@ -156,7 +64,7 @@ impl<'a> Writer<'a> {
             parts.push(json!({"content": call.text, "id": null, "part_kind": "text"}));
         }
         for action in &call.actions {
-            let (name, input) = self::call(&action.tool);
+            let (name, input) = self.format.wording.call(&action.tool);
             let id = format!("call_{}", self.seed.base62(24));
             parts.push(json!({
                 "tool_name": name, "args": input.to_string(), "tool_call_id": id, "id": null, "part_kind": "tool-call",
