@@ -1,12 +1,11 @@
 //! What the tests of all formats share.
 use foldback_core::Message;
-use foldback_core::log::Usage;
-use foldback_core::view::{EditKind, PartEdit, PartPos, Shown, Stored};
+use foldback_core::log::{Role, Usage};
+use foldback_core::view::{EditKind, PartEdit, PartPos};
 use foldback_formats::{FORMATS, FormatId, Outcome, Session, View, format, read};
 pub use foldback_testkit::sessions_of as recorded;
 use std::collections::BTreeSet;
 use std::path::Path;
-use std::sync::Arc;
 
 /// The text of a fixture.
 pub fn fixture(id: &str, name: &str) -> String {
@@ -31,9 +30,20 @@ pub fn fixtures() -> Vec<(String, String, String)> {
     out
 }
 
+/// The rows of a table of texts: what stands behind `# ` in a line, and the lines below it.
+pub fn rows(table: &'static str) -> impl Iterator<Item = (&'static str, &'static str)> {
+    let rows = table.split("\n# ").skip(1).map(|row| row.split_once('\n').unwrap());
+    rows.map(|(heading, below)| (heading, below.trim_end_matches('\n')))
+}
+
+/// The sessions of a text.
+pub fn sessions(text: &str, id: &str) -> Vec<Session> {
+    read(text.as_bytes(), Some(id)).unwrap_or_else(|error| panic!("{id}: {error}"))
+}
+
 /// The only session of a text.
 pub fn session(text: &str, id: &str) -> Session {
-    let mut sessions = read(text.as_bytes(), Some(id)).unwrap_or_else(|error| panic!("{error}"));
+    let mut sessions = sessions(text, id);
     assert_eq!(sessions.len(), 1);
     sessions.remove(0)
 }
@@ -47,31 +57,6 @@ pub fn rewritten(session: &Session, to: &str) -> Outcome {
 /// What writing a view gives in the format `to`.
 pub fn write(view: &View<'_>, to: &str) -> Outcome {
     format(to).unwrap().write(view).unwrap().unwrap_or_else(|error| panic!("{error}"))
-}
-
-/// The counts of a session, in a form that reads in a table.
-#[derive(Debug, PartialEq, Eq)]
-pub struct Counts {
-    pub records: usize,
-    pub messages: usize,
-    pub calls: usize,
-    pub turns: usize,
-    pub tool_calls: usize,
-    pub cleared: usize,
-    pub boundaries: usize,
-}
-
-/// The counts of a session.
-pub fn counts(session: &Session) -> Counts {
-    Counts {
-        records: session.source.records.len(),
-        messages: session.messages.len(),
-        calls: session.calls(),
-        turns: session.turns(),
-        tool_calls: session.tool_calls(),
-        cleared: session.cleared.len(),
-        boundaries: session.boundaries.len(),
-    }
 }
 
 /// Codes of the warnings, in order.
@@ -128,44 +113,31 @@ pub fn check(session: &Session) {
     }
 }
 
-/// A clear edit over the first part of every message that `which` picks.
-pub fn clear(
-    session: &Session,
-    at: i64,
-    which: impl Fn(&Message) -> bool,
-) -> Vec<(PartPos, PartEdit)> {
-    edits(session, EditKind::Clear, "[Old tool result content cleared]", at, which)
-}
+/// What stands for a cleared result.
+pub const CLEARED: &str = "[Old tool result content cleared]";
 
 /// An edit over the first part of every message that `which` picks.
 pub fn edits(
     session: &Session,
     kind: EditKind,
     text: &str,
-    at: i64,
-    which: impl Fn(&Message) -> bool,
+    which: fn(usize, &Message) -> bool,
 ) -> Vec<(PartPos, PartEdit)> {
-    let edit = PartEdit { kind, text: text.into(), at };
-    session
-        .messages
-        .iter()
-        .enumerate()
-        .filter(|(_, message)| which(message))
+    let edit = PartEdit { kind, text: text.into(), at: 7 };
+    let messages = session.messages.iter().enumerate();
+    messages
+        .filter(|(item, message)| which(*item, message))
         .map(|(item, _)| (PartPos { item, part: 0 }, edit.clone()))
         .collect()
 }
 
-/// The recorded view with further messages at the end, as a strategy appends entries.
-pub fn append<'a>(view: &mut View<'a>, new: &'a [Arc<Message>]) {
-    for message in new {
-        let shown = Shown { pos: Some(view.stored.len()), ..Shown::plain(message) };
-        view.stored.push(Stored { shown: shown.clone(), visible: true });
-        view.sent.push(shown);
-    }
+/// Whether a message is a tool's.
+pub fn is_tool(_: usize, message: &Message) -> bool {
+    message.role == Role::Tool
 }
 
 /// Hides messages of a view.
-pub fn hide(view: &mut View<'_>, which: impl Fn(usize, &Message) -> bool) {
+pub fn hide(view: &mut View<'_>, which: fn(usize, &Message) -> bool) {
     for (index, item) in view.stored.iter_mut().enumerate() {
         item.visible &= !which(index, item.shown.message);
     }
@@ -173,7 +145,7 @@ pub fn hide(view: &mut View<'_>, which: impl Fn(usize, &Message) -> bool) {
         view.stored.iter().filter(|item| item.visible).map(|item| item.shown.clone()).collect();
 }
 
-/// Asserts that a text is found to be of a format.
+/// The format that a text is found to be of.
 pub fn detected(text: &str) -> Option<FormatId> {
     foldback_formats::detect(text).map(|format| format.id)
 }
@@ -200,18 +172,4 @@ pub fn outline(session: &Session, width: usize) -> Vec<String> {
             format!("{}{marks} {}", message.role.as_str(), parts.join(" "))
         })
         .collect()
-}
-
-/// A file that ends anywhere is read or refused, and never makes the importer panic.
-pub fn cut_anywhere(id: &str, text: &str) {
-    let mut end = text.len();
-    while let Some(cut) = text.get(..end) {
-        if let Ok(sessions) = read(cut.as_bytes(), Some(id)) {
-            assert!(sessions.iter().any(|s| !s.messages.is_empty()), "at {end}");
-        }
-        end = (0..end.saturating_sub(37))
-            .rev()
-            .find(|at| text.is_char_boundary(*at))
-            .unwrap_or(usize::MAX);
-    }
 }

@@ -1,5 +1,5 @@
 //! What every importer promises: damage and repetition change nothing that was not damaged or repeated.
-use crate::common::{self, fixture, recorded};
+use crate::common::{self, fixture, recorded, sessions};
 use foldback_core::Message;
 use foldback_formats::{FORMATS, Session, format, read};
 use foldback_testkit::needs_sessions;
@@ -74,10 +74,6 @@ fn text(id: &str, name: &str) -> String {
     fixture(id, name)
 }
 
-fn sessions(id: &str, text: &str) -> Vec<Session> {
-    read(text.as_bytes(), Some(id)).unwrap_or_else(|error| panic!("{id}: {error}"))
-}
-
 /// A session without where it was read from.
 fn bare(session: &Session) -> Vec<Message> {
     let messages = session.messages.iter();
@@ -118,8 +114,8 @@ fn a_file_that_was_appended_to_itself_is_the_same_session() {
         let ended = if text.ends_with('\n') { "" } else { "\n" };
         let stream = ONE_STREAM.iter().find(|(known, _)| known == id);
         let text = format!("{text}{ended}");
-        let once = sessions(id, &text);
-        let twice = sessions(id, &format!("{text}{text}"));
+        let once = sessions(&text, id);
+        let twice = sessions(&format!("{text}{text}"), id);
         assert_eq!(twice.len(), once.len(), "{id} {name}");
         for (twice, once) in twice.iter().zip(&once) {
             // A file that names no session gets an id from its content.
@@ -145,11 +141,12 @@ fn what_nothing_touched_is_written_byte_for_byte() {
         if format(&id).unwrap().writer.is_none() || name == "steps-only.traj" {
             continue;
         }
-        let sessions = sessions(&id, &text);
+        let sessions = sessions(&text, &id);
         for session in &sessions {
             let outcome = common::rewritten(session, &id);
             // A conversation of a file of many is written alone.
             assert_eq!(outcome.text, *session.source.text, "{id} {name} {}", session.id);
+            assert!(text.contains(&outcome.text), "{id} {name} {}", session.id);
             assert_eq!(outcome.losses, [""; 0], "{id} {name}");
         }
         assert!(sessions.len() > 1 || *sessions[0].source.text == *text, "{id} {name}");
@@ -160,7 +157,14 @@ fn what_nothing_touched_is_written_byte_for_byte() {
 #[test]
 fn files_cut_off_anywhere() {
     for (id, _, text) in common::fixtures() {
-        common::cut_anywhere(&id, &text);
+        let mut end = text.len();
+        while let Some(cut) = text.get(..end) {
+            if let Ok(sessions) = read(cut.as_bytes(), Some(&id)) {
+                assert!(sessions.iter().any(|s| !s.messages.is_empty()), "{id} at {end}");
+            }
+            let mut shorter = (0..end.saturating_sub(37)).rev();
+            end = shorter.find(|at| text.is_char_boundary(*at)).unwrap_or(usize::MAX);
+        }
     }
 }
 
@@ -173,11 +177,11 @@ fn a_last_line_that_is_still_being_written_costs_that_line() {
         let text = text(id, name);
         let text = text.trim_end();
         let last = text.rfind('\n').unwrap();
-        let without = sessions(id, &text[..last]);
+        let without = sessions(&text[..last], id);
         let half = (last..text.len())
             .rev()
             .find(|at| text.is_char_boundary(*at) && *at <= last + (text.len() - last) / 2);
-        let cut = sessions(id, &text[..half.unwrap()]);
+        let cut = sessions(&text[..half.unwrap()], id);
         assert_eq!(bare(&cut[0]), bare(&without[0]), "{id}");
         let codes = common::warnings(&cut[0]);
         assert!(
@@ -207,9 +211,9 @@ fn a_line_of_an_unknown_type_is_counted_and_the_rest_is_used() {
             continue;
         };
         let text = text(id, name);
-        let before = sessions(id, &text);
+        let before = sessions(&text, id);
         let ended = if text.ends_with('\n') { "" } else { "\n" };
-        let after = sessions(id, &format!("{text}{ended}{unknown}\n"));
+        let after = sessions(&format!("{text}{ended}{unknown}\n"), id);
         assert_eq!(bare(&after[0]), bare(&before[0]), "{id}");
         assert_eq!(
             after[0].warnings.len(),
@@ -223,7 +227,7 @@ fn a_line_of_an_unknown_type_is_counted_and_the_rest_is_used() {
 #[test]
 fn every_result_has_one_call_or_a_warning() {
     for (id, name, _) in ROWS {
-        for session in sessions(id, &text(id, name)) {
+        for session in sessions(&text(id, name), id) {
             check_pairs(&session, id);
         }
     }

@@ -1,11 +1,11 @@
-//! What is read from every fixture, whole: one snapshot a file.
+//! What is read from every fixture, whole: one snapshot a file, and the facts that each must show.
 //!
 //! A line a message: who speaks (`u` begins a turn, `+` came mid-turn, `~` was written by the harness, `E`
 //! by a compaction), then its parts. What is known of a model call stands behind it.
 
 use crate::common;
 use foldback_core::log::{Message, Part, PartKind};
-use foldback_formats::{Session, read};
+use foldback_formats::Session;
 use std::fmt::Write;
 
 /// How much of a text is shown.
@@ -19,6 +19,7 @@ const OTHERWISE: &[&str] = &[
     "inspect log.json",
     "mini-swe-agent bare-list.traj.json",
     "mini-swe-agent v1.traj.json",
+    "otel agent.json",
     "otel otlp.json",
     "otel spans.jsonl",
     "roo-code condensed.json",
@@ -26,16 +27,35 @@ const OTHERWISE: &[&str] = &[
     "swe-agent steps-only.traj",
 ];
 
+/// [`common::check`] of a session of a fixture, where its pointers are those of its parts.
+pub fn check(fixture: &str, session: &Session) {
+    if !OTHERWISE.contains(&fixture) {
+        common::check(session);
+    }
+}
+
 #[test]
 fn what_is_read_from_every_fixture() {
     for (id, name, text) in common::fixtures() {
-        let sessions = read(text.as_bytes(), Some(&id)).unwrap();
+        let sessions = common::sessions(&text, &id);
         let name = format!("{id} {name}");
-        if !OTHERWISE.contains(&&*name) {
-            sessions.iter().for_each(common::check);
+        sessions.iter().for_each(|session| check(&name, session));
+        insta::assert_snapshot!(name, all_shown(&sessions));
+    }
+}
+
+/// Every row of `facts.txt`.
+#[test]
+fn what_the_snapshots_show() {
+    for (heading, pieces) in common::rows(include_str!("tables/facts.txt")) {
+        let (fixture, _) = heading.split_once(": ").unwrap();
+        let (id, name) = fixture.split_once(' ').unwrap();
+        let whole = all_shown(&common::sessions(&common::fixture(id, name), id));
+        let mut rest = &*whole;
+        for piece in pieces.lines() {
+            let at = rest.find(piece).unwrap_or_else(|| panic!("{heading}: {piece}\n{whole}"));
+            rest = &rest[at + piece.len()..];
         }
-        let shown: Vec<String> = sessions.iter().map(shown).collect();
-        insta::assert_snapshot!(name, shown.join("\n"));
     }
 }
 
@@ -45,6 +65,11 @@ fn cut(text: &str) -> String {
         out.push('…');
     }
     out.replace('\\', "\\\\").replace('\n', "\\n")
+}
+
+/// Sessions as the snapshots have them.
+pub fn all_shown(sessions: &[Session]) -> String {
+    sessions.iter().map(shown).collect::<Vec<_>>().join("\n")
 }
 
 fn shown(session: &Session) -> String {
@@ -114,11 +139,12 @@ fn described(part: &Part) -> String {
     let detail = match &part.kind {
         PartKind::Call(call) => format!(" {} {}", call.call_id, call.tool),
         PartKind::Result(result) => format!(
-            " {} {} {:?} with {} files",
+            " {} {} {:?} with {} files{}",
             result.call_id,
             result.tool,
             result.status,
-            result.media.len()
+            result.media.len(),
+            result.structured.as_ref().map_or("", |_| " and structured content")
         ),
         PartKind::Reasoning { opaque, .. } => format!(" {opaque:?}"),
         PartKind::File(media) => format!(" {} {:?} {}", media.mime, media.name, cut(&media.url)),
