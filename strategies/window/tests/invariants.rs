@@ -1,21 +1,17 @@
 //! Whatever was said: `window` never sends a result without its call or a call without its result
 //! that the log did not lack, never makes a request larger, and can be taken back.
 
-use foldback_core::config::{Document, Options, compile};
-use foldback_core::conversation::{Conversation, Report, Signals};
-use foldback_core::frame::Frame;
+use foldback_core::conversation::{Conversation, Report};
 use foldback_core::limits::Limits;
 use foldback_core::log::{Message, Part, Role};
 use foldback_core::moment::Moment;
 use foldback_core::outcome::Outcome;
-use foldback_core::registry::Registry;
-use foldback_core::services::Services;
 use foldback_core::strategy::OnFailure;
 use foldback_core::strategy::Strategy as Compaction;
 use foldback_core::validity::{Dialect, Monitor, Violation, caused_by_strategy, validate};
 use foldback_core::view::Shown;
+use foldback_testkit::talk::{self, at};
 use proptest::prelude::*;
-use std::sync::Arc;
 
 /// One thing that happens in a conversation.
 #[derive(Clone, Debug)]
@@ -55,10 +51,7 @@ fn preset(toml: &str, on_failure: &str) -> Compaction {
         .replace("use = \"extractive\"", "use = \"none\"")
         .replace("max_output = 16_384", "max_output = 100")
         .replace("on_failure = \"hide\"", on_failure);
-    let registry =
-        Registry::of([&foldback_stages::REGISTRATION, &foldback_window::REGISTRATION]).unwrap();
-    let document = Document::parse("test.toml", &toml).unwrap();
-    compile(&registry, document, Options::default()).unwrap().strategy
+    talk::compiled(&crate::conformance::registry(), &toml)
 }
 
 fn messages(step: &Step, n: usize) -> Vec<Message> {
@@ -101,21 +94,13 @@ fn sorted(violations: Vec<Violation>) -> Vec<String> {
 }
 
 fn start(strategy: Compaction, context: u64) -> Conversation {
-    let mut talk = Conversation::new(
-        Arc::new(strategy),
-        Limits::new(context, 0),
-        Frame::default(),
-        Services::default(),
-    );
+    let mut talk = talk::conversation(strategy, Limits::new(context, 0));
     talk.append(Message::user("u", "please"));
     talk
 }
 
 /// Runs one step as an agent's loop would.
 fn run(talk: &mut Conversation, step: &Step, n: usize) -> Vec<Report> {
-    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
-    let at =
-        |talk: &mut Conversation, moment| runtime.block_on(talk.at(moment, Signals::default()));
     match step {
         Step::LengthStop => at(talk, Moment::LengthStop),
         Step::Manual => at(talk, Moment::Manual),
@@ -195,7 +180,7 @@ proptest! {
         let mut talk = drive(preset(WINDOW, "on_failure = \"hide\""), &steps, context)?;
         while talk.undo().is_some() {}
         prop_assert!(!talk.view().is_folded());
-        let sent: Vec<String> = talk.sent().iter().map(|shown| shown.to_message().shown_text()).collect();
+        let sent = talk::sent_texts(&talk);
         let log: Vec<String> = talk.history().iter().map(|(_, message)| message.shown_text()).collect();
         prop_assert_eq!(sent, log);
     }

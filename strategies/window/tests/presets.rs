@@ -1,13 +1,9 @@
 //! The presets as they ship.
 
+use crate::conformance::registry;
 use foldback_core::config::{Options, compile_preset};
 use foldback_core::moment::Moment;
-use foldback_core::registry::Registry;
 use foldback_core::strategy::OnFailure;
-
-fn registry() -> Registry {
-    Registry::of([&foldback_stages::REGISTRATION, &foldback_window::REGISTRATION]).unwrap()
-}
 
 #[test]
 fn presets_compile_under_all_their_names() {

@@ -1,8 +1,7 @@
 //! Rows, and conversations to run them on.
 
 use async_trait::async_trait;
-use foldback_core::config::{Document, Options, compile};
-use foldback_core::conversation::{Conversation, Report, Signals};
+use foldback_core::conversation::{Conversation, Report};
 use foldback_core::event::Event;
 use foldback_core::frame::Frame;
 use foldback_core::limits::Limits;
@@ -10,9 +9,12 @@ use foldback_core::log::{Message, Part};
 use foldback_core::moment::Moment;
 use foldback_core::registry::Registry;
 use foldback_core::services::{BeforeCompaction, FixedClock, Hook, Observer, Services, Verdict};
-use foldback_core::stage::{Summarizer, Summary, SummaryError, SummaryRequest};
+use foldback_core::stage::Summarizer;
 use foldback_core::strategy::Strategy;
+use foldback_testkit::stand_in::Scripted;
+use foldback_testkit::{table, talk};
 use foldback_window::filter::SessionMemory;
+use serde::de::DeserializeOwned;
 use std::fmt::Debug;
 use std::sync::{Arc, Mutex};
 
@@ -22,22 +24,22 @@ pub(crate) const PRESETS: [&str; 2] = [WINDOW, FAITHFUL];
 
 /// One row: what is given, and what is expected.
 pub(crate) struct Row<G, E> {
-    pub(crate) id: &'static str,
+    id: String,
     /// `upstream` (the original's own test), `reference` (read from its code), `ours`.
-    pub(crate) origin: &'static str,
-    pub(crate) name: &'static str,
-    pub(crate) given: G,
-    pub(crate) expect: E,
-}
-
-pub(crate) fn row<G, E>(
-    id: &'static str,
-    origin: &'static str,
-    name: &'static str,
+    origin: String,
+    name: String,
     given: G,
     expect: E,
-) -> Row<G, E> {
-    Row { id, origin, name, given, expect }
+}
+
+pub(crate) fn row<G, E>(id: &str, origin: &str, name: &str, given: G, expect: E) -> Row<G, E> {
+    Row { id: id.to_owned(), origin: origin.to_owned(), name: name.to_owned(), given, expect }
+}
+
+/// The rows of a group of `rows.toml`.
+pub(crate) fn rows<G: DeserializeOwned, E: DeserializeOwned>(group: &str) -> Vec<Row<G, E>> {
+    let rows = table::rows(include_str!("rows.toml"), group).into_iter();
+    rows.map(|(id, origin, name, given, expect)| Row { id, origin, name, given, expect }).collect()
 }
 
 /// Runs all rows and names every one that fails.
@@ -65,56 +67,16 @@ pub(crate) fn strategy(preset: &str, changes: &[(&str, &str)]) -> Strategy {
         assert!(toml.contains(from), "the preset has no line `{from}`");
         toml = toml.replace(from, to);
     }
-    let registry =
-        Registry::of([&foldback_stages::REGISTRATION, &foldback_window::REGISTRATION]).unwrap();
-    let document = Document::parse("test.toml", &toml).unwrap();
-    compile(&registry, document, Options::default()).unwrap().strategy
+    talk::compiled(&registry(), &toml)
 }
 
-/// Answers with a text or fails, and keeps what it was asked.
-#[derive(Debug, Default)]
-pub(crate) struct Fake {
-    pub(crate) answer: Option<String>,
-    pub(crate) asked: Mutex<Vec<SummaryRequest>>,
+pub(crate) fn registry() -> Registry {
+    talk::registry([&foldback_stages::REGISTRATION, &foldback_window::REGISTRATION])
 }
 
-impl Fake {
-    pub(crate) fn saying(text: &str) -> Arc<Self> {
-        Arc::new(Self { answer: Some(text.to_owned()), ..Self::default() })
-    }
-
-    pub(crate) fn failing() -> Arc<Self> {
-        Arc::new(Self::default())
-    }
-
-    pub(crate) fn count(&self) -> usize {
-        self.asked.lock().unwrap().len()
-    }
-}
-
-#[async_trait]
-impl Summarizer for Fake {
-    fn id(&self) -> &str {
-        "fake"
-    }
-
-    async fn summarize(
-        &self,
-        request: &SummaryRequest,
-        _services: &Services,
-    ) -> Result<Summary, SummaryError> {
-        self.asked.lock().unwrap().push(request.clone());
-        let text = self
-            .answer
-            .clone()
-            .ok_or_else(|| SummaryError::Failed("the client failed".to_owned()))?;
-        Ok(Summary {
-            tokens: request.estimator.text(&text),
-            text,
-            by: "fake".to_owned(),
-            usage: None,
-        })
-    }
+/// Says this, or fails where it is nothing.
+pub(crate) fn saying(text: &str) -> Arc<Scripted> {
+    Scripted::always(Some(text))
 }
 
 /// Writes down what it is told, in order, and gives instructions.
@@ -174,11 +136,11 @@ impl Talk {
     pub(crate) fn new(
         mut strategy: Strategy,
         context: u64,
-        summarizer: Option<Arc<Fake>>,
+        summarizer: Option<Arc<Scripted>>,
         instructions: Option<&str>,
         notes: Notes,
     ) -> Self {
-        strategy.summarizer = summarizer.map(|fake| fake as Arc<dyn Summarizer>);
+        strategy.summarizer = summarizer.map(|by| by as Arc<dyn Summarizer>);
         let witness = Arc::new(Witness {
             instructions: instructions.map(str::to_owned),
             ..Witness::default()
@@ -194,33 +156,25 @@ impl Talk {
     }
 
     /// The same with nothing injected but a summarizer.
-    pub(crate) fn plain(strategy: Strategy, context: u64, summarizer: Option<Arc<Fake>>) -> Self {
+    pub(crate) fn plain(
+        strategy: Strategy,
+        context: u64,
+        summarizer: Option<Arc<Scripted>>,
+    ) -> Self {
         Self::new(strategy, context, summarizer, None, Notes(None))
     }
 
     pub(crate) fn append(&mut self, messages: impl IntoIterator<Item = Message>) {
-        for message in messages {
-            self.conversation.append(message);
-        }
+        talk::append(&mut self.conversation, messages);
     }
 
     pub(crate) fn at(&mut self, moment: Moment) -> Vec<Report> {
-        tokio::runtime::Builder::new_current_thread()
-            .build()
-            .unwrap()
-            .block_on(self.conversation.at(moment, Signals::default()))
+        talk::at(&mut self.conversation, moment)
     }
 
     /// What the model would be sent: `role: text`, one per message.
     pub(crate) fn sent(&self) -> Vec<String> {
-        self.conversation
-            .sent()
-            .iter()
-            .map(|shown| {
-                let message = shown.to_message();
-                format!("{}: {}", message.role.as_str(), message.shown_text())
-            })
-            .collect()
+        talk::sent_lines(&self.conversation)
     }
 }
 
@@ -250,9 +204,5 @@ pub(crate) fn chain(calls: usize, result: usize, answer: usize) -> Vec<Message> 
 
 /// A call and its result.
 pub(crate) fn step(n: usize, output: &str) -> [Message; 2] {
-    let call = format!("c{n}");
-    [
-        Message::assistant(format!("a{n}"), vec![Part::call(&call, "bash", "{}")]),
-        Message::tool(format!("t{n}"), call, "bash", output),
-    ]
+    talk::step(n, "bash", output)
 }

@@ -1,12 +1,14 @@
 //! The whole compaction, with a summarizer that says what it is told to.
 
 use super::common::{
-    FAITHFUL, Fake, NOW, Notes, PRESETS, Talk, WINDOW, bytes, chat, check, row, step, strategy,
+    FAITHFUL, NOW, Notes, PRESETS, Talk, WINDOW, bytes, chat, check, row, rows, saying, step,
+    strategy,
 };
 use foldback_core::log::{Message, Part};
 use foldback_core::moment::Moment;
 use foldback_core::outcome::Outcome;
 use foldback_core::strategy::Strategy;
+use foldback_testkit::stand_in::Scripted;
 use foldback_window::request::cut;
 use std::sync::Arc;
 
@@ -30,28 +32,19 @@ const PREFIX: &str = "user: [Previous conversation summary]";
 #[test]
 fn a_summary_for_what_is_old() {
     for preset in PRESETS {
-        let fake = Fake::saying("They said hello.");
+        let fake = saying("They said hello.");
         let mut talk = Talk::plain(small(preset), 1_000, Some(Arc::clone(&fake)));
         talk.append(ten());
         assert_eq!(outcome(&mut talk, Moment::CallStart), "changed");
         let sent = talk.sent();
+        let (up, told) = ("upstream", talk.witness.log.lock().unwrap().join(", "));
+        let summary = format!("{PREFIX}\n\nThey said hello.");
+        let hooks = "before auto, boundary auto 990, after".to_owned();
         let rows = [
-            row("S9-17", "upstream", "messages", sent.len().to_string(), "5".to_owned()),
-            row(
-                "S9-17",
-                "upstream",
-                "the summary comes first",
-                sent[0].clone(),
-                format!("{PREFIX}\n\nThey said hello."),
-            ),
-            row("S9-17", "upstream", "asked", fake.count().to_string(), "1".to_owned()),
-            row(
-                "S9-17",
-                "upstream",
-                "hooks and boundary",
-                talk.witness.log.lock().unwrap().join(", "),
-                "before auto, boundary auto 990, after".to_owned(),
-            ),
+            row("S9-17", up, "messages", sent.len().to_string(), "5".to_owned()),
+            row("S9-17", up, "the summary comes first", sent[0].clone(), summary),
+            row("S9-17", up, "asked", fake.asked().len().to_string(), "1".to_owned()),
+            row("S9-17", up, "hooks and boundary", told, hooks),
         ];
         check(&rows, Clone::clone);
     }
@@ -65,7 +58,7 @@ fn without_a_summary() {
         .collect();
     for preset in PRESETS {
         let rows = [
-            row("S9-18", "upstream", "client error", Some(Fake::failing()), kept.clone()),
+            row("S9-18", "upstream", "client error", Some(Scripted::always(None)), kept.clone()),
             row("S9-19", "upstream", "no client", None, kept.clone()),
         ];
         check(&rows, |summarizer| {
@@ -77,14 +70,9 @@ fn without_a_summary() {
         });
     }
     // Where the kept part starts with the model, the mended preset says so in the user's name.
+    let note = "user: [Earlier messages were left out, and there is no summary of them]";
     let rows = [
-        row(
-            "S9-18",
-            "ours",
-            "a note",
-            WINDOW,
-            "user: [Earlier messages were left out, and there is no summary of them]".to_owned(),
-        ),
+        row("S9-18", "ours", "a note", WINDOW, note.to_owned()),
         row("S9-18", "reference", "no note", FAITHFUL, format!("assistant: {}", bytes(440))),
     ];
     check(&rows, |preset| {
@@ -107,7 +95,7 @@ fn too_little_to_fold() {
             row("S9-19", "ours", "two, one of them within", (two(), 260), ("changed", 2)),
         ];
         check(&rows, |(messages, context)| {
-            let mut talk = Talk::plain(small(preset), *context, Some(Fake::saying("Hello.")));
+            let mut talk = Talk::plain(small(preset), *context, Some(saying("Hello.")));
             talk.append(messages.clone());
             (outcome(&mut talk, Moment::Manual), talk.sent().len())
         });
@@ -117,19 +105,14 @@ fn too_little_to_fold() {
 #[test]
 fn instructions() {
     for preset in PRESETS {
-        let fake = Fake::saying("Done.");
+        let fake = saying("Done.");
         let hook = Some("Keep the file names.");
         let mut talk = Talk::new(small(preset), 1_000, Some(Arc::clone(&fake)), hook, Notes(None));
         talk.append(ten());
         talk.at(Moment::CallStart);
-        let asked = fake.asked.lock().unwrap()[0].instructions.clone();
-        let rows = [row(
-            "S9-20",
-            "upstream",
-            "from a hook",
-            asked,
-            vec!["Keep the file names.".to_owned()],
-        )];
+        let asked = fake.request(0).instructions;
+        let expect = vec!["Keep the file names.".to_owned()];
+        let rows = [row("S9-20", "upstream", "from a hook", asked, expect)];
         check(&rows, Clone::clone);
     }
 }
@@ -137,25 +120,19 @@ fn instructions() {
 #[test]
 fn session_memory() {
     let minutes = |n: i64| NOW - n * 60_000;
-    let notes = Some("Noted.");
     for preset in PRESETS {
         let up = "upstream";
+        let noted = |at: i64| Some(("Noted.", at));
         let rows = [
-            row("S9-22", up, "fresh", notes.map(|text| (text, minutes(1))), ("Noted.", 0)),
-            row(
-                "S9-22",
-                "ours",
-                "four minutes and a bit",
-                notes.map(|t| (t, minutes(5) + 1)),
-                ("Noted.", 0),
-            ),
-            row("S9-22", "ours", "five minutes", notes.map(|t| (t, minutes(5))), ("Asked.", 1)),
-            row("S9-22", up, "stale", notes.map(|text| (text, minutes(10))), ("Asked.", 1)),
+            row("S9-22", up, "fresh", noted(minutes(1)), ("Noted.", 0)),
+            row("S9-22", "ours", "four minutes and a bit", noted(minutes(5) + 1), ("Noted.", 0)),
+            row("S9-22", "ours", "five minutes", noted(minutes(5)), ("Asked.", 1)),
+            row("S9-22", up, "stale", noted(minutes(10)), ("Asked.", 1)),
             row("S9-22", up, "missing", None, ("Asked.", 1)),
             row("S9-22", up, "empty", Some(("", minutes(1))), ("Asked.", 1)),
         ];
         check(&rows, |notes| {
-            let fake = Fake::saying("Asked.");
+            let fake = saying("Asked.");
             let notes = Notes(*notes);
             let mut talk = Talk::new(small(preset), 1_000, Some(Arc::clone(&fake)), None, notes);
             talk.append(ten());
@@ -163,7 +140,7 @@ fn session_memory() {
             let used = ["Noted.", "Asked."]
                 .into_iter()
                 .find(|text| talk.sent()[0] == format!("{PREFIX}\n\n{text}"));
-            (used.unwrap_or("neither"), fake.count())
+            (used.unwrap_or("neither"), fake.asked().len())
         });
     }
 }
@@ -206,47 +183,26 @@ fn an_earlier_summary() {
         row("S9-17", "reference", "a message", FAITHFUL, (None, 7)),
     ];
     check(&rows, |preset| {
-        let fake = Fake::saying("They said hello.");
+        let fake = saying("They said hello.");
         let mut talk = Talk::plain(small(preset), 1_000, Some(Arc::clone(&fake)));
         talk.append(ten());
         talk.at(Moment::CallStart);
         talk.append(chat(6, 380));
         talk.at(Moment::CallStart);
         assert_eq!(talk.sent().len(), 5, "one summary, four messages");
-        let asked = fake.asked.lock().unwrap();
+        let asked = fake.asked();
         (asked[1].previous.clone(), asked[1].messages.len())
     });
 }
 
 #[test]
 fn when_it_is_asked() {
-    // 10 messages are 1,090 with the reserve, 8 are 892, 6 are 694: of 1,000.
-    let rows = [
-        row("S9-24", "upstream", "before the request", (WINDOW, 8, Moment::CallStart), "changed"),
-        row("S9-24", "ours", "and not below 80 %", (WINDOW, 6, Moment::CallStart), "unchanged"),
-        row("S9-24", "upstream", "on max_tokens, yes", (WINDOW, 10, Moment::LengthStop), "changed"),
-        row("S9-24", "upstream", "on max_tokens, no", (WINDOW, 6, Moment::LengthStop), "unchanged"),
-        row(
-            "S9-24",
-            "ours",
-            "on max_tokens below 95 %",
-            (WINDOW, 8, Moment::LengthStop),
-            "unchanged",
-        ),
-        row(
-            "S9-24",
-            "reference",
-            "where the code asks for 80 %",
-            (FAITHFUL, 8, Moment::LengthStop),
-            "changed",
-        ),
-        row("S9-24", "reference", "nowhere else", (WINDOW, 10, Moment::StepEnd), "nothing"),
-        row("S9-24", "ours", "a person may at any size", (WINDOW, 6, Moment::Manual), "changed"),
-    ];
+    let rows = rows::<(String, usize, Moment), String>("asked");
     check(&rows, |(preset, count, moment)| {
-        let mut talk = Talk::plain(small(preset), 1_000, Some(Fake::saying("Hello.")));
+        let preset = if preset == "window" { WINDOW } else { FAITHFUL };
+        let mut talk = Talk::plain(small(preset), 1_000, Some(saying("Hello.")));
         talk.append(chat(*count, 380));
-        outcome(&mut talk, *moment)
+        outcome(&mut talk, *moment).to_owned()
     });
 }
 
@@ -261,14 +217,14 @@ fn a_window_too_small_for_what_is_kept() {
     check(&rows, |preset| {
         let mut strategy = strategy(preset, &[("max_output = 16_384", "max_output = 500")]);
         strategy.guards.repeat = false;
-        let fake = Fake::saying("Hello.");
+        let fake = saying("Hello.");
         let mut talk = Talk::plain(strategy, 1_000, Some(Arc::clone(&fake)));
         talk.append(ten());
         talk.at(Moment::CallStart);
         let sent = talk.sent().len();
         talk.append([Message::user("next", "Go on.")]);
         let again = outcome(&mut talk, Moment::CallStart);
-        let budget = fake.asked.lock().unwrap()[0].budget;
+        let budget = fake.request(0).budget;
         (sent, budget, again)
     });
 }
@@ -276,7 +232,7 @@ fn a_window_too_small_for_what_is_kept() {
 #[test]
 fn two_tool_rounds() {
     for preset in PRESETS {
-        let fake = Fake::saying("Hello.");
+        let fake = saying("Hello.");
         let mut talk = Talk::plain(small(preset), 1_000, Some(Arc::clone(&fake)));
         talk.append([Message::user("u", bytes(2_000))]);
         for n in 0..2 {
@@ -284,7 +240,7 @@ fn two_tool_rounds() {
             talk.at(Moment::ToolResult);
             talk.at(Moment::CallStart);
         }
-        let rows = [row("S9-24", "upstream", "at least twice", fake.count() >= 2, true)];
+        let rows = [row("S9-24", "upstream", "at least twice", fake.asked().len() >= 2, true)];
         check(&rows, |twice| *twice);
     }
 }

@@ -1,6 +1,6 @@
 //! How the presets count.
 
-use super::common::{FAITHFUL, PRESETS, Talk, bytes, check, row, strategy};
+use super::common::{FAITHFUL, PRESETS, Talk, bytes, check, row, rows, strategy};
 use foldback_core::log::{Media, Message, Part, PartKind, Role, ToolResult};
 use foldback_core::stage::Estimator;
 use serde_json::json;
@@ -12,15 +12,7 @@ fn estimators(preset: &str) -> Vec<Arc<dyn Estimator>> {
 
 #[test]
 fn texts() {
-    let up = "upstream";
-    let rows = [
-        row("S9-5", up, "empty", String::new(), 0),
-        row("S9-5", up, "hi", "hi".to_owned(), 0),
-        row("S9-5", up, "abcd", "abcd".to_owned(), 1),
-        row("S9-5", up, "100", bytes(100), 25),
-        row("S9-5", up, "1,000", bytes(1_000), 250),
-        row("S9-5", "reference", "bytes, not characters", "漢字かな混じり文".to_owned(), 6),
-    ];
+    let rows = rows::<String, u64>("texts");
     for preset in PRESETS {
         for estimator in estimators(preset) {
             check(&rows, |text| estimator.text(text));
@@ -31,17 +23,12 @@ fn texts() {
 #[test]
 fn messages() {
     let up = "upstream";
+    let user = |n| Message::user("a", bytes(n));
     let nil = || Message::assistant("a", Vec::new());
     let rows = [
         row("S9-6", up, "none", vec![], 0),
-        row("S9-6", up, "100 chars", vec![Message::user("a", bytes(100))], 29),
-        row(
-            "S9-6",
-            up,
-            "100 and 200",
-            vec![Message::user("a", bytes(100)), Message::user("b", bytes(200))],
-            83,
-        ),
+        row("S9-6", up, "100 chars", vec![user(100)], 29),
+        row("S9-6", up, "100 and 200", vec![user(100), user(200)], 83),
         row("S9-6", up, "nil content", vec![nil()], 4),
     ];
     for preset in PRESETS {

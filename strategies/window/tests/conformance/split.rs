@@ -1,6 +1,6 @@
 //! Where the kept part begins.
 
-use super::common::{FAITHFUL, Talk, WINDOW, chain, check, row, strategy};
+use super::common::{FAITHFUL, Talk, WINDOW, chain, check, row, rows, strategy};
 use foldback_core::conversation::Conversation;
 use foldback_core::log::Role;
 use foldback_core::moment::Moment;
@@ -35,21 +35,8 @@ fn units(roles: &str) -> Vec<Unit> {
 
 #[test]
 fn natural_split() {
-    let up = "upstream";
-    let rows = [
-        row("S9-8", up, "empty", (tokens(&[]), 1_000), 0),
-        row("S9-8", up, "one small", (tokens(&[2]), 1_000), 0),
-        row("S9-8", up, "all fit", (tokens(&[5, 8]), 10_000), 0),
-        row("S9-9", up, "in the middle", (tokens(&[400; 4]), 250), 2),
-        row("S9-9", "ours", "exactly two fit", (tokens(&[400; 4]), 208), 2),
-        row("S9-9", "ours", "one token short of two", (tokens(&[400; 4]), 207), 3),
-        row("S9-9", "ours", "one token short of all", (tokens(&[400; 4]), 415), 1),
-        row("S9-9", "ours", "exactly all", (tokens(&[400; 4]), 416), 0),
-        row("S9-10", up, "all but the last", (tokens(&[4_000, 4_000, 400]), 150), 2),
-        row("S9-10", "reference", "nothing fits", (tokens(&[400, 400, 4_000]), 150), 2),
-        row("S9-10", "reference", "one, and it does not fit", (tokens(&[4_000]), 150), 1),
-    ];
-    check(&rows, |(tokens, budget)| split_point(tokens, *budget));
+    let rows = rows::<(Vec<u64>, u64), usize>("natural-split");
+    check(&rows, |(sizes, budget)| split_point(&tokens(sizes), *budget));
 }
 
 type Move = fn(&[Unit], usize) -> usize;
@@ -58,25 +45,11 @@ const WHOLE: Move = move_off_groups;
 
 #[test]
 fn moved_split() {
-    let up = "upstream";
-    let five = "ucrau";
-    let mut rows = Vec::new();
-    for (split, expect) in [0, 1, 1, 3, 4, 5].into_iter().enumerate() {
-        rows.push(row("S9-11", up, "as documented", (DOCUMENTED, five, split), expect));
-        rows.push(row("S9-11", up, "whole groups", (WHOLE, five, split), expect));
-    }
-    rows.extend([
-        row("S9-11", "reference", "chain: lands on a result", (DOCUMENTED, "ucrcra", 4), 2),
-        row("S9-11", "ours", "chain: stops on the call", (WHOLE, "ucrcra", 4), 3),
-        row("S9-11", "reference", "on a call: one too far", (DOCUMENTED, "ucrcra", 3), 2),
-        row("S9-11", "ours", "on a call: stays", (WHOLE, "ucrcra", 3), 3),
-        row("S9-11", "ours", "several results", (WHOLE, "ucrrru", 4), 1),
-        row("S9-11", "reference", "a call in front: tears it", (DOCUMENTED, "cru", 1), 1),
-        row("S9-11", "ours", "a call in front: nothing to fold", (WHOLE, "cru", 1), 0),
-        row("S9-11", "ours", "a user between results", (WHOLE, "ucruru", 3), 1),
-        row("S9-11", "ours", "a result without a call", (WHOLE, "urru", 2), 0),
-    ]);
-    check(&rows, |(adjust, roles, split)| adjust(&units(roles), *split));
+    let rows = rows::<(String, String, usize), usize>("moved-split");
+    check(&rows, |(how, roles, split)| {
+        let adjust = if how == "whole" { WHOLE } else { DOCUMENTED };
+        adjust(&units(roles), *split)
+    });
 }
 
 #[test]
