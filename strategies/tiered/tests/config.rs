@@ -2,6 +2,7 @@
 
 use crate::common::{compiled, registry};
 use foldback_core::config::{Options, compile_preset};
+use foldback_testkit::table;
 
 fn refused(filter: &str) -> Vec<String> {
     compiled("tiered", filter, Options::default())
@@ -12,33 +13,9 @@ fn refused(filter: &str) -> Vec<String> {
 
 #[test]
 fn values_out_of_range_name_their_field() {
-    // what is written, the fields that are named
-    let rows: [(&str, &[&str]); 19] = [
-        ("residual_threshold = 150", &["filter.residual_threshold"]),
-        ("residual_threshold = 100", &[]),
-        ("residual_max_percent = 1.5", &["filter.residual_max_percent"]),
-        ("residual_max_percent = 20", &["filter.residual_max_percent"]),
-        ("residual_max_percent = 1", &[]),
-        ("tier0_size = 50\ntier1_size = 25\ntier2_size = 100", &["filter.tier0_size"]),
-        ("tier1_size = 10", &["filter.tier1_size"]),
-        ("tier2_size = 25", &["filter.tier2_size"]),
-        (
-            "tier0_size = 60\ntier1_size = 40\ntier2_size = 30",
-            &["filter.tier0_size", "filter.tier1_size"],
-        ),
-        ("budget_tokens = -100", &["filter.budget_tokens"]),
-        ("system_prompt_tokens = 0", &["filter.system_prompt_tokens"]),
-        ("preserve = [101, 0, 0]", &["filter.preserve"]),
-        ("min_gain_percent = 101", &["filter.min_gain_percent"]),
-        ("budget_fraction = -0.1", &["filter.budget_fraction"]),
-        ("cache_entries = 0", &["filter.cache_entries"]),
-        ("reference_entries = 0", &["filter.reference_entries"]),
-        ("shares = { tiers = [70, 20, 7, 4] }", &["filter.shares.tiers"]),
-        ("shares = { residuals = 1.1 }", &["filter.shares.residuals"]),
-        ("weights = { recnt = 1 }", &["filter.weights.recnt"]),
-    ];
+    let rows: Vec<(String, Vec<String>)> = table::rows(include_str!("rows.toml"), "refused");
     for (filter, expect) in rows {
-        assert_eq!(refused(filter), expect, "{filter}");
+        assert_eq!(refused(&filter), expect, "{filter}");
     }
 }
 

@@ -1,7 +1,8 @@
 //! The filter as agents and replays meet it: through a conversation, moment by moment.
 
 use crate::common::{
-    Answer, Diary, Fake, conversation, filler, sent, step, strategy, torn, with_frame,
+    Answer, asked, conversation, filler, fillers, names, sent, step, strategy, that, torn,
+    with_frame,
 };
 use foldback_core::conversation::{Conversation, Report, Signals};
 use foldback_core::event::Event;
@@ -11,6 +12,8 @@ use foldback_core::outcome::Outcome;
 use foldback_core::plan::Plan;
 use foldback_core::view::PartPos;
 use foldback_core::{Frame, Message, PartKind, Role, SegmentKind};
+use foldback_testkit::stand_in::Events;
+use foldback_testkit::talk::append;
 use foldback_tiered::TieredConfig;
 use foldback_tiered::reference::id_of;
 use std::sync::Arc;
@@ -41,15 +44,13 @@ fn important(id: &str) -> Message {
 fn sixty(strategy: &Arc<foldback_core::strategy::Strategy>) -> Conversation {
     let mut conversation = conversation(strategy, 7_000);
     conversation.append(Message::new("sys", Role::System, filler("", 10).parts));
-    for n in 0..60 {
-        conversation.append(filler(&format!("m{n}"), 100));
-    }
+    append(&mut conversation, fillers("m", 0..60));
     conversation
 }
 
 #[tokio::test]
 async fn summaries_stand_in_one_message_oldest_first_and_the_last_ten_stay() {
-    let fake = Fake::default();
+    let fake = names();
     let mut conversation = sixty(&strategy("tiered", "", &fake));
     let report = at(&mut conversation, Moment::CallStart).await;
     assert_eq!(report.outcome, Outcome::Changed, "{report:?}");
@@ -69,7 +70,7 @@ async fn summaries_stand_in_one_message_oldest_first_and_the_last_ten_stay() {
     .map(|section| text.find(section).unwrap_or_else(|| panic!("{section} in {text}")))
     .collect();
     assert!(places.is_sorted(), "{text}");
-    let asked = fake.asked();
+    let asked = asked(&fake);
     let names: Vec<&str> = asked.iter().map(|(name, _, _)| name.as_str()).collect();
     assert_eq!(names, ["tier-3", "tier-2", "tier-1"]);
     assert_eq!(asked[0].1, "m0");
@@ -78,11 +79,9 @@ async fn summaries_stand_in_one_message_oldest_first_and_the_last_ten_stay() {
 
 #[tokio::test]
 async fn below_the_threshold_nothing_happens() {
-    let fake = Fake::default();
+    let fake = names();
     let mut conversation = conversation(&strategy("tiered", "", &fake), 100_000);
-    for n in 0..60 {
-        conversation.append(filler(&format!("m{n}"), 100));
-    }
+    append(&mut conversation, fillers("m", 0..60));
     let report = at(&mut conversation, Moment::CallStart).await;
     assert!(matches!(report.outcome, Outcome::Unchanged(_)), "{report:?}");
     assert!(fake.asked().is_empty());
@@ -90,22 +89,17 @@ async fn below_the_threshold_nothing_happens() {
 
 #[tokio::test]
 async fn residuals_stay_in_original_order_with_their_groups() {
-    let fake = Fake::default();
+    let fake = names();
     let mut conversation = conversation(&strategy("tiered", "", &fake), 7_000);
     conversation.append(important("r0"));
-    for n in 0..30 {
-        conversation.append(filler(&format!("a{n}"), 100));
-    }
+    append(&mut conversation, fillers("a", 0..30));
     let [call, mut result] = step("s", 20);
     if let PartKind::Result(result) = &mut result.parts[0].kind {
         result.status = ResultStatus::Error;
         result.text = "no such task".to_owned();
     }
-    conversation.append(call);
-    conversation.append(result);
-    for n in 0..30 {
-        conversation.append(filler(&format!("b{n}"), 100));
-    }
+    append(&mut conversation, [call, result]);
+    append(&mut conversation, fillers("b", 0..30));
     at(&mut conversation, Moment::CallStart).await;
     let expect: Vec<String> = ["<user summary>", "r0", "s-call", "s-result"]
         .into_iter()
@@ -127,11 +121,9 @@ async fn residuals_stay_in_original_order_with_their_groups() {
 async fn mx_6_without_the_flag_there_are_no_residuals() {
     for flag in ["false", "\"yes\"", "1"] {
         let filter = format!("residuals = {flag}");
-        let mut conversation = conversation(&strategy("tiered", &filter, &Fake::default()), 7_000);
+        let mut conversation = conversation(&strategy("tiered", &filter, &names()), 7_000);
         conversation.append(important("r0"));
-        for n in 0..60 {
-            conversation.append(filler(&format!("m{n}"), 100));
-        }
+        append(&mut conversation, fillers("m", 0..60));
         at(&mut conversation, Moment::CallStart).await;
         assert_eq!(sent(&conversation).len(), 11, "MX-6: {flag}");
     }
@@ -139,18 +131,16 @@ async fn mx_6_without_the_flag_there_are_no_residuals() {
 
 #[tokio::test]
 async fn each_fold_is_cut_from_the_originals_and_replaces_the_one_before() {
-    let fake = Fake::default();
+    let fake = names();
     let mut conversation = sixty(&strategy("tiered", "", &fake));
     at(&mut conversation, Moment::CallStart).await;
     // An answer lets the next one be made.
     let answer = Message::assistant("m60", filler("", 100).parts);
     conversation.append(answer);
-    for n in 61..120 {
-        conversation.append(filler(&format!("m{n}"), 100));
-    }
+    append(&mut conversation, fillers("m", 61..120));
     at(&mut conversation, Moment::CallStart).await;
     assert_eq!(conversation.folds().len(), 2);
-    let asked = fake.asked();
+    let asked = asked(&fake);
     assert_eq!(asked.len(), 6);
     assert_eq!((asked[3].1.as_str(), asked[3].2.as_str()), ("m0", "m69"));
     let sent = sent(&conversation);
@@ -162,7 +152,7 @@ async fn each_fold_is_cut_from_the_originals_and_replaces_the_one_before() {
 
 #[tokio::test]
 async fn the_same_content_is_summarised_once() {
-    let fake = Fake::default();
+    let fake = names();
     let filter = Arc::new(TieredConfig::default().filter().unwrap());
     let mut strategy = (*strategy("tiered", "", &fake)).clone();
     strategy.filter.as_mut().unwrap().stage = filter.clone();
@@ -185,7 +175,7 @@ async fn the_same_content_is_summarised_once() {
 
 #[tokio::test]
 async fn a_cache_tells_apart_what_a_summary_depends_on() {
-    let fake = Fake::default();
+    let fake = names();
     let filter = TieredConfig::default().filter().unwrap();
     let cache = Arc::new(foldback_tiered::cache::SummaryCache::new(
         std::num::NonZeroUsize::new(99).unwrap(),
@@ -203,9 +193,7 @@ async fn a_cache_tells_apart_what_a_summary_depends_on() {
     ];
     for (name, last, instructions, misses) in rows {
         let mut conversation = conversation(&base, 7_000);
-        for n in 0..59 {
-            conversation.append(filler(&format!("m{n}"), 100));
-        }
+        append(&mut conversation, fillers("m", 0..59));
         conversation.append(filler(last, 100));
         let before = cache.statistics().misses;
         let signals =
@@ -217,8 +205,8 @@ async fn a_cache_tells_apart_what_a_summary_depends_on() {
 
 #[tokio::test]
 async fn observers_are_told_tokens_and_ratio() {
-    let diary = Arc::new(Diary::default());
-    let strategy = strategy("tiered", "", &Fake::default());
+    let diary = Arc::new(Events::default());
+    let strategy = strategy("tiered", "", &names());
     let mut services = foldback_core::services::Services::default();
     services.observers.push(diary.clone());
     let mut conversation = Conversation::new(
@@ -227,13 +215,11 @@ async fn observers_are_told_tokens_and_ratio() {
         Frame::default(),
         services,
     );
-    for n in 0..60 {
-        conversation.append(filler(&format!("m{n}"), 100));
-    }
+    append(&mut conversation, fillers("m", 0..60));
     let before = conversation.tokens();
     at(&mut conversation, Moment::CallStart).await;
     let after = conversation.tokens();
-    let events = diary.0.lock().unwrap();
+    let events = diary.all();
     let boundary = events.iter().find(|event| matches!(event, Event::Boundary { .. })).unwrap();
     let Event::Boundary { tokens_before, tokens_after, .. } = boundary else { unreachable!() };
     assert_eq!((*tokens_before, *tokens_after), (before, after));
@@ -245,7 +231,7 @@ async fn observers_are_told_tokens_and_ratio() {
 #[tokio::test]
 async fn a_tier_without_a_summary_is_cut_to_sentences() {
     for answer in [Answer::Fails, Answer::TooLong, Answer::Empty] {
-        let fake = Fake::that(answer);
+        let fake = that(answer);
         let mut conversation = conversation(&strategy("tiered", "", &fake), 7_000);
         for n in 0..60 {
             let text =
@@ -266,7 +252,7 @@ async fn a_tier_without_a_summary_is_cut_to_sentences() {
         let text = summary(&conversation);
         assert!(text.contains("We must keep file40.rs here."), "{answer:?}: {text}");
         let rows = plan.tables["tiers"].as_array().unwrap();
-        for (row, budgeted) in rows.iter().zip(fake.asked.lock().unwrap().iter()) {
+        for (row, budgeted) in rows.iter().zip(fake.asked().iter()) {
             assert_eq!(row["by"], "sentences");
             assert!(row["tokens_after"].as_u64().unwrap() <= budgeted.budget, "{answer:?}: {row}");
         }
@@ -275,17 +261,15 @@ async fn a_tier_without_a_summary_is_cut_to_sentences() {
 
 #[tokio::test]
 async fn summaries_are_asked_for_within_budget_and_ratio() {
-    let fake = Fake::default();
+    let fake = names();
     let mut frame = Frame::default();
     frame.push_tokens(SegmentKind::System, 500);
     frame.push_tokens(SegmentKind::Tools, 250);
     let strategy = strategy("tiered", "budget_tokens = 4_000", &fake);
     let mut conversation = with_frame(&strategy, 7_000, frame);
-    for n in 0..60 {
-        conversation.append(filler(&format!("m{n}"), 100));
-    }
+    append(&mut conversation, fillers("m", 0..60));
     at(&mut conversation, Moment::CallStart).await;
-    let budgets: Vec<u64> = fake.asked.lock().unwrap().iter().map(|r| r.budget).collect();
+    let budgets: Vec<u64> = fake.asked().iter().map(|r| r.budget).collect();
     // 4,000 - 500 - 250 - 50 - 100 = 3,100; tier 3 gets 3 % of it and is raised to the least useful
     // size, tier 2 gets 7 %, tier 1 20 %: all below what the ratios would allow.
     assert_eq!(budgets, [93, 217, 620]);
@@ -307,10 +291,10 @@ async fn summaries_are_asked_for_within_budget_and_ratio() {
 
 #[tokio::test]
 async fn the_ratios_bound_summaries_where_no_budget_does() {
-    let fake = Fake::default();
+    let fake = names();
     let mut conversation = sixty(&strategy("tiered", "budget = false", &fake));
     at(&mut conversation, Moment::CallStart).await;
-    let budgets: Vec<u64> = fake.asked.lock().unwrap().iter().map(|r| r.budget).collect();
+    let budgets: Vec<u64> = fake.asked().iter().map(|r| r.budget).collect();
     // 104 tokens a message: 15 % of 10, 40 % of 25, 70 % of 15.
     assert_eq!(budgets, [156, 1_040, 1_092]);
     assert!(!last_plan(&conversation).tables.contains_key("budget"));
@@ -318,14 +302,10 @@ async fn the_ratios_bound_summaries_where_no_budget_does() {
 
 #[tokio::test]
 async fn a_tier_0_above_its_budget_has_its_oldest_tool_results_cut() {
-    let fake = Fake::default();
+    let fake = names();
     let strategy = strategy("tiered", "residuals = false\nbudget_tokens = 3_000", &fake);
     let mut conversation = conversation(&strategy, 5_000);
-    for n in 0..5 {
-        for message in step(&n.to_string(), 1_000) {
-            conversation.append(message);
-        }
-    }
+    append(&mut conversation, (0..5).flat_map(|n| step(&n.to_string(), 1_000)));
     let ids = sent(&conversation);
     let report = at(&mut conversation, Moment::CallStart).await;
     assert_eq!(report.outcome, Outcome::Changed, "{report:?}");
@@ -345,7 +325,7 @@ async fn a_tier_0_above_its_budget_has_its_oldest_tool_results_cut() {
 
 #[tokio::test]
 async fn a_fold_that_changes_nothing_says_so() {
-    let fake = Fake::default();
+    let fake = names();
     let mut conversation = sixty(&strategy("tiered", "", &fake));
     at(&mut conversation, Moment::Manual).await;
     let before = sent(&conversation);
@@ -362,7 +342,7 @@ async fn a_fold_that_changes_nothing_says_so() {
 
 #[tokio::test]
 async fn switched_off_means_off() {
-    let mut conversation = sixty(&strategy("tiered", "tiered = false", &Fake::default()));
+    let mut conversation = sixty(&strategy("tiered", "tiered = false", &names()));
     for moment in [Moment::CallStart, Moment::Manual] {
         let report = at(&mut conversation, moment).await;
         let Outcome::Unchanged(why) = report.outcome else {
@@ -375,7 +355,7 @@ async fn switched_off_means_off() {
 
 #[tokio::test]
 async fn references_lead_back_to_the_originals() {
-    let fake = Fake::default();
+    let fake = names();
     let config = TieredConfig { references: true, ..TieredConfig::default() };
     let filter = Arc::new(config.filter().unwrap());
     let mut strategy = (*strategy("tiered", "", &fake)).clone();
@@ -399,7 +379,7 @@ async fn references_lead_back_to_the_originals() {
 
 #[tokio::test]
 async fn the_document_to_the_letter_loses_what_the_cap_sends_away_and_sorts_by_score() {
-    let fake = Fake::default();
+    let fake = names();
     let filter = "residual_max_percent = 0.03";
     let run = |preset: &'static str| {
         let strategy = strategy(preset, filter, &fake);
@@ -411,9 +391,7 @@ async fn the_document_to_the_letter_loses_what_the_cap_sends_away_and_sorts_by_s
                 let message = Message::user(format!("r{n}"), text);
                 conversation.append(message.annotated("importance", "high"));
             }
-            for n in 0..60 {
-                conversation.append(filler(&format!("m{n}"), 100));
-            }
+            append(&mut conversation, fillers("m", 0..60));
             at(&mut conversation, Moment::CallStart).await;
             let kept: Vec<String> =
                 sent(&conversation).into_iter().filter(|id| id.starts_with('r')).collect();
@@ -434,12 +412,8 @@ async fn the_document_to_the_letter_loses_what_the_cap_sends_away_and_sorts_by_s
 #[tokio::test]
 async fn the_document_to_the_letter_tears_groups_and_the_preset_does_not() {
     for (preset, whole) in [("tiered", true), ("tiered-doc-exact", false)] {
-        let mut conversation = conversation(&strategy(preset, "", &Fake::default()), 9_000);
-        for n in 0..40 {
-            for message in step(&n.to_string(), 180) {
-                conversation.append(message);
-            }
-        }
+        let mut conversation = conversation(&strategy(preset, "", &names()), 9_000);
+        append(&mut conversation, (0..40).flat_map(|n| step(&n.to_string(), 180)));
         // One more message shifts the edge between a call and its result.
         conversation.append(filler("last", 100));
         let report = at(&mut conversation, Moment::CallStart).await;
@@ -450,7 +424,7 @@ async fn the_document_to_the_letter_tears_groups_and_the_preset_does_not() {
 
 #[tokio::test]
 async fn a_fold_that_frees_next_to_nothing_is_not_made_unless_asked_for() {
-    let fake = Fake::default();
+    let fake = names();
     let mut conversation = conversation(&strategy("tiered", "", &fake), 7_000);
     conversation.append(filler("small", 100));
     for n in 0..10 {
@@ -468,7 +442,7 @@ async fn a_fold_that_frees_next_to_nothing_is_not_made_unless_asked_for() {
 async fn a_residual_among_the_newest_stands_in_its_place_unless_to_the_letter() {
     let first = |n: usize| ["<user summary>", "m51", "r", "m52"][n].to_owned();
     for (preset, places) in [("tiered", [0, 1, 2, 3]), ("tiered-doc-exact", [0, 2, 1, 3])] {
-        let mut conversation = conversation(&strategy(preset, "", &Fake::default()), 6_500);
+        let mut conversation = conversation(&strategy(preset, "", &names()), 6_500);
         for n in 0..61 {
             if n == 52 {
                 conversation.append(important("r"));
@@ -483,16 +457,16 @@ async fn a_residual_among_the_newest_stands_in_its_place_unless_to_the_letter() 
 
 #[tokio::test]
 async fn a_summary_that_is_too_long_is_cut_where_no_guard_refuses_it() {
-    let fake = Fake::that(Answer::TooLong);
+    let fake = that(Answer::TooLong);
     let mut conversation = sixty(&strategy("tiered-doc-exact", "", &fake));
     let report = at(&mut conversation, Moment::CallStart).await;
     assert_eq!(report.outcome, Outcome::Changed, "{report:?}");
     let plan = last_plan(&conversation);
-    let asked = fake.asked.lock().unwrap();
+    let asked = fake.asked();
     for (row, request) in plan.tables["tiers"].as_array().unwrap().iter().zip(asked.iter()) {
         let tokens = row["tokens_after"].as_u64().unwrap();
         assert!(0 < tokens && tokens <= request.budget, "{row}");
-        assert_eq!(row["by"], "fake");
+        assert_eq!(row["by"], "scripted");
     }
     let cut = plan.reasons.iter().filter(|reason| reason.contains("is cut to"));
     assert_eq!(cut.count(), 3, "{:?}", plan.reasons);
@@ -503,7 +477,7 @@ async fn age_is_measured_from_the_newest_message_or_the_clock() {
     // The clock of these tests shows 1,000,000; the newest message is from 600,000.
     for (from, factor) in [("newest", "very_recent"), ("clock", "recent")] {
         let filter = format!("age_from = \"{from}\"");
-        let mut conversation = conversation(&strategy("tiered", &filter, &Fake::default()), 7_000);
+        let mut conversation = conversation(&strategy("tiered", &filter, &names()), 7_000);
         let dated = |message: Message| Message { at: Some(600_000), ..message };
         conversation.append(dated(important("r")));
         for n in 0..60 {
@@ -518,13 +492,9 @@ async fn age_is_measured_from_the_newest_message_or_the_clock() {
 
 #[tokio::test]
 async fn a_result_that_was_cleared_is_not_cut() {
-    let strategy = strategy("tiered", "residuals = false\nbudget_tokens = 3_000", &Fake::default());
+    let strategy = strategy("tiered", "residuals = false\nbudget_tokens = 3_000", &names());
     let mut conversation = conversation(&strategy, 5_000);
-    for n in 0..5 {
-        for message in step(&n.to_string(), 1_000) {
-            conversation.append(message);
-        }
-    }
+    append(&mut conversation, (0..5).flat_map(|n| step(&n.to_string(), 1_000)));
     let placeholder = "z".repeat(1_200);
     let cleared = PartPos { item: 1, part: 0 };
     conversation.mark_cleared(cleared, placeholder.as_str().into(), 0);

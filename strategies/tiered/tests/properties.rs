@@ -1,10 +1,10 @@
 //! Properties that hold whatever the history is.
 
-use crate::common::{Fake, conversation, strategy, torn};
-use foldback_core::conversation::Signals;
+use crate::common::{conversation, names, strategy, torn};
 use foldback_core::log::ResultStatus;
 use foldback_core::moment::Moment;
 use foldback_core::{Message, Part, PartKind};
+use foldback_testkit::talk::at;
 use foldback_tiered::budget::{Fixed, Shares, allocate};
 use foldback_tiered::{tiers, truncate};
 use proptest::prelude::*;
@@ -66,8 +66,7 @@ proptest! {
         turns in proptest::collection::vec(turn(), 1..50),
         window in 500u64..8_000,
     ) {
-        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
-        let mut conversation = conversation(&strategy("tiered", "", &Fake::default()), window);
+        let mut conversation = conversation(&strategy("tiered", "", &names()), window);
         let mut appended = 0;
         for group in messages(&turns) {
             for message in group {
@@ -75,7 +74,7 @@ proptest! {
                 appended += 1;
             }
             let before = conversation.tokens();
-            let reports = runtime.block_on(conversation.at(Moment::CallStart, Signals::default()));
+            let reports = at(&mut conversation, Moment::CallStart);
             // The guard would refuse a torn group; the filter must not propose one.
             let refused = reports.iter().filter_map(|report| report.outcome.why());
             prop_assert!(refused.into_iter().all(|why| why.code != "pair-broken"));

@@ -4,12 +4,10 @@
 //! The sessions are not part of the repository; without them this test is ignored.
 
 use crate::common::{registry, torn_of};
+use foldback_core::Limits;
 use foldback_core::config::{Options, compile_preset};
-use foldback_core::conversation::{Conversation, Signals};
 use foldback_core::moment::Moment;
-use foldback_core::services::Services;
-use foldback_core::{Frame, Limits};
-use foldback_testkit::{needs_sessions, sessions};
+use foldback_testkit::{needs_sessions, sessions, talk};
 use std::sync::Arc;
 
 /// Sessions with a window in which they overflow a few times.
@@ -22,22 +20,18 @@ const SESSIONS: [(&str, u64); 3] = [
 #[needs_sessions]
 #[test]
 fn real_sessions_keep_their_groups_and_get_smaller() {
-    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
     let compiled = compile_preset(&registry(), "tiered", Options::default()).unwrap();
     let strategy = Arc::new(compiled.strategy);
     for (name, window) in SESSIONS {
         let bytes = std::fs::read(sessions().join(name)).unwrap();
         let session = foldback_formats::read(&bytes, None).unwrap().remove(0);
         let limits = Limits::new(window, 0);
-        let services = Services::default();
-        let mut conversation =
-            Conversation::new(Arc::clone(&strategy), limits, Frame::default(), services);
+        let mut conversation = talk::conversation(Arc::clone(&strategy), limits);
         let mut summarised = 0;
         for message in session.log() {
             if message.is_answer() {
                 let had = conversation.folds().len();
-                let signals = Signals::default();
-                runtime.block_on(conversation.at(Moment::CallStart, signals));
+                talk::at(&mut conversation, Moment::CallStart);
                 for fold in &conversation.folds()[had..] {
                     let plan = &fold.plan;
                     assert!(plan.tokens_after <= window * 8 / 10, "{name}: {plan:?}");

@@ -1,60 +1,19 @@
 //! Sentence truncation, mended and to the letter, and cutting the middle.
 
+use foldback_testkit::table;
 use foldback_tiered::truncate::{by_sentence, by_sentence_exact, length, middle, to_tokens};
 
-fn words(list: &[&str]) -> Vec<String> {
-    list.iter().map(|word| (*word).to_owned()).collect()
+/// Name, content, target, keywords, what is left of it.
+type Row = (String, String, usize, Vec<String>, String);
+
+fn rows(group: &str) -> Vec<Row> {
+    table::rows(include_str!("rows.toml"), group)
 }
 
 #[test]
 fn sentences_as_a_table() {
-    // name, content, target, keywords, expect
-    let rows: [(&str, &str, usize, &[&str], &str); 12] = [
-        ("all of it", "One. Two! Three?", 99, &[], "One. Two! Three?"),
-        ("nothing", "", 10, &[], ""),
-        (
-            "a keyword wins, whatever its case",
-            "Alpha is here. Beta is here.",
-            14,
-            &["BETA"],
-            "Beta is here.",
-        ),
-        (
-            "a decision wins over importance",
-            "Note a pit. We must go. So it is.",
-            11,
-            &[],
-            "We must go.",
-        ),
-        ("importance wins over nothing", "So it is. Note the tree.", 14, &[], "Note the tree."),
-        (
-            "a keyword (10) wins over decision and importance (8)",
-            "It must be noted as key. Beta is here for all.",
-            24,
-            &["beta"],
-            "Beta is here for all.",
-        ),
-        (
-            "original order",
-            "First. We decided. Last must be.",
-            32,
-            &[],
-            "First. We decided. Last must be.",
-        ),
-        ("the separator counts", "Abc. Def.", 8, &[], "Abc."),
-        ("the separator fits", "Abc. Def.", 9, &[], "Abc. Def."),
-        ("no sentence fits", "A long sentence without an end", 9, &[], "A long..."),
-        (
-            "identifiers stay whole",
-            "See src/main.rs at v1.2.3 now. Then go.",
-            99,
-            &[],
-            "See src/main.rs at v1.2.3 now. Then go.",
-        ),
-        ("lines end sentences", "one\ntwo must\nthree", 8, &[], "two must"),
-    ];
-    for (name, content, target, keywords, expect) in rows {
-        let result = by_sentence(content, target, &words(keywords));
+    for (name, content, target, keywords, expect) in rows("sentences") {
+        let result = by_sentence(&content, target, &keywords);
         assert_eq!(result, expect, "{name}");
         assert!(length(&result) <= target, "{name}");
     }
@@ -62,19 +21,8 @@ fn sentences_as_a_table() {
 
 #[test]
 fn sentences_to_the_letter() {
-    // name, content, target, keywords, expect
-    let rows: [(&str, &str, usize, &[&str], &str); 7] = [
-        ("in the order of the points", "First. We decided", 99, &[], " We decided. First. "),
-        ("the empty rest is a sentence", "One. Two.", 99, &[], "One.  Two. . "),
-        ("the separator is not counted, so the result is too long", "Abcd. Efg", 4, &[], "Abcd. "),
-        ("the separator counts for what follows", "Ab. Cd", 6, &[], "Ab. "),
-        ("nothing fits", "Abcdefgh", 3, &[], "Abc..."),
-        ("the empty rest fits where nothing else does", "Abcdefgh.", 3, &[], ". "),
-        ("lengths are UTF-16 code units", "😀😀! ab", 3, &[], " ab. "),
-    ];
-    for (name, content, target, keywords, expect) in rows {
-        let result = by_sentence_exact(content, target, &words(keywords));
-        assert_eq!(result, expect, "{name}");
+    for (name, content, target, keywords, expect) in rows("sentences-exact") {
+        assert_eq!(by_sentence_exact(&content, target, &keywords), expect, "{name}");
     }
 }
 

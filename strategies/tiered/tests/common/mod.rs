@@ -1,129 +1,69 @@
 //! What the tests of this crate share: a summarizer that does as it is told, and histories.
 
-use async_trait::async_trait;
 use foldback_core::config::{Compiled, ConfigErrors, Document, Options, compile};
 use foldback_core::conversation::Conversation;
-use foldback_core::event::Event;
 use foldback_core::limits::Limits;
-use foldback_core::registry::{Invalid, Registration, Registry, StageConfig, StageDescriptor};
-use foldback_core::services::{FixedClock, Observer, Services};
-use foldback_core::stage::{Summarizer, Summary, SummaryError, SummaryRequest};
+use foldback_core::registry::Registry;
+use foldback_core::services::{FixedClock, Services};
+use foldback_core::stage::SummaryError;
 use foldback_core::strategy::Strategy;
 use foldback_core::{Frame, Message, Part, Role};
-use schemars::JsonSchema;
-use serde::Deserialize;
-use std::sync::{Arc, Mutex};
+use foldback_testkit::stand_in::Scripted;
+use foldback_testkit::talk;
+use std::ops::Range;
+use std::sync::Arc;
 
-/// A summarizer that names the messages it was given, fails, or says too much.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Fake {
-    pub(crate) answer: Answer,
-    pub(crate) asked: Arc<Mutex<Vec<SummaryRequest>>>,
-}
-
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Answer {
-    #[default]
-    Names,
     Fails,
     TooLong,
     Empty,
 }
 
-impl Fake {
-    pub(crate) fn that(answer: Answer) -> Self {
-        Self { answer, ..Self::default() }
-    }
-
-    /// Names and first and last message of every request so far.
-    pub(crate) fn asked(&self) -> Vec<(String, String, String)> {
-        let asked = self.asked.lock().unwrap();
-        let id = |message: Option<&Arc<Message>>| message.map_or(String::new(), |m| m.id.clone());
-        asked
-            .iter()
-            .map(|r| (r.name.clone(), id(r.messages.first()), id(r.messages.last())))
-            .collect()
-    }
+/// A summarizer that names how many messages it was given.
+pub(crate) fn names() -> Arc<Scripted> {
+    Scripted::by(|request| Ok(format!("sum of {}", request.messages.len())))
 }
 
-#[async_trait]
-impl Summarizer for Fake {
-    fn id(&self) -> &str {
-        "fake"
-    }
-
-    async fn summarize(
-        &self,
-        request: &SummaryRequest,
-        _services: &Services,
-    ) -> Result<Summary, SummaryError> {
-        self.asked.lock().unwrap().push(request.clone());
-        let text = match self.answer {
-            Answer::Fails => return Err(SummaryError::Failed("out of order".to_owned())),
-            Answer::Names => format!("sum of {}", request.messages.len()),
-            Answer::TooLong => "It goes on and on. ".repeat(request.budget as usize),
-            Answer::Empty => " ".to_owned(),
-        };
-        Ok(Summary {
-            tokens: request.estimator.text(&text),
-            text,
-            by: "fake".to_owned(),
-            usage: None,
-        })
-    }
+/// One that fails, or says too much or nothing.
+pub(crate) fn that(answer: Answer) -> Arc<Scripted> {
+    Scripted::by(move |request| match answer {
+        Answer::Fails => Err(SummaryError::Failed("out of order".to_owned())),
+        Answer::TooLong => Ok("It goes on and on. ".repeat(request.budget as usize)),
+        Answer::Empty => Ok(" ".to_owned()),
+    })
 }
 
-/// Lets a file name the fake.
-#[derive(Debug, Default, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
-struct FakeConfig {}
-
-impl StageConfig<dyn Summarizer> for FakeConfig {
-    fn build(self) -> Result<Arc<dyn Summarizer>, Invalid> {
-        Ok(Arc::new(Fake::default()))
-    }
+/// Name, first and last message of every request so far.
+pub(crate) fn asked(fake: &Scripted) -> Vec<(String, String, String)> {
+    let id = |message: Option<&Arc<Message>>| message.map_or(String::new(), |m| m.id.clone());
+    let asked = fake.asked().into_iter();
+    asked.map(|r| (r.name, id(r.messages.first()), id(r.messages.last()))).collect()
 }
-
-const FAKE: Registration = Registration {
-    package: "test",
-    version: "0",
-    stages: &[StageDescriptor::summarizer::<FakeConfig>("test.fake", "does as it is told")],
-    presets: &[],
-};
 
 pub(crate) fn registry() -> Registry {
-    Registry::of([&foldback_tiered::REGISTRATION, &foldback_stages::REGISTRATION, &FAKE]).unwrap()
+    talk::registry([&foldback_tiered::REGISTRATION, &foldback_stages::REGISTRATION])
 }
 
-/// A preset with changes to its filter, summarised by the fake.
+/// A preset with changes to its filter, without a summarizer.
 pub(crate) fn compiled(
     preset: &str,
     filter: &str,
     options: Options<'_>,
 ) -> Result<Compiled, ConfigErrors> {
     let text = format!(
-        "name = \"mine\"\nextends = \"{preset}\"\n[summarizer]\nuse = \"test.fake\"\n\
+        "name = \"mine\"\nextends = \"{preset}\"\n[summarizer]\nuse = \"none\"\n\
          on_failure = \"hide\"\n[filter]\n{filter}\n"
     );
     compile(&registry(), Document::parse("mine.toml", &text).unwrap(), options)
 }
 
-pub(crate) fn strategy(preset: &str, filter: &str, fake: &Fake) -> Arc<Strategy> {
+pub(crate) fn strategy(preset: &str, filter: &str, fake: &Arc<Scripted>) -> Arc<Strategy> {
     let mut strategy = compiled(preset, filter, Options::default())
         .unwrap_or_else(|errors| panic!("{errors}"))
         .strategy;
-    strategy.summarizer = Some(Arc::new(fake.clone()));
+    strategy.summarizer = Some(Arc::clone(fake) as _);
     Arc::new(strategy)
-}
-
-/// Keeps every event.
-#[derive(Debug, Default)]
-pub(crate) struct Diary(pub(crate) Mutex<Vec<Event>>);
-
-impl Observer for Diary {
-    fn observe(&self, event: &Event) {
-        self.0.lock().unwrap().push(event.clone());
-    }
 }
 
 pub(crate) fn conversation(strategy: &Arc<Strategy>, context: u64) -> Conversation {
@@ -138,6 +78,11 @@ pub(crate) fn with_frame(strategy: &Arc<Strategy>, context: u64, frame: Frame) -
 /// A user message of about `tokens` tokens by any of the estimators, without a score.
 pub(crate) fn filler(id: &str, tokens: usize) -> Message {
     Message::user(id, "y".repeat(tokens * 4))
+}
+
+/// Messages of about 100 tokens, the prefix and a number their ids.
+pub(crate) fn fillers(prefix: &str, numbers: Range<usize>) -> impl Iterator<Item = Message> {
+    numbers.map(move |n| filler(&format!("{prefix}{n}"), 100))
 }
 
 /// An assistant message with a call, and its result of about `tokens` tokens.
