@@ -1,50 +1,18 @@
 //! Defects that other systems have, each as a test that fails when the guard against it is removed.
 
-use async_trait::async_trait;
-use foldback_core::config::{Document, Options, compile};
-use foldback_core::conversation::{Conversation, Signals};
-use foldback_core::log::{Counts, EntryKind, Message, Part};
+use foldback_core::Limits;
+use foldback_core::log::{Counts, EntryKind, Message};
 use foldback_core::moment::Moment;
 use foldback_core::outcome::Outcome;
-use foldback_core::services::Services;
-use foldback_core::stage::{Estimator, Summarizer, Summary, SummaryError, SummaryRequest};
+use foldback_core::stage::Estimator;
 use foldback_core::strategy::{OnFailure, Strategy};
-use foldback_core::{Frame, Limits};
 use foldback_replay::{Replay, replay};
+use foldback_testkit::stand_in::Scripted;
+use foldback_testkit::talk::{self, at};
 use foldback_tests::{Script, file, guarded, options, owned, presets, strategy};
 use std::collections::BTreeSet;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
-
-/// A summarizer that answers what it is told to, and remembers what it was asked.
-#[derive(Debug, Default)]
-struct Scripted {
-    answer: Option<String>,
-    asked: Mutex<Vec<SummaryRequest>>,
-}
-
-#[async_trait]
-impl Summarizer for Scripted {
-    fn id(&self) -> &str {
-        "scripted"
-    }
-
-    async fn summarize(
-        &self,
-        request: &SummaryRequest,
-        _services: &Services,
-    ) -> Result<Summary, SummaryError> {
-        self.asked.lock().unwrap().push(request.clone());
-        let text =
-            self.answer.clone().ok_or_else(|| SummaryError::Failed("no model".to_owned()))?;
-        let tokens = request.estimator.text(&text);
-        Ok(Summary { text, tokens, by: "scripted".to_owned(), usage: None })
-    }
-}
-
-fn scripted(answer: Option<&str>) -> Arc<Scripted> {
-    Arc::new(Scripted { answer: answer.map(str::to_owned), ..Scripted::default() })
-}
 
 fn with_summarizer(name: &str, summarizer: &Arc<Scripted>) -> Arc<Strategy> {
     let mut strategy = owned(name);
@@ -88,7 +56,7 @@ fn an_empty_summary_is_not_accepted() {
                 // Kept for study, and reported as such.
                 continue;
             }
-            strategy.summarizer = Some(scripted(Some(nothing)) as _);
+            strategy.summarizer = Some(Scripted::always(Some(nothing)) as _);
             strategy.on_failure = OnFailure::Keep;
             let summaries = run(&Arc::new(strategy)).metrics.counters.summaries;
             assert_eq!(summaries, 0, "{name} took {nothing:?} for a summary");
@@ -100,22 +68,22 @@ fn an_empty_summary_is_not_accepted() {
 fn a_summary_larger_than_what_it_replaces_is_not_accepted() {
     let huge = "no gain at all ".repeat(40_000);
     for name in summarising() {
-        let summarizer = scripted(Some(&huge));
+        let summarizer = Scripted::always(Some(&huge));
         let done = run(&with_summarizer(&name, &summarizer));
         for (_, report) in &done.reports {
             assert!(report.tokens_after <= report.tokens_before, "{name}: {report:?}");
         }
-        assert!(!summarizer.asked.lock().unwrap().is_empty(), "{name} never asked");
+        assert!(!summarizer.asked().is_empty(), "{name} never asked");
     }
 }
 
 #[test]
 fn the_summarizer_sees_everything_that_is_hidden() {
     for name in summarising() {
-        let summarizer = scripted(Some("what went before"));
+        let summarizer = Scripted::always(Some("what went before"));
         let done = run(&with_summarizer(&name, &summarizer));
         assert!(done.metrics.counters.folds > 0, "{name} never folded");
-        let asked = summarizer.asked.lock().unwrap();
+        let asked = summarizer.asked();
         let seen: BTreeSet<String> = asked
             .iter()
             .flat_map(|request| request.messages.iter().map(|message| message.id.clone()))
@@ -132,12 +100,12 @@ fn the_summarizer_sees_everything_that_is_hidden() {
 #[test]
 fn a_failing_summarizer_is_asked_once_a_moment_and_changes_nothing() {
     for name in summarising() {
-        let summarizer = scripted(None);
+        let summarizer = Scripted::always(None);
         let mut strategy = owned(&name);
         strategy.summarizer = Some(Arc::clone(&summarizer) as _);
         strategy.on_failure = OnFailure::Keep;
         let done = run(&Arc::new(strategy));
-        let asked = summarizer.asked.lock().unwrap().len();
+        let asked = summarizer.asked().len();
         let moments = done
             .reports
             .iter()
@@ -182,8 +150,7 @@ fn a_wrong_file_is_an_error_and_not_a_no_op() {
         "extends = \"window\"\n[overflow]\nthreshhold = 0.5\n",
         "extends = \"opencode\"\n[summarizer]\nuse = \"summarise\"\n",
     ] {
-        let document = Document::parse("mine.toml", text).unwrap();
-        assert!(compile(&registry, document, Options::default()).is_err(), "{text}");
+        assert!(talk::try_compile(&registry, text).is_err(), "{text}");
     }
 }
 
@@ -194,9 +161,10 @@ fn a_trigger_that_could_never_work_is_refused() {
     for name in ["opencode", "opencode-1.17", "brutus", "window", "window-faithful"] {
         let text =
             format!("extends = \"{name}\"\n[window]\ncontext = 10\ninput = 0\noutput = 10\n");
-        let document = Document::parse("mine.toml", &text).unwrap();
-        let refused = compile(&registry, document, Options::default());
-        assert!(refused.is_err(), "{name} takes a window of ten tokens");
+        assert!(
+            talk::try_compile(&registry, &text).is_err(),
+            "{name} takes a window of ten tokens"
+        );
     }
 }
 
@@ -265,33 +233,21 @@ impl Estimator for Tally {
     }
 }
 
-#[tokio::test(flavor = "current_thread")]
-async fn a_message_is_counted_once() {
+#[test]
+fn a_message_is_counted_once() {
     for name in ["tunacode-local", "opencode", "window", "tiered"] {
         let tally = Arc::new(Tally(format!("tally-{name}").into(), AtomicUsize::new(0)));
         let mut strategy = owned(name);
         strategy.estimators = strategy.estimators.iter().map(|_| Arc::clone(&tally) as _).collect();
-        let mut conversation = Conversation::new(
-            Arc::new(strategy),
-            Limits::new(1_000_000, 1_000),
-            Frame::default(),
-            Services::default(),
-        );
+        let mut conversation = talk::conversation(strategy, Limits::new(1_000_000, 1_000));
         for number in 0..200 {
-            conversation.at(Moment::TurnStart, Signals::default()).await;
+            at(&mut conversation, Moment::TurnStart);
             conversation.append(Message::user(format!("u{number}"), "go on"));
-            conversation.at(Moment::CallStart, Signals::default()).await;
-            let call = vec![Part::call(format!("c{number}"), "read", "{}")];
-            conversation.append(Message::assistant(format!("a{number}"), call));
-            conversation.append(Message::tool(
-                format!("t{number}"),
-                format!("c{number}"),
-                "read",
-                "short",
-            ));
-            conversation.at(Moment::ToolResult, Signals::default()).await;
-            conversation.at(Moment::StepEnd, Signals::default()).await;
-            conversation.at(Moment::TurnEnd, Signals::default()).await;
+            at(&mut conversation, Moment::CallStart);
+            talk::append(&mut conversation, talk::step(number, "read", "short"));
+            for moment in [Moment::ToolResult, Moment::StepEnd, Moment::TurnEnd] {
+                at(&mut conversation, moment);
+            }
         }
         assert_eq!(tally.1.load(Ordering::Relaxed), 600, "{name}");
     }

@@ -5,24 +5,11 @@ use foldback::Message;
 use foldback_core::log::{Answer, Finish, Part};
 use foldback_core::moment::Moment;
 use foldback_core::outcome::Outcome;
-use foldback_core::provider::{ErrorKind, ProviderError};
+use foldback_core::provider::ProviderError;
 use foldback_core::services::{BeforeCompaction, Hook, Verdict};
 use foldback_live::{AgentLoop, NO_RESULT, Next, Stopped};
+use foldback_testkit::{table, talk};
 use std::sync::Arc;
-
-/// What an agent is told.
-enum Told {
-    User,
-    Request,
-    /// An answer that calls so many tools and ends so.
-    Answer(usize, Option<Finish>),
-    /// Results of the calls of the last answer with these numbers.
-    Results(&'static [usize]),
-    Refused(ErrorKind),
-    Interrupted,
-    Compact,
-}
-use Told::{Answer as Says, Compact, Interrupted, Refused, Request, Results, User};
 
 /// Tells an agent things, and notes what it says.
 struct Play {
@@ -52,34 +39,43 @@ impl Play {
         ids.map(|id| Message::tool(format!("r-{id}"), id, "read", "text ".repeat(60))).collect()
     }
 
-    async fn tell(&mut self, told: &Told) -> String {
+    /// What the agent says when it is told this; `agent.toml` has the words.
+    async fn tell(&mut self, told: &str) -> String {
         self.number += 1;
-        let next = match told {
-            User => {
+        let words: Vec<&str> = told.split(' ').collect();
+        let next = match words.as_slice() {
+            ["user"] => {
                 self.agent.user(crate::support::asks(self.number)).await;
                 return "-".to_owned();
             }
-            Request => {
+            ["request"] => {
                 self.agent.before_call().await;
                 return "-".to_owned();
             }
-            Interrupted => {
+            ["interrupted"] => {
                 self.agent.interrupted();
                 return "-".to_owned();
             }
-            Compact => {
+            ["compact"] => {
                 let reports = self.agent.compact(None).await;
                 return reports.last().map_or("nothing", |last| last.outcome.name()).to_owned();
             }
-            Says(calls, finish) => {
-                let answer = self.answer(*calls, *finish);
+            ["answer", finish, calls] => {
+                let finish = Some(*finish).filter(|finish| *finish != "-");
+                let finish = finish.map(|finish| serde_json::from_value(finish.into()).unwrap());
+                let answer = self.answer(calls.parse().unwrap(), finish);
                 self.agent.answered(answer).await
             }
-            Results(which) => {
-                let results = self.results(which);
+            ["results", which @ ..] => {
+                let which: Vec<usize> = which.iter().map(|n| n.parse().unwrap()).collect();
+                let results = self.results(&which);
                 self.agent.results(results).await
             }
-            Refused(kind) => self.agent.refused(&ProviderError::new(*kind, "no")).await,
+            ["refused", kind] => {
+                let kind = serde_json::from_value((*kind).into()).unwrap();
+                self.agent.refused(&ProviderError::new(kind, "no")).await
+            }
+            _ => panic!("nothing that an agent is told: {told}"),
         };
         match next {
             Next::Call => "call".to_owned(),
@@ -89,6 +85,23 @@ impl Play {
             Next::Stopped(Stopped::Length { why }) => format!("length: {}", why.code),
             Next::Stopped(Stopped::Provider(error)) => format!("provider: {}", error.kind),
         }
+    }
+
+    /// Goes on with the same conversation under a policy that always folds at these moments, and with
+    /// these hooks.
+    fn always_at(&mut self, when: Vec<Moment>, hooks: Vec<Arc<dyn Hook>>) {
+        let conversation = self.agent.conversation();
+        let mut strategy = (**conversation.strategy()).clone();
+        let policy = strategy.overflow.as_mut().unwrap();
+        (policy.when, policy.stage) = (when, Arc::new(Always));
+        let services = foldback::Services { hooks, ..conversation.services().clone() };
+        let (limits, frame) = (crate::support::limits(), foldback::Frame::default());
+        let mut other = foldback::Conversation::new(Arc::new(strategy), limits, frame, services);
+        talk::append(
+            &mut other,
+            conversation.history().iter().map(|(_, message)| Arc::clone(message)),
+        );
+        self.agent = AgentLoop::new(other);
     }
 
     /// The log in short: roles, `!` for a result that says there is none.
@@ -103,195 +116,14 @@ impl Play {
     }
 }
 
-const CALLS: Option<Finish> = Some(Finish::ToolCalls);
-const STOP: Option<Finish> = Some(Finish::Stop);
-const LENGTH: Option<Finish> = Some(Finish::Length);
-
 #[tokio::test]
 async fn what_comes_next() {
-    // what it is about, preset, (told, next) in order, the log afterwards
-    type Row = (&'static str, &'static str, Vec<(Told, &'static str)>, &'static str);
-    let overflow = || Refused(ErrorKind::ContextOverflow);
-    let table: Vec<Row> = vec![
-        (
-            "a turn without tools",
-            "window",
-            vec![(User, "-"), (Request, "-"), (Says(0, STOP), "finished")],
-            "ua",
-        ),
-        (
-            "no reason to stop is given",
-            "window",
-            vec![(User, "-"), (Says(0, None), "finished")],
-            "ua",
-        ),
-        (
-            "a turn with tools",
-            "window",
-            vec![
-                (User, "-"),
-                (Request, "-"),
-                (Says(2, CALLS), "tools"),
-                (Results(&[0, 1]), "call"),
-                (Request, "-"),
-                (Says(0, STOP), "finished"),
-            ],
-            "uatta",
-        ),
-        (
-            "results one by one, in any order",
-            "window",
-            vec![
-                (User, "-"),
-                (Says(2, CALLS), "tools"),
-                (Results(&[1]), "tools"),
-                (Results(&[]), "tools"),
-                (Results(&[0]), "call"),
-            ],
-            "uatt",
-        ),
-        (
-            "calls with another reason",
-            "window",
-            vec![(User, "-"), (Says(1, STOP), "tools"), (Results(&[0]), "call")],
-            "uat",
-        ),
-        (
-            "a result of no call, a result twice",
-            "window",
-            vec![
-                (User, "-"),
-                (Says(1, CALLS), "tools"),
-                (Results(&[9]), "tools"),
-                (Results(&[0, 0]), "call"),
-                (Results(&[0]), "call"),
-            ],
-            "uat",
-        ),
-        (
-            "results after the end",
-            "window",
-            vec![(User, "-"), (Says(0, STOP), "finished"), (Results(&[0]), "finished")],
-            "ua",
-        ),
-        (
-            "a result that never comes",
-            "window",
-            vec![
-                (User, "-"),
-                (Says(2, CALLS), "tools"),
-                (Results(&[0]), "tools"),
-                (Request, "-"),
-                (Results(&[1]), "call"),
-                (Says(0, STOP), "finished"),
-            ],
-            "uat!a",
-        ),
-        (
-            "an answer instead of results",
-            "window",
-            vec![(User, "-"), (Says(1, CALLS), "tools"), (Says(0, STOP), "finished")],
-            "ua!a",
-        ),
-        (
-            "the user speaks while a tool runs",
-            "window",
-            vec![
-                (User, "-"),
-                (Says(1, CALLS), "tools"),
-                (User, "-"),
-                (Results(&[0]), "call"),
-                (Request, "-"),
-                (Says(0, STOP), "finished"),
-            ],
-            "uatua",
-        ),
-        (
-            "the user speaks while the model answers",
-            "window",
-            vec![
-                (User, "-"),
-                (Request, "-"),
-                (User, "-"),
-                (Says(0, STOP), "call"),
-                (Request, "-"),
-                (Says(0, STOP), "finished"),
-            ],
-            "uaua",
-        ),
-        (
-            "the user speaks before a refusal",
-            "window",
-            vec![
-                (User, "-"),
-                (Request, "-"),
-                (User, "-"),
-                (Refused(ErrorKind::RateLimited), "provider: rate-limited"),
-                (Request, "-"),
-                (Says(0, STOP), "finished"),
-            ],
-            "uua",
-        ),
-        (
-            "the user stops everything",
-            "window",
-            vec![
-                (User, "-"),
-                (Says(2, CALLS), "tools"),
-                (Results(&[1]), "tools"),
-                (Interrupted, "-"),
-                (User, "-"),
-                (Request, "-"),
-                (Says(0, STOP), "finished"),
-            ],
-            "uat!ua",
-        ),
-        (
-            "compact while a tool runs",
-            "window",
-            vec![
-                (User, "-"),
-                (Says(1, CALLS), "tools"),
-                (Compact, "skipped"),
-                (Results(&[0]), "call"),
-            ],
-            "uat",
-        ),
-        (
-            "refused, and nobody answers to it",
-            "window",
-            vec![(User, "-"), (Request, "-"), (overflow(), "overflow: not-asked")],
-            "u",
-        ),
-        (
-            "refused for another reason",
-            "window",
-            vec![(User, "-"), (Request, "-"), (Refused(ErrorKind::Auth), "provider: auth")],
-            "u",
-        ),
-        (
-            "a strategy that never folds",
-            "none",
-            vec![(User, "-"), (Request, "-"), (overflow(), "overflow: not-asked")],
-            "u",
-        ),
-        (
-            "cut, by one that never folds",
-            "none",
-            vec![(User, "-"), (Says(0, LENGTH), "length: not-asked")],
-            "ua",
-        ),
-        (
-            "cut in the middle of calls",
-            "none",
-            vec![(User, "-"), (Says(1, LENGTH), "tools"), (Results(&[0]), "length: not-asked")],
-            "uat",
-        ),
-    ];
-    for (about, preset, acts, log) in table {
-        let mut play = Play::new(preset);
-        for (number, (told, next)) in acts.iter().enumerate() {
-            assert_eq!(play.tell(told).await, *next, "{about}, act {number}");
+    let rows: Vec<[String; 4]> = table::rows(include_str!("agent.toml"), "rows");
+    for [about, preset, acts, log] in rows {
+        let mut play = Play::new(&preset);
+        for (number, act) in acts.split(", ").enumerate() {
+            let (told, next) = act.split_once(" -> ").unwrap_or((act, "-"));
+            assert_eq!(play.tell(told).await, next, "{about}, act {number}");
         }
         assert_eq!(play.log(), log, "{about}");
     }
@@ -299,11 +131,11 @@ async fn what_comes_next() {
 
 /// A long turn, so that there is something to fold.
 async fn long(play: &mut Play) {
-    play.tell(&User).await;
+    play.tell("user").await;
     for _ in 0..14 {
-        play.tell(&Request).await;
-        play.tell(&Says(3, CALLS)).await;
-        play.tell(&Results(&[0, 1, 2])).await;
+        play.tell("request").await;
+        play.tell("answer tool-calls 3").await;
+        play.tell("results 0 1 2").await;
     }
 }
 
@@ -313,13 +145,13 @@ async fn a_model_that_is_cut_again_after_a_fold_is_cut_for_another_reason() {
     long(&mut play).await;
     let mut seen = Vec::new();
     for _ in 0..2 {
-        play.tell(&Request).await;
-        seen.push(play.tell(&Says(0, LENGTH)).await);
+        play.tell("request").await;
+        seen.push(play.tell("answer length 0").await);
     }
     assert_eq!(seen, ["call", "length: again"]);
     // The user's next word is a new chance.
     long(&mut play).await;
-    assert_eq!(play.tell(&Says(0, LENGTH)).await, "call");
+    assert_eq!(play.tell("answer length 0").await, "call");
 }
 
 /// Never says anything.
@@ -337,36 +169,20 @@ impl Hook for Hangs {
 async fn a_dropped_future_takes_no_message_with_it() {
     // moment at which the strategy folds, what is told then, messages that it brings
     for (moment, told, brings) in [
-        (Moment::TurnStart, User, 1),
-        (Moment::ToolResult, Results(&[0, 1, 2]), 3),
-        (Moment::StepEnd, Says(0, STOP), 1),
+        (Moment::TurnStart, "user", 1),
+        (Moment::ToolResult, "results 0 1 2", 3),
+        (Moment::StepEnd, "answer stop 0", 1),
     ] {
         let mut play = Play::new("window");
         long(&mut play).await;
         if moment == Moment::ToolResult {
-            play.tell(&Says(3, CALLS)).await;
+            play.tell("answer tool-calls 3").await;
         }
-        // The same conversation under a policy that folds at this moment, and a hook that hangs.
-        let conversation = play.agent.conversation();
-        let mut strategy = (**conversation.strategy()).clone();
-        strategy.overflow.as_mut().unwrap().when = vec![moment, Moment::CallStart];
-        strategy.overflow.as_mut().unwrap().stage = Arc::new(Always);
-        let mut services = conversation.services().clone();
-        services.hooks = vec![Arc::new(Hangs)];
-        let mut other = foldback::Conversation::new(
-            Arc::new(strategy),
-            crate::support::limits(),
-            foldback::Frame::default(),
-            services,
-        );
-        for (_, message) in conversation.history().iter() {
-            other.append(Arc::clone(message));
-        }
-        let before = other.history().len();
-        play.agent = AgentLoop::new(other);
+        play.always_at(vec![moment, Moment::CallStart], vec![Arc::new(Hangs)]);
+        let before = play.agent.conversation().history().len();
         let hung = tokio::select! {
             biased;
-            _ = play.tell(&told) => false,
+            _ = play.tell(told) => false,
             () = tokio::task::yield_now() => true,
         };
         assert!(hung, "{moment}: it should have folded");
@@ -387,8 +203,7 @@ impl foldback_core::stage::OverflowPolicy for Always {
     fn decide(&self, _: &foldback_core::stage::Pressure<'_>) -> foldback_core::stage::Decision {
         foldback_core::stage::Decision {
             fold: true,
-            reason: "always".to_owned(),
-            ..foldback_core::stage::Decision::off("")
+            ..foldback_core::stage::Decision::off("always")
         }
     }
 }
@@ -398,22 +213,9 @@ impl foldback_core::stage::OverflowPolicy for Always {
 async fn a_call_stays_until_all_its_results_are_there() {
     let mut play = Play::new("opencode");
     long(&mut play).await;
-    let conversation = play.agent.conversation();
-    let mut strategy = (**conversation.strategy()).clone();
-    let policy = strategy.overflow.as_mut().unwrap();
-    (policy.when, policy.stage) = (vec![Moment::ToolResult], Arc::new(Always));
-    let mut other = foldback::Conversation::new(
-        Arc::new(strategy),
-        crate::support::limits(),
-        foldback::Frame::default(),
-        conversation.services().clone(),
-    );
-    for (_, message) in conversation.history().iter() {
-        other.append(Arc::clone(message));
-    }
-    play.agent = AgentLoop::new(other);
-    assert_eq!(play.tell(&Says(2, CALLS)).await, "tools");
-    assert_eq!(play.tell(&Results(&[0])).await, "tools");
+    play.always_at(vec![Moment::ToolResult], Vec::new());
+    assert_eq!(play.tell("answer tool-calls 2").await, "tools");
+    assert_eq!(play.tell("results 0").await, "tools");
     let first = play.agent.reports().to_vec();
     assert!(
         first.iter().any(
@@ -421,7 +223,7 @@ async fn a_call_stays_until_all_its_results_are_there() {
         ),
         "{first:?}"
     );
-    assert_eq!(play.tell(&Results(&[1])).await, "call");
+    assert_eq!(play.tell("results 1").await, "call");
     let sent = crate::support::sent(play.agent.conversation());
     assert_eq!(sent.contains("\"c47-1\""), sent.contains("r-c47-1"), "{sent}");
     assert!(

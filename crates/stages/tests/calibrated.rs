@@ -1,11 +1,10 @@
 //! `calibrated` against the estimator underneath.
 
 use foldback_core::config::compile_preset;
-use foldback_core::conversation::Conversation;
-use foldback_core::registry::Registry;
 use foldback_core::stage::Estimator;
-use foldback_core::{Message, Part};
+use foldback_core::{Limits, Message, Part};
 use foldback_stages::estimator::{Calibrated, Calibration, Rounding, Unit, chars};
+use foldback_testkit::talk;
 use std::sync::Arc;
 
 fn calibrated(kappa_ppm: u64, overhead: u64) -> Calibrated {
@@ -33,15 +32,10 @@ fn every_count_is_scaled_and_rounded_half_up() {
 
 #[test]
 fn the_overhead_is_counted_once_per_request() {
-    let registry = Registry::of([&foldback_stages::REGISTRATION]).expect("no conflict");
+    let registry = talk::registry([&foldback_stages::REGISTRATION]);
     let strategy =
         compile_preset(&registry, "none", Default::default()).expect("`none` compiles").strategy;
-    let mut conversation = Conversation::new(
-        Arc::new(strategy),
-        Default::default(),
-        Default::default(),
-        Default::default(),
-    );
+    let mut conversation = talk::conversation(strategy, Limits::default());
     let meter = conversation.add_meter(Arc::new(calibrated(2_000_000, 700)));
     for id in ["a", "b"] {
         conversation.append(Message::user(id, "x".repeat(40)));

@@ -1,37 +1,24 @@
-//! The vector table of the reproduced estimators: every column is one configuration of `chars`.
+//! The vector table of the reproduced estimators: every column is one configuration of `chars`. The rows
+//! stand in `estimators.toml`.
 
 use foldback_core::registry::StageConfig;
 use foldback_core::stage::Estimator;
 use foldback_core::{Message, Part};
-use foldback_stages::estimator::{Calls, CharsConfig, Rounding, Unit, cl100k, o200k};
+use foldback_stages::estimator::{CharsConfig, cl100k, o200k};
+use foldback_testkit::table;
+use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use std::sync::Arc;
 
 const PLACEHOLDER: &str = "[Old tool result content cleared]";
 
-/// The columns, in the order of the numbers below: system and `[estimator]` section.
-fn columns() -> Vec<(&'static str, Value)> {
-    vec![
-        ("OpenCode", json!({"unit": "utf16", "rounding": "half-up"})),
-        ("BRUTUS", json!({"unit": "bytes", "rounding": "ceil"})),
-        ("tunacode", json!({"unit": "code-points", "rounding": "floor"})),
-        (
-            "Spec 09",
-            json!({
-                "unit": "bytes", "rounding": "floor", "per_message": 4,
-                "calls": "none", "reasoning": false,
-            }),
-        ),
-        (
-            "MXF TokenEstimator",
-            json!({
-                "unit": "utf16", "rounding": "ceil", "minimum": 1,
-                "whitespace_discount": 0.5, "bracket_surcharge": 0.2,
-                "per_message": 4, "calls": "json", "metadata_per_token": 6,
-            }),
-        ),
-        ("MXF old engine", json!({"unit": "utf16", "rounding": "ceil"})),
-    ]
+fn rows<T: DeserializeOwned>(group: &str) -> Vec<T> {
+    table::rows(include_str!("estimators.toml"), group)
+}
+
+/// System and `[estimator]` section of every column.
+fn columns() -> Vec<(String, Value)> {
+    rows("columns")
 }
 
 fn build(section: &Value) -> Arc<dyn Estimator> {
@@ -41,25 +28,7 @@ fn build(section: &Value) -> Arc<dyn Estimator> {
 
 #[test]
 fn every_column_is_one_configuration() {
-    let x10 = "x".repeat(10);
-    let x4000 = "x".repeat(4_000);
-    let rows: [(&str, [u64; 6]); 15] = [
-        ("", [0, 0, 0, 0, 0, 0]),
-        ("a", [0, 1, 0, 0, 1, 1]),
-        ("ab", [1, 1, 0, 0, 1, 1]),
-        ("abc", [1, 1, 0, 0, 1, 1]),
-        ("abcd", [1, 1, 1, 1, 1, 1]),
-        ("abcde", [1, 2, 1, 1, 2, 2]),
-        ("abcdef", [2, 2, 1, 1, 2, 2]),
-        (&x10, [3, 3, 2, 2, 3, 3]),
-        (PLACEHOLDER, [8, 9, 8, 8, 7, 9]),
-        ("é", [0, 1, 0, 0, 1, 1]),
-        ("漢字", [1, 2, 0, 1, 1, 1]),
-        ("漢字かな混じり文", [2, 6, 2, 6, 2, 2]),
-        ("😀", [1, 1, 0, 1, 1, 1]),
-        ("a b c d e f g h", [4, 4, 3, 3, 1, 4]),
-        (&x4000, [1_000; 6]),
-    ];
+    let rows: Vec<(String, [u64; 6])> = rows("texts");
     for (column, (system, section)) in columns().into_iter().enumerate() {
         let estimator = build(&section);
         for (text, expected) in &rows {
@@ -126,26 +95,7 @@ fn message() -> Message {
 
 #[test]
 fn what_counts_is_configured() {
-    // configuration on top of bytes / 4 floor, tokens of each part, overhead
-    let json_call = r#"[{"id":"c1","type":"function","function":{"name":"read","arguments":"{\"path\":\"a\"}"}}]"#;
-    let cases: [(&str, Value, [u64; 4], u64); 6] = [
-        ("everything", json!({}), [2, 3, 1 + 3, 1], 0),
-        ("arguments alone", json!({"calls": "arguments"}), [2, 3, 3, 1], 0),
-        ("calls as JSON", json!({"calls": "json"}), [2, 3, json_call.len() as u64 / 4, 1], 0),
-        (
-            "window compactor",
-            json!({"calls": "none", "reasoning": false, "per_message": 4}),
-            [2, 0, 0, 1],
-            4,
-        ),
-        (
-            "the loop's second estimator",
-            json!({"calls": "none", "reasoning": false, "per_message": 4, "structured": false}),
-            [2, 0, 0, 0],
-            4,
-        ),
-        ("per message", json!({"per_message": 7}), [2, 3, 4, 1], 7),
-    ];
+    let cases: Vec<(String, Value, [u64; 4], u64)> = rows("parts");
     for (name, extra, parts, overhead) in cases {
         let mut section = json!({"unit": "bytes", "rounding": "floor"});
         for (key, value) in extra.as_object().expect("a table") {
@@ -176,32 +126,9 @@ fn metadata_counts_by_its_own_divisor() {
 
 #[test]
 fn ids_name_whatever_counts_depend_on() {
-    let default = CharsConfig::default;
-    let cases = [
-        (default(), "chars(utf16)/4 half-up"),
-        (
-            CharsConfig { unit: Unit::CodePoints, rounding: Rounding::Floor, ..default() },
-            "chars(code-points)/4 floor",
-        ),
-        (
-            CharsConfig { per_message: 4, calls: Calls::None, reasoning: false, ..default() },
-            "chars(utf16)/4 half-up +4/message calls=none no-reasoning",
-        ),
-        (
-            CharsConfig {
-                minimum: 1,
-                whitespace_discount: 0.5,
-                bracket_surcharge: 0.2,
-                metadata_per_token: 6,
-                per_file: 1_500,
-                structured: false,
-                ..default()
-            },
-            "chars(utf16)/4 half-up min 1 -0.5/space +0.2/bracket metadata/6 +1500/file no-structured",
-        ),
-    ];
-    for (config, id) in cases {
-        assert_eq!(&**config.estimator().expect("valid").id(), id);
+    let cases: Vec<(Value, String)> = rows("ids");
+    for (section, id) in cases {
+        assert_eq!(**build(&section).id(), *id);
     }
 }
 

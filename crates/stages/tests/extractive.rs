@@ -7,6 +7,7 @@ use foldback_core::services::Services;
 use foldback_core::stage::{Estimator, Summarizer, SummaryError, SummaryRequest};
 use foldback_stages::estimator::{Rounding, Unit, chars, o200k};
 use foldback_stages::extractive::Extractive;
+use foldback_testkit::table;
 use proptest::prelude::*;
 use std::sync::Arc;
 
@@ -53,41 +54,18 @@ fn done(id: &str, tool: &str, text: &str) -> Message {
     result(id, tool, ResultStatus::Completed, text)
 }
 
-/// A small session of a coding agent.
+/// A small session of a coding agent; `extractive.toml` says how it is written.
 fn session() -> Vec<Message> {
-    vec![
-        Message::user(
-            "u1",
-            "The parser drops the last line. Please fix it.\n\nNever touch the public API.",
-        ),
-        assistant("I'll look at the parser first."),
-        call("1", "read", r#"{"filePath":"src/parser.rs"}"#),
-        done("1", "read", "fn parse() {}\nerror: this is only text of a file"),
-        call("2", "bash", r#"{"command":"cargo test -p parser"}"#),
-        done("2", "bash", "running 2 tests\ntest keeps_last_line ... FAILED\nexit code: 101"),
-        assistant(
-            "The root cause is the loop in `parse`, which stops one line early. \
-             I decided to use `split_inclusive` instead of a manual loop. Let me write that.",
-        ),
-        call("3", "edit", r#"{"filePath":"src/parser.rs","oldString":"a","newString":"b"}"#),
-        done("3", "edit", "ok"),
-        call("4", "write", r#"{"filePath":"tests/last_line.rs","content":"x"}"#),
-        done("4", "write", "ok"),
-        call("5", "edit", r#"{"filePath":"src/nope.rs"}"#),
-        result("5", "edit", ResultStatus::Error, "src/nope.rs: No such file or directory"),
-        call("6", "bash", r#"{"command":"cargo test -p parser"}"#),
-        done("6", "bash", "test result: ok. 2 passed"),
-        call("7", "bash", r#"{"command":"cargo clippy"}"#),
-        done("7", "bash", "error: unused variable: `line`\n  --> src/parser.rs:12\nexit code: 101"),
-        call(
-            "8",
-            "todowrite",
-            r#"{"todos":[{"content":"Fix the loop","status":"completed"},{"content":"Silence clippy","status":"in_progress"},{"content":"Write the changelog","status":"pending"}]}"#,
-        ),
-        done("8", "todowrite", "ok"),
-        Message::user("u2", "Good. Also handle `\\r\\n`."),
-        assistant("The tests pass now. Next, I'll handle `\\r\\n` in src/lines.rs."),
-    ]
+    let rows: Vec<Vec<String>> = table::rows(include_str!("extractive.toml"), "session");
+    let message = |row: &Vec<String>| match row.iter().map(String::as_str).collect::<Vec<_>>()[..] {
+        ["user", text] => Message::user("u", text),
+        ["assistant", text] => assistant(text),
+        ["call", id, tool, arguments] => call(id, tool, arguments),
+        ["done", id, tool, text] => done(id, tool, text),
+        ["error", id, tool, text] => result(id, tool, ResultStatus::Error, text),
+        _ => panic!("no message: {row:?}"),
+    };
+    rows.iter().map(message).collect()
 }
 
 #[test]

@@ -1,7 +1,6 @@
 //! `evict`, `keep-last` and `drop-oldest`: what goes, in which order, and what stays, as tables.
 
-use foldback_core::config::{Document, Options, compile};
-use foldback_core::conversation::{Conversation, Signals};
+use foldback_core::conversation::Conversation;
 use foldback_core::frame::{Frame, SegmentKind};
 use foldback_core::limits::Limits;
 use foldback_core::log::{Message, Part};
@@ -10,11 +9,16 @@ use foldback_core::registry::Registry;
 use foldback_core::services::Services;
 use foldback_core::strategy::Strategy;
 use foldback_stages::pruner::{DEFAULT_PLACEHOLDER, boundary};
+use foldback_testkit::talk;
 use proptest::prelude::*;
 use std::sync::Arc;
 
 /// One character a token, so that sizes can be read off the texts.
 const ESTIMATOR: &str = "[estimator]\nuse = \"chars\"\nper_token = 1\n";
+
+fn registry() -> Registry {
+    talk::registry([&foldback_stages::REGISTRATION])
+}
 
 fn strategy(stages: &str) -> Arc<Strategy> {
     strategy_counting(ESTIMATOR, stages)
@@ -22,9 +26,7 @@ fn strategy(stages: &str) -> Arc<Strategy> {
 
 fn strategy_counting(estimator: &str, stages: &str) -> Arc<Strategy> {
     let toml = format!("name = \"test\"\n{estimator}\n{stages}");
-    let registry = Registry::of([&foldback_stages::REGISTRATION]).unwrap();
-    let document = Document::parse("test.toml", &toml).unwrap();
-    Arc::new(compile(&registry, document, Options::default()).unwrap().strategy)
+    Arc::new(talk::compiled(&registry(), &toml))
 }
 
 fn conversation(strategy: &Arc<Strategy>, context: u64, frame: usize) -> Conversation {
@@ -36,16 +38,20 @@ fn conversation(strategy: &Arc<Strategy>, context: u64, frame: usize) -> Convers
 
 /// A call of one character whose result has so many.
 fn step(conversation: &mut Conversation, number: usize, size: usize) {
-    let id = format!("c{number}");
-    let call = Part::call(id.clone(), "", "x");
+    called(conversation, "c", number, "x", "r".repeat(size));
+}
+
+/// A call with these arguments, and its result.
+fn called(conversation: &mut Conversation, calls: &str, number: usize, with: &str, text: String) {
+    let id = format!("{calls}{number}");
+    let call = Part::call(id.clone(), "", with);
     conversation.append(Message::assistant(format!("a{number}"), vec![call]));
-    conversation.append(Message::tool(format!("t{number}"), id, "read", "r".repeat(size)));
+    conversation.append(Message::tool(format!("t{number}"), id, "read", text));
 }
 
 /// What the conversation does before a request; how its stages ended.
 fn call(conversation: &mut Conversation) -> Vec<String> {
-    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
-    let reports = runtime.block_on(conversation.at(Moment::CallStart, Signals::default()));
+    let reports = talk::at(conversation, Moment::CallStart);
     let code = |report: foldback_core::conversation::Report| {
         report.outcome.why().map_or("changed".to_owned(), |why| why.code.to_string())
     };
@@ -65,9 +71,7 @@ fn cleared(conversation: &Conversation) -> Vec<usize> {
 
 /// Ids of what is sent.
 fn sent(conversation: &Conversation) -> String {
-    let shown = conversation.sent();
-    let ids: Vec<String> = shown.iter().map(|s| s.message.id.clone()).collect();
-    ids.join(" ")
+    talk::sent_ids(conversation).join(" ")
 }
 
 #[test]
@@ -121,11 +125,7 @@ fn drawn(seed: u64, calls: &str) -> Vec<usize> {
     ));
     let mut conversation = conversation(&strategy, 1000, 0);
     for number in 0..20 {
-        let id = format!("{calls}{number}");
-        let part = Part::call(id.clone(), "", "");
-        conversation.append(Message::assistant(format!("a{number}"), vec![part]));
-        let text = "r".repeat(50);
-        conversation.append(Message::tool(format!("t{number}"), id, "read", text));
+        called(&mut conversation, calls, number, "", "r".repeat(50));
     }
     assert_eq!(call(&mut conversation), ["changed"]);
     cleared(&conversation)
@@ -177,19 +177,8 @@ fn the_boundary_of_keep_last_moves_in_batches() {
 fn keep_last_clears_the_older_results() {
     // keep, batch, the results that are cleared after each of six
     let table: [(usize, usize, [Vec<usize>; 6]); 3] = [
-        (
-            1,
-            1,
-            [
-                vec![],
-                vec![0],
-                vec![0, 1],
-                // The third is shorter than the placeholder.
-                vec![0, 1],
-                vec![0, 1, 3],
-                vec![0, 1, 3, 4],
-            ],
-        ),
+        // The third is shorter than the placeholder.
+        (1, 1, [vec![], vec![0], vec![0, 1], vec![0, 1], vec![0, 1, 3], vec![0, 1, 3, 4]]),
         (2, 3, [vec![], vec![], vec![0], vec![0], vec![0], vec![0, 1, 3]]),
         (6, 1, std::array::from_fn(|_| vec![])),
     ];
@@ -220,11 +209,8 @@ fn drop_oldest_leaves_the_head_and_whole_groups() {
             "[overflow]\nuse = \"window-fraction\"\ntarget = {target:?}\n[filter]\nuse = \"drop-oldest\""
         ));
         let mut conversation = conversation(&strategy, 1000, 20);
-        conversation.append(Message::new(
-            "s",
-            foldback_core::log::Role::System,
-            vec![Part::text("s".repeat(30))],
-        ));
+        let system = vec![Part::text("s".repeat(30))];
+        conversation.append(Message::new("s", foldback_core::log::Role::System, system));
         conversation.append(Message::user("u", "u".repeat(50)));
         for number in 0..2 {
             step(&mut conversation, number, 199);
@@ -253,15 +239,13 @@ fn values_that_make_no_sense_are_refused() {
         ("pruner", "use = \"keep-last\"\nbatch = 0", "batch"),
         ("filter", "use = \"drop-oldest\"\ntarget = -1.0", "target"),
     ];
-    let registry = Registry::of([&foldback_stages::REGISTRATION]).unwrap();
     for (section, values, path) in table {
         let section = match section {
             "pruner" => "[[pruner]]",
             _ => "[filter]",
         };
         let toml = format!("name = \"test\"\n{ESTIMATOR}\n{section}\n{values}");
-        let document = Document::parse("test.toml", &toml).unwrap();
-        let errors = compile(&registry, document, Options::default()).unwrap_err();
+        let errors = talk::try_compile(&registry(), &toml).unwrap_err();
         assert!(errors.0[0].path.ends_with(path), "{values}: {errors}");
     }
 }
@@ -289,11 +273,7 @@ proptest! {
             conversation.append(Message::user("u", "u".repeat(200)));
             let mut views = Vec::new();
             for (number, size) in sizes.iter().enumerate() {
-                let id = format!("c{number}");
-                let part = Part::call(id.clone(), "", "argument");
-                conversation.append(Message::assistant(format!("a{number}"), vec![part]));
-                let text = "text".repeat(*size);
-                conversation.append(Message::tool(format!("t{number}"), id, "read", text));
+                called(&mut conversation, "c", number, "argument", "text".repeat(*size));
                 call(&mut conversation);
                 views.push((cleared(&conversation), sent(&conversation)));
             }

@@ -28,6 +28,17 @@ fn limits() -> Limits {
     Limits::new(6_000, 600)
 }
 
+/// An agent under a preset with changes, whose summaries are written by a model that fails like this.
+fn scene(preset: &str, changes: &str, fault: Fault) -> (AgentLoop, Arc<Faulty>) {
+    let model = model(fault);
+    (agent(&with_model(preset, changes), Some(&model), limits()), model)
+}
+
+/// What is to be seen and what is stored.
+fn state(agent: &AgentLoop) -> (String, usize) {
+    (view(agent.conversation()), agent.conversation().history().len())
+}
+
 /// Some words, about this many tokens.
 fn words(tokens: usize) -> String {
     "word ".repeat(tokens * 4 / 5)
@@ -84,13 +95,13 @@ fn last_why(agent: &AgentLoop) -> String {
 #[tokio::test(start_paused = true)]
 async fn one_automatic_compaction_between_two_answers() {
     for (guard, expected) in [("", 1), ("[guards]\nrepeat = false\n", 2)] {
-        let strategy = with_model(
+        let (mut agent, _) = scene(
             "window",
             &format!(
                 "{guard}[overflow]\nwhen = [\"call-start\", \"provider-overflow\"]\nthreshold = 0.1\n[filter]\npreserve = 0.05\nbelow_trigger = false\n"
             ),
+            Fault::None,
         );
-        let mut agent = agent(&strategy, Some(&model(Fault::None)), limits());
         fill(&mut agent, 3_000, false).await;
         agent.before_call().await;
         let first = folds(&agent);
@@ -109,8 +120,7 @@ async fn one_automatic_compaction_between_two_answers() {
 
 #[tokio::test(start_paused = true)]
 async fn a_second_refusal_is_the_end() {
-    let strategy = with_model("opencode-1.17", "");
-    let mut agent = agent(&strategy, Some(&model(Fault::None)), limits());
+    let (mut agent, _) = scene("opencode-1.17", "", Fault::None);
     fill(&mut agent, 1_500, false).await;
     assert_eq!(agent.refused(&overflow()).await, Next::Call);
     agent.before_call().await;
@@ -127,9 +137,7 @@ async fn what_is_of_no_use_is_not_tried_for_ever() {
     for (guard, tries) in
         [("", 3), ("[guards]\nbreaker = 5\n", 5), ("[guards]\nbreaker = 0\n", rounds)]
     {
-        let strategy = with_model("opencode", guard);
-        let model = model(Fault::Refused);
-        let mut agent = agent(&strategy, Some(&model), limits());
+        let (mut agent, model) = scene("opencode", guard, Fault::Refused);
         fill(&mut agent, 6_500, false).await;
         let (before, mut tried) = (model.billed(), 0);
         // Fill has tried already; the user's next word lets it be tried again.
@@ -149,12 +157,11 @@ async fn what_is_of_no_use_is_not_tried_for_ever() {
 #[tokio::test(start_paused = true)]
 async fn a_compaction_that_changes_nothing_for_the_policy_is_of_no_use() {
     // The frame alone is over the threshold: every fold succeeds, and none helps.
-    let strategy = with_model(
+    let (mut agent, _) = scene(
         "window",
         "[overflow]\nthreshold = 0.2\n[filter]\nbelow_trigger = false\npreserve = 0.2\n",
+        Fault::None,
     );
-    let model = model(Fault::None);
-    let mut agent = agent(&strategy, Some(&model), limits());
     agent.user(Message::user("u1", "Go.")).await;
     let mut folds = 0;
     for n in 0..20 {
@@ -172,9 +179,7 @@ async fn a_compaction_that_changes_nothing_for_the_policy_is_of_no_use() {
 #[tokio::test(start_paused = true)]
 async fn off_means_never() {
     for preset in ["opencode", "opencode-1.17", "brutus"] {
-        let strategy = with_model(preset, "[overflow]\nauto = false\n");
-        let model = model(Fault::None);
-        let mut agent = agent(&strategy, Some(&model), limits());
+        let (mut agent, model) = scene(preset, "[overflow]\nauto = false\n", Fault::None);
         fill(&mut agent, 6_000, false).await;
         let next = agent.refused(&overflow()).await;
         assert!(matches!(next, Next::Stopped(Stopped::Overflow { .. })), "{preset}: {next:?}");
@@ -185,9 +190,7 @@ async fn off_means_never() {
         assert_eq!(agent.conversation().counters().folds, 1, "{preset}");
     }
     for preset in SUMMARISING {
-        let strategy = with_model(preset, "");
-        let model = model(Fault::None);
-        let mut agent = agent(&strategy, Some(&model), limits());
+        let (mut agent, model) = scene(preset, "", Fault::None);
         agent.conversation_mut().set_automatic(false);
         fill(&mut agent, 6_000, false).await;
         agent.before_call().await;
@@ -222,14 +225,14 @@ async fn a_summary_that_fails_changes_nothing() {
             let mut agent = agent(&Arc::new(strategy), Some(&model(fault)), limits());
             agent.conversation_mut().set_automatic(false);
             fill(&mut agent, 5_000, false).await;
-            let before = (view(agent.conversation()), agent.conversation().history().len());
+            let before = state(&agent);
             let reports = agent.compact(None).await.to_vec();
             let last = reports.last().unwrap();
             assert!(
                 matches!(&last.outcome, Outcome::Failed(why) if why.code == "summary-failed"),
                 "{preset}, {fault:?}: {reports:?}"
             );
-            let after = (view(agent.conversation()), agent.conversation().history().len());
+            let after = state(&agent);
             assert_eq!(before, after, "{preset}, {fault:?}");
             assert!(agent.conversation().folds().is_empty(), "{preset}, {fault:?}");
         }
@@ -242,8 +245,7 @@ async fn what_was_cleared_for_a_summary_is_taken_back_with_it() {
         let changes = format!(
             "{guard}[[pruner]]\nuse = \"opencode.prune\"\nwhen = \"before-summary\"\nprotect_tokens = 100\nminimum_tokens = 100\n"
         );
-        let strategy = with_model("brutus", &changes);
-        let mut agent = agent(&strategy, Some(&model(Fault::Refused)), limits());
+        let (mut agent, _) = scene("brutus", &changes, Fault::Refused);
         agent.conversation_mut().set_automatic(false);
         fill(&mut agent, 3_000, true).await;
         for n in 0..3 {
@@ -266,18 +268,16 @@ async fn a_compaction_that_is_given_up_leaves_nothing() {
         } else {
             ""
         };
-        let strategy = with_model(preset, changes);
-        let model = model(Fault::Hangs);
-        let mut agent = agent(&strategy, Some(&model), limits());
+        let (mut agent, model) = scene(preset, changes, Fault::Hangs);
         agent.conversation_mut().set_automatic(false);
         fill(&mut agent, 5_000, false).await;
-        let before = (view(agent.conversation()), agent.conversation().history().len());
+        let before = state(&agent);
         tokio::select! {
             biased;
             _ = agent.compact(None) => panic!("{preset}: nobody answered"),
             () = async { while model.billed() == 0 { tokio::task::yield_now().await } } => {}
         }
-        let after = (view(agent.conversation()), agent.conversation().history().len());
+        let after = state(&agent);
         assert_eq!(before, after, "{preset}");
         assert!(agent.conversation().folds().is_empty(), "{preset}");
     }
@@ -306,8 +306,7 @@ async fn nobody_tells_a_model_to_go_on_that_had_finished() {
         [("", true, false), ("", false, true), ("[guards]\ncontinuation = false\n", true, true)]
     {
         for preset in ["opencode", "opencode-1.17", "brutus"] {
-            let strategy = with_model(preset, guard);
-            let mut agent = agent(&strategy, Some(&model(Fault::None)), limits());
+            let (mut agent, _) = scene(preset, guard, Fault::None);
             fill(&mut agent, 4_900, false).await;
             let next = if finish {
                 end_at(&mut agent, 5_600).await
@@ -334,8 +333,7 @@ async fn what_the_user_said_the_open_plan_and_pins_survive() {
     let carry = "[carry]\nuser = \"all\"\nplan = true\n";
     for preset in SUMMARISING {
         for (changes, survives) in [(carry, true), ("", false)] {
-            let strategy = with_model(preset, changes);
-            let mut agent = agent(&strategy, Some(&model(Fault::None)), limits());
+            let (mut agent, _) = scene(preset, changes, Fault::None);
             agent.conversation_mut().set_automatic(false);
             agent.user(Message::user("u0", "Never touch the GENERATED files.")).await;
             let todo = r#"{"todos":[{"content":"mend the lexer","status":"completed"},{"content":"write UNWRITTEN test","status":"pending"}]}"#;
@@ -415,45 +413,22 @@ impl Observer for Notes {
 
 #[tokio::test(start_paused = true)]
 async fn hooks_may_say_no_and_everything_is_told() {
-    let table: [(Result<Verdict, String>, bool, &[&str]); 4] = [
-        (
-            Ok(Verdict::Proceed),
-            true,
-            &[
-                "pre-compact auto",
-                "progress summary",
-                "boundary auto",
-                "session-start compact",
-                "window.split changed",
-            ],
-        ),
-        (
-            Ok(Verdict::Instruct("Mind the tests.".to_owned())),
-            true,
-            &[
-                "pre-compact auto",
-                "progress summary",
-                "boundary auto",
-                "session-start compact",
-                "window.split changed",
-            ],
-        ),
+    let folded =
+        ["progress summary", "boundary auto", "session-start compact", "window.split changed"];
+    let behind = |first: &[&'static str]| [first, &folded].concat();
+    let instructs = Verdict::Instruct("Mind the tests.".to_owned());
+    let table: [(Result<Verdict, String>, bool, Vec<&str>); 4] = [
+        (Ok(Verdict::Proceed), true, behind(&["pre-compact auto"])),
+        (Ok(instructs.clone()), true, behind(&["pre-compact auto"])),
         (
             Ok(Verdict::Veto("a deploy is running".to_owned())),
             false,
-            &["pre-compact auto", "window.split skipped"],
+            vec!["pre-compact auto", "window.split skipped"],
         ),
         (
             Err("no such file".to_owned()),
             true,
-            &[
-                "pre-compact auto",
-                "hook failed: no such file",
-                "progress summary",
-                "boundary auto",
-                "session-start compact",
-                "window.split changed",
-            ],
+            behind(&["pre-compact auto", "hook failed: no such file"]),
         ),
     ];
     for (verdict, folds, events) in table {
@@ -482,13 +457,9 @@ async fn hooks_may_say_no_and_everything_is_told() {
             "{verdict:?}"
         );
         assert_eq!(*notes.0.lock().unwrap(), events, "{verdict:?}");
-        if verdict == Ok(Verdict::Instruct("Mind the tests.".to_owned())) {
-            assert!(
-                model
-                    .requests()
-                    .iter()
-                    .any(|request| format!("{request:?}").contains("Mind the tests."))
-            );
+        if verdict == Ok(instructs.clone()) {
+            let requests = model.requests();
+            assert!(requests.iter().any(|r| format!("{r:?}").contains("Mind the tests.")));
         }
         if let Ok(Verdict::Veto(_)) = verdict {
             agent.compact(None).await;
@@ -501,8 +472,7 @@ async fn hooks_may_say_no_and_everything_is_told() {
 #[tokio::test(start_paused = true)]
 async fn previews_diffs_and_undo_of_any_fold() {
     for preset in SUMMARISING {
-        let strategy = with_model(preset, "");
-        let mut agent = agent(&strategy, Some(&model(Fault::None)), limits());
+        let (mut agent, _) = scene(preset, "", Fault::None);
         agent.conversation_mut().set_automatic(false);
         fill(&mut agent, 5_000, true).await;
         let whole = view(agent.conversation());

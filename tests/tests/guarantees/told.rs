@@ -1,16 +1,17 @@
 //! What is told of a fold is what happened: spans, events, counters, and how a fold shows what it did.
 
 use super::faults::{Fault, Faulty, Plan};
-use super::world::{agent, view, with_model};
+use super::world::{agent, reads, view, with_model};
 use async_trait::async_trait;
 use foldback_core::conversation::{Conversation, Signals};
 use foldback_core::event::Event;
-use foldback_core::log::{Finish, Message};
+use foldback_core::log::Message;
 use foldback_core::moment::Moment;
 use foldback_core::outcome::Outcome;
-use foldback_core::services::{BeforeCompaction, Hook, Observer, Services, Verdict};
+use foldback_core::services::{BeforeCompaction, Hook, Services, Verdict};
 use foldback_core::{Frame, Limits};
 use foldback_live::{AgentLoop, Metrics};
+use foldback_testkit::stand_in::Events;
 use std::collections::BTreeMap;
 use std::fmt::Debug;
 use std::sync::{Arc, Mutex};
@@ -67,14 +68,7 @@ fn limits() -> Limits {
 fn fill(conversation: &mut Conversation, rounds: usize) {
     conversation.append(Message::user("u", "Mend the parser."));
     for n in 0..rounds {
-        let call = (format!("c{n}"), format!("{{\"path\":\"f{n}\"}}"));
-        conversation.append(super::world::answer(
-            &format!("a{n}"),
-            "",
-            &[call],
-            Finish::ToolCalls,
-            9,
-        ));
+        conversation.append(reads(&format!("a{n}"), &format!("c{n}"), &format!("f{n}")));
         let text = format!("line {n} ").repeat(200);
         conversation.append(Message::tool(format!("t{n}"), format!("c{n}"), "read", text));
     }
@@ -135,15 +129,6 @@ impl Hook for Counts {
     }
 }
 
-#[derive(Debug, Default)]
-struct Events(Mutex<Vec<Event>>);
-
-impl Observer for Events {
-    fn observe(&self, event: &Event) {
-        self.0.lock().unwrap().push(event.clone());
-    }
-}
-
 #[tokio::test(start_paused = true)]
 async fn a_preview_leaves_no_trace() {
     let mut ends = Vec::new();
@@ -162,7 +147,7 @@ async fn a_preview_leaves_no_trace() {
             let plans = conversation.preview(Moment::Manual, Signals::default()).await;
             assert_eq!(plans.len(), 1);
         }
-        assert!(events.0.lock().unwrap().is_empty());
+        assert!(events.all().is_empty());
         assert_eq!(*hook.0.lock().unwrap(), (previews, 0), "asked, and not told");
         conversation.at(Moment::Manual, Signals::default()).await;
         ends.push((view(&conversation), format!("{:?}", conversation.view().layout())));
@@ -211,9 +196,8 @@ async fn wander(adaptive: Option<bool>) -> (Vec<String>, String, Vec<(u64, u64)>
     agent.user(Message::user("u", "Mend the parser.")).await;
     for n in 0..60 {
         agent.before_call().await;
-        let call = (format!("c{n}"), format!("{{\"path\":\"f{}\"}}", n % 12));
-        let asks = super::world::answer(&format!("a{n}"), "", &[call], Finish::ToolCalls, 9);
-        agent.answered(asks).await;
+        let path = format!("f{}", n % 12);
+        agent.answered(reads(&format!("a{n}"), &format!("c{n}"), &path)).await;
         let text = "word ".repeat(300);
         let result = Message::tool(format!("t{n}"), format!("c{n}"), "read", text);
         agent.results(vec![result]).await;
@@ -253,14 +237,7 @@ async fn what_is_missed_is_booked_on_the_fold_in_force() {
     fill(conversation, 8);
     conversation.at(Moment::Manual, Signals::default()).await;
     for n in 20..26 {
-        let call = (format!("c{n}"), format!("{{\"path\":\"g{n}\"}}"));
-        conversation.append(super::world::answer(
-            &format!("a{n}"),
-            "",
-            &[call],
-            Finish::ToolCalls,
-            9,
-        ));
+        conversation.append(reads(&format!("a{n}"), &format!("c{n}"), &format!("g{n}")));
         let text = "other words ".repeat(200);
         conversation.append(Message::tool(format!("t{n}"), format!("c{n}"), "read", text));
     }
@@ -268,8 +245,7 @@ async fn what_is_missed_is_booked_on_the_fold_in_force() {
     assert_eq!(conversation.fold_stats().len(), 2);
     conversation.undo();
     // Gone since the first fold, and there is no second any more.
-    let again = ("d".to_owned(), "{\"path\":\"f0\"}".to_owned());
-    conversation.append(super::world::answer("b", "", &[again], Finish::ToolCalls, 9));
+    conversation.append(reads("b", "d", "f0"));
     let booked: Vec<_> =
         conversation.fold_stats().iter().map(|fold| (fold.missed, fold.answers)).collect();
     assert_eq!(booked, [(1, 7), (0, 0)]);

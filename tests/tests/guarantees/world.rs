@@ -1,7 +1,6 @@
 //! Strategies, messages and views of the tests here.
 
 use super::faults::Faulty;
-use foldback_core::config::{Document, Options, compile};
 use foldback_core::conversation::{Conversation, Report, StageRole};
 use foldback_core::log::{Answer, Finish, Message, Part, Usage};
 use foldback_core::moment::Moment;
@@ -10,6 +9,7 @@ use foldback_core::services::Services;
 use foldback_core::strategy::Strategy;
 use foldback_core::{Frame, Limits};
 use foldback_live::AgentLoop;
+use foldback_testkit::talk;
 use std::sync::Arc;
 
 /// A preset whose summaries are written by a model, with changes.
@@ -24,10 +24,7 @@ pub(crate) fn with_model(preset: &str, changes: &str) -> Arc<Strategy> {
     let text = format!(
         "name = \"mine\"\nextends = \"{preset}\"\n{changes}\n[summarizer]\nuse = \"llm\"\nmodel = \"claude-haiku-4-5\"\nmax_output_tokens = 1_000\ncontext_tokens = 6_000\nmemo = 0\n"
     );
-    let registry = foldback::registry().unwrap();
-    let document = Document::parse("mine.toml", &text).unwrap();
-    let compiled = compile(&registry, document, Options::default());
-    Arc::new(compiled.unwrap_or_else(|error| panic!("{preset}: {error}\n{text}")).strategy)
+    Arc::new(talk::compiled(&foldback::registry().unwrap(), &text))
 }
 
 /// An agent with a window.
@@ -62,17 +59,17 @@ pub(crate) fn answer(
     }
 }
 
+/// An answer of a few tokens that reads a file; the call is `id`.
+pub(crate) fn reads(message: &str, id: &str, path: &str) -> Message {
+    let call = (id.to_owned(), format!("{{\"path\":\"{path}\"}}"));
+    answer(message, "", &[call], Finish::ToolCalls, 9)
+}
+
 /// What the model would be sent, as one text.
 pub(crate) fn view(conversation: &Conversation) -> String {
-    let mut out = String::new();
-    for shown in conversation.sent() {
-        let message = shown.to_message();
-        out.push_str(message.role.as_str());
-        out.push('\n');
-        out.push_str(&message.shown_text());
-        out.push('\n');
-    }
-    out
+    let sent = conversation.sent();
+    let text = |message: Message| format!("{}\n{}\n", message.role.as_str(), message.shown_text());
+    sent.iter().map(|shown| text(shown.to_message())).collect()
 }
 
 /// Size of the request for a provider: bytes by four.

@@ -2,10 +2,11 @@
 
 #![allow(dead_code, reason = "every test takes what it needs")]
 
-use foldback::{Conversation, Frame, Limits, Message, Moment, Part, Services, Signals};
-use foldback_core::conversation::Report;
+use foldback::{Conversation, Frame, Limits, Message, Part, Services};
 use foldback_core::services::FixedClock;
 use std::sync::Arc;
+
+pub(crate) use foldback_testkit::talk::at;
 
 /// A window that a few steps fill.
 pub(crate) fn limits() -> Limits {
@@ -40,12 +41,6 @@ pub(crate) fn step(number: usize, words: usize) -> [Message; 2] {
 /// A user's message that begins a turn.
 pub(crate) fn asks(number: usize) -> Message {
     Message::user(format!("u{number}"), format!("Question {number}: why does it fail?"))
-}
-
-/// Runs a moment.
-pub(crate) fn at(conversation: &mut Conversation, moment: Moment) -> Vec<Report> {
-    let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");
-    runtime.block_on(conversation.at(moment, Signals::default()))
 }
 
 /// What would be sent, as JSON.

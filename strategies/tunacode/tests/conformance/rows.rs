@@ -2,10 +2,13 @@
 //! guards.
 
 use crate::support::{cleared, conversation, preset, prune, reclaimed, tool_return, user_file};
-use foldback_core::conversation::{Conversation, Signals};
+use foldback_core::Limits;
+use foldback_core::conversation::Signals;
 use foldback_core::log::{Message, Part, PartKind, ResultStatus, Role, ToolResult};
 use foldback_core::moment::Moment;
 use foldback_core::stage::{Estimator, Pruning};
+use foldback_core::strategy::Strategy;
+use foldback_testkit::{table, talk};
 use foldback_tunacode::{DEFAULT_PLACEHOLDER, PlaceholderConfig, count_user_turns, return_of};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
@@ -43,6 +46,13 @@ fn returned(id: &str, text: &str) -> Message {
 
 fn user(id: &str) -> Message {
     Message::user(id, "go on")
+}
+
+/// tunacode with other amounts.
+fn protecting(protect: u64, minimum: u64) -> Strategy {
+    user_file(&format!(
+        "name = \"t\"\nextends = \"tunacode\"\n[[pruner]]\nuse = \"tunacode.placeholder\"\nprotect_tokens = {protect}\nminimum_tokens = {minimum}\n",
+    ))
 }
 
 fn two_users_and(rest: impl IntoIterator<Item = Message>) -> Vec<Message> {
@@ -107,26 +117,7 @@ fn estimator() -> Arc<dyn Estimator> {
 #[test]
 fn estimates() {
     let estimator = estimator();
-    let chars = |n| "x".repeat(n);
-    let function = "def add(a, b):\n    return a + b\n";
-    // id, text, tokens
-    let rows: Vec<(&str, String, u64)> = vec![
-        ("TU-11", "hello world".to_owned(), 2),
-        ("TU-12", String::new(), 0),
-        ("TK-1", chars(0), 0),
-        ("TK-1", chars(4), 1),
-        ("TK-1", chars(8), 2),
-        ("TK-1", chars(12), 3),
-        ("TK-2", chars(7), 1),
-        ("TK-2", chars(9), 2),
-        ("TK-4", chars(100), 25),
-        ("TK-5", "a b".to_owned(), 0),
-        ("TK-5", "a b c d".to_owned(), 1),
-        ("TK-5", "a\nb".to_owned(), 0),
-        ("TK-5", "a\nb\nc\nd".to_owned(), 1),
-        ("TK-6", "hello".to_owned(), 1),
-        ("TK-6", function.to_owned(), function.len() as u64 / 4),
-    ];
+    let rows: Vec<(String, String, u64)> = table::rows(include_str!("rows.toml"), "estimates");
     for (id, text, tokens) in rows {
         assert_eq!(estimator.text(&text), tokens, "{id}: {text:?}");
     }
@@ -137,13 +128,8 @@ fn tk_3_the_model_does_not_matter() {
     let strategy = Arc::new(preset("tunacode"));
     let counts: BTreeSet<u64> = ["anthropic:claude-sonnet-4", "openai:gpt-4o", "unknown"]
         .map(|model| {
-            let mut conversation = Conversation::new(
-                Arc::clone(&strategy),
-                Default::default(),
-                Default::default(),
-                Default::default(),
-            )
-            .with_model(Some(model.to_owned()));
+            let mut conversation = talk::conversation(Arc::clone(&strategy), Limits::default())
+                .with_model(Some(model.to_owned()));
             conversation.append(user("u"));
             conversation.tokens()
         })
@@ -155,14 +141,9 @@ fn tk_3_the_model_does_not_matter() {
 fn tu_13_structured_content_is_measured_on_its_python_repr() {
     // {'key': 'it\'s "so"'} has 21 characters, its JSON {"key":"it's \"so\""} has 20
     let value = json!({"key": "it's \"so\""});
-    let file = user_file(
-        "name = \"t\"\nextends = \"tunacode\"\n[[pruner]]\nuse = \"tunacode.placeholder\"\nprotect_tokens = 0\nminimum_tokens = 0\n",
-    );
+    let file = protecting(0, 0);
     let part = result(ResultStatus::Completed, &value.to_string(), Some(value.clone()));
-    let mut wide = json!([]);
-    for _ in 0..10 {
-        wide.as_array_mut().expect("a list").push(value.clone());
-    }
+    let wide = json!(vec![&value; 10]);
     // [v, v, …]: 10 × 21 + 9 × 2 + 2 = 230 characters, 57 tokens, 49 net of the placeholder
     let wide = result(ResultStatus::Completed, &wide.to_string(), Some(wide.clone()));
     for (id, part, expected) in [("TU-13", part, 0), ("TU-13 wide", wide, 49)] {
@@ -175,9 +156,7 @@ fn tu_13_structured_content_is_measured_on_its_python_repr() {
 
 #[test]
 fn clearing_one_part() {
-    let file = user_file(
-        "name = \"t\"\nextends = \"tunacode\"\n[[pruner]]\nuse = \"tunacode.placeholder\"\nprotect_tokens = 0\nminimum_tokens = 0\n",
-    );
+    let file = protecting(0, 0);
     // id, content, is it cleared?, reclaimed
     let rows = [
         ("TU-14", "x".repeat(10_000), true, 2_492),
@@ -238,30 +217,15 @@ fn whole_histories() {
 
 #[test]
 fn boundaries() {
-    // preset, sizes newest to oldest, indices that are cleared (by that order)
-    type Row = (&'static str, &'static [u64], &'static [usize]);
-    let rows: [Row; 13] = [
-        ("tunacode", &[70_000], &[0]),
-        ("tunacode", &[40_000, 20_000], &[1]),
-        ("tunacode", &[40_000, 19_999], &[]),
-        ("tunacode", &[40_000], &[]),
-        ("tunacode", &[40_001], &[0]),
-        ("tunacode", &[35_000, 10_000], &[]),
-        ("tunacode", &[39_000, 5_000, 30_000], &[1, 2]),
-        ("tunacode", &[40_000, 1, 19_999], &[1, 2]),
-        ("tunacode-local", &[2_001], &[0]),
-        ("tunacode-local", &[2_000, 499], &[]),
-        ("tunacode-local", &[2_000, 500], &[1]),
-        ("tunacode-local", &[2_000], &[]),
-        ("tunacode-local", &[1_999, 1, 1, 499], &[2, 3]),
-    ];
+    let rows: Vec<(String, Vec<u64>, Vec<usize>)> =
+        table::rows(include_str!("rows.toml"), "boundaries");
     for (name, sizes, expected) in rows {
         let oldest_first = sizes
             .iter()
             .enumerate()
             .rev()
             .map(|(index, tokens)| tool_return(&index.to_string(), *tokens));
-        let history = conversation(preset(name), two_users_and(oldest_first));
+        let history = conversation(preset(&name), two_users_and(oldest_first));
         let last = history.history().len() - 1;
         let mut indices: Vec<usize> =
             cleared(&prune(&history)).into_iter().map(|position| last - position).collect();
@@ -274,11 +238,6 @@ fn boundaries() {
 fn cleared_parts_still_count_in_both_sums() {
     // Three returns of 8 tokens each that were cleared before, and one old return of 4. Only with the
     // cleared ones does the walk get beyond 10 and come to 12.
-    let file = |minimum: u64| {
-        user_file(&format!(
-            "name = \"t\"\nextends = \"tunacode\"\n[[pruner]]\nuse = \"tunacode.placeholder\"\nprotect_tokens = 12\nminimum_tokens = {minimum}\n",
-        ))
-    };
     let history = || {
         two_users_and([
             tool_return("old", 4),
@@ -288,7 +247,7 @@ fn cleared_parts_still_count_in_both_sums() {
     };
     // minimum, cleared: beyond the boundary lie one placeholder of 8 and the return of 4
     for (minimum, positions) in [(12, vec![2]), (13, vec![])] {
-        let proposal = prune(&conversation(file(minimum), history()));
+        let proposal = prune(&conversation(protecting(12, minimum), history()));
         assert_eq!(cleared(&proposal), positions, "minimum {minimum}");
     }
 }

@@ -1,19 +1,18 @@
 //! Conversations under a tunacode preset, and the stage run on them beneath the guards.
 
-use foldback_core::config::{Document, Options, compile, compile_preset};
+use foldback_core::Limits;
+use foldback_core::config::{Options, compile_preset};
 use foldback_core::conversation::Conversation;
 use foldback_core::log::Message;
 use foldback_core::moment::{Moment, Trigger};
 use foldback_core::registry::Registry;
 use foldback_core::stage::{Pruning, StageContext};
 use foldback_core::strategy::Strategy;
-use foldback_core::{Frame, Limits};
-use std::sync::Arc;
+use foldback_testkit::talk;
 
 /// The registry with what the presets need.
 pub(crate) fn registry() -> Registry {
-    Registry::of([&foldback_stages::REGISTRATION, &foldback_tunacode::REGISTRATION])
-        .expect("no two stages have one name")
+    talk::registry([&foldback_stages::REGISTRATION, &foldback_tunacode::REGISTRATION])
 }
 
 /// A shipped preset.
@@ -25,8 +24,7 @@ pub(crate) fn preset(name: &str) -> Strategy {
 
 /// A file of a user.
 pub(crate) fn user_file(toml: &str) -> Strategy {
-    let document = Document::parse("test.toml", toml).expect("valid TOML");
-    compile(&registry(), document, Options::default()).expect("the file compiles").strategy
+    talk::compiled(&registry(), toml)
 }
 
 /// A conversation with these messages.
@@ -34,15 +32,8 @@ pub(crate) fn conversation(
     strategy: Strategy,
     messages: impl IntoIterator<Item = Message>,
 ) -> Conversation {
-    let mut conversation = Conversation::new(
-        Arc::new(strategy),
-        Limits::default(),
-        Frame::default(),
-        Default::default(),
-    );
-    for message in messages {
-        conversation.append(message);
-    }
+    let mut conversation = talk::conversation(strategy, Limits::default());
+    talk::append(&mut conversation, messages);
     conversation
 }
 
