@@ -4,7 +4,7 @@
 use foldback_core::log::Message;
 use foldback_core::stage::Estimator;
 use foldback_formats::Session;
-use foldback_stages::estimator::{Calibration, Observation, fit};
+use foldback_stages::estimator::{Calibration, Fit, Observation, fit};
 
 /// Estimate of the un-compacted log and recorded request size, call by call, up to the recorder's
 /// first own compaction: behind it the recorder sent something else than the log.
@@ -53,8 +53,7 @@ pub fn unrecorded(session: &Session, estimator: &dyn Estimator) -> u64 {
 pub struct Running {
     /// Estimate of the un-compacted log up to now, frame included.
     log: u64,
-    calls: Vec<Observation>,
-    fitted: Option<Calibration>,
+    fit: Fit,
 }
 
 impl Running {
@@ -63,17 +62,15 @@ impl Running {
         Self { log: frame, ..Self::default() }
     }
 
-    /// A message of the log was appended.
-    pub fn append(&mut self, message: &Message, estimator: &dyn Estimator) {
-        let counts = message.counts.get_or_count(estimator.id(), || estimator.count(message));
-        self.log += counts.total();
+    /// A message of the log was appended, of so many tokens.
+    pub fn append(&mut self, tokens: u64) {
+        self.log += tokens;
     }
 
     /// A call's usage became known; `estimate` is what [`Running::log`] was when it was sent.
     pub fn call(&mut self, estimate: u64, usage: u64) {
         if usage > 0 {
-            self.calls.push(Observation::new(estimate, usage));
-            self.fitted = None;
+            self.fit.add(Observation::new(estimate, usage));
         }
     }
 
@@ -83,9 +80,8 @@ impl Running {
     }
 
     /// The calibration on what is known now.
-    pub fn fit(&mut self) -> Calibration {
-        let calls = &self.calls;
-        *self.fitted.get_or_insert_with(|| fit(calls).unwrap_or_default())
+    pub fn calibration(&self) -> Calibration {
+        self.fit.calibration().unwrap_or_default()
     }
 }
 

@@ -270,9 +270,8 @@ impl<'s> Driver<'s> {
         if let Some(time) = message.at {
             self.clock.set(time);
         }
-        let estimator = Arc::clone(self.conversation.strategy().estimator());
-        self.own.append(message, &*estimator);
-        self.conversation.append(Arc::clone(message));
+        let pos = self.conversation.append(Arc::clone(message));
+        self.own.append(self.conversation.meter(0).appended(pos));
     }
 
     async fn at(&mut self, moment: Moment, signals: Signals) {
@@ -352,14 +351,11 @@ impl<'s> Driver<'s> {
             return UsageReading { usage, source: UsageSource::Recorded };
         }
         let output = recorded.map_or_else(
-            || {
-                let counts = self.options.measure.count(answer);
-                counts.total()
-            },
+            || self.conversation.meter(self.meter).measure(answer),
             |usage| usage.output + usage.reasoning,
         );
         let usage = Usage {
-            uncached: self.own.fit().request(self.request_tokens),
+            uncached: self.own.calibration().request(self.request_tokens),
             output,
             ..Usage::default()
         };

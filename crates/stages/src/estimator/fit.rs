@@ -58,34 +58,57 @@ impl Calibration {
     }
 }
 
-/// The calibration of a session, from its calls in order; `None` without any call of recorded usage.
+/// A fit that grows call by call.
 ///
 /// A step counts towards κ when no compaction lies in it, both numbers grew, and both calls recorded
 /// a usage (some recorders write zero for a call that was cut off).
+#[derive(Clone, Debug, Default)]
+pub struct Fit {
+    first: Option<Observation>,
+    last: Option<Observation>,
+    /// Ratio of each step in parts per million, ascending.
+    ratios: Vec<u64>,
+}
+
+impl Fit {
+    /// The next call.
+    pub fn add(&mut self, call: Observation) {
+        if let Some(ratio) = self.last.and_then(|before| ratio(before, call)) {
+            let place = self.ratios.partition_point(|known| *known <= ratio);
+            self.ratios.insert(place, ratio);
+        }
+        if self.first.is_none() && call.usage > 0 {
+            self.first = Some(call);
+        }
+        self.last = Some(call);
+    }
+
+    /// The calibration on the calls so far, without its error; `None` without any call of recorded usage.
+    pub fn calibration(&self) -> Option<Calibration> {
+        let first = self.first?;
+        let kappa_ppm = median(&self.ratios).unwrap_or(PPM);
+        let scaled = mul_div(first.estimate, kappa_ppm, PPM);
+        let overhead = first.usage.saturating_sub(scaled);
+        Some(Calibration { kappa_ppm, overhead, mape_ppm: 0, steps: self.ratios.len() })
+    }
+}
+
+/// The calibration of a session, from its calls in order; `None` without any call of recorded usage.
 pub fn fit(calls: &[Observation]) -> Option<Calibration> {
-    let first = calls.iter().find(|call| call.usage > 0)?;
-    let mut ratios: Vec<u64> = calls
-        .windows(2)
-        .filter_map(|pair| {
-            let [before, after] = pair else { return None };
-            if after.after_fold || before.usage == 0 {
-                return None;
-            }
-            let estimated = after.estimate.checked_sub(before.estimate)?;
-            let used = after.usage.checked_sub(before.usage)?;
-            (estimated > 0 && used > 0).then(|| mul_div(used, PPM, estimated))
-        })
-        .collect();
-    let kappa_ppm = median(&mut ratios).unwrap_or(PPM);
-    let scaled = mul_div(first.estimate, kappa_ppm, PPM);
-    let mut calibration = Calibration {
-        kappa_ppm,
-        overhead: first.usage.saturating_sub(scaled),
-        mape_ppm: 0,
-        steps: ratios.len(),
-    };
-    calibration.mape_ppm = mape(calls, &calibration);
-    Some(calibration)
+    let mut fit = Fit::default();
+    calls.iter().for_each(|call| fit.add(*call));
+    let calibration = fit.calibration()?;
+    Some(Calibration { mape_ppm: mape(calls, &calibration), ..calibration })
+}
+
+/// Recorded tokens per estimated token from one call to the next, where the step says something.
+fn ratio(before: Observation, after: Observation) -> Option<u64> {
+    if after.after_fold || before.usage == 0 {
+        return None;
+    }
+    let estimated = after.estimate.checked_sub(before.estimate)?;
+    let used = after.usage.checked_sub(before.usage)?;
+    (estimated > 0 && used > 0).then(|| mul_div(used, PPM, estimated))
 }
 
 fn mape(calls: &[Observation], calibration: &Calibration) -> u64 {
@@ -101,8 +124,8 @@ fn mape(calls: &[Observation], calibration: &Calibration) -> u64 {
     sum.checked_div(errors.len() as u64).unwrap_or(0)
 }
 
-fn median(values: &mut [u64]) -> Option<u64> {
-    values.sort_unstable();
+/// The median of ascending values.
+fn median(values: &[u64]) -> Option<u64> {
     let middle = values.len() / 2;
     let upper = *values.get(middle)?;
     if values.len() % 2 == 1 {
