@@ -4,7 +4,7 @@
 //! that compaction writes) are appended like any other; undoing a fold withdraws its entries in
 //! place instead of removing them.
 
-use crate::log::{Message, Origin, Role, ToolCall};
+use crate::log::{Derived, Message, Origin, Role, ToolCall};
 use crate::position::Pos;
 use smallvec::SmallVec;
 use std::collections::HashMap;
@@ -63,6 +63,8 @@ pub struct History {
     /// By position, whether a group has messages on both sides of a cut before it.
     split: Vec<bool>,
     log_len: usize,
+    withdrawn: usize,
+    derived: Derived,
     #[cfg(feature = "count-reads")]
     reads: Reads,
 }
@@ -178,6 +180,17 @@ impl History {
         self.items.get(pos).is_some_and(|item| item.withdrawn)
     }
 
+    /// How many entries were taken back by undos.
+    pub fn withdrawn(&self) -> usize {
+        self.withdrawn
+    }
+
+    /// What stages keep of this history from fold to fold. The history grows, so such a value notes how far
+    /// it has read, in a lock of its own.
+    pub fn derived(&self) -> &Derived {
+        &self.derived
+    }
+
     /// Positions and messages, oldest first, without withdrawn ones. Reversible.
     pub fn iter(&self) -> impl DoubleEndedIterator<Item = (Pos, &Arc<Message>)> {
         self.range(0..self.items.len())
@@ -243,6 +256,7 @@ impl History {
 
     pub(crate) fn withdraw(&mut self, pos: Pos) {
         if let Some(item) = self.items.get_mut(pos) {
+            self.withdrawn += usize::from(!item.withdrawn);
             item.withdrawn = true;
         }
     }

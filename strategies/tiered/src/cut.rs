@@ -5,7 +5,7 @@
 
 use crate::budget::{self, Fixed, TokenBudget};
 use crate::config::{AgeFrom, TieredConfig, Together};
-use crate::mentions;
+use crate::mentions::{self, Seen};
 use crate::residual::{self, Selection, Unit};
 use crate::score::{Evidence, Score};
 use crate::tiers::{self, TIERS};
@@ -13,7 +13,7 @@ use foldback_core::log::{Message, Role};
 use foldback_core::stage::StageContext;
 use foldback_core::view::{Place, Pos};
 use serde_json::{Value, json};
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// Total that is dealt out where neither a budget nor a target nor a window is known: the original's.
@@ -135,7 +135,7 @@ impl<'a> Cut<'a> {
                 "message": message.id,
                 "score": score.points,
                 "display": score.display(),
-                "factors": score.factors,
+                "factors": score.factors(),
                 "fate": fate,
             })
         };
@@ -205,55 +205,49 @@ fn scores(
     if !config.residuals {
         return vec![Score::default(); conversation.len()];
     }
-    let now = match config.age_from {
-        AgeFrom::Newest => conversation.iter().filter_map(|(_, m)| m.at).max(),
-        AgeFrom::Clock => Some(context.now()),
-    };
-    let references = mentions::count(conversation.iter().map(|(_, message)| &***message));
-    conversation
-        .iter()
-        .zip(references)
-        .map(|((_, message), references)| {
-            let evidence = Evidence {
-                references,
-                age: now.zip(message.at).map(|(now, at)| now.saturating_sub(at)),
-                ..Evidence::of(message)
-            };
-            evidence.score(&config.weights)
-        })
-        .collect()
+    mentions::read(context.history, |seen| {
+        let seen = || conversation.iter().map(|(pos, _)| seen[*pos]);
+        let now = match config.age_from {
+            AgeFrom::Newest => seen().filter_map(|seen| seen.at).max(),
+            AgeFrom::Clock => Some(context.now()),
+        };
+        let score = |Seen { at, evidence }| {
+            let age = now.zip(at).map(|(now, at): (i64, i64)| now.saturating_sub(at));
+            Evidence { age, ..evidence }.score(&config.weights)
+        };
+        seen().map(score).collect()
+    })
 }
 
-/// What is kept or demoted together, in the order of the first members.
+/// What is kept or demoted together and reaches the threshold, in the order of the first members.
 fn units(
     config: &TieredConfig,
     context: &StageContext<'_>,
     conversation: &[(Pos, &Arc<Message>)],
     scores: &[Score],
 ) -> Vec<Unit> {
-    let mut units: Vec<Unit> = Vec::new();
-    let mut unit_of_group: HashMap<usize, usize> = HashMap::new();
-    for (index, (pos, _)) in conversation.iter().enumerate() {
-        let score = scores[index].points;
-        let tokens = context.tokens(Place::Item(*pos));
-        let known = match config.together {
-            Together::Message => None,
-            Together::Group => unit_of_group.get(&context.history.group_of(*pos)),
-        };
-        match known {
-            Some(unit) => {
-                let unit = &mut units[*unit];
-                unit.score = unit.score.max(score);
-                unit.members.push(index);
-                unit.tokens += tokens;
-            }
-            None => {
-                unit_of_group.insert(context.history.group_of(*pos), units.len());
-                units.push(Unit { score, members: vec![index], tokens });
-            }
+    let unit = |index: usize, pos: Pos| match config.together {
+        Together::Message => index,
+        Together::Group => context.history.group_of(pos),
+    };
+    let scored = || conversation.iter().zip(scores).enumerate();
+    let mut best = vec![0; conversation.len().max(context.history.groups().len())];
+    for (index, ((pos, _), score)) in scored() {
+        let best: &mut u32 = &mut best[unit(index, *pos)];
+        *best = score.points.max(*best);
+    }
+    let mut units: BTreeMap<usize, Unit> = BTreeMap::new();
+    for (index, ((pos, _), _)) in scored() {
+        let unit = unit(index, *pos);
+        let score = best[unit];
+        if score >= config.residual_threshold {
+            let empty = Unit { score, members: Vec::new(), tokens: 0 };
+            let unit = units.entry(unit).or_insert(empty);
+            unit.members.push(index);
+            unit.tokens += context.tokens(Place::Item(*pos));
         }
     }
-    units
+    units.into_values().collect()
 }
 
 /// The document's own residuals. Its main function filters the tiers by score, not by what was

@@ -8,51 +8,75 @@
 //! looked up, with at least six characters of which one is a digit. Ids of another shape are known by
 //! parent and result alone.
 
+use crate::score::Evidence;
+use foldback_core::history::History;
 use foldback_core::log::{Message, Part, PartKind};
 use std::collections::HashMap;
 use std::ops::Range;
+use std::sync::{Mutex, PoisonError};
 
 const SHORTEST_ID: usize = 6;
 
-/// How many later messages refer to each message, in the order given (oldest first).
-pub fn count<'a>(messages: impl IntoIterator<Item = &'a Message>) -> Vec<u32> {
-    let mut index = Index::default();
-    let mut counts: Vec<u32> = Vec::new();
-    let mut found: Vec<usize> = Vec::new();
-    for message in messages {
-        found.clear();
-        found.extend(message.parent.as_deref().and_then(|id| index.get(id)));
-        found.extend(words(message).filter_map(|word| index.get(word)));
-        for result in message.parts.iter().filter_map(|part| part.as_result()) {
-            found.extend(index.get(&result.call_id));
-        }
-        found.sort_unstable();
-        found.dedup();
-        for target in &found {
-            counts[*target] += 1;
-        }
-        let place = counts.len();
-        counts.push(0);
-        index.add(&message.id, place);
-        for call_id in message.call_ids() {
-            index.add(call_id, place);
-        }
-    }
-    counts
+/// What is known of a message whatever is folded.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Seen {
+    /// When it was recorded.
+    pub(crate) at: Option<i64>,
+    /// What it shows itself, and how many later messages refer to it; without its age.
+    pub(crate) evidence: Evidence,
 }
 
-/// Where an id stands; the latest message where ids repeat.
+/// Gives `look` what is known of each message of a history, by position. The history keeps it, so a fold
+/// reads only the messages that came since the one before.
+pub(crate) fn read<T>(history: &History, look: impl FnOnce(&[Seen]) -> T) -> T {
+    let kept: &Mutex<(usize, References)> = history.derived().get_or(Mutex::default);
+    let mut kept = kept.lock().unwrap_or_else(PoisonError::into_inner);
+    let (withdrawn, references) = &mut *kept;
+    if *withdrawn != history.withdrawn() {
+        // What was taken back refers to nothing any more.
+        (*withdrawn, *references) = (history.withdrawn(), References::default());
+    }
+    for pos in references.seen.len()..history.len() {
+        references.add(history.get(pos).map(|message| &**message));
+    }
+    look(&references.seen)
+}
+
+/// Who refers to whom, as far as messages were read, oldest first.
 #[derive(Default)]
-struct Index<'a> {
-    places: HashMap<&'a str, usize>,
+struct References {
+    /// Where an id stands; the latest message where ids repeat.
+    places: HashMap<String, usize>,
     /// Which lengths ids have, as a bit set, so that most words need no lookup.
     lengths: u128,
+    seen: Vec<Seen>,
+    found: Vec<usize>,
 }
 
-impl<'a> Index<'a> {
-    fn add(&mut self, id: &'a str, place: usize) {
-        self.places.insert(id, place);
-        self.lengths |= 1 << id.len().min(127);
+impl References {
+    /// The next message; `None` for one that was withdrawn.
+    fn add(&mut self, message: Option<&Message>) {
+        let place = self.seen.len();
+        let Some(message) = message else {
+            self.seen.push(Seen::default());
+            return;
+        };
+        self.seen.push(Seen { at: message.at, evidence: Evidence::of(message) });
+        let mut found = std::mem::take(&mut self.found);
+        found.extend(message.parent.as_deref().and_then(|id| self.get(id)));
+        found.extend(words(message).filter_map(|word| self.get(word)));
+        let results = message.parts.iter().filter_map(|part| part.as_result());
+        found.extend(results.filter_map(|result| self.get(&result.call_id)));
+        found.sort_unstable();
+        found.dedup();
+        for target in found.drain(..) {
+            self.seen[target].evidence.references += 1;
+        }
+        self.found = found;
+        for id in std::iter::once(message.id.as_str()).chain(message.call_ids()) {
+            self.places.insert(id.to_owned(), place);
+            self.lengths |= 1 << id.len().min(127);
+        }
     }
 
     fn get(&self, id: &str) -> Option<usize> {
@@ -61,22 +85,9 @@ impl<'a> Index<'a> {
     }
 }
 
-/// Where the words of a message are that may be ids: part and bytes.
-struct Words(Box<[(u32, Range<u32>)]>);
-
-/// The words of a message that may be ids, found once for all folds.
+/// The words of a message that may be ids.
 fn words(message: &Message) -> impl Iterator<Item = &str> {
-    let Words(words) = message.derived.get_or(|| {
-        let mut words = Vec::new();
-        for (part, content) in message.parts.iter().enumerate() {
-            let ranges = text_of(content).into_iter().flat_map(words_in);
-            words.extend(ranges.map(|range| (part as u32, range)));
-        }
-        Words(words.into())
-    });
-    words.iter().filter_map(|(part, range)| {
-        text_of(message.parts.get(*part as usize)?)?.get(range.start as usize..range.end as usize)
-    })
+    message.parts.iter().filter_map(text_of).flat_map(words_in)
 }
 
 /// The text in which ids are looked for.
@@ -89,7 +100,7 @@ fn text_of(part: &Part) -> Option<&str> {
     }
 }
 
-fn words_in(text: &str) -> impl Iterator<Item = Range<u32>> {
+fn words_in(text: &str) -> impl Iterator<Item = &str> {
     let bytes = text.as_bytes();
     let mut at = 0;
     let every = std::iter::from_fn(move || {
@@ -101,7 +112,7 @@ fn words_in(text: &str) -> impl Iterator<Item = Range<u32>> {
     let may_be_one = move |word: &Range<usize>| {
         word.len() >= SHORTEST_ID && bytes[word.clone()].iter().any(u8::is_ascii_digit)
     };
-    every.filter(may_be_one).map(|word| word.start as u32..word.end as u32)
+    every.filter(may_be_one).map(|word| &text[word])
 }
 
 /// Whether a byte may be part of an id that is looked for. A table: every byte of a history passes here.
@@ -187,7 +198,15 @@ mod tests {
             ),
         ];
         for (name, messages, expect) in cases {
-            assert_eq!(count(&messages), expect, "{name}");
+            let mut history = History::default();
+            for message in messages {
+                history.append(message.into());
+                // After each one, so that every step of growth is tried.
+                read(&history, |_| ());
+            }
+            let references = |seen: &[Seen]| seen.iter().map(|s| s.evidence.references).collect();
+            let references: Vec<u32> = read(&history, references);
+            assert_eq!(references, expect, "{name}");
         }
     }
 }

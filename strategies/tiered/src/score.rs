@@ -197,7 +197,7 @@ impl Evidence {
     }
 
     /// The factors that apply, in a fixed order.
-    pub fn factors(&self) -> Vec<Factor> {
+    pub fn factors(self) -> impl Iterator<Item = Factor> {
         let age = self.age.unwrap_or(i64::MAX);
         let high = self.importance == Some(Importance::High);
         let medium = self.importance == Some(Importance::Medium);
@@ -214,28 +214,31 @@ impl Evidence {
         ]
         .into_iter()
         .filter_map(|(applies, factor)| applies.then_some(factor))
-        .collect()
     }
 
     /// The score.
-    pub fn score(&self, weights: &Weights) -> Score {
-        let factors = self.factors();
+    pub fn score(self, weights: &Weights) -> Score {
         let points =
-            factors.iter().fold(0u32, |sum, factor| sum.saturating_add(weights.of(*factor)));
-        Score { points, factors }
+            self.factors().fold(0u32, |sum, factor| sum.saturating_add(weights.of(factor)));
+        Score { points, evidence: self }
     }
 }
 
 /// How important a message is, and why.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Score {
     /// Sum of the factors' points, not clamped.
     pub points: u32,
-    /// The factors, in a fixed order.
-    pub factors: Vec<Factor>,
+    /// What they are for.
+    pub evidence: Evidence,
 }
 
 impl Score {
+    /// The factors, in a fixed order.
+    pub fn factors(&self) -> Vec<Factor> {
+        self.evidence.factors().collect()
+    }
+
     /// The score on the document's scale of 0 to 100.
     pub fn display(&self) -> u32 {
         self.points.min(100)

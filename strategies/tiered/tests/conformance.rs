@@ -86,8 +86,8 @@ fn mx_1_to_5_scores() {
     ];
     for (id, message, references, minutes, points, factors, residual) in rows {
         let score = score(&message, references, minutes * MINUTE);
-        assert_eq!(score.points, points, "{id}: {:?}", score.factors);
-        assert_eq!(score.factors, factors, "{id}");
+        assert_eq!(score.points, points, "{id}: {:?}", score.factors());
+        assert_eq!(score.factors(), factors, "{id}");
         assert_eq!(score.is_residual(THRESHOLD), residual, "{id}");
         assert_eq!(score.display(), points.min(100), "{id}");
     }
@@ -140,7 +140,7 @@ fn factors_one_by_one() {
         ),
     ];
     for (name, message, references, age, factors) in rows {
-        assert_eq!(score(&message, references, age).factors, factors, "{name}");
+        assert_eq!(score(&message, references, age).factors(), factors, "{name}");
     }
     let ageless = Evidence::of(&said("x")).score(&Weights::default());
     assert_eq!(ageless, Score::default(), "a message without a time");
@@ -161,7 +161,7 @@ fn weights_as_documented() {
     ];
     for (factor, points, evidence) in rows {
         let score = alone(evidence);
-        assert_eq!((score.points, score.factors), (points, vec![factor]));
+        assert_eq!((score.points, score.factors()), (points, vec![factor]));
     }
 }
 

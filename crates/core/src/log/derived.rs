@@ -1,35 +1,41 @@
-//! What stages work out about a message and keep with it.
+//! What stages work out about a message or a history and keep with it.
 //!
 //! A message never changes, so a hash of it, its telling lines or the marks in it are worked out once,
-//! however often a fold looks at it and however many strategies replay the log.
+//! however often a fold looks at it and however many strategies replay the log. A history only grows, so
+//! what was read of it need not be read again.
 
-use std::any::Any;
+use std::any::{Any, TypeId};
 use std::fmt;
 use std::sync::OnceLock;
 
-/// Values that follow from a message alone, one of each type.
+/// Values that follow from a message or a history alone, one of each type.
 ///
-/// Cloning a message starts with none, and two messages are equal whatever was derived from them.
+/// A clone starts with none, and two messages are equal whatever was derived from them.
 #[derive(Default)]
-pub struct Derived(OnceLock<Box<Entry>>);
+pub struct Derived(OnceLock<Box<Slots>>);
 
-struct Entry {
-    value: Box<dyn Any + Send + Sync>,
-    next: Derived,
+/// A few values side by side, so that finding one reads one place of memory and not a chain of them.
+#[derive(Default)]
+struct Slots {
+    values: [OnceLock<(TypeId, Box<dyn Any + Send + Sync>)>; 6],
+    more: Derived,
 }
 
 impl Derived {
-    /// The value of this type, made by `derive` the first time. It must follow from the message alone.
+    /// The value of this type, made by `derive` the first time. It must follow from its owner alone.
     pub fn get_or<T: Any + Send + Sync>(&self, derive: impl Fn() -> T) -> &T {
         let mut derived = self;
         loop {
-            let entry = derived.0.get_or_init(|| {
-                Box::new(Entry { value: Box::new(derive()), next: Self::default() })
-            });
-            match entry.value.downcast_ref() {
-                Some(value) => return value,
-                None => derived = &entry.next,
+            let slots = derived.0.get_or_init(Box::default);
+            for slot in &slots.values {
+                let (of, value) = slot.get_or_init(|| (TypeId::of::<T>(), Box::new(derive())));
+                if *of == TypeId::of::<T>()
+                    && let Some(value) = value.downcast_ref()
+                {
+                    return value;
+                }
             }
+            derived = &slots.more;
         }
     }
 }
