@@ -22,34 +22,42 @@ impl Counts {
     }
 }
 
-/// The counts of one message, one set per estimator id: a list to which every estimator that meets the
-/// message adds its own.
+/// The counts of one message, one set per estimator id. The first estimator's stand in the message
+/// itself: an agent has but one. The others that a comparison brings stand side by side.
 ///
 /// Cloning a message starts with an empty cache, and two messages are equal whatever is cached.
 #[derive(Debug, Default)]
-pub struct CountCache(OnceLock<Box<Entry>>);
+pub struct CountCache {
+    first: Slot,
+    more: OnceLock<Box<More>>,
+}
 
-#[derive(Debug)]
-struct Entry {
-    estimator: Arc<str>,
-    counts: Counts,
-    next: CountCache,
+type Slot = OnceLock<(Arc<str>, Counts)>;
+
+#[derive(Debug, Default)]
+struct More {
+    slots: [Slot; 3],
+    more: OnceLock<Box<Self>>,
 }
 
 impl CountCache {
     /// The counts under `estimator`, made by `count` the first time.
     pub fn get_or_count(&self, estimator: &Arc<str>, count: impl Fn() -> Counts) -> &Counts {
-        let mut cache = self;
+        // Another thread may have put another estimator's counts into a slot in the meantime.
+        let own = |slot| {
+            let (id, counts) = Slot::get_or_init(slot, || (Arc::clone(estimator), count()));
+            (id == estimator).then_some(counts)
+        };
+        if let Some(counts) = own(&self.first) {
+            return counts;
+        }
+        let mut more = &self.more;
         loop {
-            let entry = cache.0.get_or_init(|| {
-                let (estimator, counts) = (Arc::clone(estimator), count());
-                Box::new(Entry { estimator, counts, next: Self::default() })
-            });
-            // Another thread may have put another estimator's counts here in the meantime.
-            if entry.estimator == *estimator {
-                return &entry.counts;
+            let next = more.get_or_init(Box::default);
+            if let Some(counts) = next.slots.iter().find_map(own) {
+                return counts;
             }
-            cache = &entry.next;
+            more = &next.more;
         }
     }
 }
