@@ -198,8 +198,7 @@ impl<'a> Identifiers<'a> {
         let word = &self.text[start..end];
         self.line_start = false;
         self.at = end;
-        // A name in one lower-case word is no identifier, and most words are that.
-        if word.bytes().all(|byte| byte.is_ascii_lowercase()) {
+        if word::says_nothing(word) {
             return;
         }
         let call = bytes.get(end) == Some(&b'(');
@@ -264,13 +263,26 @@ const MAX_QUOTED: usize = 200;
 /// Bytes of a word. What is not ASCII belongs to words, except that arrows and typographic signs are
 /// cut off when the word is classified.
 fn in_word(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric()
-        || byte >= 0x80
-        || matches!(
-            byte,
-            b'_' | b'-' | b'.' | b'/' | b':' | b'~' | b'@' | b'+' | b'%' | b'#' | b'$'
-        )
+    WORD[usize::from(byte)]
 }
+
+/// [`in_word`] for each byte: every byte of a session passes here.
+static WORD: [bool; 256] = {
+    let mut word = [false; 256];
+    let mut byte = 0u8;
+    loop {
+        word[byte as usize] = byte.is_ascii_alphanumeric()
+            || byte >= 0x80
+            || matches!(
+                byte,
+                b'_' | b'-' | b'.' | b'/' | b':' | b'~' | b'@' | b'+' | b'%' | b'#' | b'$'
+            );
+        if byte == u8::MAX {
+            break word;
+        }
+        byte += 1;
+    }
+};
 
 /// Bytes of a URL: everything but blanks, quotes, brackets of prose and escapes.
 fn in_url(byte: u8) -> bool {

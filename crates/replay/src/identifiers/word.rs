@@ -11,6 +11,23 @@ pub(super) fn push<'a>(found: &mut VecDeque<Identifier<'a>>, class: Class, text:
     }
 }
 
+/// What a position, a sentence or a list leaves at the end of a word.
+const ENDS: [char; 8] = ['.', ':', '-', '+', '%', '#', '$', '@'];
+
+/// Whether a word is one of those without identifiers that can be told at a glance, as most words are: a
+/// lower-case word, with a capital or without, or one or two figures; a sign behind it.
+pub(super) fn says_nothing(word: &str) -> bool {
+    let bytes = word.as_bytes();
+    let end = bytes.iter().rposition(|byte| !ENDS.contains(&char::from(*byte)));
+    let Some((first, rest)) = end.and_then(|end| bytes[..=end].split_first()) else {
+        return true;
+    };
+    match first {
+        b'0'..=b'9' => rest.len() < 2 && rest.iter().all(u8::is_ascii_digit),
+        _ => first.is_ascii_alphabetic() && rest.iter().all(u8::is_ascii_lowercase),
+    }
+}
+
 /// Takes the identifiers of a word. `call` says that an opening bracket follows it.
 pub(super) fn classify<'a>(word: &'a str, call: bool, found: &mut VecDeque<Identifier<'a>>) {
     // Arrows, dashes, typographic quotes and other signs that are not ASCII separate.
@@ -22,12 +39,13 @@ pub(super) fn classify<'a>(word: &'a str, call: bool, found: &mut VecDeque<Ident
 }
 
 fn plain<'a>(word: &'a str, call: bool, found: &mut VecDeque<Identifier<'a>>) {
-    let word = word.trim_end_matches(['.', ':', '-', '+', '%', '#', '$', '@']);
+    let word = word.trim_end_matches(ENDS);
     let word = word.trim_start_matches([':', '+', '%', '#', '$', '@']);
     if word.len() < 2 {
         return;
     }
-    if word.contains("://") {
+    let colon = has(word, b':');
+    if colon && word.contains("://") {
         push(found, Class::Url, word.trim_end_matches([',', ';', '!', '?', '*', '/']));
         return;
     }
@@ -37,6 +55,11 @@ fn plain<'a>(word: &'a str, call: bool, found: &mut VecDeque<Identifier<'a>>) {
         } else {
             plain(word.trim_start_matches('-'), call, found);
         }
+        return;
+    }
+    if !word.bytes().any(|byte| matches!(byte, b'.' | b'/' | b'-' | b':' | b'#')) {
+        // A bare name, or several with signs between them.
+        word.split(['+', '%', '$', '@', '~']).for_each(|part| name_parts(part, found));
         return;
     }
     let bare = without_position(word);
@@ -55,6 +78,10 @@ fn plain<'a>(word: &'a str, call: bool, found: &mut VecDeque<Identifier<'a>>) {
     }
 }
 
+fn has(word: &str, byte: u8) -> bool {
+    word.as_bytes().contains(&byte)
+}
+
 /// Hashes, numbers and the error codes that have a hyphen in them.
 fn whole(word: &str) -> Option<Class> {
     if is_uuid(word) || is_hash(word) || is_ticket(word) {
@@ -69,12 +96,13 @@ fn whole(word: &str) -> Option<Class> {
 /// A word with `::`, `:` or `.` in it, or a plain one.
 fn dotted<'a>(word: &'a str, call: bool, found: &mut VecDeque<Identifier<'a>>) {
     // One colon separates (`localhost:8080`, `key:value`), two belong to a symbol.
-    if let Some(cut) = single_colon(word) {
+    let colon = has(word, b':');
+    if let Some(cut) = colon.then(|| single_colon(word)).flatten() {
         plain(&word[..cut], false, found);
         plain(&word[cut + 1..], call, found);
         return;
     }
-    if word.contains("::") {
+    if colon && word.contains("::") {
         let parts = || word.split("::");
         let name = parts().all(|part| !part.is_empty() && part.bytes().all(in_name));
         if name {
@@ -85,7 +113,7 @@ fn dotted<'a>(word: &'a str, call: bool, found: &mut VecDeque<Identifier<'a>>) {
         }
         return;
     }
-    if word.contains('.') {
+    if has(word, b'.') {
         let parts = || word.split('.').filter(|part| !part.is_empty());
         let names = parts().count() >= 2 && parts().all(is_name);
         let shaped = call || parts().all(|part| part.len() >= 2);
@@ -154,16 +182,16 @@ fn has_extension(name: &str) -> bool {
 fn is_path(word: &str) -> bool {
     let rooted = word.starts_with('/') || word.starts_with("~/") || word.starts_with("./");
     let rooted = rooted || word.starts_with("../");
-    if word.contains("::") || word.contains("//") {
+    if has(word, b':') {
         return false;
     }
-    if word.contains(':') {
+    if !has(word, b'/') {
+        return has_extension(word);
+    }
+    if word.contains("//") {
         return false;
     }
     let mut parts = word.split('/').filter(|part| !part.is_empty() && *part != "~");
-    if !word.contains('/') {
-        return has_extension(word);
-    }
     let count = parts.clone().count();
     let spelled = parts.clone().any(|part| part.contains(char::is_alphabetic));
     // `s/old/new/` is an edit of a stream, `3/4` a fraction.

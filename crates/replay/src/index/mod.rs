@@ -19,9 +19,10 @@ use edits::{preconditions, without_gutter};
 use foldback_core::log::{Message, Part, PartKind, Role};
 use foldback_formats::Session;
 use needles::Needles;
+use rustc_hash::FxHashMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 /// A part of the log: ordinal of the message in the log, index of the part in it.
@@ -126,9 +127,9 @@ pub struct Index {
     /// Identifiers from here on stand only in the names of tools and in the JSON syntax of arguments.
     /// A summary may take them from there, but no view is asked for them.
     syntax_from: usize,
-    exact: HashMap<Arc<str>, Id>,
+    exact: FxHashMap<Arc<str>, Id>,
     /// By proper suffix, the paths that end with it.
-    longer: HashMap<Arc<str>, Vec<Id>>,
+    longer: FxHashMap<Arc<str>, Vec<Id>>,
     /// By message of the log, where its parts begin in [`Index::parts`]; one more at the end.
     first: Vec<usize>,
     /// By part of the log, the identifiers that it makes present, ascending.

@@ -5,7 +5,8 @@ use super::{Id, Index, LogPart, NeedleId};
 use foldback_core::conversation::Conversation;
 use foldback_core::delta::ViewDelta;
 use foldback_core::view::{EditKind, PartPos, Place, Pos};
-use std::collections::{BTreeMap, HashMap};
+use rustc_hash::FxHashMap;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// How a part stands in the view.
@@ -87,7 +88,8 @@ impl Marks {
         for id in &self.list {
             self.marked[*id as usize] = false;
         }
-        std::mem::take(&mut self.list)
+        let room = Vec::with_capacity(self.list.len());
+        std::mem::replace(&mut self.list, room)
     }
 }
 
@@ -105,7 +107,7 @@ pub struct Tracker {
     /// The inserts that are shown, and what they say.
     inserts: BTreeMap<usize, WrittenId>,
     written: Vec<Written>,
-    known: HashMap<Arc<str>, WrittenId>,
+    known: FxHashMap<Arc<str>, WrittenId>,
     /// Per identifier, the number of parts that show it as it was recorded.
     original: Vec<u32>,
     /// Per identifier, the number of shown texts of compactions that have it.
@@ -134,7 +136,7 @@ impl Tracker {
             entries: Vec::new(),
             inserts: BTreeMap::new(),
             written: Vec::new(),
-            known: HashMap::new(),
+            known: FxHashMap::default(),
             original: vec![0; ids],
             rewritten: vec![0; ids],
             gone: vec![0; ids],

@@ -10,7 +10,9 @@ use super::style::Topic;
 use foldback_core::log::open_items;
 use foldback_core::log::{EntryKind, Message, Part, PartKind, ResultStatus, Role, ToolCall};
 use foldback_core::stage::SummaryRequest;
-use std::collections::{HashMap, HashSet, VecDeque};
+use rustc_hash::{FxHashMap, FxHashSet};
+use std::borrow::Cow;
+use std::collections::VecDeque;
 
 /// Sentences of decisions, and open items from prose, that are kept at most; the newest.
 const MOST_SENTENCES: usize = 100;
@@ -92,7 +94,7 @@ fn keywords(instructions: &[String]) -> Vec<String> {
 }
 
 /// Ids of calls whose result is an error: they did nothing to their files.
-fn failed_calls(request: &SummaryRequest) -> HashSet<&str> {
+fn failed_calls(request: &SummaryRequest) -> FxHashSet<&str> {
     let parts = request.messages.iter().flat_map(|message| &message.parts);
     parts
         .filter_map(Part::as_result)
@@ -196,16 +198,33 @@ impl Called {
     }
 }
 
+/// What is said of a failure.
+enum Failure<'a> {
+    /// What was run, and the telling lines of its result.
+    Lines(&'a str, &'a str),
+    /// What an earlier summary said.
+    Said(String),
+}
+
+impl Failure<'_> {
+    fn into_text(self) -> String {
+        match self {
+            Self::Lines(shown, lines) => format!("{shown}\n{lines}"),
+            Self::Said(text) => text,
+        }
+    }
+}
+
 #[derive(Default)]
 struct Collector<'a> {
     facts: Facts,
     keywords: Vec<String>,
-    instructions: HashMap<String, usize>,
-    decisions: HashMap<String, usize>,
-    touched: HashMap<String, (usize, Touch)>,
-    runs: HashMap<&'a str, &'a Run>,
+    instructions: FxHashMap<String, usize>,
+    decisions: FxHashMap<Cow<'a, str>, usize>,
+    touched: FxHashMap<Cow<'a, str>, (usize, Touch)>,
+    runs: FxHashMap<&'a str, &'a Run>,
     /// Failures by what was run, with their order; a later success takes them out.
-    failures: HashMap<String, (usize, String)>,
+    failures: FxHashMap<Cow<'a, str>, (usize, Failure<'a>)>,
     /// Open items of an earlier summary; they hold until something newer is known.
     open_before: Vec<String>,
     todo: Option<&'a Vec<String>>,
@@ -233,12 +252,12 @@ impl<'a> Collector<'a> {
                         self.facts.earlier.push(text);
                     }
                 }
-                Topic::Decisions => self.decision(&text),
+                Topic::Decisions => self.decision(text.into()),
                 Topic::Files => self.file_again(&text),
                 Topic::Errors => {
                     let order = self.tick();
                     let key = text.lines().next().unwrap_or_default().to_owned();
-                    self.failures.insert(key, (order, text));
+                    self.failures.insert(key.into(), (order, Failure::Said(text)));
                 }
                 Topic::Open => open.push(text),
                 Topic::State => state.push(text),
@@ -255,10 +274,10 @@ impl<'a> Collector<'a> {
             .into_iter()
             .find_map(|touch| Some((line.strip_suffix(touch.mark())?, touch)))
             .unwrap_or((line, Touch::Read));
-        self.touch(path, touch);
+        self.touch(path.to_owned().into(), touch);
     }
 
-    fn message(&mut self, message: &'a Message, failed: &HashSet<&str>) {
+    fn message(&mut self, message: &'a Message, failed: &FxHashSet<&str>) {
         if message.is_entry_of(EntryKind::Summary) {
             self.previous(&message.said());
             return;
@@ -283,7 +302,7 @@ impl<'a> Collector<'a> {
                     self.call(id, calls.next(), failed.contains(id));
                 }
                 PartKind::Result(result) => {
-                    let run = self.runs.get(result.call_id.as_str());
+                    let run = self.runs.get(result.call_id.as_str()).copied();
                     let is_command = match run {
                         Some(run) => run.is_command,
                         None => tool(&result.tool) == Tool::Shell,
@@ -295,11 +314,11 @@ impl<'a> Collector<'a> {
                     match failure {
                         Some(lines) => {
                             let order = self.tick();
-                            let text = format!("{shown}\n{lines}");
-                            self.failures.insert(shown.clone(), (order, text));
+                            let failure = Failure::Lines(shown, lines);
+                            self.failures.insert(shown.into(), (order, failure));
                         }
                         None if result.status == ResultStatus::Completed => {
-                            self.failures.remove(shown);
+                            self.failures.remove(shown.as_str());
                         }
                         None => {}
                     }
@@ -315,19 +334,19 @@ impl<'a> Collector<'a> {
         self.instructions.insert(text, order);
     }
 
-    fn decision(&mut self, sentence: &str) {
+    fn decision(&mut self, sentence: Cow<'a, str>) {
         let order = self.tick();
-        self.decisions.insert(sentence.to_owned(), order);
+        self.decisions.insert(sentence, order);
     }
 
-    fn decided(&mut self, message: &Message) {
+    fn decided(&mut self, message: &'a Message) {
         if self.keywords.is_empty() {
-            decisions(message).iter().for_each(|sentence| self.decision(sentence));
+            decisions(message).iter().for_each(|sentence| self.decision(sentence.into()));
             return;
         }
         for sentence in message.parts.iter().filter_map(said_in).flat_map(prose) {
             if is_decision(sentence, &self.keywords) {
-                self.decision(sentence);
+                self.decision(sentence.into());
             }
         }
     }
@@ -350,14 +369,14 @@ impl<'a> Collector<'a> {
         }
         self.todo = todo.as_ref().or(self.todo);
         for (path, touch) in touched {
-            self.touch(path, *touch);
+            self.touch(path.into(), *touch);
         }
     }
 
-    fn touch(&mut self, path: &str, touch: Touch) {
+    fn touch(&mut self, path: Cow<'a, str>, touch: Touch) {
         let order = self.tick();
-        let Some(entry) = self.touched.get_mut(path) else {
-            self.touched.insert(path.to_owned(), (order, touch));
+        let Some(entry) = self.touched.get_mut(&path) else {
+            self.touched.insert(path, (order, touch));
             return;
         };
         let touch = match (entry.1, touch) {
@@ -377,15 +396,17 @@ impl<'a> Collector<'a> {
         self.facts.decisions = last(in_order(self.decisions), MOST_SENTENCES);
         let mut files: Vec<_> = self.touched.into_iter().collect();
         files.sort_unstable_by_key(|(_, (order, _))| *order);
-        self.facts.files = files.into_iter().map(|(path, (_, touch))| (path, touch)).collect();
-        let failures = self.failures.into_values();
-        let failures = failures.map(|(order, text)| (text, order)).collect();
-        self.facts.errors = last(in_order(failures), MOST_ERRORS);
+        self.facts.files =
+            files.into_iter().map(|(path, (_, touch))| (path.into_owned(), touch)).collect();
+        let mut failures: Vec<_> = self.failures.into_values().collect();
+        failures.sort_unstable_by_key(|(order, _)| *order);
+        let failures = last(failures, MOST_ERRORS).into_iter();
+        self.facts.errors = failures.map(|(_, failure)| failure.into_text()).collect();
         // A list that is kept up to date knows better than what was said before it.
         let mut open = self.todo.cloned().unwrap_or(self.open_before);
         let said = self.last_texts.iter().flat_map(|text| prose(text));
         open.extend(said.filter(|sentence| is_open(sentence)).map(str::to_owned));
-        let mut met = HashSet::new();
+        let mut met = FxHashSet::default();
         open.retain(|item| met.insert(item.clone()));
         open.truncate(MOST_SENTENCES);
         self.facts.open = open;
@@ -395,13 +416,13 @@ impl<'a> Collector<'a> {
 }
 
 /// Texts by the order in which they were last met.
-fn in_order(texts: HashMap<String, usize>) -> Vec<String> {
-    let mut texts: Vec<(String, usize)> = texts.into_iter().collect();
+fn in_order<T: Into<String>>(texts: FxHashMap<T, usize>) -> Vec<String> {
+    let mut texts: Vec<(T, usize)> = texts.into_iter().collect();
     texts.sort_unstable_by_key(|(_, order)| *order);
-    texts.into_iter().map(|(text, _)| text).collect()
+    texts.into_iter().map(|(text, _)| text.into()).collect()
 }
 
-fn last(mut items: Vec<String>, most: usize) -> Vec<String> {
+fn last<T>(mut items: Vec<T>, most: usize) -> Vec<T> {
     items.split_off(items.len().saturating_sub(most))
 }
 
