@@ -17,7 +17,7 @@ pub(crate) struct Body<'a> {
 impl Body<'_> {
     /// The messages.
     pub(crate) fn messages(&self) -> &[Value] {
-        self.root.pointer(self.list).and_then(Value::as_array).map_or(&[], Vec::as_slice)
+        value::list_at(&self.root, self.list)
     }
 
     /// A session without messages, with model, tool definitions and source.

@@ -241,6 +241,41 @@ pub(crate) fn with_damage(
     Ok(sessions)
 }
 
+/// Reads a document into its session, or a file with a document a line. What is wrong with lines is noted
+/// as `lost` words it.
+pub(crate) fn document_or_lines(
+    text: &str,
+    read: impl Fn(&str, &Value) -> Result<Session, ReadError>,
+    lost: impl Fn(&ReadError) -> String,
+) -> Result<Vec<Session>, ReadError> {
+    let whole = match value::document(text) {
+        Ok(root) => return read(text, &root).map(|session| vec![session]),
+        Err(error) => error,
+    };
+    let (mut sessions, mut damaged) = (Vec::new(), Vec::new());
+    for (line, range) in raw::numbered_lines(text) {
+        let text = &text[range];
+        match value::document(text).and_then(|root| read(text, &root)) {
+            Ok(session) => sessions.push(session),
+            Err(error) => damaged.push((format!("line {line}"), lost(&error))),
+        }
+    }
+    if sessions.is_empty() { Err(whole) } else { with_damage(sessions, damaged) }
+}
+
+/// The conversations of a file that hold a message, with what was noted before they were told apart in front
+/// of what was noted of the first.
+pub(crate) fn threads_of(
+    mut sessions: Vec<Session>,
+    mut warnings: Vec<Warning>,
+) -> Result<Vec<Session>, ReadError> {
+    sessions.retain(|session| !session.messages.is_empty());
+    let first = sessions.first_mut().ok_or(ReadError::NoMessages)?;
+    warnings.append(&mut first.warnings);
+    first.warnings = warnings;
+    Ok(sessions)
+}
+
 /// Reasoning, with what only its model can read.
 pub(crate) fn reasoning(text: impl Into<String>, opaque: Option<String>) -> Part {
     Part::new(PartKind::Reasoning { text: text.into(), opaque })

@@ -3,16 +3,19 @@
 
 use crate::prelude::*;
 
-/// The lines of a file that parse, and warnings about the others.
-pub(crate) fn values(source: &Source) -> (Vec<(u32, Value)>, Vec<Warning>) {
-    let (mut values, mut warnings) = (Vec::new(), Vec::new());
-    for (record, range) in (0u32..).zip(&source.records) {
-        match raw::parse(&source.text[range.clone()]) {
-            Ok(value) => values.push((record, value)),
-            Err(error) => warnings.push(unreadable(source, record, &error)),
-        }
-    }
-    (values, warnings)
+/// The lines of a file, each parsed, or the warning about it.
+pub(crate) fn values(source: &Source) -> impl Iterator<Item = (u32, Result<Value, Warning>)> {
+    (0u32..).zip(&source.records).map(|(record, range)| {
+        let value = raw::parse(&source.text[range.clone()]);
+        (record, value.map_err(|error| unreadable(source, record, &error)))
+    })
+}
+
+/// The same without lines that repeat an earlier one to the letter: where lines have no ids, the same text
+/// with the same millisecond is the same line, appended twice.
+pub(crate) fn values_once(source: &Source) -> impl Iterator<Item = (u32, Result<Value, Warning>)> {
+    let copies = copies(source);
+    values(source).filter(move |(record, _)| !copies.contains_key(record))
 }
 
 /// Records that repeat an earlier one to the letter, each with that one.
@@ -34,11 +37,7 @@ pub(crate) fn unreadable(source: &Source, record: u32, error: &serde_json::Error
     } else {
         ("damaged-line", "not a line of this format")
     };
-    Warning {
-        code: code.to_owned(),
-        place: source.place(record),
-        detail: format!("{what} ({error}); skipped"),
-    }
+    Warning::new(code, source.place(record), format!("{what} ({error}); skipped"))
 }
 
 /// An id in the form of a UUID, the same for the same seed (version 8, which RFC 9562 leaves to such

@@ -1,8 +1,8 @@
 //! The words that all formats share.
 
 pub(crate) use crate::builder::{
-    SessionBuilder, file, flattened, has_text, mark_synthetic, only, reasoning, reasoning_member,
-    result, status, unknown, with_damage,
+    SessionBuilder, document_or_lines, file, flattened, has_text, mark_synthetic, only, reasoning,
+    reasoning_member, result, status, threads_of, unknown, with_damage,
 };
 pub(crate) use crate::format::{Format, FormatId};
 pub(crate) use crate::raw::{self, Change, json_string, peek};

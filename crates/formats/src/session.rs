@@ -91,6 +91,12 @@ pub struct Warning {
     pub detail: String,
 }
 
+impl Warning {
+    pub(crate) fn new(code: &str, place: impl Into<String>, detail: impl Into<String>) -> Self {
+        Self { code: code.to_owned(), place: place.into(), detail: detail.into() }
+    }
+}
+
 /// How a file is divided into records.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shape {
@@ -211,10 +217,6 @@ impl Session {
 
     /// Adds a warning.
     pub fn warn(&mut self, code: &str, place: impl Into<String>, detail: impl Into<String>) {
-        self.warnings.push(Warning {
-            code: code.to_owned(),
-            place: place.into(),
-            detail: detail.into(),
-        });
+        self.warnings.push(Warning::new(code, place, detail));
     }
 }

@@ -69,6 +69,11 @@ pub(crate) fn list<'a>(value: &'a Value, key: &str) -> &'a [Value] {
     items(&value[key])
 }
 
+/// The elements of the array at a JSON pointer; none where there is no array.
+pub(crate) fn list_at<'a>(value: &'a Value, pointer: &str) -> &'a [Value] {
+    value.pointer(pointer).map_or(&[], items)
+}
+
 /// The elements, where it is an array.
 pub(crate) fn items(value: &Value) -> &[Value] {
     value.as_array().map_or(&[], Vec::as_slice)

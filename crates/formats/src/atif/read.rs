@@ -49,10 +49,9 @@ fn trajectory(
     }
     sessions.push(session);
 
-    let embedded = root.get("subagent_trajectories").and_then(Value::as_array);
+    let embedded = value::list(root, "subagent_trajectories");
     let ranges = raw::elements(text, "/subagent_trajectories").unwrap_or_default();
-    for (index, (range, root)) in ranges.into_iter().zip(embedded.into_iter().flatten()).enumerate()
-    {
+    for (index, (range, root)) in ranges.into_iter().zip(embedded).enumerate() {
         if let Err(error) = trajectory(&text[range], root, ids, sessions)
             && let Some(first) = sessions.first_mut()
         {
@@ -119,8 +118,7 @@ impl Reader {
         let boundary = value::text(managed, "boundary").unwrap_or_default();
         match (kind, boundary) {
             ("pruning", super::IN_PLACE) => {
-                let edits = managed.get("edits").and_then(Value::as_array);
-                for edit in edits.into_iter().flatten() {
+                for edit in value::list(managed, "edits") {
                     if value::text(edit, "kind") == Some("clear")
                         && let Some(pointer) = value::string(edit, "pointer")
                     {
@@ -144,11 +142,7 @@ impl Reader {
     /// A compaction: everything before it is replaced by what its observation holds, or by the step of
     /// the user that follows it.
     fn compaction(&mut self, record: u32, step: &Value, managed: &Value) {
-        let mut parts = Vec::new();
-        for (index, result) in step::results(step).iter().enumerate() {
-            let pointer = format!("/observation/results/{index}/content");
-            parts.extend(step::content(&result["content"], &pointer));
-        }
+        let mut parts = step::observed(step);
         mark_synthetic(&mut parts);
         let has_summary = !parts.is_empty();
         let original_kept = self.out.holds_log();
@@ -173,18 +167,13 @@ impl Reader {
 
     fn system(&mut self, record: u32, step: &Value) {
         let mut parts = step::content(&step["message"], "/message");
-        let results = step::results(step);
-        if self.out.messages.is_empty() && results.is_empty() && parts.iter().all(is_text) {
-            for part in &parts {
-                let text = part.shown();
-                self.out.system(text);
+        if step::results(step).is_empty() && parts.iter().all(is_text) {
+            match self.out.opening_system(parts) {
+                Some(later) => parts = later,
+                None => return,
             }
-            return;
         }
-        for (index, result) in results.iter().enumerate() {
-            let pointer = format!("/observation/results/{index}/content");
-            parts.extend(step::content(&result["content"], &pointer));
-        }
+        parts.extend(step::observed(step));
         if !parts.is_empty() {
             self.push(record, step, Role::System, parts);
         }

@@ -58,7 +58,15 @@ fn media(item: &Value) -> Option<Media> {
 
 /// The results in the observation of a step.
 pub(super) fn results(step: &Value) -> &[Value] {
-    step.pointer("/observation/results").and_then(Value::as_array).map_or(&[], Vec::as_slice)
+    value::list_at(step, "/observation/results")
+}
+
+/// The contents of the results in the observation of a step.
+pub(super) fn observed(step: &Value) -> Vec<Part> {
+    let contents = results(step).iter().enumerate().flat_map(|(index, result)| {
+        content(&result["content"], &format!("/observation/results/{index}/content"))
+    });
+    contents.collect()
 }
 
 /// The content of a result as the one part that answers `call_id`.
@@ -117,11 +125,8 @@ fn usage(metrics: &Value) -> Option<Usage> {
 pub(super) fn is_summarization(step: &Value) -> bool {
     results(step)
         .iter()
-        .filter_map(|result| result.get("subagent_trajectory_ref")?.as_array())
-        .flatten()
-        .filter_map(|reference| {
-            value::text(reference, "trajectory_id").or_else(|| value::text(reference, "session_id"))
-        })
+        .flat_map(|result| value::list(result, "subagent_trajectory_ref"))
+        .filter_map(|reference| value::first(reference, &["trajectory_id", "session_id"]))
         .any(|id| id.contains("-summarization-"))
 }
 

@@ -1,5 +1,6 @@
 //! The lines of a file, parsed once and without what was stored twice.
 
+use crate::builder::unknown_types;
 use crate::prelude::*;
 use serde::Deserialize;
 
@@ -121,9 +122,8 @@ impl Line {
     }
 
     fn has_result(&self) -> bool {
-        self.content()
-            .and_then(Value::as_array)
-            .is_some_and(|blocks| blocks.iter().any(|block| block["type"] == "tool_result"))
+        let blocks = self.content().map_or(&[][..], value::items);
+        blocks.iter().any(|block| block["type"] == "tool_result")
     }
 
     /// A user line that somebody, or the queue in somebody's name, sent to the model as a request of
@@ -181,12 +181,8 @@ pub(super) fn parse(source: &Source) -> Lines {
             Err(error) => warnings.push(jsonl::unreadable(source, record, &error)),
         }
     }
-    for (kind, (first, count)) in unknown {
-        warnings.push(Warning {
-            code: "unknown-type".to_owned(),
-            place: source.place(first),
-            detail: format!("{count} line(s) of the unknown type `{kind}`, skipped; first here"),
-        });
+    for (first, detail) in unknown_types(unknown, " line(s)") {
+        warnings.push(Warning::new("unknown-type", source.place(first), detail));
     }
     Lines { lines: once_each(found), warnings }
 }

@@ -26,10 +26,17 @@ const SILENT: &[&str] = &[
 /// Reads a file: the main conversation, then those of subagents.
 pub(super) fn read(text: &str) -> Result<Vec<Session>, ReadError> {
     let source = Source::lines(text);
-    let (values, mut warnings) = jsonl::values(&source);
+    let mut warnings = Vec::new();
     let mut seen = HashSet::new();
     let mut threads: Vec<(Option<String>, Vec<Event>)> = vec![(None, Vec::new())];
-    for (record, value) in values {
+    for (record, value) in jsonl::values(&source) {
+        let value = match value {
+            Ok(value) => value,
+            Err(warning) => {
+                warnings.push(warning);
+                continue;
+            }
+        };
         if let Some(id) = value::string(&value, "id")
             && !seen.insert(id)
         {
@@ -49,7 +56,7 @@ pub(super) fn read(text: &str) -> Result<Vec<Session>, ReadError> {
         .find_map(|event| value::string(&event.value["data"], "sessionId"))
         .unwrap_or_else(|| super::FORMAT.id.to_owned());
     let cluster = main.iter().find_map(|event| cluster_of(event.data().get("context")?));
-    let mut sessions: Vec<Session> = threads
+    let sessions = threads
         .iter()
         .map(|(key, events)| {
             let id = match key {
@@ -69,12 +76,8 @@ pub(super) fn read(text: &str) -> Result<Vec<Session>, ReadError> {
             }
             reader.finish()
         })
-        .filter(|session| !session.messages.is_empty())
         .collect();
-    let first = sessions.first_mut().ok_or(ReadError::NoMessages)?;
-    warnings.append(&mut first.warnings);
-    first.warnings = warnings;
-    Ok(sessions)
+    threads_of(sessions, warnings)
 }
 
 /// The repository, else the folder, that the client was started in.

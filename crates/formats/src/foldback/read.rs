@@ -42,11 +42,7 @@ pub(super) fn read(text: &str) -> Result<Vec<Session>, ReadError> {
             Some(builder) => &mut builder.session.warnings,
             None => &mut early,
         };
-        warnings.push(Warning {
-            code: "damaged-line".to_owned(),
-            place,
-            detail: format!("{error}; left out"),
-        });
+        warnings.push(Warning::new("damaged-line", place, format!("{error}; left out")));
     }
     let mut sessions: Vec<Session> = builders.into_iter().map(Builder::finish).collect();
     match sessions.first_mut() {

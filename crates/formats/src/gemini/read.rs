@@ -11,20 +11,7 @@ const CLI_ANSWER: &str = "Got it. Thanks for the additional context!";
 
 /// Reads a file: one conversation, or one a line.
 pub(super) fn read(text: &str) -> Result<Vec<Session>, ReadError> {
-    let whole = match value::document(text) {
-        Ok(root) => return conversation(text, &root).map(|session| vec![session]),
-        Err(error) => error,
-    };
-    let mut sessions: Vec<Session> = Vec::new();
-    let mut damaged = Vec::new();
-    for (line, range) in raw::numbered_lines(text) {
-        let line_text = &text[range];
-        match value::document(line_text).and_then(|root| conversation(line_text, &root)) {
-            Ok(session) => sessions.push(session),
-            Err(error) => damaged.push((format!("line {line}"), error.to_string())),
-        }
-    }
-    if sessions.is_empty() { Err(whole) } else { with_damage(sessions, damaged) }
+    document_or_lines(text, conversation, ReadError::to_string)
 }
 
 fn conversation(text: &str, root: &Value) -> Result<Session, ReadError> {
@@ -46,8 +33,7 @@ fn conversation(text: &str, root: &Value) -> Result<Session, ReadError> {
         greeted: false,
     };
     reader.frame(root);
-    let contents = root.pointer(list).and_then(Value::as_array);
-    for (record, content) in (0u32..).zip(contents.into_iter().flatten()) {
+    for (record, content) in (0u32..).zip(value::list_at(root, list)) {
         reader.content(record, content);
     }
     Ok(reader.out.finish())
@@ -68,8 +54,8 @@ impl Reader {
         let system =
             ["systemInstruction", "system_instruction"].iter().find_map(|key| root.get(key));
         if let Some(system) = system {
-            let texts = system["parts"].as_array().into_iter().flatten();
-            let texts = texts.filter_map(|part| value::text(part, "text"));
+            let parts = value::list(system, "parts").iter();
+            let texts = parts.filter_map(|part| value::text(part, "text"));
             for text in texts.chain(system.as_str()) {
                 self.out.system(text);
             }

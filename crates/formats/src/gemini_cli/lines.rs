@@ -38,12 +38,11 @@ pub(super) struct Recording {
 /// [`ReadError::Malformed`] where it is neither.
 pub(super) fn recording(text: &str) -> Result<Recording, ReadError> {
     match value::document(text) {
-        Ok(mut root) if root["messages"].is_array() => {
+        Ok(root) if root["messages"].is_array() => {
             let source = Source::document(text, "/messages")?;
             let mut recording = Recording::new(source);
             recording.name(&root);
-            let stored = root["messages"].take();
-            for (record, value) in (0u32..).zip(stored.as_array().into_iter().flatten()) {
+            for (record, value) in (0u32..).zip(value::list(&root, "messages")) {
                 recording.message(record, String::new(), value.clone());
             }
             Ok(recording)
@@ -62,10 +61,10 @@ pub(super) fn recording(text: &str) -> Result<Recording, ReadError> {
 fn lines(text: &str) -> Recording {
     let source = Source::lines(text);
     let mut recording = Recording::new(source.clone());
-    for (record, range) in (0u32..).zip(&source.records) {
-        match raw::parse(&text[range.clone()]) {
+    for (record, line) in jsonl::values(&source) {
+        match line {
             Ok(line) => recording.line(record, line),
-            Err(error) => recording.warnings.push(jsonl::unreadable(&source, record, &error)),
+            Err(warning) => recording.warnings.push(warning),
         }
     }
     recording
@@ -82,11 +81,9 @@ impl Recording {
             let at = self.messages.iter().position(|message| message.id() == Some(to));
             let gone = self.messages.split_off(at.unwrap_or(0));
             self.replaced.retain(|place| *place <= self.messages.len());
-            self.warnings.push(Warning {
-                code: "abandoned-branch".to_owned(),
-                place: self.source.place(record),
-                detail: format!("the user went back: {} message(s) skipped", gone.len()),
-            });
+            let detail = format!("the user went back: {} message(s) skipped", gone.len());
+            let place = self.source.place(record);
+            self.warnings.push(Warning::new("abandoned-branch", place, detail));
         } else if line.get("id").is_some_and(Value::is_string) {
             self.message(record, String::new(), line);
         } else if let Some(set) = line.get("$set") {
@@ -153,6 +150,5 @@ impl Recording {
 
 /// The turn that gives results back, which the message of the calls holds as well.
 fn is_response(message: &Value) -> bool {
-    let parts = message["content"].as_array().into_iter().flatten();
-    parts.into_iter().any(|part| part.get("functionResponse").is_some())
+    value::list(message, "content").iter().any(|part| part.get("functionResponse").is_some())
 }

@@ -23,7 +23,7 @@ pub(super) fn read(text: &str) -> Result<Vec<Session>, ReadError> {
         if replaced.contains(&index) {
             reader.compressed();
         }
-        calls += stored.value["toolCalls"].as_array().map_or(0, Vec::len);
+        calls += value::list(&stored.value, "toolCalls").len();
         reader.message(stored);
     }
     let recorded = Recorded {
@@ -146,9 +146,8 @@ impl Reader {
 
 /// Summaries of the reasoning, in the form in which the model gave them.
 fn thoughts(stored: &Stored) -> Vec<Part> {
-    let thoughts = stored.value["thoughts"].as_array().into_iter().flatten();
+    let thoughts = value::list(&stored.value, "thoughts").iter().enumerate();
     thoughts
-        .enumerate()
         .map(|(index, thought)| {
             let subject = value::text(thought, "subject").unwrap_or_default();
             let text = value::text(thought, "description").unwrap_or_default();

@@ -22,8 +22,7 @@ pub(super) struct Events {
 pub(super) fn events(sample: &Value) -> Events {
     let mut out = Events::default();
     let mut latest = None;
-    let events = sample.get("events").and_then(Value::as_array);
-    for event in events.into_iter().flatten() {
+    for event in value::list(sample, "events") {
         match value::text(event, "event") {
             Some("model") => {
                 let Some(choice) = event.pointer("/output/choices/0") else {

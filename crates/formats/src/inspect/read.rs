@@ -75,10 +75,8 @@ pub(super) fn sample(text: &str, root: &Value, log: &Log) -> Result<Session, Rea
 
 /// The tools of the latest call.
 fn tools(sample: &Value) -> Option<&Value> {
-    let events = sample.get("events")?.as_array()?;
+    let events = value::list(sample, "events").iter().rev();
     events
-        .iter()
-        .rev()
         .filter(|event| value::text(event, "event") == Some("model"))
         .filter_map(|event| event.get("tools"))
         .find(|tools| tools.as_array().is_some_and(|tools| !tools.is_empty()))

@@ -9,41 +9,14 @@ const LISTS: [&str; 4] = ["", "/messages", "/values/messages", "/kwargs/messages
 
 /// Reads a document, or a file with one a line.
 pub(super) fn read(text: &str) -> Result<Vec<Session>, ReadError> {
-    match value::document(text) {
-        Ok(root) => match conversation(text, &root)? {
-            Some(session) => Ok(vec![session]),
-            None => Err(value::malformed(
-                "/messages",
-                "a list of messages is needed here, or at the top",
-            )),
-        },
-        Err(error) => lines(text).ok_or(error),
-    }
+    document_or_lines(text, conversation, |_| "no list of messages in it".to_owned())
 }
 
-fn lines(text: &str) -> Option<Vec<Session>> {
-    let mut sessions = Vec::new();
-    let mut damaged = Vec::new();
-    for (line, range) in raw::numbered_lines(text) {
-        let text = &text[range];
-        let found = raw::parse(text).ok().map(|root| conversation(text, &root));
-        match found {
-            Some(Ok(Some(session))) => sessions.push(session),
-            _ => damaged.push(line),
-        }
-    }
-    let first: &mut Session = sessions.first_mut()?;
-    for line in damaged {
-        first.warn("damaged-line", format!("line {line}"), "no list of messages in it; left out");
-    }
-    Some(sessions)
-}
-
-fn conversation(text: &str, root: &Value) -> Result<Option<Session>, ReadError> {
+fn conversation(text: &str, root: &Value) -> Result<Session, ReadError> {
     let found = LISTS.into_iter().find_map(|list| Some((list, root.pointer(list)?.as_array()?)));
-    let Some((list, stored)) = found else {
-        return Ok(None);
-    };
+    let (list, stored) = found.ok_or_else(|| {
+        value::malformed("/messages", "a list of messages is needed here, or at the top")
+    })?;
     let source = Source::document(text, list)?;
     let id =
         value::first_string(root, &["thread_id", "id"]).unwrap_or_else(|| value::content_id(text));
@@ -58,7 +31,7 @@ fn conversation(text: &str, root: &Value) -> Result<Option<Session>, ReadError> 
             ),
         }
     }
-    Ok(Some(reader.out.finish_counted(stored.len())))
+    Ok(reader.out.finish_counted(stored.len()))
 }
 
 struct Reader {

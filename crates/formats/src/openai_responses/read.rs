@@ -27,14 +27,13 @@ fn lines(text: &str) -> Option<Vec<Session>> {
     let mut sessions = Vec::new();
     let mut items = Vec::new();
     let mut damaged = Vec::new();
-    for (record, range) in (0u32..).zip(&source.records) {
-        let line = &text[range.clone()];
-        match raw::parse(line) {
-            Ok(root) => match conversation(line, &root) {
+    for (record, root) in jsonl::values(&source) {
+        match root {
+            Ok(root) => match conversation(source.record(record)?, &root) {
                 Ok(Some(session)) => sessions.push(session),
                 _ => items.push((record, root)),
             },
-            Err(error) => damaged.push(jsonl::unreadable(&source, record, &error)),
+            Err(warning) => damaged.push(warning),
         }
     }
     if sessions.is_empty() {

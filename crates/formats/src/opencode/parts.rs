@@ -83,14 +83,13 @@ pub(super) fn tool(part: &Value, call_id: String, pointer: &str) -> (ToolCall, T
         ResultStatus::Error => "error",
         _ => "output",
     };
-    let attachments = state.get("attachments").and_then(Value::as_array);
     let result = ToolResult {
         call_id,
         tool,
         status,
         text: text.unwrap_or_default(),
         structured: None,
-        media: attachments.into_iter().flatten().map(media).collect(),
+        media: value::list(state, "attachments").iter().map(media).collect(),
     };
     (call, result, format!("{pointer}/state/{member}"))
 }

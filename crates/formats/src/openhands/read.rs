@@ -63,6 +63,16 @@ impl Event {
         value::text(&self.value, key)
     }
 
+    /// The images that `holder`, at the pointer `at` in the event, lists by URL.
+    pub(super) fn images(&self, holder: &Value, at: &str) -> Vec<Part> {
+        let image = |(index, url): (usize, &Value)| {
+            let media =
+                Media { mime: "image/*".to_owned(), url: value::shown(url), ..Media::default() };
+            file(media).at(self.at(&format!("{at}/image_urls/{index}")))
+        };
+        value::list(holder, "image_urls").iter().enumerate().map(image).collect()
+    }
+
     /// The pointer of a part in the event.
     pub(super) fn at(&self, pointer: &str) -> String {
         format!("{}{pointer}", self.prefix)
@@ -98,10 +108,10 @@ impl Reader {
         }
     }
 
-    pub(super) fn frame(&mut self, kind: SegmentKind, text: impl Into<String>) {
-        let text = text.into();
+    /// Adds a system prompt that says anything to the frame.
+    pub(super) fn frame(&mut self, text: &str) {
         if !text.is_empty() {
-            self.out.session.frame.push_text(kind, text);
+            self.out.system(text);
         }
     }
 

@@ -93,26 +93,19 @@ fn lines(text: &str) -> Option<Vec<Stream>> {
     let mut warnings = Vec::new();
     let mut streams = Vec::new();
     let mut events = Vec::new();
-    let mut seen = HashSet::new();
-    for (record, range) in (0u32..).zip(&source.records) {
-        let line = &text[range.clone()];
-        // A line that was appended twice is one instance, or one event.
-        if !seen.insert(line) {
-            continue;
-        }
-        match raw::parse(line) {
+    for (record, value) in jsonl::values_once(&source) {
+        match value {
             Ok(value) if list_of(&value).is_some_and(|list| !list.is_empty()) => {
-                streams.extend(document(line, value).ok());
+                streams.extend(document(source.record(record)?, value).ok());
             }
             Ok(value) if value.is_object() => {
                 events.push(Event { record, prefix: String::new(), value })
             }
-            Ok(_) => warnings.push(Warning {
-                code: "damaged-line".to_owned(),
-                place: source.place(record),
-                detail: "neither an event nor an instance; skipped".to_owned(),
-            }),
-            Err(error) => warnings.push(jsonl::unreadable(&source, record, &error)),
+            Ok(_) => {
+                let detail = "neither an event nor an instance; skipped";
+                warnings.push(Warning::new("damaged-line", source.place(record), detail));
+            }
+            Err(warning) => warnings.push(warning),
         }
     }
     let is_event = |event: &Event| event.value.get("source").is_some();

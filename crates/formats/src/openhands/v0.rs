@@ -39,23 +39,12 @@ impl Reader {
         let by_user = event.text("source") == Some("user");
         match event.text("action").unwrap_or_default() {
             "system" => {
-                self.frame(SegmentKind::System, value::text(args, "content").unwrap_or_default());
-                if args["tools"].as_array().is_some_and(|t| !t.is_empty()) {
-                    self.frame(SegmentKind::Tools, args["tools"].to_string());
-                }
+                self.frame(value::text(args, "content").unwrap_or_default());
+                self.out.tools(args.get("tools"));
             }
             "message" if by_user => {
                 let mut parts = texts(event, &["/args/content"]);
-                let images = value::list(args, "image_urls").iter();
-                for (index, url) in images.enumerate() {
-                    let media = Media {
-                        mime: "image/*".to_owned(),
-                        url: value::shown(url),
-                        ..Media::default()
-                    };
-                    let at = event.at(&format!("/args/image_urls/{index}"));
-                    parts.push(file(media).at(at));
-                }
+                parts.extend(event.images(args, "/args"));
                 self.prompt(event, parts);
             }
             "condensation" => self.condensed(event),
@@ -212,9 +201,7 @@ fn recalled(event: &Event) -> Vec<Part> {
         "/extras/conversation_instructions",
     ];
     let mut parts = texts(event, &fixed);
-    let knowledge = event.value.pointer("/extras/microagent_knowledge");
-    let count = knowledge.and_then(Value::as_array).map_or(0, Vec::len);
-    for index in 0..count {
+    for index in 0..value::list_at(&event.value, "/extras/microagent_knowledge").len() {
         let pointer = format!("/extras/microagent_knowledge/{index}/content");
         parts.extend(texts(event, &[&pointer]));
     }

@@ -46,8 +46,8 @@ impl Reader {
                     .text("summary")
                     .filter(|text| !text.is_empty())
                     .map(|text| Part::text(text).at(event.at("/summary")));
-                let ids = event.value["forgotten_event_ids"].as_array();
-                let ids: Vec<&str> = ids.into_iter().flatten().filter_map(Value::as_str).collect();
+                let ids = value::list(&event.value, "forgotten_event_ids").iter();
+                let ids: Vec<&str> = ids.filter_map(Value::as_str).collect();
                 self.condensation(event, summary, |id| ids.contains(&id));
             }
             "ConversationStateUpdateEvent" => {
@@ -66,12 +66,9 @@ impl Reader {
     fn system(&mut self, event: &Event) {
         for key in ["system_prompt", "dynamic_context"] {
             let text = value::text(&event.value[key], "text").unwrap_or_default();
-            self.frame(SegmentKind::System, text);
+            self.frame(text);
         }
-        let tools = &event.value["tools"];
-        if tools.as_array().is_some_and(|tools| !tools.is_empty()) {
-            self.frame(SegmentKind::Tools, tools.to_string());
-        }
+        self.out.tools(event.value.get("tools"));
     }
 
     fn message(&mut self, event: &Event) {
@@ -171,13 +168,7 @@ fn content(event: &Event, raw: &Value, at: &str) -> Vec<Part> {
         if let Some(text) = value::filled(block, "text") {
             parts.push(Part::text(text).at(event.at(&format!("{at}/{index}/text"))));
         }
-        let urls = value::list(block, "image_urls").iter();
-        for (number, url) in urls.enumerate() {
-            let media =
-                Media { mime: "image/*".to_owned(), url: value::shown(url), ..Media::default() };
-            let pointer = event.at(&format!("{at}/{index}/image_urls/{number}"));
-            parts.push(file(media).at(pointer));
-        }
+        parts.extend(event.images(block, &format!("{at}/{index}")));
     }
     parts
 }

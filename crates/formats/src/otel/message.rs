@@ -45,8 +45,7 @@ fn units_of(message: &Value) -> Vec<Unit> {
         _ => Vec::new(),
     };
     // The short form carries calls as the Chat Completions API does.
-    let calls = message.get("tool_calls").and_then(Value::as_array);
-    parts.extend(calls.into_iter().flatten().map(|call| {
+    parts.extend(value::list(message, "tool_calls").iter().map(|call| {
         let function = call.get("function").unwrap_or(call);
         self::call(value::text(call, "id"), function)
     }));
@@ -87,19 +86,14 @@ fn call(id: Option<&str>, raw: &Value) -> Part {
 
 fn part(raw: &Value) -> Part {
     let kind = value::text(raw, "type").unwrap_or_default();
-    let content = || {
-        ["content", "text"]
-            .iter()
-            .find_map(|key| raw.get(key))
-            .map(value::shown)
-            .unwrap_or_default()
-    };
+    let first = |keys: &[&str]| keys.iter().find_map(|key| raw.get(key));
+    let content = || first(&["content", "text"]).map(value::shown).unwrap_or_default();
     match kind {
         "text" => Part::text(content()),
         "reasoning" | "thinking" => reasoning(content(), None),
         "tool_call" => call(value::text(raw, "id"), raw),
         "tool_call_response" => {
-            let response = ["response", "result"].iter().find_map(|key| raw.get(key));
+            let response = first(&["response", "result"]);
             Part::new(PartKind::Result(ToolResult {
                 call_id: value::string(raw, "id").unwrap_or_default(),
                 text: response.map(value::shown).unwrap_or_default(),
@@ -108,12 +102,12 @@ fn part(raw: &Value) -> Part {
             }))
         }
         "blob" | "uri" | "file" => {
-            let url = ["content", "data", "uri", "file_id"];
+            let url = value::first_string(raw, &["content", "data", "uri", "file_id"]);
             let modality = value::text(raw, "modality").unwrap_or("application");
             file(Media {
                 mime: value::string(raw, "mime_type").unwrap_or_else(|| format!("{modality}/*")),
                 name: None,
-                url: url.iter().find_map(|key| value::string(raw, key)).unwrap_or_default(),
+                url: url.unwrap_or_default(),
             })
         }
         "" if raw.is_string() => Part::text(value::shown(raw)),

@@ -124,10 +124,8 @@ fn collect(text: &str, range: Range<usize>, root: &Value, out: &mut Vec<Span>) {
         lists.push("/spans".to_owned());
     } else {
         for (outer, inner) in [("resourceSpans", "scopeSpans"), ("resource_spans", "scope_spans")] {
-            let resources = root.get(outer).and_then(Value::as_array);
-            for (number, resource) in resources.into_iter().flatten().enumerate() {
-                let scopes = resource.get(inner).and_then(Value::as_array);
-                for scope in 0..scopes.map_or(0, Vec::len) {
+            for (number, resource) in value::list(root, outer).iter().enumerate() {
+                for scope in 0..value::list(resource, inner).len() {
                     lists.push(format!("/{outer}/{number}/{inner}/{scope}/spans"));
                 }
             }
@@ -138,9 +136,8 @@ fn collect(text: &str, range: Range<usize>, root: &Value, out: &mut Vec<Span>) {
         return;
     }
     for list in lists {
-        let values = root.pointer(&list).and_then(Value::as_array);
         let ranges = raw::elements(slice, &list).unwrap_or_default();
-        for (value, inside) in values.into_iter().flatten().zip(ranges) {
+        for (value, inside) in value::list_at(root, &list).iter().zip(ranges) {
             let place = range.start + inside.start..range.start + inside.end;
             // A list of exports, each with resources of its own.
             if value.get("resourceSpans").is_some() {
@@ -155,8 +152,7 @@ fn collect(text: &str, range: Range<usize>, root: &Value, out: &mut Vec<Span>) {
 fn span(raw: &Value, range: Range<usize>) -> Option<Span> {
     let mut attributes = attributes(raw.get("attributes")?);
     // The newest instrumentations put the content into an event of the span.
-    let events = raw.get("events").and_then(Value::as_array);
-    for event in events.into_iter().flatten() {
+    for event in value::list(raw, "events") {
         for (name, value) in event.get("attributes").map(self::attributes).unwrap_or_default() {
             if name.starts_with("gen_ai.") && !attributes.contains_key(&name) {
                 attributes.insert(name, value);
@@ -175,9 +171,7 @@ fn span(raw: &Value, range: Range<usize>) -> Option<Span> {
         };
     }
     let context = raw.get("context").unwrap_or(raw);
-    let text = |from: &Value, names: &[&str]| {
-        names.iter().find_map(|name| value::string(from, name)).unwrap_or_default()
-    };
+    let text = |from, names: &[&str]| value::first_string(from, names).unwrap_or_default();
     let (start, started) = time(raw, &["startTimeUnixNano", "start_time_unix_nano", "start_time"]);
     let (_, ended) = time(raw, &["endTimeUnixNano", "end_time_unix_nano", "end_time"]);
     Some(Span {
@@ -235,10 +229,7 @@ fn plain(raw: &Value) -> Value {
             Some(number) => number.into(),
             None => inner.clone(),
         },
-        "arrayValue" => {
-            let values = inner.get("values").and_then(Value::as_array);
-            values.into_iter().flatten().map(plain).collect()
-        }
+        "arrayValue" => value::list(inner, "values").iter().map(plain).collect(),
         "kvlistValue" => Value::Object(attributes(inner.get("values").unwrap_or(&Value::Null))),
         "stringValue" | "boolValue" | "doubleValue" | "bytesValue" => inner.clone(),
         _ => raw.clone(),

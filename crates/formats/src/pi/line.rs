@@ -63,12 +63,9 @@ pub(super) fn parse(text: &str) -> Entries {
     let mut out = Entries {
         warnings: glued
             .into_iter()
-            .map(|(record, count)| Warning {
-                code: "glued-line".to_owned(),
-                place: source.place(record),
-                detail: format!(
-                    "{count} values on one line, of which pi itself reads none; read one by one"
-                ),
+            .map(|(record, count)| {
+                let detail = "values on one line, of which pi itself reads none; read one by one";
+                Warning::new("glued-line", source.place(record), format!("{count} {detail}"))
             })
             .collect(),
         source,
@@ -93,11 +90,11 @@ pub(super) fn parse(text: &str) -> Entries {
                     out.copies.insert(record, original);
                 }
             }
-            Ok(_) => out.warnings.push(Warning {
-                code: "damaged-line".to_owned(),
-                place: out.source.place(record),
-                detail: "an entry is an object; skipped".to_owned(),
-            }),
+            Ok(_) => {
+                let place = out.source.place(record);
+                let detail = "an entry is an object; skipped";
+                out.warnings.push(Warning::new("damaged-line", place, detail));
+            }
             Err(error) => out.warnings.push(jsonl::unreadable(&out.source, record, &error)),
         }
     }

@@ -27,21 +27,14 @@ impl<'a> Reader<'a> {
         }
         self.awaits_summary = false;
         let kept = self.out.session.boundaries.last().is_some_and(|b| b.original_kept);
-        let parts = match line.content() {
-            Some(Value::String(text)) => vec![Part::synthetic(text).at(block::CONTENT)],
-            Some(Value::Array(blocks)) => blocks
-                .iter()
-                .enumerate()
-                .map(|(index, raw)| {
-                    let mut part = block::part(raw, index);
-                    if let PartKind::Text { synthetic, .. } = &mut part.kind {
-                        *synthetic = true;
-                    }
-                    part
-                })
-                .collect(),
+        let mut parts: Vec<Part> = match line.content() {
+            Some(Value::String(text)) => vec![Part::text(text).at(block::CONTENT)],
+            Some(Value::Array(blocks)) => {
+                blocks.iter().enumerate().map(|(index, raw)| block::part(raw, index)).collect()
+            }
             _ => return,
         };
+        mark_synthetic(&mut parts);
         let message = self.push(line, line.id(), Role::User, parts);
         if kept {
             message.origin = Origin::Entry(EntryKind::Summary);
@@ -58,12 +51,8 @@ impl<'a> Reader<'a> {
             self.out.boundary("clear", metadata["trigger"].as_str().unwrap_or("unknown"));
         boundary.tokens_before = before;
         boundary.tokens_after = before.zip(saved).map(|(b, s)| b.saturating_sub(s));
-        let ids: HashSet<&str> = metadata["compactedToolIds"]
-            .as_array()
-            .into_iter()
-            .flatten()
-            .filter_map(Value::as_str)
-            .collect();
+        let ids = value::list(metadata, "compactedToolIds").iter();
+        let ids: HashSet<&str> = ids.filter_map(Value::as_str).collect();
         let time = line.at().unwrap_or(0);
         for (item, message) in self.out.messages.iter().enumerate() {
             for (part, of) in message.parts.iter().enumerate() {

@@ -15,7 +15,7 @@ const SYNTHETIC_MODEL: &str = "<synthetic>";
 /// Reads a file: the main conversation, then those of subagents, if it holds any.
 pub(super) fn read(text: &str) -> Result<Vec<Session>, ReadError> {
     let source = Source::lines(text);
-    let line::Lines { lines, mut warnings } = line::parse(&source);
+    let line::Lines { lines, warnings } = line::parse(&source);
     // The last id: a resumed session begins with lines of the one that it resumes.
     let id = lines
         .iter()
@@ -24,7 +24,7 @@ pub(super) fn read(text: &str) -> Result<Vec<Session>, ReadError> {
         .unwrap_or_else(|| "claude-code".to_owned());
     // The first folder: a session that changes into others is still about the one it began in.
     let cluster = lines.iter().find_map(|line| cluster::folder(line.cwd.as_deref()?));
-    let mut sessions: Vec<Session> = thread::split(&lines)
+    let sessions = thread::split(&lines)
         .into_iter()
         .map(|thread| {
             let id = match &thread.key {
@@ -35,16 +35,8 @@ pub(super) fn read(text: &str) -> Result<Vec<Session>, ReadError> {
             session.cluster.clone_from(&cluster);
             Reader::new(session, &lines, &thread).run()
         })
-        .filter(|session| !session.messages.is_empty())
         .collect();
-    match sessions.first_mut() {
-        Some(first) => {
-            warnings.append(&mut first.warnings);
-            first.warnings = warnings;
-            Ok(sessions)
-        }
-        None => Err(ReadError::NoMessages),
-    }
+    threads_of(sessions, warnings)
 }
 
 /// What the recorder's loop was doing.

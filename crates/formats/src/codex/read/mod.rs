@@ -26,19 +26,10 @@ pub(super) fn read(text: &str) -> Result<Vec<Session>, ReadError> {
         stray_usage: 0,
         recorded: Recorded::default(),
     };
-    let mut seen = HashSet::new();
-    for (record, range) in (0u32..).zip(&source.records) {
-        // Lines have no ids; the same text with the same millisecond is the same line.
-        let line = &text[range.clone()];
-        if !seen.insert(line) {
-            continue;
-        }
-        match raw::parse(line) {
+    for (record, line) in jsonl::values_once(&source) {
+        match line {
             Ok(line) => reader.line(&line, record),
-            Err(error) => {
-                let warning = jsonl::unreadable(&source, record, &error);
-                reader.out.session.warnings.push(warning);
-            }
+            Err(warning) => reader.out.session.warnings.push(warning),
         }
     }
     only(reader.finish())
