@@ -2,6 +2,7 @@
 //!
 //! One body `{messages, …}`, a bare list of messages, a list of bodies, or one body or list a line.
 
+use crate::builder::Damage;
 use crate::prelude::*;
 
 /// One conversation of a file.
@@ -36,59 +37,36 @@ impl Body<'_> {
     }
 }
 
-/// The conversations of a file, and the lines that hold none (1-based) with the reason.
-pub(crate) struct Bodies<'a> {
-    /// At least one.
-    pub(crate) bodies: Vec<Body<'a>>,
-    /// Lines that were left out.
-    pub(crate) damaged: Vec<(usize, String)>,
-}
-
-/// Divides a file into conversations.
-///
-/// # Errors
-///
-/// [`ReadError::Malformed`] where it is neither a document nor lines of one of the shapes.
-pub(crate) fn bodies(text: &str) -> Result<Bodies<'_>, ReadError> {
-    match value::document(text) {
+/// The conversations of a file, at least one, and the lines that hold none with the reason.
+fn bodies(text: &str) -> Result<(Vec<Body<'_>>, Vec<Damage>), ReadError> {
+    let whole = match value::document(text) {
         Ok(root) => {
-            let many = root.as_array().is_some_and(|items| {
-                items.first().is_some_and(|item| list_of(item) == Some("/messages"))
-            });
-            let bodies = if many {
-                value::elements(text, "")?
+            let first = root.as_array().and_then(|items| items.first());
+            let bodies: Vec<Body<'_>> = match first.and_then(list_of) {
+                Some("/messages") => value::elements(text, "")?
                     .into_iter()
                     .filter_map(|range| body(&text[range.clone()], raw::parse(&text[range]).ok()?))
-                    .collect()
-            } else {
-                Vec::from_iter(body(text, root))
+                    .collect(),
+                _ => body(text, root).into_iter().collect(),
             };
-            if bodies.is_empty() {
-                return Err(value::malformed(
-                    "/messages",
-                    "a list of messages is needed here, or at the top",
-                ));
-            }
-            Ok(Bodies { bodies, damaged: Vec::new() })
+            let wanted = "a list of messages is needed here, or at the top";
+            return match bodies.is_empty() {
+                true => Err(value::malformed("/messages", wanted)),
+                false => Ok((bodies, Vec::new())),
+            };
         }
-        Err(error) => {
-            let mut found = Bodies { bodies: Vec::new(), damaged: Vec::new() };
-            for (line, range) in raw::numbered_lines(text) {
-                let detail = match raw::parse(&text[range.clone()]) {
-                    Ok(root) => match body(&text[range], root) {
-                        Some(body) => {
-                            found.bodies.push(body);
-                            continue;
-                        }
-                        None => "no messages in it".to_owned(),
-                    },
-                    Err(error) => error.to_string(),
-                };
-                found.damaged.push((line, format!("{detail}; left out")));
-            }
-            if found.bodies.is_empty() { Err(error) } else { Ok(found) }
+        Err(error) => error,
+    };
+    let (mut bodies, mut damaged) = (Vec::new(), Vec::new());
+    for (line, range) in raw::numbered_lines(text) {
+        let line_text = &text[range];
+        let found = raw::parse(line_text).map_err(|error| error.to_string());
+        match found.and_then(|root| body(line_text, root).ok_or("no messages in it".to_owned())) {
+            Ok(body) => bodies.push(body),
+            Err(detail) => damaged.push((format!("line {line}"), detail)),
         }
     }
+    if bodies.is_empty() { Err(whole) } else { Ok((bodies, damaged)) }
 }
 
 fn body(text: &str, root: Value) -> Option<Body<'_>> {
@@ -100,19 +78,17 @@ fn list_of(root: &Value) -> Option<&'static str> {
     if root.is_array() { Some("") } else { root.get("messages")?.is_array().then_some("/messages") }
 }
 
-/// Reads every body with `read`; damaged lines are noted with the first session.
+/// Reads every conversation of a file with `read`; damaged lines are noted with the first session.
+///
+/// # Errors
+///
+/// [`ReadError::Malformed`] where it is neither a document nor lines of one of the shapes.
 pub(crate) fn read_all(
     text: &str,
     read: impl Fn(&Body<'_>) -> Result<Session, ReadError>,
 ) -> Result<Vec<Session>, ReadError> {
-    let found = bodies(text)?;
-    let mut sessions = found.bodies.iter().map(read).collect::<Result<Vec<_>, _>>()?;
-    if let Some(first) = sessions.first_mut() {
-        for (line, detail) in found.damaged {
-            first.warn("damaged-line", format!("line {line}"), detail);
-        }
-    }
-    Ok(sessions)
+    let (bodies, damaged) = bodies(text)?;
+    with_damage(bodies.iter().map(read).collect::<Result<_, _>>()?, damaged)
 }
 
 /// Whose shape tool definitions are to be in.
@@ -126,39 +102,59 @@ pub(crate) enum ToolShape {
 
 /// Tool definitions in a provider's shape; `None` where the recorded ones are in no known shape.
 pub(crate) fn tools(recorded: &str, shape: ToolShape) -> Option<Value> {
-    let recorded: Value = serde_json::from_str(recorded).ok()?;
-    let converted: Option<Vec<Value>> = recorded
-        .as_array()?
-        .iter()
-        .map(|tool| {
-            let function = tool.get("function").unwrap_or(tool);
-            let name = value::text(function, "name")?;
-            let schema = ["parameters", "input_schema"].iter().find_map(|key| function.get(key));
-            let (outer, inner, key) = match shape {
-                ToolShape::OpenAi if tool.get("function").is_some() => return Some(tool.clone()),
-                ToolShape::Anthropic if tool.get("input_schema").is_some() => {
-                    return Some(tool.clone());
-                }
-                ToolShape::OpenAi => {
-                    (Some(json!({"type": "function"})), json!({"name": name}), "parameters")
-                }
-                ToolShape::Anthropic => (None, json!({"name": name}), "input_schema"),
-            };
-            let mut inner = inner;
-            if let Some(description) = value::text(function, "description") {
-                inner["description"] = description.into();
-            }
-            inner[key] = schema.cloned().unwrap_or_else(|| json!({"type": "object"}));
-            Some(match outer {
-                Some(mut outer) => {
-                    outer["function"] = inner;
-                    outer
-                }
-                None => inner,
-            })
+    let converted = |tool: &Value| {
+        let inner = tool.get("function").unwrap_or(tool);
+        let name = value::text(inner, "name")?;
+        let (own, key) = match shape {
+            ToolShape::OpenAi => ("function", "parameters"),
+            ToolShape::Anthropic => ("input_schema", "input_schema"),
+        };
+        if tool.get(own).is_some() {
+            return Some(tool.clone());
+        }
+        let mut made = json!({"name": name});
+        if let Some(description) = value::text(inner, "description") {
+            made["description"] = description.into();
+        }
+        let schema = ["parameters", "input_schema"].iter().find_map(|key| inner.get(key));
+        made[key] = schema.cloned().unwrap_or_else(|| json!({"type": "object"}));
+        Some(match shape {
+            ToolShape::OpenAi => json!({"type": "function", "function": made}),
+            ToolShape::Anthropic => made,
         })
-        .collect();
-    converted.map(Value::from)
+    };
+    let recorded: Value = serde_json::from_str(recorded).ok()?;
+    recorded.as_array()?.iter().map(converted).collect::<Option<Vec<_>>>().map(Value::from)
+}
+
+/// The messages one by one, and results that follow each other together: providers want those that answer one
+/// message in one. The first of each run stands beside it.
+pub(crate) fn runs(messages: &[Message]) -> impl Iterator<Item = (&Message, &[Message])> {
+    let together =
+        |before: &Message, after: &Message| before.role == Role::Tool && after.role == Role::Tool;
+    messages.chunk_by(together).filter_map(|run| Some((run.first()?, run)))
+}
+
+/// The results in these messages.
+pub(crate) fn results(messages: &[Message]) -> impl Iterator<Item = &ToolResult> {
+    messages.iter().flat_map(|message| &message.parts).filter_map(Part::as_result)
+}
+
+/// The content of a result: its text, or where it came with files a list that begins with a block of this type.
+pub(crate) fn with_files(result: &ToolResult, text: &str, file: fn(&Media) -> Value) -> Value {
+    if result.media.is_empty() {
+        return result.text.as_str().into();
+    }
+    let text = json!({ "type": text, "text": result.text });
+    std::iter::once(text).chain(result.media.iter().map(file)).collect()
+}
+
+/// The arguments of a call as an object; what is none goes under `input`.
+pub(crate) fn input_of(call: &ToolCall) -> Value {
+    match call.arguments_value() {
+        input @ Value::Object(_) => input,
+        other => json!({ "input": other }),
+    }
 }
 
 /// Arguments as an object; free text goes under `input`.

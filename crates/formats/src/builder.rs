@@ -35,6 +35,16 @@ impl SessionBuilder {
         self.push_message(message)
     }
 
+    /// Adds a message that the recorder gave no id.
+    pub(crate) fn push_unnamed(
+        &mut self,
+        record: u32,
+        role: Role,
+        parts: Vec<Part>,
+    ) -> &mut Message {
+        self.push(record, &format!("m{record}"), role, parts)
+    }
+
     /// Adds a message as it is.
     pub(crate) fn push_message(&mut self, message: Message) -> &mut Message {
         let index = self.messages.len();
@@ -76,6 +86,12 @@ impl SessionBuilder {
     }
 
     pub(crate) fn warn(&mut self, code: &str, place: impl Into<String>, detail: impl Into<String>) {
+        self.session.warn(code, place, detail);
+    }
+
+    /// The same about a line.
+    pub(crate) fn warn_at(&mut self, code: &str, record: u32, detail: impl Into<String>) {
+        let place = self.session.source.place(record);
         self.session.warn(code, place, detail);
     }
 
@@ -229,10 +245,13 @@ pub(crate) fn only(session: Session) -> Result<Vec<Session>, ReadError> {
     if session.messages.is_empty() { Err(ReadError::NoMessages) } else { Ok(vec![session]) }
 }
 
+/// Where something stands that could not be read, and why not.
+pub(crate) type Damage = (String, String);
+
 /// The sessions of a file with what could not be read of it, which is noted with the first of them.
 pub(crate) fn with_damage(
     mut sessions: Vec<Session>,
-    damaged: Vec<(String, String)>,
+    damaged: Vec<Damage>,
 ) -> Result<Vec<Session>, ReadError> {
     let first = sessions.first_mut().ok_or(ReadError::NoMessages)?;
     for (place, detail) in damaged {

@@ -57,6 +57,37 @@ pub(crate) fn parts(raw: &Value) -> Vec<Part> {
     parts
 }
 
+/// An entry of `tool_calls`.
+pub(crate) fn call(raw: &Value, index: usize) -> Part {
+    let function = &raw["function"];
+    Part::call(
+        value::text(raw, "id").unwrap_or_default(),
+        value::text(function, "name").unwrap_or_default(),
+        value::shown(&function["arguments"]),
+    )
+    .at(format!("/tool_calls/{index}/function/arguments"))
+}
+
+/// A call as an entry of `tool_calls`.
+pub(crate) fn stored_call(call: &ToolCall) -> Value {
+    json!({
+        "id": call.call_id,
+        "type": "function",
+        "function": { "name": call.tool, "arguments": call.arguments },
+    })
+}
+
+/// What was said in the user's name in a run that a harness drives, and whether that came mid-turn: the task
+/// is the one turn, later the harness asks again for an answer that it could not use.
+pub(crate) fn prompt(raw: &Value, has_task: &mut bool) -> (Vec<Part>, bool) {
+    let mut parts = parts(raw);
+    let later = std::mem::replace(has_task, true);
+    if later {
+        mark_synthetic(&mut parts);
+    }
+    (parts, later)
+}
+
 /// Input includes what was read from and written to the cache; each provider that the recorder's
 /// client library speaks to names those in its own way.
 const COUNTS: Counts = Counts {

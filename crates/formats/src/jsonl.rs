@@ -18,6 +18,19 @@ pub(crate) fn values_once(source: &Source) -> impl Iterator<Item = (u32, Result<
     values(source).filter(move |(record, _)| !copies.contains_key(record))
 }
 
+/// How sure the first `count` lines make an importer: the surest of those that hold an object counts.
+pub(crate) fn surest(text: &str, count: usize, score: impl Fn(&str) -> u8) -> u8 {
+    let lines = text.lines().take(count).filter(|line| line.starts_with('{'));
+    let mut best = 0;
+    for line in lines {
+        best = score(line).max(best);
+        if best == 100 {
+            break;
+        }
+    }
+    best
+}
+
 /// Records that repeat an earlier one to the letter, each with that one.
 pub(crate) fn copies(source: &Source) -> BTreeMap<u32, u32> {
     let mut first: HashMap<&str, u32> = HashMap::new();

@@ -7,7 +7,7 @@
 
 use crate::prelude::*;
 use crate::raw::Item;
-use crate::rewrite::Own;
+use crate::rewrite::{Own, patched};
 
 /// What a format says about its records.
 pub(crate) struct Rules {
@@ -88,11 +88,10 @@ impl<'a> Overlay<'a> {
             // From the back, so that the pointers in front stay right.
             for part in hidden.iter().rev() {
                 match part.pointer.as_deref().and_then(rules.element) {
-                    Some(element) => self
-                        .changes
-                        .entry(record)
-                        .or_default()
-                        .push((element.to_owned(), Change::Remove)),
+                    Some(element) => {
+                        let changes = self.changes.entry(record).or_default();
+                        changes.push((element.to_owned(), Change::Remove));
+                    }
                     None => self.losses.push(format!(
                         "record {record}: a hidden part shares it with a shown one and stays"
                     )),
@@ -175,13 +174,18 @@ impl<'a> Overlay<'a> {
 
     /// The item of a record: copied, or patched.
     pub(crate) fn item(&self, session: &Session, record: u32) -> Result<Item, WriteError> {
-        let Some(changes) = self.changes.get(&record) else {
-            return Ok(Item::Keep(record));
-        };
-        let text = session.source.record(record).unwrap_or_default();
-        raw::patch(text, changes)
-            .map(|text| Item::Changed(record, text))
-            .map_err(|error| WriteError::Record { record, detail: error.to_string() })
+        patched(&session.source, record, self.changes.get(&record).map_or(&[], Vec::as_slice))
+    }
+
+    /// What was lost: what could not be changed, and the records that do not stay, of which `more` is said.
+    pub(crate) fn tell(&self, losses: &mut Vec<String>, more: &str) {
+        losses.extend(self.losses.iter().cloned());
+        if !self.dropped.is_empty() {
+            let count = self.dropped.len();
+            losses.push(format!(
+                "{count} line(s) of messages that are no longer sent were taken out{more}"
+            ));
+        }
     }
 }
 

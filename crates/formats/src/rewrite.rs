@@ -189,19 +189,29 @@ impl<'a> Own<'a> {
         for (array, index) in hidden.into_iter().rev() {
             changes.push((format!("/{array}/{index}"), Change::Remove));
         }
-        if changes.is_empty() {
-            return Ok(Item::Keep(record));
-        }
-        let fail = |detail: String| WriteError::Record { record, detail };
-        let raw = self
-            .session
-            .source
-            .record(record)
-            .ok_or_else(|| fail("the source does not hold it".to_owned()))?;
-        patch(raw, &changes)
-            .map(|changed| Item::Changed(record, changed))
-            .map_err(|error| fail(error.to_string()))
+        patched(&self.session.source, record, &changes)
     }
+}
+
+/// A record of a source: copied, or with `changes`.
+///
+/// # Errors
+///
+/// [`WriteError::Record`] where it is not what it was when it was read.
+pub(crate) fn patched(
+    source: &Source,
+    record: u32,
+    changes: &[(String, Change)],
+) -> Result<Item, WriteError> {
+    if changes.is_empty() {
+        return Ok(Item::Keep(record));
+    }
+    let fail = |detail: String| WriteError::Record { record, detail };
+    let raw =
+        source.record(record).ok_or_else(|| fail("the source does not hold it".to_owned()))?;
+    patch(raw, changes)
+        .map(|changed| Item::Changed(record, changed))
+        .map_err(|error| fail(error.to_string()))
 }
 
 /// The array of a record and the index in it that a part lives in.

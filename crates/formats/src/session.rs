@@ -5,6 +5,7 @@ use foldback_core::log::{EntryKind, Message, Origin};
 use foldback_core::view::{EditKind, PartEdit, PartPos};
 use foldback_core::{Frame, Limits};
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use std::collections::BTreeSet;
 use std::ops::Range;
 use std::sync::Arc;
@@ -98,7 +99,8 @@ impl Warning {
 }
 
 /// How a file is divided into records.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Shape {
     /// One JSON value a line; a record is a line.
     Lines,
@@ -164,6 +166,11 @@ impl Session {
     /// The log: what happened, with the recorder's own compactions undone.
     pub fn log(&self) -> impl Iterator<Item = &Arc<Message>> {
         self.messages.iter().filter(|message| message.origin == Origin::Log)
+    }
+
+    /// The record that a message was read from, by its index.
+    pub(crate) fn record_of(&self, message: usize) -> Option<Value> {
+        raw::parse(self.source.record(self.messages.get(message)?.record?)?).ok()
     }
 
     /// Number of recorded model calls.

@@ -26,6 +26,12 @@ pub(crate) fn format_rfc3339(ms: i64) -> String {
     if ms % 1000 == 0 { format!("{timestamp:.0}") } else { format!("{timestamp:.3}") }
 }
 
+/// The timestamp of something that is written anew. Without a time it is the epoch: no clock is read, so that
+/// one input always gives one output.
+pub(crate) fn stamp(at: Option<i64>) -> String {
+    format_rfc3339(at.unwrap_or(0))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -11,6 +11,8 @@ pub(crate) struct Counts {
     pub(crate) output: &'static [&'static str],
     pub(crate) reasoning: &'static [&'static str],
     pub(crate) total: &'static str,
+    /// Input that is counted apart.
+    pub(crate) apart: &'static str,
     /// Whether the input holds what the cache did.
     pub(crate) cache_in_input: bool,
     /// Whether the output holds the reasoning.
@@ -26,6 +28,7 @@ impl Counts {
         output: &[],
         reasoning: &[],
         total: "/",
+        apart: "/",
         cache_in_input: true,
         reasoning_in_output: true,
     };
@@ -38,7 +41,8 @@ impl Counts {
         let in_input = if self.cache_in_input { cache_read + cache_write } else { 0 };
         let in_output = if self.reasoning_in_output { reasoning } else { 0 };
         Usage {
-            uncached: value::first_count(raw, self.input).saturating_sub(in_input),
+            uncached: value::first_count(raw, self.input).saturating_sub(in_input)
+                + value::count(raw, self.apart),
             cache_read,
             cache_write,
             output: value::first_count(raw, self.output).saturating_sub(in_output),

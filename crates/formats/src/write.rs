@@ -4,6 +4,7 @@ use crate::Session;
 use foldback_core::log::Message;
 use foldback_core::view::{PartEdit, PartPos, Shown, Stored};
 use foldback_core::{Frame, SegmentKind};
+use serde_json::Value;
 use std::collections::HashMap;
 
 /// A session together with what a strategy made of it.
@@ -38,6 +39,19 @@ impl<'a> View<'a> {
         system.map(|segment| segment.text.as_str()).filter(|text| !text.is_empty())
     }
 
+    /// The system prompts as messages that `make` makes; what else stands around the history goes to `losses`.
+    pub(crate) fn prompts(&self, losses: &mut Vec<String>, make: fn(&str) -> Value) -> Vec<Value> {
+        let segments = self.frame.segments.iter();
+        let made = segments.filter_map(|segment| match &segment.kind {
+            SegmentKind::System => Some(make(&segment.text)),
+            kind => {
+                losses.push(format!("the segment {} around the history", kind.as_str()));
+                None
+            }
+        });
+        made.collect()
+    }
+
     /// The session as its recorder left it: every message in stored order, nothing hidden, `edits`
     /// (see [`Session::recorded_edits`]) laid over. Written in the session's own format it is the
     /// file that was read.
@@ -53,15 +67,13 @@ impl<'a> View<'a> {
                 Shown { message, pos: Some(item), edits }
             })
             .collect();
-        Self {
-            session,
-            frame: &session.frame,
-            stored: sent
-                .iter()
-                .map(|shown| Stored { shown: shown.clone(), visible: true })
-                .collect(),
-            sent,
-        }
+        Self::all_visible(session, sent)
+    }
+
+    /// A view that sends everything that it stores.
+    pub(crate) fn all_visible(session: &'a Session, sent: Vec<Shown<'a>>) -> Self {
+        let stored = sent.iter().map(|shown| Stored { shown: shown.clone(), visible: true });
+        Self { session, frame: &session.frame, stored: stored.collect(), sent }
     }
 }
 

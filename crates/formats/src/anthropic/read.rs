@@ -61,7 +61,7 @@ impl Reader {
                     return;
                 }
                 let answer = (role == Role::Assistant).then(|| answer(message));
-                self.push(record, role, parts).answer = answer;
+                self.out.push_unnamed(record, role, parts).answer = answer;
             }
         }
     }
@@ -72,7 +72,7 @@ impl Reader {
         let is_result = |block: &Value| value::text(block, "type") == Some("tool_result");
         let Some(blocks) = blocks.filter(|blocks| blocks.iter().any(is_result)) else {
             let parts = self.blocks(record, message, blocks);
-            self.push(record, Role::User, parts);
+            self.out.push_unnamed(record, Role::User, parts);
             return;
         };
         let mut said: Vec<Part> = Vec::new();
@@ -86,14 +86,14 @@ impl Reader {
             let (text, media) = result_content(block.get("content"));
             let part = self.out.result(id, "", value::flag(block, "is_error"), text, media);
             let part = part.at(format!("/content/{index}/content"));
-            self.push(record, Role::Tool, vec![part]);
+            self.out.push_unnamed(record, Role::Tool, vec![part]);
         }
         self.beside_results(record, &mut said);
     }
 
     fn beside_results(&mut self, record: u32, said: &mut Vec<Part>) {
         if !said.is_empty() {
-            self.push(record, Role::User, std::mem::take(said)).mid_turn = true;
+            self.out.push_unnamed(record, Role::User, std::mem::take(said)).mid_turn = true;
         }
     }
 
@@ -141,10 +141,6 @@ impl Reader {
                 self.out.unknown_part(place, "a block of type", kind, block).at(pointer)
             }
         }
-    }
-
-    fn push(&mut self, record: u32, role: Role, parts: Vec<Part>) -> &mut Message {
-        self.out.push(record, &format!("m{record}"), role, parts)
     }
 }
 

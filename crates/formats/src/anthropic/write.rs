@@ -1,7 +1,7 @@
 //! From the canonical form back into the list of messages.
 
 use super::is_server_block;
-use crate::bodies::{ToolShape, frame_tools, lines, object, text_of};
+use crate::bodies::{ToolShape, frame_tools, lines, object, results, runs, text_of, with_files};
 use crate::prelude::*;
 use crate::rewrite::{Dialect, rewrite};
 
@@ -55,19 +55,12 @@ impl Dialect for Anthropic<'_> {
 impl Anthropic<'_> {
     /// The content of a tool result with its text cut and its files kept.
     fn with_files(&self, at: PartPos, pointer: &str, text: &str) -> Value {
-        let message = self.session.messages.get(at.item);
-        let record = message
-            .and_then(|message| self.session.source.record(message.record?))
-            .and_then(|text| raw::parse(text).ok());
-        let blocks = record.as_ref().and_then(|record| record.pointer(pointer)?.as_array());
+        let record = self.session.record_of(at.item).unwrap_or_default();
         let mut out = vec![json!({"type": "text", "text": text})];
-        out.extend(
-            blocks
-                .into_iter()
-                .flatten()
-                .filter(|block| matches!(value::text(block, "type"), Some("image" | "document")))
-                .cloned(),
-        );
+        let blocks = value::list_at(&record, pointer).iter();
+        let is_file =
+            |block: &&Value| matches!(value::text(block, "type"), Some("image" | "document"));
+        out.extend(blocks.filter(is_file).cloned());
         Value::from(out)
     }
 }
@@ -77,15 +70,10 @@ impl Anthropic<'_> {
 fn records(messages: &[Message], losses: &mut Vec<String>) -> Vec<Value> {
     let mut out = Vec::new();
     let (mut unsigned, mut systems) = (0, 0);
-    let mut rest = messages;
-    while let Some(message) = rest.first() {
-        let mut used = 1;
+    for (message, run) in runs(messages) {
         out.push(match message.role {
             Role::Tool => {
-                used = rest.iter().take_while(|message| message.role == Role::Tool).count();
-                let results = rest[..used].iter().flat_map(|message| &message.parts);
-                let blocks: Vec<Value> =
-                    results.filter_map(Part::as_result).map(result_block).collect();
+                let blocks: Vec<Value> = results(run).map(result_block).collect();
                 json!({"role": "user", "content": blocks})
             }
             Role::User | Role::System => {
@@ -104,7 +92,6 @@ fn records(messages: &[Message], losses: &mut Vec<String>) -> Vec<Value> {
                 json!({"role": "assistant", "content": blocks})
             }
         });
-        rest = &rest[used..];
     }
     if unsigned > 0 {
         losses.push(format!(
@@ -164,21 +151,15 @@ fn block(part: &Part) -> Option<Value> {
 }
 
 fn result_block(result: &ToolResult) -> Value {
-    let mut out = Map::new();
-    out.insert("type".to_owned(), "tool_result".into());
-    out.insert("tool_use_id".to_owned(), result.call_id.as_str().into());
-    let content = if result.media.is_empty() {
-        Value::from(result.text.as_str())
-    } else {
-        let mut blocks = vec![json!({"type": "text", "text": result.text})];
-        blocks.extend(result.media.iter().map(file_block));
-        Value::from(blocks)
-    };
-    out.insert("content".to_owned(), content);
+    let mut out = json!({
+        "type": "tool_result",
+        "tool_use_id": result.call_id,
+        "content": with_files(result, "text", file_block),
+    });
     if result.status != ResultStatus::Completed {
-        out.insert("is_error".to_owned(), true.into());
+        out["is_error"] = true.into();
     }
-    Value::Object(out)
+    out
 }
 
 /// A file as a block. What is neither data that decodes nor a URL becomes a line of text.

@@ -1,7 +1,7 @@
 //! Steps made from canonical messages.
 
 use super::IN_PLACE;
-use crate::bodies::text_of;
+use crate::bodies::{input_of, text_of};
 use crate::prelude::*;
 use crate::time::format_rfc3339;
 
@@ -65,10 +65,10 @@ impl Steps {
                 self.compaction(results, message.at);
             }
             (Origin::Entry(_), _) => {
-                let mut step = step("system", message);
-                step.insert("message".to_owned(), message.shown_text().into());
-                let managed = json!({"type": "compaction", "boundary": "append"});
-                step.insert("extra".to_owned(), json!({ "context_management": managed }));
+                let mut step = step("system", message.at);
+                step["message"] = message.shown_text().into();
+                step["extra"] =
+                    json!({"context_management": {"type": "compaction", "boundary": "append"}});
                 self.push(step);
             }
             (Origin::Log, Role::Assistant) => self.agent(item, message),
@@ -78,8 +78,8 @@ impl Steps {
         }
     }
 
-    fn push(&mut self, step: Map<String, Value>) {
-        self.pieces.push(Piece::New(Value::Object(step)));
+    fn push(&mut self, step: Value) {
+        self.pieces.push(Piece::New(step));
     }
 
     fn lose(&mut self, what: &'static str) {
@@ -87,11 +87,11 @@ impl Steps {
     }
 
     fn said(&mut self, item: usize, message: &Message, source: &str) {
-        let mut out = step(source, message);
+        let mut out = step(source, message.at);
         if let [part] = message.parts.as_slice()
             && !matches!(part.kind, PartKind::File(_))
         {
-            out.insert("message".to_owned(), text_of(part).into());
+            out["message"] = text_of(part).into();
             self.push(out);
             self.place(PartPos { item, part: 0 }, "/message");
             return;
@@ -110,8 +110,7 @@ impl Steps {
                 _ => json!({"type": "text", "text": text_of(part)}),
             });
         }
-        let content = if content.is_empty() { "".into() } else { Value::Array(content) };
-        out.insert("message".to_owned(), content);
+        out["message"] = if content.is_empty() { "".into() } else { Value::Array(content) };
         self.push(out);
         for part in 0..message.parts.len() {
             self.place(PartPos { item, part }, &format!("/message/{part}/text"));
@@ -124,17 +123,13 @@ impl Steps {
         for (index, part) in message.parts.iter().enumerate() {
             let pointer = match &part.kind {
                 PartKind::Call(call) => {
-                    let arguments = match call.arguments_value() {
-                        arguments @ Value::Object(_) => arguments,
-                        other => {
-                            self.lose("call(s) with arguments that are no object, kept as `input`");
-                            json!({ "input": other })
-                        }
-                    };
+                    if !call.arguments_value().is_object() {
+                        self.lose("call(s) with arguments that are no object, kept as `input`");
+                    }
                     calls.push(json!({
                         "tool_call_id": call.call_id,
                         "function_name": call.tool,
-                        "arguments": arguments,
+                        "arguments": input_of(call),
                     }));
                     format!("/tool_calls/{}/arguments", calls.len() - 1)
                 }
@@ -152,28 +147,26 @@ impl Steps {
             };
             places.push((PartPos { item, part: index }, pointer));
         }
-        let mut out = step("agent", message);
+        let mut out = step("agent", message.at);
         let answer = message.answer.as_ref();
         if let Some(model) = answer.and_then(|answer| answer.model.as_deref()) {
-            out.insert("model_name".to_owned(), model.into());
+            out["model_name"] = model.into();
         }
-        out.insert("message".to_owned(), said.join("\n").into());
+        out["message"] = said.join("\n").into();
         if reasoning.iter().any(|text| !text.is_empty()) {
-            out.insert("reasoning_content".to_owned(), reasoning.join("\n").into());
+            out["reasoning_content"] = reasoning.join("\n").into();
         }
         for call in message.call_ids() {
             self.callers.insert(call.to_owned(), self.pieces.len());
         }
         if !calls.is_empty() {
-            out.insert("tool_calls".to_owned(), calls.into());
+            out["tool_calls"] = calls.into();
         }
         match answer {
-            None => {
-                out.insert("llm_call_count".to_owned(), 0.into());
-            }
+            None => out["llm_call_count"] = 0.into(),
             Some(answer) => {
                 if let Some(usage) = &answer.usage {
-                    out.insert("metrics".to_owned(), metrics(usage));
+                    out["metrics"] = metrics(usage);
                 }
             }
         }
@@ -195,8 +188,8 @@ impl Steps {
             Some(piece) => piece,
             None => {
                 self.lose("result(s) without a call, kept in a step of the system");
-                let mut out = step("system", message);
-                out.insert("message".to_owned(), "".into());
+                let mut out = step("system", message.at);
+                out["message"] = "".into();
                 self.push(out);
                 self.pieces.len() - 1
             }
@@ -223,16 +216,10 @@ impl Steps {
     }
 
     fn compaction(&mut self, results: Vec<Value>, at: Option<i64>) {
-        let mut out = Map::new();
-        out.insert("step_id".to_owned(), 0.into());
-        if let Some(at) = at {
-            out.insert("timestamp".to_owned(), format_rfc3339(at).into());
-        }
-        out.insert("source".to_owned(), "system".into());
-        out.insert("message".to_owned(), "Context compaction performed".into());
-        out.insert("observation".to_owned(), json!({ "results": results }));
-        let managed = json!({"type": "compaction", "boundary": "replace"});
-        out.insert("extra".to_owned(), json!({ "context_management": managed }));
+        let mut out = step("system", at);
+        out["message"] = "Context compaction performed".into();
+        out["observation"] = json!({ "results": results });
+        out["extra"] = json!({"context_management": {"type": "compaction", "boundary": "replace"}});
         self.push(out);
     }
 
@@ -282,35 +269,30 @@ impl Steps {
     }
 }
 
-fn step(source: &str, message: &Message) -> Map<String, Value> {
-    let mut out = Map::new();
-    out.insert("step_id".to_owned(), 0.into());
-    if let Some(at) = message.at {
-        out.insert("timestamp".to_owned(), format_rfc3339(at).into());
+fn step(source: &str, at: Option<i64>) -> Value {
+    let mut out = json!({ "step_id": 0 });
+    if let Some(at) = at {
+        out["timestamp"] = format_rfc3339(at).into();
     }
-    out.insert("source".to_owned(), source.into());
+    out["source"] = source.into();
     out
 }
 
 /// A message as one result of an observation; `call` is the call of the same step that it answers.
 fn result_of(message: &Message, call: Option<&str>) -> Value {
-    let mut out = Map::new();
+    let mut out = json!({});
     if let Some(call) = call {
-        out.insert("source_call_id".to_owned(), call.into());
+        out["source_call_id"] = call.into();
     }
-    out.insert("content".to_owned(), message.shown_text().into());
+    out["content"] = message.shown_text().into();
     let status = message.parts.iter().find_map(Part::as_result);
     let failed = status.is_some_and(|result| result.status == ResultStatus::Error);
     match call {
-        Some(_) if failed => {
-            out.insert("extra".to_owned(), json!({"status": "error"}));
-        }
+        Some(_) if failed => out["extra"] = json!({"status": "error"}),
         Some(_) => {}
-        None => {
-            out.insert("extra".to_owned(), json!({"role": message.role.as_str()}));
-        }
+        None => out["extra"] = json!({"role": message.role.as_str()}),
     }
-    Value::Object(out)
+    out
 }
 
 fn metrics(usage: &Usage) -> Value {

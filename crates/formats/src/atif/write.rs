@@ -9,7 +9,7 @@ use super::{FORMAT, VERSION, read, restore, step};
 use crate::bodies::{ToolShape, frame_tools};
 use crate::prelude::*;
 use crate::raw::{Item, rebuild};
-use crate::rewrite::Own;
+use crate::rewrite::{Own, patched};
 
 pub(super) fn patch(view: &View<'_>, losses: &mut Vec<String>) -> Result<String, WriteError> {
     let fold = fold(view);
@@ -21,7 +21,7 @@ pub(super) fn patch(view: &View<'_>, losses: &mut Vec<String>) -> Result<String,
     steps.number();
     steps.prune(&edits);
     losses.extend(steps.losses());
-    patched(view.session, &steps.pieces)
+    rebuilt(view.session, &steps.pieces)
 }
 
 pub(super) fn generate(view: &View<'_>, losses: &mut Vec<String>) -> Result<String, WriteError> {
@@ -233,7 +233,7 @@ fn replace(view: &View<'_>, fold: &Fold, steps: &mut Steps) {
     }
 }
 
-fn patched(session: &Session, pieces: &[Piece]) -> Result<String, WriteError> {
+fn rebuilt(session: &Session, pieces: &[Piece]) -> Result<String, WriteError> {
     let source = &session.source;
     let untouched = pieces.len() == source.records.len()
         && pieces.iter().all(|piece| matches!(piece, Piece::Record(_)));
@@ -261,22 +261,11 @@ fn patched(session: &Session, pieces: &[Piece]) -> Result<String, WriteError> {
 
 /// A step of the source with the number that it has now.
 fn renumbered(session: &Session, record: u32, number: usize) -> Result<Item, WriteError> {
-    let fail = |detail: String| WriteError::Record { record, detail };
-    let step = session
-        .source
-        .record(record)
-        .ok_or_else(|| fail("the source does not hold it".to_owned()))?;
-    let is = raw::locate(step, "/step_id").map(|range| &step[range]);
+    let step = session.source.record(record).unwrap_or_default();
     let number = number.to_string();
-    match is {
-        Ok(is) if is != number => {
-            let change = ("/step_id".to_owned(), Change::Set(number));
-            raw::patch(step, &[change])
-                .map(|step| Item::Changed(record, step))
-                .map_err(|error| fail(error.to_string()))
-        }
-        _ => Ok(Item::Keep(record)),
-    }
+    let other = raw::locate(step, "/step_id").is_ok_and(|at| step[at] != number);
+    let change = other.then(|| ("/step_id".to_owned(), Change::Set(number)));
+    patched(&session.source, record, change.as_slice())
 }
 
 fn document(view: &View<'_>, pieces: &[Piece], losses: &mut Vec<String>) -> String {

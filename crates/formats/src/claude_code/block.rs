@@ -55,19 +55,10 @@ pub(super) fn result(block: &Value, index: usize) -> Part {
         Value::Null => {}
         other => push(&other.to_string()),
     }
-    let status = if block["is_error"] == Value::Bool(true) {
-        ResultStatus::Error
-    } else {
-        ResultStatus::Completed
-    };
-    Part::new(PartKind::Result(ToolResult {
-        call_id: block["tool_use_id"].as_str().unwrap_or_default().to_owned(),
-        status,
-        text,
-        media: media_found,
-        ..ToolResult::default()
-    }))
-    .at(format!("{CONTENT}/{index}/content"))
+    let call = value::text(block, "tool_use_id").unwrap_or_default();
+    let failed = value::flag(block, "is_error");
+    crate::builder::result(call, "", failed, text, media_found)
+        .at(format!("{CONTENT}/{index}/content"))
 }
 
 /// An image or a document; the base64 text stays as it was recorded.
@@ -76,10 +67,6 @@ fn media(block: &Value) -> Media {
     Media {
         mime: source["media_type"].as_str().unwrap_or("application/octet-stream").to_owned(),
         name: block["title"].as_str().map(str::to_owned),
-        url: ["data", "url", "file_id"]
-            .iter()
-            .find_map(|field| source[*field].as_str())
-            .unwrap_or_default()
-            .to_owned(),
+        url: value::first_string(source, &["data", "url", "file_id"]).unwrap_or_default(),
     }
 }

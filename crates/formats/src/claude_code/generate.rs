@@ -1,8 +1,8 @@
 //! Lines that are written anew: for sessions of other formats, and for what a strategy put in.
 
 use super::write::Ids;
+use crate::bodies::{input_of, with_files};
 use crate::prelude::*;
-use crate::time::format_rfc3339;
 
 /// What every line says about its session.
 pub(super) struct Envelope<'a> {
@@ -15,11 +15,6 @@ pub(super) struct Spot {
     pub parent: Option<String>,
     /// RFC 3339, as the lines around it have it.
     pub timestamp: String,
-}
-
-/// The time of a message; without one the epoch, since no clock is read.
-pub(super) fn timestamp(message: &Message) -> String {
-    format_rfc3339(message.at.unwrap_or(0))
 }
 
 impl Envelope<'_> {
@@ -128,24 +123,14 @@ fn blocks(parts: &[Part], losses: &mut Vec<String>) -> Vec<Value> {
                 "thinking": text,
                 "signature": opaque.as_deref().unwrap_or(""),
             })),
-            PartKind::Call(call) => {
-                let input = match call.arguments_value() {
-                    Value::Object(object) => Value::Object(object),
-                    other => json!({ "input": other }),
-                };
-                out.push(json!({
-                    "type": "tool_use", "id": call.call_id, "name": call.tool, "input": input,
-                }));
-            }
+            PartKind::Call(call) => out.push(json!({
+                "type": "tool_use", "id": call.call_id, "name": call.tool, "input": input_of(call),
+            })),
             PartKind::Result(result) => {
-                let mut content = vec![json!({ "type": "text", "text": result.text })];
-                content.extend(result.media.iter().map(image));
-                let content = match result.media.is_empty() {
-                    true => json!(result.text),
-                    false => Value::Array(content),
-                };
                 let mut block = json!({
-                    "tool_use_id": result.call_id, "type": "tool_result", "content": content,
+                    "tool_use_id": result.call_id,
+                    "type": "tool_result",
+                    "content": with_files(result, "text", image),
                 });
                 if result.status != ResultStatus::Completed {
                     block["is_error"] = json!(true);

@@ -26,20 +26,14 @@ pub(crate) const FORMAT: Format = Format::new(
 
 /// Several of the first lines are looked at: the very first may be a title or a snapshot.
 fn detect(text: &str) -> u8 {
-    let mut score = 0;
-    for line in text.lines().take(20) {
-        if !line.starts_with('{') {
-            continue;
-        }
+    jsonl::surest(text, 20, |line| {
         let has = |field: &str| line.contains(field);
-        if has("\"parentUuid\"") && has("\"sessionId\"") {
-            return 100;
+        let other = has("\"type\":\"file-history-snapshot\"")
+            || (has("\"type\":\"summary\"") && has("\"leafUuid\""));
+        match has("\"parentUuid\"") && has("\"sessionId\"") {
+            true => 100,
+            false if other => 60,
+            false => 0,
         }
-        if has("\"type\":\"file-history-snapshot\"")
-            || (has("\"type\":\"summary\"") && has("\"leafUuid\""))
-        {
-            score = 60;
-        }
-    }
-    score
+    })
 }

@@ -6,6 +6,7 @@ use crate::jsonl::uuid;
 use crate::overlay::{Overlay, Rules, Step};
 use crate::prelude::*;
 use crate::raw::{Item, rebuild};
+use crate::time::stamp;
 
 const RULES: Rules = Rules { edited: generate::edited, element };
 
@@ -49,7 +50,7 @@ pub(super) fn generate(view: &View<'_>, losses: &mut Vec<String>) -> Result<Stri
     let mut lines = Vec::new();
     let mut parent = None;
     for (index, message) in view.messages().iter().enumerate() {
-        let timestamp = generate::timestamp(message);
+        let timestamp = stamp(message.at);
         let line_id = ids.of(&message.id);
         if index == 0 && message.is_entry_of(EntryKind::Summary) {
             let id = ids.of("boundary");
@@ -119,14 +120,8 @@ impl<'a> Patch<'a> {
                 }
             }
         }
-        losses.append(&mut self.overlay.losses);
-        if !self.overlay.dropped.is_empty() {
-            losses.push(format!(
-                "{} line(s) of messages that are no longer sent were taken out; lines that hung on \
-                 one of them now hang on the line before it",
-                self.overlay.dropped.len()
-            ));
-        }
+        let relinked = "; lines that hung on one of them now hang on the line before it";
+        self.overlay.tell(losses, relinked);
         Ok(rebuild(&self.view.session.source, &items))
     }
 
@@ -143,11 +138,8 @@ impl<'a> Patch<'a> {
             },
         };
         let json = parent.map_or("null".to_owned(), |parent| json_string(&parent));
-        self.overlay
-            .changes
-            .entry(record)
-            .or_default()
-            .push(("/parentUuid".to_owned(), Change::Set(json)));
+        let changes = self.overlay.changes.entry(record).or_default();
+        changes.push(("/parentUuid".to_owned(), Change::Set(json)));
     }
 
     fn gone(&self, uuid: Option<&str>) -> bool {
@@ -176,9 +168,8 @@ impl<'a> Patch<'a> {
         items: &mut Vec<Item>,
     ) {
         let message: Message = shown.to_message();
-        let timestamp = next
-            .and_then(|line| line.timestamp.clone())
-            .unwrap_or_else(|| generate::timestamp(&message));
+        let timestamp =
+            next.and_then(|line| line.timestamp.clone()).unwrap_or_else(|| stamp(message.at));
         let uuid = self.ids.of(&message.id);
         let heads = self.view.begins_with(shown) && message.is_entry_of(EntryKind::Summary);
         let parent = if heads {

@@ -1,5 +1,6 @@
 //! Lines that are written anew: for sessions of other formats, and for what a strategy put in.
 
+use crate::bodies::{data_url, with_files};
 use crate::prelude::*;
 
 /// A line with its envelope.
@@ -25,14 +26,7 @@ pub(crate) fn items(message: &Message, losses: &mut Vec<String>) -> Vec<Value> {
             .iter()
             .filter_map(Part::as_result)
             .map(|result| {
-                let output = match result.media.is_empty() {
-                    true => json!(result.text),
-                    false => {
-                        let mut blocks = vec![json!({ "type": "input_text", "text": result.text })];
-                        blocks.extend(result.media.iter().map(image));
-                        Value::Array(blocks)
-                    }
-                };
+                let output = with_files(result, "input_text", image);
                 json!({ "type": "function_call_output", "call_id": result.call_id, "output": output })
             })
             .collect(),
@@ -90,12 +84,7 @@ fn unknown(name: &str) -> String {
 }
 
 fn image(media: &Media) -> Value {
-    let url = if media.url.contains(':') {
-        media.url.clone()
-    } else {
-        format!("data:{};base64,{}", media.mime, media.url)
-    };
-    json!({ "type": "input_image", "image_url": url })
+    json!({ "type": "input_image", "image_url": data_url(media) })
 }
 
 /// The count that follows an answer, and the running total up to it.

@@ -21,23 +21,15 @@ pub(crate) const FORMAT: Format = Format::new(
 .written(write::patch, write::generate);
 
 fn detect(text: &str) -> u8 {
-    let mut score = 0;
-    for line in text.lines().take(20) {
+    jsonl::surest(text, 20, |line| {
         let has = |field: &str| line.contains(field);
-        if !line.starts_with('{') {
-            continue;
-        }
-        if has("\"type\":\"session_meta\"") && has("\"payload\"") {
-            return 100;
-        }
-        if has("\"payload\"")
-            && (has("\"type\":\"response_item\"") || has("\"type\":\"event_msg\""))
-        {
-            score = 95;
-        } else if has("\"record_type\":\"state\"") {
+        let item = has("\"type\":\"response_item\"") || has("\"type\":\"event_msg\"");
+        match has("\"payload\"") {
+            true if has("\"type\":\"session_meta\"") => 100,
+            true if item => 95,
             // Rollouts of early 2025 have no envelope.
-            score = score.max(80);
+            _ if has("\"record_type\":\"state\"") => 80,
+            _ => 0,
         }
-    }
-    score
+    })
 }

@@ -4,7 +4,7 @@ use super::generate;
 use crate::overlay::{Overlay, Rules, Step};
 use crate::prelude::*;
 use crate::raw::{Item, rebuild};
-use crate::time::format_rfc3339;
+use crate::time::{format_rfc3339, stamp};
 
 const RULES: Rules = Rules { edited: generate::edited, element };
 
@@ -18,12 +18,12 @@ fn element(pointer: &str) -> Option<&str> {
 
 pub(super) fn patch(view: &View<'_>, losses: &mut Vec<String>) -> Result<String, WriteError> {
     let session = view.session;
-    let mut overlay = Overlay::new(view, &RULES, &jsonl::copies(&session.source));
-    losses.append(&mut overlay.losses);
+    let overlay = Overlay::new(view, &RULES, &jsonl::copies(&session.source));
+    overlay.tell(losses, "; the events that repeat them for the screen stay");
     if overlay.is_empty() {
         return Ok(session.source.text.to_string());
     }
-    let steps = std::mem::take(&mut overlay.steps);
+    let steps = &overlay.steps;
     let mut compactions = 0;
     let mut items = Vec::with_capacity(steps.len());
     for (index, step) in steps.iter().enumerate() {
@@ -36,18 +36,11 @@ pub(super) fn patch(view: &View<'_>, losses: &mut Vec<String>) -> Result<String,
                     Step::New(_) => None,
                 });
                 let message = shown.to_message();
-                let at = next.unwrap_or_else(|| format_rfc3339(message.at.unwrap_or(0)));
+                let at = next.unwrap_or_else(|| stamp(message.at));
                 let payload = generate::message("user", &message.shown_text());
                 items.push(Item::New(generate::line(&at, "response_item", payload)));
             }
         }
-    }
-    if !overlay.dropped.is_empty() {
-        losses.push(format!(
-            "{} line(s) of messages that are no longer sent were taken out; the events that repeat \
-             them for the screen stay",
-            overlay.dropped.len()
-        ));
     }
     if compactions > 0 {
         losses.push(format!(

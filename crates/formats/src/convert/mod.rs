@@ -14,7 +14,7 @@ use crate::format::Format;
 use crate::session::Session;
 use crate::write::View;
 use crate::{FORMATS, WriteError, read};
-use foldback_core::view::{Shown, Stored};
+use foldback_core::view::Shown;
 use std::fmt;
 
 /// Something of which a session had more than its new format keeps.
@@ -99,20 +99,8 @@ fn write(session: &Session, to: &Format) -> Result<String, WriteError> {
 
 /// What happened, in full: without the recorder's compactions and what they had cleared.
 fn log(session: &Session) -> View<'_> {
-    let stored: Vec<Stored<'_>> = session
-        .log()
-        .enumerate()
-        .map(|(index, message)| Stored {
-            shown: Shown { pos: Some(index), ..Shown::plain(message) },
-            visible: true,
-        })
-        .collect();
-    View {
-        session,
-        frame: &session.frame,
-        sent: stored.iter().map(|stored| stored.shown.clone()).collect(),
-        stored,
-    }
+    let shown = |(index, message)| Shown { pos: Some(index), ..Shown::plain(message) };
+    View::all_visible(session, session.log().enumerate().map(shown).collect())
 }
 
 /// What a reader of the new file gets. Files of some formats hold more than the one session.

@@ -12,21 +12,14 @@ pub(crate) const FORMAT: Format =
     Format::new("copilot-cli", "GitHub Copilot CLI session (events.jsonl)", detect, read::read);
 
 fn detect(text: &str) -> u8 {
-    let mut score = 0;
-    for line in text.lines().take(20).filter(|line| line.starts_with('{')) {
+    const FAMILIES: [&str; 4] = ["session.", "assistant.", "user.", "tool."];
+    jsonl::surest(text, 20, |line| {
         let opening = peek(line);
-        let event = opening.has("/data") && opening.has("/parentId") && opening.has("/timestamp");
-        if event && opening.is("/type", "session.start") {
-            return 100;
+        let own = |kind: &str| FAMILIES.iter().any(|family| kind.starts_with(family));
+        match opening.has("/data") && opening.has("/parentId") && opening.has("/timestamp") {
+            true if opening.is("/type", "session.start") => 100,
+            true if opening.values("/type").any(own) => 90,
+            _ => 0,
         }
-        let dotted = opening.values("/type").any(|kind| {
-            ["session.", "assistant.", "user.", "tool."]
-                .iter()
-                .any(|prefix| kind.starts_with(prefix))
-        });
-        if event && dotted {
-            score = 90;
-        }
-    }
-    score
+    })
 }

@@ -60,34 +60,9 @@ struct Header<'a> {
 /// `tail`.
 #[derive(Debug, Serialize, Deserialize)]
 struct SourceLine<'a> {
-    shape: ShapeName,
+    shape: Shape,
     records: usize,
     tail: Cow<'a, str>,
-}
-
-#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-enum ShapeName {
-    Lines,
-    Document,
-}
-
-impl From<Shape> for ShapeName {
-    fn from(shape: Shape) -> Self {
-        match shape {
-            Shape::Lines => Self::Lines,
-            Shape::Document => Self::Document,
-        }
-    }
-}
-
-impl From<ShapeName> for Shape {
-    fn from(name: ShapeName) -> Self {
-        match name {
-            ShapeName::Lines => Self::Lines,
-            ShapeName::Document => Self::Document,
-        }
-    }
 }
 
 /// Every other line: an object with one member, which says what it is.

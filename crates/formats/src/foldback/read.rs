@@ -88,7 +88,7 @@ impl Builder {
             source: header
                 .source
                 .filter(|_| format.is_some())
-                .map(|source| (source.shape.into(), source.records, source.tail.into_owned())),
+                .map(|source| (source.shape, source.records, source.tail.into_owned())),
             records: BTreeMap::new(),
             messages: HashMap::new(),
             boundaries: Vec::new(),

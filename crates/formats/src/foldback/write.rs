@@ -20,7 +20,7 @@ pub(super) fn write(view: &View<'_>, losses: &mut Vec<String>) -> Result<String,
         frame: Cow::Borrowed(view.frame),
         recorded: session.recorded,
         source: (!source.text.is_empty()).then(|| SourceLine {
-            shape: source.shape.into(),
+            shape: source.shape,
             records: source.records.len(),
             tail: Cow::Borrowed(source.text.get(end..).unwrap_or("")),
         }),

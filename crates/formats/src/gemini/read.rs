@@ -81,10 +81,6 @@ impl Reader {
         }
     }
 
-    fn push(&mut self, record: u32, role: Role, parts: Vec<Part>) -> &mut Message {
-        self.out.push(record, &format!("m{record}"), role, parts)
-    }
-
     /// A user content: its results become messages, and so does what stands between them. What stands
     /// beside a result was sent while the loop was running.
     fn user(&mut self, record: u32, parts: &[Value]) {
@@ -97,7 +93,7 @@ impl Reader {
             };
             self.said(record, &mut said, true);
             let part = self.answered(response, &format!("/parts/{index}/functionResponse"));
-            self.push(record, Role::Tool, vec![part]);
+            self.out.push_unnamed(record, Role::Tool, vec![part]);
         }
         self.said(record, &mut said, has_results);
     }
@@ -120,7 +116,7 @@ impl Reader {
             // What it stands for is not in the list any more, so it is part of the log.
             self.out.boundary("summary", "unknown").original_kept = false;
         }
-        self.push(record, Role::User, parts).mid_turn = mid_turn || by_client;
+        self.out.push_unnamed(record, Role::User, parts).mid_turn = mid_turn || by_client;
     }
 
     fn model(&mut self, record: u32, content: &Value, parts: &[Value]) {
@@ -132,11 +128,11 @@ impl Reader {
         let by_client = std::mem::take(&mut self.greeted)
             && matches!(parts.as_slice(), [part] if part.shown() == CLI_ANSWER);
         let answer = (!by_client).then(|| Answer {
-            usage: usage(&content["usageMetadata"]),
+            usage: COUNTS.any(&content["usageMetadata"]),
             model: value::string(content, "modelVersion"),
             ..Answer::default()
         });
-        self.push(record, Role::Assistant, parts).answer = answer;
+        self.out.push_unnamed(record, Role::Assistant, parts).answer = answer;
     }
 
     /// A part; two where it carries a signature, which is reasoning that only the model can read.
@@ -221,20 +217,15 @@ pub(crate) fn media(part: &Value) -> Option<Media> {
     })
 }
 
-/// What a recorder noted beside a content: `promptTokenCount` holds the cached tokens.
+/// What a recorder noted beside a content: `promptTokenCount` holds the cached tokens, and what tools put into
+/// the prompt is counted apart.
 const COUNTS: Counts = Counts {
     input: &["/promptTokenCount"],
     cache_read: &["/cachedContentTokenCount"],
     output: &["/candidatesTokenCount"],
     reasoning: &["/thoughtsTokenCount"],
     total: "/totalTokenCount",
+    apart: "/toolUsePromptTokenCount",
     reasoning_in_output: false,
     ..Counts::NONE
 };
-
-/// What tools put into the prompt is counted apart.
-fn usage(raw: &Value) -> Option<Usage> {
-    let mut usage = COUNTS.usage(raw);
-    usage.uncached += value::count(raw, "/toolUsePromptTokenCount");
-    (!usage.is_zero()).then_some(usage)
-}

@@ -1,7 +1,7 @@
 //! From the canonical form back into contents.
 
 use super::SIGNATURE;
-use crate::bodies::{bare_data, lines, object, text_of};
+use crate::bodies::{bare_data, lines, object, results, runs, text_of};
 use crate::prelude::*;
 use crate::rewrite::{Dialect, rewrite};
 
@@ -57,22 +57,15 @@ impl Dialect for Contents<'_> {
 fn contents(messages: &[Message], signed: bool, losses: &mut Vec<String>) -> Vec<Value> {
     let mut out = Vec::new();
     let mut unsigned = 0;
-    let mut rest = messages;
-    while let Some(message) = rest.first() {
-        let mut used = 1;
+    for (message, run) in runs(messages) {
         let parts = match message.role {
-            Role::Tool => {
-                used = rest.iter().take_while(|m| m.role == Role::Tool).count();
-                let results = rest[..used].iter().flat_map(|message| &message.parts);
-                results.filter_map(Part::as_result).map(result).collect()
-            }
+            Role::Tool => results(run).map(result).collect(),
             _ => parts(message, signed, &mut unsigned),
         };
         let role = match message.role {
             Role::Assistant => "model",
             _ => "user",
         };
-        rest = &rest[used..];
         // The API refuses a content without parts.
         if !parts.is_empty() {
             out.push(json!({ "role": role, "parts": parts }));
@@ -94,11 +87,10 @@ fn parts(message: &Message, signed: bool, unsigned: &mut usize) -> Vec<Value> {
             PartKind::Reasoning { text, opaque } => {
                 let opaque = opaque.as_deref().filter(|_| signed);
                 *unsigned += usize::from(!signed && has_signature(part));
+                signature = opaque.or(signature);
                 if text.is_empty() {
-                    signature = opaque.or(signature);
                     continue;
                 }
-                signature = opaque.or(signature);
                 json!({ "text": text, "thought": true })
             }
             PartKind::Call(call) => json!({

@@ -120,7 +120,7 @@ impl Reader {
                 let index = self.push(stored, "", Role::Assistant, parts);
                 if !stored.rewritten {
                     self.out.messages[index].answer = Some(Answer {
-                        usage: usage(&raw["tokens"]),
+                        usage: COUNTS.any(&raw["tokens"]),
                         model: value::string(raw, "model"),
                         ended: self.out.messages[index].at,
                         ..Answer::default()
@@ -202,20 +202,14 @@ fn answered(call: &Value, id: &str, at: &str) -> Option<Part> {
     Some(result(id, tool, failed, text, files).at(format!("{at}/result{place}")))
 }
 
-/// `input` holds the cached tokens.
+/// `input` holds the cached tokens; what tools put into the prompt is counted apart.
 const COUNTS: Counts = Counts {
     input: &["/input"],
     cache_read: &["/cached"],
     output: &["/output"],
     reasoning: &["/thoughts"],
     total: "/total",
+    apart: "/tool",
     reasoning_in_output: false,
     ..Counts::NONE
 };
-
-/// What tools put into the prompt is counted apart.
-fn usage(raw: &Value) -> Option<Usage> {
-    let mut usage = COUNTS.usage(raw);
-    usage.uncached += value::count(raw, "/tool");
-    (!usage.is_zero()).then_some(usage)
-}

@@ -10,37 +10,17 @@ const FENCES: &[&str] = &["```bash\n", "```mswea_bash_command\n"];
 pub(super) fn answer_parts(message: &Value, record: u32) -> Vec<Part> {
     let mut parts = Vec::from_iter(reasoning_member(message, "reasoning_content", ""));
     let chat::Content { text, pointer, .. } = chat::content(&message["content"]);
-    let calls = message["tool_calls"].as_array().filter(|calls| !calls.is_empty());
-    if let Some(calls) = calls {
-        if !text.is_empty() {
-            parts.push(Part::text(text).at(pointer));
-        }
-        parts.extend(calls.iter().enumerate().map(|(index, raw)| {
-            let function = &raw["function"];
-            Part::call(
-                value::text(raw, "id").unwrap_or_default(),
-                value::text(function, "name").unwrap_or_default(),
-                value::shown(&function["arguments"]),
-            )
-            .at(format!("/tool_calls/{index}/function/arguments"))
-        }));
-        return parts;
+    let calls = value::list(message, "tool_calls");
+    let command = fenced(&text).filter(|_| calls.is_empty());
+    let said = command.as_ref().map_or(&text, |(around, _)| around);
+    if !said.is_empty() {
+        parts.push(Part::text(said).at(pointer.clone()));
     }
-    match fenced(&text) {
-        Some((around, command)) => {
-            if !around.is_empty() {
-                parts.push(Part::text(around).at(pointer.clone()));
-            }
-            let call = ToolCall {
-                call_id: format!("action-{record}"),
-                tool: "bash".to_owned(),
-                arguments: json!({ "command": command }).to_string(),
-            };
-            parts.push(Part::new(PartKind::Call(call)).at(pointer));
-        }
-        None if text.is_empty() => {}
-        None => parts.push(Part::text(text).at(pointer)),
+    if let Some((_, command)) = command {
+        let arguments = json!({ "command": command }).to_string();
+        parts.push(Part::call(format!("action-{record}"), "bash", arguments).at(pointer));
     }
+    parts.extend(calls.iter().enumerate().map(|(index, raw)| chat::call(raw, index)));
     parts
 }
 

@@ -60,7 +60,11 @@ impl Reader {
             }
             "user" => match self.open.take() {
                 Some(call) => self.result(call, raw, record),
-                None => self.user(raw, record),
+                // Some versions do not even store the answers that are refused: runs of them are normal.
+                None => {
+                    let (parts, mid_turn) = chat::prompt(&raw["content"], &mut self.has_task);
+                    self.push(Role::User, parts, raw, record).mid_turn = mid_turn;
+                }
             },
             // What came out of the run, for whoever reads the file.
             "exit" => {}
@@ -70,17 +74,6 @@ impl Reader {
                 format!("a message of the unknown role `{role}`, skipped"),
             ),
         }
-    }
-
-    /// The task is the one turn of a run. Later messages in the user's name are the harness refusing
-    /// an answer, which some versions do not even store: runs of them are normal.
-    fn user(&mut self, raw: &Value, record: u32) {
-        let mut parts = chat::parts(&raw["content"]);
-        let first = !std::mem::replace(&mut self.has_task, true);
-        if !first {
-            mark_synthetic(&mut parts);
-        }
-        self.push(Role::User, parts, raw, record).mid_turn = !first;
     }
 
     fn answer(&mut self, raw: &Value, record: u32) {

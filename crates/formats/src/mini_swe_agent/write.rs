@@ -38,7 +38,7 @@ impl Trajectory<'_> {
     /// The content of an answer in text with the text or the command replaced by `new`.
     fn shared(&self, at: PartPos, part: &Part, new: &str) -> Option<String> {
         let owner = self.session.messages.get(at.item)?;
-        let raw: Value = serde_json::from_str(self.session.source.record(owner.record?)?).ok()?;
+        let raw = self.session.record_of(at.item)?;
         let chat::Content { text: whole, pointer, .. } = chat::content(&raw["content"]);
         if owner.role != Role::Assistant || part.pointer.as_deref() != Some(pointer.as_str()) {
             return None;
@@ -71,18 +71,8 @@ fn stored(message: &Message) -> Value {
             })
         }
         Role::Assistant => {
-            let calls: Vec<Value> = message
-                .parts
-                .iter()
-                .filter_map(Part::as_call)
-                .map(|call| {
-                    json!({
-                        "id": call.call_id,
-                        "type": "function",
-                        "function": { "name": call.tool, "arguments": call.arguments },
-                    })
-                })
-                .collect();
+            let calls = message.parts.iter().filter_map(Part::as_call);
+            let calls: Vec<Value> = calls.map(chat::stored_call).collect();
             let mut stored = json!({ "role": "assistant", "content": message.said() });
             if !calls.is_empty() {
                 stored["tool_calls"] = Value::Array(calls);
@@ -109,15 +99,7 @@ fn stored(message: &Message) -> Value {
 }
 
 pub(super) fn generate(view: &View<'_>, losses: &mut Vec<String>) -> Result<String, WriteError> {
-    let mut messages: Vec<Value> = Vec::new();
-    for segment in &view.frame.segments {
-        match &segment.kind {
-            SegmentKind::System => {
-                messages.push(json!({ "role": "system", "content": segment.text }));
-            }
-            kind => losses.push(format!("the segment {} around the history", kind.as_str())),
-        }
-    }
+    let mut messages = view.prompts(losses, |text| json!({ "role": "system", "content": text }));
     let sent = view.messages();
     let left_out = |part: &Part| {
         matches!(

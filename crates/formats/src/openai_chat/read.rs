@@ -38,11 +38,11 @@ impl Reader {
             }
             "system" | "developer" => {
                 let parts = self.content(record, message);
-                self.push(record, Role::System, parts, None);
+                self.out.push_unnamed(record, Role::System, parts);
             }
             "user" => {
                 let parts = self.content(record, message);
-                self.push(record, Role::User, parts, None);
+                self.out.push_unnamed(record, Role::User, parts);
             }
             "assistant" => self.assistant(record, message),
             "tool" | "function" => {
@@ -51,7 +51,7 @@ impl Reader {
                 let id = value::text(message, "tool_call_id").unwrap_or(name);
                 let (text, media) = flat(message.get("content"));
                 let part = self.out.result(id, name, false, text, media).at("/content");
-                self.push(record, Role::Tool, vec![part], None);
+                self.out.push_unnamed(record, Role::Tool, vec![part]);
             }
             other => self.out.unknown_role(format!("message {record}"), Some(other)),
         }
@@ -87,7 +87,7 @@ impl Reader {
             model: value::string(message, "model"),
             ..Answer::default()
         };
-        self.push(record, Role::Assistant, parts, Some(answer));
+        self.out.push_unnamed(record, Role::Assistant, parts).answer = Some(answer);
     }
 
     /// The content: absent, one text, or a list of texts and files.
@@ -121,10 +121,6 @@ impl Reader {
             parts.push(part);
         }
         parts
-    }
-
-    fn push(&mut self, record: u32, role: Role, parts: Vec<Part>, answer: Option<Answer>) {
-        self.out.push(record, &format!("m{record}"), role, parts).answer = answer;
     }
 }
 

@@ -1,6 +1,7 @@
 //! From the canonical form back into the list of messages.
 
 use crate::bodies::{ToolShape, data_url, frame_tools, lines, text_of};
+use crate::chat;
 use crate::prelude::*;
 use crate::rewrite::{Dialect, rewrite};
 
@@ -88,28 +89,22 @@ fn assistant(message: &Message) -> Value {
     let (mut said, mut reasoning, mut calls) = (Vec::new(), Vec::new(), Vec::new());
     for part in &message.parts {
         match &part.kind {
-            PartKind::Call(call) => calls.push(json!({
-                "id": call.call_id,
-                "type": "function",
-                "function": {"name": call.tool, "arguments": call.arguments},
-            })),
+            PartKind::Call(call) => calls.push(chat::stored_call(call)),
             PartKind::Reasoning { text, .. } => reasoning.push(text.as_str()),
             _ => said.push(text_of(part)),
         }
     }
-    let mut out = Map::new();
-    out.insert("role".to_owned(), "assistant".into());
-    let content = match (said.is_empty(), calls.is_empty()) {
-        (true, false) => Value::Null,
-        _ => said.join("\n").into(),
-    };
-    out.insert("content".to_owned(), content);
+    let only_calls = said.is_empty() && !calls.is_empty();
+    let mut out = json!({
+        "role": "assistant",
+        "content": (!only_calls).then(|| said.join("\n")),
+    });
     let reasoning = reasoning.join("\n");
     if !reasoning.is_empty() {
-        out.insert("reasoning_content".to_owned(), reasoning.into());
+        out["reasoning_content"] = reasoning.into();
     }
     if !calls.is_empty() {
-        out.insert("tool_calls".to_owned(), calls.into());
+        out["tool_calls"] = calls.into();
     }
-    Value::Object(out)
+    out
 }

@@ -4,6 +4,7 @@
 use super::context::Context;
 use super::parts::finish_name;
 use super::{COMPACTION, INTERRUPTED};
+use crate::bodies::input_of;
 use crate::prelude::*;
 
 /// A whole export.
@@ -287,11 +288,8 @@ fn file(media: &Media) -> Value {
 
 /// A call with its result, or one that was interrupted.
 fn tool(call: &ToolCall, result: Option<&ToolResult>, time: i64) -> Value {
-    let input = match call.arguments_value() {
-        Value::Object(input) => Value::Object(input),
-        // OpenCode takes an object only; free text goes where its patch tool takes it.
-        other => json!({"input": other}),
-    };
+    // OpenCode takes an object only; free text goes where its patch tool takes it.
+    let input = input_of(call);
     let times = json!({"start": time, "end": time});
     let state = match result.map(|result| (result.status, result)) {
         Some((ResultStatus::Completed, result)) => {

@@ -136,6 +136,7 @@ const COUNTS: Counts = Counts {
     total: "/total",
     cache_in_input: false,
     reasoning_in_output: false,
+    ..Counts::NONE
 };
 
 /// The tokens of a step or a message; none where nothing was counted. Older versions count reasoning in

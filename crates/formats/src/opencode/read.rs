@@ -283,14 +283,7 @@ impl Reader {
                 .iter()
                 .position(|message| message.at.is_some_and(|at| at > time))
                 .unwrap_or(messages.len());
-            self.out.session.boundaries.push(Boundary {
-                before,
-                trigger: "auto".to_owned(),
-                kind: "clear".to_owned(),
-                tokens_before: None,
-                tokens_after: None,
-                original_kept: true,
-            });
+            self.out.boundary("clear", "auto").before = before;
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Entries that are written anew: for sessions of other formats, and for what a strategy put in.
 
+use crate::bodies::{bare_data, object};
 use crate::prelude::*;
-use crate::time::format_rfc3339;
 
 /// What stands in every entry besides its content.
 pub(super) struct Envelope {
@@ -12,37 +12,31 @@ pub(super) struct Envelope {
 }
 
 impl Envelope {
-    fn entry(&self, kind: &str) -> Map<String, Value> {
-        let mut entry = Map::new();
-        entry.insert("type".to_owned(), kind.into());
+    fn entry(&self, kind: &str) -> Value {
+        let mut entry = json!({ "type": kind });
         if let Some((id, parent)) = &self.link {
-            entry.insert("id".to_owned(), id.as_str().into());
-            entry.insert("parentId".to_owned(), json!(parent));
+            entry["id"] = json!(id);
+            entry["parentId"] = json!(parent);
         }
-        entry.insert("timestamp".to_owned(), self.timestamp.as_str().into());
+        entry["timestamp"] = json!(self.timestamp);
         entry
     }
 
     /// An entry that holds a message.
     pub(super) fn message(&self, message: Value) -> Value {
         let mut entry = self.entry("message");
-        entry.insert("message".to_owned(), message);
-        Value::Object(entry)
+        entry["message"] = message;
+        entry
     }
 
     /// A compaction; `first_kept` names the entry behind it as the file's version does.
     pub(super) fn compaction(&self, summary: &str, first_kept: (&str, Value)) -> Value {
         let mut entry = self.entry("compaction");
-        entry.insert("summary".to_owned(), summary.into());
-        entry.insert(first_kept.0.to_owned(), first_kept.1);
-        entry.insert("tokensBefore".to_owned(), 0.into());
-        Value::Object(entry)
+        entry["summary"] = summary.into();
+        entry[first_kept.0] = first_kept.1;
+        entry["tokensBefore"] = 0.into();
+        entry
     }
-}
-
-/// The timestamp of an entry; the epoch where none was recorded.
-pub(super) fn timestamp(message: &Message) -> String {
-    format_rfc3339(message.at.unwrap_or(0))
 }
 
 /// A user message of one text.
@@ -133,7 +127,7 @@ fn blocks(message: &Message, losses: &mut Vec<String>) -> Vec<Value> {
                 "type": "toolCall",
                 "id": call.call_id,
                 "name": call.tool,
-                "arguments": arguments(&call.arguments),
+                "arguments": object(&call.arguments),
             })),
             PartKind::File(media) if media.mime.starts_with("image/") => blocks.push(image(media)),
             PartKind::Result(_) | PartKind::Marker(_) => {
@@ -152,20 +146,7 @@ fn blocks(message: &Message, losses: &mut Vec<String>) -> Vec<Value> {
 }
 
 fn image(media: &Media) -> Value {
-    let data = media
-        .url
-        .strip_prefix("data:")
-        .and_then(|rest| rest.split_once(";base64,"))
-        .map_or(media.url.as_str(), |(_, data)| data);
-    json!({ "type": "image", "data": data, "mimeType": media.mime })
-}
-
-/// Arguments are an object; free text goes under `input`.
-fn arguments(text: &str) -> Value {
-    match serde_json::from_str(text) {
-        Ok(Value::Object(arguments)) => Value::Object(arguments),
-        _ => json!({ "input": text }),
-    }
+    json!({ "type": "image", "data": bare_data(media), "mimeType": media.mime })
 }
 
 /// The JSON text that stands for an edited part.
@@ -175,7 +156,7 @@ pub(super) fn edited(part: &Part, text: &str) -> Option<String> {
         // A command that the user ran is told in a text that stands nowhere as such.
         PartKind::Text { .. } if pointer == "/message" => Some(user(text).to_string()),
         PartKind::Text { .. } | PartKind::Reasoning { .. } => Some(json_string(text)),
-        PartKind::Call(_) => Some(arguments(text).to_string()),
+        PartKind::Call(_) => Some(object(text).to_string()),
         PartKind::Result(_) if pointer.ends_with("/text") => Some(json_string(text)),
         PartKind::Result(_) => Some(json!([{ "type": "text", "text": text }]).to_string()),
         PartKind::File(_) | PartKind::Marker(_) | PartKind::Unknown { .. } => None,

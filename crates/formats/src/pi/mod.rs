@@ -20,19 +20,15 @@ pub(crate) const FORMAT: Format =
 /// The header is the first line of every file; a file cut off at the front still has entries whose
 /// messages carry pi's names for roles and usage.
 fn detect(text: &str) -> u8 {
-    let mut score = 0;
-    for line in text.lines().take(5).filter(|line| line.starts_with('{')) {
+    jsonl::surest(text, 5, |line| {
         let opening = peek(line);
-        if opening.is("/type", "session") && opening.has("/id") && opening.has("/cwd") {
-            return 100;
+        let own = opening.is("/message/role", "toolResult")
+            || opening.has("/message/usage/cacheRead")
+            || opening.has("/message/stopReason");
+        match opening.is("/type", "session") && opening.has("/id") && opening.has("/cwd") {
+            true => 100,
+            false if own && opening.is("/type", "message") => 85,
+            false => 0,
         }
-        if opening.is("/type", "message")
-            && (opening.is("/message/role", "toolResult")
-                || opening.has("/message/usage/cacheRead")
-                || opening.has("/message/stopReason"))
-        {
-            score = 85;
-        }
-    }
-    score
+    })
 }

@@ -23,15 +23,12 @@ pub(super) fn read(text: &str) -> Result<Vec<Session>, ReadError> {
     };
     let path = line::path(&entries);
     for record in path.dangling {
-        reader.warn(
-            "dangling-parent",
-            record,
-            "its parent is not in the file; taken to follow the entry before it",
-        );
+        let detail = "its parent is not in the file; taken to follow the entry before it";
+        reader.out.warn_at("dangling-parent", record, detail);
     }
     if let Some((first, count)) = path.abandoned {
         let detail = format!("{count} message(s) of branches that the user left, skipped");
-        reader.warn("abandoned-branch", first, &detail);
+        reader.out.warn_at("abandoned-branch", first, detail);
     }
     for index in path.on {
         reader.entry(&entries[index]);
@@ -66,11 +63,6 @@ struct Reader {
 }
 
 impl Reader {
-    fn warn(&mut self, code: &str, record: u32, detail: &str) {
-        let place = self.out.session.source.place(record);
-        self.out.warn(code, place, detail);
-    }
-
     fn entry(&mut self, entry: &Entry) {
         let next = self.out.messages.len();
         if let Some(id) = entry.id() {

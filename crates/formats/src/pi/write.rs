@@ -8,6 +8,7 @@ use crate::jsonl::uuid;
 use crate::overlay::{Overlay, Rules, Step};
 use crate::prelude::*;
 use crate::raw::{Item, rebuild};
+use crate::time::stamp;
 
 /// An entry holds one message, so nothing is ever taken out of one.
 const RULES: Rules = Rules { edited: generate::edited, element: |_| None };
@@ -37,7 +38,7 @@ pub(super) fn patch(view: &View<'_>, losses: &mut Vec<String>) -> Result<String,
     let session = view.session;
     let entries = line::parse(&session.source.text);
     let mut overlay = Overlay::new(view, &RULES, &entries.copies);
-    losses.append(&mut overlay.losses);
+    overlay.tell(losses, "");
     if overlay.is_empty() {
         return Ok(session.source.text.to_string());
     }
@@ -50,10 +51,9 @@ pub(super) fn patch(view: &View<'_>, losses: &mut Vec<String>) -> Result<String,
         match step {
             Step::Record(record) => {
                 if let Some(entry) = tree.entry(*record) {
-                    let changes = tree.relink(entry);
-                    overlay.changes.entry(*record).or_default().extend(changes);
-                    if overlay.changes.get(record).is_some_and(Vec::is_empty) {
-                        overlay.changes.remove(record);
+                    for (pointer, json) in tree.relink(entry) {
+                        let changes = overlay.changes.entry(*record).or_default();
+                        changes.push((pointer.to_owned(), Change::Set(json)));
                     }
                     if tree.on_path.contains(record) {
                         last = entry.id().map(str::to_owned);
@@ -73,7 +73,7 @@ pub(super) fn patch(view: &View<'_>, losses: &mut Vec<String>) -> Result<String,
                     link,
                     timestamp: next
                         .and_then(|entry| value::string(&entry.value, "timestamp"))
-                        .unwrap_or_else(|| generate::timestamp(&message)),
+                        .unwrap_or_else(|| stamp(message.at)),
                 };
                 let text = message.shown_text();
                 let heads = message.is_entry_of(EntryKind::Summary) && view.begins_with(shown);
@@ -83,12 +83,6 @@ pub(super) fn patch(view: &View<'_>, losses: &mut Vec<String>) -> Result<String,
                 }));
             }
         }
-    }
-    if !overlay.dropped.is_empty() {
-        losses.push(format!(
-            "{} line(s) of messages that are no longer sent were taken out",
-            overlay.dropped.len()
-        ));
     }
     Ok(rebuild(&session.source, &items))
 }
@@ -146,11 +140,8 @@ impl<'a> Tree<'a> {
     }
 
     /// What changes in an entry because others came or went.
-    fn relink(&mut self, entry: &Entry) -> Vec<(String, Change)> {
+    fn relink(&mut self, entry: &Entry) -> Vec<(&'static str, String)> {
         let mut changes = Vec::new();
-        let mut set = |key: &str, json: String| {
-            changes.push((format!("/{key}"), Change::Set(json)));
-        };
         if entry.value.get("parentId").is_some() {
             let on_path = self.on_path.contains(&entry.record);
             let parent = match self.hook.take_if(|_| on_path) {
@@ -158,14 +149,14 @@ impl<'a> Tree<'a> {
                 None => self.gone(entry).then(|| self.ancestor(entry)),
             };
             if let Some(parent) = parent {
-                set("parentId", json!(parent).to_string());
+                changes.push(("/parentId", json!(parent).to_string()));
             }
         }
         if let Some(index) = entry.value["firstKeptEntryIndex"].as_u64() {
             let record = self.by_record.values().find(|e| e.index == Some(index as usize));
             let new = record.and_then(|e| self.kept.range(e.record..).next());
             if let Some((_, number)) = new.filter(|(_, number)| **number != index as usize) {
-                set("firstKeptEntryIndex", number.to_string());
+                changes.push(("/firstKeptEntryIndex", number.to_string()));
             }
         }
         let first = value::text(&entry.value, "firstKeptEntryId").and_then(|id| self.by_id.get(id));
@@ -176,7 +167,7 @@ impl<'a> Tree<'a> {
                 .filter(|(record, _)| self.on_path.contains(record))
                 .find_map(|(record, _)| self.entry(*record)?.id());
             if let Some(next) = next {
-                set("firstKeptEntryId", json_string(next));
+                changes.push(("/firstKeptEntryId", json_string(next)));
             }
         }
         changes
@@ -236,7 +227,7 @@ pub(super) fn generate(view: &View<'_>, losses: &mut Vec<String>) -> Result<Stri
         "type": "session",
         "version": 3,
         "id": view.session.id,
-        "timestamp": sent.first().map(generate::timestamp),
+        "timestamp": sent.first().map(|message| stamp(message.at)),
         "cwd": "",
     });
     let mut lines = vec![header];
@@ -244,7 +235,7 @@ pub(super) fn generate(view: &View<'_>, losses: &mut Vec<String>) -> Result<Stri
         let parent = index.checked_sub(1).and_then(|before| names.get(before));
         let envelope = Envelope {
             link: names.get(index).map(|id| (id.clone(), parent.cloned())),
-            timestamp: generate::timestamp(message),
+            timestamp: stamp(message.at),
         };
         lines.push(if index == 0 && message.is_entry_of(EntryKind::Summary) {
             let first = names.get(1).map_or("", String::as_str);

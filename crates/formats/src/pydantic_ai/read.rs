@@ -210,7 +210,7 @@ impl Reader {
 
     /// Adds a message with the time of `of`.
     fn push(&mut self, record: u32, of: &Value, role: Role, parts: Vec<Part>) -> &mut Message {
-        let message = self.out.push(record, &format!("m{record}"), role, parts);
+        let message = self.out.push_unnamed(record, role, parts);
         message.at = value::time(of, "timestamp");
         message
     }

@@ -1,10 +1,10 @@
 //! From the canonical form back into a list. The list is what is sent: an edited part gets the edit's
 //! text as its content, and what is hidden is left out.
 
-use crate::bodies::{lines, text_of};
+use crate::bodies::{lines, results, runs, text_of};
 use crate::prelude::*;
 use crate::rewrite::{Dialect, rewrite};
-use crate::time::format_rfc3339;
+use crate::time::stamp;
 
 pub(super) fn patch(view: &View<'_>, losses: &mut Vec<String>) -> Result<String, WriteError> {
     let system = system_record(view.session).into_iter().collect();
@@ -15,9 +15,8 @@ pub(super) fn patch(view: &View<'_>, losses: &mut Vec<String>) -> Result<String,
 pub(super) fn generate(view: &View<'_>, losses: &mut Vec<String>) -> Result<String, WriteError> {
     let mut list = records(&view.messages(), losses);
     let at = view.sent.iter().find_map(|shown| shown.message.at);
-    let prompt =
-        |text| json!({ "content": text, "timestamp": timestamp(at), "part_kind": "system-prompt" });
-    let prompts: Vec<Value> = view.system().map(prompt).collect();
+    let prompts = view.system().map(|text| prompt(text.into(), at, "system-prompt"));
+    let prompts: Vec<Value> = prompts.collect();
     if !prompts.is_empty() {
         let first = list.first_mut().filter(|record| record["kind"] == "request");
         match first.and_then(|record| record.get_mut("parts")?.as_array_mut()) {
@@ -62,50 +61,22 @@ fn system_record(session: &Session) -> Option<u32> {
 fn records(messages: &[Message], losses: &mut Vec<String>) -> Vec<Value> {
     let mut out = Vec::new();
     let mut files = 0;
-    let mut rest = messages;
-    while let Some(message) = rest.first() {
-        let results = rest.iter().take_while(|message| message.role == Role::Tool).count();
-        let used = match message.role {
-            Role::Assistant => {
-                out.push(response(message));
-                1
-            }
+    for (message, run) in runs(messages) {
+        out.push(match message.role {
+            Role::Assistant => response(message),
             Role::Tool => {
-                let parts: Vec<Value> = rest[..results]
-                    .iter()
-                    .flat_map(|message| {
-                        let results = message.parts.iter().filter_map(Part::as_result);
-                        results.map(|result| tool(result, message.at))
-                    })
-                    .collect();
-                files += rest[..results]
-                    .iter()
-                    .flat_map(|message| message.parts.iter().filter_map(Part::as_result))
-                    .map(|result| result.media.len())
-                    .sum::<usize>();
-                out.push(request(parts));
-                results
-            }
-            Role::User => {
-                let part = json!({
-                    "content": user_content(message),
-                    "timestamp": timestamp(message.at),
-                    "part_kind": "user-prompt",
+                files += results(run).map(|result| result.media.len()).sum::<usize>();
+                let parts = run.iter().flat_map(|message| {
+                    let results = message.parts.iter().filter_map(Part::as_result);
+                    results.map(|result| tool(result, message.at))
                 });
-                out.push(request(vec![part]));
-                1
+                request(parts.collect())
             }
+            Role::User => request(vec![prompt(user_content(message), message.at, "user-prompt")]),
             Role::System => {
-                let part = json!({
-                    "content": message.shown_text(),
-                    "timestamp": timestamp(message.at),
-                    "part_kind": "system-prompt",
-                });
-                out.push(request(vec![part]));
-                1
+                request(vec![prompt(message.shown_text().into(), message.at, "system-prompt")])
             }
-        };
-        rest = &rest[used..];
+        });
     }
     if files > 0 {
         losses.push(format!("{files} files that came with tool results"));
@@ -117,9 +88,8 @@ fn request(parts: Vec<Value>) -> Value {
     json!({"parts": parts, "kind": "request"})
 }
 
-/// Messages without a time get the epoch, so that one input always gives one output.
-fn timestamp(at: Option<i64>) -> String {
-    format_rfc3339(at.unwrap_or(0))
+fn prompt(content: Value, at: Option<i64>, kind: &str) -> Value {
+    json!({"content": content, "timestamp": stamp(at), "part_kind": kind})
 }
 
 /// A text alone is a string, as pydantic-ai has it; files make it a list.
@@ -169,7 +139,7 @@ fn tool(result: &ToolResult, at: Option<i64>) -> Value {
         "tool_name": result.tool,
         "content": content,
         "tool_call_id": result.call_id,
-        "timestamp": timestamp(at),
+        "timestamp": stamp(at),
         "part_kind": kind,
     });
     if matches!(result.status, ResultStatus::Error | ResultStatus::Pending | ResultStatus::Running)
@@ -191,7 +161,7 @@ fn response(message: &Message) -> Value {
     if let Some(model) = answer.model {
         put("model_name", model.into());
     }
-    put("timestamp", timestamp(message.at.or(answer.ended)).into());
+    put("timestamp", stamp(message.at.or(answer.ended)).into());
     if let Some(provider) = answer.provider {
         put("provider_name", provider.into());
     }

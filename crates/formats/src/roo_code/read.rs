@@ -78,7 +78,7 @@ impl Reader {
     }
 
     fn push(&mut self, record: u32, raw: &Value, role: Role, parts: Vec<Part>) -> &mut Message {
-        let message = self.out.push(record, &format!("m{record}"), role, parts);
+        let message = self.out.push_unnamed(record, role, parts);
         message.at = value::millis(raw, "/ts");
         message
     }

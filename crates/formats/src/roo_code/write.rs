@@ -41,9 +41,7 @@ impl Dialect for History<'_> {
 
 impl History<'_> {
     fn recorded(&self, at: PartPos, pointer: &str) -> Option<Value> {
-        let owner = self.session.messages.get(at.item)?;
-        let record = raw::parse(self.session.source.record(owner.record?)?).ok()?;
-        record.pointer(pointer).cloned()
+        self.session.record_of(at.item)?.pointer(pointer).cloned()
     }
 
     /// A text of the model in which the words or one of the calls is replaced by `new`.

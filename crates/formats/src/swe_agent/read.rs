@@ -24,8 +24,7 @@ pub(super) fn read(text: &str) -> Result<Vec<Session>, ReadError> {
     };
     reader.out.session.cluster = cluster_of(&document, &config);
     if from_history {
-        let entries = document["history"].as_array().into_iter().flatten();
-        for (record, entry) in (0u32..).zip(entries) {
+        for (record, entry) in (0u32..).zip(value::list(&document, "history")) {
             reader.entry(entry, record);
         }
     } else if let Some(steps) = document["trajectory"].as_array() {
@@ -114,7 +113,10 @@ impl Reader {
             }
             "user" => match self.open.take() {
                 Some(call) => self.result(call, &entry["content"], Some(record)),
-                None => self.user(&entry["content"], record),
+                None => {
+                    let (parts, mid_turn) = chat::prompt(&entry["content"], &mut self.has_task);
+                    self.push(Role::User, parts, Some(record)).mid_turn = mid_turn;
+                }
             },
             role => {
                 self.out.warn(
@@ -128,17 +130,6 @@ impl Reader {
         if let Some(message) = self.out.messages.last_mut() {
             message.agent = agent;
         }
-    }
-
-    /// The task is the one turn of a run; what comes later in the user's name is the harness asking
-    /// again for an answer that it could not use.
-    fn user(&mut self, content: &Value, record: u32) {
-        let mut parts = chat::parts(content);
-        let first = !std::mem::replace(&mut self.has_task, true);
-        if !first {
-            mark_synthetic(&mut parts);
-        }
-        self.push(Role::User, parts, Some(record)).mid_turn = !first;
     }
 
     fn answer(&mut self, mut parts: Vec<Part>, record: Option<u32>) {

@@ -52,8 +52,7 @@ impl Dialect for Trajectory<'_> {
 impl Trajectory<'_> {
     /// The content of an entry with the text at `pointer` replaced.
     fn content_with(&self, at: PartPos, pointer: &str, new: &str) -> Option<String> {
-        let record = self.session.messages.get(at.item)?.record?;
-        let entry: Value = serde_json::from_str(self.session.source.record(record)?).ok()?;
+        let entry = self.session.record_of(at.item)?;
         let old = entry.pointer(pointer)?.as_str()?;
         let content = value::text(&entry, "content")?;
         let start = match pointer {
@@ -93,10 +92,8 @@ fn entry(message: &Message) -> Value {
             })
         }
         Role::Assistant => {
-            let calls: Vec<Value> = message
-                .parts
-                .iter()
-                .filter_map(Part::as_call)
+            let calls = message.parts.iter().filter_map(Part::as_call);
+            let calls: Vec<Value> = calls
                 .map(|call| {
                     json!({
                         "function": { "name": call.tool, "arguments": call.arguments },
@@ -124,16 +121,11 @@ fn entry(message: &Message) -> Value {
 
 pub(super) fn generate(view: &View<'_>, losses: &mut Vec<String>) -> Result<String, WriteError> {
     losses.push("times and usage of single calls: the format has none".to_owned());
-    let mut history: Vec<Value> = Vec::new();
-    for segment in &view.frame.segments {
-        match &segment.kind {
-            SegmentKind::System => history.push(json!({
-                "role": "system", "content": segment.text, "agent": "main",
-                "message_type": "system_prompt",
-            })),
-            kind => losses.push(format!("the segment {} around the history", kind.as_str())),
-        }
-    }
+    let mut history = view.prompts(losses, |text| {
+        json!({
+            "role": "system", "content": text, "agent": "main", "message_type": "system_prompt",
+        })
+    });
     let sent = view.messages();
     let reasoning = |part: &Part| matches!(part.kind, PartKind::Reasoning { .. });
     if sent.iter().any(|message| message.parts.iter().any(reasoning)) {

@@ -114,11 +114,9 @@ impl<'a> Reader<'a> {
         if let Some(&first) = self.thread.abandoned.first() {
             let talk = |&&index: &&usize| self.lines[index].is_talk();
             let count = self.thread.abandoned.iter().filter(talk).count();
-            self.out.warn(
-                "abandoned-branch",
-                self.out.session.source.place(self.lines[first].record),
-                format!("{count} message line(s) of a branch that the user gave up, skipped"),
-            );
+            let detail =
+                format!("{count} message line(s) of a branch that the user gave up, skipped");
+            self.out.warn_at("abandoned-branch", self.lines[first].record, detail);
         }
         self.out.session.recorded = Some(self.recorded());
         self.out.finish_run()
@@ -168,11 +166,8 @@ impl<'a> Reader<'a> {
                     let (called, answered) = self.counts.entry(call).or_default();
                     *answered += 1;
                     if *answered > (*called).max(1) {
-                        self.out.warn(
-                            "duplicate-result",
-                            self.out.session.source.place(line.record),
-                            format!("a second result of `{call}`, skipped"),
-                        );
+                        let detail = format!("a second result of `{call}`, skipped");
+                        self.out.warn_at("duplicate-result", line.record, detail);
                         continue;
                     }
                     results += 1;

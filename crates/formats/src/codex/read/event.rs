@@ -94,11 +94,9 @@ impl Reader {
         self.out.session.boundaries.retain(|b| b.before <= start);
         self.open = None;
         self.last = None;
-        self.out.warn(
-            "abandoned-branch",
-            self.out.session.source.place(self.record),
-            format!("the user took back {turns} turn(s); their {gone} message(s) were skipped"),
-        );
+        let detail =
+            format!("the user took back {turns} turn(s); their {gone} message(s) were skipped");
+        self.out.warn_at("abandoned-branch", self.record, detail);
     }
 }
 
