@@ -52,6 +52,13 @@ impl SessionBuilder {
         &mut self.messages[index]
     }
 
+    /// Adds parts of a record to a message, with the record where that is not the message's own.
+    pub(crate) fn extend(&mut self, index: usize, record: u32, parts: Vec<Part>) {
+        let message = &mut self.messages[index];
+        let source_record = (message.record != Some(record)).then_some(record);
+        message.parts.extend(parts.into_iter().map(|part| Part { source_record, ..part }));
+    }
+
     /// An id that no message has yet, `wanted` if possible.
     pub(crate) fn unique(&mut self, wanted: &str) -> String {
         self.ids.unique(wanted)

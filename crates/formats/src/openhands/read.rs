@@ -154,16 +154,6 @@ impl Reader {
         (index, true)
     }
 
-    /// Adds parts of `event` to an answer.
-    pub(super) fn extend(&mut self, index: usize, event: &Event, parts: Vec<Part>) {
-        let message = &mut self.out.messages[index];
-        let source = (message.record != Some(event.record)).then_some(event.record);
-        message.parts.extend(parts.into_iter().map(|mut part| {
-            part.source_record = source;
-            part
-        }));
-    }
-
     pub(super) fn result(&mut self, event: &Event, call: String, failed: bool, part: Part) {
         let at = part.pointer.clone().unwrap_or_default();
         let part = result(call, "", failed, part.shown(), Vec::new()).at(at);

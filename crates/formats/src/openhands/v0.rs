@@ -100,7 +100,7 @@ impl Reader {
             }
         }
         self.running = !matches!(kind, "message" | "finish" | "reject");
-        self.extend(index, event, parts);
+        self.out.extend(index, event.record, parts);
         self.note_call(index, &event.value, response);
     }
 

@@ -80,7 +80,7 @@ impl Reader {
             let (index, _) = self.answer(event, event.text("llm_response_id"));
             let mut all = thought(event, message, "/llm_message");
             all.append(&mut parts);
-            self.extend(index, event, all);
+            self.out.extend(index, event.record, all);
             self.running = false;
             return;
         }
@@ -112,7 +112,7 @@ impl Reader {
         };
         let call = Part::call(self.out.calls.call(id), name.unwrap_or_default(), arguments);
         parts.push(call.at(event.at(at)));
-        self.extend(index, event, parts);
+        self.out.extend(index, event.record, parts);
         self.running = event.text("tool_name") != Some("finish");
     }
 

@@ -180,19 +180,15 @@ impl Reader {
     /// A message that tunacode keeps as a plain dictionary. Its pruner counts those of the user as
     /// turns and leaves the content of all alone; only what is certain is therefore taken apart.
     fn dictionary(&mut self, record: u32, message: &Value) {
-        let content = message.get("content").and_then(Value::as_str);
-        let role = value::text(message, "role");
-        let (role, part) = match (role, content) {
-            (Some("user"), Some(text)) => (Role::User, Part::text(text).at("/content")),
-            (Some("assistant"), Some(text)) => (Role::Assistant, Part::text(text).at("/content")),
-            (role, _) => {
-                let known = match role {
-                    Some("user") => Role::User,
-                    Some("assistant") => Role::Assistant,
-                    _ => Role::System,
-                };
-                (known, unknown(role.unwrap_or("thought"), message).at(""))
-            }
+        let name = value::text(message, "role");
+        let role = match name {
+            Some("user") => Role::User,
+            Some("assistant") => Role::Assistant,
+            _ => Role::System,
+        };
+        let part = match value::text(message, "content").filter(|_| role != Role::System) {
+            Some(text) => Part::text(text).at("/content"),
+            None => unknown(name.unwrap_or("thought"), message).at(""),
         };
         let out = self.push(record, &Value::Null, role, vec![part]);
         if role == Role::Assistant {

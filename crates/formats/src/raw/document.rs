@@ -24,14 +24,9 @@ pub(crate) fn rebuild(source: &Source, items: &[Item]) -> String {
         return source.text.to_string();
     };
     let text = &*source.text;
-    let bytes = text.as_bytes();
     let lead = |index: usize| -> &str {
         let end = source.records[index].start;
-        let start = bytes[..end]
-            .iter()
-            .rposition(|byte| !is_blank(*byte) || (source.shape == Shape::Lines && *byte == b'\n'))
-            .map_or(0, |at| at + 1);
-        &text[start..end]
+        &text[blanks(source, 0, end)..end]
     };
     let head = &text[..first.start - lead(0).len()];
     let tail = &text[last.end..];
@@ -76,13 +71,16 @@ fn separator_after<'a>(source: &'a Source, before: &Item, item: &Item) -> Option
     if before + 1 != next {
         return None;
     }
-    let between =
-        source.text.get(source.records.get(before)?.end..source.records.get(next)?.start)?;
-    let cut = between
-        .bytes()
-        .rposition(|byte| !is_blank(byte) || (source.shape == Shape::Lines && byte == b'\n'))
-        .map_or(0, |at| at + 1);
-    between.get(..cut)
+    let (from, to) = (source.records.get(before)?.end, source.records.get(next)?.start);
+    source.text.get(from..blanks(source, from, to))
+}
+
+/// Where the blanks begin that stand in front of `end`, not before `from`.
+fn blanks(source: &Source, from: usize, end: usize) -> usize {
+    let line_end = |byte: u8| source.shape == Shape::Lines && byte == b'\n';
+    let before = source.text.as_bytes().get(from..end).unwrap_or_default();
+    let last = before.iter().rposition(|byte| !is_blank(*byte) || line_end(*byte));
+    from + last.map_or(0, |at| at + 1)
 }
 
 #[cfg(test)]

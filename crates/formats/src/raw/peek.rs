@@ -79,49 +79,35 @@ impl Walk<'_> {
     }
 
     fn members(&mut self, path: &str, depth: usize) -> Option<()> {
-        self.pos += 1;
         if depth > 0 {
             self.note(path, depth, String::new());
         }
-        if self.next()? == b'}' {
-            self.pos += 1;
-            return Some(());
-        }
-        loop {
-            (self.next()? == b'"').then_some(())?;
-            let key = self.string()?;
-            (self.next()? == b':').then_some(())?;
-            self.pos += 1;
-            self.value(&format!("{path}/{key}"), depth + 1)?;
-            match self.next()? {
-                b',' => self.pos += 1,
-                b'}' => {
-                    self.pos += 1;
-                    return Some(());
-                }
-                _ => return None,
-            }
-        }
+        self.children(b'}', |walk| {
+            (walk.next()? == b'"').then_some(())?;
+            let key = walk.string()?;
+            (walk.next()? == b':').then_some(())?;
+            walk.pos += 1;
+            walk.value(&format!("{path}/{key}"), depth + 1)
+        })
     }
 
     fn elements(&mut self, path: &str, depth: usize) -> Option<()> {
-        self.pos += 1;
         self.note(path, depth, String::new());
-        if self.next()? == b']' {
-            self.pos += 1;
-            return Some(());
+        self.children(b']', |walk| walk.value(&format!("{path}/*"), depth + 1))
+    }
+
+    /// Walks what stands between the bracket at the cursor and the one that closes it.
+    fn children(&mut self, close: u8, child: impl Fn(&mut Self) -> Option<()>) -> Option<()> {
+        self.pos += 1;
+        let mut ended = self.next()? == close;
+        while !ended {
+            child(self)?;
+            ended = self.next()? == close;
+            (ended || self.next()? == b',').then_some(())?;
+            self.pos += usize::from(!ended);
         }
-        loop {
-            self.value(&format!("{path}/*"), depth + 1)?;
-            match self.next()? {
-                b',' => self.pos += 1,
-                b']' => {
-                    self.pos += 1;
-                    return Some(());
-                }
-                _ => return None,
-            }
-        }
+        self.pos += 1;
+        Some(())
     }
 
     fn note(&mut self, path: &str, depth: usize, value: String) {

@@ -113,6 +113,22 @@ pub fn check(session: &Session) {
     }
 }
 
+/// The messages of a session without where they were read from.
+pub fn bare(session: &Session) -> Vec<Message> {
+    let messages = session.messages.iter();
+    messages
+        .map(|message| {
+            let mut message = Message::clone(message);
+            message.record = None;
+            for part in &mut message.parts {
+                part.source_record = None;
+                part.pointer = None;
+            }
+            message
+        })
+        .collect()
+}
+
 /// What stands for a cleared result.
 pub const CLEARED: &str = "[Old tool result content cleared]";
 

@@ -1,6 +1,5 @@
 //! What every importer promises: damage and repetition change nothing that was not damaged or repeated.
-use crate::common::{self, fixture, recorded, sessions};
-use foldback_core::Message;
+use crate::common::{self, bare, fixture, recorded, sessions};
 use foldback_formats::{FORMATS, Session, format, read};
 use foldback_testkit::needs_sessions;
 use std::collections::BTreeSet;
@@ -72,22 +71,6 @@ fn text(id: &str, name: &str) -> String {
         return common::rewritten(&session, id).text;
     }
     fixture(id, name)
-}
-
-/// A session without where it was read from.
-fn bare(session: &Session) -> Vec<Message> {
-    let messages = session.messages.iter();
-    messages
-        .map(|message| {
-            let mut message = Message::clone(message);
-            message.record = None;
-            for part in &mut message.parts {
-                part.source_record = None;
-                part.pointer = None;
-            }
-            message
-        })
-        .collect()
 }
 
 #[test]

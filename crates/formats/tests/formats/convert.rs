@@ -1,11 +1,11 @@
 //! Every session in every format that can be written: what comes back, and what is said to be lost.
-use foldback_core::Message;
+use crate::common::{bare, fixture, fixtures, recorded, session, sessions, usage};
+use crate::recorded::files;
 use foldback_core::log::Role;
 use foldback_formats::convert::{Converted, convert, writable};
 use foldback_formats::{Session, format, read};
-use foldback_testkit::{needs_sessions, sessions as recorded_sessions};
+use foldback_testkit::needs_sessions;
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::{Path, PathBuf};
 
 /// Which formats may lose what, by the singular of [`foldback_formats::convert::Loss::what`]. Losses that are
 /// not here are bookkeeping (ids of messages, names of agents) and only have to be said.
@@ -49,26 +49,24 @@ const MAY_LOSE: &[(&str, &[&str])] = &[
     ),
 ];
 
-/// The files in the folders of a folder: every fixture, or every recorded session.
-fn files_in(folders: &Path, more_than: usize) -> Vec<PathBuf> {
-    let entries = |folder: &Path| -> Vec<PathBuf> {
-        std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect()
+/// The sessions of every fixture, each with a name, and the size of the file.
+fn of_fixtures() -> Vec<(String, usize, Session)> {
+    let named = |(id, name, text): (String, String, String)| {
+        let size = text.len();
+        sessions(&text, &id).into_iter().map(move |found| (format!("{id} {name}"), size, found))
     };
-    let folders = entries(folders).into_iter().filter(|path| path.is_dir());
-    let mut files: Vec<PathBuf> =
-        folders.flat_map(|folder| entries(&folder)).filter(|path| path.is_file()).collect();
-    files.sort();
-    assert!(files.len() > more_than, "{} files", files.len());
-    files
+    fixtures().into_iter().flat_map(named).collect()
 }
 
-fn fixtures() -> Vec<PathBuf> {
-    files_in(&Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures"), 50)
-}
-
-fn sessions(path: &Path) -> Vec<Session> {
-    let bytes = std::fs::read(path).unwrap();
-    read(&bytes, None).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+/// The same of every recorded session.
+fn of_recorded() -> Vec<(String, usize, Session)> {
+    let folders = recorded("").into_iter().filter(|path| path.is_dir());
+    let files = folders.flat_map(|folder| files(&folder.file_name().unwrap().to_string_lossy()));
+    let named = |(name, text, sessions): (String, String, Vec<Session>)| {
+        let size = text.len();
+        sessions.into_iter().map(move |session| (name.clone(), size, session))
+    };
+    files.flat_map(named).collect()
 }
 
 fn written(session: &Session, to: &str) -> (Converted, Session) {
@@ -79,55 +77,39 @@ fn written(session: &Session, to: &str) -> (Converted, Session) {
     (converted, again.swap_remove(same.unwrap_or(0)))
 }
 
-/// A message without the place that it was read from.
-fn bare(message: &Message) -> Message {
-    let mut message = message.clone();
-    message.record = None;
-    for part in &mut message.parts {
-        part.pointer = None;
-        part.source_record = None;
-    }
-    message
-}
-
 #[test]
 fn foldback_and_atif_give_back_everything() {
-    are_given_back(fixtures());
+    are_given_back(of_fixtures());
 }
 
 #[needs_sessions]
 #[test]
 fn foldback_and_atif_give_back_every_recorded_session() {
-    are_given_back(files_in(&recorded_sessions(), 30));
+    are_given_back(of_recorded());
 }
 
 /// Nothing of these files is lost on the way through either format.
-fn are_given_back(files: Vec<PathBuf>) {
-    for path in files {
-        for session in sessions(&path) {
-            for to in ["foldback", "atif"] {
-                let (converted, again) = written(&session, to);
-                let name = format!("{} {} → {to}", path.display(), session.id);
-                // The trajectory of a subagent is called otherwise when it stands alone.
-                if !(session.format == "atif" && to == "atif") {
-                    assert_eq!(converted.losses, [], "{name}");
-                    assert_eq!(again.id, session.id, "{name}");
-                }
-                let messages = |session: &Session| -> Vec<Message> {
-                    session.messages.iter().map(|message| bare(message)).collect()
-                };
-                assert!(messages(&again) == messages(&session), "{name}: messages");
-                assert_eq!(again.frame, session.frame, "{name}");
-                assert_eq!(again.boundaries, session.boundaries, "{name}");
-                assert_eq!(again.cleared, session.cleared, "{name}");
-                assert_eq!(crate::common::usage(&again), crate::common::usage(&session), "{name}");
-                assert_eq!(
-                    (&again.model, &again.cluster, again.limits),
-                    (&session.model, &session.cluster, session.limits),
-                    "{name}"
-                );
-            }
+fn are_given_back(sessions: Vec<(String, usize, Session)>) {
+    for ((name, _, session), to) in
+        sessions.iter().flat_map(|found| ["foldback", "atif"].map(|to| (found, to)))
+    {
+        let (converted, again) = written(session, to);
+        let name = format!("{name} {} → {to}", session.id);
+        // The trajectory of a subagent is called otherwise when it stands alone.
+        if !(session.format == "atif" && to == "atif") {
+            assert_eq!(converted.losses, [], "{name}");
+            assert_eq!(again.id, session.id, "{name}");
         }
+        assert!(bare(&again) == bare(session), "{name}: messages");
+        assert_eq!(again.frame, session.frame, "{name}");
+        assert_eq!(again.boundaries, session.boundaries, "{name}");
+        assert_eq!(again.cleared, session.cleared, "{name}");
+        assert_eq!(usage(&again), usage(session), "{name}");
+        assert_eq!(
+            (&again.model, &again.cluster, again.limits),
+            (&session.model, &session.cluster, session.limits),
+            "{name}"
+        );
     }
 }
 
@@ -181,39 +163,34 @@ const WEIGHTY: &[&str] = &[
 ];
 
 /// Recorded sessions up to this size go through all writers; larger ones are more of the same.
-const LARGEST: u64 = 1_300_000;
+const LARGEST: usize = 1_300_000;
 
 #[test]
 fn what_is_not_said_to_be_lost_comes_back() {
-    come_back(fixtures());
+    come_back(of_fixtures());
 }
 
 #[needs_sessions]
 #[test]
 fn what_is_not_said_to_be_lost_of_recorded_sessions_comes_back() {
-    come_back(files_in(&recorded_sessions(), 30));
+    come_back(of_recorded());
 }
 
-fn come_back(files: Vec<PathBuf>) {
+fn come_back(sessions: Vec<(String, usize, Session)>) {
     let mut compared = 0;
-    for path in files {
-        if path.metadata().unwrap().len() > LARGEST {
-            continue;
-        }
-        for session in sessions(&path) {
-            let paired = paired(&session);
-            let before = content(&session, &paired);
-            for to in writable() {
-                let name = format!("{} {} → {}", path.display(), session.id, to.id);
-                let (converted, again) = written(&session, to.id);
-                let lost: BTreeSet<&str> = converted.losses.iter().map(|l| l.what[0]).collect();
-                for (what, may) in MAY_LOSE {
-                    assert!(!lost.contains(what) || may.contains(&to.id), "{name}: {what}");
-                }
-                if !WEIGHTY.iter().any(|what| lost.contains(what)) {
-                    assert!(content(&again, &paired) == before, "{name}");
-                    compared += 1;
-                }
+    for (name, _, session) in sessions.iter().filter(|(_, size, _)| *size <= LARGEST) {
+        let paired = paired(session);
+        let before = content(session, &paired);
+        for to in writable() {
+            let name = format!("{name} {} → {}", session.id, to.id);
+            let (converted, again) = written(session, to.id);
+            let lost: BTreeSet<&str> = converted.losses.iter().map(|l| l.what[0]).collect();
+            for (what, may) in MAY_LOSE {
+                assert!(!lost.contains(what) || may.contains(&to.id), "{name}: {what}");
+            }
+            if !WEIGHTY.iter().any(|what| lost.contains(what)) {
+                assert!(content(&again, &paired) == before, "{name}");
+                compared += 1;
             }
         }
     }
@@ -224,7 +201,7 @@ fn come_back(files: Vec<PathBuf>) {
 fn losses_say_what_and_how_many() {
     let text = r#"{"type":"user","uuid":"1","sessionId":"s","cwd":"/r","timestamp":"2026-01-01T00:00:00Z","message":{"role":"user","content":"hi"}}
 {"type":"assistant","uuid":"2","parentUuid":"1","sessionId":"s","timestamp":"2026-01-01T00:00:01Z","message":{"id":"m","role":"assistant","model":"m-1","stop_reason":"end_turn","usage":{"input_tokens":3,"output_tokens":2},"content":[{"type":"thinking","thinking":"Hm.","signature":"s1"},{"type":"text","text":"ho"}]}}"#;
-    let session = crate::common::session(text, "claude-code");
+    let session = session(text, "claude-code");
     let (converted, _) = written(&session, "openai-chat");
     let lines: Vec<String> = converted.losses.iter().map(ToString::to_string).collect();
     assert_eq!(
@@ -252,8 +229,8 @@ fn a_file_of_the_same_format_is_copied() {
         ("openai-responses", "compacted.json"),
         ("opencode", "compaction.json"),
     ] {
-        let text = crate::common::fixture(id, name);
-        let (converted, _) = written(&crate::common::session(&text, id), id);
+        let text = fixture(id, name);
+        let (converted, _) = written(&session(&text, id), id);
         assert_eq!(converted.text, text);
         assert_eq!(converted.losses, []);
     }
@@ -261,8 +238,7 @@ fn a_file_of_the_same_format_is_copied() {
 
 #[test]
 fn several_sessions_are_one_file_only_where_they_can_be() {
-    let sessions =
-        read(crate::common::fixture("openai-chat", "many.jsonl").as_bytes(), None).unwrap();
+    let sessions = sessions(&fixture("openai-chat", "many.jsonl"), "openai-chat");
     let converted = convert(&sessions, format("foldback").unwrap()).unwrap();
     let again = read(converted.text.as_bytes(), None).unwrap();
     let ids = |sessions: &[Session]| -> Vec<String> {

@@ -9,7 +9,7 @@ use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The files of a folder: name, text, sessions.
-fn files(folder: &str) -> Vec<(String, String, Vec<Session>)> {
+pub fn files(folder: &str) -> Vec<(String, String, Vec<Session>)> {
     let file = |path: std::path::PathBuf| {
         let text = std::fs::read_to_string(&path).unwrap();
         let name = format!("{folder}/{}", path.file_name().unwrap().to_string_lossy());

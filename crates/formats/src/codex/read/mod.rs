@@ -150,7 +150,7 @@ impl Reader {
 
     /// The items of one response follow each other; a token count, an output or a user message ends
     /// it, whichever comes first.
-    fn answer(&mut self, parts: Vec<Part>) {
+    fn answer(&mut self, mut parts: Vec<Part>) {
         self.after_boundary = false;
         self.turn.worked = true;
         let index = match self.open {
@@ -167,16 +167,9 @@ impl Reader {
                 index
             }
         };
-        let message = &mut self.out.messages[index];
-        let source = (message.record != Some(self.record)).then_some(self.record);
-        for mut part in parts {
-            part.source_record = source;
-            if let PartKind::Call(call) = &mut part.kind {
-                call.call_id = self.out.calls.call(&call.call_id);
-            }
-            message.parts.push(part);
-        }
-        if let Some(answer) = &mut message.answer {
+        self.out.join(&mut parts);
+        self.out.extend(index, self.record, parts);
+        if let Some(answer) = &mut self.out.messages[index].answer {
             answer.ended = answer.ended.max(self.at);
         }
     }
