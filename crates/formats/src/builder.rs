@@ -1,7 +1,8 @@
 //! What every importer does alike: messages in order with unique ids, calls joined with their results,
-//! the frame, boundaries, and the warnings that come of it. And the parts that more than one importer makes.
+//! the frame, boundaries, and the warnings that come of it.
 
 use crate::ids::{Calls, Ids};
+use crate::pairing::pair;
 use crate::prelude::*;
 use std::sync::Arc;
 
@@ -300,126 +301,4 @@ pub(crate) fn threads_of(
     warnings.append(&mut first.warnings);
     first.warnings = warnings;
     Ok(sessions)
-}
-
-/// Reasoning, with what only its model can read.
-pub(crate) fn reasoning(text: impl Into<String>, opaque: Option<String>) -> Part {
-    Part::new(PartKind::Reasoning { text: text.into(), opaque })
-}
-
-/// Reasoning that is a member of `raw`, at the pointer `at` to it; none where it is empty.
-pub(crate) fn reasoning_member(raw: &Value, key: &str, at: &str) -> Option<Part> {
-    let text = value::filled(raw, key)?;
-    Some(reasoning(text, None).at(format!("{at}/{key}")))
-}
-
-/// A file.
-pub(crate) fn file(media: Media) -> Part {
-    Part::new(PartKind::File(media))
-}
-
-/// A part as it was recorded.
-pub(crate) fn unknown(name: &str, raw: &Value) -> Part {
-    Part::new(PartKind::Unknown { name: name.to_owned(), raw: raw.clone() })
-}
-
-/// How a tool's run ended.
-pub(crate) fn status(failed: bool) -> ResultStatus {
-    if failed { ResultStatus::Error } else { ResultStatus::Completed }
-}
-
-/// A result.
-pub(crate) fn result(
-    call_id: impl Into<String>,
-    tool: &str,
-    failed: bool,
-    text: impl Into<String>,
-    media: Vec<Media>,
-) -> Part {
-    Part::new(PartKind::Result(ToolResult {
-        call_id: call_id.into(),
-        tool: tool.to_owned(),
-        status: status(failed),
-        text: text.into(),
-        media,
-        ..ToolResult::default()
-    }))
-}
-
-/// Texts, joined, and files of a result's content, with the place of the text: its own where it is
-/// alone, else `whole`.
-pub(crate) fn flattened(parts: Vec<Part>, whole: String) -> (String, Vec<Media>, String) {
-    let place = match parts.as_slice() {
-        [only] => only.pointer.clone().unwrap_or(whole),
-        _ => whole,
-    };
-    let (mut texts, mut media) = (Vec::new(), Vec::new());
-    for part in parts {
-        match part.kind {
-            PartKind::File(file) => media.push(file),
-            _ => texts.push(part.shown().into_owned()),
-        }
-    }
-    (texts.join("\n"), media, place)
-}
-
-/// Marks the texts as written by the harness.
-pub(crate) fn mark_synthetic(parts: &mut [Part]) {
-    for part in parts {
-        if let PartKind::Text { synthetic, .. } = &mut part.kind {
-            *synthetic = true;
-        }
-    }
-}
-
-/// Whether a part can be edited at all: files and what is not known have no text to put another for.
-pub(crate) fn has_text(part: &Part) -> bool {
-    !matches!(part.kind, PartKind::File(_) | PartKind::Marker(_) | PartKind::Unknown { .. })
-}
-
-/// Codes of the warnings of [`pair`].
-pub(crate) const PAIRING: [&str; 2] = ["orphan-result", "call-without-result"];
-
-/// Names the tool of every result after its call, and warns about calls without a result and results
-/// without a call. Both are kept: the recorder had them.
-pub(crate) fn pair(session: &mut Session) {
-    let mut tools: HashMap<String, String> = HashMap::new();
-    // Calls in order, those that were answered taken out.
-    let mut open: Vec<Option<(String, String)>> = Vec::new();
-    let mut places: HashMap<String, Vec<usize>> = HashMap::new();
-    let mut orphans: Vec<(String, String)> = Vec::new();
-    for message in &mut session.messages {
-        for call in message.parts.iter().filter_map(Part::as_call) {
-            tools.insert(call.call_id.clone(), call.tool.clone());
-            places.entry(call.call_id.clone()).or_default().push(open.len());
-            open.push(Some((call.call_id.clone(), message.id.clone())));
-        }
-        let Some(index) = message.parts.iter().position(|p| p.as_result().is_some()) else {
-            continue;
-        };
-        let message = Arc::make_mut(message);
-        let PartKind::Result(result) = &mut message.parts[index].kind else {
-            continue;
-        };
-        match tools.get(&result.call_id) {
-            Some(tool) if result.tool.is_empty() => result.tool.clone_from(tool),
-            Some(_) => {}
-            None => orphans.push((result.call_id.clone(), message.id.clone())),
-        }
-        if result.status.is_settled() {
-            for place in places.remove(&result.call_id).unwrap_or_default() {
-                open[place] = None;
-            }
-        }
-    }
-    let [orphan, unanswered] = PAIRING;
-    for (call, message) in orphans {
-        let detail =
-            format!("the result of `{call}` has no call before it; kept as it was recorded");
-        session.warn(orphan, format!("message {message}"), detail);
-    }
-    for (call, message) in open.into_iter().flatten() {
-        let detail = format!("the call `{call}` was never answered; kept as it was recorded");
-        session.warn(unanswered, format!("message {message}"), detail);
-    }
 }

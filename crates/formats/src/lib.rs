@@ -38,6 +38,8 @@ mod openhands;
 mod openhands_llm;
 mod otel;
 mod overlay;
+mod pairing;
+mod parts;
 mod pi;
 mod prelude;
 mod pydantic_ai;

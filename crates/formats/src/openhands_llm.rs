@@ -5,8 +5,8 @@
 //! the response is added behind them, with the usage of that one call. The format is only read.
 //! `docs/openhands-llm.md` has the mapping.
 
-use crate::builder::{PAIRING, pair};
 use crate::ids::Ids;
+use crate::pairing::{PAIRING, pair};
 use crate::prelude::*;
 use crate::{chat, openai_chat};
 use std::sync::Arc;

@@ -1,10 +1,10 @@
 //! The words that all formats share.
 
-pub(crate) use crate::builder::{
-    SessionBuilder, document_or_lines, file, flattened, has_text, mark_synthetic, only, reasoning,
-    reasoning_member, result, status, threads_of, unknown, with_damage,
-};
+pub(crate) use crate::builder::{SessionBuilder, document_or_lines, only, threads_of, with_damage};
 pub(crate) use crate::format::{Format, FormatId};
+pub(crate) use crate::parts::{
+    file, flattened, has_text, mark_synthetic, reasoning, reasoning_member, result, status, unknown,
+};
 pub(crate) use crate::raw::{self, Change, json_string, peek};
 pub(crate) use crate::session::{Boundary, Cleared, Recorded, Shape, Source, Warning};
 pub(crate) use crate::usage::{Counts, finish};

@@ -5,7 +5,7 @@
 //! difference between the session and what a reader gets from the steps alone. Other readers lose nothing by
 //! leaving it aside. Once steps were added or taken away it no longer fits, and is left aside here too.
 
-use crate::builder::{PAIRING, pair};
+use crate::pairing::{PAIRING, pair};
 use crate::prelude::*;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
