@@ -1,8 +1,8 @@
 //! Strategy files: what is accepted, what is refused, and where each error points.
 
+use crate::support;
 use foldback_core::Limits;
 use foldback_core::config::{Compiled, ConfigErrors, Document, Options, compile, compile_preset};
-use foldback_core::log::Message;
 use foldback_core::moment::Moment;
 use foldback_core::outcome::Why;
 use foldback_core::registry::{
@@ -29,29 +29,13 @@ impl Default for Letters {
     }
 }
 
-#[derive(Debug)]
-struct LettersEstimator(Arc<str>, u64);
-
-impl Estimator for LettersEstimator {
-    fn id(&self) -> &Arc<str> {
-        &self.0
-    }
-
-    fn text(&self, text: &str) -> u64 {
-        text.len() as u64 / self.1
-    }
-
-    fn overhead(&self, _: &Message) -> u64 {
-        0
-    }
-}
-
 impl StageConfig<dyn Estimator> for Letters {
     fn build(self) -> Result<Arc<dyn Estimator>, Invalid> {
-        if self.per_token == 0 {
+        let per_token = self.per_token;
+        if per_token == 0 {
             return Err(Invalid::new("per_token", "must be at least 1"));
         }
-        Ok(Arc::new(LettersEstimator("letters".into(), self.per_token)))
+        Ok(Arc::new(support::Letters { id: "letters".into(), per_token, overhead: 0 }))
     }
 }
 

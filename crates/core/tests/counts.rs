@@ -1,23 +1,20 @@
 //! What is counted when: a part once, when its message is appended, and afterwards only what a fold
 //! touches. A peer that counts its whole history again at every edit is quadratic.
 
-use foldback_core::conversation::{Conversation, Signals};
-use foldback_core::guard::Guards;
+use crate::support::bare;
+use foldback_core::Limits;
+use foldback_core::conversation::Conversation;
 use foldback_core::log::{Message, Part};
 use foldback_core::moment::Moment;
 use foldback_core::outcome::Why;
-use foldback_core::services::Services;
 use foldback_core::stage::{
     Decision, Estimator, OverflowPolicy, Pressure, Pruner, Pruning, StageContext,
 };
-use foldback_core::strategy::{Bound, Kind, OnFailure, Strategy};
+use foldback_core::strategy::{Bound, Strategy};
 use foldback_core::view::EditKind;
-use foldback_core::{Frame, Limits};
-use std::future::Future;
-use std::pin::pin;
+use foldback_testkit::talk;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::task::{Context, Poll, Waker};
 
 const CALLS: usize = 5_000;
 const MESSAGES: usize = 2 * CALLS;
@@ -83,11 +80,6 @@ impl OverflowPolicy for Never {
 
 fn conversation(estimator: &Arc<Counting>, clears: usize) -> Conversation {
     let strategy = Strategy {
-        name: "counting".to_owned(),
-        description: String::new(),
-        reproduces: String::new(),
-        kind: Kind::Strategy,
-        estimators: vec![Arc::clone(estimator) as _],
         overflow: Some(Bound {
             name: "never".to_owned(),
             stage: Arc::new(Never),
@@ -100,18 +92,9 @@ fn conversation(estimator: &Arc<Counting>, clears: usize) -> Conversation {
             when: vec![Moment::TurnEnd],
             estimator: 0,
         }],
-        filter: None,
-        summarizer: None,
-        fallback: None,
-        on_failure: OnFailure::Keep,
-        user_limits: Limits::default(),
-        preset_limits: Limits::default(),
-        model: None,
-        guards: Guards::default(),
-        carry: foldback_core::carry::Carry::default(),
-        deviations: Vec::new(),
+        ..bare(Arc::clone(estimator) as _)
     };
-    Conversation::new(Arc::new(strategy), Limits::default(), Frame::default(), Services::default())
+    talk::conversation(strategy, Limits::default())
 }
 
 /// Ten thousand messages: calls, each of two texts (name of the tool and arguments), and results.
@@ -133,11 +116,7 @@ fn counting() -> Arc<Counting> {
 }
 
 fn at(conversation: &mut Conversation, moment: Moment) -> bool {
-    let mut future = pin!(conversation.at(moment, Signals::default()));
-    match future.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
-        Poll::Ready(reports) => reports.iter().any(|report| report.outcome.changed()),
-        Poll::Pending => panic!("nothing here waits"),
-    }
+    talk::at(conversation, moment).iter().any(|report| report.outcome.changed())
 }
 
 #[test]
@@ -145,9 +124,7 @@ fn only_what_is_new_or_touched_is_counted() {
     let estimator = counting();
     let mut conversation = conversation(&estimator, 3);
     let asked = || estimator.asked.swap(0, Ordering::Relaxed);
-    for message in log() {
-        conversation.append(message);
-    }
+    talk::append(&mut conversation, log());
     assert_eq!(conversation.history().len(), MESSAGES);
     assert_eq!(asked(), 3 * CALLS, "every text once");
 
@@ -177,13 +154,8 @@ fn only_what_is_new_or_touched_is_counted() {
 fn a_second_conversation_over_the_same_log_counts_nothing() {
     let estimator = counting();
     let log = log();
-    let fill = |conversation: &mut Conversation| {
-        for message in &log {
-            conversation.append(Arc::clone(message));
-        }
-    };
-    fill(&mut conversation(&estimator, 0));
+    talk::append(&mut conversation(&estimator, 0), log.clone());
     estimator.asked.store(0, Ordering::Relaxed);
-    fill(&mut conversation(&estimator, 0));
+    talk::append(&mut conversation(&estimator, 0), log);
     assert_eq!(estimator.asked.load(Ordering::Relaxed), 0);
 }

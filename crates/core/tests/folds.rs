@@ -1,61 +1,20 @@
 //! Folds over random histories: running totals stay right, undo gives back what was, the log never
 //! changes, and a stale plan is refused.
 
+use crate::support::{Letters, bare};
+use foldback_core::Limits;
 use foldback_core::conversation::{CommitError, Conversation};
-use foldback_core::guard::Guards;
 use foldback_core::log::{EntryKind, Message, Part, Role};
 use foldback_core::moment::{Moment, Trigger};
 use foldback_core::plan::{Edit, Insert, Layout, Plan, Slot};
-use foldback_core::services::Services;
-use foldback_core::stage::Estimator;
-use foldback_core::strategy::{Kind, OnFailure, Strategy};
 use foldback_core::view::{EditKind, PartPos};
-use foldback_core::{Frame, Limits};
+use foldback_testkit::talk;
 use proptest::prelude::*;
-use proptest::strategy::Strategy as Strategy_;
 use std::sync::Arc;
 
-#[derive(Debug)]
-struct Letters(Arc<str>);
-
-impl Estimator for Letters {
-    fn id(&self) -> &Arc<str> {
-        &self.0
-    }
-
-    fn text(&self, text: &str) -> u64 {
-        text.chars().count() as u64
-    }
-
-    fn overhead(&self, _: &Message) -> u64 {
-        4
-    }
-}
-
-fn strategy() -> Arc<Strategy> {
-    Arc::new(Strategy {
-        name: "bare".to_owned(),
-        description: String::new(),
-        reproduces: String::new(),
-        kind: Kind::Strategy,
-        estimators: vec![Arc::new(Letters("letters".into()))],
-        overflow: None,
-        pruners: Vec::new(),
-        filter: None,
-        summarizer: None,
-        fallback: None,
-        on_failure: OnFailure::Keep,
-        user_limits: Limits::default(),
-        preset_limits: Limits::default(),
-        model: None,
-        guards: Guards::default(),
-        carry: foldback_core::carry::Carry::default(),
-        deviations: Vec::new(),
-    })
-}
-
 fn conversation() -> Conversation {
-    Conversation::new(strategy(), Limits::default(), Frame::default(), Services::default())
+    let letters = Letters { id: "letters".into(), per_token: 1, overhead: 4 };
+    talk::conversation(bare(Arc::new(letters)), Limits::default())
 }
 
 /// What a test does to a conversation.
@@ -69,7 +28,7 @@ enum Act {
     Undo,
 }
 
-fn act() -> impl Strategy_<Value = Act> {
+fn act() -> impl Strategy<Value = Act> {
     let text = "[a-zé漢]{0,12}";
     prop_oneof![
         3 => text.prop_map(Act::Say),

@@ -3,3 +3,4 @@
 mod config;
 mod counts;
 mod folds;
+mod support;

@@ -159,64 +159,27 @@ impl Snapshot {
             ];
             (labelled(&labels), *count)
         });
-        let mut metrics: Vec<Metric> = vec![
-            (
-                "compactions",
-                "Stages that ran to fold or to prune, by how they ended.",
-                compactions.collect(),
-            ),
-            ("folds", "Folds that moved messages out of a view.", by("trigger", &self.folds)),
-            ("undos", "Folds that were taken back.", one(self.undos)),
-            (
-                "fold_tokens_removed",
-                "Tokens by which folds made views smaller.",
-                by("trigger", &self.fold_tokens_removed),
-            ),
-            (
-                "tokens_reclaimed",
-                "Tokens that edits took off views, net of placeholders.",
-                by("stage", &self.tokens_reclaimed),
-            ),
-            (
-                "model_requests",
-                "Requests to models, retries included.",
-                by("stage", &self.model_requests),
-            ),
-            (
-                "model_request_bytes",
-                "Bytes of the requests to models.",
-                by("stage", &self.model_request_bytes),
-            ),
-            (
-                "model_retries",
-                "Requests to models that were sent again.",
-                by("stage", &self.model_retries),
-            ),
-            (
-                "model_steps_down",
-                "How often something less was tried than a summary of everything.",
-                by("stage", &self.model_steps_down),
-            ),
-            (
-                "breaker_openings",
-                "How often automatic compaction was given up for a while.",
-                one(self.breaker_openings),
-            ),
-            ("hook_failures", "Hooks that ended with an error.", one(self.hook_failures)),
-            (
-                "entries",
-                "Messages that compactions wrote into histories.",
-                by("kind", &self.entries),
-            ),
+        let metrics = [
+            ("compactions", compactions.collect()),
+            ("folds", by("trigger", &self.folds)),
+            ("undos", one(self.undos)),
+            ("fold_tokens_removed", by("trigger", &self.fold_tokens_removed)),
+            ("tokens_reclaimed", by("stage", &self.tokens_reclaimed)),
+            ("model_requests", by("stage", &self.model_requests)),
+            ("model_request_bytes", by("stage", &self.model_request_bytes)),
+            ("model_retries", by("stage", &self.model_retries)),
+            ("model_steps_down", by("stage", &self.model_steps_down)),
+            ("breaker_openings", one(self.breaker_openings)),
+            ("hook_failures", one(self.hook_failures)),
+            ("entries", by("kind", &self.entries)),
         ];
-        metrics.extend(self.counters.iter().flat_map(conversation));
+        let metrics = metrics.map(|(name, series)| (name.to_owned(), series)).into_iter();
         let mut texts: Vec<String> = metrics
-            .into_iter()
-            .map(|(name, help, series)| text(&format!("{name}_total"), help, "counter", &series))
+            .chain(self.counters.iter().flat_map(conversation))
+            .map(|(name, series)| text(&name, "_total", "counter", &series))
             .collect();
         if let Some(tokens) = self.view_tokens {
-            let help = "Tokens of the view after the last compaction that was tried.";
-            texts.push(text("view_tokens", help, "gauge", &one(tokens)));
+            texts.push(text("view_tokens", "", "gauge", &one(tokens)));
         }
         // Each begins with its name.
         texts.sort();
@@ -224,51 +187,19 @@ impl Snapshot {
     }
 }
 
-/// Name without what all have, help, and counts by labels.
-type Metric = (&'static str, &'static str, Vec<(String, u64)>);
+/// What each metric is: lines of its name, without what all names have, and the help for it.
+const HELP: &str = include_str!("metrics.txt");
+
+/// Counts by labels.
+type Series = Vec<(String, u64)>;
 
 /// The counters of a conversation with their names.
-fn conversation(counters: &Counters) -> [Metric; 8] {
-    let Counters {
-        overflow_detections,
-        prune_operations,
-        tokens_pruned,
-        tokens_reclaimed,
-        summaries,
-        folds,
-        failures,
-        tokens_before_total,
-    } = *counters;
-    [
-        (
-            "conversation_overflow_detections",
-            "How often the policy said that the view is too large.",
-            one(overflow_detections),
-        ),
-        (
-            "conversation_prune_operations",
-            "How often a pruner changed something.",
-            one(prune_operations),
-        ),
-        (
-            "conversation_tokens_pruned",
-            "Content that pruners took out, placeholders not taken off.",
-            one(tokens_pruned),
-        ),
-        (
-            "conversation_tokens_reclaimed",
-            "What pruners took off the view, net of placeholders.",
-            one(tokens_reclaimed),
-        ),
-        ("conversation_summaries", "Summaries that were committed.", one(summaries)),
-        ("conversation_folds", "Folds that moved messages out of the view.", one(folds)),
-        ("conversation_failures", "Compactions that failed.", one(failures)),
-        (
-            "conversation_tokens_before",
-            "Sum of the view's tokens before each compaction that changed something.",
-            one(tokens_before_total),
-        ),
-    ]
+fn conversation(counters: &Counters) -> Vec<(String, Series)> {
+    let counters = serde_json::to_value(counters).unwrap_or_default();
+    let counters = counters.as_object().into_iter().flatten();
+    let counters = counters.filter_map(|(field, count)| Some((field, count.as_u64()?)));
+    let name = |field: &str| format!("conversation_{}", field.trim_end_matches("_total"));
+    counters.map(|(field, count)| (name(field), one(count))).collect()
 }
 
 /// Labels and counts side by side: JSON has no maps with such keys.
@@ -302,11 +233,11 @@ fn add(series: &mut BTreeMap<String, u64>, key: &str, value: u64) {
     }
 }
 
-fn one(value: u64) -> Vec<(String, u64)> {
+fn one(value: u64) -> Series {
     vec![(String::new(), value)]
 }
 
-fn by(label: &str, series: &BTreeMap<impl AsRef<str>, u64>) -> Vec<(String, u64)> {
+fn by(label: &str, series: &BTreeMap<impl AsRef<str>, u64>) -> Series {
     series.iter().map(|(key, value)| (labelled(&[(label, key.as_ref())]), *value)).collect()
 }
 
@@ -318,10 +249,11 @@ fn labelled(labels: &[(&str, &str)]) -> String {
     format!("{{{}}}", labels.collect::<Vec<_>>().join(","))
 }
 
-fn text(name: &str, help: &str, kind: &str, series: &[(String, u64)]) -> String {
-    let lines = series.iter().map(|(labels, value)| format!("foldback_{name}{labels} {value}\n"));
-    format!("# HELP foldback_{name} {help}\n# TYPE foldback_{name} {kind}\n")
-        + &lines.collect::<String>()
+fn text(name: &str, ending: &str, kind: &str, series: &[(String, u64)]) -> String {
+    let help = HELP.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(": "));
+    let (name, help) = (format!("foldback_{name}{ending}"), help.unwrap_or_default());
+    let lines = series.iter().map(|(labels, value)| format!("{name}{labels} {value}\n"));
+    format!("# HELP {name} {help}\n# TYPE {name} {kind}\n") + &lines.collect::<String>()
 }
 
 #[cfg(test)]
@@ -394,7 +326,10 @@ mod tests {
             metrics.observe(&event);
         }
         let counters = Counters { folds: 1, tokens_before_total: 900, ..Counters::default() };
-        insta::assert_snapshot!(metrics.snapshot().with_counters(counters).prometheus());
+        let text = metrics.snapshot().with_counters(counters).prometheus();
+        let said = |line: &str| !line.starts_with("# HELP") || line.split(' ').count() > 3;
+        assert!(text.lines().all(said), "{text}");
+        insta::assert_snapshot!(text);
     }
 
     /// Every metric of the module's table is written, and none that the table lacks.

@@ -6,6 +6,8 @@ use foldback_core::log::{Finish, Role, Usage};
 use foldback_core::provider::{Completion, ErrorKind, Model, ProviderError, Turn};
 use foldback_fake_provider::{Call, FakeProvider, Reply, errors};
 use foldback_llm::{Client, Keys};
+use foldback_testkit::table;
+use serde::Deserialize;
 use serde_json::{Value, json};
 use std::time::Duration;
 
@@ -57,57 +59,25 @@ async fn usage_that_is_not_told_is_not_made_up() {
     assert_eq!(answer.unwrap().usage, None::<Usage>);
 }
 
+/// Where things stand in a request of a provider; a row of `client.toml`.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Arrives {
+    provider: String,
+    path: String,
+    header: Option<[String; 2]>,
+    body: Vec<(String, Value)>,
+}
+
 /// Texts, limits, temperature and key arrive where each protocol has its place for them.
 #[tokio::test]
 async fn requests() {
-    // Where a field is found in the body.
-    type Fields = &'static [(&'static str, fn() -> Value)];
-    type Case = (&'static str, &'static str, Fields, Option<(&'static str, String)>);
-    let table: [Case; 5] = [
-        (
-            "openai",
-            "/chat/completions",
-            &[
-                ("/model", || json!("a-model-max")),
-                ("/messages/0/content", || json!("Instructions.")),
-                ("/messages/1/content", || json!("Summarise.")),
-                ("/messages/2/role", || json!("assistant")),
-                ("/messages/3/content", || json!("Again.")),
-                ("/max_tokens", || json!(256)),
-                ("/temperature", || json!(0.5)),
-                ("/reasoning_effort", || Value::Null),
-            ],
-            Some(("authorization", format!("Bearer {KEY}"))),
-        ),
-        ("openai-compatible", "/chat/completions", &[("/model", || json!("a-model-max"))], None),
-        (
-            "anthropic",
-            "/messages",
-            &[
-                ("/system", || json!("Instructions.")),
-                ("/messages/0/content", || json!("Summarise.")),
-                ("/max_tokens", || json!(256)),
-            ],
-            Some(("x-api-key", KEY.to_owned())),
-        ),
-        (
-            "gemini",
-            ":generateContent",
-            &[("/generationConfig/maxOutputTokens", || json!(256))],
-            Some(("x-goog-api-key", KEY.to_owned())),
-        ),
-        (
-            "ollama",
-            "/api/chat",
-            &[("/model", || json!("a-model-max")), ("/options/num_predict", || json!(256))],
-            None,
-        ),
-    ];
-    for (provider, path, fields, header) in table {
+    let rows: Vec<Arrives> = table::rows(include_str!("client.toml"), "requests");
+    for Arrives { provider, path, header, body } in rows {
         let server = FakeProvider::start([Reply::text("x")]).await.unwrap();
-        let mut asked = request(endpoint(provider, &server));
+        let mut asked = request(endpoint(&provider, &server));
         asked.temperature = Some(0.5);
-        if matches!(provider, "openai" | "openai-compatible" | "ollama") {
+        if matches!(&*provider, "openai" | "openai-compatible" | "ollama") {
             // A name that ends like an effort is a name all the same.
             asked.endpoint.model = "a-model-max".to_owned();
         }
@@ -117,57 +87,54 @@ async fn requests() {
         }
         client().complete(&asked).await.unwrap();
         let got = &server.requests()[0];
-        assert!(got.path.ends_with(path), "{provider}: {}", got.path);
-        for (pointer, value) in fields {
-            let found = got.body.pointer(pointer).unwrap_or(&Value::Null);
-            assert_eq!(*found, value(), "{provider} {pointer}: {}", got.body);
+        assert!(got.path.ends_with(&path), "{provider}: {}", got.path);
+        for (pointer, value) in body {
+            let value = if value == "null" { Value::Null } else { value };
+            let found = got.body.pointer(&pointer).unwrap_or(&Value::Null);
+            assert_eq!(*found, value, "{provider} {pointer}: {}", got.body);
         }
         match header {
-            Some((name, value)) => assert_eq!(got.header(name), Some(&*value), "{provider}"),
+            Some([name, value]) => {
+                let value = value.replace("{KEY}", KEY);
+                assert_eq!(got.header(&name), Some(&*value), "{provider}");
+            }
             None => assert_eq!(got.header("authorization"), None, "{provider}"),
         }
     }
 }
 
-/// A table of what goes wrong; the second column is what the message has to say.
+/// What goes wrong; a row of `client.toml`.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Failure {
+    name: String,
+    status: u16,
+    #[serde(rename = "type")]
+    content_type: Option<String>,
+    body: String,
+    retry_after: Option<String>,
+    kind: ErrorKind,
+    says: String,
+}
+
+impl Failure {
+    fn reply(&self) -> Reply {
+        let content_type = self.content_type.as_deref().unwrap_or("application/json");
+        let reply = Reply::raw(self.status, content_type, &*self.body);
+        self.retry_after.iter().fold(reply, |reply, wait| reply.header("retry-after", wait))
+    }
+}
+
 #[tokio::test]
 async fn failures() {
-    let html = || Reply::raw(200, "text/html", "<html>sign in</html>");
-    let table: Vec<(&str, Reply, ErrorKind, &str)> = vec![
-        (
-            "401",
-            Reply::status(401, r#"{"error":{"message":"bad key"}}"#),
-            ErrorKind::Auth,
-            "bad key",
-        ),
-        (
-            "429",
-            Reply::status(429, r#"{"error":{"message":"slow down"}}"#).header("retry-after", "7"),
-            ErrorKind::RateLimited,
-            "slow down",
-        ),
-        ("500", Reply::status(500, "{}"), ErrorKind::Overloaded, ""),
+    let rows: Vec<Failure> = table::rows(include_str!("client.toml"), "failures");
+    let mut table: Vec<(&str, Reply, ErrorKind, &str)> =
+        rows.iter().map(|row| (&*row.name, row.reply(), row.kind, &*row.says)).collect();
+    table.extend([
         ("cut before", Reply::text("x").cut(0), ErrorKind::Transport, "was cut"),
         ("cut inside", Reply::text("x").cut(9), ErrorKind::Transport, "was cut"),
         ("garbage", Reply::garbage(), ErrorKind::Decode, "can't be read"),
-        ("html", html(), ErrorKind::Decode, "is `base_url` right?"),
-        (
-            "another protocol",
-            Reply::raw(200, "application/json", r#"{"ok":true}"#),
-            ErrorKind::Decode,
-            "is `base_url` its address?",
-        ),
-        (
-            "an error with status 200",
-            Reply::raw(
-                200,
-                "application/json",
-                r#"{"error":{"message":"This model's maximum context length is 10 tokens. However, your messages resulted in 12 tokens.","code":"context_length_exceeded"}}"#,
-            ),
-            ErrorKind::ContextOverflow,
-            "maximum context length",
-        ),
-    ];
+    ]);
     for provider in PROVIDERS {
         for (name, reply, kind, part) in &table {
             let answer = ask(provider, reply.clone()).await;

@@ -1,6 +1,6 @@
 //! However a model behaves, a summary ends, within the number of requests that is stated.
 
-use super::support::{Bench, Step, ends, fails, large, request, says};
+use super::support::{Bench, Step, ends, fails, large, paused, request, says};
 use foldback_core::log::Finish;
 use foldback_core::provider::ErrorKind;
 use foldback_llm::LlmConfig;
@@ -47,12 +47,7 @@ proptest! {
         let endless = script.into_iter().cycle().take(200);
         let bench = Bench::new(config, endless.collect::<Vec<_>>());
         let asked = request(style, large(turns, output, text));
-        let runtime = tokio::runtime::Builder::new_current_thread()
-            .enable_time()
-            .start_paused(true)
-            .build()
-            .unwrap();
-        let found = runtime.block_on(bench.ask(&asked));
+        let found = paused(bench.ask(&asked));
         prop_assert!(bench.sent() <= most, "{} of {most}: {:?}", bench.sent(), bench.steps());
         if let Ok(summary) = found {
             prop_assert!(!summary.text.trim().is_empty());
@@ -81,11 +76,6 @@ fn the_stated_number_can_be_reached() {
     script.extend([says("one"), says(""), says("two"), says("three"), says("four")]);
     let bench = Bench::new(config, script);
     let asked = request("window.compact", large(10, 20_000, 1_600));
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_time()
-        .start_paused(true)
-        .build()
-        .unwrap();
-    let summary = runtime.block_on(bench.ask(&asked));
+    let summary = paused(bench.ask(&asked));
     assert_eq!(bench.sent(), most, "{:?} {summary:?}", bench.steps());
 }

@@ -1,13 +1,13 @@
 //! The section as it is configured: values that are refused, ids, every preset with it.
 
-use foldback_core::config::{Document, Options, compile};
 use foldback_core::registry::{Registry, StageConfig, StageKind};
 use foldback_core::stage::Summarizer;
 use foldback_llm::{LlmConfig, LlmSummarizer};
+use foldback_testkit::{table, talk};
 
-fn registry() -> Registry {
+pub(super) fn registry() -> Registry {
     let llm = [&foldback_llm::REGISTRATION];
-    Registry::of(foldback::registrations().into_iter().chain(llm)).unwrap()
+    talk::registry(foldback::registrations().into_iter().chain(llm))
 }
 
 #[test]
@@ -28,10 +28,7 @@ fn every_preset_compiles_with_it() {
                 "name = \"mine\"\nextends = \"{name}\"\n\
                  [summarizer]\nuse = \"llm\"\nmodel = \"{model}\"\n{more}"
             );
-            let document = Document::parse("mine.toml", &toml).unwrap();
-            let compiled = compile(&registry, document, Options::default())
-                .unwrap_or_else(|errors| panic!("{name}: {errors}"));
-            let label = compiled.strategy.label();
+            let label = talk::compiled(&registry, &toml).label();
             assert!(label.starts_with(&format!("mine+llm({model} v2")), "{name}: {label}");
         }
         checked += 1;
@@ -52,23 +49,8 @@ fn every_field_says_what_it_means() {
 
 #[test]
 fn values_that_are_refused_as_a_table() {
-    let cases: &[(&str, &str)] = &[
-        ("model = ''", "model"),
-        ("model = 'llama3'", "provider"),
-        ("provider = ' '", "provider"),
-        ("base_url = 'localhost:80'", "base_url"),
-        ("base_url = 'https://me:hunter2@host/v1/'", "base_url"),
-        ("key_variable = 'sk-ant-hunter2'", "key_variable"),
-        ("key_variable = ''", "key_variable"),
-        ("temperature = 2.5", "temperature"),
-        ("max_output_tokens = 0", "max_output_tokens"),
-        ("context_tokens = 4096", "context_tokens"),
-        ("max_request_bytes = 0", "max_request_bytes"),
-        ("timeout_seconds = 0", "timeout_seconds"),
-        ("attempts = 0", "attempts"),
-        ("budget_usd = -1.0", "budget_usd"),
-    ];
-    for (toml, path) in cases {
+    let cases: Vec<[String; 2]> = table::rows(include_str!("configs.toml"), "refused");
+    for [toml, path] in &cases {
         let config: LlmConfig = toml::from_str(toml).expect(toml);
         let invalid = config.build().map(|_| ()).expect_err(toml);
         assert_eq!(invalid.path, *path, "{toml}: {}", invalid.message);
@@ -83,17 +65,9 @@ fn values_that_are_refused_as_a_table() {
 
 #[test]
 fn providers_as_a_table() {
-    let cases = [
-        ("model = 'claude-haiku-4-5'", "anthropic"),
-        ("model = 'gemini-2.5-flash'", "gemini"),
-        ("model = 'gpt-5-mini'", "openai"),
-        ("model = 'o4-mini'", "openai"),
-        ("model = 'claude-x'\nbase_url = 'http://localhost/v1/'", "openai-compatible"),
-        ("provider = 'openai'\nmodel = 'x'\nbase_url = 'http://localhost/v1/'", "openai"),
-        ("model = 'claude-x'\nprovider = 'openrouter'", "openrouter"),
-    ];
-    for (toml, provider) in cases {
-        let config: LlmConfig = toml::from_str(toml).unwrap();
+    let cases: Vec<[String; 2]> = table::rows(include_str!("configs.toml"), "providers");
+    for [toml, provider] in cases {
+        let config: LlmConfig = toml::from_str(&toml).unwrap();
         assert_eq!(config.endpoint().unwrap().provider, provider, "{toml}");
     }
 }

@@ -5,137 +5,49 @@ use foldback_core::log::Message;
 use foldback_core::provider::ErrorKind;
 use foldback_core::stage::Summarizer;
 use foldback_llm::LlmConfig;
+use foldback_testkit::table;
+use serde::Deserialize;
 
+/// A row of `ladder.toml`.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
 struct Case {
-    name: &'static str,
-    config: LlmConfig,
-    messages: Vec<Message>,
-    script: Vec<Step>,
-    /// Text and author of the summary; no text for whatever the extractive summarizer says.
-    expect: (Option<&'static str>, &'static str),
-    steps: &'static [&'static str],
+    name: String,
+    config: serde_json::Map<String, serde_json::Value>,
+    messages: Option<[usize; 3]>,
+    script: Vec<String>,
+    text: Option<String>,
+    by: String,
+    steps: Vec<String>,
 }
 
-const BY_MODEL: &str = "llm(claude-haiku-4-5";
+impl Case {
+    fn config(&self) -> LlmConfig {
+        let mut config = serde_json::json!({ "max_output_tokens": 400, "tool_output_max": 100 });
+        config.as_object_mut().unwrap().extend(self.config.clone());
+        serde_json::from_value(config).expect(&self.name)
+    }
+
+    fn script(&self) -> impl Iterator<Item = Step> {
+        self.script.iter().map(|step| match step.strip_prefix("says ") {
+            Some(text) => says(text),
+            None if step == "overflow" => fails(ErrorKind::ContextOverflow),
+            None => fails(ErrorKind::TooLarge),
+        })
+    }
+}
 
 #[tokio::test]
 async fn rungs_as_a_table() {
-    let overflow = || fails(ErrorKind::ContextOverflow);
-    let bytes = |max_request_bytes| LlmConfig { max_request_bytes, ..window(200_000) };
-    let few = |max_chunks| LlmConfig { max_chunks, ..window(3_500) };
-    let cases = [
-        Case {
-            name: "it fits",
-            config: window(200_000),
-            messages: large(4, 4_000, 20),
-            script: vec![says("whole")],
-            expect: (Some("whole"), BY_MODEL),
-            steps: &["ask whole"],
-        },
-        Case {
-            name: "its outputs do not fit by tokens",
-            config: window(4_000),
-            messages: large(4, 4_000, 20),
-            script: vec![says("cut")],
-            expect: (Some("cut"), BY_MODEL),
-            steps: &["to cleared", "ask cleared"],
-        },
-        Case {
-            name: "its outputs do not fit by bytes",
-            config: bytes(8_000),
-            messages: large(4, 4_000, 20),
-            script: vec![says("cut")],
-            expect: (Some("cut"), BY_MODEL),
-            steps: &["to cleared", "ask cleared"],
-        },
-        Case {
-            name: "the provider says that it does not fit",
-            config: window(200_000),
-            messages: large(4, 4_000, 20),
-            script: vec![overflow(), says("cut")],
-            expect: (Some("cut"), BY_MODEL),
-            steps: &["ask whole", "to cleared", "ask cleared"],
-        },
-        Case {
-            name: "the body is too large for the provider",
-            config: window(200_000),
-            messages: large(4, 4_000, 20),
-            script: vec![fails(ErrorKind::TooLarge), says("cut")],
-            expect: (Some("cut"), BY_MODEL),
-            steps: &["ask whole", "to cleared", "ask cleared"],
-        },
-        Case {
-            name: "its texts do not fit",
-            config: window(3_500),
-            messages: large(6, 10, 2_000),
-            script: vec![says("one"), says("two"), says("three")],
-            expect: (Some("three"), BY_MODEL),
-            steps: &[
-                "to cleared",
-                "to chunks",
-                "ask chunk 1 of 3",
-                "ask chunk 2 of 3",
-                "ask chunk 3 of 3",
-            ],
-        },
-        Case {
-            name: "a chunk is refused and what is left is cut smaller",
-            config: window(20_000),
-            messages: large(12, 10, 8_000),
-            script: std::iter::once(overflow()).chain((1..8).map(|_| says("a chunk"))).collect(),
-            expect: (Some("a chunk"), BY_MODEL),
-            steps: &[
-                "to cleared",
-                "to chunks",
-                "ask chunk 1 of 2",
-                "ask chunk 1 of 6",
-                "ask chunk 2 of 6",
-                "ask chunk 3 of 6",
-                "ask chunk 4 of 6",
-                "ask chunk 5 of 6",
-                "ask chunk 6 of 6",
-            ],
-        },
-        Case {
-            name: "a chunk that was refused counts as well",
-            config: LlmConfig { max_chunks: 6, ..window(20_000) },
-            messages: large(12, 10, 8_000),
-            script: std::iter::once(overflow()).chain((1..8).map(|_| says("a chunk"))).collect(),
-            expect: (None, "extractive (llm: context-overflow)"),
-            steps: &["to cleared", "to chunks", "ask chunk 1 of 2", "to extractive"],
-        },
-        Case {
-            name: "it takes more chunks than are allowed",
-            config: few(2),
-            messages: large(6, 10, 2_000),
-            script: vec![],
-            expect: (None, "extractive (llm: context-overflow)"),
-            steps: &["to cleared", "to chunks", "to extractive"],
-        },
-        Case {
-            name: "the instructions alone do not fit",
-            config: LlmConfig { max_output_tokens: 10, ..window(300) },
-            messages: small(),
-            script: vec![],
-            expect: (None, "extractive (llm: context-overflow)"),
-            steps: &["to cleared", "to chunks", "to extractive"],
-        },
-        Case {
-            name: "everything is refused",
-            config: few(2),
-            messages: small(),
-            script: vec![overflow(), overflow(), overflow(), overflow()],
-            expect: (None, "extractive (llm: context-overflow)"),
-            steps: &["ask whole", "to cleared", "to chunks", "to extractive"],
-        },
-    ];
+    let cases: Vec<Case> = table::rows(include_str!("ladder.toml"), "rungs");
     for case in cases {
-        let bench = Bench::new(case.config, case.script);
-        let asked = request("window.compact", case.messages);
-        let summary = bench.ask(&asked).await.expect(case.name);
+        let bench = Bench::new(case.config(), case.script());
+        let messages = case.messages.map(|[turns, output, text]| large(turns, output, text));
+        let asked = request("window.compact", messages.unwrap_or_else(small));
+        let summary = bench.ask(&asked).await.expect(&case.name);
         assert_eq!(bench.steps(), case.steps, "{}", case.name);
-        assert!(summary.by.starts_with(case.expect.1), "{}: {}", case.name, summary.by);
-        match case.expect.0 {
+        assert!(summary.by.starts_with(&case.by), "{}: {}", case.name, summary.by);
+        match case.text {
             Some(text) => assert_eq!(summary.text, text, "{}", case.name),
             None => assert!(summary.text.contains("## "), "{}: {}", case.name, summary.text),
         }
@@ -227,5 +139,5 @@ async fn nothing_to_summarise_is_no_reason_to_ask() {
     // Too small for the instructions, and nothing to copy.
     assert!(bench.ask(&asked).await.is_err());
     assert_eq!(bench.sent(), 0);
-    assert!(bench.summarizer.id().starts_with(BY_MODEL));
+    assert!(bench.summarizer.id().starts_with("llm(claude-haiku-4-5"));
 }

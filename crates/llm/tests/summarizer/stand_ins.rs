@@ -1,25 +1,20 @@
 //! What stands in for a summary is never kept as one.
 
 use super::support::{Bench, estimator, says};
-use foldback_core::config::{Document, Options, compile};
 use foldback_core::conversation::{Conversation, Signals};
 use foldback_core::log::Message;
 use foldback_core::moment::Moment;
-use foldback_core::registry::Registry;
 use foldback_core::services::Services;
 use foldback_core::strategy::Strategy;
 use foldback_core::{Frame, Limits};
 use foldback_llm::summarizer::DRY_RUN;
 use foldback_llm::{DryRun, LlmConfig};
+use foldback_testkit::talk;
 use std::sync::Arc;
 
 fn tiered() -> Arc<Strategy> {
-    let llm = [&foldback_llm::REGISTRATION];
-    let registry = Registry::of(foldback::registrations().into_iter().chain(llm)).unwrap();
     let toml = "name = \"mine\"\nextends = \"tiered\"\n[summarizer]\nuse = \"llm\"\n";
-    let document = Document::parse("mine.toml", toml).unwrap();
-    let compiled = compile(&registry, document, Options::default());
-    Arc::new(compiled.unwrap_or_else(|errors| panic!("{errors}")).strategy)
+    Arc::new(talk::compiled(&super::configs::registry(), toml))
 }
 
 /// Who wrote the summaries of the fold of a long conversation.

@@ -157,6 +157,12 @@ impl Bench {
     }
 }
 
+/// Waits for a future on a runtime whose time is paused.
+pub(crate) fn paused<T>(future: impl Future<Output = T>) -> T {
+    let mut runtime = tokio::runtime::Builder::new_current_thread();
+    runtime.enable_time().start_paused(true).build().unwrap().block_on(future)
+}
+
 /// One token per four characters.
 pub(crate) fn estimator() -> Arc<dyn Estimator> {
     CharsConfig::default().build().unwrap()
