@@ -4,10 +4,10 @@
 use crate::support::{Letters, bare};
 use foldback_core::Limits;
 use foldback_core::conversation::{CommitError, Conversation};
-use foldback_core::log::{EntryKind, Message, Part, Role};
-use foldback_core::moment::{Moment, Trigger};
-use foldback_core::plan::{Edit, Insert, Layout, Plan, Slot};
-use foldback_core::view::{EditKind, PartPos};
+use foldback_core::log::{EntryKind, Message, Part};
+use foldback_core::plan::Plan;
+use foldback_core::view::EditKind;
+use foldback_testkit::act::{edit, layout, plan};
 use foldback_testkit::talk;
 use proptest::prelude::*;
 use std::sync::Arc;
@@ -40,60 +40,23 @@ fn act() -> impl Strategy<Value = Act> {
     ]
 }
 
-fn plan(conversation: &Conversation) -> Plan {
-    Plan {
-        base: conversation.revision(),
-        moment: Moment::Manual,
-        trigger: Trigger::Manual,
-        stage: "test".to_owned(),
-        estimator: "letters".into(),
-        tokens_before: 0,
-        tokens_after: 0,
-        prunable: 0,
-        reclaimed: 0,
-        reasons: Vec::new(),
-        decision: None,
-        edits: Vec::new(),
-        entries: Vec::new(),
-        layout: None,
-        summaries: Vec::new(),
-        summary_tokens: 0,
-        tables: Default::default(),
-        degraded: None,
-    }
-}
-
 fn perform(conversation: &mut Conversation, number: usize, act: &Act) {
     match act {
         Act::Say(text) => {
             conversation.append(Message::user(format!("u{number}"), text.clone()));
         }
         Act::Run(call, result) => {
-            let id = format!("c{number}");
-            let parts = vec![Part::call(id.clone(), "run", call.clone())];
-            conversation.append(Message::assistant(format!("a{number}"), parts));
-            conversation.append(Message::tool(format!("t{number}"), id, "run", result.clone()));
+            let [mut asks, answers] = talk::step(number, "run", result.clone());
+            asks.parts = vec![Part::call(format!("c{number}"), "run", call.clone())];
+            talk::append(conversation, [asks, answers]);
         }
         Act::Clear(at) if *at < conversation.history().len() => {
-            let edit = Edit {
-                at: PartPos { item: *at, part: 0 },
-                kind: EditKind::Clear,
-                text: "[gone]".into(),
-                reason: "test".into(),
-                before: 0,
-                after: 0,
-            };
+            let edit = edit(*at, EditKind::Clear, "[gone]");
             let plan = Plan { edits: vec![edit], ..plan(conversation) };
             conversation.commit(plan).expect("a fresh plan");
         }
         Act::Drop(at) if *at < conversation.history().len() => {
-            let insert = Insert {
-                id: format!("i{number}"),
-                role: Role::User,
-                text: "what went before".to_owned(),
-                origin: EntryKind::Summary,
-            };
-            let layout = Layout { slots: vec![Slot::Insert(insert)], tail_from: *at };
+            let layout = layout(format!("i{number}"), *at, "what went before");
             let plan = Plan { layout: Some(layout), ..plan(conversation) };
             conversation.commit(plan).expect("a fresh plan");
         }

@@ -7,49 +7,13 @@ use foldback_fake_provider::{FakeProvider, Reply};
 use foldback_llm::{
     Budget, Cassette, Client, DryRun, Keys, LlmConfig, LlmSummarizer, Prices, Watch,
 };
+use foldback_testkit::trace::Trace;
 use std::fmt::Write as _;
-use std::sync::{Arc, Mutex};
-use tracing::field::{Field, Visit};
-use tracing::span::{Attributes, Id, Record};
-use tracing::{Dispatch, Event, Metadata, Subscriber};
-
-/// Writes everything down that anybody logs, at every level.
-#[derive(Clone, Default)]
-struct Logs(Arc<Mutex<String>>);
-
-impl Visit for Logs {
-    fn record_debug(&mut self, field: &Field, value: &dyn std::fmt::Debug) {
-        let mut text = self.0.lock().expect("a test");
-        writeln!(text, "{field}={value:?}").expect("a test");
-    }
-}
-
-impl Subscriber for Logs {
-    fn enabled(&self, _: &Metadata<'_>) -> bool {
-        true
-    }
-    fn new_span(&self, span: &Attributes<'_>) -> Id {
-        span.record(&mut self.clone());
-        Id::from_u64(1)
-    }
-    fn record(&self, _: &Id, values: &Record<'_>) {
-        values.record(&mut self.clone());
-    }
-    fn record_follows_from(&self, _: &Id, _: &Id) {}
-    fn event(&self, event: &Event<'_>) {
-        event.record(&mut self.clone());
-    }
-    fn enter(&self, _: &Id) {}
-    fn exit(&self, _: &Id) {}
-}
+use std::sync::Arc;
 
 #[tokio::test]
 async fn a_planted_key_is_found_nowhere() {
-    let logs = Logs::default();
-    // With one subscriber alone, tracing believes the thread that reaches a call site first, and a test beside
-    // this one has none; a second subscriber has both asked.
-    let _second = Dispatch::new(logs.clone());
-    let _guard = tracing::subscriber::set_default(logs.clone());
+    let (logs, _listening) = Trace::listen();
     let echo =
         || format!("{{\"error\":{{\"message\":\"no such key: {KEY}\",\"code\":\"{KEY}\"}}}}");
     let overflow = format!(
@@ -107,7 +71,7 @@ async fn a_planted_key_is_found_nowhere() {
         "{budget:?} {prices:?} {services:?} {config:?} {summarizer:?} {watch:?} {dry:?}"
     )
     .unwrap();
-    let logged = logs.0.lock().unwrap().clone();
+    let logged = logs.text();
     assert!(logged.contains("not answered"), "nothing was logged: {logged}");
     assert!(written.contains("[key]"), "nothing was blotted out: {written}");
     for (name, text) in [("written", &written), ("logged", &logged)] {

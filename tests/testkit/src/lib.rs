@@ -1,10 +1,12 @@
 //! What the tests of all crates share: tables of rows, stand-ins for what a strategy is given, what is
-//! asked of a conversation, where recorded sessions lie, and the outlines of some of them.
+//! asked of a conversation and what is logged, where recorded sessions lie, and the outlines of some of them.
 
+pub mod act;
 pub mod outline;
 pub mod stand_in;
 pub mod table;
 pub mod talk;
+pub mod trace;
 
 /// Stands above the `#[test]` of whatever reads [`sessions`].
 pub use foldback_testkit_macros::needs_sessions;

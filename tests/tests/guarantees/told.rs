@@ -12,53 +12,8 @@ use foldback_core::services::{BeforeCompaction, Hook, Services, Verdict};
 use foldback_core::{Frame, Limits};
 use foldback_live::{AgentLoop, Metrics};
 use foldback_testkit::stand_in::Events;
-use std::collections::BTreeMap;
-use std::fmt::Debug;
+use foldback_testkit::trace::{Fields, Trace};
 use std::sync::{Arc, Mutex};
-use tracing::field::{Field, Visit};
-use tracing::span::{Attributes, Id, Record};
-use tracing::{Dispatch, Metadata, Subscriber};
-
-/// Keeps the fields of all spans, in the order in which they began.
-#[derive(Clone, Default)]
-struct Spans(Arc<Mutex<Vec<(&'static str, Fields)>>>);
-
-#[derive(Default)]
-struct Fields(BTreeMap<&'static str, String>);
-
-impl Visit for Fields {
-    fn record_debug(&mut self, field: &Field, value: &dyn Debug) {
-        self.0.insert(field.name(), format!("{value:?}"));
-    }
-
-    fn record_str(&mut self, field: &Field, value: &str) {
-        self.0.insert(field.name(), value.to_owned());
-    }
-}
-
-impl Subscriber for Spans {
-    fn enabled(&self, metadata: &Metadata<'_>) -> bool {
-        metadata.is_span() && metadata.name() == "foldback.compaction"
-    }
-
-    fn new_span(&self, span: &Attributes<'_>) -> Id {
-        let mut spans = self.0.lock().unwrap();
-        let mut fields = Fields::default();
-        span.record(&mut fields);
-        spans.push((span.metadata().name(), fields));
-        Id::from_u64(spans.len() as u64)
-    }
-
-    fn record(&self, span: &Id, values: &Record<'_>) {
-        let mut spans = self.0.lock().unwrap();
-        values.record(&mut spans[span.into_u64() as usize - 1].1);
-    }
-
-    fn record_follows_from(&self, _: &Id, _: &Id) {}
-    fn event(&self, _: &tracing::Event<'_>) {}
-    fn enter(&self, _: &Id) {}
-    fn exit(&self, _: &Id) {}
-}
 
 fn limits() -> Limits {
     Limits::new(6_000, 600)
@@ -76,11 +31,7 @@ fn fill(conversation: &mut Conversation, rounds: usize) {
 
 #[tokio::test(start_paused = true)]
 async fn spans_say_whether_the_conversation_was_compacted() {
-    let spans = Spans::default();
-    // With one subscriber alone, tracing believes the thread that reaches a call site first, and a test beside
-    // this one has none; a second subscriber has both asked.
-    let _second = Dispatch::new(spans.clone());
-    let _guard = tracing::subscriber::set_default(spans.clone());
+    let (trace, _listening) = Trace::listen();
     for (fault, moment, outcome, compacted) in [
         (Fault::None, Moment::Manual, Some("changed"), "true"),
         (Fault::Refused, Moment::Manual, Some("failed"), "false"),
@@ -92,12 +43,12 @@ async fn spans_say_whether_the_conversation_was_compacted() {
         let model = Arc::new(Faulty::new(Plan::Always(fault)));
         let mut agent = agent(&Arc::new(strategy), Some(&model), limits());
         fill(agent.conversation_mut(), 8);
-        spans.0.lock().unwrap().clear();
+        let seen = trace.spans("foldback.compaction").len();
         let before = agent.conversation().meter(0).view_tokens();
         agent.conversation_mut().at(moment, Signals::default()).await;
         let after = agent.conversation().meter(0).view_tokens();
-        let spans = spans.0.lock().unwrap();
-        let [(name, Fields(fields))] = spans.as_slice() else {
+        let spans = trace.spans("foldback.compaction");
+        let [(name, Fields(fields))] = &spans[seen..] else {
             panic!("{} spans", spans.len());
         };
         let field = |name: &str| fields.get(name).map(String::as_str);

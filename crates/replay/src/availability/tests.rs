@@ -2,26 +2,14 @@ use super::*;
 use crate::drive::show;
 use crate::identifiers::Class;
 use crate::step::{Step, steps};
-use foldback_core::conversation::Conversation;
+use foldback_core::Limits;
 use foldback_core::delta::Cursor;
-use foldback_core::log::{Message, Part, Role};
-use foldback_core::moment::{Moment, Trigger};
-use foldback_core::plan::{Edit as PartEdit, Insert, Layout, Plan, Slot};
-use foldback_core::services::Services;
-use foldback_core::view::{EditKind, PartPos};
-use foldback_core::{Frame, Limits};
+use foldback_core::log::{Message, Part};
+use foldback_core::view::EditKind;
 use foldback_formats::Session;
 use foldback_formats::session::{Shape, Source};
-
-/// What is done to the view before a call.
-enum Act {
-    /// Clears, or cuts to the text, the first part of the message with this id.
-    Edit(&'static str, EditKind, &'static str),
-    /// Shows only what comes behind this position, after an inserted text.
-    Summarise(usize, &'static str),
-    /// Undoes the last fold.
-    Undo,
-}
+use foldback_testkit::act::Act;
+use foldback_testkit::talk;
 
 const CLEARED: Act = Act::Edit("r0", EditKind::Clear, "[cleared]");
 
@@ -52,61 +40,6 @@ fn opening(content: &str) -> Vec<Message> {
     ]
 }
 
-fn plan(conversation: &Conversation, edits: Vec<PartEdit>, layout: Option<Layout>) -> Plan {
-    Plan {
-        base: conversation.revision(),
-        moment: Moment::Manual,
-        trigger: Trigger::Manual,
-        stage: "test".into(),
-        estimator: "test".into(),
-        tokens_before: 0,
-        tokens_after: 0,
-        prunable: 0,
-        reclaimed: 0,
-        reasons: Vec::new(),
-        decision: None,
-        edits,
-        entries: Vec::new(),
-        layout,
-        summaries: Vec::new(),
-        summary_tokens: 0,
-        tables: Default::default(),
-        degraded: None,
-    }
-}
-
-fn act(conversation: &mut Conversation, act: &Act) {
-    let plan = match act {
-        Act::Undo => {
-            conversation.undo();
-            return;
-        }
-        Act::Edit(id, kind, text) => {
-            let item = conversation.history().position(id).unwrap();
-            let edit = PartEdit {
-                at: PartPos { item, part: 0 },
-                kind: *kind,
-                text: Arc::from(*text),
-                reason: "test".into(),
-                before: 0,
-                after: 0,
-            };
-            plan(conversation, vec![edit], None)
-        }
-        Act::Summarise(tail_from, text) => {
-            let insert = Insert {
-                id: format!("summary-{tail_from}"),
-                role: Role::User,
-                text: (*text).into(),
-                origin: foldback_core::log::EntryKind::Summary,
-            };
-            let layout = Layout { slots: vec![Slot::Insert(insert)], tail_from: *tail_from };
-            plan(conversation, Vec::new(), Some(layout))
-        }
-    };
-    conversation.commit(plan).unwrap();
-}
-
 /// Findings, each beside what it was found of.
 struct Ran {
     references: Vec<(Reference, Presence)>,
@@ -120,9 +53,7 @@ fn run(messages: Vec<Message>, acts: &[(usize, Act)]) -> Ran {
     let registry = foldback::registry().unwrap();
     let strategy = Arc::new(foldback::preset(&registry, "none").unwrap());
     let measure = Arc::clone(strategy.estimator());
-    let limits = Limits::new(100_000, 1_000);
-    let mut conversation =
-        Conversation::new(strategy, limits, Frame::default(), Services::default());
+    let mut conversation = talk::conversation(strategy, Limits::new(100_000, 1_000));
     let index = Arc::new(Index::of(&session));
     let mut probe = Availability::new(Arc::clone(&index), measure);
     let (mut tracker, mut cursor) = (Tracker::new(Arc::clone(&index)), Cursor::default());
@@ -133,7 +64,7 @@ fn run(messages: Vec<Message>, acts: &[(usize, Act)]) -> Ran {
             }
             Step::Call { call, answer } => {
                 for (_, wanted) in acts.iter().filter(|(at, _)| *at == call) {
-                    act(&mut conversation, wanted);
+                    wanted.on(&mut conversation);
                 }
                 let delta = conversation.delta(&mut cursor);
                 show(&mut [&mut probe], &mut tracker, &conversation, &delta, call, Some(answer));

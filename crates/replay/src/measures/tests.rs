@@ -4,80 +4,22 @@ use crate::drive::show;
 use crate::index::{Tracker, text_of};
 use crate::step::{Step, steps};
 use crate::{Replay, ReplayOptions, replay_with};
-use foldback_core::conversation::Conversation;
+use foldback_core::Limits;
 use foldback_core::delta::Cursor;
-use foldback_core::log::{EntryKind, Message, Part};
-use foldback_core::moment::{Moment, Trigger};
-use foldback_core::plan::{Edit, Insert, Layout, Plan, Slot};
-use foldback_core::services::Services;
-use foldback_core::view::{EditKind, PartPos};
-use foldback_core::{Frame, Limits};
+use foldback_core::log::{Message, Part};
+use foldback_core::view::EditKind;
 use foldback_formats::Session;
 use foldback_formats::session::{Shape, Source as Recorded};
+use foldback_testkit::act::Act;
+use foldback_testkit::talk;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
-/// What is done to the view before a call.
-enum Act {
-    /// Puts a text in place of the first part of the message with this id.
-    Clear(&'static str, &'static str),
-    /// Shows only what comes behind this position, after an inserted summary.
-    Summarise(usize, &'static str),
-    /// Undoes the last fold.
-    Undo,
-}
+use Act::{Summarise, Undo};
 
-use Act::{Clear, Summarise, Undo};
-
-fn act(conversation: &mut Conversation, act: &Act) {
-    let (mut edits, mut layout) = (Vec::new(), None);
-    match act {
-        Undo => {
-            conversation.undo();
-            return;
-        }
-        Clear(id, text) => edits.push(Edit {
-            at: PartPos { item: conversation.history().position(id).unwrap(), part: 0 },
-            kind: EditKind::Clear,
-            text: Arc::from(*text),
-            reason: "test".into(),
-            before: 0,
-            after: 0,
-        }),
-        Summarise(tail_from, text) => {
-            layout = Some(Layout {
-                slots: vec![Slot::Insert(Insert {
-                    id: format!("summary-{tail_from}"),
-                    role: foldback_core::log::Role::User,
-                    text: (*text).into(),
-                    origin: EntryKind::Summary,
-                })],
-                tail_from: *tail_from,
-            });
-        }
-    }
-    let summaries = layout.iter().map(|_| "test".to_owned()).collect();
-    let plan = Plan {
-        base: conversation.revision(),
-        moment: Moment::CallStart,
-        trigger: Trigger::Auto,
-        stage: "test".into(),
-        estimator: "test".into(),
-        tokens_before: 0,
-        tokens_after: 0,
-        prunable: 0,
-        reclaimed: 0,
-        reasons: Vec::new(),
-        decision: None,
-        edits,
-        entries: Vec::new(),
-        layout,
-        summaries,
-        summary_tokens: 0,
-        tables: BTreeMap::new(),
-        degraded: None,
-    };
-    conversation.commit(plan).unwrap();
+/// Puts a text in place of the first part of the message with this id.
+fn clear(id: &'static str, text: &'static str) -> Act {
+    Act::Edit(id, EditKind::Clear, text)
 }
 
 /// A task, then a call per text that reads it (`a0`, `r0`, `a1`, `r1`, …), each with its arguments,
@@ -102,12 +44,7 @@ fn session(reads: &[(&str, &str)], last: &str) -> Session {
 fn run(session: &Session, acts: &[(usize, Act)]) -> SessionMeasures {
     let registry = foldback::registry().unwrap();
     let strategy = Arc::new(foldback::preset(&registry, "none").unwrap());
-    let mut conversation = Conversation::new(
-        strategy,
-        Limits::new(100_000, 1_000),
-        Frame::default(),
-        Services::default(),
-    );
+    let mut conversation = talk::conversation(strategy, Limits::new(100_000, 1_000));
     let index = Arc::new(Index::of(session));
     let mut probe = Measures::new(Arc::clone(&index), 0);
     let (mut tracker, mut cursor) = (Tracker::new(index), Cursor::default());
@@ -119,7 +56,7 @@ fn run(session: &Session, acts: &[(usize, Act)]) -> SessionMeasures {
             }
             Step::Call { call, answer } => {
                 for (_, wanted) in acts.iter().filter(|(at, _)| *at == call) {
-                    act(&mut conversation, wanted);
+                    wanted.on(&mut conversation);
                 }
                 let delta = conversation.delta(&mut cursor);
                 show(&mut [&mut probe], &mut tracker, &conversation, &delta, call, Some(answer));
@@ -142,11 +79,11 @@ fn how_long_identifiers_live() {
     type Case<'a> = (&'a str, Vec<(usize, Act)>, &'a [(u64, u64, u64)]);
     let table: [Case<'_>; 6] = [
         ("nothing is folded", vec![], &[(2, 0, 1), (3, 0, 2)]),
-        ("cleared before any request", vec![(1, Clear("r0", "gone"))], &[(0, 2, 0), (2, 0, 1)]),
-        ("cleared later", vec![(3, Clear("r0", "gone"))], &[(2, 2, 1)]),
+        ("cleared before any request", vec![(1, clear("r0", "gone"))], &[(0, 2, 0), (2, 0, 1)]),
+        ("cleared later", vec![(3, clear("r0", "gone"))], &[(2, 2, 1)]),
         (
             "the placeholder keeps one",
-            vec![(2, Clear("r0", "[first_name]"))],
+            vec![(2, clear("r0", "[first_name]"))],
             &[(1, 1, 0), (2, 0, 1), (3, 0, 1)],
         ),
         (
@@ -156,7 +93,7 @@ fn how_long_identifiers_live() {
         ),
         (
             "what comes back is not revived",
-            vec![(2, Clear("r0", "gone")), (3, Undo)],
+            vec![(2, clear("r0", "gone")), (3, Undo)],
             &[(1, 2, 0), (2, 0, 1)],
         ),
     ];
@@ -232,10 +169,10 @@ fn positions_of_what_is_needed() {
     assert_eq!(whole.all.0, [1, 0, 0, 0, 0, 0, 0, 0, 0, 1]);
     assert_eq!(whole.far.0, [1, 0, 0, 0, 0, 0, 0, 0, 0, 0]);
     // Without two of three fillers nothing else moves; with all three gone it is near the middle.
-    let acts = ["r1", "r2", "r3"].map(|id| (5, Clear(id, "")));
+    let acts = ["r1", "r2", "r3"].map(|id| (5, clear(id, "")));
     let cleared = run(&session, &acts).positions;
     assert_eq!((cleared.far.count(), cleared.far.middle()), (1, Some(1.0)));
-    let lost = run(&session, &[(5, Clear("r0", ""))]).positions;
+    let lost = run(&session, &[(5, clear("r0", ""))]).positions;
     assert_eq!(lost.far.count(), 0);
 }
 

@@ -1,0 +1,81 @@
+//! What tests do to a view by hand, beneath every strategy.
+
+use foldback_core::conversation::Conversation;
+use foldback_core::log::{EntryKind, Role};
+use foldback_core::moment::{Moment, Trigger};
+use foldback_core::plan::{Edit, Insert, Layout, Plan, Slot};
+use foldback_core::view::{EditKind, PartPos};
+
+/// Something that is done to a view.
+#[derive(Clone, Copy, Debug)]
+pub enum Act {
+    /// Clears, or cuts to the text, the first part of the message with this id.
+    Edit(&'static str, EditKind, &'static str),
+    /// Shows only what comes behind this position, after an inserted summary.
+    Summarise(usize, &'static str),
+    /// Undoes the last fold.
+    Undo,
+}
+
+impl Act {
+    /// Does it.
+    ///
+    /// # Panics
+    ///
+    /// If there is no such message.
+    pub fn on(self, conversation: &mut Conversation) {
+        let plan = match self {
+            Self::Undo => {
+                conversation.undo();
+                return;
+            }
+            Self::Edit(id, kind, text) => {
+                let item = conversation.history().position(id).expect("a message of this id");
+                Plan { edits: vec![edit(item, kind, text)], ..plan(conversation) }
+            }
+            Self::Summarise(tail_from, text) => Plan {
+                layout: Some(layout(format!("summary-{tail_from}"), tail_from, text)),
+                summaries: vec!["test".to_owned()],
+                ..plan(conversation)
+            },
+        };
+        conversation.commit(plan).expect("a fresh plan");
+    }
+}
+
+/// A plan that does nothing, on the conversation as it is.
+pub fn plan(conversation: &Conversation) -> Plan {
+    Plan {
+        base: conversation.revision(),
+        moment: Moment::CallStart,
+        trigger: Trigger::Auto,
+        stage: "test".to_owned(),
+        estimator: "test".into(),
+        tokens_before: 0,
+        tokens_after: 0,
+        prunable: 0,
+        reclaimed: 0,
+        reasons: Vec::new(),
+        decision: None,
+        edits: Vec::new(),
+        entries: Vec::new(),
+        layout: None,
+        summaries: Vec::new(),
+        summary_tokens: 0,
+        tables: Default::default(),
+        degraded: None,
+    }
+}
+
+/// An edit of the first part of a message.
+pub fn edit(item: usize, kind: EditKind, text: &str) -> Edit {
+    let at = PartPos { item, part: 0 };
+    Edit { at, kind, text: text.into(), reason: "test".into(), before: 0, after: 0 }
+}
+
+/// What stands behind a position, after an inserted summary.
+pub fn layout(id: String, tail_from: usize, text: &str) -> Layout {
+    let origin = EntryKind::Summary;
+    let insert = Insert { id, role: Role::User, text: text.to_owned(), origin };
+    Layout { slots: vec![Slot::Insert(insert)], tail_from }
+}
