@@ -8,7 +8,8 @@
 use foldback_core::log::{Finish, Message, Part};
 use foldback_formats::Session;
 use foldback_formats::session::{Shape, Source};
-use std::sync::Arc;
+use foldback_replay::stats::SplitMix64;
+use std::sync::{Arc, LazyLock};
 
 /// Turns of the sessions that figures are given for, with their messages: 222, 1,102, 2,202 and 11,002.
 pub const TURNS: [usize; 4] = [100, 500, 1_000, 5_000];
@@ -27,48 +28,14 @@ const SEED: u64 = 0x5EED_F01D_BAC4;
 
 const TOOLS: [&str; 6] = ["read_file", "bash", "grep", "read_file", "edit_file", "bash"];
 
-const WORDS: [&str; 40] = [
-    "fn",
-    "let",
-    "self",
-    "return",
-    "match",
-    "if",
-    "else",
-    "for",
-    "in",
-    "while",
-    "parser",
-    "token",
-    "buffer",
-    "offset",
-    "request",
-    "response",
-    "session",
-    "config",
-    "index",
-    "value",
-    "error",
-    "result",
-    "stream",
-    "handler",
-    "cache",
-    "render",
-    "layout",
-    "cursor",
-    "commit",
-    "branch",
-    "status",
-    "length",
-    "config_path",
-    "read_line",
-    "write_all",
-    "to_string",
-    "unwrap_or_default",
-    "Option<usize>",
-    "Vec<String>",
-    "HashMap",
-];
+static WORDS: LazyLock<Vec<&str>> = LazyLock::new(|| {
+    "fn let self return match if else for in while parser token buffer offset request response \
+     session config index value error result stream handler cache render layout cursor commit \
+     branch status length config_path read_line write_all to_string unwrap_or_default Option<usize> \
+     Vec<String> HashMap"
+        .split(' ')
+        .collect()
+});
 
 const MARKS: [&str; 8] = [" ", " ", " ", ", ", "(", ") ", " = ", ": "];
 
@@ -79,7 +46,8 @@ pub const fn messages_in(turns: usize) -> usize {
 
 /// The messages of a session with so many turns, their tokens not counted yet.
 pub fn messages(turns: usize) -> Vec<Arc<Message>> {
-    let mut writer = Writer { rng: SplitMix(SEED), out: Vec::with_capacity(messages_in(turns)) };
+    let mut writer =
+        Writer { rng: Text(SplitMix64::new(SEED)), out: Vec::with_capacity(messages_in(turns)) };
     writer.user(600);
     writer.answer(200, Finish::Stop);
     for turn in 0..turns {
@@ -108,7 +76,7 @@ pub fn session(messages: Vec<Arc<Message>>) -> Session {
 }
 
 struct Writer {
-    rng: SplitMix,
+    rng: Text,
     out: Vec<Arc<Message>>,
 }
 
@@ -153,16 +121,12 @@ impl Writer {
     }
 }
 
-/// The generator of Steele, Lea and Flood, "Fast splittable pseudorandom number generators" (2014).
-struct SplitMix(u64);
+/// Random text.
+struct Text(SplitMix64);
 
-impl SplitMix {
+impl Text {
     fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        z ^ (z >> 31)
+        self.0.next_u64()
     }
 
     fn pick<'t>(&mut self, from: &[&'t str]) -> &'t str {

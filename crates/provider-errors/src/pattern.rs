@@ -144,6 +144,7 @@ pub(crate) fn duration(mut text: &str) -> Option<Duration> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use foldback_testkit::table;
 
     #[test]
     fn durations() {
@@ -165,26 +166,18 @@ mod tests {
 
     #[test]
     fn sizes_are_read() {
-        let cases = [
-            (
-                "long: {requested} tokens > {limit} maximum",
-                "too long: 219898 tokens > 200000 maximum",
-                Some((Some(219_898), Some(200_000))),
-            ),
-            (
-                "has {requested} tokens",
-                "prompt has 300,000 tokens, but",
-                Some((Some(300_000), None)),
-            ),
-            ("of {limit}.", "of 20, of 7.", Some((None, Some(7)))),
-            ("of {limit}", "of many", None),
-            ("{_} + {limit}", "é 12 + 30", Some((None, Some(30)))),
-            ("a {requested}{...}b {limit}", "a 1 ... é b 2", Some((Some(1), Some(2)))),
-            ("of {limit}", "of 99999999999999999999999", None),
-        ];
-        for (pattern, text, expect) in cases {
-            let expect = expect.map(|(requested, limit)| Sizes { requested, limit });
-            assert_eq!(sizes(pattern, text), expect, "{pattern}");
+        #[derive(serde::Deserialize)]
+        struct Case {
+            pattern: String,
+            text: String,
+            requested: Option<u64>,
+            limit: Option<u64>,
+        }
+        let cases: Vec<Case> = table::rows(include_str!("cases.toml"), "sizes");
+        for Case { pattern, text, requested, limit } in cases {
+            let read = requested.or(limit).is_some();
+            let expect = read.then_some(Sizes { requested, limit });
+            assert_eq!(sizes(&pattern, &text), expect, "{pattern}");
         }
     }
 }

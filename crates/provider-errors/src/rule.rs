@@ -167,41 +167,14 @@ fn line(text: &str, span: Option<Range<usize>>) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use foldback_testkit::table;
 
     #[test]
     fn mistakes_are_named_with_their_place() {
-        let cases = [
-            (
-                "[[rule]]\nkind = \"timeout\"\n",
-                "line 1: `kind`: the rule would hold for every error",
-            ),
-            (
-                "\n\n[[rule]]\nkind = \"quota\"\nany_of = [\" \"]\n",
-                "line 3: `any_of`: an empty text",
-            ),
-            (
-                "[[rule]]\nkind = \"quota\"\nstatuses = [402]\nphrase = \"x\"\n",
-                "line 4: unknown field `phrase`",
-            ),
-            (
-                "[[rule]]\nkind = \"too-long\"\nstatuses = [1]\n",
-                "line 2: unknown variant `too-long`",
-            ),
-            ("[[rule]]\nstatuses = [1]\n", "line 1: missing field `kind`"),
-            (
-                "[[rule]]\nkind = \"quota\"\nstatuses = [402]\nsizes = [\"no number\"]\n",
-                "line 1: `sizes`: `no number` is no pattern",
-            ),
-            (
-                "[[rule]]\nkind = \"quota\"\nstatuses = [402]\nsizes = [\"{limit}{requested}\"]\n",
-                "line 1: `sizes`",
-            ),
-            ("[[rule\n", "line 1: "),
-            ("[[rules]]\nkind = \"quota\"\n", "line 1: unknown field `rules`"),
-        ];
-        for (text, expect) in cases {
-            let error = read(text).unwrap_err().to_string();
-            assert!(error.starts_with(expect), "{text:?}\n{error}");
+        let cases: Vec<[String; 2]> = table::rows(include_str!("cases.toml"), "cases");
+        for [text, expect] in cases {
+            let error = read(&text).unwrap_err().to_string();
+            assert!(error.starts_with(&expect), "{text:?}\n{error}");
         }
     }
 

@@ -5,6 +5,7 @@
 use foldback_core::fraction::Fraction;
 use foldback_core::log::ResultStatus;
 use foldback_core::{Frame, Message, Part, PartKind, Role, SegmentKind};
+use foldback_testkit::table;
 use foldback_tiered::assembly::{ACTIONS, CURRENT, IDENTITY, INSIGHT, TASK};
 use foldback_tiered::budget::{Fixed, Shares, allocate, allocate_exact, residual_ceiling};
 use foldback_tiered::reference::id_of;
@@ -38,93 +39,57 @@ fn score(message: &Message, references: u32, age: i64) -> Score {
 
 #[test]
 fn mx_1_to_5_scores() {
-    use Factor::*;
-    // id, message, references, age in minutes, score, factors, residual
-    type Row = (&'static str, Message, u32, i64, u32, &'static [Factor], bool);
-    let rows: [Row; 6] = [
-        (
-            "MX-1",
-            marked(
-                "high",
-                said("We decided to implement authentication using OAuth 2.0 with PKCE flow."),
-            ),
-            0,
-            0,
-            105,
-            &[DecisionLanguage, ExplicitHighImportance, VeryRecent],
-            true,
-        ),
-        ("MX-2", said("Hello, how are you?"), 0, 120, 0, &[], false),
-        (
-            "MX-3",
-            answered(ResultStatus::Completed, "ok"),
-            2,
-            30,
-            55,
-            &[ToolSuccess, Referenced, Recent],
-            false,
-        ),
-        (
-            "MX-3 medium",
-            marked("medium", answered(ResultStatus::Completed, "ok")),
-            2,
-            30,
-            75,
-            &[ToolSuccess, ExplicitMediumImportance, Referenced, Recent],
-            true,
-        ),
-        (
-            "MX-4",
-            answered(ResultStatus::Error, "the task was not found"),
-            0,
-            120,
-            60,
-            &[ToolError, TaskRelated],
-            true,
-        ),
-        ("MX-5", said("We decided against it."), 0, 30, 55, &[DecisionLanguage, Recent], false),
-    ];
-    for (id, message, references, minutes, points, factors, residual) in rows {
+    #[derive(serde::Deserialize)]
+    #[serde(deny_unknown_fields)]
+    struct Row {
+        id: String,
+        text: String,
+        status: Option<ResultStatus>,
+        importance: Option<String>,
+        references: u32,
+        minutes: i64,
+        points: u32,
+        factors: Vec<String>,
+        residual: bool,
+    }
+    let rows: Vec<Row> = table::rows(include_str!("rows.toml"), "scores");
+    for Row { id, text, status, importance, references, minutes, points, factors, residual } in rows
+    {
+        let message = status.map_or_else(|| said(&text), |status| answered(status, &text));
+        let message = importance.iter().fold(message, |message, of| marked(of, message));
         let score = score(&message, references, minutes * MINUTE);
         assert_eq!(score.points, points, "{id}: {:?}", score.factors());
-        assert_eq!(score.factors(), factors, "{id}");
+        assert_eq!(names(&score.factors()), factors, "{id}");
         assert_eq!(score.is_residual(THRESHOLD), residual, "{id}");
         assert_eq!(score.display(), points.min(100), "{id}");
     }
 }
 
+/// Factors by the names that a file has for them.
+fn names(factors: &[Factor]) -> Vec<String> {
+    serde_json::from_value(serde_json::to_value(factors).unwrap()).unwrap()
+}
+
 #[test]
 fn factors_one_by_one() {
     use Factor::*;
-    let completed = |text| answered(ResultStatus::Completed, text);
+    let rows: Vec<(String, String, String, String, Vec<String>)> =
+        table::rows(include_str!("rows.toml"), "factors");
+    for (name, status, importance, text, factors) in rows {
+        let status = Some(status).filter(|status| !status.is_empty());
+        let status = status.map(|status| serde_json::from_value(status.into()).unwrap());
+        let message = status.map_or_else(|| said(&text), |status| answered(status, &text));
+        let message = if importance.is_empty() { message } else { marked(&importance, message) };
+        assert_eq!(names(&score(&message, 0, i64::MAX).factors()), factors, "{name}");
+    }
     // what is told apart, message, references, age in milliseconds, factors
-    let rows: [(&str, Message, u32, i64, &[Factor]); 27] = [
-        ("decided", said("decided"), 0, i64::MAX, &[DecisionLanguage]),
-        ("upper case", said("AGREED!"), 0, i64::MAX, &[DecisionLanguage]),
-        ("concluded", said("concluded"), 0, i64::MAX, &[DecisionLanguage]),
-        ("will do", said("I will do it"), 0, i64::MAX, &[DecisionLanguage]),
-        ("won't do", said("I won't do it"), 0, i64::MAX, &[DecisionLanguage]),
-        ("determined", said("determined"), 0, i64::MAX, &[DecisionLanguage]),
-        ("resolved", said("resolved"), 0, i64::MAX, &[DecisionLanguage]),
-        ("not a whole word", said("undecided, disagreed"), 0, i64::MAX, &[]),
-        ("will alone", said("I will"), 0, i64::MAX, &[]),
-        ("retry", answered(ResultStatus::Retry, "again"), 0, i64::MAX, &[ToolError]),
-        ("pending", answered(ResultStatus::Pending, ""), 0, i64::MAX, &[]),
-        ("error and tool", said("Error in the tool"), 0, i64::MAX, &[ToolError]),
-        ("error and failed", said("it FAILED with an ERROR"), 0, i64::MAX, &[ToolError]),
-        ("error alone", said("an error"), 0, i64::MAX, &[]),
-        ("failed alone", said("it failed, says the tool"), 0, i64::MAX, &[]),
-        ("a success that reads like an error", completed("tool error"), 0, i64::MAX, &[ToolError]),
-        ("success", completed("fine"), 0, i64::MAX, &[ToolSuccess]),
-        ("high", marked("HIGH", said("x")), 0, i64::MAX, &[ExplicitHighImportance]),
-        ("low", marked("low", said("x")), 0, i64::MAX, &[]),
+    let rows: [(&str, Message, u32, i64, &[Factor]); 7] = [
         ("one reference", said("x"), 1, i64::MAX, &[]),
         ("two references", said("x"), 2, i64::MAX, &[Referenced]),
         ("just below five minutes", said("x"), 0, 5 * MINUTE - 1, &[VeryRecent]),
         ("five minutes", said("x"), 0, 5 * MINUTE, &[Recent]),
         ("just below an hour", said("x"), 0, 60 * MINUTE - 1, &[Recent]),
         ("an hour", said("x"), 0, 60 * MINUTE, &[]),
-        ("objective", said("our Objective"), 0, i64::MAX, &[TaskRelated]),
         (
             "calls and reasoning are not looked at",
             Message::assistant(

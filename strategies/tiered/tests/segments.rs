@@ -4,6 +4,7 @@
 use foldback_core::registry::StageConfig;
 use foldback_core::stage::Estimator;
 use foldback_stages::estimator::{CharsConfig, Rounding};
+use foldback_testkit::table;
 use foldback_tiered::TieredConfig;
 use foldback_tiered::segments::{
     Category, DEFAULT_BUDGET, PromptSegment, PromptSegmentRegistry, Situation,
@@ -59,36 +60,19 @@ fn the_documents_example() {
 
 #[test]
 fn what_each_flag_brings() {
-    let plain = Situation::default();
-    // name, situation, segments besides the core
-    let rows: [(&str, Situation, &[&str]); 6] = [
-        ("none", plain, &["tool-guidelines-full"]),
-        (
-            "control loop",
-            Situation { has_control_loop_tools: true, ..plain },
-            &["orpar-cycle", "tool-guidelines-full"],
-        ),
-        (
-            "several agents",
-            Situation { is_multi_agent_channel: true, ..plain },
-            &["collaboration-patterns", "tool-guidelines-full"],
-        ),
-        (
-            "an error",
-            Situation { has_error_occurred: true, ..plain },
-            &["tool-guidelines-full", "error-handling"],
-        ),
-        (
-            "the protocol",
-            Situation { is_mxp_enabled: true, ..plain },
-            &["tool-guidelines-full", "mxp-protocol"],
-        ),
-        ("condensed", Situation { condensed_mode: true, ..plain }, &["tool-guidelines-condensed"]),
-    ];
-    for (name, situation, expect) in rows {
+    let rows: Vec<(String, String, Vec<String>)> = table::rows(include_str!("rows.toml"), "flags");
+    for (name, flag, expect) in rows {
+        let situation = Situation {
+            has_control_loop_tools: flag == "has_control_loop_tools",
+            is_multi_agent_channel: flag == "is_multi_agent_channel",
+            has_error_occurred: flag == "has_error_occurred",
+            is_mxp_enabled: flag == "is_mxp_enabled",
+            condensed_mode: flag == "condensed_mode",
+            ..Situation::default()
+        };
         let included = defaults().build(&situation, DEFAULT_BUDGET).included;
         assert_eq!(included[0], "core-framework", "{name}");
-        assert_eq!(included[1..], *expect, "{name}");
+        assert_eq!(included[1..], expect, "{name}");
     }
 }
 
@@ -114,23 +98,14 @@ fn default_priorities_and_categories() {
 
 #[test]
 fn budgets_as_a_table() {
-    // name, sizes by falling priority, budget, how many fit
-    let rows: [(&str, &[u64], u64, &[usize]); 7] = [
-        ("two of three", &[10, 10, 10], 25, &[0, 1]),
-        ("the first two", &[50, 30, 50], 100, &[0, 1]),
-        ("all", &[5, 10, 20], 100, &[0, 1, 2]),
-        ("just all", &[5, 10, 20], 35, &[0, 1, 2]),
-        ("a large one is passed over", &[10, 50, 10], 25, &[0, 2]),
-        ("no budget", &[5, 10, 20], 0, &[]),
-        ("a huge budget", &[5, 10, 20], u64::MAX / 2, &[0, 1, 2]),
-    ];
+    type Row = (String, Vec<u64>, u64, Vec<String>);
+    let rows: Vec<Row> = table::rows(include_str!("rows.toml"), "budgets");
     for (name, sizes, budget, expect) in rows {
         let segments = sizes
             .iter()
             .enumerate()
             .map(|(index, size)| sized(&index.to_string(), -(index as i32), *size));
         let prompt = of(segments).build(&Situation::default(), budget);
-        let expect: Vec<String> = expect.iter().map(usize::to_string).collect();
         assert_eq!(prompt.included, expect, "{name}");
         assert_eq!(prompt.included.len() + prompt.too_large.len(), sizes.len(), "{name}");
         assert!(prompt.tokens <= budget, "{name}");

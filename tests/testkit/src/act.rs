@@ -8,16 +8,41 @@ use foldback_core::view::{EditKind, PartPos};
 
 /// Something that is done to a view.
 #[derive(Clone, Copy, Debug)]
-pub enum Act {
+pub enum Act<'a> {
     /// Clears, or cuts to the text, the first part of the message with this id.
-    Edit(&'static str, EditKind, &'static str),
+    Edit(&'a str, EditKind, &'a str),
     /// Shows only what comes behind this position, after an inserted summary.
-    Summarise(usize, &'static str),
+    Summarise(usize, &'a str),
     /// Undoes the last fold.
     Undo,
 }
 
-impl Act {
+impl<'a> Act<'a> {
+    /// What is done before which call, from `CALL clear ID [TEXT]`, `CALL cut ID TEXT`, `CALL summary
+    /// POSITION TEXT` and `CALL undo`, one behind the other by semicolons. What is cleared without a text
+    /// shows `[cleared]`.
+    ///
+    /// # Panics
+    ///
+    /// If it is written otherwise.
+    pub fn read(written: &'a str) -> Vec<(usize, Self)> {
+        let acts = written.split("; ").filter(|act| !act.is_empty());
+        let act = |act: &'a str| {
+            let words: Vec<&str> = act.splitn(4, ' ').collect();
+            let number = |word: &str| word.parse::<usize>().expect("a number");
+            let does = match words[1..] {
+                ["clear", id] => Self::Edit(id, EditKind::Clear, "[cleared]"),
+                ["clear", id, text] => Self::Edit(id, EditKind::Clear, text),
+                ["cut", id, text] => Self::Edit(id, EditKind::Truncate, text),
+                ["summary", position, text] => Self::Summarise(number(position), text),
+                ["undo"] => Self::Undo,
+                _ => panic!("nothing that is done to a view: {act}"),
+            };
+            (number(words[0]), does)
+        };
+        acts.map(act).collect()
+    }
+
     /// Does it.
     ///
     /// # Panics

@@ -2,8 +2,9 @@
 
 use async_trait::async_trait;
 use foldback_core::event::Event;
+use foldback_core::log::{Message, Part};
 use foldback_core::services::{Observer, Services};
-use foldback_core::stage::{Summarizer, Summary, SummaryError, SummaryRequest};
+use foldback_core::stage::{Estimator, Summarizer, Summary, SummaryError, SummaryRequest};
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -74,6 +75,43 @@ impl Summarizer for Scripted {
         let text = self.answers.lock().unwrap_or_else(PoisonError::into_inner)(request)?;
         let tokens = request.estimator.text(&text);
         Ok(Summary { text, tokens, by: "scripted".to_owned(), usage: None })
+    }
+}
+
+/// Counts twice what another estimator counts.
+#[derive(Debug)]
+pub struct Doubled {
+    id: Arc<str>,
+    of: Arc<dyn Estimator>,
+}
+
+impl Doubled {
+    /// Twice this.
+    pub fn of(of: &Arc<dyn Estimator>) -> Arc<dyn Estimator> {
+        let (id, of) = (format!("2 x {}", of.id()).into(), Arc::clone(of));
+        Arc::new(Self { id, of })
+    }
+}
+
+impl Estimator for Doubled {
+    fn id(&self) -> &Arc<str> {
+        &self.id
+    }
+
+    fn text(&self, text: &str) -> u64 {
+        2 * self.of.text(text)
+    }
+
+    fn part(&self, part: &Part, shown: &str) -> u64 {
+        2 * self.of.part(part, shown)
+    }
+
+    fn overhead(&self, message: &Message) -> u64 {
+        2 * self.of.overhead(message)
+    }
+
+    fn per_request(&self) -> u64 {
+        2 * self.of.per_request()
     }
 }
 

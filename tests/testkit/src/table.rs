@@ -4,6 +4,7 @@
 //! text is its name after a `$`.
 
 use serde::de::DeserializeOwned;
+use std::collections::{BTreeMap, BTreeSet};
 use toml::{Table, Value};
 
 /// The rows of a group of a table file.
@@ -37,6 +38,25 @@ fn replace(value: &mut Value, named: &Table) {
         Value::Array(items) => items.iter_mut().for_each(|item| replace(item, named)),
         Value::Table(fields) => fields.iter_mut().for_each(|(_, value)| replace(value, named)),
         _ => {}
+    }
+}
+
+/// Checks that every row that is owed is tested, or is among the `exceptions` of a table file with its
+/// reason.
+///
+/// # Panics
+///
+/// If one is neither or both.
+pub fn covered(owed: &[String], tested: &BTreeSet<String>, file: &str) {
+    let exceptions: BTreeMap<String, String> = rows(file, "exceptions").into_iter().collect();
+    for id in owed {
+        let (tested, excepted) = (tested.contains(id), exceptions.contains_key(id));
+        assert!(tested || excepted, "{id} has neither a test nor a reason");
+        assert!(!(tested && excepted), "{id} has both a test and an exception");
+    }
+    for (id, reason) in exceptions {
+        assert!(owed.contains(&id), "{id} is no row");
+        assert!(!reason.is_empty(), "{id} has no reason");
     }
 }
 

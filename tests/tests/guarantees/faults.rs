@@ -5,29 +5,22 @@ use foldback_core::log::Finish;
 use foldback_core::log::Usage;
 use foldback_core::provider::{Completion, CompletionRequest, ErrorKind, Model, ProviderError};
 use foldback_provider_errors::Classifier;
+use foldback_replay::stats::SplitMix64;
 use std::sync::Mutex;
 use std::time::Duration;
 
-/// SplitMix64: small, seeded, the same everywhere.
+/// Seeded, the same everywhere.
 #[derive(Debug)]
-pub(crate) struct Dice(u64);
+pub(crate) struct Dice(SplitMix64);
 
 impl Dice {
     pub(crate) fn new(seed: u64) -> Self {
-        Self(seed)
-    }
-
-    pub(crate) fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
+        Self(SplitMix64::new(seed))
     }
 
     /// A number below `end`.
     pub(crate) fn below(&mut self, end: u64) -> u64 {
-        self.next() % end
+        self.0.next_u64() % end
     }
 
     /// True `percent` times in a hundred.

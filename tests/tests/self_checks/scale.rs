@@ -1,52 +1,15 @@
 //! Scale: with the window and all token counts doubled, what has no size in tokens decides the same.
 
 use super::{Sent, few, mending, mending_files_of};
-use foldback_core::log::{Message, Part};
-use foldback_core::stage::Estimator;
 use foldback_core::strategy::Strategy;
 use foldback_formats::Session;
 use foldback_replay::index::Index;
 use foldback_replay::replay_with;
+use foldback_testkit::stand_in::Doubled;
 use foldback_tests::lab::{self, everything};
 use foldback_tests::options;
 use foldback_tests::planted::Needs;
 use std::sync::Arc;
-
-/// Counts twice what another estimator counts.
-#[derive(Debug)]
-struct Doubled {
-    id: Arc<str>,
-    of: Arc<dyn Estimator>,
-}
-
-impl Doubled {
-    fn of(of: &Arc<dyn Estimator>) -> Arc<dyn Estimator> {
-        let (id, of) = (format!("2 x {}", of.id()).into(), Arc::clone(of));
-        Arc::new(Self { id, of })
-    }
-}
-
-impl Estimator for Doubled {
-    fn id(&self) -> &Arc<str> {
-        &self.id
-    }
-
-    fn text(&self, text: &str) -> u64 {
-        2 * self.of.text(text)
-    }
-
-    fn part(&self, part: &Part, shown: &str) -> u64 {
-        2 * self.of.part(part, shown)
-    }
-
-    fn overhead(&self, message: &Message) -> u64 {
-        2 * self.of.overhead(message)
-    }
-
-    fn per_request(&self) -> u64 {
-        2 * self.of.per_request()
-    }
-}
 
 /// The session as a provider would have billed it that counts twice.
 fn doubled(session: &Session) -> Session {

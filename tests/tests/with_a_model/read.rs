@@ -14,6 +14,7 @@ use foldback_core::provider::{ErrorKind, ProviderError};
 use foldback_core::stage::SummaryError;
 use foldback_fake_provider::errors::OVERFLOWS;
 use foldback_provider_errors::Classifier;
+use foldback_testkit::table;
 use serde::Deserialize;
 use toml::{Table, Value};
 
@@ -71,7 +72,7 @@ fn read(file: &Table, mut row: Table) -> Vec<Row> {
         }
     }
     let mut row = Value::Table(row);
-    fill(&mut row);
+    table::fill(&mut row, &filled);
     let text = row.to_string();
     let row: Written = row.try_into().unwrap_or_else(|error| panic!("{text}: {error}"));
     if let Some(presets) = &row.presets {
@@ -122,35 +123,9 @@ impl Written {
     }
 }
 
-/// Fills in what stands in braces, in all texts.
-fn fill(value: &mut Value) {
-    match value {
-        Value::String(text) => *text = filled(text),
-        Value::Array(items) => items.iter_mut().for_each(fill),
-        Value::Table(fields) => fields.iter_mut().for_each(|(_, value)| fill(value)),
-        _ => {}
-    }
-}
-
 fn filled(text: &str) -> String {
-    let mut text = text.to_owned();
-    for (name, makes) in
-        ["x", "repeat", "long", "anchored"].map(|name| (format!("{{{name}:"), name))
-    {
-        while let Some((before, rest)) = text.split_once(&name) {
-            let (argument, after) = rest.split_once('}').expect("a closing brace");
-            let made = match makes {
-                "x" => x(argument.parse().expect("a number")),
-                "long" => long(argument),
-                "anchored" => anchored(argument),
-                _ => {
-                    let (count, text) = argument.split_once(':').expect("a number and a text");
-                    text.repeat(count.parse().expect("a number"))
-                }
-            };
-            text = format!("{before}{made}{after}");
-        }
-    }
+    let text = table::with(&table::filled(text), "long", long);
+    let text = table::with(&text, "anchored", anchored);
     CONSTANTS.iter().fold(text, |text, (name, is)| text.replace(name, is))
 }
 

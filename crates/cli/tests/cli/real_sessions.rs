@@ -1,7 +1,7 @@
 //! The command on real recorded sessions, where they are beside the project.
 
 use crate::common::{foldback, root, run};
-use foldback_testkit::{needs_sessions, outline, sessions};
+use foldback_testkit::{needs_sessions, outline, sessions, table};
 use serde_json::Value;
 use std::collections::BTreeSet;
 
@@ -51,44 +51,20 @@ fn sets_the_same_marks_again(name: &str, export: &[u8], count: usize) {
     assert_eq!(marks(&written), marks(&recorded), "{name}");
 }
 
-/// Messages and tool calls of the recorded files, as their own formats count them.
-const FILES: [(&str, &str, u64, u64); 22] = [
-    ("claude-code/agentv-small.jsonl", "claude-code", 42, 17),
-    ("claude-code/ccviewer-mock-fe5e1c67.jsonl", "claude-code", 437, 167),
-    ("claude-code/cipherbox-1compact-233tools.jsonl", "claude-code", 675, 233),
-    ("claude-code/entire-cli-2compact-1M.jsonl", "claude-code", 719, 195),
-    ("claude-code/entire-cli-microcompact-only.jsonl", "claude-code", 361, 96),
-    ("claude-code/omp-opus5-1compact-401k.jsonl", "claude-code", 1021, 311),
-    ("claude-code/omp-sonnet5-nocompact-453k.jsonl", "claude-code", 911, 317),
-    ("claude-code/packmind-1compact.jsonl", "claude-code", 297, 107),
-    ("codex/agentv-gpt55-2compact-311tools.jsonl", "codex", 959, 311),
-    ("codex/agentv-gpt55-nocompact-226k.jsonl", "codex", 632, 221),
-    ("codex/agentv-small.jsonl", "codex", 254, 86),
-    ("codex/agentv-spark-2compact-121k-window.jsonl", "codex", 581, 177),
-    ("codex/sessionbridge-gpt54-nocompact-189k.jsonl", "codex", 366, 114),
-    ("mini-swe-agent/deepseek-sqlfluff-1733.traj.json", "mini-swe-agent", 316, 157),
-    ("opencode/gatomia-gemini31-49msg.json", "opencode", 49, 47),
-    ("opencode/gatomia-gpt54-131tools-208k.json", "opencode", 67, 131),
-    ("opencode/nimbus-171msg-pruned.json", "opencode", 171, 229),
-    ("opencode/nimbus-82msg-pruned.json", "opencode", 82, 93),
-    ("opencode/sessionbridge-sonnet46-compaction.json", "opencode", 74, 72),
-    ("swe-agent/demo-marshmallow-1867-fc.traj", "swe-agent", 28, 13),
-    ("swe-agent/swebench-claude35-sphinx-doc__sphinx-11510.traj", "swe-agent", 77, 27),
-    ("swe-agent/swesmith-pandas.95280573.pr_53652.traj", "swe-agent", 76, 37),
-];
-
 #[needs_sessions]
 #[test]
 fn every_file_is_imported_whole_and_no_guarded_preset_breaks_a_rule() {
+    let files: Vec<(String, String, u64, u64)> =
+        table::rows(include_str!("sessions.toml"), "files");
     let paths: Vec<String> =
-        FILES.iter().map(|(path, ..)| format!("../shared/sessions/{path}")).collect();
+        files.iter().map(|(path, ..)| format!("../shared/sessions/{path}")).collect();
     let mut args = vec!["compare", "--json", "-"];
     args.extend(paths.iter().map(String::as_str));
     let ran = foldback(&args).done();
     let report: Value = serde_json::from_str(&ran.stdout).expect("JSON");
     assert_eq!(report["corpus"]["skipped"], serde_json::json!([]));
     let sessions = report["corpus"]["sessions"].as_array().expect("a list");
-    for (path, format, messages, tool_calls) in FILES {
+    for (path, format, messages, tool_calls) in files {
         // A file may hold several sessions: sub-agents are sessions of their own.
         let own: Vec<&Value> = sessions
             .iter()
@@ -96,11 +72,11 @@ fn every_file_is_imported_whole_and_no_guarded_preset_breaks_a_rule() {
                 session["path"]
                     .as_str()
                     .and_then(|p| p.split('#').next())
-                    .is_some_and(|p| p.ends_with(path))
+                    .is_some_and(|p| p.ends_with(&path))
             })
             .collect();
         let sum = |key: &str| own.iter().filter_map(|session| session[key].as_u64()).sum::<u64>();
-        assert!(own.iter().all(|session| session["format"] == format), "{path}");
+        assert!(own.iter().all(|session| session["format"] == *format), "{path}");
         assert_eq!((sum("messages"), sum("tool_calls")), (messages, tool_calls), "{path}");
     }
     for preset in report["presets"].as_array().expect("a list") {

@@ -9,9 +9,9 @@ use foldback_core::view::EditKind;
 use foldback_formats::Session;
 use foldback_formats::session::{Shape, Source};
 use foldback_testkit::act::Act;
-use foldback_testkit::talk;
+use foldback_testkit::{table, talk};
 
-const CLEARED: Act = Act::Edit("r0", EditKind::Clear, "[cleared]");
+const CLEARED: Act<'_> = Act::Edit("r0", EditKind::Clear, "[cleared]");
 
 fn session(messages: Vec<Message>) -> Session {
     let source = Source { text: Arc::from(""), shape: Shape::Lines, records: Vec::new() };
@@ -48,7 +48,7 @@ struct Ran {
     must_keep: MustKeep,
 }
 
-fn run(messages: Vec<Message>, acts: &[(usize, Act)]) -> Ran {
+fn run(messages: Vec<Message>, acts: &[(usize, Act<'_>)]) -> Ran {
     let session = session(messages);
     let registry = foldback::registry().unwrap();
     let strategy = Arc::new(foldback::preset(&registry, "none").unwrap());
@@ -102,56 +102,13 @@ fn what_folds_do_to_references() {
     // name (in the head) and to one that had never stood anywhere.
     let grep = r#"{"pattern":"first_name task_name new_name"}"#;
     let again = r#"{"pattern":"first_name"}"#;
-    let table = [
-        ("nothing", Vec::new(), "1:first_name kept, 2:first_name kept"),
-        (
-            "a cleared result loses exactly what only it had",
-            vec![(1, CLEARED)],
-            "1:first_name lost, 2:first_name kept",
-        ),
-        (
-            "the placeholder names it",
-            vec![(1, Act::Edit("r0", EditKind::Clear, "[first_name]"))],
-            "1:first_name rescued, 2:first_name kept",
-        ),
-        (
-            "cut behind it",
-            vec![(1, Act::Edit("r0", EditKind::Truncate, "fn first_name …"))],
-            "1:first_name kept, 2:first_name kept",
-        ),
-        (
-            "cut before it",
-            vec![(1, Act::Edit("r0", EditKind::Truncate, "fn …"))],
-            "1:first_name lost, 2:first_name kept",
-        ),
-        (
-            "a summary that names it",
-            vec![(1, Act::Summarise(3, "Read first_name"))],
-            "1:first_name rescued, 2:first_name kept",
-        ),
-        (
-            "a summary that does not, then all behind the calls",
-            vec![(2, Act::Summarise(5, "Did things"))],
-            "1:first_name kept, 2:first_name lost",
-        ),
-        (
-            "a summary in place of the one before",
-            vec![(1, Act::Summarise(3, "Read first_name")), (2, Act::Summarise(5, "Did things"))],
-            "1:first_name rescued, 2:first_name lost",
-        ),
-        (
-            "cleared and taken back",
-            vec![(1, CLEARED), (2, Act::Undo)],
-            "1:first_name lost, 2:first_name kept",
-        ),
-        ("cleared twice", vec![(1, CLEARED), (1, CLEARED)], "1:first_name lost, 2:first_name kept"),
-    ];
-    for (name, acts, expected) in table {
+    let rows: Vec<[String; 3]> = table::rows(include_str!("tests.toml"), "folds");
+    for [name, acts, expected] in rows {
         let mut messages = opening("fn first_name() { other_name() }");
         messages.push(answer("a1", &[("grep", grep)]));
         messages.push(result("r1", "a1", "nothing found"));
         messages.push(answer("a2", &[("grep", again)]));
-        assert_eq!(fates(&run(messages, &acts)), expected, "{name}");
+        assert_eq!(fates(&run(messages, &Act::read(&acts))), expected, "{name}");
     }
 }
 
@@ -209,15 +166,9 @@ fn a_reference_left_at_its_first_absence_and_came_from_a_tool() {
 
 #[test]
 fn paths_are_the_same_by_suffix() {
-    let table = [
-        ("src/b.rs", "/repo/src/b.rs", "1:/repo/src/b.rs kept"),
-        ("/repo/src/b.rs", "src/b.rs", "1:src/b.rs kept"),
-        ("/repo/src/b.rs", "b.rs", "1:b.rs kept"),
-        ("b.rs", "/repo/src/b.rs", ""),
-        ("lib_src/b.rs", "src/b.rs", ""),
-    ];
-    for (seen, asked, expected) in table {
-        let mut messages = opening(seen);
+    let rows: Vec<[String; 3]> = table::rows(include_str!("tests.toml"), "paths");
+    for [seen, asked, expected] in rows {
+        let mut messages = opening(&seen);
         let arguments = serde_json::json!({ "path": asked }).to_string();
         messages.push(answer("a1", &[("read", &arguments)]));
         assert_eq!(fates(&run(messages, &[])), expected, "{seen} {asked}");
@@ -259,25 +210,15 @@ fn scores_count_rows_by_stratum() {
 #[test]
 fn edits_need_their_old_text() {
     let listing = "     1→fn a() {\n     2→    b();\n     3→}";
-    let patch = "*** Begin Patch\n*** Update File: src/a.rs\n@@\n fn a() {\n-    b();\n+    c();\n*** End Patch";
-    let block =
-        "<<<<<<< SEARCH\n:start_line:1\n-------\nfn a() {\n    b();\n=======\nx\n>>>>>>> REPLACE";
-    let table: [(_, _, _, (u64, u64)); 7] = [
-        ("whole", "edit", serde_json::json!({"old_string": "fn a() {\n    b();"}), (1, 1)),
-        ("nested", "multi_edit", serde_json::json!({"edits": [{"oldText": "b();"}]}), (1, 1)),
-        ("patch", "shell", serde_json::json!({"command": ["apply_patch", patch]}), (1, 1)),
-        ("block", "apply_diff", serde_json::json!({"diff": block}), (1, 1)),
-        ("never seen", "edit", serde_json::json!({"old_string": "fn z()"}), (0, 0)),
-        ("a new file", "edit", serde_json::json!({"old_string": ""}), (0, 0)),
-        ("no edit", "grep", serde_json::json!({"search": "b();"}), (0, 0)),
-    ];
-    for (name, tool, arguments, (kept, needed)) in table {
+    type Row = (String, String, serde_json::Value, (u64, u64));
+    let rows: Vec<Row> = table::rows(include_str!("tests.toml"), "edits");
+    for (name, tool, arguments, (kept, needed)) in rows {
         let messages = || {
             let mut messages = opening(listing);
-            messages.push(answer("a1", &[(tool, &arguments.to_string())]));
+            messages.push(answer("a1", &[(&tool, &arguments.to_string())]));
             messages
         };
-        let share = |acts: &[(usize, Act)]| {
+        let share = |acts: &[(usize, Act<'_>)]| {
             let mut share = Share::default();
             for (_, kept) in run(messages(), acts).edits {
                 share.count(kept);

@@ -15,12 +15,7 @@ use foldback_testkit::talk;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
-use Act::{Summarise, Undo};
-
-/// Puts a text in place of the first part of the message with this id.
-fn clear(id: &'static str, text: &'static str) -> Act {
-    Act::Edit(id, EditKind::Clear, text)
-}
+use Act::Summarise;
 
 /// A task, then a call per text that reads it (`a0`, `r0`, `a1`, `r1`, …), each with its arguments,
 /// then a last call. Positions: the task 0, `a0` 1, `r0` 2, `a1` 3, …
@@ -41,7 +36,7 @@ fn session(reads: &[(&str, &str)], last: &str) -> Session {
     session
 }
 
-fn run(session: &Session, acts: &[(usize, Act)]) -> SessionMeasures {
+fn run(session: &Session, acts: &[(usize, Act<'_>)]) -> SessionMeasures {
     let registry = foldback::registry().unwrap();
     let strategy = Arc::new(foldback::preset(&registry, "none").unwrap());
     let mut conversation = talk::conversation(strategy, Limits::new(100_000, 1_000));
@@ -76,29 +71,25 @@ const READS: [(&str, &str); 3] =
 #[test]
 fn how_long_identifiers_live() {
     // first_name and other_name come before call 1, second_name before call 2; there are four calls.
-    type Case<'a> = (&'a str, Vec<(usize, Act)>, &'a [(u64, u64, u64)]);
+    type Case<'a> = (&'a str, &'a str, &'a [(u64, u64, u64)]);
     let table: [Case<'_>; 6] = [
-        ("nothing is folded", vec![], &[(2, 0, 1), (3, 0, 2)]),
-        ("cleared before any request", vec![(1, clear("r0", "gone"))], &[(0, 2, 0), (2, 0, 1)]),
-        ("cleared later", vec![(3, clear("r0", "gone"))], &[(2, 2, 1)]),
+        ("nothing is folded", "", &[(2, 0, 1), (3, 0, 2)]),
+        ("cleared before any request", "1 clear r0", &[(0, 2, 0), (2, 0, 1)]),
+        ("cleared later", "3 clear r0", &[(2, 2, 1)]),
         (
             "the placeholder keeps one",
-            vec![(2, clear("r0", "[first_name]"))],
+            "2 clear r0 [first_name]",
             &[(1, 1, 0), (2, 0, 1), (3, 0, 1)],
         ),
         (
             "a summary keeps one, the next does not",
-            vec![(2, Summarise(5, "read second_name")), (3, Summarise(7, "read"))],
+            "2 summary 5 read second_name; 3 summary 7 read",
             &[(1, 3, 0)],
         ),
-        (
-            "what comes back is not revived",
-            vec![(2, clear("r0", "gone")), (3, Undo)],
-            &[(1, 2, 0), (2, 0, 1)],
-        ),
+        ("what comes back is not revived", "2 clear r0; 3 undo", &[(1, 2, 0), (2, 0, 1)]),
     ];
     for (name, acts, expected) in table {
-        let measures = run(&session(&READS, ""), &acts);
+        let measures = run(&session(&READS, ""), &Act::read(acts));
         let expected = expected.iter().map(|(duration, events, censored)| {
             let (events, censored) = (*events, *censored);
             (*duration, Ended { events, censored })
@@ -134,12 +125,9 @@ fn what_summaries_are_worth() {
 
 #[test]
 fn drift_and_recall_over_cycles() {
-    let acts = [
-        (1, Summarise(3, "first_name other_name")),
-        (2, Summarise(5, "first_name")),
-        (3, Summarise(7, "first_name other_name")),
-    ];
-    let measures = run(&session(&READS, ""), &acts);
+    let acts = "1 summary 3 first_name other_name; 2 summary 5 first_name; \
+                3 summary 7 first_name other_name";
+    let measures = run(&session(&READS, ""), &Act::read(acts));
     let drift = &measures.summaries.drift;
     let cycles: Vec<_> = drift.cycles.iter().map(|cycle| (cycle.present, cycle.survived)).collect();
     assert_eq!((drift.first_span, &cycles[..]), (2, &[(2, 2), (1, 1), (2, 1)][..]));
@@ -169,10 +157,10 @@ fn positions_of_what_is_needed() {
     assert_eq!(whole.all.0, [1, 0, 0, 0, 0, 0, 0, 0, 0, 1]);
     assert_eq!(whole.far.0, [1, 0, 0, 0, 0, 0, 0, 0, 0, 0]);
     // Without two of three fillers nothing else moves; with all three gone it is near the middle.
-    let acts = ["r1", "r2", "r3"].map(|id| (5, clear(id, "")));
+    let acts = ["r1", "r2", "r3"].map(|id| (5, Act::Edit(id, EditKind::Clear, "")));
     let cleared = run(&session, &acts).positions;
     assert_eq!((cleared.far.count(), cleared.far.middle()), (1, Some(1.0)));
-    let lost = run(&session, &[(5, clear("r0", ""))]).positions;
+    let lost = run(&session, &[(5, Act::Edit("r0", EditKind::Clear, ""))]).positions;
     assert_eq!(lost.far.count(), 0);
 }
 

@@ -1,24 +1,8 @@
 //! Every row that this crate owes, and the ones that it does not pay, with the reason.
 
 use crate::{boundary, flow, overflow, prune, rendering, usage};
+use foldback_testkit::table;
 use std::collections::BTreeSet;
-
-/// Rows without a test.
-const EXCEPTIONS: &[(&str, &str)] = &[
-    (
-        "OC1-Revert",
-        "a pending revert belongs to the program's store; the log has none, and undoing a fold is tested instead",
-    ),
-    (
-        "OC17-F11",
-        "copying a session under new ids is the store's business; a conversation keeps its ids",
-    ),
-    (
-        "OC17-E1",
-        "errors are classified in one place for all strategies: rows of this id in crates/provider-errors/tests/answers.toml",
-    ),
-    ("OC17-E2", "see OC17-E1"),
-];
 
 /// The rows of the suites OC1 and BR, and of OC17 overflow, prune, view filter and rendering.
 fn owed() -> Vec<String> {
@@ -52,14 +36,5 @@ fn every_row_is_tested_or_excepted() {
     .into_iter()
     .flatten()
     .collect();
-    let excepted: BTreeSet<&str> = EXCEPTIONS.iter().map(|(id, _)| *id).collect();
-    for id in owed() {
-        let (tested, excepted) = (tested.contains(&*id), excepted.contains(&*id));
-        assert!(tested || excepted, "{id} has neither a test nor a reason");
-        assert!(!(tested && excepted), "{id} has both a test and an exception");
-    }
-    for (id, reason) in EXCEPTIONS {
-        assert!(owed().iter().any(|owed| owed == id), "{id} is no row");
-        assert!(!reason.is_empty(), "{id} has no reason");
-    }
+    table::covered(&owed(), &tested, include_str!("rows.toml"));
 }

@@ -22,9 +22,20 @@ fn prompt(id: &str, text: &str) -> Message {
     Message { agent: Some("build".to_owned()), ..Message::user(id, text) }
 }
 
+fn with_image(id: &str, text: &str, name: &str, url: &str) -> Message {
+    let (mime, name, url) = ("image/png".to_owned(), Some(name.to_owned()), url.to_owned());
+    let file = Part::new(PartKind::File(Media { mime, name, url }));
+    Message { parts: vec![Part::text(text), file], ..prompt(id, "") }
+}
+
 /// Long enough that a summary makes the view smaller.
 fn long(text: &str) -> String {
     format!("{text} {}", "and so on ".repeat(200))
+}
+
+/// A prompt that is long, and its answer.
+fn turn(n: usize) -> [Message; 2] {
+    [prompt(&format!("u{n}"), &long(&format!("turn {n}"))), answer(&format!("a{n}"), "ok")]
 }
 
 fn fill(conversation: &mut Conversation) {
@@ -32,6 +43,18 @@ fn fill(conversation: &mut Conversation) {
     append(conversation, tools("a1", &[("read", &"x".repeat(240_000))]));
     conversation.append(prompt("u2", "and the lexer"));
     append(conversation, tools("a2", &[("bash", "ok")]));
+}
+
+/// A conversation that was filled, and who writes its summaries.
+fn filled<const N: usize>(
+    preset: &str,
+    changes: &str,
+    answers: [Result<&str, SummaryError>; N],
+) -> (Conversation, Arc<Scripted>) {
+    let summarizer = Scripted::in_turn(answers);
+    let mut conversation = with(preset, changes, &summarizer);
+    fill(&mut conversation);
+    (conversation, summarizer)
 }
 
 fn message(conversation: &Conversation, kind: EntryKind) -> Arc<Message> {
@@ -56,9 +79,7 @@ fn has(conversation: &Conversation, kind: EntryKind) -> bool {
 
 #[test]
 fn br_5_overflow_compaction_summary_filter_continue() {
-    let summarizer = Scripted::in_turn([Ok("parser fixed, lexer next")]);
-    let mut conversation = with("brutus", "", &summarizer);
-    fill(&mut conversation);
+    let (mut conversation, summarizer) = filled("brutus", "", [Ok("parser fixed, lexer next")]);
     let below = at(&mut conversation, Moment::StepEnd, Some(usage(150_000, 18_000, 0)));
     assert!(!below.iter().any(|r| r.outcome.changed()), "168000 is not above 168000");
     let reports = at(&mut conversation, Moment::StepEnd, Some(usage(150_000, 18_001, 0)));
@@ -77,15 +98,8 @@ fn br_5_overflow_compaction_summary_filter_continue() {
     conversation.append(answer("a3", "done"));
     assert_eq!(sent_ids(&conversation).len(), 4, "the loop goes on behind the continue message");
     let counters = conversation.counters();
-    assert_eq!(
-        (
-            counters.overflow_detections,
-            counters.prune_operations,
-            counters.tokens_pruned,
-            counters.summaries
-        ),
-        (1, 1, 60_000, 1)
-    );
+    assert_eq!((counters.overflow_detections, counters.prune_operations), (1, 1));
+    assert_eq!((counters.tokens_pruned, counters.summaries), (60_000, 1));
     assert!(counters.mean_tokens_before().is_some());
 }
 
@@ -109,9 +123,7 @@ fn br_an_error_of_the_agent_saves_nothing() {
 
 #[test]
 fn january_checkpoint() {
-    let summarizer = Scripted::in_turn([Ok("all of it")]);
-    let mut conversation = with("opencode", "", &summarizer);
-    fill(&mut conversation);
+    let (mut conversation, summarizer) = filled("opencode", "", [Ok("all of it")]);
     at(&mut conversation, Moment::StepEnd, Some(usage(168_001, 0, 0)));
 
     let marker = message(&conversation, EntryKind::Marker);
@@ -156,9 +168,7 @@ fn finish_stop_above_the_limit_compacts_before_the_next_request() {
 #[test]
 fn a_manual_compaction_does_not_go_on() {
     for (preset, auto) in [("opencode", false), ("opencode-1.17", false), ("brutus", false)] {
-        let summarizer = Scripted::in_turn([Ok("short")]);
-        let mut conversation = with(preset, "", &summarizer);
-        fill(&mut conversation);
+        let (mut conversation, _) = filled(preset, "", [Ok("short")]);
         at(&mut conversation, Moment::Manual, None);
         assert!(has(&conversation, EntryKind::Summary), "{preset}");
         assert!(!has(&conversation, EntryKind::Continue), "{preset}");
@@ -179,13 +189,8 @@ fn going_on_is_a_decision_of_its_own() {
         ("unfinished", vec![assistant("a9", vec![Part::text("cut")], Finish::Length)], true),
         ("unfinished", vec![prompt("u9", "more")], true),
     ] {
-        let summarizer = Scripted::in_turn([Ok("short")]);
-        let mut conversation = with(
-            "opencode",
-            &format!("[guards]\ncontinuation = false\n[filter]\ncontinue = \"{policy}\""),
-            &summarizer,
-        );
-        fill(&mut conversation);
+        let changes = format!("[guards]\ncontinuation = false\n[filter]\ncontinue = \"{policy}\"");
+        let (mut conversation, _) = filled("opencode", &changes, [Ok("short")]);
         let case = format!("{policy} after {}", last[0].shown_text());
         append(&mut conversation, last);
         at(&mut conversation, Moment::StepEnd, Some(usage(190_000, 0, 0)));
@@ -200,9 +205,7 @@ fn empty_summaries_and_failures_leave_nothing() {
         ("white space", Ok(" \n")),
         ("failed", Err(SummaryError::Failed("503".into()))),
     ] {
-        let summarizer = Scripted::in_turn([text]);
-        let mut conversation = with("opencode", "", &summarizer);
-        fill(&mut conversation);
+        let (mut conversation, _) = filled("opencode", "", [text]);
         let (sent, len) = (sent_ids(&conversation), conversation.history().len());
         let reports = at(&mut conversation, Moment::StepEnd, Some(usage(190_000, 0, 0)));
         assert!(matches!(reports.last().unwrap().outcome, Outcome::Failed(_)), "{case}");
@@ -213,9 +216,7 @@ fn empty_summaries_and_failures_leave_nothing() {
 #[test]
 fn auto_off_is_off_at_every_moment() {
     for preset in ["opencode", "opencode-1.17", "brutus"] {
-        let summarizer = Scripted::in_turn([]);
-        let mut conversation = with(preset, "[overflow]\nauto = false", &summarizer);
-        fill(&mut conversation);
+        let (mut conversation, _) = filled(preset, "[overflow]\nauto = false", []);
         for moment in Moment::ALL {
             if moment != Moment::Manual {
                 at(&mut conversation, moment, Some(usage(199_000, 0, 0)));
@@ -227,9 +228,7 @@ fn auto_off_is_off_at_every_moment() {
 
 #[test]
 fn oc17_c1_one_marker_with_both_flags() {
-    let summarizer = Scripted::in_turn([Ok("short")]);
-    let mut conversation = with("opencode-1.17", "", &summarizer);
-    fill(&mut conversation);
+    let (mut conversation, _) = filled("opencode-1.17", "", [Ok("short")]);
     at(&mut conversation, Moment::ProviderOverflow, None);
     let markers = conversation.history().iter().filter(|(_, m)| m.is_entry_of(EntryKind::Marker));
     assert_eq!(markers.count(), 1);
@@ -242,14 +241,7 @@ fn oc17_c1_one_marker_with_both_flags() {
 #[test]
 fn kept_tail() {
     let x = |n: usize| "x".repeat(n);
-    let image = || {
-        let media =
-            Media { mime: "image/png".to_owned(), name: Some("big.png".to_owned()), url: x(4_000) };
-        Message {
-            parts: vec![Part::text("look"), Part::new(PartKind::File(media))],
-            ..prompt("u3", "")
-        }
-    };
+    let image = || with_image("u3", "look", "big.png", &x(4_000));
     let older = || vec![prompt("u1", &long("first")), answer("a1", "ok")];
     let row = |id, budget, turns, given: Vec<Message>, tail| (id, budget, turns, given, tail);
     let join = |mut a: Vec<Message>, b: Vec<Message>| {
@@ -312,16 +304,12 @@ fn kept_tail() {
 fn oc17_s18_s19_two_compactions_in_a_row() {
     let summarizer = Scripted::in_turn([Ok("summary one"), Ok("summary two")]);
     let mut conversation = with("opencode-1.17", "", &summarizer);
-    for turn in 1..=3 {
-        conversation.append(prompt(&format!("u{turn}"), &long(&format!("turn {turn}"))));
-        conversation.append(answer(&format!("a{turn}"), "ok"));
-    }
+    append(&mut conversation, (1..=3).flat_map(turn));
     at(&mut conversation, Moment::Manual, None);
     let marker = message(&conversation, EntryKind::Marker).id.clone();
     let summary = message(&conversation, EntryKind::Summary).id.clone();
     assert_eq!(sent_ids(&conversation), [&*marker, &*summary, "u2", "a2", "u3", "a3"]);
-    conversation.append(prompt("u4", &long("turn 4")));
-    conversation.append(answer("a4", "ok"));
+    append(&mut conversation, turn(4));
     at(&mut conversation, Moment::Manual, None);
     let request = summarizer.request(1);
     assert_eq!(request.previous.as_deref(), Some("summary one"), "OC17-S18");
@@ -336,9 +324,7 @@ fn oc17_s18_s19_two_compactions_in_a_row() {
     let mut strategy = conversation.strategy().as_ref().clone();
     strategy.summarizer = Some(Arc::clone(&third) as Arc<dyn Summarizer>);
     let mut loaded = crate::support::conversation(strategy, LIMITS);
-    for (_, message) in conversation.history().iter() {
-        loaded.append(Arc::clone(message));
-    }
+    append(&mut loaded, conversation.history().iter().map(|(_, message)| Arc::clone(message)));
     loaded.restore();
     loaded.append(prompt("u5", "turn 5"));
     at(&mut loaded, Moment::Manual, None);
@@ -377,15 +363,7 @@ fn oc17_s20_an_older_summary_does_not_eat_the_budget() {
 
 #[test]
 fn oc17_s11_s12_the_prompt_is_repeated_without_its_media() {
-    let image = Media {
-        mime: "image/png".to_owned(),
-        name: Some("cat.png".to_owned()),
-        url: "data:,x".to_owned(),
-    };
-    let with_image = |id| Message {
-        parts: vec![Part::text("image"), Part::new(PartKind::File(image.clone()))],
-        ..prompt(id, "")
-    };
+    let with_image = |id| with_image(id, "image", "cat.png", "data:,x");
     let summarizer = Scripted::in_turn([Ok("short")]);
     let mut conversation = with("opencode-1.17", "", &summarizer);
     conversation.append(prompt("u1", &long("root")));
@@ -410,15 +388,10 @@ fn oc17_s11_s12_the_prompt_is_repeated_without_its_media() {
 fn a_stored_checkpoint_is_restored() {
     let summarizer = Scripted::in_turn([Ok("short")]);
     let mut first = with("opencode-1.17", "", &summarizer);
-    for turn in 1..=3 {
-        first.append(prompt(&format!("u{turn}"), &long(&format!("turn {turn}"))));
-        first.append(answer(&format!("a{turn}"), "ok"));
-    }
+    append(&mut first, (1..=3).flat_map(turn));
     at(&mut first, Moment::Manual, None);
     let mut again = with("opencode-1.17", "", &summarizer);
-    for (_, message) in first.history().iter() {
-        again.append(Arc::clone(message));
-    }
+    append(&mut again, first.history().iter().map(|(_, message)| Arc::clone(message)));
     assert_ne!(sent_ids(&again), sent_ids(&first));
     again.restore();
     assert_eq!(sent_ids(&again), sent_ids(&first));
@@ -437,9 +410,7 @@ fn instructions_of_the_harness_stay_in_front() {
 
 #[test]
 fn undo_brings_everything_back() {
-    let summarizer = Scripted::in_turn([Ok("short")]);
-    let mut conversation = with("opencode", "", &summarizer);
-    fill(&mut conversation);
+    let (mut conversation, _) = filled("opencode", "", [Ok("short")]);
     let before = sent_ids(&conversation);
     at(&mut conversation, Moment::Manual, None);
     conversation.undo();

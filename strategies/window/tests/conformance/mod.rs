@@ -10,26 +10,6 @@ mod split;
 
 pub(crate) use common::registry;
 
-/// Rows, or halves of rows, that are not here, and why.
-const EXCEPTIONS: [(&str, &str); 4] = [
-    (
-        "S9-21",
-        "the default model of the summary (haiku): with a model, in tests/tests/with_a_model/window.toml",
-    ),
-    (
-        "S9-22",
-        "the folder of the session memory: the reader is injected, so an empty folder is a reader that returns nothing",
-    ),
-    (
-        "S9-23",
-        "the wording of the request (`[user]: hello`): with a model, in tests/tests/with_a_model/window.toml; that a long message is cut is tested here too",
-    ),
-    (
-        "S9-24",
-        "the exit reason `max_tokens`: with an agent's loop, in tests/tests/with_a_model/window.toml",
-    ),
-];
-
 #[test]
 fn every_row_is_here() {
     let sources = [
@@ -48,7 +28,9 @@ fn every_row_is_here() {
         })
         .collect();
     assert_eq!(missing, Vec::<String>::new());
-    for (id, reason) in EXCEPTIONS {
+    let exceptions: Vec<[String; 2]> =
+        foldback_testkit::table::rows(include_str!("rows.toml"), "exceptions");
+    for [id, reason] in exceptions {
         assert!(!reason.is_empty(), "{id} has no reason");
     }
 }

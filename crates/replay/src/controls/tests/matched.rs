@@ -149,28 +149,13 @@ fn only_proportions_count() {
     for seed in 0..4 {
         let session = random_session(seed);
         // Characters of the session come in fours of none in particular, so count them one by one.
-        let (one, two) = (matched_controls(&session, 1, 50), Doubled(counting(1)));
+        let (one, two) = (matched_controls(&session, 1, 50), Doubled::of(&counting(1)));
         let index = Index::of(&session);
         let foresight = Arc::new(Hindsight::of(&index));
-        let twice = MatchedControls::with_stub(&index, foresight, &two, 100);
+        let twice = MatchedControls::with_stub(&index, foresight, &*two, 100);
         let views: Vec<u64> = (0..60).map(|call| 20_000 - 200 * call).collect();
         let doubled: Vec<u64> = views.iter().map(|size| 2 * size).collect();
         assert_eq!(one.matched(&views, seed), twice.matched(&doubled, seed));
-    }
-}
-
-/// Counts twice what another estimator counts.
-#[derive(Debug)]
-struct Doubled(Arc<dyn Estimator>);
-
-impl Estimator for Doubled {
-    fn id(&self) -> &Arc<str> {
-        static ID: std::sync::OnceLock<Arc<str>> = std::sync::OnceLock::new();
-        ID.get_or_init(|| Arc::from("doubled"))
-    }
-
-    fn text(&self, text: &str) -> u64 {
-        2 * self.0.text(text)
     }
 }
 
