@@ -1,6 +1,6 @@
 //! What a journal gives back is what was there, to the byte; and a process may die at any time.
 
-use crate::support::{asks, at, sent, step, stored};
+use crate::support::{append, asks, at, sent, step, stored, turns};
 use foldback::{Conversation, Message, Moment};
 use foldback_core::services::FixedClock;
 use foldback_core::view::PartPos;
@@ -24,6 +24,13 @@ fn place() -> Place {
 
 fn empty(preset: &str) -> Conversation {
     crate::support::conversation(preset, &Arc::new(FixedClock::at(9_999_999)))
+}
+
+/// An empty conversation with its journal.
+fn begun() -> (Place, Conversation, Journal) {
+    let (place, mut conversation) = (place(), empty("window"));
+    let journal = Journal::open(&place.path, &mut conversation).unwrap();
+    (place, conversation, journal)
 }
 
 fn reopened(preset: &str, place: &Place) -> Conversation {
@@ -97,12 +104,7 @@ proptest! {
         for (number, act) in acts.into_iter().enumerate() {
             clock.set(number as i64 * 1_000);
             match act {
-                Act::Step(words) => {
-                    conversation.append(asks(number));
-                    for message in step(number, words) {
-                        conversation.append(message);
-                    }
-                }
+                Act::Step(words) => turns(&mut conversation, number..number + 1, words),
                 Act::Fold => { at(&mut conversation, Moment::Manual); }
                 Act::TurnEnd => { at(&mut conversation, Moment::TurnEnd); }
                 Act::CallStart => { at(&mut conversation, Moment::CallStart); }
@@ -131,15 +133,10 @@ proptest! {
 /// A file that ends at any byte gives one of the states that were recorded, and can be written on.
 #[test]
 fn a_process_may_die_at_any_byte() {
-    let place = place();
-    let mut conversation = empty("window");
-    let mut journal = Journal::open(&place.path, &mut conversation).unwrap();
+    let (place, mut conversation, mut journal) = begun();
     let mut states = vec![(fs::metadata(&place.path).unwrap().len(), state(&conversation))];
     for number in 0..8 {
-        conversation.append(asks(number));
-        for message in step(number, 300) {
-            conversation.append(message);
-        }
+        turns(&mut conversation, number..number + 1, 300);
         journal.record(&conversation).unwrap();
     }
     let mut mark = |conversation: &Conversation, journal: &mut Journal| {
@@ -188,9 +185,7 @@ fn going_on_is_as_if_nothing_had_happened() {
             for round in 0..3 {
                 for number in 0..8 {
                     conversation.append(asks(10 * round + number));
-                    for message in step(number, 400) {
-                        conversation.append(message);
-                    }
+                    append(&mut conversation, step(number, 400));
                 }
                 let moment = if round == 1 { Moment::Manual } else { Moment::ProviderOverflow };
                 outcomes.extend(at(&mut conversation, moment));
@@ -218,15 +213,8 @@ fn going_on_is_as_if_nothing_had_happened() {
 /// A person's wishes outlive the process too.
 #[test]
 fn pins_come_back() {
-    let place = place();
-    let mut conversation = empty("window");
-    let mut journal = Journal::open(&place.path, &mut conversation).unwrap();
-    for number in 0..8 {
-        conversation.append(asks(number));
-        for message in step(number, 400) {
-            conversation.append(message);
-        }
-    }
+    let (place, mut conversation, mut journal) = begun();
+    turns(&mut conversation, 0..8, 400);
     assert!(conversation.pin(1) && conversation.pin(3));
     journal.record(&conversation).unwrap();
     assert!(conversation.unpin(3) && conversation.pin(0));
@@ -241,9 +229,7 @@ fn pins_come_back() {
 
 #[test]
 fn damage_is_named() {
-    let good = place();
-    let mut conversation = empty("window");
-    let mut journal = Journal::open(&good.path, &mut conversation).unwrap();
+    let (good, mut conversation, mut journal) = begun();
     for number in 0..3 {
         conversation.append(asks(number));
         journal.record(&conversation).unwrap();
@@ -290,9 +276,7 @@ fn damage_is_named() {
 
 #[test]
 fn who_may_open() {
-    let taken = place();
-    let mut conversation = empty("window");
-    let journal = Journal::open(&taken.path, &mut conversation).unwrap();
+    let (taken, mut conversation, journal) = begun();
     let again = Journal::open(&taken.path, &mut empty("window"));
     assert!(matches!(again, Err(JournalError::Locked { .. })), "{again:?}");
     drop(journal);
@@ -301,11 +285,7 @@ fn who_may_open() {
     assert!(matches!(full, Err(JournalError::NotEmpty { .. })), "{full:?}");
 
     let late = place();
-    for number in 0..8 {
-        for message in step(number, 400) {
-            conversation.append(message);
-        }
-    }
+    append(&mut conversation, (0..8).flat_map(|number| step(number, 400)));
     at(&mut conversation, Moment::Manual);
     let late = Journal::open(&late.path, &mut conversation);
     assert!(matches!(late, Err(JournalError::TooLate { .. })), "{late:?}");
@@ -319,9 +299,7 @@ fn who_may_open() {
 fn marks_of_a_loaded_history() {
     let place = place();
     let mut conversation = empty("opencode");
-    for message in step(0, 20) {
-        conversation.append(message);
-    }
+    append(&mut conversation, step(0, 20));
     conversation.mark_cleared(PartPos { item: 1, part: 0 }, "[cleared]".into(), 42);
     drop(Journal::open(&place.path, &mut conversation).unwrap());
     assert_eq!(state(&reopened("opencode", &place)), state(&conversation));

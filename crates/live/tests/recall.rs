@@ -1,6 +1,6 @@
 //! Everything that a fold hides or clears is found again; what is shown as it is, is not.
 
-use crate::support::{asks, at, step};
+use crate::support::{append, asks, at, step, turns};
 use foldback::{Conversation, Moment};
 use foldback_core::services::FixedClock;
 use foldback_live::recall::{Recall, RecallError};
@@ -11,12 +11,7 @@ use std::sync::Arc;
 /// A conversation that was folded by hand after some steps.
 fn folded(preset: &str, steps: usize) -> Conversation {
     let mut conversation = crate::support::conversation(preset, &Arc::new(FixedClock::at(1_000)));
-    for number in 0..steps {
-        conversation.append(asks(number));
-        for message in step(number, 400) {
-            conversation.append(message);
-        }
-    }
+    turns(&mut conversation, 0..steps, 400);
     let reports = at(&mut conversation, Moment::Manual);
     assert!(reports.iter().any(|report| report.outcome.changed()), "{reports:?}");
     conversation
@@ -77,9 +72,7 @@ fn a_message_whose_id_is_used_again_goes_by_its_place() {
     let mut conversation = crate::support::conversation("opencode", &Arc::default());
     for number in 0..8 {
         conversation.append(asks(0));
-        for message in step(0, 400 + number) {
-            conversation.append(message);
-        }
+        append(&mut conversation, step(0, 400 + number));
     }
     at(&mut conversation, Moment::Manual);
     let mut recall = Recall::new();
@@ -144,9 +137,7 @@ proptest! {
         let mut recall = Recall::new();
         for (number, size) in sizes.iter().enumerate() {
             conversation.append(asks(number));
-            for message in step(number, *size) {
-                conversation.append(message);
-            }
+            append(&mut conversation, step(number, *size));
             if folds.contains(&number) {
                 at(&mut conversation, Moment::Manual);
                 recall.update(&conversation);

@@ -4,7 +4,7 @@ use crate::common::{conversation, names, strategy, torn};
 use foldback_core::log::ResultStatus;
 use foldback_core::moment::Moment;
 use foldback_core::{Message, Part, PartKind};
-use foldback_testkit::talk::at;
+use foldback_testkit::talk::{append, at};
 use foldback_tiered::budget::{Fixed, Shares, allocate};
 use foldback_tiered::{tiers, truncate};
 use proptest::prelude::*;
@@ -69,10 +69,8 @@ proptest! {
         let mut conversation = conversation(&strategy("tiered", "", &names()), window);
         let mut appended = 0;
         for group in messages(&turns) {
-            for message in group {
-                conversation.append(message);
-                appended += 1;
-            }
+            appended += group.len();
+            append(&mut conversation, group);
             let before = conversation.tokens();
             let reports = at(&mut conversation, Moment::CallStart);
             // The guard would refuse a torn group; the filter must not propose one.

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 const KEY: &str = "sk-planted-key";
 
 /// What a client understood.
-#[derive(Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 struct Read {
     text: String,
     reasoning: String,
@@ -114,35 +114,21 @@ async fn every_protocol_says_the_same_whole_and_streamed() {
             Call::new("call_b", "search", json!({"query": "x", "limit": 3})),
         ]
     };
-    let said = |calls: [Call; 2]| calls.map(|call| (call.name, call.arguments)).to_vec();
     let filtered = Answer { text: "I".into(), finish: Finish::Filter, ..Answer::default() };
+    let said = |text: &str, finish: &str| Read {
+        text: text.to_owned(),
+        finish: finish.to_owned(),
+        ..Read::default()
+    };
+    let called = calls().map(|call| (call.name, call.arguments)).to_vec();
+    let thought = Read { reasoning: "Hm, well".into(), ..said("", "stop") };
     let rows: [(&str, Reply, Read); 6] = [
-        (
-            "text",
-            Reply::text("Good évening."),
-            Read { text: "Good évening.".into(), finish: "stop".into(), ..Read::default() },
-        ),
-        (
-            "calls",
-            Reply::calls(calls()),
-            Read { calls: said(calls()), finish: "tools".into(), ..Read::default() },
-        ),
-        (
-            "reasoning only",
-            Reply::reasoning("Hm, well"),
-            Read { reasoning: "Hm, well".into(), finish: "stop".into(), ..Read::default() },
-        ),
-        ("nothing", Reply::empty(), Read { finish: "stop".into(), ..Read::default() }),
-        (
-            "cut by the limit",
-            Reply::length("Half of"),
-            Read { text: "Half of".into(), finish: "length".into(), ..Read::default() },
-        ),
-        (
-            "filtered",
-            Reply::answer(filtered),
-            Read { text: "I".into(), finish: "filter".into(), ..Read::default() },
-        ),
+        ("text", Reply::text("Good évening."), said("Good évening.", "stop")),
+        ("calls", Reply::calls(calls()), Read { calls: called, ..said("", "tools") }),
+        ("reasoning only", Reply::reasoning("Hm, well"), thought),
+        ("nothing", Reply::empty(), said("", "stop")),
+        ("cut by the limit", Reply::length("Half of"), said("Half of", "length")),
+        ("filtered", Reply::answer(filtered), said("I", "filter")),
     ];
     for (name, reply, expect) in rows {
         let answer = reply.usage(1_200, 34);
@@ -151,13 +137,7 @@ async fn every_protocol_says_the_same_whole_and_streamed() {
             for stream in [false, true] {
                 let read = ask(target(kind, url.clone()), stream).await;
                 let read = read.unwrap_or_else(|error| panic!("{name}, {kind}, {stream}: {error}"));
-                let mut expect = Read {
-                    usage: Some((1_200, 34)),
-                    text: expect.text.clone(),
-                    reasoning: expect.reasoning.clone(),
-                    calls: expect.calls.clone(),
-                    finish: expect.finish.clone(),
-                };
+                let mut expect = Read { usage: Some((1_200, 34)), ..expect.clone() };
                 // Gemini and Ollama have no words of their own for calls; Ollama none for a filter.
                 if matches!(kind, AdapterKind::Gemini | AdapterKind::Ollama) && name == "calls" {
                     expect.finish = "stop".into();
@@ -205,33 +185,16 @@ async fn a_request_larger_than_the_window_is_refused_in_the_providers_words() {
 async fn failures_reach_the_client_as_failures() {
     let overloaded =
         r#"{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}"#;
+    let slow = r#"{"error":{"message":"slow down"}}"#;
+    let text = || Reply::text("A text of some length");
+    // What the error says, whole and streamed.
     let rows: [(&str, Reply, [&str; 2]); 7] = [
-        (
-            "rate limit",
-            Reply::status(429, r#"{"error":{"message":"slow down"}}"#).header("retry-after", "7"),
-            ["slow down", "slow down"],
-        ),
-        (
-            "overflow",
-            errors::OPENAI_MESSAGES.into(),
-            ["context_length_exceeded", "context_length_exceeded"],
-        ),
-        (
-            "a proxy's page",
-            Reply::raw(502, "text/html", "<h1>Bad Gateway</h1>"),
-            ["Bad Gateway", "Bad Gateway"],
-        ),
+        ("rate limit", Reply::status(429, slow).header("retry-after", "7"), ["slow down"; 2]),
+        ("overflow", errors::OPENAI_MESSAGES.into(), ["context_length_exceeded"; 2]),
+        ("a page", Reply::raw(502, "text/html", "<h1>Bad Gateway</h1>"), ["Bad Gateway"; 2]),
         ("garbage", Reply::garbage(), ["invalid json", "parse stream"]),
-        (
-            "nothing at all",
-            Reply::text("A text of some length").cut(0),
-            ["error sending request", "WebStream"],
-        ),
-        (
-            "cut",
-            Reply::text("A text of some length").cut(70),
-            ["decoding response body", "WebStream"],
-        ),
+        ("nothing at all", text().cut(0), ["error sending request", "WebStream"]),
+        ("cut", text().cut(70), ["decoding response body", "WebStream"]),
         (
             "an error in the stream",
             Reply::text("A text").error_event(overloaded),

@@ -4,9 +4,10 @@
 
 use foldback::{Conversation, Frame, Limits, Message, Part, Services};
 use foldback_core::services::FixedClock;
+use std::ops::Range;
 use std::sync::Arc;
 
-pub(crate) use foldback_testkit::talk::at;
+pub(crate) use foldback_testkit::talk::{append, at};
 
 /// A window that a few steps fill.
 pub(crate) fn limits() -> Limits {
@@ -41,6 +42,14 @@ pub(crate) fn step(number: usize, words: usize) -> [Message; 2] {
 /// A user's message that begins a turn.
 pub(crate) fn asks(number: usize) -> Message {
     Message::user(format!("u{number}"), format!("Question {number}: why does it fail?"))
+}
+
+/// Turns with these numbers: a question, a call and its result of so many words.
+pub(crate) fn turns(conversation: &mut Conversation, numbers: Range<usize>, words: usize) {
+    for number in numbers {
+        conversation.append(asks(number));
+        append(conversation, step(number, words));
+    }
 }
 
 /// What would be sent, as JSON.

@@ -1,4 +1,5 @@
 use super::*;
+use foldback_testkit::stand_in::Doubled;
 
 #[test]
 fn what_is_held_twice_can_be_lost_once() {
