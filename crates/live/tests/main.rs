@@ -1,5 +1,7 @@
 //! The integration tests of what an agent loop needs. One binary: every other one would link all of this again.
 
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+
 mod agent;
 mod journal;
 mod recall;

@@ -190,7 +190,7 @@ async fn off_means_never() {
         assert_eq!(agent.conversation().counters().folds, 1, "{preset}");
     }
     for preset in SUMMARISING {
-        let (mut agent, model) = scene(preset, "", Fault::None);
+        let (mut agent, _) = scene(preset, "", Fault::None);
         agent.conversation_mut().set_automatic(false);
         fill(&mut agent, 6_000, false).await;
         agent.before_call().await;
