@@ -46,7 +46,7 @@ pub(crate) fn run(args: &Compact) -> Result<(), Error> {
     }
     if args.plan {
         let text = if args.json {
-            let plans: Vec<_> = conversation.folds().iter().map(|fold| &fold.plan).collect();
+            let plans = plan::Plans::of(&session, &conversation);
             format!("{}\n", serde_json::to_string_pretty(&plans)?)
         } else {
             let reports: Vec<_> = reports

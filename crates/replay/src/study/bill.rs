@@ -80,6 +80,11 @@ pub(super) struct Items<'a> {
     pub(super) rereads: &'a [Reread],
 }
 
+/// What summarisers were asked for, in the order of the firings, each with a prompt of its own.
+pub(super) fn summary_calls(firings: &[measures::Firing]) -> Vec<SummaryCall> {
+    firings.iter().filter_map(summary_call).collect()
+}
+
 /// The summariser's call of a firing, with a prompt of its own.
 fn summary_call(firing: &measures::Firing) -> Option<SummaryCall> {
     (firing.summaries > 0).then_some(SummaryCall {
@@ -121,7 +126,7 @@ fn starts(items: &Items<'_>, pauses: Pauses) -> Vec<Option<i64>> {
 fn bill(items: &Items<'_>, starts: &[Option<i64>], pauses: Pauses, named: &NamedTerms) -> Bill {
     let terms = &named.terms;
     let priced = Priced::at(items.log, starts, terms);
-    let asked: Vec<SummaryCall> = items.firings.iter().filter_map(summary_call).collect();
+    let asked = summary_calls(items.firings);
     let bill = priced.cost(&asked);
     let shared = asked
         .iter()

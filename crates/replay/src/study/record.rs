@@ -1,8 +1,9 @@
 //! One session under one strategy: everything that was measured, in the form that the store keeps.
 
-use super::bill::Bill;
+use super::bill::{self, Bill};
 use crate::availability::{MustKeep, Presence, RereadRow};
 use crate::controls::Matched;
+use crate::cost::SummaryCall;
 use crate::measures::SessionMeasures;
 use crate::totals::{CallRow, SessionMetrics};
 use foldback_core::Limits;
@@ -48,6 +49,11 @@ impl Record {
     /// Number of the first call before which the strategy changed something.
     pub fn first_fired(&self) -> Option<usize> {
         self.rows.iter().find(|row| !row.fired.is_empty()).map(|row| row.call)
+    }
+
+    /// What summarisers were asked for, as the bills have it.
+    pub fn summary_calls(&self) -> Vec<SummaryCall> {
+        bill::summary_calls(&self.measures.firings)
     }
 
     /// Where the exam of retention begins for all strategies that are compared on a session: at the first

@@ -30,7 +30,7 @@ pub(super) fn cells<'a>(row: &Row<'a>) -> Vec<(&'static str, Cell<'a>)> {
         input_tokens decision_tokens uncompacted_tokens output_tokens recorded_input recorded_cache_read
         cache_read churn ceiling overflow excess fired recorder_compacted exam frr_needed frr_kept
         frr_rescued frr_obs_needed frr_obs_kept frr_far_needed frr_far_kept epr_needed epr_kept rereads
-        reread_tokens experiment)
+        reread_tokens summary_requests summary_input summary_output experiment)
 }
 
 impl<'a> From<&'a str> for Cell<'a> {

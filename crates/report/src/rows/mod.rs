@@ -109,6 +109,13 @@ pub struct Row<'a> {
     pub rereads: u64,
     /// Size of those results in tokens.
     pub reread_tokens: u64,
+    /// Requests to a summariser that compactions made since the call before; on the last call of a
+    /// session also those that came after it.
+    pub summary_requests: u64,
+    /// Input of those requests in tokens, as the bill has it.
+    pub summary_input: u64,
+    /// Their answers in tokens.
+    pub summary_output: u64,
     /// Hash of the experiment file that fixed the comparison beforehand; empty without one.
     pub experiment: &'a str,
 }
@@ -196,9 +203,14 @@ fn each(
         let start = Record::exam_start(&records);
         for (preset, record) in comparison.presets.iter().zip(&records) {
             let forgotten = Forgotten::of(&facts, record);
+            let summaries = Summaries::of(record);
             for ((call, facts), forgotten) in record.rows.iter().zip(&facts.calls).zip(&forgotten) {
                 let exam = start.is_some_and(|start| call.call >= start);
+                let asked = summaries.get(call.call).copied().unwrap_or_default();
                 take(&Row {
+                    summary_requests: asked.requests,
+                    summary_input: asked.input,
+                    summary_output: asked.output,
                     experiment,
                     ..row(session, preset, record, call, facts, forgotten, exam)
                 })?;
@@ -255,6 +267,9 @@ fn row<'a>(
         epr_kept: forgotten.edits.kept,
         rereads: forgotten.rereads,
         reread_tokens: forgotten.reread_tokens,
+        summary_requests: 0,
+        summary_input: 0,
+        summary_output: 0,
         experiment: "",
     }
 }
@@ -297,6 +312,31 @@ impl Forgotten {
             if let Some(call) = calls.get_mut(reread.call) {
                 call.rereads += 1;
                 call.reread_tokens += reread.tokens;
+            }
+        }
+        calls
+    }
+}
+
+/// What summarisers were asked for before a call.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Summaries {
+    requests: u64,
+    input: u64,
+    output: u64,
+}
+
+impl Summaries {
+    /// By call. What came behind the last call goes with it, so that the sums over rows are those of the
+    /// bill.
+    fn of(record: &Record) -> Vec<Self> {
+        let mut calls = vec![Self::default(); record.rows.len()];
+        let last = calls.len().saturating_sub(1);
+        for asked in record.summary_calls() {
+            if let Some(call) = calls.get_mut(asked.call.min(last)) {
+                call.requests += 1;
+                call.input += asked.input_tokens;
+                call.output += asked.output_tokens;
             }
         }
         calls

@@ -1,0 +1,159 @@
+"""What the requests of a session cost: a prompt cache, and prices that are data."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+from session import output_total
+from tokens import ROOT
+from view import Call
+
+DATA = ROOT / "crates/replay/data"
+# Longer than any prefix lives.
+LONG_MS = 30 * 24 * 3_600_000
+MILLION = 1e6
+
+
+@dataclass(frozen=True)
+class Terms:
+    """A price regime: how a provider caches and what it charges, in dollars per million tokens."""
+
+    name: str
+    input: float
+    read: float
+    write: float
+    output: float
+    minimum: int
+    granularity: int
+    ttl_ms: int | None
+
+    def cacheable(self, tokens: int) -> int:
+        return 0 if tokens < self.minimum else tokens - tokens % max(self.granularity, 1)
+
+
+def regimes() -> list[Terms]:
+    """The named regimes of the table."""
+    models = tomllib.loads((DATA / "models.toml").read_text())["model"]
+    prices = {model["id"]: model["price"] for model in models}
+    out = []
+    for regime in tomllib.loads((DATA / "regimes.toml").read_text())["regime"]:
+        price = prices[regime["base"]]
+        ttl = regime["ttl_seconds"]
+        out.append(
+            Terms(
+                name=regime["name"],
+                input=price["input"],
+                read=price["input"] * regime["read"],
+                write=price["input"] * regime["write"],
+                output=price["output"],
+                minimum=regime["minimum"],
+                granularity=regime["granularity"],
+                ttl_ms=ttl * 1000 if ttl else None,
+            )
+        )
+    return out
+
+
+@dataclass
+class Sent:
+    """A request as the cache sees it."""
+
+    blocks: list[tuple[Any, int]]
+    start_ms: int | None
+    turn: int
+    output_tokens: int
+
+    @property
+    def input_tokens(self) -> int:
+        return sum(tokens for _, tokens in self.blocks)
+
+
+def sent(call: Call, frame_tokens: int) -> Sent:
+    """The request of a call: the frame, then one block per message."""
+    blocks: list[tuple[Any, int]] = [("frame", frame_tokens)]
+    blocks += [(shown.key, shown.tokens) for shown in call.view]
+    usage = call.answer.usage
+    output = call.answer.tokens if usage is None else output_total(usage)
+    return Sent(blocks, call.start_ms, call.turn, output)
+
+
+@dataclass
+class Bill:
+    """Dollars of one session, or of several."""
+
+    input_usd: float = 0.0
+    output_usd: float = 0.0
+    summaries_usd: float = 0.0
+    read_tokens: list[int] = field(default_factory=list)
+
+    @property
+    def usd(self) -> float:
+        return self.input_usd + self.output_usd + self.summaries_usd
+
+    def add(self, other: Bill) -> None:
+        self.input_usd += other.input_usd
+        self.output_usd += other.output_usd
+        self.summaries_usd += other.summaries_usd
+        self.read_tokens += other.read_tokens
+
+
+def times(requests: list[Sent], cold_turns: bool) -> list[int | None]:
+    """When each request is taken to be sent: recorded times only where all have one."""
+    if requests and all(request.start_ms is not None for request in requests):
+        return [request.start_ms for request in requests]
+    return [request.turn * LONG_MS if cold_turns else None for request in requests]
+
+
+def cache_reads(requests: list[Sent], terms: Terms, starts: list[int | None]) -> list[int]:
+    """Tokens that each request reads: the longest prefix of an earlier one that is still alive."""
+    nodes: dict[tuple[int, Any], int] = {}
+    # By prefix, when it was last sent; None before anything has a time.
+    last_sent: dict[int, int | None] = {}
+    now: int | None = None
+    reads = []
+    for request, start in zip(requests, starts, strict=True):
+        if start is not None:
+            now = start if now is None else max(now, start)
+        node = read = tokens = 0
+        matching = True
+        touched = []
+        for block in request.blocks:
+            tokens += block[1]
+            node = nodes.setdefault((node, block), len(nodes) + 1)
+            touched.append(node)
+            if matching and node in last_sent and alive(last_sent[node], now, terms.ttl_ms):
+                read = tokens
+            else:
+                matching = False
+        for prefix in touched:
+            last_sent[prefix] = now
+        reads.append(terms.cacheable(read))
+    return reads
+
+
+def alive(last: int | None, now: int | None, ttl_ms: int | None) -> bool:
+    return ttl_ms is None or last is None or now is None or now - last <= ttl_ms
+
+
+def bill(
+    requests: list[Sent],
+    summaries: Iterable[tuple[int, int]],
+    terms: Terms,
+    cold_turns: bool = False,
+) -> Bill:
+    """The bill of a session. `summaries` are input and output tokens of what summarisers got."""
+    out = Bill()
+    out.read_tokens = cache_reads(requests, terms, times(requests, cold_turns))
+    for request, read in zip(requests, out.read_tokens, strict=True):
+        total = request.input_tokens
+        end = terms.cacheable(total)
+        plain = total - end
+        dollars = read * terms.read + (end - read) * terms.write + plain * terms.input
+        out.input_usd += dollars / MILLION
+        out.output_usd += request.output_tokens * terms.output / MILLION
+    for asked, written in summaries:
+        out.summaries_usd += (asked * terms.input + written * terms.output) / MILLION
+    return out

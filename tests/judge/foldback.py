@@ -1,0 +1,62 @@
+"""Runs the command that is judged."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import tempfile
+from collections import defaultdict
+from pathlib import Path
+from typing import Any
+
+from session import Session, read
+
+Rows = dict[tuple[str, str], list[dict[str, Any]]]
+
+
+class Foldback:
+    """A foldback binary with the options that every run gets."""
+
+    def __init__(self, binary: str, limits: list[str]) -> None:
+        self.binary = binary
+        self.limits = limits
+
+    def run(self, *args: str) -> str:
+        command = [self.binary, *args]
+        run = subprocess.run(command, capture_output=True, text=True, encoding="utf-8")
+        if run.returncode != 0:
+            raise RuntimeError(f"{' '.join(command)}\n{run.stderr}")
+        return run.stdout
+
+    def sessions(self, file: Path) -> list[Session]:
+        """The sessions of a file."""
+        return list(read(self.run("convert", str(file), "-", "--to", "foldback")))
+
+    def plans(self, file: Path, session: Session, preset: str, several: bool) -> dict[str, Any]:
+        """What a preset does in a session, moment by moment."""
+        which = ["--session", session.id] if several else []
+        args = ["--live", "--plan", "--json", "--preset", preset, *which, *self.limits]
+        plans = json.loads(self.run("compact", str(file), *args))
+        if plans["schema_version"] != 1:
+            raise RuntimeError(f"plans of version {plans['schema_version']}")
+        return dict(plans)
+
+    def final_view(self, file: Path, session: Session, preset: str, several: bool) -> list[Any]:
+        """Lines of foldback that say what the state at the end is."""
+        which = ["--session", session.id] if several else []
+        args = ["--live", "--to", "foldback", "--preset", preset, *which, *self.limits]
+        text = self.run("compact", str(file), *args)
+        return [json.loads(line) for line in text.split("\n") if line.strip()]
+
+    def compare(self, file: Path, presets: list[str]) -> tuple[dict[str, Any], Rows]:
+        """The comparison, and its rows by session and preset."""
+        with tempfile.TemporaryDirectory() as folder:
+            report, rows = Path(folder, "report.json"), Path(folder, "rows.jsonl")
+            args = ["--no-store", "--json", str(report), "--rows", str(rows)]
+            self.run("compare", str(file), "--preset", ",".join(presets), *args, *self.limits)
+            by_run: Rows = defaultdict(list)
+            for line in rows.read_text(encoding="utf-8").split("\n"):
+                if line:
+                    row = json.loads(line)
+                    by_run[row["session"], row["preset"]].append(row)
+            return json.loads(report.read_text(encoding="utf-8")), by_run

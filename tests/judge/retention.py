@@ -1,0 +1,93 @@
+"""Retention of one session under one preset: what calls needed, and what of it was still there."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass, field
+from typing import Any
+
+import edits
+import verbatim
+from references import References
+from session import Session
+from texts import Log, standings
+from view import Call
+
+
+@dataclass(frozen=True)
+class Share:
+    """A share of the comparison, and how many points the judge may be away from it."""
+
+    metric: str
+    within: float
+
+
+SHARES = (
+    Share("frr_obs", 0.02),
+    Share("frr_far", 0.02),
+    Share("frr_obs_far", 0.02),
+    Share("epr", 0.02),
+    Share("verbatim", 0.01),
+    Share("verbatim_far", 0.01),
+)
+
+
+@dataclass
+class Retention:
+    """By metric, how much was kept of how much: by the judge, and as the rows have it."""
+
+    counts: dict[str, tuple[int, int]] = field(default_factory=lambda: defaultdict(lambda: (0, 0)))
+    told: dict[str, tuple[int, int]] = field(default_factory=lambda: defaultdict(lambda: (0, 0)))
+
+    def count(self, metric: str, kept: bool) -> None:
+        before = self.counts[metric]
+        self.counts[metric] = (before[0] + kept, before[1] + 1)
+
+    def add(self, other: Retention) -> None:
+        for metric, (kept, needed) in other.counts.items():
+            before = self.counts[metric]
+            self.counts[metric] = (before[0] + kept, before[1] + needed)
+
+    def rows(self, rows: list[dict[str, Any]]) -> None:
+        """Takes over what the rows with `exam` say."""
+        for share in SHARES:
+            if not rows or f"{share.metric}_needed" not in rows[0]:
+                continue
+            for row in rows:
+                if row["exam"]:
+                    kept, needed = self.told[share.metric]
+                    more = row[f"{share.metric}_kept"], row[f"{share.metric}_needed"]
+                    self.told[share.metric] = (kept + more[0], needed + more[1])
+
+
+class Needs:
+    """What the calls of a session need. No preset can change any of it."""
+
+    def __init__(self, session: Session) -> None:
+        self.log = Log(session)
+        self.references = References(self.log)
+        self.edits = edits.edits(self.log)
+        self.pieces = verbatim.pieces(self.log)
+
+    def kept(self, calls: list[Call], exam: list[bool]) -> Retention:
+        """What the views of the calls that count still had."""
+        out = Retention()
+        counted = [call for call, counts in zip(calls, exam, strict=True) if counts]
+        for call, standing in standings(self.log, counted):
+            written = self.references.written(standing)
+            for reference in self.references.needs[call.number]:
+                kept = self.references.kept(reference, standing, written)
+                if reference.observed:
+                    out.count("frr_obs", kept)
+                if reference.far:
+                    out.count("frr_far", kept)
+                if reference.observed and reference.far:
+                    out.count("frr_obs_far", kept)
+            for edit in self.edits[call.number]:
+                out.count("epr", edit.kept(standing))
+            for piece in self.pieces[call.number]:
+                kept = piece.kept(standing)
+                out.count("verbatim", kept)
+                if piece.far:
+                    out.count("verbatim_far", kept)
+        return out

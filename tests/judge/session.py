@@ -1,0 +1,160 @@
+"""A session as `foldback convert --to foldback` writes it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+from tokens import count
+
+PER_MESSAGE = 3
+
+
+@dataclass(eq=False)
+class Part:
+    """One part of a message."""
+
+    raw: dict[str, Any]
+
+    @property
+    def kind(self) -> str:
+        return str(self.raw["type"])
+
+    @cached_property
+    def shown(self) -> str:
+        """The text that the part puts in front of the model."""
+        kind, raw = self.kind, self.raw
+        if kind == "call":
+            return str(raw["arguments"])
+        if kind == "file" or raw.get("ignored"):
+            return ""
+        if kind == "unknown":
+            return json.dumps(raw["raw"], ensure_ascii=False, separators=(",", ":"))
+        return str(raw.get("text", ""))
+
+    def tokens_with(self, text: str) -> int:
+        """Tokens of the part where it shows `text`."""
+        if self.kind == "file":
+            return 0
+        return count(text) + (count(str(self.raw["tool"])) if self.kind == "call" else 0)
+
+    @cached_property
+    def tokens(self) -> int:
+        return self.tokens_with(self.shown)
+
+
+@dataclass(eq=False)
+class Message:
+    """One message: of the log, or written by a compaction."""
+
+    raw: dict[str, Any]
+
+    @cached_property
+    def parts(self) -> list[Part]:
+        return [Part(part) for part in self.raw["parts"]]
+
+    @property
+    def id(self) -> str:
+        return str(self.raw["id"])
+
+    @property
+    def role(self) -> str:
+        return str(self.raw["role"])
+
+    @property
+    def is_log(self) -> bool:
+        return bool(self.raw.get("origin", "log") == "log")
+
+    @property
+    def is_call(self) -> bool:
+        """Whether it answers a recorded model call."""
+        return self.is_log and self.role == "assistant" and self.raw.get("answer") is not None
+
+    @property
+    def begins_turn(self) -> bool:
+        return self.is_log and self.role == "user" and not bool(self.raw.get("mid_turn"))
+
+    @property
+    def answer(self) -> dict[str, Any]:
+        return self.raw.get("answer") or {}
+
+    @property
+    def usage(self) -> dict[str, int] | None:
+        return self.answer.get("usage")
+
+    @cached_property
+    def tokens(self) -> int:
+        return PER_MESSAGE + sum(part.tokens for part in self.parts)
+
+
+def input_total(usage: dict[str, int]) -> int:
+    """The size of a request by its provider's count."""
+    return usage.get("uncached", 0) + usage.get("cache_read", 0) + usage.get("cache_write", 0)
+
+
+def output_total(usage: dict[str, int]) -> int:
+    """The size of an answer by its provider's count."""
+    return usage.get("output", 0) + usage.get("reasoning", 0)
+
+
+@dataclass
+class Session:
+    """One recorded session."""
+
+    header: dict[str, Any]
+    messages: list[Message] = field(default_factory=list)
+    boundaries: list[dict[str, Any]] = field(default_factory=list)
+
+    @property
+    def id(self) -> str:
+        return str(self.header["id"])
+
+    @cached_property
+    def log(self) -> list[Message]:
+        """What happened, the recorder's own compactions undone."""
+        return [message for message in self.messages if message.is_log]
+
+    @cached_property
+    def frame_tokens(self) -> int:
+        """Tokens of what is sent around the messages, as far as it was recorded or usage tells."""
+        segments = self.header.get("frame") or []
+        known = sum(
+            segment["tokens"] if segment.get("tokens") is not None else count(segment["text"])
+            for segment in segments
+        )
+        return known + self.unrecorded(known)
+
+    def unrecorded(self, frame: int) -> int:
+        """What the first request with usage weighed beyond its estimate."""
+        first = min((boundary["before"] for boundary in self.boundaries), default=None)
+        estimate = frame
+        for index, message in enumerate(self.messages):
+            if not message.is_log:
+                continue
+            usage = message.usage if message.is_call else None
+            if usage and input_total(usage) > 0 and (first is None or index < first):
+                return max(0, input_total(usage) - estimate)
+            estimate += message.tokens
+        return 0
+
+
+def read(text: str) -> Iterator[Session]:
+    """The sessions of a file of foldback's own lines."""
+    session: Session | None = None
+    for line in text.split("\n"):
+        if not line.strip():
+            continue
+        value = json.loads(line)
+        if "foldback" in value:
+            if session:
+                yield session
+            session = Session(value)
+        elif session and "message" in value:
+            session.messages.append(Message(value["message"]))
+        elif session and "boundary" in value:
+            session.boundaries.append(value["boundary"])
+    if session:
+        yield session
