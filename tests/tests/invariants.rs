@@ -1,6 +1,7 @@
 //! The engine's invariants, over random sessions and every preset.
 
 use foldback_core::conversation::Conversation;
+use foldback_core::log::Message;
 use foldback_core::strategy::Strategy;
 use foldback_formats::Session;
 use foldback_replay::{Replay, replay};
@@ -12,12 +13,17 @@ use std::sync::Arc;
 /// Stands for a result that is taken out of the session again: the call was interrupted.
 const NEVER_CAME: &str = "(never came)";
 
+/// Begins a result behind which the user speaks.
+const SPOKEN_OVER: &str = "(spoken over)";
+
 /// One thing that happens in a random session.
 #[derive(Clone, Debug)]
 enum Happens {
     User(usize),
     Answer,
     Tools(Vec<usize>),
+    /// The user says something between the results of one answer.
+    Interrupted(Vec<usize>),
     Failure(usize),
     Unanswered,
 }
@@ -29,6 +35,7 @@ fn happens() -> impl Arbitrarily<Value = Happens> {
         2 => (6usize..400).prop_map(Happens::User),
         2 => Just(Happens::Answer),
         6 => prop::collection::vec(size.clone(), 1..4).prop_map(Happens::Tools),
+        1 => prop::collection::vec(size.clone(), 2..4).prop_map(Happens::Interrupted),
         1 => size.prop_map(Happens::Failure),
         1 => Just(Happens::Unanswered),
     ]
@@ -45,13 +52,16 @@ fn session(all: &[Happens]) -> Session {
             Happens::Answer => {
                 script.call("We decided to keep parse_line in src/lib.rs.", &[]);
             }
-            Happens::Tools(sizes) => {
+            Happens::Tools(sizes) | Happens::Interrupted(sizes) => {
                 let names: Vec<String> =
                     sizes.iter().map(|size| format!("src/m{}.rs", size % 13)).collect();
                 let arguments: Vec<String> =
                     names.iter().map(|name| format!("{{\"path\":\"{name}\"}}")).collect();
-                let results: Vec<String> =
+                let mut results: Vec<String> =
                     names.iter().zip(sizes).map(|(name, size)| file(name, *size)).collect();
+                if matches!(what, Happens::Interrupted(_)) {
+                    results[0].insert_str(0, SPOKEN_OVER);
+                }
                 let tools: Vec<(&str, &str, &str)> = arguments
                     .iter()
                     .zip(&results)
@@ -73,6 +83,13 @@ fn session(all: &[Happens]) -> Session {
     }
     let mut session = script.session();
     session.messages.retain(|message| message.shown_text() != NEVER_CAME);
+    let spoken = |message: Arc<Message>| {
+        let says = message.shown_text().starts_with(SPOKEN_OVER);
+        let said =
+            says.then(|| Message::user(format!("over-{}", message.id), "wait, not that one"));
+        std::iter::once(message).chain(said.map(Arc::new))
+    };
+    session.messages = session.messages.into_iter().flat_map(spoken).collect();
     session
 }
 

@@ -82,7 +82,7 @@ impl Guards {
         if let (true, Some(layout)) = (self.pairs, &plan.layout) {
             check_pairs(history, layout)?;
             // At other moments a result that is not there does not come any more.
-            if plan.moment == Moment::ToolResult {
+            if matches!(plan.moment, Moment::ToolResult | Moment::StepEnd | Moment::LengthStop) {
                 check_open(history, layout)?;
             }
         }

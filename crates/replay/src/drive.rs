@@ -4,7 +4,7 @@ use crate::calibrate::{Running, unrecorded};
 use crate::cost::RequestLog;
 use crate::index::{Change, Index, Tracker};
 use crate::step::{Step, steps};
-use crate::totals::{CallRow, Dropped, Fired, SessionMetrics};
+use crate::totals::{BrokenRule, CallRow, Dropped, Fired, SessionMetrics};
 use foldback_core::conversation::{Conversation, Report, Signals, StageRole};
 use foldback_core::delta::{Cursor, ViewDelta};
 use foldback_core::log::{Message, Usage};
@@ -189,6 +189,8 @@ struct Driver<'s> {
     faithful_until: usize,
     monitor: Monitor,
     violations: BTreeSet<ViolationKey>,
+    /// Those of them that no row has yet.
+    broken: Vec<BrokenRule>,
     inherited: BTreeSet<ViolationKey>,
     turn: usize,
 }
@@ -232,6 +234,7 @@ impl<'s> Driver<'s> {
             faithful_until,
             monitor: Monitor::default(),
             violations: BTreeSet::new(),
+            broken: Vec::new(),
             inherited: BTreeSet::new(),
             turn: 0,
         }
@@ -260,6 +263,9 @@ impl<'s> Driver<'s> {
             }
         }
         self.check();
+        if let Some(last) = self.rows.last_mut() {
+            last.broken.append(&mut self.broken);
+        }
         let delta = self.conversation.delta(&mut self.sent);
         if let Some(tracker) = &mut self.tracker {
             show(probes, tracker, &self.conversation, &delta, self.rows.len(), None);
@@ -327,6 +333,7 @@ impl<'s> Driver<'s> {
             excess: ceiling.map_or(0, |ceiling| input.saturating_sub(ceiling)),
             fired: std::mem::take(&mut self.fired),
             recorder_compacted: self.conversation.history().log_len() >= self.faithful_until,
+            broken: std::mem::take(&mut self.broken),
         });
         delta
     }
@@ -369,7 +376,11 @@ impl<'s> Driver<'s> {
             return;
         }
         let findings = self.monitor.check(&self.conversation);
-        self.violations.extend(findings.caused.iter().map(key));
+        for violation in &findings.caused {
+            if self.violations.insert(key(violation)) {
+                self.broken.push(violation.into());
+            }
+        }
         self.inherited.extend(findings.inherited.iter().map(key));
     }
 

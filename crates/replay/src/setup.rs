@@ -124,7 +124,6 @@ impl Setup {
         let empty = Walk::of(path, session, &index, &self.measure, detail);
         let track = |preset: &&Preset| {
             let mut options = self.options(session, &preset.strategy);
-            options.validate = false;
             options.completions.clone_from(&preset.completions);
             let mut walk = empty.clone();
             walk.follow(session, &index, &preset.strategy, &options, detail);

@@ -8,6 +8,7 @@ use foldback_core::Message;
 use foldback_core::log::{Finish, Role};
 use foldback_core::moment::Moment;
 use foldback_formats::Session;
+use std::collections::HashMap;
 use std::sync::Arc;
 
 /// One step of a replay.
@@ -34,27 +35,50 @@ pub enum Step<'a> {
 
 /// The steps of a session's log, the recorder's own compactions undone.
 pub fn steps(session: &Session) -> Vec<Step<'_>> {
-    let mut builder = StepBuilder::default();
-    for message in session.log() {
-        builder.message(message);
+    let log: Vec<&Arc<Message>> = session.log().collect();
+    let mut builder = StepBuilder { last_results: last_results(&log), ..StepBuilder::default() };
+    for (ordinal, message) in log.into_iter().enumerate() {
+        builder.message(ordinal, message);
     }
     builder.finish();
     builder.steps
+}
+
+/// The last result that came for a call of each answer before the next answer, both by their ordinals in
+/// the log. The user may speak between the results of one answer, when a tool run is interrupted or waits
+/// for an approval; that ends neither the step nor the turn.
+fn last_results(log: &[&Arc<Message>]) -> HashMap<usize, usize> {
+    let mut last = HashMap::new();
+    let mut open: Option<(usize, &Message)> = None;
+    for (ordinal, message) in log.iter().enumerate() {
+        if message.is_answer() {
+            open = Some((ordinal, message));
+        }
+        let Some((answered, answer)) = open else { continue };
+        let mut results = message.parts.iter().filter_map(|part| part.as_result());
+        if results.any(|result| answer.call_ids().any(|id| id == result.call_id)) {
+            last.insert(answered, ordinal);
+        }
+    }
+    last
 }
 
 #[derive(Default)]
 struct StepBuilder<'a> {
     steps: Vec<Step<'a>>,
     calls: usize,
+    last_results: HashMap<usize, usize>,
     /// The answer whose step is not at its end yet.
     open: Option<&'a Arc<Message>>,
+    /// Ordinal of the last result that comes for it.
+    results_until: usize,
     /// Whether a turn is going on, and whether the latest answer ended it.
     in_turn: bool,
     answered: bool,
 }
 
 impl<'a> StepBuilder<'a> {
-    fn message(&mut self, message: &'a Arc<Message>) {
+    fn message(&mut self, ordinal: usize, message: &'a Arc<Message>) {
         match message.role {
             Role::Tool => {
                 self.steps.push(Step::Append(message));
@@ -71,9 +95,11 @@ impl<'a> StepBuilder<'a> {
                     self.steps.push(Step::At(Moment::LengthStop));
                 }
                 self.open = Some(message);
+                self.results_until = self.last_results.get(&ordinal).copied().unwrap_or(0);
                 self.in_turn = true;
                 self.answered = true;
             }
+            _ if ordinal < self.results_until => self.steps.push(Step::Append(message)),
             Role::User if message.begins_turn() => {
                 self.end_step();
                 // Several user messages in a row begin one turn.
@@ -113,6 +139,64 @@ impl<'a> StepBuilder<'a> {
         self.end_step();
         if last != Some(Finish::ToolCalls) && !calls {
             self.end_turn();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use foldback_core::{Part, log::Answer};
+    use foldback_formats::Session;
+    use foldback_formats::session::{Shape, Source};
+
+    fn told(messages: Vec<Message>) -> String {
+        let source = Source { text: "".into(), shape: Shape::Lines, records: Vec::new() };
+        let mut session = Session::new("s", "foldback", source);
+        session.messages = messages.into_iter().map(Arc::new).collect();
+        let word = |step: &Step<'_>| match step {
+            Step::Append(message) => message.id.clone(),
+            Step::At(moment) => moment.to_string(),
+            Step::Call { call, .. } => format!("call-{call}"),
+            Step::StepEnd { .. } => "step-end".to_owned(),
+        };
+        steps(&session).iter().map(word).collect::<Vec<_>>().join(" ")
+    }
+
+    #[test]
+    fn a_step_ends_behind_its_last_result_whoever_speaks_in_between() {
+        let calls = |id: &str, calls: &[&str]| {
+            let parts = calls.iter().map(|call| Part::call(*call, "read", "{}")).collect();
+            Message { answer: Some(Answer::default()), ..Message::assistant(id, parts) }
+        };
+        let result = |id: &str, call: &str| Message::tool(id, call, "read", "text");
+        let user = |id: &str| Message::user(id, "wait");
+        let table = [
+            (
+                "between the results of one answer",
+                vec![
+                    user("u"),
+                    calls("a", &["1", "2"]),
+                    result("r", "1"),
+                    user("v"),
+                    result("s", "2"),
+                ],
+                "turn-start u call-start call-0 a r tool-result v s tool-result step-end",
+            ),
+            (
+                "behind them",
+                vec![user("u"), calls("a", &["1"]), result("r", "1"), user("v")],
+                "turn-start u call-start call-0 a r tool-result step-end turn-end turn-start v",
+            ),
+            (
+                "a result that comes behind the next answer holds nothing up",
+                vec![user("u"), calls("a", &["1"]), user("v"), calls("b", &[]), result("r", "1")],
+                "turn-start u call-start call-0 a step-end turn-end turn-start v call-start call-1 b \
+                 r tool-result step-end turn-end",
+            ),
+        ];
+        for (name, messages, expected) in table {
+            assert_eq!(told(messages), expected, "{name}");
         }
     }
 }

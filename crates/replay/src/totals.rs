@@ -5,6 +5,7 @@ use foldback_core::counters::Counters;
 use foldback_core::delta::ViewDelta;
 use foldback_core::log::{Message, PartKind, Role};
 use foldback_core::moment::Moment;
+use foldback_core::validity::{Dialect, Violation};
 use foldback_core::view::{PartPos, Place, Pos};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -20,6 +21,30 @@ pub struct Fired {
     pub stage: String,
     /// Pruner or fold.
     pub role: StageRole,
+}
+
+/// A provider rule that a strategy broke: the recording itself keeps it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct BrokenRule {
+    /// Whose rule.
+    pub dialect: Dialect,
+    /// Code of the rule.
+    pub rule: String,
+    /// Id of the message that breaks it.
+    pub message: String,
+    /// What is wrong, in words.
+    pub detail: String,
+}
+
+impl From<&Violation> for BrokenRule {
+    fn from(violation: &Violation) -> Self {
+        Self {
+            dialect: violation.dialect,
+            rule: violation.rule.to_owned(),
+            message: violation.message.clone(),
+            detail: violation.detail.clone(),
+        }
+    }
 }
 
 /// One request that a strategy would have sent. Token counts are by the measuring estimator unless
@@ -53,6 +78,9 @@ pub struct CallRow {
     pub fired: Vec<Fired>,
     /// The recorder had compacted its own context before this call.
     pub recorder_compacted: bool,
+    /// Provider rules that this request is the first to break. What the view breaks behind the last
+    /// answer is with the last call.
+    pub broken: Vec<BrokenRule>,
 }
 
 /// Tokens that left the view, by kind, by the measuring estimator.

@@ -29,12 +29,15 @@ pub use checker::Checker;
 pub use monitor::{Findings, Monitor};
 
 use crate::view::Shown;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 use std::fmt;
 
 /// A provider's way of writing a conversation.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
 pub enum Dialect {
     /// Anthropic Messages.
     #[serde(rename = "anthropic")]

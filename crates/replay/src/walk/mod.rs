@@ -25,6 +25,7 @@ use crate::availability::Availability;
 use crate::drive::{ReplayOptions, replay_with};
 use crate::identifiers::Class;
 use crate::index::Index;
+use crate::totals::BrokenRule;
 use foldback_core::Limits;
 use foldback_core::log::{EntryKind, Role};
 use foldback_core::moment::Moment;
@@ -153,6 +154,9 @@ pub struct Track {
     pub tokens: Vec<u64>,
     /// Calls whose request the provider would have refused as it stood.
     pub overflows: Vec<usize>,
+    /// Provider rules that the preset broke, with the number of the first call that did.
+    #[serde(default)]
+    pub broken: Vec<(usize, BrokenRule)>,
     /// What changed the view.
     pub firings: Vec<TrackFiring>,
     /// The calls before which the view of an older message changed.

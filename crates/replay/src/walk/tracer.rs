@@ -79,6 +79,10 @@ impl Tracer {
             estimator: strategy.estimator().id().to_string(),
             tokens: rows.iter().map(|row| row.input_tokens).collect(),
             overflows: rows.iter().filter(|row| row.overflow).map(|row| row.call).collect(),
+            broken: rows
+                .iter()
+                .flat_map(|row| row.broken.iter().map(|rule| (row.call, rule.clone())))
+                .collect(),
             forgotten: self.forgotten(findings),
             failures: idle::failures(replay),
             firings,

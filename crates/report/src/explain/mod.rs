@@ -37,6 +37,7 @@ fn preset(out: &mut String, walk: &Walk, track: &Track, width: u16, top: usize) 
     for failure in &track.failures {
         wrap(out, "", "  ", failure, width);
     }
+    broken(out, track, width);
     out.push('\n');
     forgotten(out, walk, track, width, top);
 }
@@ -111,6 +112,24 @@ fn firing(out: &mut String, fired: &TrackFiring, width: u16) {
         let _ = write!(text, "; not as meant: {why}");
     }
     wrap(out, "  ", "    ", &text, width);
+}
+
+/// Rules that are told one by one.
+const RULES: usize = 12;
+
+fn broken(out: &mut String, track: &Track, width: u16) {
+    let total = track.broken.len();
+    if total == 0 {
+        return;
+    }
+    let head = format!("Broke {} that the recording keeps", count(total as u64, "provider rule"));
+    wrap(out, "", "  ", &head, width);
+    for (call, rule) in track.broken.iter().take(RULES) {
+        wrap(out, "  ", "    ", &words::broken(*call, rule), width);
+    }
+    if total > RULES {
+        let _ = writeln!(out, "  … {} more", total - RULES);
+    }
 }
 
 fn forgotten(out: &mut String, walk: &Walk, track: &Track, width: u16, top: usize) {

@@ -3,6 +3,7 @@
 use crate::number::{count, grouped};
 use foldback_core::log::Role;
 use foldback_replay::identifiers::Class;
+use foldback_replay::totals::BrokenRule;
 use foldback_replay::walk::{Missed, NeedKind, Walk, worst};
 
 /// ``call 212 edits src/auth/token.rs; `fn token() {` left the view at call 140 (opencode.prune); last seen
@@ -43,6 +44,12 @@ pub(crate) fn sentence(walk: &Walk, missed: &Missed<'_>) -> String {
         out.push_str(&format!("; {more} more of what calls needed stood there"));
     }
     out
+}
+
+/// `from call 8 on, anthropic call-unanswered: message m17: the call c4 has no result in the user turn after it`.
+pub(crate) fn broken(call: usize, broken: &BrokenRule) -> String {
+    let BrokenRule { dialect, rule, message, detail } = broken;
+    format!("from call {call} on, {dialect} {rule}: message {message}: {detail}")
 }
 
 /// The worst of what a preset, or any, forgot over all walks, at most `count`.

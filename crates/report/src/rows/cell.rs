@@ -2,7 +2,7 @@
 
 use super::Row;
 use foldback_core::strategy::Kind;
-use foldback_replay::totals::Fired;
+use foldback_replay::totals::{BrokenRule, Fired};
 use std::borrow::Cow;
 
 /// One value. Which of the four it is depends on the column alone, never on the row.
@@ -28,7 +28,7 @@ pub(super) fn cells<'a>(row: &Row<'a>) -> Vec<(&'static str, Cell<'a>)> {
     cells!(row;
         session cluster format preset kind estimator context output_limit call turn start_ms messages
         input_tokens decision_tokens uncompacted_tokens output_tokens recorded_input recorded_cache_read
-        cache_read churn ceiling overflow excess fired recorder_compacted exam frr_needed frr_kept
+        cache_read churn ceiling overflow excess fired recorder_compacted broken exam frr_needed frr_kept
         frr_rescued frr_obs_needed frr_obs_kept frr_far_needed frr_far_kept epr_needed epr_kept rereads
         reread_tokens summary_requests summary_input summary_output experiment)
 }
@@ -53,6 +53,15 @@ impl From<&[Fired]> for Cell<'_> {
     fn from(fired: &[Fired]) -> Self {
         let fired = fired.iter().map(|fired| format!("{}:{}", fired.moment, fired.stage));
         Self::Text(Cow::Owned(fired.collect::<Vec<_>>().join("+")))
+    }
+}
+
+/// `dialect:rule:message`, joined by `+`.
+impl From<&[BrokenRule]> for Cell<'_> {
+    fn from(broken: &[BrokenRule]) -> Self {
+        let broken =
+            broken.iter().map(|one| format!("{}:{}:{}", one.dialect, one.rule, one.message));
+        Self::Text(Cow::Owned(broken.collect::<Vec<_>>().join("+")))
     }
 }
 

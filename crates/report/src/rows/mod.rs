@@ -14,7 +14,7 @@ use foldback_core::strategy::Kind;
 use foldback_replay::availability::{FAR, Share};
 use foldback_replay::compare::{PresetLine, SessionLine};
 use foldback_replay::study::{CallFacts, Facts, Record};
-use foldback_replay::totals::{CallRow, Fired};
+use foldback_replay::totals::{BrokenRule, CallRow, Fired};
 use foldback_replay::{Comparison, Store};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -83,6 +83,9 @@ pub struct Row<'a> {
     pub fired: &'a [Fired],
     /// The recorder had compacted its own context before this call.
     pub recorder_compacted: bool,
+    /// Provider rules that this request is the first to break, and that the recording keeps. CSV and
+    /// Parquet have them as text: `dialect:rule:message`, several joined by `+`.
+    pub broken: &'a [BrokenRule],
     /// The call counts for retention: it is not before the first call of the session at which any of the
     /// presets had changed something. The same for all presets.
     pub exam: bool,
@@ -255,6 +258,7 @@ fn row<'a>(
         excess: call.excess,
         fired: &call.fired,
         recorder_compacted: call.recorder_compacted,
+        broken: &call.broken,
         exam,
         frr_needed: forgotten.frr.needed,
         frr_kept: forgotten.frr.kept,

@@ -1,7 +1,7 @@
 //! A walk as the JSON that the script reads: columns and short rows in place of named fields, and only those
 //! needs that some preset did not meet.
 
-use crate::explain::words::class_name;
+use crate::explain::words::{broken, class_name};
 use foldback_core::log::Role;
 use foldback_replay::walk::{NeedKind, State, Track, ViewStep, Walk};
 use serde::Serialize;
@@ -70,6 +70,8 @@ struct TrackData<'a> {
     shown: &'a [String],
     /// `[need, left the view at, …]`.
     forgotten: Vec<usize>,
+    /// `[call, what is wrong]`.
+    broken: Vec<(usize, String)>,
     idle: &'a [String],
     failures: &'a [String],
 }
@@ -129,6 +131,7 @@ fn data<'a>(track: &'a Track, places: &BTreeMap<usize, usize>) -> TrackData<'a> 
         estimator: &track.estimator,
         tokens: &track.tokens,
         overflows: &track.overflows,
+        broken: track.broken.iter().map(|(call, rule)| (*call, broken(*call, rule))).collect(),
         firings: firings
             .map(|fired| {
                 (

@@ -246,7 +246,8 @@ class Reader {
       make("strong", {}, `Call ${view.call} of ${walk.calls - 1}`), `, turn ${walk.turns[view.call]}: `,
       make("strong", {}, `${number(tokens)} tokens`),
       share === 100 ? ", as without compaction" : `, ${share}% of ${number(plain)} without compaction`,
-      track.overflows.includes(view.call) ? make("strong", { class: "bad" }, "; refused as too large") : "", ".");
+      track.overflows.includes(view.call) ? make("strong", { class: "bad" }, "; refused as too large") : "", ".",
+      ...track.broken.filter(([call]) => call === view.call).map(([, text]) => make("p", { class: "bad" }, text)));
     const counts = view.counts();
     this.legend.replaceChildren(...STATES.map((state, at) =>
       make("span", { class: `rd-tag rd-${state.name}` }, `${state.sign} ${number(counts[at])} ${state.name}`)),

@@ -99,6 +99,7 @@ fn record(sizes: &[u64]) -> Record {
                 excess: 0,
                 fired: if shrank { vec![fired] } else { Vec::new() },
                 recorder_compacted: call == 2,
+                broken: Vec::new(),
             }
         })
         .collect();
