@@ -75,9 +75,13 @@ def sent(call: Call, frame_tokens: int) -> Sent:
     """The request of a call: the frame, then one block per message."""
     blocks: list[tuple[Any, int]] = [("frame", frame_tokens)]
     blocks += [(shown.key, shown.tokens) for shown in call.view]
+    return Sent(blocks, call.start_ms, call.turn, output_tokens(call))
+
+
+def output_tokens(call: Call) -> int:
+    """The size of the answer: as recorded, else by its text."""
     usage = call.answer.usage
-    output = call.answer.tokens if usage is None else output_total(usage)
-    return Sent(blocks, call.start_ms, call.turn, output)
+    return call.answer.tokens if usage is None else output_total(usage)
 
 
 @dataclass
@@ -87,6 +91,8 @@ class Bill:
     input_usd: float = 0.0
     output_usd: float = 0.0
     summaries_usd: float = 0.0
+    # What reading everything again that was missed would cost besides.
+    rereads_usd: float = 0.0
     read_tokens: list[int] = field(default_factory=list)
 
     @property
@@ -97,6 +103,7 @@ class Bill:
         self.input_usd += other.input_usd
         self.output_usd += other.output_usd
         self.summaries_usd += other.summaries_usd
+        self.rereads_usd += other.rereads_usd
         self.read_tokens += other.read_tokens
 
 

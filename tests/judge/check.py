@@ -8,14 +8,17 @@ from pathlib import Path
 from typing import Any
 
 import bill
+import recorded
 from foldback import Foldback
+from rereads import Reread, extra
 from retention import SHARES, Needs, Retention
-from session import Session
-from view import Call, calls
+from session import Session, input_total
+from view import Call, calls, digest
 
 # How far two numbers may be apart: of each other for sizes and dollars, in points for shares.
 TOKENS = 0.01
 DOLLARS = 0.01
+SHARE = 0.02
 
 
 @dataclass
@@ -34,6 +37,11 @@ class Findings:
         if ours != theirs:
             self.differing[what] += 1
             self.tell(what, ours, theirs, where)
+
+    def taken(self, what: str, there: Counter[Any], one: Any, where: str) -> None:
+        """Takes one away from those that there are."""
+        self.exact(what, f"{one!r:.60}" if there[one] > 0 else None, f"{one!r:.60}", where)
+        there[one] -= 1
 
     def near(self, what: str, ours: float, theirs: float, within: float, where: str) -> None:
         """Within a share of the larger."""
@@ -92,6 +100,7 @@ def judge_file(program: Foldback, file: Path, presets: list[str]) -> Findings:
     sessions = program.sessions(file)
     report, rows = program.compare(file, presets)
     several = len(sessions) > 1
+    check_reading(found, file, sessions)
     lines = {line["preset"]: line for line in report["presets"]}
     needs = {session.id: Needs(session) for session in sessions}
     for preset in presets:
@@ -106,15 +115,46 @@ def judge_file(program: Foldback, file: Path, presets: list[str]) -> Findings:
             path = f"{file}#{session.id}" if several else str(file)
             ours = list(calls(session, plans["folds"]))
             theirs = rows[path, label]
+            check_views(found, ours, plans["calls"], f"{path} {label}")
             check_calls(found, ours, theirs, f"{path} {label}")
-            add_bills(bills, session, ours, theirs)
             exam = [row["exam"] for row in theirs]
-            retention.add(needs[session.id].kept(ours, exam))
+            kept, rereads = needs[session.id].replay(ours, exam)
+            retention.add(kept)
             retention.rows(theirs)
+            check_rereads(found, rereads, theirs, f"{path} {label}")
+            fired = [fold["call"] for fold in plans["folds"]]
+            add_bills(bills, Run(session, ours, theirs, rereads, fired))
         if label in lines:
             check_bills(found, bills, lines[label], f"{file} {label}")
             check_retention(found, retention, lines[label], f"{file} {label}")
     return found
+
+
+def check_reading(found: Findings, file: Path, sessions: list[Session]) -> None:
+    """The session as foldback reads it, against the recorder's own file."""
+    told = recorded.read(file, str(sessions[0].header["format"])) if sessions else None
+    if told is None:
+        return
+    for message in (message for session in sessions for message in session.log):
+        at = f"{file} {message.id}"
+        usage = message.usage if message.is_call else None
+        if usage and (size := input_total(usage)):
+            found.taken("recorded input", told.inputs, size, at)
+        for part in message.parts:
+            if part.kind == "call":
+                found.taken("recorded call", told.calls, recorded.canonical(part.shown), at)
+            elif part.kind == "result":
+                found.taken("recorded result", told.results, part.shown, at)
+
+
+def check_views(
+    found: Findings, ours: list[Call], theirs: list[dict[str, Any]], where: str
+) -> None:
+    """The views, to the last character."""
+    found.exact("calls in plan", len(ours), len(theirs), where)
+    for call, told in zip(ours, theirs, strict=False):
+        same = digest(call.view) == told["sha256"]
+        found.exact("views", same, True, f"{where} call {call.number}")
 
 
 def check_calls(
@@ -127,21 +167,41 @@ def check_calls(
         found.exact("messages", len(call.view), row["messages"], at)
         found.exact("turn", call.turn, row["turn"], at)
         found.exact("sent at", call.start_ms, row["start_ms"], at)
+        found.exact("output", bill.output_tokens(call), row["output_tokens"], at)
         found.near("tokens", call.input_tokens, row["input_tokens"], TOKENS, at)
 
 
-def add_bills(
-    bills: dict[tuple[str, bool], bill.Bill],
-    session: Session,
-    ours: list[Call],
-    rows: list[dict[str, Any]],
-) -> None:
+@dataclass
+class Run:
+    """A session under a preset, as far as bills need it."""
+
+    session: Session
+    calls: list[Call]
+    rows: list[dict[str, Any]]
+    rereads: list[Reread]
+    # The calls before which something changed the view.
+    fired: list[int]
+
+
+def add_bills(bills: dict[tuple[str, bool], bill.Bill], run: Run) -> None:
     """Bills a session under every regime."""
-    requests = [bill.sent(call, session.frame_tokens) for call in ours]
-    summaries = [(row["summary_input"], row["summary_output"]) for row in rows]
+    requests = [bill.sent(call, run.session.frame_tokens) for call in run.calls]
+    summaries = [(row["summary_input"], row["summary_output"]) for row in run.rows]
     for terms in bill.regimes():
+        more = extra(run.rereads, run.fired, len(run.calls), terms)
         for cold in (False, True):
-            bills[terms.name, cold].add(bill.bill(requests, summaries, terms, cold))
+            ours = bill.bill(requests, summaries, terms, cold)
+            ours.rereads_usd = more
+            bills[terms.name, cold].add(ours)
+
+
+def check_rereads(
+    found: Findings, ours: list[Reread], rows: list[dict[str, Any]], where: str
+) -> None:
+    """Results that would have to be read again."""
+    found.near("re-reads", len(ours), sum(row["rereads"] for row in rows), SHARE, where)
+    tokens = sum(reread.tokens for reread in ours)
+    found.near("re-read tokens", tokens, sum(row["reread_tokens"] for row in rows), SHARE, where)
 
 
 def check_bills(
@@ -159,6 +219,8 @@ def check_bills(
         found.near("output bill", ours.output_usd, cost["output_usd"], DOLLARS, at)
         found.near("summary bill", ours.summaries_usd, cost["summaries_usd"], DOLLARS, at)
         found.near("bill", ours.usd, cost["usd"], DOLLARS, at)
+        worst = ours.usd + ours.rereads_usd
+        found.near("worst bill", worst, cost["pessimistic_usd"], SHARE, at)
 
 
 def check_retention(found: Findings, ours: Retention, line: dict[str, Any], where: str) -> None:
@@ -172,4 +234,4 @@ def check_retention(found: Findings, ours: Retention, line: dict[str, Any], wher
         value = kept / needed if needed else None
         found.share(share.metric, value, metric["value"], share.within, where)
         if share.metric in ours.told:
-            found.near(f"{share.metric} needed", needed, ours.told[share.metric][1], 0.02, where)
+            found.near(f"{share.metric} needed", needed, ours.told[share.metric][1], SHARE, where)

@@ -21,32 +21,31 @@ class Foldback:
         self.binary = binary
         self.limits = limits
 
-    def run(self, *args: str) -> str:
+    def run(self, *args: str) -> None:
         command = [self.binary, *args]
         run = subprocess.run(command, capture_output=True, text=True, encoding="utf-8")
         if run.returncode != 0:
             raise RuntimeError(f"{' '.join(command)}\n{run.stderr}")
-        return run.stdout
+
+    def written(self, *args: str, to: str) -> str:
+        """What a run writes into a file; `to` is the option that names it, or nothing."""
+        with tempfile.TemporaryDirectory() as folder:
+            file = Path(folder, "out")
+            self.run(*args, *([to] if to else []), str(file))
+            return file.read_bytes().decode()
 
     def sessions(self, file: Path) -> list[Session]:
         """The sessions of a file."""
-        return list(read(self.run("convert", str(file), "-", "--to", "foldback")))
+        return list(read(self.written("convert", "--to", "foldback", str(file), to="")))
 
     def plans(self, file: Path, session: Session, preset: str, several: bool) -> dict[str, Any]:
         """What a preset does in a session, moment by moment."""
         which = ["--session", session.id] if several else []
         args = ["--live", "--plan", "--json", "--preset", preset, *which, *self.limits]
-        plans = json.loads(self.run("compact", str(file), *args))
+        plans = json.loads(self.written("compact", str(file), *args, to="-o"))
         if plans["schema_version"] != 1:
             raise RuntimeError(f"plans of version {plans['schema_version']}")
         return dict(plans)
-
-    def final_view(self, file: Path, session: Session, preset: str, several: bool) -> list[Any]:
-        """Lines of foldback that say what the state at the end is."""
-        which = ["--session", session.id] if several else []
-        args = ["--live", "--to", "foldback", "--preset", preset, *which, *self.limits]
-        text = self.run("compact", str(file), *args)
-        return [json.loads(line) for line in text.split("\n") if line.strip()]
 
     def compare(self, file: Path, presets: list[str]) -> tuple[dict[str, Any], Rows]:
         """The comparison, and its rows by session and preset."""
@@ -55,7 +54,7 @@ class Foldback:
             args = ["--no-store", "--json", str(report), "--rows", str(rows)]
             self.run("compare", str(file), "--preset", ",".join(presets), *args, *self.limits)
             by_run: Rows = defaultdict(list)
-            for line in rows.read_text(encoding="utf-8").split("\n"):
+            for line in rows.read_bytes().decode().split("\n"):
                 if line:
                     row = json.loads(line)
                     by_run[row["session"], row["preset"]].append(row)

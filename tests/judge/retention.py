@@ -9,6 +9,7 @@ from typing import Any
 import edits
 import verbatim
 from references import References
+from rereads import Reread, Rereads
 from session import Session
 from texts import Log, standings
 from view import Call
@@ -69,25 +70,31 @@ class Needs:
         self.edits = edits.edits(self.log)
         self.pieces = verbatim.pieces(self.log)
 
-    def kept(self, calls: list[Call], exam: list[bool]) -> Retention:
-        """What the views of the calls that count still had."""
-        out = Retention()
-        counted = [call for call, counts in zip(calls, exam, strict=True) if counts]
-        for call, standing in standings(self.log, counted):
+    def replay(self, calls: list[Call], exam: list[bool]) -> tuple[Retention, list[Reread]]:
+        """What the views of the calls that count still had, and what all calls missed."""
+        out, rereads = Retention(), Rereads(self.log)
+        for (call, standing), counts in zip(standings(self.log, calls), exam, strict=True):
+            rereads.look(call.number, standing)
+            shares = out if counts else Retention()
             written = self.references.written(standing)
             for reference in self.references.needs[call.number]:
                 kept = self.references.kept(reference, standing, written)
                 if reference.observed:
-                    out.count("frr_obs", kept)
+                    shares.count("frr_obs", kept)
                 if reference.far:
-                    out.count("frr_far", kept)
+                    shares.count("frr_far", kept)
                 if reference.observed and reference.far:
-                    out.count("frr_obs_far", kept)
+                    shares.count("frr_obs_far", kept)
+                if not kept:
+                    rereads.miss(call.number, call.input_tokens, reference.places)
             for edit in self.edits[call.number]:
-                out.count("epr", edit.kept(standing))
-            for piece in self.pieces[call.number]:
+                kept = edit.kept(standing)
+                shares.count("epr", kept)
+                if not kept:
+                    rereads.miss(call.number, call.input_tokens, edit.places)
+            for piece in self.pieces[call.number] if counts else []:
                 kept = piece.kept(standing)
-                out.count("verbatim", kept)
+                shares.count("verbatim", kept)
                 if piece.far:
-                    out.count("verbatim_far", kept)
-        return out
+                    shares.count("verbatim_far", kept)
+        return out, rereads.found

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -31,6 +32,11 @@ class Shown:
         """What each part shows."""
         parts = enumerate(self.message.parts)
         return [self.edits[i][1] if i in self.edits else part.shown for i, part in parts]
+
+    @cached_property
+    def digest(self) -> bytes:
+        """SHA-256 of the role and, behind a zero byte each, of what the parts show."""
+        return hashlib.sha256("\0".join([self.message.role, *self.texts]).encode()).digest()
 
     @cached_property
     def tokens(self) -> int:
@@ -98,6 +104,11 @@ class Call:
     turn: int
 
 
+def digest(view: list[Shown]) -> str:
+    """What two views have in common if they are the same to the last character."""
+    return hashlib.sha256(b"".join(shown.digest for shown in view)).hexdigest()
+
+
 def calls(session: Session, plans: list[dict[str, Any]]) -> Iterator[Call]:
     """The calls of a session with their views, in order."""
     history = History()
@@ -105,7 +116,8 @@ def calls(session: Session, plans: list[dict[str, Any]]) -> Iterator[Call]:
     number = turn = 0
     in_turn = answered = False
     latest: int | None = None
-    for message in session.log:
+    results_until = last_results(session)
+    for ordinal, message in enumerate(session.log):
         while waiting and waiting[0]["history_len"] == len(history.items):
             history.fold(waiting.pop(0))
         if message.is_call:
@@ -114,6 +126,9 @@ def calls(session: Session, plans: list[dict[str, Any]]) -> Iterator[Call]:
             yield Call(number, message, view, size, sent_at(message, latest), turn)
             number += 1
             in_turn = answered = True
+        elif ordinal < results_until.get(number, 0):
+            # The user speaks between the results of one answer.
+            pass
         elif message.begins_turn and (answered or not in_turn):
             turn += 1
             in_turn, answered = True, False
@@ -121,6 +136,21 @@ def calls(session: Session, plans: list[dict[str, Any]]) -> Iterator[Call]:
         latest = message.raw.get("at")
     while waiting:
         history.fold(waiting.pop(0))
+
+
+def last_results(session: Session) -> dict[int, int]:
+    """By number of calls so far, the ordinal of the last result of the latest before the next."""
+    out: dict[int, int] = {}
+    answered = 0
+    wanted: set[str] = set()
+    for ordinal, message in enumerate(session.log):
+        if message.is_call:
+            answered += 1
+            wanted = {part.raw["call_id"] for part in message.parts if part.kind == "call"}
+        results = [part for part in message.parts if part.kind == "result"]
+        if any(part.raw["call_id"] in wanted for part in results):
+            out[answered] = ordinal
+    return out
 
 
 def sent_at(answer: Message, latest: int | None) -> int | None:

@@ -1,7 +1,8 @@
 //! One session through one strategy, for its own sake: the state that an agent would have been left
 //! with, or what the strategy makes of a stored history.
 
-use crate::drive::{ReplayOptions, block_on, conversation_for, replay};
+use crate::drive::{Probe, Replay, ReplayOptions, block_on, conversation_for, replay, replay_with};
+use crate::index::Index;
 use foldback_core::conversation::{Conversation, Report, Signals};
 use foldback_core::log::Message;
 use foldback_core::moment::Moment;
@@ -17,7 +18,21 @@ pub fn replayed(
     strategy: &Arc<Strategy>,
     options: &ReplayOptions,
 ) -> (Conversation, Vec<Report>) {
-    let replay = replay(session, strategy, options);
+    state_of(replay(session, strategy, options))
+}
+
+/// The same while probes look on.
+pub fn replayed_with(
+    session: &Session,
+    strategy: &Arc<Strategy>,
+    options: &ReplayOptions,
+    probes: &mut [&mut dyn Probe],
+) -> (Conversation, Vec<Report>) {
+    let index = Arc::new(Index::of(session));
+    state_of(replay_with(session, &index, strategy, options, probes))
+}
+
+fn state_of(replay: Replay) -> (Conversation, Vec<Report>) {
     (replay.conversation, replay.reports.into_iter().map(|(_, report)| report).collect())
 }
 

@@ -8,8 +8,8 @@ pub mod table;
 pub mod talk;
 pub mod trace;
 
-/// Stands above the `#[test]` of whatever reads [`sessions`].
-pub use foldback_testkit_macros::needs_sessions;
+/// Stand above the `#[test]` of whatever reads [`sessions`] or runs `tests/judge`.
+pub use foldback_testkit_macros::{needs_judge, needs_sessions};
 
 use std::path::PathBuf;
 

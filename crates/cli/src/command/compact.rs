@@ -6,7 +6,7 @@ use crate::error::Error;
 use crate::summaries::Choice;
 use crate::{input, output, strategies};
 use foldback_formats::View;
-use foldback_replay::state::{Ask, replayed, stored};
+use foldback_replay::state::{Ask, replayed, replayed_with, stored};
 use foldback_report::{plan, render};
 use std::sync::Arc;
 
@@ -33,7 +33,10 @@ pub(crate) fn run(args: &Compact) -> Result<(), Error> {
     let mut options = setup.options(&session, &strategy);
     options.validate = false;
     options.completions = answers.as_ref().map(|answers| answers.model(0));
-    let (conversation, reports) = if args.live {
+    let mut views = plan::Views::default();
+    let (conversation, reports) = if args.live && args.plan && args.json {
+        replayed_with(&session, &strategy, &options, &mut [&mut views])
+    } else if args.live {
         replayed(&session, &strategy, &options)
     } else {
         let ask = if args.manual { Ask::Manual } else { Ask::NextTurn };
@@ -46,7 +49,7 @@ pub(crate) fn run(args: &Compact) -> Result<(), Error> {
     }
     if args.plan {
         let text = if args.json {
-            let plans = plan::Plans::of(&session, &conversation);
+            let plans = plan::Plans::of(&session, &conversation, &views);
             format!("{}\n", serde_json::to_string_pretty(&plans)?)
         } else {
             let reports: Vec<_> = reports

@@ -8,6 +8,7 @@ mod compare;
 mod convert;
 mod explain;
 mod exports;
+mod judge;
 mod real_sessions;
 mod rereads;
 mod summaries;

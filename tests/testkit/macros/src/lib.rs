@@ -1,8 +1,9 @@
-//! An attribute for tests that need the recorded sessions beside the project. It is a macro because
+//! Attributes for tests that need something that is not part of the project. They are macros because
 //! the test harness takes the word `ignored` from the code alone and not from a running test.
 
 use proc_macro::TokenStream;
 use std::path::Path;
+use std::process::Command;
 
 /// Where the recorded sessions lie, from the folder of this crate.
 const SESSIONS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../../shared/sessions");
@@ -11,10 +12,21 @@ const SESSIONS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../../shared/
 /// missing when it is compiled.
 #[proc_macro_attribute]
 pub fn needs_sessions(_: TokenStream, test: TokenStream) -> TokenStream {
-    if Path::new(SESSIONS).is_dir() {
+    needs(Path::new(SESSIONS).is_dir(), "needs ../shared/sessions", test)
+}
+
+/// The same for a test that runs `tests/judge`, where Python or tiktoken are missing.
+#[proc_macro_attribute]
+pub fn needs_judge(_: TokenStream, test: TokenStream) -> TokenStream {
+    let run = Command::new("python3").args(["-c", "import tiktoken, tomllib"]).output();
+    let there = run.is_ok_and(|output| output.status.success());
+    needs(there, "needs python3 (3.11 or later) with tiktoken", test)
+}
+
+fn needs(there: bool, reason: &str, test: TokenStream) -> TokenStream {
+    if there {
         return test;
     }
-    let ignored: TokenStream =
-        "#[ignore = \"needs ../shared/sessions\"]".parse().unwrap_or_default();
+    let ignored: TokenStream = format!("#[ignore = {reason:?}]").parse().unwrap_or_default();
     ignored.into_iter().chain(test).collect()
 }

@@ -1,12 +1,14 @@
-//! A plan as people read it.
+//! Plans as people read them, and as programs do.
+
+mod json;
+
+pub use json::{Plans, VERSION, Views};
 
 use crate::number::grouped;
 use crate::render::brief;
-use foldback_core::conversation::{Conversation, Fold, Report};
+use foldback_core::conversation::{Conversation, Report};
 use foldback_core::plan::{Plan, Slot};
 use foldback_core::view::EditKind;
-use foldback_formats::Session;
-use serde::Serialize;
 use std::fmt::Write as _;
 
 /// What the stages reported, one line each; behind a change the reasons of its plan.
@@ -27,65 +29,6 @@ pub fn reports(reports: &[Report], conversation: &Conversation) -> String {
         out.push('\n');
     }
     out
-}
-
-/// Version of [`Plans`]. Fields may be added; one that goes or changes its meaning makes a new one.
-pub const VERSION: u32 = 1;
-
-/// All committed plans of a conversation as programs read them: with the session's log, enough to make every
-/// view again.
-#[derive(Debug, Serialize)]
-pub struct Plans<'a> {
-    /// [`VERSION`].
-    schema_version: u32,
-    /// Id of the session.
-    session: &'a str,
-    /// Id of its format.
-    format: &'a str,
-    /// Name of the preset, with the summarizer that stood in.
-    preset: String,
-    /// The folds, in order.
-    folds: Vec<PlanLine<'a>>,
-}
-
-/// A committed plan.
-#[derive(Debug, Serialize)]
-struct PlanLine<'a> {
-    /// Number of the fold, from 1.
-    id: u64,
-    /// When it was committed, by the clock of the recording, in milliseconds since the Unix epoch.
-    at: i64,
-    /// Number of the call that came next, from 0.
-    call: usize,
-    /// Messages that the history had before it, those of earlier plans included.
-    history_len: usize,
-    /// What was done.
-    #[serde(flatten)]
-    plan: &'a Plan,
-}
-
-impl<'a> Plans<'a> {
-    /// The plans of a conversation that went through a session.
-    pub fn of(session: &'a Session, conversation: &'a Conversation) -> Self {
-        let history = conversation.history();
-        let calls = |until: usize| {
-            history.range(0..until).filter(|(_, message)| message.is_answer()).count()
-        };
-        let line = |fold: &'a Fold| PlanLine {
-            id: fold.id,
-            at: fold.at,
-            call: calls(fold.history_len()),
-            history_len: fold.history_len(),
-            plan: &fold.plan,
-        };
-        Self {
-            schema_version: VERSION,
-            session: &session.id,
-            format: session.format,
-            preset: conversation.strategy().label(),
-            folds: conversation.folds().iter().map(line).collect(),
-        }
-    }
 }
 
 /// All committed plans of a conversation, in order.
