@@ -93,6 +93,7 @@ class Bill:
     summaries_usd: float = 0.0
     # What reading everything again that was missed would cost besides.
     rereads_usd: float = 0.0
+    input_tokens: int = 0
     read_tokens: list[int] = field(default_factory=list)
 
     @property
@@ -104,6 +105,7 @@ class Bill:
         self.output_usd += other.output_usd
         self.summaries_usd += other.summaries_usd
         self.rereads_usd += other.rereads_usd
+        self.input_tokens += other.input_tokens
         self.read_tokens += other.read_tokens
 
 
@@ -156,6 +158,7 @@ def bill(
     out.read_tokens = cache_reads(requests, terms, times(requests, cold_turns))
     for request, read in zip(requests, out.read_tokens, strict=True):
         total = request.input_tokens
+        out.input_tokens += total
         end = terms.cacheable(total)
         plain = total - end
         dollars = read * terms.read + (end - read) * terms.write + plain * terms.input

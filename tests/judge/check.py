@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -9,7 +10,7 @@ from typing import Any
 
 import bill
 import recorded
-from foldback import Foldback
+from foldback import Foldback, Rows
 from rereads import Reread, extra
 from retention import SHARES, Needs, Retention
 from session import Session, input_total
@@ -19,6 +20,9 @@ from view import Call, calls, digest
 TOKENS = 0.01
 DOLLARS = 0.01
 SHARE = 0.02
+
+# By regime, and whether turns of recordings without times begin with a cold cache.
+Bills = dict[tuple[str, bool], bill.Bill]
 
 
 @dataclass
@@ -102,10 +106,12 @@ def judge_file(program: Foldback, file: Path, presets: list[str]) -> Findings:
     several = len(sessions) > 1
     check_reading(found, file, sessions)
     lines = {line["preset"]: line for line in report["presets"]}
+    plain: Bills = {}
+    starts = exam_starts(rows)
     needs = {session.id: Needs(session) for session in sessions}
     for preset in presets:
         label = preset
-        bills: dict[tuple[str, bool], bill.Bill] = defaultdict(bill.Bill)
+        bills: Bills = defaultdict(bill.Bill)
         retention = Retention()
         for session in sessions:
             if not any(message.is_call for message in session.log):
@@ -117,15 +123,19 @@ def judge_file(program: Foldback, file: Path, presets: list[str]) -> Findings:
             theirs = rows[path, label]
             check_views(found, ours, plans["calls"], f"{path} {label}")
             check_calls(found, ours, theirs, f"{path} {label}")
-            exam = [row["exam"] for row in theirs]
+            exam = [call.number >= starts[path] for call in ours]
             kept, rereads = needs[session.id].replay(ours, exam)
             retention.add(kept)
             retention.rows(theirs)
             check_rereads(found, rereads, theirs, f"{path} {label}")
-            fired = [fold["call"] for fold in plans["folds"]]
+            fired = sorted({fold["call"] for fold in plans["folds"]})
+            check_exam(found, fired, exam, theirs, f"{path} {label}")
             add_bills(bills, Run(session, ours, theirs, rereads, fired))
+        if preset == "none":
+            plain = bills
         if label in lines:
             check_bills(found, bills, lines[label], f"{file} {label}")
+            check_ratios(found, bills, plain, report, lines[label])
             check_retention(found, retention, lines[label], f"{file} {label}")
     return found
 
@@ -183,7 +193,7 @@ class Run:
     fired: list[int]
 
 
-def add_bills(bills: dict[tuple[str, bool], bill.Bill], run: Run) -> None:
+def add_bills(bills: Bills, run: Run) -> None:
     """Bills a session under every regime."""
     requests = [bill.sent(call, run.session.frame_tokens) for call in run.calls]
     summaries = [(row["summary_input"], row["summary_output"]) for row in run.rows]
@@ -204,9 +214,28 @@ def check_rereads(
     found.near("re-read tokens", tokens, sum(row["reread_tokens"] for row in rows), SHARE, where)
 
 
+def exam_starts(rows: Rows) -> dict[str, float]:
+    """By session, the first call before which any preset changed something."""
+    starts: dict[str, float] = defaultdict(lambda: math.inf)
+    for (path, _), calls_of in rows.items():
+        fired = (row["call"] for row in calls_of if row["fired"])
+        starts[path] = min(starts[path], next(fired, math.inf))
+    return starts
+
+
+def check_exam(
+    found: Findings, fired: list[int], exam: list[bool], rows: list[dict[str, Any]], where: str
+) -> None:
+    """When something changed the view, and which calls count for retention."""
+    for row, counts in zip(rows, exam, strict=False):
+        at = f"{where} call {row['call']}"
+        found.exact("fired", row["call"] in fired, bool(row["fired"]), at)
+        found.exact("exam", counts, row["exam"], at)
+
+
 def check_bills(
     found: Findings,
-    bills: dict[tuple[str, bool], bill.Bill],
+    bills: Bills,
     line: dict[str, Any],
     where: str,
 ) -> None:
@@ -221,6 +250,25 @@ def check_bills(
         found.near("bill", ours.usd, cost["usd"], DOLLARS, at)
         worst = ours.usd + ours.rereads_usd
         found.near("worst bill", worst, cost["pessimistic_usd"], SHARE, at)
+
+
+def check_ratios(
+    found: Findings, ours: Bills, plain: Bills, report: dict[str, Any], line: dict[str, Any]
+) -> None:
+    """What a preset costs and sends in comparison with no compaction."""
+    key = (report["reporting"]["regime"], False)
+    if key not in plain or key not in ours or plain[key].usd == 0:
+        return
+    bill_of, base = ours[key], plain[key]
+    ratios = {
+        "cost_ratio": bill_of.usd / base.usd,
+        "prompt_cost_ratio": bill_of.input_usd / base.input_usd,
+        "token_ratio": bill_of.input_tokens / base.input_tokens,
+        "hit_rate": sum(bill_of.read_tokens) / bill_of.input_tokens,
+    }
+    for metric, ratio in ratios.items():
+        theirs = line["metrics"][metric]["value"]
+        found.share(metric, ratio, theirs, DOLLARS, line["preset"])
 
 
 def check_retention(found: Findings, ours: Retention, line: dict[str, Any], where: str) -> None:

@@ -25,7 +25,7 @@ class Edit:
     def kept(self, standing: Standing) -> bool:
         if any(standing.shows(place) for place in reversed(self.places)):
             return True
-        return any(self.old in text for text in standing.written)
+        return any(self.old in text or self.old in bare(text) for text in standing.written)
 
 
 def edits(log: Log) -> list[list[Edit]]:

@@ -7,16 +7,25 @@ use std::process::Command;
 /// Presets that cut, clear, hide, summarise and carry over, at a size at which they do.
 const PRESETS: &str = "none,opencode,window,tiered,tunacode-local";
 
-#[needs_judge]
-#[test]
-fn an_outside_judge_comes_to_the_same_figures() {
-    let output = Command::new("python3")
-        .args(["-B", "tests/judge/judge.py", env!("CARGO_BIN_EXE_foldback"), "examples/sessions"])
-        .args(["--quiet", "--preset", PRESETS, "--limits", "--window 60000 --max-output 8000"])
-        .current_dir(root())
-        .output()
-        .expect("python3 runs");
+fn python(folder: &str, args: &[&str]) {
+    let mut command = Command::new("python3");
+    command.arg("-B").args(args).current_dir(root().join(folder));
+    let output = command.output().expect("python3 runs");
     let (said, failed) = (&output.stdout, &output.stderr);
     let (said, failed) = (String::from_utf8_lossy(said), String::from_utf8_lossy(failed));
     assert!(output.status.success(), "{said}{failed}");
+}
+
+#[needs_judge]
+#[test]
+fn the_judge_keeps_to_the_examples_of_its_page() {
+    python("tests/judge", &["-m", "unittest", "test_judge"]);
+}
+
+#[needs_judge]
+#[test]
+fn an_outside_judge_comes_to_the_same_figures() {
+    let judged = ["tests/judge/judge.py", env!("CARGO_BIN_EXE_foldback"), "examples/sessions"];
+    let limits = ["--limits", "--window 60000 --max-output 8000"];
+    python("", &[&judged[..], &["--quiet", "--preset", PRESETS], &limits].concat());
 }

@@ -1,0 +1,168 @@
+"""Examples of docs/definitions.md, worked out by hand."""
+
+from __future__ import annotations
+
+import unittest
+from typing import Any
+
+import bill
+import edits
+import rereads
+import verbatim
+from check import Findings
+from identifiers import identifiers
+from references import References
+from session import Message, Session
+from texts import Log, Standing
+from view import History, calls, digest
+
+TERMS = bill.Terms("t", 1.0, 0.1, 1.25, 5.0, minimum=100, granularity=10, ttl_ms=1000)
+
+
+def said(text: str) -> str:
+    return "|".join(f"{kind} {name}" for kind, name in identifiers(text))
+
+
+def message(name: str, role: str, *parts: dict[str, Any]) -> Message:
+    answer: dict[str, Any] = {"answer": {}} if role == "assistant" else {}
+    return Message({"id": name, "role": role, "parts": list(parts), **answer})
+
+
+def text(said: str) -> dict[str, Any]:
+    return {"type": "text", "text": said}
+
+
+def call(arguments: str, tool: str = "run") -> dict[str, Any]:
+    return {"type": "call", "call_id": "c", "tool": tool, "arguments": arguments}
+
+
+def result(said: str) -> dict[str, Any]:
+    return {"type": "result", "call_id": "c", "tool": "run", "text": said}
+
+
+class Identifiers(unittest.TestCase):
+    def test_rows(self) -> None:
+        table = {
+            "see ./src/main.rs:12:5, twice": "path src/main.rs",
+            "and/or e.g. GitHub": "",
+            "max_depth=MaxDepth": "symbol max_depth|symbol MaxDepth",
+            "std::fs::read_dir(x)": "symbol std::fs::read_dir|symbol read_dir",
+            "  12\tTypeError 8080ms": "error TypeError|number 8080",
+            "C:\\me\\new.txt x": "path C:\\me\\new.txt",
+            "(https://example.org/a).": "url https://example.org/a",
+            'say "Hello, world"': "quoted Hello, world",
+            "grep --name-only -rf deadbeef1 ABC-123": (
+                "flag --name-only|flag -rf|hash deadbeef1|hash ABC-123"
+            ),
+        }
+        for told, expected in table.items():
+            self.assertEqual(said(told), expected, told)
+
+
+class Views(unittest.TestCase):
+    def test_edits_entries_and_a_layout(self) -> None:
+        history = History()
+        for name in "abc":
+            history.append(message(name, "tool", result(name * 3)))
+        history.fold(
+            {
+                "id": 1,
+                "history_len": 3,
+                "edits": [{"at": {"item": 1, "part": 0}, "kind": "clear", "text": "gone"}],
+                "entries": [{"id": "s", "role": "user", "parts": [text("sum")], "origin": "x"}],
+                "layout": {
+                    "slots": [
+                        {
+                            "insert": {
+                                "id": "i",
+                                "role": "user",
+                                "text": "note",
+                                "origin": "summary",
+                            }
+                        },
+                        {"keep": {"start": 3, "end": 4}},
+                        {"keep": {"start": 1, "end": 2}},
+                    ],
+                    "tail_from": 4,
+                },
+            }
+        )
+        history.append(message("d", "tool", result("ddd")))
+        shown = [shown.texts[0] for shown in history.view()]
+        self.assertEqual(shown, ["note", "sum", "gone", "ddd"])
+        self.assertNotEqual(digest(history.view()), digest(history.view()[1:]))
+
+
+class Bills(unittest.TestCase):
+    def test_the_longest_prefix_that_is_alive_is_read(self) -> None:
+        def request(names: str, start: int) -> bill.Sent:
+            return bill.Sent([(name, 60) for name in names], start, 1, 10)
+
+        # Nothing yet; two blocks; none in common; the first again; too late.
+        rows = [("ab", 0), ("abc", 10), ("xyz", 20), ("abcd", 30), ("abcde", 1_100)]
+        requests = [request(*row) for row in rows]
+        reads = bill.cache_reads(requests, TERMS, bill.times(requests, False))
+        self.assertEqual(reads, [0, 120, 0, 180, 0])
+        one = bill.bill(requests[:1], [(1000, 100)], TERMS)
+        self.assertAlmostEqual(one.input_usd, 120 * 1.25 / 1e6)
+        self.assertAlmostEqual(one.output_usd, 10 * 5 / 1e6)
+        self.assertAlmostEqual(one.summaries_usd, (1000 + 500) / 1e6)
+
+    def test_what_is_read_again_is_carried_to_the_next_compaction(self) -> None:
+        missed = [rereads.Reread(call=2, tokens=40, input_tokens=1000)]
+        expected = (1000 * 0.1 + 60 * 5 + 100 * 1.25 + 100 * 0.1 * 3) / 1e6
+        self.assertAlmostEqual(rereads.extra(missed, [2, 5], 9, TERMS), expected)
+
+
+class Needs(unittest.TestCase):
+    def setUp(self) -> None:
+        log = [
+            message("u", "user", text("look at lib/known.rs")),
+            message("a", "assistant", call('{"path": "lib/known.rs"}')),
+            message("t", "tool", result("  1\tfn far_away(one: u8) {\n  2\t    body();\n  3\t}\n")),
+            message("b", "assistant", call('{"command": "grep far_away lib/known.rs"}')),
+            message("v", "tool", result("nothing")),
+            message(
+                "c",
+                "assistant",
+                call('{"old_string": "fn far_away(one: u8) {\\n    body();"}', "edit"),
+            ),
+        ]
+        self.session = Session({"id": "s", "frame": []}, log)
+        self.log = Log(self.session)
+
+    def test_references_are_what_only_tools_had_said(self) -> None:
+        needs = References(self.log).needs
+        names = [[(need.identifier, need.distance) for need in call] for call in needs]
+        self.assertEqual(names, [[], [("far_away", 1)], [("far_away", 1)]])
+        self.assertEqual([need.observed for call in needs for need in call], [True, False])
+
+    def test_old_texts_are_found_without_line_numbers(self) -> None:
+        found = edits.edits(self.log)
+        self.assertEqual([len(call) for call in found], [0, 0, 1])
+        view = list(calls(self.session, []))[2].view
+        self.assertTrue(found[2][0].kept(Standing(self.log, view)))
+        self.assertFalse(found[2][0].kept(Standing(self.log, view[:2])))
+
+    def test_pieces_are_maximal_and_new(self) -> None:
+        pieces = verbatim.pieces(self.log)
+        self.assertEqual([[piece.text for piece in call] for call in pieces[:2]], [[], []])
+        # The line numbers stand between the two lines of the result.
+        self.assertEqual([piece.text for piece in pieces[2]], ["fn far_away(one: u8"])
+
+
+class Checks(unittest.TestCase):
+    def test_what_differs_is_told(self) -> None:
+        found = Findings()
+        found.near("tokens", 100, 100.5, 0.01, "here")
+        found.share("share", 0.5, 0.51, 0.02, "here")
+        self.assertTrue(found.agrees())
+        found.near("tokens", 100, 102, 0.01, "here")
+        found.share("share", 0.5, None, 0.02, "here")
+        found.exact("views", False, True, "here")
+        self.assertEqual((len(found.details), found.agrees()), (3, False))
+        self.assertFalse(Findings().agrees(), "what compared nothing does not agree")
+
+
+if __name__ == "__main__":
+    unittest.main()
