@@ -12,4 +12,5 @@ mod known_groups;
 mod one_turn;
 mod self_checks;
 mod snapshots;
+mod summary_bill;
 mod with_a_model;

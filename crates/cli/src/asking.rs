@@ -17,7 +17,8 @@ use foldback::Compiled;
 use foldback::llm::dry_run::Tally;
 use foldback::llm::{Bill, Budget, Cassette, Client, DryRun, LlmConfig, Price, Prices, Watch};
 use foldback_core::provider::{Endpoint, Model};
-use foldback_replay::ModelTable;
+use foldback_core::stage::Estimator;
+use foldback_replay::{ModelTable, Setup};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::path::Path;
@@ -83,7 +84,7 @@ impl Answers {
         args: &SummaryArgs,
         contenders: &[Contender],
         choice: Option<&Choice>,
-        models: &ModelTable,
+        setup: &Setup,
     ) -> Result<Option<Self>, Error> {
         let asked: Vec<&Asked> =
             contenders.iter().filter_map(|contender| contender.asked.as_ref()).collect();
@@ -100,7 +101,7 @@ impl Answers {
                 ))),
             };
         }
-        let prices = prices(choice.and_then(|choice| choice.price), models);
+        let prices = prices(choice.and_then(|choice| choice.price), &setup.models);
         let temporary = match &args.cassette {
             Some(_) => None,
             None => Some(
@@ -118,7 +119,8 @@ impl Answers {
             for (at, contender) in contenders.iter().enumerate() {
                 if let Some(asked) = &contender.asked {
                     let label = contender.preset.strategy.label();
-                    counts.insert(at, Count::new(label, asked.endpoint.clone(), folder));
+                    let count = Count::new(label, asked.endpoint.clone(), folder, &setup.measure);
+                    counts.insert(at, count);
                 }
             }
             Cassette::replay(folder)
@@ -195,8 +197,8 @@ impl Answers {
         let mut text = aligned(&rows);
         text.push_str(
             "\nA dry run: nothing was sent, and what it says is an estimate. Copied summaries stand in for the\n\
-             model's; other answers make other requests, and retries and reminders come on top. Input is put at\n\
-             four bytes to a token, output at all that may be generated. What the cassette holds is not counted,\n\
+             model's; other answers make other requests, and retries and reminders come on top. Input is counted\n\
+             by --estimator, output is put at all that may be generated. What the cassette holds is not counted,\n\
              and what strategies have in common is sent once. --budget-usd is a limit that is kept.\n",
         );
         if cost.is_none() {
@@ -243,8 +245,12 @@ fn row(label: String, model: String, tally: Tally, dollars: Option<f64>) -> [Str
 }
 
 impl Count {
-    fn new(label: String, endpoint: Endpoint, folder: &Path) -> Self {
-        let dry_run = DryRun::new();
+    fn new(label: String, endpoint: Endpoint, folder: &Path, measure: &Arc<dyn Estimator>) -> Self {
+        let measure = Arc::clone(measure);
+        let dry_run = DryRun::with_estimate(move |request| {
+            let turns: u64 = request.turns.iter().map(|turn| measure.text(&turn.text)).sum();
+            measure.text(&request.system) + turns
+        });
         // Nothing is recorded in a dry run: all there is to record is that it is one.
         let cassette = Cassette::record(folder, Arc::new(dry_run.clone()));
         Self { label, endpoint, dry_run, model: Arc::new(Watch::new(Arc::new(cassette))) }

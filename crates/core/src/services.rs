@@ -5,6 +5,7 @@
 use crate::event::Event;
 use crate::moment::{Moment, Trigger};
 use crate::provider::Model;
+use crate::stage::SummaryRequest;
 use async_trait::async_trait;
 use std::any::{Any, TypeId};
 use std::collections::BTreeMap;
@@ -160,6 +161,11 @@ impl fmt::Debug for Extensions {
 pub trait Observer: Send + Sync + fmt::Debug {
     /// One event.
     fn observe(&self, event: &Event);
+
+    /// A summary is asked for, whoever writes it.
+    fn asks(&self, request: &SummaryRequest) {
+        let _ = request;
+    }
 }
 
 /// Everything that is injected.

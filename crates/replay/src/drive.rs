@@ -1,5 +1,6 @@
 //! Drives a conversation through a recorded session and measures every request.
 
+use crate::asked::Asked;
 use crate::calibrate::{Running, unrecorded};
 use crate::cost::RequestLog;
 use crate::index::{Change, Index, Tracker};
@@ -10,7 +11,7 @@ use foldback_core::delta::{Cursor, ViewDelta};
 use foldback_core::log::{Message, Usage};
 use foldback_core::moment::Moment;
 use foldback_core::provider::Model;
-use foldback_core::services::{FixedClock, Services};
+use foldback_core::services::{FixedClock, Observer, Services};
 use foldback_core::stage::{Estimator, UsageReading, UsageSource};
 use foldback_core::strategy::Strategy;
 use foldback_core::validity::{Dialect, Monitor, Violation};
@@ -45,6 +46,9 @@ pub struct Replay {
     pub reports: Vec<(usize, Report)>,
     /// The requests, for their bill.
     pub requests: RequestLog,
+    /// The requests for summaries, taken or not: number of the call that came next, and input tokens
+    /// (see [`crate::asked`]).
+    pub summary_inputs: Vec<(usize, u64)>,
     /// The conversation as the last message left it.
     pub conversation: Conversation,
 }
@@ -55,11 +59,13 @@ pub fn conversation_for(
     session: &Session,
     strategy: Arc<Strategy>,
     options: &ReplayOptions,
+    observers: Vec<Arc<dyn Observer>>,
 ) -> (Conversation, Arc<FixedClock>) {
     let start = session.messages.iter().find_map(|message| message.at).unwrap_or(0);
     let clock = Arc::new(FixedClock::at(start));
     let services = Services {
         model: options.completions.clone(),
+        observers,
         ..Services::with_clock(Arc::clone(&clock) as _)
     };
     let frame = frame_for(session, &*options.measure);
@@ -167,6 +173,8 @@ struct Driver<'s> {
     options: &'s ReplayOptions,
     conversation: Conversation,
     clock: Arc<FixedClock>,
+    asked: Arc<Asked>,
+    summary_inputs: Vec<(usize, u64)>,
     meter: usize,
     /// Calibration of the strategy's own estimator, for usage after a fold.
     own: Running,
@@ -202,7 +210,9 @@ impl<'s> Driver<'s> {
         options: &'s ReplayOptions,
         tracker: Option<Tracker>,
     ) -> Self {
-        let (mut conversation, clock) = conversation_for(session, Arc::clone(strategy), options);
+        let asked = Arc::new(Asked::new(Arc::clone(&options.measure)));
+        let (mut conversation, clock) =
+            conversation_for(session, Arc::clone(strategy), options, vec![Arc::clone(&asked) as _]);
         let meter = conversation.add_meter(Arc::clone(&options.measure));
         let recorded_frame = session.frame.tokens(|text| strategy.estimator().text(text));
         // Number of log messages up to which the recorder sent its whole log.
@@ -218,6 +228,8 @@ impl<'s> Driver<'s> {
             options,
             conversation,
             clock,
+            asked,
+            summary_inputs: Vec::new(),
             meter,
             own: Running::new(recorded_frame),
             log_tokens: 0,
@@ -283,6 +295,7 @@ impl<'s> Driver<'s> {
     async fn at(&mut self, moment: Moment, signals: Signals) {
         let reports = self.conversation.at(moment, signals).await;
         let call = self.rows.len();
+        self.summary_inputs.extend(self.asked.take().into_iter().map(|tokens| (call, tokens)));
         for report in &reports {
             if report.fold.is_some() {
                 self.fired.push(Fired {
@@ -397,6 +410,7 @@ impl<'s> Driver<'s> {
             metrics,
             reports: self.reports,
             requests: self.requests,
+            summary_inputs: self.summary_inputs,
             conversation: self.conversation,
         }
     }

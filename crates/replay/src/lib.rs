@@ -8,6 +8,7 @@
 //! What a replay can't tell: whether the agent would have done the same on the smaller view. Every
 //! number here is a number of the recorded run.
 
+pub mod asked;
 pub mod availability;
 pub mod calibrate;
 pub mod compare;

@@ -77,14 +77,14 @@ pub struct Setup {
 pub const DEFAULT_LIMITS: Limits = Limits { context: 200_000, input: 0, output: 32_000 };
 
 /// Limits of different sources need not fit together. An input limit of the window or more means
-/// nothing; an output limit of the window or more (a model's from the table, the window from the
-/// recording) would leave no room for any input, and gives way to the usual one.
-fn consistent(limits: Limits) -> Limits {
+/// nothing. An output limit that nobody gave for this window (the model's from the table, the window from
+/// the command line) may take half of it at most.
+fn consistent(limits: Limits, output_given: bool) -> Limits {
     let Limits { context, input, output } = limits;
     Limits {
         context,
         input: if input < context { input } else { 0 },
-        output: if output < context { output } else { DEFAULT_LIMITS.output.min(context / 4) },
+        output: if output_given { output } else { output.min(context / 2) },
     }
 }
 
@@ -99,7 +99,7 @@ impl Setup {
             .map_or(Limits::default(), Model::limits);
         let limits = strategy.limits(self.limits, session.limits, table);
         let limits = limits.or(Limits { input: 0, ..DEFAULT_LIMITS });
-        consistent(limits)
+        consistent(limits, self.limits.output > 0)
     }
 
     /// The model in force.
@@ -175,13 +175,15 @@ mod tests {
     fn limits_of_different_sources_are_made_to_fit() {
         let limits = |context, input, output| Limits { context, input, output };
         let table = [
-            ("as they are", limits(200_000, 0, 32_000), limits(200_000, 0, 32_000)),
-            ("input above", limits(60_000, 272_000, 8_000), limits(60_000, 0, 8_000)),
-            ("output above", limits(121_600, 0, 128_000), limits(121_600, 0, 30_400)),
-            ("small window", limits(10_000, 0, 10_000), limits(10_000, 0, 2_500)),
+            ("as they are", false, limits(200_000, 0, 32_000), limits(200_000, 0, 32_000)),
+            ("input above", false, limits(60_000, 272_000, 8_000), limits(60_000, 0, 8_000)),
+            ("output above", false, limits(121_600, 0, 128_000), limits(121_600, 0, 60_800)),
+            ("just below it", false, limits(128_001, 0, 128_000), limits(128_001, 0, 64_000)),
+            ("small window", false, limits(10_000, 0, 10_000), limits(10_000, 0, 5_000)),
+            ("given for it", true, limits(10_000, 0, 9_000), limits(10_000, 0, 9_000)),
         ];
-        for (name, given, expected) in table {
-            assert_eq!(consistent(given), expected, "{name}");
+        for (name, output_given, given, expected) in table {
+            assert_eq!(consistent(given, output_given), expected, "{name}");
         }
     }
 }

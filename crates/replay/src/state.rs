@@ -54,7 +54,8 @@ pub fn stored(
     options: &ReplayOptions,
     ask: Ask,
 ) -> (Conversation, Vec<Report>) {
-    let (mut conversation, clock) = conversation_for(session, Arc::clone(strategy), options);
+    let (mut conversation, clock) =
+        conversation_for(session, Arc::clone(strategy), options, Vec::new());
     for message in &session.messages {
         conversation.append(Arc::clone(message));
     }

@@ -1,7 +1,15 @@
 //! The usable window: how much a request may take, and shares of it.
+//!
+//! What is reserved for the answer is the output limit, but at most [`MOST_RESERVED`] and at most a quarter
+//! of the window: models allow answers of 128,000 tokens, and no agent asks for one that leaves no room for
+//! the conversation. The rule is continuous, so windows and output limits that hardly differ act alike. Presets
+//! of other systems have their system's own rule.
 
 use foldback_core::limits::Limits;
 use foldback_core::registry::Invalid;
+
+/// Most tokens that are reserved for an answer.
+const MOST_RESERVED: u64 = 32_000;
 
 /// The usable window and how it comes about.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -12,8 +20,7 @@ pub(crate) struct Usable {
 
 impl Usable {
     /// The usable window of a model; `None` where its window is not known. A limit of the input alone
-    /// leaves the output out already; from the whole window the output limit is taken off where it is
-    /// to be reserved.
+    /// leaves the output out already; from the whole window the reserve is taken off where it is asked for.
     pub(crate) fn of(limits: Limits, reserve_output: bool) -> Option<Self> {
         let Limits { context, input, output } = limits;
         let (tokens, arithmetic) = if input > 0 {
@@ -21,7 +28,8 @@ impl Usable {
         } else if context == 0 {
             return None;
         } else if reserve_output {
-            (context.saturating_sub(output), format!("context {context} - output {output}"))
+            let reserve = output.min(MOST_RESERVED).min(context / 4);
+            (context - reserve, format!("context {context} - {reserve} for the answer"))
         } else {
             (context, format!("context {context}"))
         };
@@ -49,4 +57,37 @@ pub(crate) fn check_shares(trigger: f64, target: f64) -> Result<(), Invalid> {
         ));
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_reserve_has_no_cliff() {
+        // context, output, reserved
+        let table = [
+            (200_000, 8_000, 8_000),
+            (200_000, 32_000, 32_000),
+            (200_000, 128_000, 32_000),
+            (128_001, 128_000, 32_000),
+            (128_000, 128_000, 32_000),
+            (100_000, 128_000, 25_000),
+            (100_000, 25_001, 25_000),
+            (100_000, 24_999, 24_999),
+            (8_000, 32_000, 2_000),
+        ];
+        for (context, output, reserved) in table {
+            let usable = Usable::of(Limits::new(context, output), true).unwrap();
+            assert_eq!(usable.tokens, context - reserved, "{context} {output}");
+        }
+        let usable =
+            |context, output| Usable::of(Limits::new(context, output), true).unwrap().tokens;
+        for context in (1_000..300_000).step_by(997) {
+            for output in (500..300_000).step_by(9_973) {
+                let steps = [usable(context + 1, output), usable(context, output + 1)];
+                assert!(steps.iter().all(|next| next.abs_diff(usable(context, output)) <= 1));
+            }
+        }
+    }
 }

@@ -24,12 +24,8 @@ pub(crate) fn run(args: &Compact) -> Result<(), Error> {
     // Asked for before any work is done: a format that can't be written.
     let format = foldback_formats::format(args.to.as_deref().unwrap_or(format))
         .map_err(|error| Error::Read { path: "--to".to_owned(), error })?;
-    let answers = Answers::open(
-        &args.summaries,
-        std::slice::from_ref(&contender),
-        choice.as_ref(),
-        &setup.models,
-    )?;
+    let answers =
+        Answers::open(&args.summaries, std::slice::from_ref(&contender), choice.as_ref(), &setup)?;
     let mut options = setup.options(&session, &strategy);
     options.validate = false;
     options.completions = answers.as_ref().map(|answers| answers.model(0));

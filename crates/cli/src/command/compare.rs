@@ -27,7 +27,7 @@ pub(crate) fn run(args: &Compare) -> Result<(), Error> {
     let contenders = strategies::presets(&registry, &design.strategies, choice.as_ref())?;
     let setup = strategies::setup(&registry, &design.model(&args.model))?;
     let reporting = design.reporting(&setup)?;
-    let answers = Answers::open(&args.summaries, &contenders, choice.as_ref(), &setup.models)?;
+    let answers = Answers::open(&args.summaries, &contenders, choice.as_ref(), &setup)?;
     let presets = with_answers(contenders, answers.as_ref());
     for preset in &presets {
         strategies::check_window(&preset.strategy, setup.limits)?;

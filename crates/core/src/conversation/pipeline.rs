@@ -461,6 +461,7 @@ impl Conversation {
         if request.ready.is_some() {
             return Ok((request.ready.clone(), None));
         }
+        self.services.observers.iter().for_each(|observer| observer.asks(request));
         let asked = match &self.strategy.summarizer {
             Some(own) => {
                 let summarizer = filter.stage.summarizer(self.checked(own));

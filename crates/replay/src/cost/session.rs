@@ -3,7 +3,7 @@
 use super::cache::{CacheUse, simulate_at};
 use super::regime::{Rates, Terms};
 use super::request::RequestLog;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// One call and its price.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
@@ -17,11 +17,11 @@ pub struct CallCost {
 }
 
 /// A call of the summariser.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SummaryCall {
     /// Number of the request that came next.
     pub call: usize,
-    /// Tokens of the view that it was given.
+    /// Tokens of the request.
     pub input_tokens: u64,
     /// Tokens of the summary.
     pub output_tokens: u64,

@@ -39,7 +39,7 @@ pub struct Firing {
     pub call: usize,
     /// The stages that acted, in order.
     pub acts: Vec<Act>,
-    /// V: tokens of the view without the firing. This is also what a summariser is given.
+    /// V: tokens of the view without the firing.
     pub before: u64,
     /// V': tokens of the view that the call sends.
     pub after: u64,

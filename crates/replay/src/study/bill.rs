@@ -1,11 +1,13 @@
 //! The bill of one session under one strategy, by price regime.
 
+use crate::asked::WORDING;
 use crate::cost::{
     LedgerFiring, LedgerRow, Priced, Regime, RequestLog, Reread, SummaryCall, Terms, bounds,
 };
 use crate::measures::firings as measures;
 use crate::models::ModelTable;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 /// Where the pauses between calls come from; beyond its life a cached prefix is gone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -77,22 +79,28 @@ pub(super) struct Items<'a> {
     pub(super) turns: &'a [usize],
     pub(super) timed: bool,
     pub(super) firings: &'a [measures::Firing],
+    pub(super) summaries: &'a [SummaryCall],
     pub(super) rereads: &'a [Reread],
 }
 
-/// What summarisers were asked for, in the order of the firings, each with a prompt of its own.
-pub(super) fn summary_calls(firings: &[measures::Firing]) -> Vec<SummaryCall> {
-    firings.iter().filter_map(summary_call).collect()
-}
-
-/// The summariser's call of a firing, with a prompt of its own.
-fn summary_call(firing: &measures::Firing) -> Option<SummaryCall> {
-    (firing.summaries > 0).then_some(SummaryCall {
-        call: firing.call,
-        input_tokens: firing.frame + firing.before,
-        output_tokens: firing.summary_tokens,
+/// The summariser's calls, each with a prompt of its own: they are billed for what they are asked. What was
+/// written stands with the first of the calls before a request.
+pub(super) fn summary_calls(
+    inputs: &[(usize, u64)],
+    firings: &[measures::Firing],
+) -> Vec<SummaryCall> {
+    let mut written: BTreeMap<usize, u64> = firings
+        .iter()
+        .filter(|firing| firing.summaries > 0)
+        .map(|firing| (firing.call, firing.summary_tokens))
+        .collect();
+    let call = |(call, input_tokens): &(usize, u64)| SummaryCall {
+        call: *call,
+        input_tokens: *input_tokens,
+        output_tokens: written.remove(call).unwrap_or(0),
         shares_prefix: false,
-    })
+    };
+    inputs.iter().map(call).collect()
 }
 
 /// The bills under all terms: under recorded pauses where there are any, else under both scenarios.
@@ -126,18 +134,27 @@ fn starts(items: &Items<'_>, pauses: Pauses) -> Vec<Option<i64>> {
 fn bill(items: &Items<'_>, starts: &[Option<i64>], pauses: Pauses, named: &NamedTerms) -> Bill {
     let terms = &named.terms;
     let priced = Priced::at(items.log, starts, terms);
-    let asked = summary_calls(items.firings);
-    let bill = priced.cost(&asked);
-    let shared = asked
-        .iter()
-        .map(|summary| priced.summary_usd(&SummaryCall { shares_prefix: true, ..*summary }));
+    let bill = priced.cost(items.summaries);
+    // A continuation sends the whole conversation, and reads most of it from the cache.
+    let shared = items.firings.iter().filter(|firing| firing.summaries > 0).map(|firing| {
+        priced.summary_usd(&SummaryCall {
+            call: firing.call,
+            input_tokens: firing.frame + firing.before + WORDING,
+            output_tokens: firing.summary_tokens,
+            shares_prefix: true,
+        })
+    });
+    let mut asked: BTreeMap<usize, f64> = BTreeMap::new();
+    for (summary, usd) in items.summaries.iter().zip(&bill.summaries) {
+        *asked.entry(summary.call).or_default() += usd;
+    }
     let firings: Vec<LedgerFiring> = items
         .firings
         .iter()
         .map(|firing| LedgerFiring {
             call: firing.call,
             reclaimed: firing.reclaimed(),
-            summary_usd: summary_call(firing).map_or(0.0, |summary| priced.summary_usd(&summary)),
+            summary_usd: asked.get(&firing.call).copied().unwrap_or(0.0),
         })
         .collect();
     let input_usd: f64 = bill.calls.iter().map(|call| call.input_usd).sum();

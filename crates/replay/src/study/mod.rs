@@ -267,6 +267,7 @@ fn replay(
     let mut probes: [&mut dyn Probe; 2] = [&mut availability, &mut measures];
     let replayed = replay_with(session, &shared.index, strategy, &options, &mut probes);
     let (findings, measures) = (availability.finish(), measures.finish());
+    let summaries = bill::summary_calls(&replayed.summary_inputs, &measures.firings);
     let (log, index) = (&replayed.requests, &shared.index);
     let facts = facts_unknown.then(|| {
         Facts::of(session, &**measure, &replayed.rows, log, index, shared.recorder.clone())
@@ -278,6 +279,7 @@ fn replay(
         turns: &turns,
         timed: log.timed(),
         firings: &measures.firings,
+        summaries: &summaries,
         rereads: &rereads,
     };
     let terms = setup.terms(options.model.as_deref());
@@ -297,6 +299,7 @@ fn replay(
         matched: shared.matched_controls.matched(&views, SEED),
         rows: replayed.rows,
         bills,
+        summaries,
         inaction,
     };
     Ok((facts, record))

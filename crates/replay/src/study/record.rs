@@ -1,6 +1,6 @@
 //! One session under one strategy: everything that was measured, in the form that the store keeps.
 
-use super::bill::{self, Bill};
+use super::bill::Bill;
 use crate::availability::{MustKeep, Presence, RereadRow};
 use crate::controls::Matched;
 use crate::cost::SummaryCall;
@@ -41,6 +41,8 @@ pub struct Record {
     pub matched: Matched,
     /// What it cost, by regime.
     pub bills: Vec<Bill>,
+    /// The requests for summaries, taken or not.
+    pub summaries: Vec<SummaryCall>,
     /// Why it did nothing, where it did nothing.
     pub inaction: Option<Inaction>,
 }
@@ -50,12 +52,6 @@ impl Record {
     pub fn first_fired(&self) -> Option<usize> {
         self.rows.iter().find(|row| !row.fired.is_empty()).map(|row| row.call)
     }
-
-    /// What summarisers were asked for, as the bills have it.
-    pub fn summary_calls(&self) -> Vec<SummaryCall> {
-        bill::summary_calls(&self.measures.firings)
-    }
-
     /// Where the exam of retention begins for all strategies that are compared on a session: at the first
     /// call before which any of them changed something. `None` where none did.
     pub fn exam_start(records: &[Self]) -> Option<usize> {

@@ -336,7 +336,7 @@ impl Summaries {
     fn of(record: &Record) -> Vec<Self> {
         let mut calls = vec![Self::default(); record.rows.len()];
         let last = calls.len().saturating_sub(1);
-        for asked in record.summary_calls() {
+        for asked in &record.summaries {
             if let Some(call) = calls.get_mut(asked.call.min(last)) {
                 call.requests += 1;
                 call.input += asked.input_tokens;
