@@ -81,6 +81,9 @@ pub struct Boundary {
     pub original_kept: bool,
 }
 
+/// Code of the warning that a recording begins in the middle of a conversation.
+pub(crate) const BEGINS_MIDWAY: &str = "begins-midway";
+
 /// Something that an importer could not use as it stood. Never fatal unless `--strict` asks for it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Warning {
@@ -145,6 +148,12 @@ impl Source {
 }
 
 impl Session {
+    /// Whether the recording begins in the middle of a conversation: what was said before is in its
+    /// requests and their usage, but not in the file.
+    pub fn begins_midway(&self) -> bool {
+        self.warnings.iter().any(|warning| warning.code == BEGINS_MIDWAY)
+    }
+
     /// A session without content, to be filled by an importer.
     pub fn new(id: impl Into<String>, format: FormatId, source: Source) -> Self {
         Self {

@@ -33,19 +33,68 @@ pub fn calibrate(session: &Session, estimator: &dyn Estimator) -> Calibration {
 }
 
 /// What the first request weighed beyond its estimate: system prompt and tools that were sent and not
-/// written down. Nothing later than the first call enters.
+/// written down. Nothing later than the first call enters, but where a [headless] recording lost its
+/// beginning; there it is the least that a request behind a compaction of the recorder leaves unexplained, and
+/// nothing where there is none.
+///
+/// [headless]: is_headless
 pub fn unrecorded(session: &Session, estimator: &dyn Estimator) -> u64 {
-    let id = estimator.id();
-    let mut sum = session.frame.tokens(|text| estimator.text(text));
-    for (message, faithful) in with_faith(session) {
-        if let (true, true, Some(usage)) = (message.is_answer(), faithful, usage_of(message))
-            && usage.input_total() > 0
-        {
-            return usage.input_total().saturating_sub(sum);
+    let count = |message: &Message| {
+        message.counts.get_or_count(estimator.id(), || estimator.count(message)).total()
+    };
+    let frame = session.frame.tokens(|text| estimator.text(text));
+    let mut sum = frame;
+    if !is_headless(session) {
+        for (message, faithful) in with_faith(session) {
+            if let (true, Some(sent)) = (faithful, sent(message)) {
+                return sent.saturating_sub(sum);
+            }
+            sum += count(message);
         }
-        sum += message.counts.get_or_count(id, || estimator.count(message)).total();
+        return 0;
     }
-    0
+    let mut least = None;
+    let mut behind = false;
+    for (index, message) in session.messages.iter().enumerate() {
+        if session.boundaries.iter().any(|boundary| boundary.before == index) {
+            (sum, behind) = (frame, true);
+        }
+        if let (true, Some(sent)) = (behind, sent(message)) {
+            least = Some(least.unwrap_or(u64::MAX).min(sent.saturating_sub(sum)));
+        }
+        sum += count(message);
+    }
+    least.unwrap_or(0)
+}
+
+/// Input of the request that a message answers, as the provider counted it.
+fn sent(message: &Message) -> Option<u64> {
+    let usage = usage_of(message).filter(|_| message.is_answer())?;
+    Some(usage.input_total()).filter(|total| *total > 0)
+}
+
+/// Bytes that a token has at least, in the mean over a prompt.
+const LEAST_BYTES: u64 = 2;
+
+/// Whether a recording begins in the middle of a conversation: it says so itself, or a later request was
+/// smaller than what the first held besides its messages. What was lost looks like a system prompt that
+/// nothing can clear, so no size of it is taken from usage.
+pub fn is_headless(session: &Session) -> bool {
+    if session.begins_midway() {
+        return true;
+    }
+    let mut bytes = session.frame.tokens(|text| text.len() as u64);
+    let mut requests = Vec::new();
+    for message in session.messages.iter().filter(|message| !message.is_entry()) {
+        match sent(message) {
+            Some(sent) => requests.push(sent),
+            None if requests.is_empty() => bytes += message.shown_text().len() as u64,
+            None => {}
+        }
+    }
+    let Some((first, later)) = requests.split_first() else { return false };
+    let besides = first.saturating_sub(bytes / LEAST_BYTES);
+    later.iter().any(|later| *later < besides)
 }
 
 /// A calibration that grows with the replay: it knows the calls up to now and no more.
@@ -87,15 +136,116 @@ impl Running {
 
 /// The log's messages, and whether what the recorder sent at that point was the whole log.
 pub fn with_faith(session: &Session) -> impl Iterator<Item = (&Message, bool)> {
-    let first = session.boundaries.iter().map(|boundary| boundary.before).min();
+    let until = faithful_until(session);
     session
         .messages
         .iter()
         .enumerate()
         .filter(|(_, message)| !message.is_entry())
-        .map(move |(index, message)| (&**message, first.is_none_or(|first| index < first)))
+        .map(move |(index, message)| (&**message, until.is_none_or(|until| index < until)))
+}
+
+/// Index of the first message before which the recorder sent something else than the log: behind its first
+/// own compaction, and from the start on where the beginning is lost.
+pub fn faithful_until(session: &Session) -> Option<usize> {
+    let compacted = session.boundaries.iter().map(|boundary| boundary.before).min();
+    if is_headless(session) { Some(0) } else { compacted }
 }
 
 fn usage_of(message: &Message) -> Option<foldback_core::log::Usage> {
     message.answer.as_ref()?.usage.filter(|usage| !usage.is_zero())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use foldback_core::log::{Answer, Usage};
+    use foldback_core::{Origin, log::EntryKind};
+    use foldback_formats::session::{Boundary, Shape, Source, Warning};
+    use foldback_stages::estimator::CharsConfig;
+    use std::sync::Arc;
+
+    fn answer(id: &str, input: u64) -> Message {
+        let usage = Usage { uncached: input, ..Usage::default() };
+        Message {
+            answer: Some(Answer { usage: Some(usage), ..Answer::default() }),
+            ..Message::assistant(id, vec![foldback_core::Part::text("x".repeat(400))])
+        }
+    }
+
+    fn session(messages: Vec<Message>, boundary: Option<usize>, midway: bool) -> Session {
+        let source = Source { text: "".into(), shape: Shape::Lines, records: Vec::new() };
+        let mut session = Session::new("s", "foldback", source);
+        session.messages = messages.into_iter().map(Arc::new).collect();
+        session.boundaries.extend(boundary.map(|before| Boundary {
+            before,
+            trigger: "auto".to_owned(),
+            kind: "summary".to_owned(),
+            tokens_before: None,
+            tokens_after: None,
+            original_kept: true,
+        }));
+        session.warnings.extend(midway.then(|| Warning {
+            code: "begins-midway".to_owned(),
+            place: "line 1".to_owned(),
+            detail: String::new(),
+        }));
+        session
+    }
+
+    #[test]
+    fn a_lost_beginning_is_no_system_prompt() {
+        let user = |id: &str| Message::user(id, "y".repeat(400));
+        let summary = |id: &str| Message {
+            origin: Origin::Entry(EntryKind::Summary),
+            ..Message::user(id, "z".repeat(400))
+        };
+        let chars = CharsConfig::default().estimator().unwrap();
+        let table = [
+            (
+                "whole",
+                vec![user("u"), answer("a", 15_100), answer("b", 15_200)],
+                None,
+                false,
+                false,
+                15_000,
+            ),
+            (
+                "compacted later",
+                vec![
+                    user("u"),
+                    answer("a", 15_100),
+                    answer("b", 150_000),
+                    summary("s"),
+                    answer("c", 15_300),
+                ],
+                Some(3),
+                false,
+                false,
+                15_000,
+            ),
+            (
+                "a later request is smaller than the first's frame would be",
+                vec![user("u"), answer("a", 136_163), summary("s"), answer("b", 49_803)],
+                Some(2),
+                false,
+                true,
+                49_703,
+            ),
+            (
+                "its first line follows one that is not there",
+                vec![user("u"), answer("a", 40_000)],
+                None,
+                true,
+                true,
+                0,
+            ),
+        ];
+        for (name, messages, boundary, midway, headless, frame) in table {
+            let session = session(messages, boundary, midway);
+            assert_eq!(is_headless(&session), headless, "{name}");
+            assert_eq!(unrecorded(&session, &chars), frame, "{name}");
+            assert_eq!(observations(&session, &chars).is_empty(), headless, "{name}");
+        }
+    }
 }

@@ -1,7 +1,7 @@
 //! Drives a conversation through a recorded session and measures every request.
 
 use crate::asked::Asked;
-use crate::calibrate::{Running, unrecorded};
+use crate::calibrate::{Running, faithful_until, unrecorded};
 use crate::cost::RequestLog;
 use crate::index::{Change, Index, Tracker};
 use crate::step::{Step, steps};
@@ -216,14 +216,9 @@ impl<'s> Driver<'s> {
         let meter = conversation.add_meter(Arc::clone(&options.measure));
         let recorded_frame = session.frame.tokens(|text| strategy.estimator().text(text));
         // Number of log messages up to which the recorder sent its whole log.
-        let faithful_until = session
-            .boundaries
-            .iter()
-            .map(|boundary| boundary.before)
-            .min()
-            .map_or(usize::MAX, |before| {
-                session.messages.iter().take(before).filter(|message| !message.is_entry()).count()
-            });
+        let faithful_until = faithful_until(session).map_or(usize::MAX, |before| {
+            session.messages.iter().take(before).filter(|message| !message.is_entry()).count()
+        });
         Self {
             options,
             conversation,

@@ -69,6 +69,14 @@ pub(super) fn assumptions(
          recorded are put at what usage says they weigh.",
         sessions.len()
     ));
+    let headless = sessions.iter().filter(|facts| facts.headless).count();
+    if headless > 0 {
+        lines.push(format!(
+            "{headless} of {} sessions begin in the middle of a conversation: what was lost is in no \
+             request here, and their usage decides nothing.",
+            sessions.len()
+        ));
+    }
     if presets.iter().any(|preset| preset.strategy.filter.is_some()) {
         lines.push(
             "Summaries are written by the summarizer that the preset's name ends with, not by a model \

@@ -56,6 +56,8 @@ pub struct Facts {
     pub first_warning: Option<String>,
     /// More than one call records usage up to the recorder's first own compaction.
     pub records_usage: bool,
+    /// The recording begins in the middle of a conversation; see [`crate::calibrate::is_headless`].
+    pub headless: bool,
     /// What the recorder did to its own context.
     pub recorder: RecorderPolicy,
     /// The calls.
@@ -92,6 +94,7 @@ impl Facts {
             first_warning: warning
                 .map(|warning| format!("{}: {} ({})", warning.place, warning.detail, warning.code)),
             records_usage: crate::calibrate::observations(session, measure).len() > 1,
+            headless: crate::calibrate::is_headless(session),
             recorder,
             calls: calls(session, measure, rows, log),
             references: references(index),

@@ -8,6 +8,7 @@ use super::line::{self, Line};
 use super::thread::{self, Thread};
 use crate::anthropic::read::COUNTS;
 use crate::prelude::*;
+use crate::session::BEGINS_MIDWAY;
 
 /// Model name under which the client writes its own error messages.
 const SYNTHETIC_MODEL: &str = "<synthetic>";
@@ -118,8 +119,22 @@ impl<'a> Reader<'a> {
                 format!("{count} message line(s) of a branch that the user gave up, skipped");
             self.out.warn_at("abandoned-branch", self.lines[first].record, detail);
         }
+        if let Some(line) = self.headless() {
+            let detail =
+                "the line before it is not in the file: the recording begins in the middle";
+            self.out.warn_at(BEGINS_MIDWAY, line.record, detail.to_owned());
+        }
         self.out.session.recorded = Some(self.recorded());
         self.out.finish_run()
+    }
+
+    /// The first message of the thread, where it follows a line that the file does not hold.
+    fn headless(&self) -> Option<&'a Line> {
+        let mut members = self.thread.lines.iter().map(|&index| &self.lines[index]);
+        let first = members.find(|line| line.is_talk())?;
+        let before = first.parent_uuid.as_deref()?;
+        let held = self.lines.iter().any(|line| line.uuid.as_deref() == Some(before));
+        (!held).then_some(first)
     }
 
     /// People count lines: of users and of answers, and the calls in them.
