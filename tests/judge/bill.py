@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -116,30 +116,41 @@ def times(requests: list[Sent], cold_turns: bool) -> list[int | None]:
     return [request.turn * LONG_MS if cold_turns else None for request in requests]
 
 
-def cache_reads(requests: list[Sent], terms: Terms, starts: list[int | None]) -> list[int]:
-    """Tokens that each request reads: the longest prefix of an earlier one that is still alive."""
+# Of a request, prefixes that earlier requests began with, shortest first: their tokens, and when
+# the last of those requests was sent (None before anything has a time).
+Prefixes = list[tuple[int, int | None]]
+
+
+def prefixes(
+    requests: list[Sent], starts: list[int | None]
+) -> Iterator[tuple[int | None, Prefixes]]:
+    """When each request is sent, and what of it was sent before."""
     nodes: dict[tuple[int, Any], int] = {}
-    # By prefix, when it was last sent; None before anything has a time.
     last_sent: dict[int, int | None] = {}
     now: int | None = None
-    reads = []
     for request, start in zip(requests, starts, strict=True):
         if start is not None:
             now = start if now is None else max(now, start)
-        node = read = tokens = 0
-        matching = True
-        touched = []
+        node = tokens = 0
+        before: Prefixes = []
         for block in request.blocks:
             tokens += block[1]
             node = nodes.setdefault((node, block), len(nodes) + 1)
-            touched.append(node)
-            if matching and node in last_sent and alive(last_sent[node], now, terms.ttl_ms):
-                read = tokens
-            else:
-                matching = False
-        for prefix in touched:
-            last_sent[prefix] = now
-        reads.append(terms.cacheable(read))
+            if node in last_sent:
+                # Of prefixes that were sent at the same time, the longest is enough.
+                if before and before[-1][1] == last_sent[node]:
+                    before.pop()
+                before.append((tokens, last_sent[node]))
+            last_sent[node] = now
+        yield now, before
+
+
+def cache_reads(requests: list[Sent], terms: Terms, starts: list[int | None]) -> list[int]:
+    """Tokens that each request reads: the longest prefix of an earlier one that is still alive."""
+    reads = []
+    for now, before in prefixes(requests, starts):
+        living = (tokens for tokens, last in before if alive(last, now, terms.ttl_ms))
+        reads.append(terms.cacheable(max(living, default=0)))
     return reads
 
 
