@@ -14,7 +14,7 @@ from foldback import Foldback, Rows
 from rereads import Reread, extra
 from retention import SHARES, Needs, Retention
 from session import Session, input_total
-from view import Call, calls, digest
+from view import Call, calls, digest, written
 
 # How far two numbers may be apart: of each other for sizes and dollars, in points for shares.
 TOKENS = 0.01
@@ -127,6 +127,7 @@ def judge_file(program: Foldback, file: Path, presets: list[str]) -> Findings:
             kept, rereads = needs[session.id].replay(ours, exam)
             retention.add(kept)
             retention.rows(theirs)
+            check_summaries(found, plans["folds"], theirs, f"{path} {label}")
             check_rereads(found, rereads, theirs, f"{path} {label}")
             fired = sorted({fold["call"] for fold in plans["folds"]})
             check_exam(found, fired, exam, theirs, f"{path} {label}")
@@ -203,6 +204,22 @@ def add_bills(bills: Bills, run: Run) -> None:
             ours = bill.bill(requests, summaries, terms, cold)
             ours.rereads_usd = more
             bills[terms.name, cold].add(ours)
+
+
+def check_summaries(
+    found: Findings, plans: list[dict[str, Any]], rows: list[dict[str, Any]], where: str
+) -> None:
+    """What was written; what was asked for it is taken from the rows."""
+    ours = {line.call: line.tokens for line in written(plans)}
+    last = len(rows) - 1
+    for row in rows:
+        at = f"{where} call {row['call']}"
+        behind = ours.get(last + 1, 0) if row["call"] == last else 0
+        tokens = ours.get(row["call"], 0) + behind
+        asked = row["summary_requests"]
+        if tokens or asked:
+            found.exact("summaries asked for", asked > 0 or tokens == 0, True, at)
+            found.near("summary output", tokens, row["summary_output"], TOKENS, at)
 
 
 def check_rereads(

@@ -109,6 +109,39 @@ def digest(view: list[Shown]) -> str:
     return hashlib.sha256(b"".join(shown.digest for shown in view)).hexdigest()
 
 
+@dataclass
+class Written:
+    """Summaries that folds wrote since the call before."""
+
+    # Number of the call that came next.
+    call: int
+    tokens: int
+
+
+def written(plans: list[dict[str, Any]]) -> list[Written]:
+    """What of summaries is new in the view, for the calls before which some were written."""
+    out: dict[int, Written] = {}
+    seen: set[str] = set()
+    asked: set[int] = set()
+    for plan in plans:
+        new = [Message(entry) for entry in plan.get("entries", []) if is_summary(entry)]
+        for slot in (plan.get("layout") or {"slots": []})["slots"]:
+            insert = slot.get("insert")
+            if insert and insert["origin"] == "summary" and insert["id"] not in seen:
+                seen.add(insert["id"])
+                new.append(inserted(insert))
+        if plan.get("summaries"):
+            asked.add(plan["call"])
+        line = out.setdefault(plan["call"], Written(plan["call"], 0))
+        line.tokens += sum(message.tokens for message in new)
+    return [line for line in out.values() if line.call in asked]
+
+
+def is_summary(entry: dict[str, Any]) -> bool:
+    origin = entry.get("origin")
+    return isinstance(origin, dict) and origin.get("entry") == "summary"
+
+
 def calls(session: Session, plans: list[dict[str, Any]]) -> Iterator[Call]:
     """The calls of a session with their views, in order."""
     history = History()
