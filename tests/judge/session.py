@@ -11,6 +11,8 @@ from typing import Any
 from tokens import count
 
 PER_MESSAGE = 3
+# Bytes that a token has at least, in the mean over a prompt.
+LEAST_BYTES = 2
 
 
 @dataclass(eq=False)
@@ -85,6 +87,16 @@ class Message:
     def usage(self) -> dict[str, int] | None:
         return self.answer.get("usage")
 
+    @property
+    def sent(self) -> int | None:
+        """The size of the request that this message answers, by its provider; None without."""
+        usage = self.usage if self.is_call else None
+        return (input_total(usage) or None) if usage else None
+
+    @property
+    def shown(self) -> str:
+        return "\n".join(part.shown for part in self.parts if part.shown)
+
     @cached_property
     def tokens(self) -> int:
         return PER_MESSAGE + sum(part.tokens for part in self.parts)
@@ -107,6 +119,7 @@ class Session:
     header: dict[str, Any]
     messages: list[Message] = field(default_factory=list)
     boundaries: list[dict[str, Any]] = field(default_factory=list)
+    warnings: list[dict[str, Any]] = field(default_factory=list)
 
     @property
     def id(self) -> str:
@@ -127,18 +140,52 @@ class Session:
         )
         return known + self.unrecorded(known)
 
+    @cached_property
+    def is_headless(self) -> bool:
+        """Whether the recording begins in the middle of a conversation."""
+        if any(warning["code"] == "begins-midway" for warning in self.warnings):
+            return True
+        sizes = [message.sent for message in self.log]
+        first = next((number for number, size in enumerate(sizes) if size), None)
+        if first is None:
+            return False
+        segments = self.header.get("frame") or []
+        size = sum(
+            segment["tokens"] if segment.get("tokens") is not None else utf8(segment["text"])
+            for segment in segments
+        )
+        size += sum(utf8(message.shown) for message in self.log[:first])
+        besides = (sizes[first] or 0) - size // LEAST_BYTES
+        return any(later and later < besides for later in sizes[first + 1 :])
+
     def unrecorded(self, frame: int) -> int:
-        """What the first request with usage weighed beyond its estimate."""
-        first = min((boundary["before"] for boundary in self.boundaries), default=None)
+        """What requests weighed beyond what the file holds, by the recorded frame's tokens."""
+        befores = {boundary["before"] for boundary in self.boundaries}
+        if self.is_headless:
+            return min(self.unexplained(frame, befores), default=0)
         estimate = frame
         for index, message in enumerate(self.messages):
             if not message.is_log:
                 continue
-            usage = message.usage if message.is_call else None
-            if usage and input_total(usage) > 0 and (first is None or index < first):
-                return max(0, input_total(usage) - estimate)
+            if message.sent and (not befores or index < min(befores)):
+                return max(0, message.sent - estimate)
             estimate += message.tokens
         return 0
+
+    def unexplained(self, frame: int, befores: set[int]) -> Iterator[int]:
+        """What the requests behind compactions of the recorder leave unexplained."""
+        estimate: int | None = None
+        for index, message in enumerate(self.messages):
+            if index in befores:
+                estimate = frame
+            if estimate is not None:
+                if message.sent:
+                    yield max(0, message.sent - estimate)
+                estimate += message.tokens
+
+
+def utf8(text: str) -> int:
+    return len(text.encode())
 
 
 def read(text: str) -> Iterator[Session]:
@@ -156,5 +203,7 @@ def read(text: str) -> Iterator[Session]:
             session.messages.append(Message(value["message"]))
         elif session and "boundary" in value:
             session.boundaries.append(value["boundary"])
+        elif session and "warning" in value:
+            session.warnings.append(value["warning"])
     if session:
         yield session
