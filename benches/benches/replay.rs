@@ -34,6 +34,7 @@ fn under_every_preset(c: &mut Criterion, group: &str, session: &Session) {
             measure: Arc::clone(&measure) as _,
             validate: true,
             completions: None,
+            ceiling: None,
         };
         group.bench_function(BenchmarkId::new(name, session.messages.len()), |b| {
             b.iter(|| replay(session, &strategy, &options));

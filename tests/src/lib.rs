@@ -121,5 +121,6 @@ pub fn options(context: u64, output: u64) -> ReplayOptions {
         measure: Arc::new(chars(Unit::Utf16, Rounding::Ceil)),
         validate: true,
         completions: None,
+        ceiling: None,
     }
 }

@@ -23,8 +23,11 @@ use std::sync::Arc;
 /// What a replay needs besides session and strategy.
 #[derive(Clone, Debug)]
 pub struct ReplayOptions {
-    /// Limits in force.
+    /// Limits that the strategy decides by.
     pub limits: Limits,
+    /// Largest request that the session's provider takes, whatever the strategy believes; that of `limits`
+    /// where not given.
+    pub ceiling: Option<u64>,
     /// Model in force.
     pub model: Option<String>,
     /// The estimator that reports, the same for every strategy.
@@ -311,7 +314,7 @@ impl<'s> Driver<'s> {
         if let Some(started) = answer.answer.as_ref().and_then(|answer| answer.started) {
             self.clock.set(started);
         }
-        let ceiling = self.options.limits.request_ceiling();
+        let ceiling = self.options.ceiling.or(self.options.limits.request_ceiling());
         let refused = ceiling.is_some_and(|ceiling| self.measured() > ceiling);
         if refused {
             self.at(Moment::ProviderOverflow, Signals::default()).await;

@@ -92,14 +92,23 @@ impl Setup {
     /// The limits in force for a session under a strategy: the command line's, else the user's
     /// file's, else the session's, else the model table's, else the preset's, else 200,000 / 32,000.
     pub fn limits_for(&self, session: &Session, strategy: &Strategy) -> Limits {
-        let model = self.model_for(session, strategy);
-        let table = model
-            .as_deref()
-            .and_then(|model| self.models.find(model))
-            .map_or(Limits::default(), Model::limits);
+        let table = self.table_limits(self.model_for(session, strategy));
         let limits = strategy.limits(self.limits, session.limits, table);
         let limits = limits.or(Limits { input: 0, ..DEFAULT_LIMITS });
         consistent(limits, self.limits.output > 0)
+    }
+
+    /// The largest request that a session's provider takes, the same under every strategy: by the command
+    /// line's limits, else the session's, else those of its model, else 200,000 tokens.
+    pub fn ceiling_for(&self, session: &Session) -> Option<u64> {
+        let table = self.table_limits(self.model.clone().or_else(|| session.model.clone()));
+        let limits = self.limits.or(session.limits).or(table).or(DEFAULT_LIMITS);
+        consistent(limits, self.limits.output > 0).request_ceiling()
+    }
+
+    fn table_limits(&self, model: Option<String>) -> Limits {
+        let known = model.and_then(|model| self.models.find(&model));
+        known.map_or(Limits::default(), Model::limits)
     }
 
     /// The model in force.
@@ -111,6 +120,7 @@ impl Setup {
     pub fn options(&self, session: &Session, strategy: &Strategy) -> ReplayOptions {
         ReplayOptions {
             limits: self.limits_for(session, strategy),
+            ceiling: self.ceiling_for(session),
             model: self.model_for(session, strategy),
             measure: Arc::clone(&self.measure),
             validate: true,

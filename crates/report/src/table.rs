@@ -5,7 +5,7 @@ use crate::facts;
 use crate::number::{grouped, percent, short};
 use crate::terminal::{table, wrap};
 use foldback_replay::Comparison;
-use foldback_replay::compare::{Metric, Place};
+use foldback_replay::compare::{Metric, Place, Standing};
 use std::fmt::Write as _;
 
 /// Idle sessions listed per preset.
@@ -33,7 +33,25 @@ pub fn comparison(comparison: &Comparison, width: u16) -> String {
     }
     out.push('\n');
     let columns: Vec<Column> = headline().filter(|column| column.narrow).collect();
+    let baseline = [comparison.baseline];
+    let others = comparison.controls().into_iter().filter(|at| *at != comparison.baseline);
+    let order = baseline.into_iter().chain(comparison.ranked()).chain(others);
+    let lines: Vec<Line<'_>> = order.filter_map(|at| lines.get(at).copied()).collect();
     preset_table(&mut out, comparison, &lines, &[PLACE], &columns, width);
+    let dominated: Vec<String> = lines
+        .iter()
+        .filter_map(|line| match line.standing {
+            Standing::Dominated(by) => Some(format!("{} by {by}", line.preset.preset)),
+            Standing::Front | Standing::Apart => None,
+        })
+        .collect();
+    if !dominated.is_empty() {
+        let text = format!(
+            "the front first; behind it what is dominated, no cheaper and keeping no more: {}",
+            dominated.join(", ")
+        );
+        say(&mut out, "", &text, width);
+    }
     ranking(&mut out, comparison, width);
     if !comparison.cautions.is_empty() {
         out.push_str("\nCautions\n");

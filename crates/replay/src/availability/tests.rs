@@ -287,6 +287,7 @@ fn real_sessions_without_compaction_lose_nothing() {
                 measure: Arc::clone(&measure),
                 validate: false,
                 completions: None,
+                ceiling: None,
             };
             let mut probe = Availability::new(Arc::clone(&index), measure);
             crate::replay_with(&session, &index, &strategy, &options, &mut [&mut probe]);

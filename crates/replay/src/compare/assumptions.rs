@@ -158,22 +158,21 @@ fn windows(setup: &Setup, sessions: &[Facts], scores: &[Score]) -> String {
             setup.limits.context
         );
     }
-    let unknown = sessions
-        .iter()
-        .filter(|facts| {
-            let known = facts.model.as_deref().and_then(|m| setup.models.find(m));
-            known.is_none() && facts.limits.context == 0
-        })
-        .count();
+    let mut names: BTreeMap<&str, usize> = BTreeMap::new();
+    for facts in sessions {
+        let known = facts.model.as_deref().and_then(|m| setup.models.find(m));
+        if known.is_none() && facts.limits.context == 0 {
+            *names.entry(facts.model.as_deref().unwrap_or("no name")).or_default() += 1;
+        }
+    }
     let mut windows: Vec<u64> = scores.iter().map(|score| score.limits.context).collect();
     windows.sort_unstable();
     windows.dedup();
     format!(
-        "Windows: {} tokens, from the recordings and the model table of {}; {unknown} sessions of \
-         unknown models take the preset's own window, else {}.",
+        "Windows: {} tokens, from the recordings and the model table of {}{}.",
         windows.iter().map(u64::to_string).collect::<Vec<_>>().join(", "),
         setup.models.as_of,
-        DEFAULT_LIMITS.context,
+        unknown(&names),
     )
 }
 
@@ -288,4 +287,19 @@ fn coincidence(presets: &[PresetLine], scores: &[Score]) -> Option<String> {
             acted.len()
         )
     })
+}
+
+/// What is done about models without known limits, and how to give them.
+fn unknown(names: &BTreeMap<&str, usize>) -> String {
+    if names.is_empty() {
+        return String::new();
+    }
+    let named: Vec<String> =
+        names.iter().map(|(name, sessions)| format!("{name} ({sessions})")).collect();
+    format!(
+        "; sessions of models without known limits go by {} as what their provider takes, and by a preset's \
+         own window where it has one: {}; --window or a table for --models gives them",
+        DEFAULT_LIMITS.context,
+        named.join(", ")
+    )
 }

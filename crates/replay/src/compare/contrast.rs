@@ -308,7 +308,8 @@ fn cheaper(first: &PresetLine, second: &PresetLine) -> Cheaper {
 }
 
 /// Gives every strategy that passes the gates its rank by the primary metric: one more than the number
-/// of such strategies that are better, ties not counted. Differences below the margin are ties.
+/// of such strategies that are better, ties not counted. Differences below the margin are ties, and so are
+/// bills of which either may be the smaller one, depending on what is read again.
 pub(super) fn rank(table: &Table<'_>, lines: &mut [PresetLine], contrasts: &[Contrast]) {
     let ranked = |line: &PresetLine| line.kind == Kind::Strategy && line.gate.passed;
     let names: Vec<String> =
@@ -338,7 +339,10 @@ fn beats(table: &Table<'_>, contrasts: &[Contrast], a: &str, b: &str) -> bool {
         else {
             return false;
         };
-        (forward && ahead > 0.0) || (backward && ahead < 0.0)
+        // A bill is smaller only if it stays so when everything forgotten is read again.
+        let at_worst = |cheaper| primary != Primary::Cost || contrast.cheaper == cheaper;
+        (forward && ahead > 0.0 && at_worst(Cheaper::First))
+            || (backward && ahead < 0.0 && at_worst(Cheaper::Second))
     })
 }
 
@@ -476,7 +480,7 @@ mod tests {
             ("within the margin", Case { margin: 0.6, ..PLAIN }, tied, Cheaper::First),
             ("beyond the margin", Case { margin: 0.4, ..PLAIN }, both, Cheaper::First),
             ("a gate", Case { gate: false, ..PLAIN }, [None, Some(1)], Cheaper::First),
-            ("re-reads", Case { pessimistic: 1.1, ..PLAIN }, both, Cheaper::Depends),
+            ("re-reads", Case { pessimistic: 1.1, ..PLAIN }, tied, Cheaper::Depends),
             (
                 "by what is kept",
                 Case { primary: Primary::FrrObs, usd: [1.5, 1.0], pessimistic: 1.5, ..PLAIN },

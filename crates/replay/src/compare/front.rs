@@ -120,14 +120,23 @@ impl Comparison {
         self.presets.get(self.baseline)
     }
 
-    /// Indices of the strategies: by rank, then cost; those that are not ranked behind them.
+    /// Indices of the strategies: the front first, then what it dominates, then what is not ranked; within
+    /// each by rank, then cost.
     pub fn ranked(&self) -> Vec<usize> {
+        let standings = self.standings();
         let mut order = self.of_kind(Kind::Strategy);
+        let key = |at: usize| {
+            let line = &self.presets[at];
+            let behind = match standings[at] {
+                _ if line.rank.is_none() => 2,
+                Standing::Front => 0,
+                Standing::Dominated(_) | Standing::Apart => 1,
+            };
+            (behind, line.rank, line.metrics.cost_ratio.value.unwrap_or(f64::MAX))
+        };
         order.sort_by(|a, b| {
-            let [a, b] = [a, b].map(|at| &self.presets[*at]);
-            let rank = |line: &PresetLine| line.rank.unwrap_or(usize::MAX);
-            let cost = |line: &PresetLine| line.metrics.cost_ratio.value.unwrap_or(f64::MAX);
-            rank(a).cmp(&rank(b)).then(cost(a).total_cmp(&cost(b)))
+            let (a, b) = (key(*a), key(*b));
+            (a.0, a.1).cmp(&(b.0, b.1)).then(a.2.total_cmp(&b.2))
         });
         order
     }

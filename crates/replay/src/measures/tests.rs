@@ -215,6 +215,7 @@ fn replayed(
         measure: Arc::clone(strategy.estimator()),
         validate: false,
         completions: None,
+        ceiling: None,
     };
     let mut measures = Measures::new(Arc::clone(index), strategy.estimators.len());
     let name = format!("{} under {preset}", session.id);

@@ -97,6 +97,7 @@ fn measured(session: &Session, strategy: Strategy, limits: Limits) -> (Replay, K
         measure: Arc::clone(&measure),
         validate: true,
         completions: None,
+        ceiling: None,
     };
     let index = Arc::new(Index::of(session));
     let mut probe = Availability::new(Arc::clone(&index), measure);
