@@ -59,6 +59,21 @@ class Identifiers(unittest.TestCase):
             self.assertEqual(said(told), expected, told)
 
 
+class Frames(unittest.TestCase):
+    def test_a_lost_beginning_is_no_frame(self) -> None:
+        def answer(name: str, size: int) -> Message:
+            raw = {"answer": {"usage": {"uncached": size}}, "parts": []}
+            return Message({"id": name, "role": "assistant", **raw})
+
+        # Three tokens for each message, and what it says.
+        log = [message("u", "user", text("a b")), answer("a", 1000), answer("b", 1003)]
+        self.assertEqual(Session({"id": "s", "frame": []}, log).frame_tokens, 1000 - 5)
+        # The second request has less than the first had besides its messages.
+        log = [*log[:2], answer("b", 400)]
+        lost = Session({"id": "s", "frame": []}, log, boundaries=[{"before": 2}])
+        self.assertEqual((lost.is_headless, lost.frame_tokens), (True, 400))
+
+
 class Views(unittest.TestCase):
     def test_edits_entries_and_a_layout(self) -> None:
         history = History()
