@@ -32,6 +32,7 @@ pub mod store;
 pub mod study;
 pub mod totals;
 pub mod tune;
+pub mod verbatim;
 pub mod walk;
 
 pub use compare::{CompareError, Comparison, Reporting, Run, compare};

@@ -45,6 +45,8 @@ pub struct Findings {
     pub references: Vec<Presence>,
     /// For each of its [`edits`], whether its old text stood in the view word for word.
     pub edits: Vec<bool>,
+    /// For each of the pieces that it [reuses](crate::verbatim), whether it stood in the view.
+    pub pieces: Vec<bool>,
     /// One row per result that would have had to be read again.
     pub rereads: Vec<RereadRow>,
     /// What must be kept whatever else goes.
@@ -239,6 +241,8 @@ impl Probe for Availability {
         self.look(request);
         self.references(request.tracker, request.call);
         self.edits(request.tracker, request.call);
+        let pieces = self.index.verbatim.needs(request.call);
+        self.findings.pieces.extend(pieces.map(|piece| request.tracker.stands(piece)));
         self.must_keep(request.tracker);
     }
 

@@ -134,6 +134,8 @@ pub struct Retention {
     pub frr_obs: Share,
     /// Those that were last seen more than three calls ago.
     pub frr_far: Share,
+    /// Those that are both: of the kind that can be lost, and not of the last calls.
+    pub frr_obs_far: Share,
     /// Kept only in what a compaction wrote; counted in `frr` as kept.
     pub rescued: u64,
     /// By class: `path`, `url`, `symbol`, `error`, `hash`, `number`, `quoted`, `flag`.
@@ -166,6 +168,9 @@ pub fn score<'a>(rows: impl IntoIterator<Item = (&'a Reference, &'a Presence)>) 
         if reference.distance > FAR {
             out.frr_far.count(*kept);
         }
+        if reference.obs && reference.distance > FAR {
+            out.frr_obs_far.count(*kept);
+        }
         out.rescued += u64::from(*rescued);
         out.by_class.entry(reference.class).or_default().count(*kept);
         let step = DISTANCES.into_iter().find(|step| reference.distance <= *step);
@@ -181,6 +186,7 @@ impl Retention {
         self.frr.add(other.frr);
         self.frr_obs.add(other.frr_obs);
         self.frr_far.add(other.frr_far);
+        self.frr_obs_far.add(other.frr_obs_far);
         self.rescued += other.rescued;
         for (class, share) in &other.by_class {
             self.by_class.entry(*class).or_default().add(*share);

@@ -74,7 +74,7 @@ fn run(messages: Vec<Message>, acts: &[(usize, Act<'_>)]) -> Ran {
     }
     let delta = conversation.delta(&mut cursor);
     show(&mut [&mut probe], &mut tracker, &conversation, &delta, index.calls(), None);
-    let Findings { references: presences, edits: kept, rereads, must_keep } = probe.finish();
+    let Findings { references: presences, edits: kept, rereads, must_keep, .. } = probe.finish();
     Ran {
         references: references(&index).into_iter().zip(presences).collect(),
         edits: edits(&index).into_iter().zip(kept).collect(),

@@ -385,7 +385,7 @@ mod tests {
                     frr_obs: Share { kept, needed: 10 },
                     ..Retention::default()
                 },
-                edits: Share::default(),
+                ..Exam::default()
             },
             bills: vec![Bill {
                 regime: "anthropic-5m".to_owned(),

@@ -43,13 +43,23 @@ pub struct Metrics {
     pub frr_obs: Metric,
     /// The same over references last seen more than three calls ago.
     pub frr_far: Metric,
+    /// The same over references that are both: the headline of what is kept. Clearing can't take away what
+    /// the agent itself had said, nor does it reach what the last calls brought.
+    pub frr_obs_far: Metric,
     /// Edit-precondition retention: of the old texts of edits, how many stood in the view.
     pub epr: Metric,
+    /// Verbatim reuse, the second judge: of the pieces of results that later calls repeated word for word,
+    /// how many stood in the view.
+    pub verbatim: Metric,
+    /// The same over pieces last seen more than three calls ago.
+    pub verbatim_far: Metric,
     /// `frr_obs` over the calls before any compaction of the recorder's own: behind one the recorded
     /// agent acted on what the recorder had left it.
     pub frr_obs_before_recorder: Metric,
     /// `frr_far` over the same calls.
     pub frr_far_before_recorder: Metric,
+    /// `frr_obs_far` over the same calls.
+    pub frr_obs_far_before_recorder: Metric,
     /// The bill to that of no compaction, over the total, under the regime that is reported: input,
     /// output, and summaries as if a model had been asked for them.
     pub cost_ratio: Metric,
@@ -95,9 +105,14 @@ pub(super) fn metrics(table: &Table<'_>, preset: usize) -> Metrics {
         frr: of.share(|score| score.exam.references.frr),
         frr_obs: of.share(|score| score.exam.references.frr_obs),
         frr_far: of.share(|score| score.exam.references.frr_far),
+        frr_obs_far: of.share(|score| score.exam.references.frr_obs_far),
         epr: of.share(|score| score.exam.edits),
+        verbatim: of.share(|score| score.exam.pieces.all),
+        verbatim_far: of.share(|score| score.exam.pieces.far),
         frr_obs_before_recorder: of.share(|score| score.exam_before_recorder.references.frr_obs),
         frr_far_before_recorder: of.share(|score| score.exam_before_recorder.references.frr_far),
+        frr_obs_far_before_recorder: of
+            .share(|score| score.exam_before_recorder.references.frr_obs_far),
         cost_ratio: totals(&usd, NO_BILL),
         cost_ratio_geo: Metric::of(stats::geometric_mean_ratio(&of.bootstrap, &usd), NO_BILL),
         prompt_cost_ratio: totals(&input, NO_BILL),

@@ -15,6 +15,7 @@ pub(crate) use text::text_of;
 
 use crate::availability::{is_failure, plan_part};
 use crate::identifiers::{Class, Identifier, components, identifiers, suffixes};
+use crate::verbatim::{PieceId, Verbatim};
 use edits::{preconditions, without_gutter};
 use foldback_core::log::{Message, Part, PartKind, Role};
 use foldback_formats::Session;
@@ -148,6 +149,8 @@ pub struct Index {
     /// By needle, the parts of the log that hold it, as far as a later edit names it; ascending.
     held: Vec<Vec<LogPart>>,
     pub(crate) instructions: Vec<Instruction>,
+    /// What calls reuse word for word.
+    pub(crate) verbatim: Verbatim,
     /// By message of the log, whether it reports a failure.
     pub(crate) failed: Vec<bool>,
     /// By message of the log that writes the plan down, the part that does.
@@ -159,6 +162,7 @@ impl Index {
     pub fn of(session: &Session) -> Self {
         let mut index = Self { log: session.log().cloned().collect(), ..Self::default() };
         let log = std::mem::take(&mut index.log);
+        index.verbatim = Verbatim::of(&log);
         let edits = index.collect_needles(&log);
         let asked = index.read(&log, edits.last().map_or(0, |edit| edit.answer));
         index.read_syntax(&log);
@@ -241,6 +245,11 @@ impl Index {
     /// The needles that a text holds.
     pub(crate) fn needles_in(&self, text: &str) -> Box<[NeedleId]> {
         self.needles.find(text)
+    }
+
+    /// The reused pieces that a part of the log holds, if it is a tool result.
+    pub(crate) fn pieces(&self, at: LogPart) -> &[PieceId] {
+        self.verbatim.part(self.flat(at))
     }
 
     /// Number of needles.

@@ -2,6 +2,7 @@
 //! what changed since the request before, so its cost does not grow with the history.
 
 use super::{Id, Index, LogPart, NeedleId};
+use crate::verbatim::PieceId;
 use foldback_core::conversation::Conversation;
 use foldback_core::delta::ViewDelta;
 use foldback_core::view::{EditKind, PartPos, Place, Pos};
@@ -28,6 +29,7 @@ type WrittenId = usize;
 struct Written {
     ids: Arc<[Id]>,
     needles: Box<[NeedleId]>,
+    pieces: Box<[PieceId]>,
 }
 
 /// What a part says as it was appended.
@@ -118,6 +120,9 @@ pub struct Tracker {
     left: Vec<Option<usize>>,
     /// Per needle, the number of shown texts of compactions that hold it.
     held: Vec<u32>,
+    /// Per reused piece, the number of tool results that are shown as recorded and of shown texts of
+    /// compactions that hold it.
+    pieces: Vec<u32>,
     touched: Marks,
     dropped: Marks,
     change: Change,
@@ -142,6 +147,7 @@ impl Tracker {
             gone: vec![0; ids],
             left: vec![None; index.asked.len()],
             held: vec![0; index.needles()],
+            pieces: vec![0; index.verbatim.len()],
             touched: Marks::new(ids),
             dropped: Marks::new(ids),
             change: Change::default(),
@@ -241,6 +247,11 @@ impl Tracker {
         self.held[needle as usize] > 0
     }
 
+    /// Whether a tool result that is shown as recorded, or what compactions wrote or cut, holds a reused piece.
+    pub(crate) fn stands(&self, piece: PieceId) -> bool {
+        self.pieces[piece as usize] > 0
+    }
+
     /// The latest place in stored order, or all places, whose message has a reference.
     pub(crate) fn places(&self, reference: u32) -> impl Iterator<Item = Place> {
         let id = self.index.asked[reference as usize].id;
@@ -290,7 +301,8 @@ impl Tracker {
         }
         let id = self.written.len();
         let (ids, needles) = (self.index.find(text), self.index.needles_in(text));
-        self.written.push(Written { ids, needles });
+        let pieces = self.index.verbatim.find(text);
+        self.written.push(Written { ids, needles, pieces });
         self.known.insert(Arc::from(text), id);
         id
     }
@@ -382,6 +394,15 @@ impl Tracker {
             if !add {
                 self.dropped.insert(*id);
             }
+        }
+        let pieces = match (text, content) {
+            (Some(text), _) => &self.written[text].pieces,
+            (None, Content::Log(at)) => self.index.pieces(*at),
+            (None, Content::Entry(_)) => &[],
+        };
+        for piece in pieces {
+            let count = &mut self.pieces[*piece as usize];
+            *count = if add { *count + 1 } else { *count - 1 };
         }
         for needle in text.map_or(&[][..], |text| &self.written[text].needles) {
             let count = &mut self.held[*needle as usize];

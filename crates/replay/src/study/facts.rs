@@ -5,6 +5,7 @@ use crate::cost::RequestLog;
 use crate::index::Index;
 use crate::recorder::RecorderPolicy;
 use crate::totals::CallRow;
+use crate::verbatim::Reused;
 use foldback_core::Limits;
 use foldback_core::stage::Estimator;
 use foldback_formats::Session;
@@ -66,6 +67,8 @@ pub struct Facts {
     pub references: Vec<Reference>,
     /// What they edited.
     pub edits: Vec<Edit>,
+    /// What they reused word for word.
+    pub pieces: Vec<Reused>,
 }
 
 impl Facts {
@@ -99,6 +102,7 @@ impl Facts {
             calls: calls(session, measure, rows, log),
             references: references(index),
             edits: edits(index),
+            pieces: index.verbatim.reused().copied().collect(),
         }
     }
 

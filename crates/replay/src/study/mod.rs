@@ -211,6 +211,7 @@ fn study_session<'s>(
         .collect();
     facts.references = Vec::new();
     facts.edits = Vec::new();
+    facts.pieces = Vec::new();
     Ok(Studied { path, facts, scores, keys })
 }
 
@@ -293,6 +294,7 @@ fn replay(
         metrics: replayed.metrics,
         references: findings.references,
         edits: findings.edits,
+        pieces: findings.pieces,
         rereads: findings.rereads,
         must_keep: findings.must_keep,
         measures,

@@ -31,6 +31,8 @@ pub struct Record {
     pub references: Vec<Presence>,
     /// By edit of the session, whether its old text stood in the view.
     pub edits: Vec<bool>,
+    /// By piece that the session reuses, whether it stood in the view.
+    pub pieces: Vec<bool>,
     /// What would have had to be read again.
     pub rereads: Vec<RereadRow>,
     /// What must be kept.

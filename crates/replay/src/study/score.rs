@@ -7,6 +7,7 @@ use super::record::{Inaction, Record};
 use crate::availability::{MustKeep, Retention, Share, score};
 use crate::measures::SessionMeasures;
 use crate::totals::SessionMetrics;
+use crate::verbatim::Kept;
 use foldback_core::Limits;
 
 /// Retention over one set of calls.
@@ -16,6 +17,8 @@ pub struct Exam {
     pub references: Retention,
     /// Of the old texts of edits.
     pub edits: Share,
+    /// Of what was reused word for word.
+    pub pieces: Kept,
 }
 
 /// Retention of a control that is matched to a strategy.
@@ -71,9 +74,16 @@ impl Score {
                     edits.count(*kept);
                 }
             }
+            let mut pieces = Kept::default();
+            for (piece, kept) in facts.pieces.iter().zip(&record.pieces) {
+                if counts(piece.call) {
+                    pieces.count(piece, *kept);
+                }
+            }
             Exam {
                 references: score(references.filter(|(reference, _)| counts(reference.call))),
                 edits,
+                pieces,
             }
         };
         let started = |call: usize| start.is_some_and(|start| call >= start);

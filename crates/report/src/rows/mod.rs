@@ -15,6 +15,7 @@ use foldback_replay::availability::{FAR, Share};
 use foldback_replay::compare::{PresetLine, SessionLine};
 use foldback_replay::study::{CallFacts, Facts, Record};
 use foldback_replay::totals::{BrokenRule, CallRow, Fired};
+use foldback_replay::verbatim::Kept;
 use foldback_replay::{Comparison, Store};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -103,10 +104,23 @@ pub struct Row<'a> {
     pub frr_far_needed: u64,
     /// Of those, how many stand in the view.
     pub frr_far_kept: u64,
+    /// References that are both: seen only in what tools and users said, and more than three calls ago.
+    pub frr_obs_far_needed: u64,
+    /// Of those, how many stand in the view.
+    pub frr_obs_far_kept: u64,
     /// Edits of the call whose old text had stood in the log.
     pub epr_needed: u64,
     /// Of those, how many old texts stand in the view.
     pub epr_kept: u64,
+    /// Pieces of the call's arguments that stood word for word in tool results and that neither user nor
+    /// model had said.
+    pub verbatim_needed: u64,
+    /// Of those, how many stand in the view.
+    pub verbatim_kept: u64,
+    /// Such pieces last seen more than three calls ago.
+    pub verbatim_far_needed: u64,
+    /// Of those, how many stand in the view.
+    pub verbatim_far_kept: u64,
     /// Tool results that left the view and that this call is the first to miss: an upper bound of what
     /// the agent would have read again.
     pub rereads: u64,
@@ -267,8 +281,14 @@ fn row<'a>(
         frr_obs_kept: forgotten.obs.kept,
         frr_far_needed: forgotten.far.needed,
         frr_far_kept: forgotten.far.kept,
+        frr_obs_far_needed: forgotten.obs_far.needed,
+        frr_obs_far_kept: forgotten.obs_far.kept,
         epr_needed: forgotten.edits.needed,
         epr_kept: forgotten.edits.kept,
+        verbatim_needed: forgotten.pieces.all.needed,
+        verbatim_kept: forgotten.pieces.all.kept,
+        verbatim_far_needed: forgotten.pieces.far.needed,
+        verbatim_far_kept: forgotten.pieces.far.kept,
         rereads: forgotten.rereads,
         reread_tokens: forgotten.reread_tokens,
         summary_requests: 0,
@@ -285,7 +305,9 @@ struct Forgotten {
     rescued: u64,
     obs: Share,
     far: Share,
+    obs_far: Share,
     edits: Share,
+    pieces: Kept,
     rereads: u64,
     reread_tokens: u64,
 }
@@ -306,10 +328,18 @@ impl Forgotten {
             if reference.distance > FAR {
                 count(&mut call.far, presence.kept);
             }
+            if reference.obs && reference.distance > FAR {
+                count(&mut call.obs_far, presence.kept);
+            }
         }
         for (edit, kept) in facts.edits.iter().zip(&record.edits) {
             if let Some(call) = calls.get_mut(edit.call) {
                 count(&mut call.edits, *kept);
+            }
+        }
+        for (piece, kept) in facts.pieces.iter().zip(&record.pieces) {
+            if let Some(call) = calls.get_mut(piece.call) {
+                call.pieces.count(piece, *kept);
             }
         }
         for reread in &record.rereads {
