@@ -17,6 +17,18 @@ TELLING = re.compile(r"\d|_|[a-z][A-Z]|\w(?:[/\\.@#-]|::?)\w")
 SEAM = "\x00"
 
 
+def holds(text: str, piece: str) -> bool:
+    """Whether a text has a piece from the start of a word to the end of one."""
+    at = text.find(piece)
+    while at >= 0:
+        end = at + len(piece)
+        before, behind = text[at - 1 : at] if at else "", text[end : end + 1]
+        if not WORD.match(before) and not WORD.match(behind):
+            return True
+        at = text.find(piece, at + 1)
+    return False
+
+
 @dataclass(frozen=True)
 class Piece:
     """A piece that a call reuses, and the tool results that hold it."""
@@ -32,7 +44,7 @@ class Piece:
     def kept(self, standing: Standing) -> bool:
         if any(standing.shows(place) for place in reversed(self.places)):
             return True
-        return any(self.text in text for text in standing.written)
+        return any(holds(text, self.text) for text in standing.written)
 
 
 class Results:
@@ -56,7 +68,7 @@ class Results:
                 self.starts.setdefault(seed, []).append((number, word.start()))
 
     def holding(self, piece: str) -> tuple[Place, ...]:
-        return tuple(place for place in self.places if piece in place.text)
+        return tuple(place for place in self.places if holds(place.text, piece))
 
     def longest(self, text: str) -> Iterator[tuple[int, int]]:
         """The maximal spans of a text, from word start to word end, that a result holds."""
@@ -128,7 +140,7 @@ def pieces(log: Log) -> list[list[Piece]]:
             [
                 Piece(name, call + 1 - holding[-1].answers, holding)
                 for name in names
-                if TELLING.search(name) and name not in said
+                if TELLING.search(name) and not holds(said, name)
                 if (holding := results.holding(name))
             ]
         )

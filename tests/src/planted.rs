@@ -35,6 +35,8 @@ pub struct Planted {
     /// Whether the agent repeats every fact as soon as it has read it, so that no need is one of what
     /// results alone said.
     pub restated: bool,
+    /// Whether facts stand in lines, which calls name whole: words that no identifier has stand around them.
+    pub lines: bool,
 }
 
 impl Default for Planted {
@@ -46,6 +48,7 @@ impl Default for Planted {
             characters: 800,
             reach: 24,
             restated: false,
+            lines: false,
         }
     }
 }
@@ -74,7 +77,10 @@ impl Planted {
                     Needs::Recent => call - reach,
                     Needs::Old => reach - 1,
                 };
-                let fact = format!("planted_{number}_{result}_{}", held[result].len());
+                let mut fact = format!("planted_{number}_{result}_{}", held[result].len());
+                if self.lines {
+                    fact.push_str(" is what was found there\n");
+                }
                 held[result].push(fact.clone());
                 named.push(fact);
             }
@@ -88,6 +94,7 @@ impl Planted {
             while text.len() < size {
                 text.push_str(" so on");
             }
+            let named: Vec<&str> = named.iter().map(|fact| fact.trim_end()).collect();
             let arguments = serde_json::json!({ "of": named }).to_string();
             script.call(&said, &[("look", &arguments, &text)]);
             if self.restated {

@@ -65,7 +65,7 @@ fn orders() -> Vec<Preset> {
 
 /// A window that holds about ten of the forty results of a planted session.
 fn orders_on(needs: Needs) -> Comparison {
-    let planted = Planted { needs, ..Planted::default() };
+    let planted = Planted { needs, lines: true, ..Planted::default() };
     let corpus = Corpus::of(planted.sessions());
     compared(&corpus, &orders(), &setup(5_500, 500))
 }
@@ -81,12 +81,12 @@ fn keeps_more(
         let mut presets = comparison.presets.iter();
         presets.position(|line| line.preset == name)
     };
-    let what = format!("{on}: frr_obs, {first} less {second}");
+    let what = format!("{on}: frr_obs_far, {first} less {second}");
     if listed(first) < listed(second) {
-        let difference = &contrast(comparison, first, second).frr_obs;
+        let difference = &contrast(comparison, first, second).frr_obs_far;
         return (what, interval(difference), Expect::Above(0.0));
     }
-    let difference = &contrast(comparison, second, first).frr_obs;
+    let difference = &contrast(comparison, second, first).frr_obs_far;
     let [value, lo, hi] = interval(difference).map(|value| value.map(|value| -value));
     (what, [value, hi, lo], Expect::Above(0.0))
 }
@@ -107,6 +107,20 @@ fn what_is_needed_decides_which_order_keeps_more() {
     let rows =
         rows.map(|(on, comparison, first, second)| keeps_more(on, comparison, first, second));
     check(rows.into());
+    // The second judge sees the same: what it says is kept is in the same order.
+    for (comparison, order) in [
+        (&recent, ["clairvoyant", "evict-oldest", "random", "evict-newest"]),
+        (&old, ["clairvoyant", "evict-newest", "random", "evict-oldest"]),
+    ] {
+        let kept = order.map(|name| {
+            let line = comparison.presets.iter().find(|line| line.preset == name);
+            line.and_then(|line| line.metrics.verbatim_far.value).expect("something reused")
+        });
+        println!("{order:?} keep, by verbatim reuse: {kept:.3?}");
+        assert!(kept.is_sorted_by(|more, less| more > less), "{order:?}: {kept:?}");
+        assert!(comparison.presets.iter().all(|line| line.good_by_one.is_none()));
+        assert!(comparison.judges.tau.is_some_and(|tau| tau > 0.99), "{:?}", comparison.judges);
+    }
     // It must be the choice that differs, and not the amount.
     for comparison in [&recent, &old] {
         let lines = comparison.presets.iter().skip(1);
@@ -184,7 +198,7 @@ fn the_same_contrasts_on_recorded_sessions() {
     let comparison = compared(&corpus, &presets, &setup(128_000, 8_000));
     for contrast in &comparison.contrasts {
         let pair = format!("{} and {}", contrast.first, contrast.second);
-        for (what, of) in [("bill", &contrast.cost), ("frr_obs", &contrast.frr_obs)] {
+        for (what, of) in [("bill", &contrast.cost), ("frr_obs_far", &contrast.frr_obs_far)] {
             let value = [of.value, of.lo, of.hi].map(|value| value.unwrap_or(f64::NAN));
             println!("{pair:<48} {what:<8} {value:>7.3?} n {} tie {}", of.n, of.tie);
         }

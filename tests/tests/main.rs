@@ -4,6 +4,7 @@
 
 mod bench_shape;
 mod defects;
+mod gamer;
 mod gate;
 mod growth;
 mod guarantees;

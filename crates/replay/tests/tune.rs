@@ -204,7 +204,7 @@ fn trial(of: &str, cost: f64, kept: f64, passed: bool) -> Trial {
         settings: Vec::new(),
         tune: Measured {
             cost_ratio: metric(cost),
-            frr_obs: metric(kept),
+            frr_obs_far: metric(kept),
             gate: Gate { passed, ..Gate::default() },
             ..Measured::default()
         },

@@ -9,6 +9,8 @@ use foldback_replay::{Comparison, Reporting};
 pub(crate) enum Value<'a> {
     /// A share or a ratio with its interval.
     Metric(&'a Metric),
+    /// The same where another figure says otherwise.
+    Doubted(&'a Metric),
     /// A share or a ratio.
     Share(Option<f64>),
     /// A share or a ratio that is a bound from above.
@@ -95,7 +97,7 @@ impl Column {
     pub(crate) fn meaning(&self, reporting: &Reporting) -> String {
         let primary = match reporting.primary {
             Primary::Cost => COST,
-            Primary::FrrObs => OBS,
+            Primary::FrrObsFar => KEPT,
         };
         self.meaning.replace("{primary}", primary).replace("{regime}", &reporting.regime)
     }
@@ -115,7 +117,7 @@ pub(crate) fn lines(comparison: &Comparison) -> Vec<Line<'_>> {
 }
 
 const COST: &str = "cost";
-const OBS: &str = "kept obs";
+const KEPT: &str = "kept";
 
 /// Columns as rows: `narrow` for those that every table has room for, `wide` for those that only a page has.
 macro_rules! columns {
@@ -169,18 +171,27 @@ pub(crate) const HEADLINE: [(&str, &[Column]); 6] = [
     (
         "kept of what was needed",
         &columns! {
-            OBS, narrow, "of the references of later calls to what only tool results and user \
-                messages had said, how many still stood in the view (FRR-obs)"
-                => |line| &line.preset.metrics.frr_obs;
-            "kept far", narrow, "the same of what was last seen more than three calls ago, \
-                whoever said it (FRR-far)"
-                => |line| &line.preset.metrics.frr_far;
+            KEPT, narrow, "of the references of later calls to what only tool results and user \
+                messages had said, and not in the last three calls, how many still stood in the view \
+                (FRR-obs-far)"
+                => |line| &line.preset.metrics.frr_obs_far;
+            "verbatim", narrow, "the second judge, which knows no references: the same of pieces of \
+                results that later calls repeat word for word; ! 20 points or more away \
+                from kept"
+                => |line| verbatim(line);
+            "kept obs", wide, "as kept, whenever it was last seen (FRR-obs)"
+                => |line| line.metrics.frr_obs.value;
+            "verbatim obs", wide, "as verbatim, whenever it was last seen"
+                => |line| line.metrics.verbatim.value;
+            "kept far", wide, "as kept, whoever said it (FRR-far): clearing never takes away what the \
+                agent itself had said"
+                => |line| line.metrics.frr_far.value;
             "edits", narrow, "of the old texts of edits, how many stood in the view word for word \
                 (EPR)"
                 => |line| line.metrics.epr.value;
             "reread", narrow, "results to be read again per 100 calls, at most"
                 => |line| Value::Decimal(line.metrics.rereads_per_100_calls.value, 1);
-            "NFR", narrow, "kept obs, between random (0) and clairvoyant eviction (1) at the same \
+            "NFR", narrow, "kept obs (FRR-obs), between random (0) and clairvoyant eviction (1) at the same \
                 sizes of the view, over the sessions in which it acted"
                 => |line| (Value::Decimal(line.nfr_obs.value, 2), line.nfr_obs.why.clone());
         },
@@ -208,7 +219,7 @@ pub(crate) const HEADLINE: [(&str, &[Column]); 6] = [
         &columns! {
             "dominated by", wide, "a strategy, or doing nothing where all of it fits, that is no \
                 dearer and keeps no \
-                less (kept obs), and is better in one of them; by the values alone"
+                less (kept), and is better in one of them; by the values alone"
                 => |line| match line.standing {
                     Standing::Front => Value::Name("on the front"),
                     Standing::Dominated(by) => Value::Name(by),
@@ -247,6 +258,14 @@ pub(crate) const ACTIVITY: [Column; 10] = columns! {
 fn place(line: Line<'_>) -> (Value<'_>, Option<String>) {
     let why = line.gate.why().map(|why| format!("not ranked: {why}"));
     (Value::Place(line.place()), why)
+}
+
+fn verbatim(line: Line<'_>) -> Value<'_> {
+    let metric = &line.preset.metrics.verbatim_far;
+    match line.good_by_one {
+        Some(_) => Value::Doubted(metric),
+        None => Value::Metric(metric),
+    }
 }
 
 fn churn(line: Line<'_>) -> Value<'_> {

@@ -2,7 +2,7 @@
 
 use crate::schema;
 use foldback_replay::Comparison;
-use foldback_replay::compare::{Contrast, CorpusSummary, PresetLine, Reporting};
+use foldback_replay::compare::{Contrast, CorpusSummary, Judges, PresetLine, Reporting};
 use foldback_replay::cost::Agreement;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -32,6 +32,8 @@ pub(crate) struct Document<'a> {
     cache_check: BTreeMap<&'a str, &'a Agreement>,
     /// One entry per preset, in the order that they were given.
     presets: &'a [PresetLine],
+    /// How far the two judges of what is kept agree, references and verbatim reuse.
+    judges: &'a Judges,
     /// One entry per pair of strategies; controls are in none.
     contrasts: &'a [Contrast],
     /// One entry per strategy and control but no compaction: exploratory, not adjusted for.
@@ -52,6 +54,7 @@ pub fn comparison(comparison: &Comparison) -> serde_json::Result<String> {
             .map(|(name, agreement)| (name.as_str(), agreement))
             .collect(),
         presets: &comparison.presets,
+        judges: &comparison.judges,
         contrasts: &comparison.contrasts,
         against_controls: &comparison.against_controls,
     })

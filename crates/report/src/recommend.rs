@@ -160,7 +160,7 @@ fn chosen(advice: &Advice<'_>, trial: &Trial) -> String {
         part(&tuned.tune),
         trial.name,
         value(&trial.tune.cost_ratio),
-        value(&trial.tune.frr_obs),
+        value(&trial.tune.frr_obs_far),
     )
 }
 
@@ -186,10 +186,10 @@ fn reported(
     item(
         out,
         &format!(
-            "kept: {} of what only tool results and user messages had said; {} of what was last seen more \
-             than three calls ago; {} of the old texts of edits",
-            interval(&report.frr_obs),
-            interval(&report.frr_far),
+            "kept: {} of what only tool results and user messages had said and was last seen more than three \
+             calls ago; {} of what was reused word for word, by the second judge; {} of the old texts of edits",
+            interval(&report.frr_obs_far),
+            interval(&report.verbatim_far),
             interval(&report.epr)
         ),
     );
@@ -219,7 +219,7 @@ fn cost(metric: &Metric, regime: &str) -> String {
 fn verdict(budget: Budget, report: &Measured) -> String {
     let (metric, worst) = match budget {
         Budget::Cost(_) => (&report.cost_ratio, report.cost_ratio.hi),
-        Budget::Keep(_) => (&report.frr_obs, report.frr_obs.lo),
+        Budget::Keep(_) => (&report.frr_obs_far, report.frr_obs_far.lo),
     };
     let Some(at) = metric.value else {
         return "the budget: can't be checked here, nothing was needed".to_owned();
@@ -263,7 +263,7 @@ pub fn nearest(tuned: &Tuned, at: usize, budget: Budget) -> String {
     };
     let ask = match budget {
         Budget::Cost(_) => Budget::Cost(rounded(trial.tune.cost_ratio.value, true)),
-        Budget::Keep(_) => Budget::Keep(rounded(trial.tune.frr_obs.value, false)),
+        Budget::Keep(_) => Budget::Keep(rounded(trial.tune.frr_obs_far.value, false)),
     };
     format!(
         "no configuration meets {budget} on {}; {} comes nearest, with a cost of {} and {} kept: ask for --budget {ask} \
@@ -271,7 +271,7 @@ pub fn nearest(tuned: &Tuned, at: usize, budget: Budget) -> String {
         part(&tuned.tune),
         trial.name,
         value(&trial.tune.cost_ratio),
-        value(&trial.tune.frr_obs)
+        value(&trial.tune.frr_obs_far)
     )
 }
 

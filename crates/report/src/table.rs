@@ -103,6 +103,7 @@ fn written(value: &Value<'_>) -> String {
     let dash = || "–".to_owned();
     match value {
         Value::Metric(metric) => interval(metric),
+        Value::Doubted(metric) => format!("{} !", interval(metric)),
         Value::Share(value) | Value::AtMost(value) => value.map_or_else(dash, whole),
         Value::Percent(value) | Value::Part(value) => percent(*value),
         Value::Decimal(value, digits) => {

@@ -15,7 +15,12 @@ fn trial(name: &str, gate: Gate) -> Trial {
         name: name.to_owned(),
         of: name.to_owned(),
         settings: Vec::new(),
-        tune: Measured { cost_ratio: metric.clone(), frr_obs: metric, gate, ..Measured::default() },
+        tune: Measured {
+            cost_ratio: metric.clone(),
+            frr_obs_far: metric,
+            gate,
+            ..Measured::default()
+        },
         rank: None,
         dominated_by: Vec::new(),
         report: None,

@@ -10,7 +10,7 @@ use foldback_replay::tune::{Field, Measured, PartSummary, Search, Trial, Tuned, 
 use serde::Serialize;
 
 /// What is measured of a configuration, by the names that the columns of a comparison have.
-const MEASURED: [&str; 4] = ["cost", "kept obs", "kept far", "edits"];
+const MEASURED: [&str; 4] = ["cost", "kept", "verbatim", "edits"];
 
 /// Configurations off the front that are listed; the others are in the JSON.
 const DOMINATED: usize = 12;
@@ -160,8 +160,8 @@ fn header(tuned: &Tuned, last: [&str; 2]) -> Vec<String> {
 
 /// What was measured, cost and retention as `write` has them.
 fn values(measured: &Measured, write: fn(&Metric) -> String) -> Vec<String> {
-    let Measured { cost_ratio, frr_obs, frr_far, epr, .. } = measured;
-    vec![write(cost_ratio), write(frr_obs), value(frr_far), value(epr)]
+    let Measured { cost_ratio, frr_obs_far, verbatim_far, epr, .. } = measured;
+    vec![write(cost_ratio), write(frr_obs_far), value(verbatim_far), value(epr)]
 }
 
 /// Whether the configuration differs from the own values, on both axes: `cheaper, keeps less`; a tie is a
@@ -176,7 +176,7 @@ fn against(trial: &Trial) -> String {
     };
     let words: Vec<&str> = [
         word(&against.cost, 1.0, "cheaper", "dearer"),
-        word(&against.frr_obs, 0.0, "keeps less", "keeps more"),
+        word(&against.frr_obs_far, 0.0, "keeps less", "keeps more"),
     ]
     .into_iter()
     .flatten()
@@ -222,7 +222,7 @@ fn over(gate: &Gate) -> String {
 
 /// Where a configuration lies between cost and retention.
 pub(crate) fn point(measured: &Measured, write: fn(&Metric) -> String) -> String {
-    format!("cost {}, kept {}", write(&measured.cost_ratio), write(&measured.frr_obs))
+    format!("cost {}, kept {}", write(&measured.cost_ratio), write(&measured.frr_obs_far))
 }
 
 /// A share in percent with a decimal, as fine as a front needs.

@@ -26,7 +26,7 @@ fn examples() -> Corpus {
 
 /// A few planted sessions.
 fn few(needs: Needs) -> Vec<Session> {
-    let planted = Planted { needs, sessions: 3, ..Planted::default() };
+    let planted = Planted { needs, sessions: 3, lines: true, ..Planted::default() };
     planted.sessions()
 }
 

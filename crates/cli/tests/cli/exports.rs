@@ -122,6 +122,8 @@ fn adds_up(document: &Value, rows: &[Value]) {
             ("obs", examined("frr_obs_needed"), &retention["frr_obs"]["needed"]),
             ("far kept", examined("frr_far_kept"), &retention["frr_far"]["kept"]),
             ("far", examined("frr_far_needed"), &retention["frr_far"]["needed"]),
+            ("both kept", examined("frr_obs_far_kept"), &retention["frr_obs_far"]["kept"]),
+            ("both", examined("frr_obs_far_needed"), &retention["frr_obs_far"]["needed"]),
             ("rescued", examined("frr_rescued"), &retention["rescued"]),
         ];
         for (what, sum, total) in table {
@@ -132,6 +134,8 @@ fn adds_up(document: &Value, rows: &[Value]) {
         let metrics = &preset["metrics"];
         let table = [
             ("epr", share("epr_kept", "epr_needed")),
+            ("verbatim", share("verbatim_kept", "verbatim_needed")),
+            ("verbatim_far", share("verbatim_far_kept", "verbatim_far_needed")),
             ("rereads_per_100_calls", per_100("rereads")),
             ("reread_tokens_per_100_calls", per_100("reread_tokens")),
         ];

@@ -128,7 +128,17 @@ fn no_compaction_forgets_nothing_and_costs_what_it_costs() {
     let value = |preset: usize, metric: &str| {
         report["presets"][preset]["metrics"][metric]["value"].as_f64()
     };
-    for metric in ["frr", "frr_obs", "frr_far", "epr", "cost_ratio", "cost_ratio_geo"] {
+    for metric in [
+        "frr",
+        "frr_obs",
+        "frr_far",
+        "frr_obs_far",
+        "epr",
+        "verbatim",
+        "verbatim_far",
+        "cost_ratio",
+        "cost_ratio_geo",
+    ] {
         assert_eq!(value(0, metric), Some(1.0), "none, {metric}");
         let other = value(1, metric).expect("a value");
         assert!(other < 1.0, "tunacode-local, {metric}: {other}");

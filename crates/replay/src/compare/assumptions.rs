@@ -230,20 +230,20 @@ pub(super) fn cautions(
         ));
     }
     let random = presets.iter().find(|line| line.preset == "random");
-    let obs = |line: &PresetLine| line.metrics.frr_obs.value;
+    let kept = |line: &PresetLine| line.metrics.frr_obs_far.value;
     if let Some(random) = random
-        && let Some(placebo) = obs(random)
+        && let Some(placebo) = kept(random)
     {
         let beaten: Vec<&str> = presets
             .iter()
             .filter(|line| line.kind == Kind::Strategy && line.triggered > 0)
-            .filter(|line| obs(line).is_some_and(|own| own <= placebo))
+            .filter(|line| kept(line).is_some_and(|own| own <= placebo))
             .filter(|line| line.input_ratio >= random.input_ratio)
             .map(|line| line.preset.as_str())
             .collect();
         if !beaten.is_empty() {
             lines.push(format!(
-                "Random eviction sends less and keeps at least as much of what only observations said as {}.",
+                "Random eviction sends less and keeps at least as much of what only observations said, and not lately, as {}.",
                 beaten.join(", ")
             ));
         }

@@ -59,8 +59,8 @@ pub struct Contrast {
     pub second: String,
     /// Ratio of their bills.
     pub cost: Difference,
-    /// Difference of their retention of what only observations said.
-    pub frr_obs: Difference,
+    /// Difference of their retention of what only observations said, and not lately.
+    pub frr_obs_far: Difference,
     /// By the bounds of the forgetting cost.
     pub cheaper: Cheaper,
 }
@@ -89,7 +89,7 @@ impl Contrast {
             first: first.to_owned(),
             second: second.to_owned(),
             cost: self.cost.turned(f64::recip),
-            frr_obs: self.frr_obs.turned(|value| -value),
+            frr_obs_far: self.frr_obs_far.turned(|value| -value),
             cheaper: match self.cheaper {
                 Cheaper::First => Cheaper::Second,
                 Cheaper::Second => Cheaper::First,
@@ -102,7 +102,7 @@ impl Contrast {
     pub fn by(&self, metric: Primary) -> &Difference {
         match metric {
             Primary::Cost => &self.cost,
-            Primary::FrrObs => &self.frr_obs,
+            Primary::FrrObsFar => &self.frr_obs_far,
         }
     }
 
@@ -113,7 +113,7 @@ impl Contrast {
         Some(match metric {
             // Of the log ratio.
             Primary::Cost => least.exp_m1(),
-            Primary::FrrObs => least,
+            Primary::FrrObsFar => least,
         })
     }
 }
@@ -166,7 +166,7 @@ pub(super) fn contrasts(
         }
     }
     let pairs = contrasts.iter_mut();
-    adjust(pairs.map(|contrast| (&mut contrast.cost, &mut contrast.frr_obs)));
+    adjust(pairs.map(|contrast| (&mut contrast.cost, &mut contrast.frr_obs_far)));
     contrasts
 }
 
@@ -195,7 +195,7 @@ fn contrast(table: &Table<'_>, lines: &[PresetLine], first: usize, second: usize
         first: lines[first].preset.clone(),
         second: lines[second].preset.clone(),
         cost: cost_of(table, first, second),
-        frr_obs: retention(table, first, second),
+        frr_obs_far: retention(table, first, second),
         cheaper: cheaper(&lines[first], &lines[second]),
     }
 }
@@ -227,7 +227,7 @@ fn cost_of(table: &Table<'_>, first: usize, second: usize) -> Difference {
 fn retention(table: &Table<'_>, first: usize, second: usize) -> Difference {
     let bootstrap = table.reporting.bootstrap();
     let share = |score: &super::Score| {
-        let share = score.exam.references.frr_obs;
+        let share = score.exam.references.frr_obs_far;
         Share { cluster: table.cluster(score), kept: share.kept, needed: share.needed }
     };
     // Both were given the same exam, so what the one was asked the other was asked too.
@@ -333,7 +333,7 @@ fn beats(table: &Table<'_>, contrasts: &[Contrast], a: &str, b: &str) -> bool {
         let sign = difference.value.map(|value| match primary {
             // Cheaper is better; the null of a ratio is one.
             Primary::Cost => 1.0 - value,
-            Primary::FrrObs => value,
+            Primary::FrrObsFar => value,
         });
         let Some(ahead) = sign.filter(|by| !difference.tie && by.abs() > table.reporting.margin)
         else {
@@ -382,7 +382,7 @@ mod tests {
             preset,
             exam: Exam {
                 references: Retention {
-                    frr_obs: Share { kept, needed: 10 },
+                    frr_obs_far: Share { kept, needed: 10 },
                     ..Retention::default()
                 },
                 ..Exam::default()
@@ -483,13 +483,13 @@ mod tests {
             ("re-reads", Case { pessimistic: 1.1, ..PLAIN }, tied, Cheaper::Depends),
             (
                 "by what is kept",
-                Case { primary: Primary::FrrObs, usd: [1.5, 1.0], pessimistic: 1.5, ..PLAIN },
+                Case { primary: Primary::FrrObsFar, usd: [1.5, 1.0], pessimistic: 1.5, ..PLAIN },
                 both,
                 Cheaper::Second,
             ),
             (
                 "by what is kept, worse",
-                Case { primary: Primary::FrrObs, kept: 1, ..PLAIN },
+                Case { primary: Primary::FrrObsFar, kept: 1, ..PLAIN },
                 [Some(2), Some(1)],
                 Cheaper::First,
             ),
@@ -509,7 +509,7 @@ mod tests {
         };
         close(contrast.cost.value, 0.5);
         close(contrast.cost.shift, 0.5_f64.ln());
-        close(contrast.frr_obs.value, 0.4);
+        close(contrast.frr_obs_far.value, 0.4);
         assert_eq!(contrast.cost.n, 12);
         assert!(contrast.cost.p_holm >= contrast.cost.p);
     }

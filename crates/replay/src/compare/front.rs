@@ -71,10 +71,10 @@ pub enum Place {
 }
 
 impl PresetLine {
-    /// Its bill and its retention of what only observations said, where it has both.
+    /// Its bill and its retention of what only observations said, and not lately, where it has both.
     pub fn point(&self) -> Option<Point> {
         let metrics = &self.metrics;
-        Some(Point { cost: metrics.cost_ratio.value?, kept: metrics.frr_obs.value? })
+        Some(Point { cost: metrics.cost_ratio.value?, kept: metrics.frr_obs_far.value? })
     }
 
     /// Where it is placed.
@@ -163,7 +163,11 @@ mod tests {
             PresetLine {
                 preset: preset.to_owned(),
                 gate: Gate { passed: true, ..Gate::default() },
-                metrics: Metrics { cost_ratio: of(cost), frr_obs: of(kept), ..Metrics::default() },
+                metrics: Metrics {
+                    cost_ratio: of(cost),
+                    frr_obs_far: of(kept),
+                    ..Metrics::default()
+                },
                 ..PresetLine::default()
             }
         };
@@ -184,7 +188,7 @@ mod tests {
         all.presets[8].gate.passed = false;
         all.presets[5].gate.passed = false;
         all.presets[6].kind = Kind::Control;
-        all.presets[7].metrics.frr_obs.value = None;
+        all.presets[7].metrics.frr_obs_far.value = None;
         let expect = [
             Standing::Front,
             Standing::Front,

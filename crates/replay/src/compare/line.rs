@@ -3,6 +3,7 @@
 use super::Score;
 use super::detail::{self, HalfLife, Normalised, Position, Pressure, SummaryQuality};
 use super::gate::Gate;
+use super::judges::Judge;
 use super::metrics::{self, Metrics};
 use super::strata::{Stratum, strata};
 use super::table::Table;
@@ -179,6 +180,9 @@ pub struct PresetLine {
     pub guards_off: Vec<&'static str>,
     /// What it costs and what it forgets, with intervals.
     pub metrics: Metrics,
+    /// The one of the two judges of what is kept by which alone it is good, 20 points above the other; `null`
+    /// where they say the same.
+    pub good_by_one: Option<Judge>,
     /// Its bill under the regime that is reported.
     pub dollars: Dollars,
     /// Its bill under every regime.
@@ -249,7 +253,7 @@ pub(super) fn line(strategy: &Strategy, preset: usize, table: &Table<'_>) -> Pre
     let firings = || own.iter().flat_map(|score| &score.measures.firings);
     let before: u64 = firings().map(|fired| fired.before).sum();
     let reclaimed: u64 = firings().map(|fired| fired.reclaimed()).sum();
-    PresetLine {
+    let mut line = PresetLine {
         preset: strategy.label(),
         kind: strategy.kind,
         summarizer: strategy
@@ -291,6 +295,7 @@ pub(super) fn line(strategy: &Strategy, preset: usize, table: &Table<'_>) -> Pre
         estimator: strategy.estimator().id().to_string(),
         guards_off: strategy.guards.off(),
         metrics: metrics::metrics(table, preset),
+        good_by_one: None,
         dollars: dollars.cloned().unwrap_or_default(),
         ledger: ledger(table, &own),
         retention,
@@ -318,7 +323,9 @@ pub(super) fn line(strategy: &Strategy, preset: usize, table: &Table<'_>) -> Pre
             })
             .collect(),
         costs,
-    }
+    };
+    line.good_by_one = line.good_by();
+    line
 }
 
 fn ratio(part: u64, whole: u64) -> Option<f64> {

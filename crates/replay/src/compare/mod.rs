@@ -5,6 +5,7 @@ mod contrast;
 mod detail;
 mod front;
 mod gate;
+mod judges;
 mod line;
 mod metrics;
 mod strata;
@@ -19,6 +20,7 @@ pub use contrast::{Cheaper, Contrast, Difference, ToldApart};
 pub use detail::{HalfLife, Normalised, Position, Pressure, SummaryQuality};
 pub use front::{Place, Point, Standing, ranks};
 pub use gate::Gate;
+pub use judges::{Judge, Judges, LEAST_GAP};
 pub use line::{Dollars, Idle, KeepShares, LedgerLine, PresetLine};
 pub use metrics::{Metric, Metrics};
 pub use strata::Stratum;
@@ -93,6 +95,8 @@ pub struct Comparison {
     pub cache_check: Vec<(String, Agreement)>,
     /// One line per preset, in the order that they were given.
     pub presets: Vec<PresetLine>,
+    /// How far the two judges of what is kept agree.
+    pub judges: Judges,
     /// Pairs of strategies.
     pub contrasts: Vec<Contrast>,
     /// Every strategy against every control but no compaction.
@@ -293,8 +297,11 @@ fn assemble(
     contrast::rank(&table, &mut preset_lines, &contrasts);
     summary.triggering = table.triggering(presets);
     let cache_check = assumptions::cache_check(setup, &facts);
-    let assumptions = assumptions::assumptions(presets, setup, &facts, &scores, &reporting);
-    let cautions = assumptions::cautions(presets, &preset_lines, &summary, &scores);
+    let judges = Judges::of(&preset_lines);
+    let mut assumptions = assumptions::assumptions(presets, setup, &facts, &scores, &reporting);
+    assumptions.extend(judges.sentence());
+    let mut cautions = assumptions::cautions(presets, &preset_lines, &summary, &scores);
+    cautions.extend(judges::caution(&preset_lines));
     Comparison {
         corpus: summary,
         reporting,
@@ -302,6 +309,7 @@ fn assemble(
         cautions,
         cache_check,
         presets: preset_lines,
+        judges,
         contrasts,
         against_controls,
         scores,

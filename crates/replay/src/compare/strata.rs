@@ -20,8 +20,10 @@ pub struct Stratum {
     pub cost_ratio: Option<f64>,
     /// Forward-reference retention of what only observations said.
     pub frr_obs: Option<f64>,
-    /// The same of what was last seen more than three calls ago.
+    /// Forward-reference retention of what was last seen more than three calls ago.
     pub frr_far: Option<f64>,
+    /// Of what is both: the headline.
+    pub frr_obs_far: Option<f64>,
 }
 
 #[derive(Default)]
@@ -31,6 +33,7 @@ struct Sums {
     base: f64,
     obs: Share,
     far: Share,
+    obs_far: Share,
 }
 
 pub(super) fn strata(table: &Table<'_>, preset: usize) -> Vec<Stratum> {
@@ -49,6 +52,7 @@ pub(super) fn strata(table: &Table<'_>, preset: usize) -> Vec<Stratum> {
             sums.base += table.bill(base).map_or(0.0, |bill| bill.usd);
             sums.obs.add(score.exam.references.frr_obs);
             sums.far.add(score.exam.references.frr_far);
+            sums.obs_far.add(score.exam.references.frr_obs_far);
         }
     }
     let length = by_length.into_iter().map(|(tercile, sums)| {
@@ -71,5 +75,6 @@ fn stratum(by: &'static str, name: &str, sums: &Sums) -> Stratum {
         cost_ratio: (sums.base > 0.0).then(|| sums.usd / sums.base),
         frr_obs: sums.obs.value(),
         frr_far: sums.far.value(),
+        frr_obs_far: sums.obs_far.value(),
     }
 }

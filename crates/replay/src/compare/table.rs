@@ -13,7 +13,7 @@ use serde::Serialize;
 pub struct Reporting {
     /// Name of the price regime; `own` for each session's own model.
     pub regime: String,
-    /// Metric that presets are ranked by: `cost` or `frr_obs`.
+    /// Metric that presets are ranked by: `cost` or `frr_obs_far`.
     pub primary: Primary,
     /// Least difference that matters: of the cost ratio, or of the share.
     pub margin: f64,
@@ -34,8 +34,8 @@ pub enum Primary {
     /// The bill; less is better.
     #[default]
     Cost,
-    /// Forward-reference retention of what only observations said; more is better.
-    FrrObs,
+    /// Forward-reference retention of what only observations said, and not lately; more is better.
+    FrrObsFar,
 }
 
 impl Default for Reporting {

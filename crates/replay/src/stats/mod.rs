@@ -21,4 +21,4 @@ pub use estimate::{
 };
 pub use rank::{SignedRank, hodges_lehmann, signed_rank};
 pub use rng::SplitMix64;
-pub use simple::{Tercile, holm, minimum_detectable, terciles, wilson};
+pub use simple::{Tercile, holm, kendall_tau_b, minimum_detectable, terciles, wilson};

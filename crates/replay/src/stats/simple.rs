@@ -19,6 +19,23 @@ pub fn holm(p: &[f64]) -> Vec<f64> {
     adjusted
 }
 
+/// Kendall's tau-b (1945) of two orders of the same things: how many pairs both put the same way round less
+/// those that they do not, with a correction for ties. `None` with fewer than two, or where all are alike.
+pub fn kendall_tau_b(values: &[(f64, f64)]) -> Option<f64> {
+    let (mut agree, mut firsts, mut seconds) = (0_i64, 0_u64, 0_u64);
+    for (at, a) in values.iter().enumerate() {
+        for b in &values[at + 1..] {
+            let way = |one: f64, other: f64| i64::from(one > other) - i64::from(one < other);
+            let (first, second) = (way(a.0, b.0), way(a.1, b.1));
+            agree += first * second;
+            firsts += first.unsigned_abs();
+            seconds += second.unsigned_abs();
+        }
+    }
+    let whole = (firsts as f64 * seconds as f64).sqrt();
+    (whole > 0.0).then(|| agree as f64 / whole)
+}
+
 /// Wilson's score interval (1927) of `hits` in `n` independent trials, without correction for
 /// continuity. `None` without trials.
 pub fn wilson(hits: u64, n: u64, level: f64) -> Option<(f64, f64)> {
@@ -76,6 +93,27 @@ pub fn terciles(lengths: &[u64]) -> Vec<Tercile> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn kendall_counts_pairs_that_agree() {
+        let cases: [(&[(f64, f64)], Option<f64>); 5] = [
+            (&[], None),
+            (&[(1.0, 1.0), (1.0, 2.0)], None),
+            (&[(1.0, 5.0), (2.0, 6.0), (3.0, 7.0)], Some(1.0)),
+            (&[(1.0, 7.0), (2.0, 6.0), (3.0, 5.0)], Some(-1.0)),
+            // scipy.stats.kendalltau([12, 2, 1, 12, 2], [1, 4, 7, 1, 0])
+            (
+                &[(12.0, 1.0), (2.0, 4.0), (1.0, 7.0), (12.0, 1.0), (2.0, 0.0)],
+                Some(-0.471_404_520_791_031_7),
+            ),
+        ];
+        for (values, expected) in cases {
+            match (kendall_tau_b(values), expected) {
+                (Some(tau), Some(expected)) => assert!((tau - expected).abs() < 1e-12, "{tau}"),
+                (tau, expected) => assert_eq!(tau, expected),
+            }
+        }
+    }
 
     #[test]
     fn holm_is_that_of_statsmodels() {

@@ -24,12 +24,16 @@ const CHOOSING_DRAWS: usize = 100;
 pub struct Measured {
     /// Bill to that of no compaction.
     pub cost_ratio: Metric,
+    /// Retention of what only observations said, and not lately: what is tuned for.
+    pub frr_obs_far: Metric,
     /// Retention of what only observations said.
     pub frr_obs: Metric,
     /// Retention of what was last seen more than three calls ago.
     pub frr_far: Metric,
     /// Retention of the old texts of edits.
     pub epr: Metric,
+    /// Of what was reused word for word and not seen lately: the second judge.
+    pub verbatim_far: Metric,
     /// Would-be re-reads per hundred calls.
     pub rereads_per_100_calls: Metric,
     /// What it must not do.
@@ -45,9 +49,11 @@ impl Measured {
         let metrics = line.metrics.clone();
         Self {
             cost_ratio: metrics.cost_ratio,
+            frr_obs_far: metrics.frr_obs_far,
             frr_obs: metrics.frr_obs,
             frr_far: metrics.frr_far,
             epr: metrics.epr,
+            verbatim_far: metrics.verbatim_far,
             rereads_per_100_calls: metrics.rereads_per_100_calls,
             gate: line.gate,
             triggered: line.triggered,
@@ -57,7 +63,7 @@ impl Measured {
 
     /// Its place between cost and retention.
     pub fn point(&self) -> Option<Point> {
-        Some(Point { cost: self.cost_ratio.value?, kept: self.frr_obs.value? })
+        Some(Point { cost: self.cost_ratio.value?, kept: self.frr_obs_far.value? })
     }
 }
 
@@ -90,7 +96,7 @@ pub struct AgainstOwn {
     /// Ratio of the bills, the configuration's to that of the own values.
     pub cost: Difference,
     /// Difference of the retentions, the configuration's less that of the own values.
-    pub frr_obs: Difference,
+    pub frr_obs_far: Difference,
 }
 
 fn by_path<S: Serializer>(
@@ -298,15 +304,15 @@ impl Bench<'_> {
             trial.against_own = own.and_then(|own| {
                 let mut contrasts = comparison.contrasts.iter();
                 let found = contrasts.find_map(|pair| pair.between(&line.preset, &own.preset))?;
-                let Contrast { cost, frr_obs, .. } = found;
-                (line.kind == Kind::Strategy).then_some(AgainstOwn { cost, frr_obs })
+                let Contrast { cost, frr_obs_far, .. } = found;
+                (line.kind == Kind::Strategy).then_some(AgainstOwn { cost, frr_obs_far })
             });
         }
         // The family is what is asked here: every configuration that is shown against the own values. The
         // comparison's own is all pairs, of which most are nobody's question.
         let asked = tuned.trials.iter_mut();
         let asked = asked.filter_map(|trial| trial.against_own.as_mut());
-        adjust(asked.map(|against| (&mut against.cost, &mut against.frr_obs)));
+        adjust(asked.map(|against| (&mut against.cost, &mut against.frr_obs_far)));
         tuned.doubt(Split::Report);
         Ok(Some((comparison, shown)))
     }

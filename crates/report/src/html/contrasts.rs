@@ -26,7 +26,7 @@ pub(super) fn section(out: &mut String, comparison: &Comparison) {
          <strong>more</strong>: the bills are told apart, but re-reading could turn it. tie: not told \
          apart.</p>\n",
     );
-    matrix(out, "By what is kept (kept obs)", &names, contrasts, kept);
+    matrix(out, "By what is kept (kept)", &names, contrasts, kept);
     pairs(out, contrasts);
     out.push_str("</section>\n");
 }
@@ -39,7 +39,7 @@ fn summary(out: &mut String, comparison: &Comparison) {
          bootstrap, Holm's adjustment over all pairs and both questions.",
         told.pairs,
         told.ties,
-        comparison.told_apart(Primary::FrrObs).ties,
+        comparison.told_apart(Primary::FrrObsFar).ties,
     );
     if let Some((least, most)) = told.detectable {
         let (least, most) = (share(least), share(most));
@@ -78,7 +78,7 @@ fn cost(contrast: &Contrast) -> Word {
 }
 
 fn kept(contrast: &Contrast) -> Word {
-    match way(&contrast.frr_obs, 0.0) {
+    match way(&contrast.frr_obs_far, 0.0) {
         Some(Ordering::Greater) => ("keeps more", "less2"),
         Some(Ordering::Less) => ("less", "more2"),
         _ => TIE,
@@ -120,7 +120,7 @@ fn pairs(out: &mut String, contrasts: &[Contrast]) {
     open_table(out, "All pairs", "matrix");
     out.push_str(
         "<td></td><td></td><th scope=\"colgroup\" colspan=\"4\">bill</th><th scope=\"colgroup\" \
-         colspan=\"4\">kept obs</th></tr>\n<tr>",
+         colspan=\"4\">kept</th></tr>\n<tr>",
     );
     let tests = ["Holm", "Wilcoxon", "MDD"];
     col_heads(out, ["first", "second", "first of second"].into_iter().chain(tests));
@@ -130,7 +130,7 @@ fn pairs(out: &mut String, contrasts: &[Contrast]) {
         row_head(out, breakable(&contrast.first));
         td(out, "word", breakable(&contrast.second));
         numbers(out, contrast, Primary::Cost, change);
-        numbers(out, contrast, Primary::FrrObs, points);
+        numbers(out, contrast, Primary::FrrObsFar, points);
         out.push_str("</tr>\n");
     }
     out.push_str(END_TABLE);
@@ -176,7 +176,7 @@ mod tests {
             first: "a".to_owned(),
             second: "b".to_owned(),
             cost: Difference { value: Some(cost), tie, ..Difference::default() },
-            frr_obs: Difference { value: Some(-0.1), tie, ..Difference::default() },
+            frr_obs_far: Difference { value: Some(-0.1), tie, ..Difference::default() },
             cheaper,
         }
     }

@@ -78,7 +78,7 @@ fn reporting(out: &mut String, comparison: &Comparison) {
     let reporting = &comparison.reporting;
     let primary = match reporting.primary {
         Primary::Cost => "the bill",
-        Primary::FrrObs => "retention of what only observations said",
+        Primary::FrrObsFar => "retention of what only observations said, and not lately",
     };
     let _ = write!(out, "<p>Prices of {}; ranked by {primary}", text(&reporting.regime));
     if reporting.margin > 0.0 {

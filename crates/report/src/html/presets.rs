@@ -30,7 +30,7 @@ pub(super) fn headlines(out: &mut String, comparison: &Comparison) {
     let axes = HEADLINE.map(|(_, columns)| {
         let cells = lines.iter().flat_map(|line| columns.iter().map(|column| (column.cell)(*line)));
         Axis::over(cells.filter_map(|cell| match cell.value {
-            Value::Metric(metric) => Some(metric),
+            Value::Metric(metric) | Value::Doubted(metric) => Some(metric),
             _ => None,
         }))
     });
@@ -145,6 +145,10 @@ fn meanings(out: &mut String, comparison: &Comparison, columns: &[Column]) {
 fn written(out: &mut String, cell: &Cell<'_>, axis: Axis) {
     let (mut class, shown) = match &cell.value {
         Value::Metric(metric) => return measured(out, metric, axis),
+        Value::Doubted(metric) => {
+            let shown = or_dash(metric.value, |value| format!("{} !", share(value)));
+            ("bad", shown)
+        }
         Value::Share(value) => ("", or_dash(*value, share)),
         Value::AtMost(value) => ("", or_dash(*value, |value| format!("≤ {}", share(value)))),
         Value::Percent(value) => ("", percent(*value)),

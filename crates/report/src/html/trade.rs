@@ -99,7 +99,7 @@ pub(super) fn section(out: &mut String, comparison: &Comparison) {
         marker(out, dot);
     }
     out.push_str("</svg>\n</div>\n<figcaption>Left is cheaper, up keeps more of what only tool results and user messages \
-         had said (FRR-obs); the vertical axis is stretched towards 100%. <span class=\"m front\">on the \
+         had said, and not lately (FRR-obs-far); the vertical axis is stretched towards 100%. <span class=\"m front\">on the \
          front</span> <span class=\"m dominated\">dominated</span> <span class=\"m control\">control</span> \
          <span class=\"m failed\">not ranked</span>. Thin lines: 95% intervals, cut off at the axes; the two \
          are not independent. The front goes by the values alone; which pairs can be told apart stands \
@@ -138,7 +138,7 @@ fn axes(out: &mut String, scale: &Scale) {
     let _ = writeln!(
         out,
         "<text class=\"axis\" x=\"{}\" y=\"{}\" text-anchor=\"middle\">cost, of that without compaction\
-         </text><text class=\"axis\" x=\"4\" y=\"12\">kept obs</text>",
+         </text><text class=\"axis\" x=\"4\" y=\"12\">kept</text>",
         LEFT + WIDTH / 2,
         BOTTOM + 38
     );
@@ -150,7 +150,7 @@ fn cross(out: &mut String, dot: &Dot<'_>, scale: &Scale) {
     if let Some((lo, hi)) = ends(&dot.line.metrics.cost_ratio) {
         let _ = write!(out, "M{} {}H{}", scale.x(lo), dot.y, scale.x(hi));
     }
-    if let Some((lo, hi)) = ends(&dot.line.metrics.frr_obs) {
+    if let Some((lo, hi)) = ends(&dot.line.metrics.frr_obs_far) {
         let _ = write!(out, "M{} {}V{}", dot.x, scale.y(lo), scale.y(hi));
     }
     out.push_str("\"/>\n");
@@ -208,7 +208,7 @@ fn marker(out: &mut String, dot: &Dot<'_>) {
         "<path class=\"marker {class}\" d=\"{shape}\"><title>{}: cost {}, kept {}",
         text(&dot.line.preset),
         told(&dot.line.metrics.cost_ratio),
-        told(&dot.line.metrics.frr_obs)
+        told(&dot.line.metrics.frr_obs_far)
     );
     if let Standing::Dominated(by) = dot.standing {
         let _ = write!(out, "; dominated by {}", text(by));

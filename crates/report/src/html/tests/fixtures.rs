@@ -51,8 +51,10 @@ fn preset(name: &str, kind: Kind, input_ratio: f64, cache_hit_rate: f64) -> Pres
         gate: Gate { passed: true, ..Gate::default() },
         metrics: Metrics {
             cost_ratio: metric(dearer, dearer - 0.05, dearer + 0.05),
-            frr_obs: metric(input_ratio, input_ratio - 0.1, 1.0),
+            frr_obs_far: metric(input_ratio, input_ratio - 0.1, 1.0),
+            frr_obs: metric(0.95, 0.9, 1.0),
             frr_far: metric(0.9, 0.8, 1.0),
+            verbatim_far: metric(0.9, 0.8, 1.0),
             token_ratio: metric(input_ratio, input_ratio, input_ratio),
             ..Metrics::default()
         },
@@ -172,7 +174,7 @@ pub(crate) fn tiny() -> Comparison {
             n: 2,
             ..Difference::default()
         },
-        frr_obs: Difference { value: Some(0.25), tie: true, n: 2, ..Difference::default() },
+        frr_obs_far: Difference { value: Some(0.25), tie: true, n: 2, ..Difference::default() },
         cheaper: Cheaper::First,
     }];
     comparison.corpus = CorpusSummary {

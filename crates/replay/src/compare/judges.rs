@@ -1,0 +1,140 @@
+//! Two judges of what is kept that share nothing: references (`frr_obs_far`) and verbatim reuse
+//! (`verbatim_far`), both of what only tool results (and users) had said and of what was not seen lately.
+//!
+//! A preset can be made for one of them: a placeholder that lists the identifiers of what it cleared keeps
+//! all references and nothing of what stood around them. So it is said how far the two orders agree, and
+//! what is [good by one judge only](PresetLine::good_by_one).
+
+use super::PresetLine;
+use crate::stats::kendall_tau_b;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+/// So much more of a whole must one judge say is kept than the other for a preset to be good by one only.
+/// Whole results that go or stay move both judges alike; on recorded sessions the shipped presets are up
+/// to 13 points apart.
+pub const LEAST_GAP: f64 = 0.2;
+
+/// A judge of what is kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Judge {
+    /// Forward references: `frr_obs_far`.
+    References,
+    /// Verbatim reuse: `verbatim_far`.
+    Verbatim,
+}
+
+/// How far the judges agree.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, JsonSchema)]
+pub struct Judges {
+    /// Kendall's tau-b of the orders that they put the presets in; `null` with fewer than two orders to
+    /// compare, or where all are alike to one of them.
+    pub tau: Option<f64>,
+    /// Presets that both judged, controls included; without those that changed nothing.
+    pub presets: usize,
+}
+
+impl Judges {
+    pub(super) fn of(lines: &[PresetLine]) -> Self {
+        let acted = lines.iter().filter(|line| line.triggered > 0);
+        let judged: Vec<(f64, f64)> = acted.filter_map(PresetLine::judged).collect();
+        Self { tau: kendall_tau_b(&judged), presets: judged.len() }
+    }
+
+    pub(super) fn sentence(self) -> Option<String> {
+        let tau = self.tau?;
+        Some(format!(
+            "Two judges that share nothing, references (kept) and verbatim reuse, put the {} presets that \
+             acted in orders that agree with a Kendall's tau of {tau:.2}.",
+            self.presets
+        ))
+    }
+}
+
+impl PresetLine {
+    /// What each judge says is kept, where both say something.
+    fn judged(&self) -> Option<(f64, f64)> {
+        Some((self.metrics.frr_obs_far.value?, self.metrics.verbatim_far.value?))
+    }
+
+    /// The only judge by which it is good: that says it keeps at least [`LEAST_GAP`] more than the other
+    /// does.
+    pub(super) fn good_by(&self) -> Option<Judge> {
+        let (references, verbatim) = self.judged()?;
+        let gap = references - verbatim;
+        match gap {
+            _ if gap >= LEAST_GAP => Some(Judge::References),
+            _ if gap <= -LEAST_GAP => Some(Judge::Verbatim),
+            _ => None,
+        }
+    }
+}
+
+/// The presets that are good by one judge only, in a sentence.
+pub(super) fn caution(lines: &[PresetLine]) -> Option<String> {
+    let flagged: Vec<String> = lines
+        .iter()
+        .filter_map(|line| {
+            let (references, verbatim) = line.judged()?;
+            line.good_by_one?;
+            let percent = |share: f64| format!("{:.0}", share * 100.0);
+            let (kept, reused) = (percent(references), percent(verbatim));
+            Some(format!("{} (kept {kept}, verbatim {reused})", line.preset))
+        })
+        .collect();
+    (!flagged.is_empty()).then(|| {
+        format!(
+            "Good by one judge only, the other says at least {:.0} points less: {}. A preset may have been made \
+             for that judge, such as one that lists the identifiers of what it clears.",
+            LEAST_GAP * 100.0,
+            flagged.join(", ")
+        )
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::compare::{Metric, Metrics};
+
+    fn line(preset: &str, references: f64, verbatim: f64) -> PresetLine {
+        let of = |value| Metric { value: Some(value), ..Metric::default() };
+        let metrics = Metrics {
+            frr_obs_far: of(references),
+            verbatim_far: of(verbatim),
+            ..Metrics::default()
+        };
+        let mut line = PresetLine {
+            preset: preset.to_owned(),
+            triggered: 1,
+            metrics,
+            ..PresetLine::default()
+        };
+        line.good_by_one = line.good_by();
+        line
+    }
+
+    #[test]
+    fn what_one_judge_alone_likes_is_flagged() {
+        let mut lines = vec![
+            line("honest", 0.6, 0.5),
+            line("gamer", 0.91, 0.3),
+            line("summary", 0.3, 0.49),
+            line("quoter", 0.2, 0.45),
+        ];
+        let flags: Vec<_> = lines.iter().map(|line| line.good_by_one).collect();
+        assert_eq!(flags, [None, Some(Judge::References), None, Some(Judge::Verbatim)]);
+        let said = caution(&lines).unwrap();
+        assert!(
+            said.contains("gamer (kept 91, verbatim 30), quoter (kept 20, verbatim 45)"),
+            "{said}"
+        );
+        // The judges put the gamer the other way round to each of the three, and those alike.
+        assert_eq!(Judges::of(&lines), Judges { tau: Some(0.0), presets: 4 });
+        // What did nothing keeps everything by any judge.
+        lines[1].triggered = 0;
+        assert_eq!(Judges::of(&lines), Judges { tau: Some(1.0), presets: 3 });
+        assert_eq!(caution(&lines[..1]), None);
+    }
+}
