@@ -87,7 +87,7 @@ pub(super) fn section(out: &mut String, comparison: &Comparison) {
         "<figure>\n\
          <div class=\"wide\" tabindex=\"0\" role=\"region\" aria-label=\"Cost against retention\">\n\
          <svg class=\"scatter\" viewBox=\"0 0 760 {height}\" role=\"img\" aria-label=\"Cost ratio against \
-         FRR-obs, one marker per preset; the numbers are in the table above\">"
+         FRR-obs-far, one marker per preset; the numbers are in the table above\">"
     );
     axes(out, &scale);
     for dot in &dots {
