@@ -96,7 +96,8 @@ mod tests {
 
     #[test]
     fn kendall_counts_pairs_that_agree() {
-        let cases: [(&[(f64, f64)], Option<f64>); 5] = [
+        type Case<'a> = (&'a [(f64, f64)], Option<f64>);
+        let cases: [Case<'_>; 5] = [
             (&[], None),
             (&[(1.0, 1.0), (1.0, 2.0)], None),
             (&[(1.0, 5.0), (2.0, 6.0), (3.0, 7.0)], Some(1.0)),

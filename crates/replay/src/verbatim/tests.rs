@@ -118,8 +118,8 @@ fn expected(spoken: &[Spoken]) -> Vec<(usize, String, usize, Vec<usize>)> {
 
 #[test]
 fn pieces_are_what_a_call_repeats_of_results_alone() {
-    let rows: Vec<(String, Vec<String>, Vec<String>, Vec<String>)> =
-        table::rows(include_str!("tests.toml"), "pieces");
+    type Row = (String, Vec<String>, Vec<String>, Vec<String>);
+    let rows: Vec<Row> = table::rows(include_str!("tests.toml"), "pieces");
     for (name, spoken, arguments, pieces) in rows {
         let mut steps: Vec<Spoken> = Vec::new();
         for line in spoken {
