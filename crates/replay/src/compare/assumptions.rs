@@ -69,6 +69,14 @@ pub(super) fn assumptions(
          recorded are put at what usage says they weigh.",
         sessions.len()
     ));
+    let estimated: usize = sessions.iter().map(|facts| facts.outputs_estimated).sum();
+    if estimated > 0 {
+        let calls: usize = sessions.iter().map(|facts| facts.calls.len()).sum();
+        lines.push(format!(
+            "{estimated} of {calls} answers have a recorded output that can't be right, less than half of what \
+             they show; they are billed by what they show."
+        ));
+    }
     let headless = sessions.iter().filter(|facts| facts.headless).count();
     if headless > 0 {
         lines.push(format!(

@@ -9,6 +9,7 @@ use crate::measures::position::{BINS, Positions};
 use crate::measures::size::Sizes;
 use crate::measures::survival::Survival;
 use crate::study::Shadow;
+use foldback_core::strategy::Kind;
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -166,12 +167,18 @@ pub(super) fn position(own: &[&Score]) -> Position {
     }
 }
 
-/// Normalises one retention: `own` is the preset's, `of` that of a shadow.
+/// Normalises one retention: `own` is the preset's, `of` that of a shadow. Controls have none: they are what is
+/// compared with, at sizes of their own.
 pub(super) fn normalised(
+    kind: Kind,
     scores: &[&Score],
     own: fn(&Score) -> Share,
     of: fn(&Shadow) -> Share,
 ) -> Normalised {
+    if kind == Kind::Control {
+        let why = Some("a control is what others are compared with".to_owned());
+        return Normalised { why, ..Normalised::default() };
+    }
     let acted = || scores.iter().filter(|score| score.metrics.compactions > 0);
     let pool = |part: &dyn Fn(&Score) -> Share| {
         let mut sum = Share::default();

@@ -299,8 +299,14 @@ pub(super) fn line(strategy: &Strategy, preset: usize, table: &Table<'_>) -> Pre
         dollars: dollars.cloned().unwrap_or_default(),
         ledger: ledger(table, &own),
         retention,
-        nfr: detail::normalised(&own, |score| score.exam.references.frr, |kept| kept.frr),
+        nfr: detail::normalised(
+            strategy.kind,
+            &own,
+            |score| score.exam.references.frr,
+            |kept| kept.frr,
+        ),
         nfr_obs: detail::normalised(
+            strategy.kind,
             &own,
             |score| score.exam.references.frr_obs,
             |kept| kept.frr_obs,

@@ -21,6 +21,6 @@ pub use cache::{CacheRules, CacheUse, simulate};
 pub use forgetting::{Bounds, Reread, Verdict, bounds, compare};
 pub use ledger::{LedgerFiring, LedgerRow};
 pub use regime::{Rates, Regime, RegimeTable, RegimeTableError, Terms};
-pub(crate) use request::output_tokens;
 pub use request::{Block, RequestLog, SentRequest};
+pub(crate) use request::{output_tokens, recorded_output};
 pub use session::{CallCost, Priced, SessionCost, SummaryCall};

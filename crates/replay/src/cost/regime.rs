@@ -83,10 +83,10 @@ impl Regime {
         }
     }
 
-    /// Rules and prices; `None` when the table does not know the base model. A regime has no context
-    /// tiers: it compares ways of caching.
+    /// Rules and prices; `None` when the table does not know the base model. Requests above a tier of the base
+    /// model cost what the tier says, reads and writes in the regime's own proportion.
     pub fn terms(&self, models: &ModelTable) -> Option<Terms> {
-        let price = models.find(&self.base)?.price;
+        let Model { price, tier, .. } = models.find(&self.base)?;
         Some(Terms {
             rules: self.rules(),
             rates: Rates {
@@ -94,7 +94,7 @@ impl Regime {
                 read: price.input * self.read,
                 write: price.input * self.write,
                 output: price.output,
-                tier: None,
+                tier: tier.map(|tier| Tier { cache_read: tier.input * self.read, ..tier }),
             },
         })
     }

@@ -174,10 +174,17 @@ impl RequestLog {
     }
 }
 
-/// Tokens of an answer: by its provider's count, else by the meter.
+/// Tokens of an answer: by its provider's count, else by the meter. A count of less than half of what the
+/// answer shows can't be right; recorders that write an answer down while it still streams keep a placeholder.
 pub(crate) fn output_tokens(meter: &Meter, answer: &Message) -> u64 {
-    let usage = answer.answer.as_ref().and_then(|answer| answer.usage);
-    usage.map_or_else(|| meter.measure(answer), |usage| usage.output + usage.reasoning)
+    let shown = meter.measure(answer);
+    recorded_output(answer).filter(|recorded| recorded * 2 >= shown).unwrap_or(shown)
+}
+
+/// Tokens of an answer by its provider's count, where recorded.
+pub(crate) fn recorded_output(answer: &Message) -> Option<u64> {
+    let usage = answer.answer.as_ref()?.usage?;
+    Some(usage.output + usage.reasoning)
 }
 
 fn block(conversation: &Conversation, meter: usize, place: Place) -> Block {
@@ -221,4 +228,29 @@ fn start_of(conversation: &Conversation, answer: &Message) -> Option<i64> {
             history.message(last).at
         })
         .or(answer.at)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use foldback_core::Part;
+    use foldback_core::log::{Answer, Usage};
+    use foldback_stages::estimator::CharsConfig;
+    use std::sync::Arc;
+
+    #[test]
+    fn a_placeholder_is_no_count() {
+        let meter = Meter::new(Arc::new(CharsConfig::default().estimator().unwrap()));
+        // recorded output, tokens of the answer; it shows 100
+        for (recorded, tokens) in
+            [(None, 100), (Some(1), 100), (Some(49), 100), (Some(50), 50), (Some(300), 300)]
+        {
+            let usage = recorded.map(|output| Usage { output, ..Usage::default() });
+            let answer = Message {
+                answer: Some(Answer { usage, ..Answer::default() }),
+                ..Message::assistant("a", vec![Part::text("x".repeat(400))])
+            };
+            assert_eq!(output_tokens(&meter, &answer), tokens, "{recorded:?}");
+        }
+    }
 }

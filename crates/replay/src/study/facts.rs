@@ -1,7 +1,7 @@
 //! What of a session no strategy can change.
 
 use crate::availability::{Edit, Reference, edits, references};
-use crate::cost::RequestLog;
+use crate::cost::{RequestLog, SentRequest, recorded_output};
 use crate::index::Index;
 use crate::recorder::RecorderPolicy;
 use crate::totals::CallRow;
@@ -59,6 +59,8 @@ pub struct Facts {
     pub records_usage: bool,
     /// The recording begins in the middle of a conversation; see [`crate::calibrate::is_headless`].
     pub headless: bool,
+    /// Answers whose recorded tokens can't be right, and that are counted by what they show.
+    pub outputs_estimated: usize,
     /// What the recorder did to its own context.
     pub recorder: RecorderPolicy,
     /// The calls.
@@ -97,6 +99,7 @@ impl Facts {
             first_warning: warning
                 .map(|warning| format!("{}: {} ({})", warning.place, warning.detail, warning.code)),
             records_usage: crate::calibrate::observations(session, measure).len() > 1,
+            outputs_estimated: outputs_estimated(session, log),
             headless: crate::calibrate::is_headless(session),
             recorder,
             calls: calls(session, measure, rows, log),
@@ -110,6 +113,14 @@ impl Facts {
     pub fn timed(&self) -> bool {
         !self.calls.is_empty() && self.calls.iter().all(|call| call.start_ms.is_some())
     }
+}
+
+fn outputs_estimated(session: &Session, log: &RequestLog) -> usize {
+    let answers = session.log().filter(|message| message.is_answer());
+    let differs = |(answer, request): &(&std::sync::Arc<_>, &SentRequest)| {
+        recorded_output(answer).is_some_and(|recorded| recorded != request.output_tokens)
+    };
+    answers.zip(log.requests()).filter(differs).count()
 }
 
 fn calls(

@@ -36,18 +36,16 @@ pub(super) fn section(out: &mut String, comparison: &Comparison) {
         out,
         "<p class=\"key\">Of what calls referred \
          to, how much still stood in the view, by the number of calls since it was last seen: up to 1, 2, 3, \
-         5, 10, 20, 50, and more. {} references in all; hollow: fewer than 30. <span class=\"k size\">the preset</span> <span class=\"k random\">random \
-         eviction</span></p>",
+         5, 10, 20, 50, and more. {} references in all; hollow: fewer than 30. </p>",
         grouped(asked)
     );
     let floor = floor(presets);
-    let random = presets.iter().find(|line| line.preset == "random");
     let (losing, whole): (Vec<usize>, Vec<usize>) =
         order.iter().partition(|at| loses(&presets[**at]));
     if !losing.is_empty() {
         out.push_str("<div class=\"grid small-multiples\">\n");
         for at in losing {
-            figure(out, &presets[at], random, floor);
+            figure(out, &presets[at], floor);
         }
         out.push_str("</div>\n");
     }
@@ -79,7 +77,7 @@ fn floor(presets: &[PresetLine]) -> u64 {
     lowest.unwrap_or(0).min(900) / 100 * 100
 }
 
-fn figure(out: &mut String, line: &PresetLine, random: Option<&PresetLine>, floor: u64) {
+fn figure(out: &mut String, line: &PresetLine, floor: u64) {
     let frr = line.retention.frr;
     let kind = if line.kind == Kind::Control { ", control" } else { "" };
     let _ = write!(
@@ -101,11 +99,8 @@ fn figure(out: &mut String, line: &PresetLine, random: Option<&PresetLine>, floo
         svg_text(out, x(at), BOTTOM + 14, "middle", step);
     }
     svg_text(out, x(STEPS - 1), BOTTOM + 14, "middle", "&gt;50");
-    if let Some(random) = random.filter(|random| random.preset != line.preset) {
-        path(out, "random", &steps(random), floor);
-    }
     let own = steps(line);
-    path(out, "size", &own, floor);
+    path(out, &own, floor);
     for (at, share) in own.into_iter().enumerate() {
         let Some(value) = share.value() else { continue };
         let class = if share.needed < FEW { "point few" } else { "point" };
@@ -130,10 +125,10 @@ fn y(per_mille: u64, floor: u64) -> u64 {
 }
 
 /// A line through the steps that were asked for anything.
-fn path(out: &mut String, class: &str, steps: &[Share; STEPS], floor: u64) {
+fn path(out: &mut String, steps: &[Share; STEPS], floor: u64) {
     let points: Vec<(usize, f64)> =
         steps.iter().enumerate().filter_map(|(at, share)| Some((at, share.value()?))).collect();
-    let _ = write!(out, "<path class=\"{class}\" d=\"");
+    let _ = write!(out, "<path class=\"size\" d=\"");
     for (index, (at, value)) in points.into_iter().enumerate() {
         let command = if index == 0 { 'M' } else { 'L' };
         let _ = write!(out, "{command}{} {}", x(at), y(per_mille(value), floor));
