@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from session import output_total
@@ -29,6 +29,22 @@ class Terms:
     minimum: int
     granularity: int
     ttl_ms: int | None
+    # Above so many input tokens all prices but that of output grow by a factor; output costs so much.
+    tier: tuple[int, float, float] | None = None
+
+    def at(self, tokens: int) -> Terms:
+        """The prices of a request of so many input tokens."""
+        if self.tier is None or tokens <= self.tier[0]:
+            return self
+        _, grown, output = self.tier
+        return replace(
+            self,
+            input=self.input * grown,
+            read=self.read * grown,
+            write=self.write * grown,
+            output=output,
+            tier=None,
+        )
 
     def cacheable(self, tokens: int) -> int:
         return 0 if tokens < self.minimum else tokens - tokens % max(self.granularity, 1)
@@ -37,10 +53,11 @@ class Terms:
 def regimes() -> list[Terms]:
     """The named regimes of the table."""
     models = tomllib.loads((DATA / "models.toml").read_text())["model"]
-    prices = {model["id"]: model["price"] for model in models}
+    by_id = {model["id"]: model for model in models}
     out = []
     for regime in tomllib.loads((DATA / "regimes.toml").read_text())["regime"]:
-        price = prices[regime["base"]]
+        model = by_id[regime["base"]]
+        price, tier = model["price"], model.get("tier")
         ttl = regime["ttl_seconds"]
         out.append(
             Terms(
@@ -52,6 +69,7 @@ def regimes() -> list[Terms]:
                 minimum=regime["minimum"],
                 granularity=regime["granularity"],
                 ttl_ms=ttl * 1000 if ttl else None,
+                tier=tier and (tier["above"], tier["input"] / price["input"], tier["output"]),
             )
         )
     return out
@@ -79,9 +97,12 @@ def sent(call: Call, frame_tokens: int) -> Sent:
 
 
 def output_tokens(call: Call) -> int:
-    """The size of the answer: as recorded, else by its text."""
+    """The size of the answer: as recorded, but not where that is less than half of its text."""
     usage = call.answer.usage
-    return call.answer.tokens if usage is None else output_total(usage)
+    recorded = 0 if usage is None else output_total(usage)
+    if usage is None or recorded * 2 < call.answer.tokens:
+        return call.answer.tokens
+    return recorded
 
 
 @dataclass
@@ -172,9 +193,10 @@ def bill(
         out.input_tokens += total
         end = terms.cacheable(total)
         plain = total - end
-        dollars = read * terms.read + (end - read) * terms.write + plain * terms.input
+        prices = terms.at(total)
+        dollars = read * prices.read + (end - read) * prices.write + plain * prices.input
         out.input_usd += dollars / MILLION
-        out.output_usd += request.output_tokens * terms.output / MILLION
+        out.output_usd += request.output_tokens * prices.output / MILLION
     for asked, written in summaries:
         out.summaries_usd += (asked * terms.input + written * terms.output) / MILLION
     return out

@@ -23,7 +23,8 @@ pub(crate) fn write_with(
     content: impl FnOnce(&mut dyn Write) -> std::io::Result<()>,
 ) -> Result<(), Error> {
     let Some(path) = path.filter(|path| *path != Path::new("-")) else {
-        let mut out = anstream::stdout().lock();
+        // Data goes out as it is: what strips colours from text would strip control characters, too.
+        let mut out = std::io::stdout().lock();
         return content(&mut out).and_then(|()| out.flush()).map_err(Error::Output);
     };
     let fail = |error: std::io::Error| Error::File { path: path.to_owned(), error };

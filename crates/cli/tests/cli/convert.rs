@@ -1,6 +1,6 @@
 //! `foldback convert`: what is written, what is said, and what is refused.
 
-use crate::common::{foldback, run};
+use crate::common::{foldback, run, write};
 
 /// One session in pydantic-ai's format.
 const SESSION: &str = r#"[{"kind":"request","parts":[{"part_kind":"user-prompt","content":"read it","timestamp":"2026-01-01T00:00:00Z"}]},
@@ -56,4 +56,14 @@ fn what_cannot_be_written_is_refused_and_nothing_is_left_behind() {
         assert!(ran.stderr.contains(expected), "{to}: {}", ran.stderr);
         assert_eq!(folder.path().read_dir().unwrap().count(), 0, "{to}");
     }
+}
+
+#[test]
+fn control_characters_reach_standard_output() {
+    let folder = tempfile::tempdir().unwrap();
+    let text = "{\"messages\":[{\"role\":\"user\",\"content\":\"x\"},\
+                {\"role\":\"assistant\",\"content\":\"a\u{7f}b\"}]}\n";
+    let file = write(folder.path(), "chat.json", text);
+    let ran = foldback(&["compact", &file, "--preset", "none"]);
+    assert_eq!(ran.done().stdout, text);
 }
