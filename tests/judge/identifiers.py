@@ -1,4 +1,4 @@
-"""Identifiers of a text, by the rules of docs/definitions.md (version 1)."""
+"""Identifiers of a text, by the rules of docs/definitions.md (version 2)."""
 
 from __future__ import annotations
 
@@ -8,14 +8,16 @@ from collections.abc import Iterator
 Found = tuple[str, str]
 
 STOP = frozenset(
-    "--all --help --no-pager --oneline --quiet --stat --verbose --version /bin /bin/bash /bin/sh "
-    "/dev/null /etc /home /root /tmp /usr /usr/bin /usr/bin/env /usr/local /usr/local/bin /var "
-    "100 1000 1024 2023 2024 2025 2026 404 500 CI/CD GitHub GitLab GraphQL I/O ISO-8601 "
-    "JavaScript MacOS MySQL N/A OpenAI PostgreSQL SHA-256 SHA-512 TCP/IP TypeScript VSCode "
-    "YouTube and/or application/json client/server console.log e.g either/or file_path gitHub "
-    "he/she http/https i.e iOS input/output macOS n/a new_string old_string on/off pass/fail "
-    "pros/cons read/write request/response stdin/stdout text/html text/plain tool_use_id "
-    "true/false w/o yes/no".split()
+    "--all --help --no-pager --oneline --quiet --stat --verbose --version /bin /bin/bash "
+    "/bin/sh /dev/null /etc /home /root /tmp /usr /usr/bin /usr/bin/env /usr/local "
+    "/usr/local/bin /var 100 1000 1024 2023 2024 2025 2026 404 500 CI/CD GitHub GitLab "
+    "GraphQL I/O ISO-8601 JavaScript MacOS MySQL N/A OpenAI PostgreSQL SHA-256 SHA-512 TCP/IP "
+    "TypeScript VSCode YouTube and/or application/json client/server console.log created_at "
+    "e.g either/or file_path file_text files_with_matches gitHub he/she http/https i.e iOS "
+    "in_progress input/output insert_line line_range macOS n/a new_str new_string "
+    "node_modules old_str old_string on/off pass/fail pros/cons read/write replace_all "
+    "request/response stdin/stdout str_replace text/html text/plain tool_use_id updated_at "
+    "view_range true/false w/o yes/no".split()
 )
 EXTENSIONS = frozenset(
     "astro bash bat bin bmp c cc cfg cjs conf cpp cs css csv cts cu db diff ex exs gif go gz h hpp "
@@ -30,12 +32,14 @@ SYSTEM_ERRORS = frozenset(
     "ETIMEDOUT".split()
 )
 ENDS = ".:-+%#$@"
+# Letters that make an escape with a backslash before them.
+ESCAPES = frozenset("abfnrtuvx0")
 
 NEXT = re.compile(r"\\[A-Za-z]?|[\"'`]|\n|[A-Za-z0-9_\-./:~@+%#$\u0080-\U0010ffff]+|[^ \t\r]")
 WORD = re.compile(r"[A-Za-z0-9_\-./:~@+%#$\u0080-\U0010ffff]+")
 DRIVE = re.compile(r"[A-Za-z]:\\[A-Za-z0-9_\-./:~@+%#$\\\u0080-\U0010ffff]*")
 URL_REST = re.compile(r"[^\x00-\x20\"'`<>()\[\]{}\\|]*")
-GUTTER = re.compile(r"[0-9]+(?=[→\t|])")
+GUTTER = re.compile(r"[0-9]+(?=→|\t| ?\|)")
 PLAIN = re.compile(r"(?:[A-Za-z][a-z]*|[0-9]{1,2})[.:\-+%#$@]*")
 
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
@@ -53,19 +57,25 @@ JOINT = re.compile(r"[a-z0-9][A-Z]|[A-Z]{2}[a-z]{2}")
 UNIT = re.compile(r"([0-9]{3,})(?:[\x00-/:-\x7f][\x00-\x7f]?)?")
 FLAG = re.compile(r"-[A-Za-z][A-Za-z0-9_]+|--[A-Za-z][A-Za-z0-9_\-]+")
 POSITION = re.compile(r"(.+)[:#][0-9L\-]*[0-9]", re.DOTALL)
+CLOSING = re.compile(r"/[A-Za-z0-9_:.\-]+>")
+PATCHED = re.compile(r" *(?:--- |\+\+\+ |diff --git .*)")
+WINDOWS = re.compile(r"[A-Za-z0-9_\-.@]+(?:\\\\?[A-Za-z0-9_\-.@]+)+")
+BESIDE = re.compile(r"-[0-9]+(?=-|$)")
+LINE_NUMBER = re.compile(r"[0-9]+(?:[:\-]|$)")
 SINGLE_COLON = re.compile(r"(?<!:):(?!:)")
 
 
 def identifiers(text: str) -> Iterator[Found]:
     """The identifiers of a text with their classes, in order, repetitions included."""
-    at = quoted_until = 0
+    at = quoted_until = line = 0
     line_start = True
     while match := NEXT.search(text, at):
         token, start, at = match[0], match.start(), match.end()
         if token == "\n":
             line_start = True
+            line = at
         elif token[0] == "\\":
-            pass
+            line = at if token == "\\n" else line
         elif token in "\"'`":
             line_start = False
             if start >= quoted_until:
@@ -83,6 +93,14 @@ def identifiers(text: str) -> Iterator[Found]:
                 at = drive.end()
                 yield from kept("path", drive[0].rstrip(".:\\-"))
                 continue
+            if windows := relative_windows(text, start, at):
+                at = windows
+                yield from kept("path", text[start:at])
+                continue
+            if text[start - 1 : start] == "<" and CLOSING.match(text, start):
+                continue
+            if token[:2] in ("a/", "b/") and PATCHED.fullmatch(text, line, start):
+                start += 2
             if "://" in token:
                 rest = URL_REST.match(text, start + token.index("://"))
                 at = rest.end() if rest else at
@@ -91,6 +109,18 @@ def identifiers(text: str) -> Iterator[Found]:
                 yield from classify(word, text[at : at + 1] == "(")
         else:
             line_start = False
+
+
+def relative_windows(text: str, start: int, at: int) -> int | None:
+    """Where a path with backslashes ends that begins here, if it can't be read as an escape."""
+    match = WINDOWS.match(text, start)
+    if not match or text[at : at + 1] != "\\":
+        return None
+    path = match[0].rstrip(".-@")
+    plain_escapes = all(part[:1] in ESCAPES for part in re.split(r"\\", path)[1:])
+    if plain_escapes or not has_extension(re.split(r"\\", path)[-1]):
+        return None
+    return start + len(path)
 
 
 def kept(kind: str, text: str) -> Iterator[Found]:
@@ -156,15 +186,40 @@ def plain(word: str, call: bool) -> Iterator[Found]:
 def signed(word: str, call: bool) -> Iterator[Found]:
     """A word with signs in it: a path, a hash, a number, or names with signs between them."""
     bare = without_position(word)
+    if cut := behind_path(bare):
+        yield from plain(bare[: cut[0]], False)
+        yield from plain(word[cut[1] :], call)
+        return
     if is_path(bare):
         while bare.startswith("./"):
             bare = bare[2:]
+        up = bare
+        while up.startswith("../"):
+            up = up[3:]
+        bare = up if is_path(up) else bare
         yield from kept("path", bare.rstrip("/") if len(bare) > 1 else bare)
     elif kind := whole(bare):
         yield from kept(kind, bare)
     else:
         for part in re.split(r"[/\-+%#$@~]", word):
             yield from dotted(part, call)
+
+
+def behind_path(word: str) -> tuple[int, int] | None:
+    """Where a path ends that a tool has put before a line, and where the line begins."""
+    for match in BESIDE.finditer(word):
+        path = word[: match.start()]
+        if has_extension(path.rpartition("/")[2]) and is_path(path):
+            return match.start(), min(match.end() + 1, len(word))
+    if colon := SINGLE_COLON.search(word):
+        rest = colon.end()
+        if is_path(word[: colon.start()]):
+            while match := LINE_NUMBER.match(word, rest):
+                rest = match.end()
+            return colon.start(), rest
+        if "/" in word[rest:] and not word[rest].isdigit():
+            return colon.start(), rest
+    return None
 
 
 def without_position(word: str) -> str:
@@ -177,12 +232,16 @@ def without_position(word: str) -> str:
     return word
 
 
+def has_extension(name: str) -> bool:
+    stem, dot, extension = name.rpartition(".")
+    return bool(dot) and extension in EXTENSIONS and any(c.isalnum() for c in stem)
+
+
 def is_path(word: str) -> bool:
     if ":" in word:
         return False
     if "/" not in word:
-        stem, dot, extension = word.rpartition(".")
-        return bool(dot) and extension in EXTENSIONS and any(c.isalnum() for c in stem)
+        return has_extension(word)
     if "//" in word:
         return False
     rooted = word.startswith(("/", "~/", "./", "../"))
@@ -255,3 +314,32 @@ def is_snake(word: str) -> bool:
 
 def is_camel(word: str) -> bool:
     return len(word) >= 3 and any(c.islower() for c in word) and bool(JOINT.search(word))
+
+
+# What is a reference.
+
+LIBRARY = frozenset(
+    "Array BigInt Boolean Buffer Date JSON Map Math Number Object Promise Reflect RegExp Set "
+    "String Symbol base64 console datetime document fmt io json logging math module navigator "
+    "np os pd process random re shutil std strings subprocess sys time typing window xml".split()
+)
+FOREIGN = ("http://www.w3.org/", "http://json-schema.org/", "https://json-schema.org/")
+PLAIN_PAIR = re.compile(r"[a-z]+[/\\][a-z]+")
+
+
+def telling(kind: str, text: str) -> bool:
+    """Whether an identifier says enough that finding it again is no coincidence."""
+    if kind == "number":
+        return text.count(".") > 1 or len(text.strip("0.").replace(".", "")) >= 3
+    if kind == "flag":
+        return text.startswith("--") and "-" in text[2:]
+    if kind == "quoted":
+        marks = any(not char.isalpha() for char in text.rstrip("/"))
+        return marks and sum(char.isalnum() for char in text) >= 8
+    if kind == "path":
+        return not PLAIN_PAIR.fullmatch(text)
+    if kind == "url":
+        return not text.startswith(FOREIGN)
+    if kind == "symbol":
+        return re.split(r"[.:]", text)[0] not in LIBRARY
+    return True

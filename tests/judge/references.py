@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cache, lru_cache
 
-from identifiers import Found, identifiers
-from texts import Log, Place, Standing
+from identifiers import Found, identifiers, telling
+from texts import Log, Place, Standing, arguments, names
 
 FAR = 3
 
@@ -53,6 +53,27 @@ class Seen:
     by_model: bool = False
 
 
+class Common:
+    """The whole numbers that a session has said so far, and who was first to say a flag."""
+
+    def __init__(self) -> None:
+        self.numbers: dict[int, set[str]] = {}
+        self.flags: dict[str, str] = {}
+
+    def take(self, place: Place) -> None:
+        for kind, text in found(place.text):
+            if kind == "number" and text.isdigit():
+                self.numbers.setdefault(len(text), set()).add(text)
+            elif kind == "flag":
+                self.flags.setdefault(text, place.role)
+
+    def explains(self, kind: str, text: str) -> bool:
+        """Whether chance does, or what everybody knows."""
+        if kind == "number" and text.isdigit():
+            return 3 * len(self.numbers.get(len(text), ())) >= 9 * 10 ** (len(text) - 1)
+        return kind == "flag" and self.flags.get(text) == "assistant"
+
+
 class References:
     """What the calls of a session refer to. No preset can change any of it."""
 
@@ -67,7 +88,11 @@ class References:
                     self.longer.setdefault(suffix, []).append(text)
         self.presence: dict[str, frozenset[str]] = {}
         head = self.head(log)
-        self.needs = [self.of(log, seen, call, asked[call], head) for call, seen in self.walk(log)]
+        self.schema = schema(log)
+        self.needs = [
+            self.of(log, seen, common, call, asked[call], head)
+            for call, seen, common in self.walk(log)
+        ]
 
     def present(self, text: str) -> frozenset[str]:
         """The identifiers that calls ask for and that a text makes present."""
@@ -93,23 +118,26 @@ class References:
             texts += [place.text for place in same]
         return frozenset().union(*(self.present(text) for text in texts))
 
-    def walk(self, log: Log) -> Iterator[tuple[int, dict[str, Seen]]]:
+    def walk(self, log: Log) -> Iterator[tuple[int, dict[str, Seen], Common]]:
         """The calls, each with where identifiers stood before it."""
         seen: dict[str, Seen] = {}
+        common = Common()
         at = 0
         for call, (_, until) in enumerate(log.calls):
             for place in log.places[at:until]:
+                common.take(place)
                 for name in self.present(place.text):
                     known = seen.setdefault(name, Seen())
                     known.places.append(place)
                     known.by_model |= place.role == "assistant"
             at = until
-            yield call, seen
+            yield call, seen, common
 
     def of(
         self,
         log: Log,
         seen: dict[str, Seen],
+        common: Common,
         call: int,
         asked: dict[str, str],
         head: frozenset[str],
@@ -117,11 +145,16 @@ class References:
         out = []
         for name in asked:
             known = seen.get(name)
-            if known and name not in head:
+            if known and name not in head and self.is_evidence(name, common):
                 distance = call + 1 - known.places[-1].answers
                 places = tuple(known.places)
                 out.append(Reference(name, distance, not known.by_model, places))
         return out
+
+    def is_evidence(self, name: str, common: Common) -> bool:
+        """Whether that it stood before is evidence that a call refers to it."""
+        kind = self.asked[name]
+        return telling(kind, name) and name not in self.schema and not common.explains(kind, name)
 
     def kept(self, reference: Reference, standing: Standing, written: frozenset[str]) -> bool:
         """Whether it stands in a view; `written` is what the texts of compactions make present."""
@@ -143,3 +176,11 @@ def asks(texts: list[str]) -> Iterator[tuple[str, str]]:
     for text in texts:
         for kind, name in sorted(found(text)):
             yield name, kind
+
+
+def schema(log: Log) -> frozenset[str]:
+    """The names of tools and of their arguments."""
+    calls = (part for message in log.session.log for part in message.parts if part.kind == "call")
+    return frozenset(
+        name for part in calls for name in (str(part.raw["tool"]), *names(arguments(part)))
+    )

@@ -38,6 +38,17 @@ def leaves(value: Any) -> Iterator[str]:
         yield str(value)
 
 
+def names(value: Any) -> Iterator[str]:
+    """The names of the members of all objects in a JSON value."""
+    if isinstance(value, dict):
+        yield from value
+        for member in value.values():
+            yield from names(member)
+    elif isinstance(value, list):
+        for member in value:
+            yield from names(member)
+
+
 def content(part: Part) -> str:
     """What a part says: of a call its arguments without JSON's syntax, one value a line."""
     if part.kind != "call":

@@ -186,7 +186,7 @@ pub(crate) const HEADLINE: [(&str, &[Column]); 6] = [
             "kept far", wide, "as kept, whoever said it (FRR-far): clearing never takes away what the \
                 agent itself had said"
                 => |line| line.metrics.frr_far.value;
-            "edits", narrow, "of the old texts of edits, how many stood in the view word for word \
+            "edits", narrow, "of the old texts of edits, how many stood in the view line by line \
                 (EPR)"
                 => |line| line.metrics.epr.value;
             "reread", narrow, "results to be read again per 100 calls, at most"

@@ -111,7 +111,7 @@ impl Trail {
 }
 
 /// Argument names of the file that a tool works on, most telling first.
-const PATH_FIELDS: [&str; 9] = [
+pub(crate) const PATH_FIELDS: [&str; 9] = [
     "file_path",
     "filePath",
     "absolute_path",
@@ -122,11 +122,6 @@ const PATH_FIELDS: [&str; 9] = [
     "path",
     "filepath",
 ];
-
-/// The files that a call works on, as its arguments name them.
-pub(crate) fn paths(part: &Part) -> Vec<String> {
-    actions(part).into_iter().map(|(_, path)| path).collect()
-}
 
 fn actions(part: &Part) -> Vec<(Action, String)> {
     let Some(call) = part.as_call() else {

@@ -10,7 +10,8 @@
 //!   message, as far as they stood in the log before t; FRR is the share of them that stands in the
 //!   view. Strata: `obs`, `far`, class, distance, `rescued`.
 //! - *Edit-precondition retention* (EPR): a [`Share`] of [`Edit`]s. Of the edits whose old
-//!   text had stood in the log word for word, the share whose old text stands in the view.
+//!   text had stood in the log, the share whose old text stands in the view. Texts are compared line by line, in
+//!   what is of the same file (`index/lines.rs`).
 //! - *Would-be re-reads*: [`RereadRow`]s, the price of the misses of both.
 //! - *Must-keep*: [`MustKeep`].
 //!
@@ -25,7 +26,7 @@ mod rows;
 mod tests;
 
 pub use keep::{ArtifactTrail, MustKeep, SetRecall};
-pub(crate) use keep::{is_failure, paths, plan_part};
+pub(crate) use keep::{PATH_FIELDS, is_failure, plan_part};
 pub use rows::{
     DISTANCES, Edit, FAR, Presence, Reference, RereadRow, Retention, Share, edits, references,
     score,
@@ -43,7 +44,7 @@ use std::sync::Arc;
 pub struct Findings {
     /// How each of the session's [`references`] stood.
     pub references: Vec<Presence>,
-    /// For each of its [`edits`], whether its old text stood in the view word for word.
+    /// For each of its [`edits`], whether its old text stood in the view.
     pub edits: Vec<bool>,
     /// For each of the pieces that it [reuses](crate::verbatim), whether it stood in the view.
     pub pieces: Vec<bool>,

@@ -73,7 +73,7 @@ pub fn references(index: &Index) -> Vec<Reference> {
 pub fn edits(index: &Index) -> Vec<Edit> {
     let of = |call: usize, need: &EditNeed| Edit {
         call,
-        first_line: index.needle(need.needle).lines().next().unwrap_or_default().to_owned(),
+        first_line: index.old_text(need).lines().next().unwrap_or_default().to_owned(),
         last_seen: index
             .places(need)
             .last()

@@ -231,6 +231,38 @@ fn edits_need_their_old_text() {
 }
 
 #[test]
+fn old_texts_are_compared_by_line_in_what_is_of_their_file() {
+    type Row = (String, [String; 3], serde_json::Value, bool);
+    let rows: Vec<Row> = table::rows(include_str!("tests.toml"), "seen");
+    let wrong: Vec<String> = rows
+        .into_iter()
+        .filter_map(|(name, [tool, input, shown], edit, seen)| {
+            let mut messages = opening("nothing of it");
+            let input = serde_json::json!({ "input": input }).to_string();
+            messages.push(answer("a1", &[(&tool, &input)]));
+            messages.push(result("r1", "a1", &shown));
+            messages.push(answer("a2", &[("edit", &edit.to_string())]));
+            (run(messages, &[]).edits.len() != usize::from(seen)).then_some(name)
+        })
+        .collect();
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
+#[test]
+fn what_compactions_write_may_hold_old_texts() {
+    let rows: Vec<(String, String, String, bool)> =
+        table::rows(include_str!("tests.toml"), "written");
+    for (name, summary, old, expected) in rows {
+        let mut messages = opening("fn first_name() {\n    b();\n}");
+        let edit = serde_json::json!({ "path": "src/a.rs", "old_string": old }).to_string();
+        messages.push(answer("a1", &[("edit", &edit)]));
+        let edits = run(messages, &[(1, Act::Summarise(3, &summary))]).edits;
+        assert_eq!(edits.len(), 1, "{name}");
+        assert_eq!(edits[0].1, expected, "{name}");
+    }
+}
+
+#[test]
 fn must_keep() {
     let messages = || {
         let mut messages = opening("error: no such thing");

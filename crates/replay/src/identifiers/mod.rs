@@ -23,9 +23,20 @@
 //! listing (`  12→`, `12|`, a figure and a tab, at the start of a line) are places, not content, and are not
 //! taken. Strings that say nothing (`and/or`, `/dev/null`, `GitHub`, `--help`) are stop identifiers.
 //!
+//! What tools write around a path is not part of it: `path:12:text` and `path-12-text` (grep), `a/` and `b/` in
+//! the head of a diff, a leading `../`. `src\prompt\x.go` is a path where it can't be read as escapes. The closing
+//! tag `</path>` is none.
+//!
+//! That an identifier of a call stood somewhere before does not make it a reference to it. What does is stated in
+//! [`evidence`].
+//!
 //! Known gaps, all of them on the side of taking less: names in one lower-case word, kebab-case
-//! outside quotes, relative Windows paths, paths with blanks.
+//! outside quotes, Windows paths all of whose parts may be escapes (`src\test\run.go`), paths with blanks, and
+//! imports that name a file without its extension.
 
+#[cfg(test)]
+mod cases;
+pub mod evidence;
 mod stop;
 #[cfg(test)]
 mod tests;
@@ -36,7 +47,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 
 /// Version of the rules. Moves with every change of what [`identifiers`] gives for any text.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 
 /// What kind of thing an identifier refers to.
 #[derive(
@@ -87,7 +98,8 @@ pub struct Identifier<'a> {
 
 /// The identifiers of a text in order of appearance, repetitions included. One pass over the bytes.
 pub fn identifiers(text: &str) -> Identifiers<'_> {
-    Identifiers { text, at: 0, quoted_until: 0, line_start: true, found: VecDeque::new() }
+    let found = VecDeque::new();
+    Identifiers { text, at: 0, line: 0, quoted_until: 0, line_start: true, found }
 }
 
 /// Whether two paths can mean the same file: equal, or one of them a suffix of the other on a
@@ -120,6 +132,8 @@ pub fn suffixes(path: &str) -> impl Iterator<Item = &str> {
 pub struct Identifiers<'a> {
     text: &'a str,
     at: usize,
+    /// Where the line begins.
+    line: usize,
     /// A quote before this offset closes one that was already looked at.
     quoted_until: usize,
     /// Nothing but blanks stands between the start of the line and `at`.
@@ -152,6 +166,7 @@ impl<'a> Identifiers<'a> {
             b'\n' => {
                 self.line_start = true;
                 self.at += 1;
+                self.line = self.at;
             }
             b' ' | b'\t' | b'\r' => self.at += 1,
             b'"' | b'\'' | b'`' => {
@@ -162,6 +177,9 @@ impl<'a> Identifiers<'a> {
             b'\\' => {
                 let escape = bytes.get(self.at + 1).is_some_and(u8::is_ascii_alphabetic);
                 self.at += if escape { 2 } else { 1 };
+                if bytes.get(self.at - 1) == Some(&b'n') {
+                    self.line = self.at;
+                }
             }
             _ if in_word(byte) => self.word(),
             _ => {
@@ -178,7 +196,7 @@ impl<'a> Identifiers<'a> {
             return;
         }
         let bytes = self.text.as_bytes();
-        let start = self.at;
+        let mut start = self.at;
         let run = |from: usize, of: fn(u8) -> bool| {
             bytes[from..]
                 .iter()
@@ -192,15 +210,24 @@ impl<'a> Identifiers<'a> {
             && bytes.get(end) == Some(&b'\\');
         if drive {
             end = run(start, |byte| in_word(byte) || byte == b'\\');
+        } else if let Some(path) = word::windows(&self.text[start..], end - start) {
+            self.line_start = false;
+            self.at = start + path.len();
+            word::push(&mut self.found, Class::Path, path);
+            return;
         } else if let Some(scheme) = self.text[start..end].find("://") {
             end = run(start + scheme, in_url);
         }
         let word = &self.text[start..end];
         self.line_start = false;
         self.at = end;
-        if word::says_nothing(word) {
+        if word::says_nothing(word) || self.closes_tag(start, end) {
             return;
         }
+        if matches!(&bytes[start..end.min(start + 2)], b"a/" | b"b/") && self.heads_diff(start) {
+            start += 2;
+        }
+        let word = &self.text[start..end];
         let call = bytes.get(end) == Some(&b'(');
         if drive {
             let path = word.trim_end_matches(['.', ':', '\\', '-']);
@@ -210,11 +237,29 @@ impl<'a> Identifiers<'a> {
         }
     }
 
+    /// Whether a word is a closing tag: `</path>`.
+    fn closes_tag(&self, start: usize, end: usize) -> bool {
+        let bytes = self.text.as_bytes();
+        let word = &self.text[start..end];
+        start > 0
+            && (bytes[start - 1], bytes.get(end)) == (b'<', Some(&b'>'))
+            && word.rfind('/') == Some(0)
+            && word.len() > 1
+            && word[1..].bytes().all(|b| b.is_ascii_alphanumeric() || b"_:.-".contains(&b))
+    }
+
+    /// Whether the line says before an offset that file names of a diff follow: `--- `, `+++ `, `diff --git `.
+    fn heads_diff(&self, start: usize) -> bool {
+        let before = self.text[self.line..start].trim_start_matches(' ');
+        matches!(before, "--- " | "+++ ") || before.starts_with("diff --git ")
+    }
+
     /// Offset behind the line number of a listing, where the line starts with one.
     fn behind_gutter(&self) -> Option<usize> {
         let rest = &self.text[self.at..];
         let figures = rest.bytes().take_while(u8::is_ascii_digit).count();
         let numbered = figures > 0 && rest[figures..].starts_with(['→', '\t', '|']);
+        let numbered = numbered || (figures > 0 && rest[figures..].starts_with(" |"));
         (self.line_start && numbered).then_some(self.at + figures)
     }
 

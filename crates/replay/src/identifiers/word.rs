@@ -63,8 +63,15 @@ fn plain<'a>(word: &'a str, call: bool, found: &mut VecDeque<Identifier<'a>>) {
         return;
     }
     let bare = without_position(word);
+    if let Some((path, rest)) = behind_path(bare) {
+        plain(&word[..path], false, found);
+        plain(&word[rest..], call, found);
+        return;
+    }
     if is_path(bare) {
         let path = bare.trim_start_matches("./");
+        let down = path.trim_start_matches("../");
+        let path = if is_path(down) { down } else { path };
         let path = if path.len() > 1 { path.trim_end_matches('/') } else { path };
         push(found, Class::Path, path);
         return;
@@ -161,6 +168,68 @@ fn without_position(word: &str) -> &str {
         }
     }
     rest
+}
+
+/// Where a path ends that a tool has put before a line (`a.rs:12:text`, `a.rs-12-text`) or that something else has been
+/// put before (`HEAD:src/a.rs`), and where the rest begins.
+fn behind_path(word: &str) -> Option<(usize, usize)> {
+    let figures = |from: usize| word[from..].bytes().take_while(u8::is_ascii_digit).count();
+    let bytes = word.as_bytes();
+    for (at, _) in word.match_indices('-') {
+        let end = at + 1 + figures(at + 1);
+        let numbered = end > at + 1 && bytes.get(end).is_none_or(|byte| *byte == b'-');
+        let name = || word[..at].rsplit('/').next().is_some_and(has_extension);
+        if numbered && name() && is_path(&word[..at]) {
+            return Some((at, word.len().min(end + 1)));
+        }
+    }
+    let colon = if has(word, b':') { single_colon(word)? } else { return None };
+    let mut rest = colon + 1;
+    if is_path(&word[..colon]) {
+        loop {
+            let end = rest + figures(rest);
+            match bytes.get(end) {
+                _ if end == rest => break,
+                None => rest = end,
+                Some(b':' | b'-') => rest = end + 1,
+                Some(_) => break,
+            }
+        }
+        return Some((colon, rest));
+    }
+    let path = word[rest..].contains('/') && !bytes[rest].is_ascii_digit();
+    path.then_some((colon, rest))
+}
+
+/// Letters that make an escape with a backslash before them.
+const ESCAPES: &[u8] = b"abfnrtuvx0";
+
+/// The path with backslashes that a text begins with, its first word being `first` bytes long: `src\prompt\x.go`.
+/// Not where every backslash may begin an escape.
+pub(super) fn windows(text: &str, first: usize) -> Option<&str> {
+    let bytes = text.as_bytes();
+    if bytes.get(first) != Some(&b'\\') {
+        return None;
+    }
+    let in_part = |byte: &u8| byte.is_ascii_alphanumeric() || b"_-.@".contains(byte);
+    let run = |from: usize| bytes[from..].iter().take_while(|byte| in_part(byte)).count();
+    let mut end = run(0);
+    if end != first {
+        return None;
+    }
+    let mut plain = false;
+    while bytes.get(end) == Some(&b'\\') {
+        let doubled = bytes.get(end + 1) == Some(&b'\\');
+        let part = end + 1 + usize::from(doubled);
+        let length = run(part);
+        if length == 0 {
+            break;
+        }
+        plain |= doubled || !ESCAPES.contains(&bytes[part]);
+        end = part + length;
+    }
+    let path = text[..end].trim_end_matches(['.', '-', '@']);
+    (plain && path.rsplit('\\').next().is_some_and(has_extension)).then_some(path)
 }
 
 /// Extensions that make a bare name a file. Only those that hardly ever follow a dot in code.

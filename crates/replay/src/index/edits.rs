@@ -1,20 +1,28 @@
-//! What an edit needs to see: the old text that it names, word for word.
+//! What an edit needs to see: the old text that it names, and the file that it is of.
 
+use crate::availability::PATH_FIELDS;
 use foldback_core::log::{Message, ToolCall};
 use serde_json::Value;
-use std::borrow::Cow;
+
+/// The old text of an edit.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct OldText {
+    pub(super) text: String,
+    /// The file, as far as the call names one.
+    pub(super) file: Option<String>,
+}
 
 /// Argument names under which tools are given the text that they replace.
 const OLD_TEXT: [&str; 7] =
     ["old_string", "oldString", "old_str", "oldStr", "old_text", "oldText", "search"];
 
 /// The old texts of all edits that an answer asks for, in order.
-pub(super) fn preconditions(answer: &Message) -> Vec<String> {
+pub(super) fn preconditions(answer: &Message) -> Vec<OldText> {
     let mut out = Vec::new();
     for call in answer.parts.iter().filter_map(|part| part.as_call()) {
-        of_value(&call.arguments_value(), edits(call), &mut out);
+        of_value(&call.arguments_value(), edits(call), None, &mut out);
     }
-    out.retain(|text| !text.trim().is_empty());
+    out.retain(|old| !old.text.trim().is_empty());
     out
 }
 
@@ -24,27 +32,32 @@ fn edits(call: &ToolCall) -> bool {
     ["edit", "replace", "patch", "diff", "write"].iter().any(|word| tool.contains(word))
 }
 
-fn of_value(value: &Value, edits: bool, out: &mut Vec<String>) {
+/// `file` is the file that the objects around a value name.
+fn of_value(value: &Value, edits: bool, file: Option<&str>, out: &mut Vec<OldText>) {
     match value {
         Value::Object(fields) => {
+            let named = |name: &&str| fields.get(*name).and_then(Value::as_str);
+            let file = PATH_FIELDS.iter().find_map(named).or(file);
             for (name, value) in fields {
                 let old = OLD_TEXT.contains(&name.as_str()) && (edits || name != "search");
                 match value {
-                    Value::String(text) if old => out.push(text.clone()),
-                    _ => of_value(value, edits, out),
+                    Value::String(text) if old => {
+                        out.push(OldText { text: text.clone(), file: file.map(str::to_owned) });
+                    }
+                    _ => of_value(value, edits, file, out),
                 }
             }
         }
         Value::Array(values) => {
             for value in values {
-                of_value(value, edits, out);
+                of_value(value, edits, file, out);
             }
         }
         Value::String(text) => {
             if text.contains("*** Begin Patch") {
                 patch(text, out);
             } else if text.contains(" SEARCH") {
-                search_blocks(text, out);
+                search_blocks(text, file, out);
             }
         }
         Value::Null | Value::Bool(_) | Value::Number(_) => {}
@@ -52,22 +65,27 @@ fn of_value(value: &Value, edits: bool, out: &mut Vec<String>) {
 }
 
 /// Context and removed lines of the hunks of an `apply_patch` envelope (Codex).
-fn patch(text: &str, out: &mut Vec<String>) {
+fn patch(text: &str, out: &mut Vec<OldText>) {
     let mut hunk: Vec<&str> = Vec::new();
-    let mut update = false;
-    let mut flush = |hunk: &mut Vec<&str>| {
+    let mut file: Option<&str> = None;
+    let mut flush = |hunk: &mut Vec<&str>, file: Option<&str>| {
         if !hunk.is_empty() {
-            out.push(hunk.join("\n"));
+            out.push(OldText { text: hunk.join("\n"), file: file.map(str::to_owned) });
             hunk.clear();
         }
     };
     for line in text.lines() {
         if line.starts_with("*** ") || line.starts_with("@@") {
-            flush(&mut hunk);
-            if line.starts_with("*** ") && !line.starts_with("*** End of File") {
-                update = line.starts_with("*** Update File") || line.starts_with("*** Move to");
+            flush(&mut hunk, file);
+            if let Some(path) = line.strip_prefix("*** Update File:") {
+                file = Some(path.trim());
+            } else if line.starts_with("*** ")
+                && !line.starts_with("*** End of File")
+                && !line.starts_with("*** Move to")
+            {
+                file = None;
             }
-        } else if update {
+        } else if file.is_some() {
             if let Some(old) = line.strip_prefix([' ', '-']) {
                 hunk.push(old);
             } else if line.is_empty() {
@@ -75,11 +93,11 @@ fn patch(text: &str, out: &mut Vec<String>) {
             }
         }
     }
-    flush(&mut hunk);
+    flush(&mut hunk, file);
 }
 
 /// The upper halves of search-and-replace blocks (`<<<<<<< SEARCH`, `------- SEARCH`).
-fn search_blocks(text: &str, out: &mut Vec<String>) {
+fn search_blocks(text: &str, file: Option<&str>, out: &mut Vec<OldText>) {
     let mut block: Option<Vec<&str>> = None;
     for line in text.lines() {
         let fence = line.trim_end();
@@ -87,7 +105,8 @@ fn search_blocks(text: &str, out: &mut Vec<String>) {
             block = Some(Vec::new());
         } else if fence.len() >= 5 && fence.bytes().all(|byte| byte == b'=') {
             if let Some(lines) = block.take() {
-                out.push(lines.join("\n"));
+                let file = file.map(str::to_owned);
+                out.push(OldText { text: lines.join("\n"), file });
             }
         } else if let Some(lines) = &mut block {
             // Roo Code writes where the block starts into the block.
@@ -96,30 +115,4 @@ fn search_blocks(text: &str, out: &mut Vec<String>) {
             }
         }
     }
-}
-
-/// A listing without its line numbers, so that text of several lines is found in it. Texts that are
-/// no listing come back as they are.
-pub(super) fn without_gutter(text: &str) -> Cow<'_, str> {
-    let numbered = |line: &str| gutter(line).is_some();
-    if !text.lines().take(8).any(numbered) {
-        return Cow::Borrowed(text);
-    }
-    let lines: Vec<&str> = text.lines().map(|line| gutter(line).unwrap_or(line)).collect();
-    Cow::Owned(lines.join("\n"))
-}
-
-/// What stands behind a line number: `  12→x` (Claude Code), `    12\tx` (`cat -n`, SWE-agent),
-/// `00012| x` (OpenCode).
-fn gutter(line: &str) -> Option<&str> {
-    let rest = line.trim_start_matches(' ');
-    let figures = rest.bytes().take_while(u8::is_ascii_digit).count();
-    if figures == 0 {
-        return None;
-    }
-    let rest = &rest[figures..];
-    rest.strip_prefix('→')
-        .or_else(|| rest.strip_prefix('\t'))
-        .or_else(|| rest.strip_prefix("| "))
-        .or_else(|| rest.strip_prefix('|').filter(|rest| rest.is_empty()))
 }

@@ -4,6 +4,7 @@
 //! [`Tracker`] follows one replay over it: which of these things a view holds.
 
 mod edits;
+mod lines;
 mod needles;
 mod text;
 mod tracker;
@@ -11,19 +12,21 @@ mod tracker;
 pub use tracker::{Change, Tracker};
 
 pub(crate) use needles::NeedleId;
+use text::text_and_names;
 pub(crate) use text::text_of;
 
 use crate::availability::{is_failure, plan_part};
+use crate::identifiers::evidence::{Numbers, figures, telling};
 use crate::identifiers::{Class, Identifier, components, identifiers, suffixes};
 use crate::verbatim::{PieceId, Verbatim};
-use edits::{preconditions, without_gutter};
+use edits::{OldText, preconditions};
 use foldback_core::log::{Message, Part, PartKind, Role};
 use foldback_formats::Session;
-use needles::Needles;
-use rustc_hash::FxHashMap;
+use needles::{Names, Needles};
+use rustc_hash::{FxHashMap, FxHashSet};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
 /// A part of the log: ordinal of the message in the log, index of the part in it.
@@ -144,13 +147,15 @@ pub struct Index {
     /// By index in `asked`, the parts of the log that have it, ascending.
     occurrences: Vec<Vec<LogPart>>,
     pub(crate) calls: Vec<CallNeeds>,
-    /// Texts that are looked for word for word.
+    /// Old texts of edits and what users wrote.
     needles: Needles,
     /// By needle, the parts of the log that hold it, as far as a later edit names it; ascending.
     held: Vec<Vec<LogPart>>,
     pub(crate) instructions: Vec<Instruction>,
     /// What calls reuse word for word.
     pub(crate) verbatim: Verbatim,
+    /// Names of tools and of their arguments.
+    schema: FxHashSet<Arc<str>>,
     /// By message of the log, whether it reports a failure.
     pub(crate) failed: Vec<bool>,
     /// By message of the log that writes the plan down, the part that does.
@@ -237,14 +242,19 @@ impl Index {
         &self.held[edit.needle as usize][..edit.places]
     }
 
-    /// A text that is looked for word for word.
-    pub(crate) fn needle(&self, needle: NeedleId) -> &str {
-        self.needles.text(needle)
+    /// The old text of an edit, in the words of the first edit that names it.
+    pub(crate) fn old_text(&self, edit: &EditNeed) -> &str {
+        self.needles.words(edit.needle)
     }
 
-    /// The needles that a text holds.
+    /// The file that an edit names.
+    pub(crate) fn file_of(&self, edit: &EditNeed) -> Option<&str> {
+        self.needles.path(edit.needle)
+    }
+
+    /// The needles that a text which a compaction wrote holds.
     pub(crate) fn needles_in(&self, text: &str) -> Box<[NeedleId]> {
-        self.needles.find(text)
+        self.needles.in_written(text)
     }
 
     /// The reused pieces that a part of the log holds, if it is a tool result.
@@ -340,28 +350,31 @@ impl Index {
         number
     }
 
-    /// Collects what must be kept: failures, plans, and word for word the old texts of edits and what
-    /// users wrote.
+    /// Collects what must be kept: failures, plans, the old texts of edits, and what users wrote.
     fn collect_needles(&mut self, log: &[Arc<Message>]) -> Vec<Edit> {
         let mut edits = Vec::new();
         let mut call = 0;
         for (ordinal, message) in log.iter().enumerate() {
             if message.is_answer() {
-                for text in preconditions(message) {
-                    let needle = self.needles.add(&text);
-                    edits.push(Edit { call, answer: ordinal, needle });
-                }
+                let named = |old: OldText| Edit {
+                    call,
+                    answer: ordinal,
+                    needle: self.needles.add_old(&old),
+                };
+                edits.extend(preconditions(message).into_iter().map(named));
                 call += 1;
             }
             self.failed.push(is_failure(message));
             self.plans.extend(plan_part(message).map(|part| (ordinal, part)));
+        }
+        for (ordinal, message) in log.iter().enumerate() {
             for part in instructions(message) {
-                let needle = self.needles.add(&message.parts[part].shown());
+                let needle = self.needles.add_said(&message.parts[part].shown());
                 self.instructions.push(Instruction { at: (ordinal, part), needle });
             }
         }
         self.needles.build();
-        self.held = vec![Vec::new(); self.needles.len()];
+        self.held = vec![Vec::new(); self.needles.old()];
         edits
     }
 
@@ -370,11 +383,16 @@ impl Index {
     fn read(&mut self, log: &[Arc<Message>], edits_until: usize) -> Vec<BTreeSet<u32>> {
         let mut asked: Vec<BTreeSet<u32>> = Vec::new();
         let mut spoken: Vec<Vec<Id>> = Vec::new();
+        // By call that is not answered yet, the files that it names: its result is of them too.
+        let mut open: HashMap<&str, Names> = HashMap::new();
         for (ordinal, message) in log.iter().enumerate() {
             self.first.push(spoken.len());
             let mut refers = message.is_answer().then(BTreeSet::new);
             for (part_index, part) in message.parts.iter().enumerate() {
-                let text = text_of(part);
+                let text = text_and_names(part, &mut |name| self.name_tool(name));
+                if let Some(call) = part.as_call() {
+                    self.name_tool(&call.tool);
+                }
                 let mut ids = Vec::new();
                 for id in identifiers(&text) {
                     let class = id.class;
@@ -388,7 +406,14 @@ impl Index {
                 ids.dedup();
                 spoken.push(ids);
                 if ordinal < edits_until {
-                    for needle in self.needles.find(&without_gutter(&text)) {
+                    let mut names = self.needles.names_in(&text);
+                    if let Some(call) = part.as_call() {
+                        open.insert(&call.call_id, names.clone());
+                    } else if let Some(result) = part.as_result() {
+                        names.extend(open.get(&*result.call_id).into_iter().flatten());
+                        names.sort_unstable();
+                    }
+                    for needle in self.needles.old_in(&text, &names) {
                         self.held[needle as usize].push((ordinal, part_index));
                     }
                 }
@@ -422,6 +447,13 @@ impl Index {
             })
             .collect();
         asked
+    }
+
+    /// Takes note of a name that the tools give, not the session.
+    fn name_tool(&mut self, name: &str) {
+        if !self.schema.contains(name) {
+            self.schema.insert(Arc::from(name));
+        }
     }
 
     /// The index in [`Index::asked`] of an identifier that a call uses.
@@ -476,6 +508,10 @@ impl Index {
             by_model: bool,
         }
         let mut seen = vec![Seen::default(); self.asked.len()];
+        let mut numbers = Numbers::default();
+        let figures = |entry: &Entry| figures(entry.class, &entry.text);
+        // By identifier, the figures of a number that was not said yet.
+        let mut new: Vec<Option<usize>> = self.entries.iter().map(figures).collect();
         self.occurrences = vec![Vec::new(); self.asked.len()];
         for (ordinal, message) in self.log.iter().enumerate() {
             if message.is_answer() {
@@ -485,7 +521,10 @@ impl Index {
                     let id = self.asked[*reference as usize].id;
                     self.entries[id as usize].last_asked = Some(call);
                     let seen = &seen[*reference as usize];
-                    if let (Some((last_seen, answers)), false) = (seen.last, head.contains(&id)) {
+                    let class = self.asked[*reference as usize].class;
+                    if let (Some((last_seen, answers)), false) = (seen.last, head.contains(&id))
+                        && self.is_evidence(id, class, &numbers)
+                    {
                         references.push(ReferenceNeed {
                             reference: *reference,
                             id,
@@ -501,6 +540,9 @@ impl Index {
             }
             for part in 0..message.parts.len() {
                 for id in self.parts[self.first[ordinal] + part].iter() {
+                    if let Some(figures) = new[*id as usize].take() {
+                        numbers.add(figures);
+                    }
                     let reference = self.reference[*id as usize];
                     if reference == u32::MAX {
                         continue;
@@ -515,6 +557,16 @@ impl Index {
                 }
             }
         }
+    }
+
+    /// Whether that something stood before is evidence that a call refers to it
+    /// ([`crate::identifiers::evidence`]).
+    fn is_evidence(&self, id: Id, class: Class, numbers: &Numbers) -> bool {
+        let Entry { text, source, .. } = &self.entries[id as usize];
+        telling(class, text)
+            && !self.schema.contains(text)
+            && !figures(class, text).is_some_and(|figures| numbers.common(figures))
+            && (class != Class::Flag || *source != Speaker::Assistant)
     }
 
     /// Files the old texts of edits that had stood in the log before their call.

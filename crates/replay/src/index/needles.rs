@@ -1,74 +1,249 @@
-//! Texts that must stand word for word, looked for all at once.
+//! Texts that are looked for all at once: what users wrote, word for word, and the old texts of edits, line by
+//! line.
 
+use super::edits::OldText;
+use super::lines::{base_name, plain, readings};
 use aho_corasick::AhoCorasick;
 use std::collections::HashMap;
+use std::hash::Hash;
 use std::sync::Arc;
 
 /// Number of a needle.
 pub(crate) type NeedleId = u32;
 
+/// Number of a file name.
+type NameId = u32;
+
 /// Bytes of a needle that the automaton knows; the rest is compared where these are found. So its
 /// size does not grow with that of the texts.
-const PREFIX: usize = 48;
+const ANCHOR: usize = 48;
 
-/// A set of texts, and the automaton that finds them.
+/// Bytes of an old text that tell which file it is of by themselves.
+const TELLING: usize = 16;
+
+/// Things by number, each once.
+#[derive(Clone, Debug)]
+struct Numbered<K> {
+    list: Vec<K>,
+    known: HashMap<K, u32>,
+}
+
+impl<K> Default for Numbered<K> {
+    fn default() -> Self {
+        Self { list: Vec::new(), known: HashMap::new() }
+    }
+}
+
+impl<K: Clone + Eq + Hash> Numbered<K> {
+    fn add(&mut self, key: K) -> u32 {
+        if let Some(known) = self.known.get(&key) {
+            return *known;
+        }
+        let id = u32::try_from(self.list.len()).unwrap_or(u32::MAX);
+        self.list.push(key.clone());
+        self.known.insert(key, id);
+        id
+    }
+}
+
+/// An automaton that finds texts.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Needles {
+struct Finder {
     texts: Vec<Arc<str>>,
-    known: HashMap<Arc<str>, NeedleId>,
+    /// By text, where in it the piece begins that the automaton knows: its longest line.
+    anchors: Vec<usize>,
     automaton: Option<AhoCorasick>,
 }
 
-impl Needles {
-    /// The number of a text, which must not be empty.
-    pub(super) fn add(&mut self, text: &str) -> NeedleId {
-        if let Some(known) = self.known.get(text) {
-            return *known;
+impl Finder {
+    /// Texts must not be empty.
+    fn of(texts: Vec<Arc<str>>) -> Self {
+        let anchors: Vec<(usize, usize)> = texts.iter().map(|text| longest_line(text)).collect();
+        let pieces = texts.iter().zip(&anchors);
+        let pieces = pieces.map(|(text, (at, end))| &text.as_bytes()[*at..(*end).min(at + ANCHOR)]);
+        // It fails only beyond some gigabytes of patterns; then they are looked for one by one.
+        let automaton = match texts.is_empty() {
+            true => None,
+            false => AhoCorasick::new(pieces).ok(),
+        };
+        Self { anchors: anchors.into_iter().map(|(at, _)| at).collect(), texts, automaton }
+    }
+
+    /// Tells the texts that `text` holds, each at least once, with where they begin.
+    fn find(&self, text: &str, mut found: impl FnMut(u32, usize)) {
+        let Some(automaton) = &self.automaton else {
+            for (needle, id) in self.texts.iter().zip(0..) {
+                text.match_indices(&**needle).for_each(|(at, _)| found(id, at));
+            }
+            return;
+        };
+        for hit in automaton.find_overlapping_iter(text) {
+            let id = hit.pattern().as_u32();
+            let start = hit.start().checked_sub(self.anchors[id as usize]);
+            let needle = self.texts[id as usize].as_bytes();
+            if let Some(start) = start.filter(|start| text.as_bytes()[*start..].starts_with(needle))
+            {
+                found(id, start);
+            }
         }
-        let id = NeedleId::try_from(self.texts.len()).unwrap_or(NeedleId::MAX);
-        let text: Arc<str> = Arc::from(text);
-        self.texts.push(Arc::clone(&text));
-        self.known.insert(text, id);
+    }
+}
+
+/// Where the longest line of a text begins and ends.
+fn longest_line(text: &str) -> (usize, usize) {
+    let mut at = 0;
+    let mut longest = (0, 0);
+    for line in text.split('\n') {
+        if line.len() > longest.1 - longest.0 {
+            longest = (at, at + line.len());
+        }
+        at += line.len() + 1;
+    }
+    if longest.1 == 0 { (0, text.len()) } else { longest }
+}
+
+/// An old text as it is looked for.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct Old {
+    lines: Arc<str>,
+    /// The file that the edit names.
+    path: Option<Arc<str>>,
+}
+
+/// A set of texts, and the automata that find them. Old texts come first, then what users wrote.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Needles {
+    old: Numbered<Old>,
+    /// By old text, the edit's words, for reports.
+    words: Vec<Arc<str>>,
+    /// Last components of the files that edits name.
+    names: Numbered<Arc<str>>,
+    /// By old text, the name of its file.
+    named: Vec<Option<NameId>>,
+    said: Numbered<Arc<str>>,
+    find_old: Finder,
+    find_name: Finder,
+    find_said: Finder,
+}
+
+/// What a part of the log may be of: the files whose names it says.
+pub(super) type Names = Vec<NameId>;
+
+impl Needles {
+    /// The number of an old text, which must not be blank.
+    pub(super) fn add_old(&mut self, old: &OldText) -> NeedleId {
+        let path = old.file.as_deref().map(Arc::from);
+        let id = self.old.add(Old { lines: plain(&old.text).into(), path });
+        if id as usize == self.words.len() {
+            self.words.push(Arc::from(&*old.text));
+            let name = old.file.as_deref().map(base_name).filter(|name| !name.is_empty());
+            self.named.push(name.map(|name| self.names.add(Arc::from(name))));
+        }
         id
+    }
+
+    /// The number of what a user wrote, which must not be empty. To be called when all old texts are there.
+    pub(super) fn add_said(&mut self, text: &str) -> NeedleId {
+        self.first_said() + self.said.add(Arc::from(text))
     }
 
     /// To be called when all texts are there.
     pub(super) fn build(&mut self) {
-        let prefixes = self.texts.iter().map(|text| &text.as_bytes()[..text.len().min(PREFIX)]);
-        // It fails only beyond some gigabytes of patterns; then they are looked for one by one.
-        self.automaton = match self.texts.is_empty() {
-            true => None,
-            false => AhoCorasick::new(prefixes).ok(),
-        };
+        self.find_old =
+            Finder::of(self.old.list.iter().map(|old| Arc::clone(&old.lines)).collect());
+        self.find_name = Finder::of(self.names.list.clone());
+        self.find_said = Finder::of(self.said.list.clone());
     }
 
     pub(super) fn len(&self) -> usize {
-        self.texts.len()
+        self.old.list.len() + self.said.list.len()
     }
 
-    pub(super) fn text(&self, id: NeedleId) -> &str {
-        &self.texts[id as usize]
+    /// Number of old texts.
+    pub(super) fn old(&self) -> usize {
+        self.old.list.len()
     }
 
-    /// The needles that a text holds, ascending.
-    pub(super) fn find(&self, text: &str) -> Box<[NeedleId]> {
-        let Some(automaton) = &self.automaton else {
-            let texts = self.texts.iter().zip(0..);
-            return texts
-                .filter(|(needle, _)| text.contains(&***needle))
-                .map(|(_, id)| id)
-                .collect();
-        };
-        let mut found = Vec::new();
-        for hit in automaton.find_overlapping_iter(text) {
-            let id = hit.pattern().as_u32();
-            let rest = &text.as_bytes()[hit.start()..];
-            if rest.starts_with(self.texts[id as usize].as_bytes()) && found.last() != Some(&id) {
+    /// The words of an old text.
+    pub(super) fn words(&self, id: NeedleId) -> &str {
+        self.words.get(id as usize).map_or("", |text| text)
+    }
+
+    /// The file that the edit of an old text names.
+    pub(super) fn path(&self, id: NeedleId) -> Option<&str> {
+        self.old.list.get(id as usize)?.path.as_deref()
+    }
+
+    /// The files whose names a text says; ascending.
+    pub(super) fn names_in(&self, text: &str) -> Names {
+        let mut found = Names::new();
+        self.find_name.find(text, |id, at| {
+            let end = at + self.find_name.texts[id as usize].len();
+            if stands_alone(text, at, end) && found.last() != Some(&id) {
                 found.push(id);
             }
-        }
+        });
         found.sort_unstable();
+        found.dedup();
+        found
+    }
+
+    /// The old texts that a part of the log holds which says these names; ascending.
+    pub(super) fn old_in(&self, text: &str, names: &[NameId]) -> Vec<NeedleId> {
+        self.search(text, |id| {
+            self.named[id as usize].is_none_or(|name| names.binary_search(&name).is_ok())
+        })
+    }
+
+    /// The needles in a text that a compaction wrote; ascending. It seldom says which file something is of, so
+    /// only old texts that would stand in many files need its name.
+    pub(super) fn in_written(&self, text: &str) -> Box<[NeedleId]> {
+        let names = self.names_in(text);
+        let mut found = self.search(text, |id| {
+            self.old.list[id as usize].lines.len() >= TELLING
+                || self.named[id as usize].is_none_or(|name| names.binary_search(&name).is_ok())
+        });
+        let old = found.len();
+        self.find_said.find(text, |id, _| found.push(self.first_said() + id));
+        found[old..].sort_unstable();
         found.dedup();
         found.into()
     }
+
+    fn search(&self, text: &str, counts: impl Fn(NeedleId) -> bool) -> Vec<NeedleId> {
+        let mut found = Vec::new();
+        if self.old.list.is_empty() {
+            return found;
+        }
+        for reading in readings(text) {
+            self.find_old.find(&reading, |id, _| {
+                if found.last() != Some(&id) && counts(id) {
+                    found.push(id);
+                }
+            });
+        }
+        found.sort_unstable();
+        found.dedup();
+        found
+    }
+
+    fn first_said(&self) -> NeedleId {
+        NeedleId::try_from(self.old.list.len()).unwrap_or(NeedleId::MAX)
+    }
+}
+
+/// Whether a name in a text is one, and not a piece of a longer one.
+fn stands_alone(text: &str, start: usize, end: usize) -> bool {
+    let in_name = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
+    let bytes = text.as_bytes();
+    let before = bytes[..start].last();
+    let (next, then) = (bytes.get(end), bytes.get(end + 1));
+    !before.is_some_and(|byte| in_name(byte) || *byte == b'.')
+        && match next {
+            // A grep beside a match: `a.rs-12-`.
+            Some(b'-') => then.is_some_and(u8::is_ascii_digit),
+            Some(b'.') => !then.is_some_and(u8::is_ascii_alphanumeric),
+            Some(next) => !in_name(next),
+            None => true,
+        }
 }

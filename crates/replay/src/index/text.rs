@@ -6,20 +6,25 @@ use std::borrow::Cow;
 
 /// What a part shows; JSON arguments without their syntax and their field names, one value a line.
 pub(crate) fn text_of(part: &Part) -> Cow<'_, str> {
+    text_and_names(part, &mut |_| {})
+}
+
+/// The same; `name` is told the names of the fields.
+pub(super) fn text_and_names<'a>(part: &'a Part, name: &mut dyn FnMut(&str)) -> Cow<'a, str> {
     let PartKind::Call(call) = &part.kind else {
         return part.shown();
     };
     match serde_json::from_str::<Value>(&call.arguments) {
         Ok(value) => {
             let mut out = String::with_capacity(call.arguments.len());
-            leaves(&value, &mut out);
+            leaves(&value, &mut out, name);
             Cow::Owned(out)
         }
         Err(_) => Cow::Borrowed(&call.arguments),
     }
 }
 
-fn leaves(value: &Value, out: &mut String) {
+fn leaves(value: &Value, out: &mut String, name: &mut dyn FnMut(&str)) {
     match value {
         Value::String(text) => {
             out.push_str(text);
@@ -29,8 +34,13 @@ fn leaves(value: &Value, out: &mut String) {
             out.push_str(&number.to_string());
             out.push('\n');
         }
-        Value::Array(values) => values.iter().for_each(|value| leaves(value, out)),
-        Value::Object(fields) => fields.values().for_each(|value| leaves(value, out)),
+        Value::Array(values) => values.iter().for_each(|value| leaves(value, out, name)),
+        Value::Object(fields) => {
+            for (field, value) in fields {
+                name(field);
+                leaves(value, out, name);
+            }
+        }
         Value::Null | Value::Bool(_) => {}
     }
 }

@@ -280,7 +280,7 @@ impl<'a> WindowScan<'a> {
                 && self.index.log[at.0].role != Role::Assistant
                 && !self.reads_again(*at, earlier)
         });
-        let text = self.index.needle(edit.needle);
+        let text = self.index.old_text(edit);
         let line = text.lines().find(|line| !line.trim().is_empty());
         self.need(source, offset, came, line.unwrap_or_default().trim());
     }

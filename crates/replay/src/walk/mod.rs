@@ -105,7 +105,7 @@ pub struct Call {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum NeedKind {
-    /// The text that an edit replaces, word for word.
+    /// The text that an edit replaces.
     Edit,
     /// An identifier in the arguments of a tool call.
     Reference(Class),

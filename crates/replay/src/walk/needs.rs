@@ -5,9 +5,7 @@
 
 use super::log::one_line;
 use super::{Call, Need, NeedKind, NeedSource};
-use crate::availability::paths;
-use crate::index::{Index, LogPart, text_of};
-use foldback_core::log::Message;
+use crate::index::{Index, LogPart};
 use foldback_core::stage::Estimator;
 
 /// Characters of the first line of an old text.
@@ -34,14 +32,14 @@ pub(super) fn needs(index: &Index, calls: &[Call], measure: &dyn Estimator) -> V
             });
         }
         for edit in &needs.edits {
-            let old = index.needle(edit.needle);
+            let old = index.old_text(edit);
             let seen = index.places(edit).last().map_or(0, |(ordinal, _)| *ordinal);
             let answers = calls.partition_point(|call| call.answer <= seen);
             out.push(Need {
                 call,
                 kind: NeedKind::Edit,
                 text: one_line(first_line(old), LINE).0,
-                file: calls.get(call).and_then(|call| file(&index.log[call.answer], old)),
+                file: index.file_of(edit).map(|path| path.trim_start_matches("./").to_owned()),
                 distance: (call + 1).saturating_sub(answers),
                 seen,
                 source: edit.source.as_ref().map(source),
@@ -55,20 +53,4 @@ pub(super) fn needs(index: &Index, calls: &[Call], measure: &dyn Estimator) -> V
 fn first_line(text: &str) -> &str {
     let mut lines = text.lines();
     lines.find(|line| !line.trim().is_empty()).unwrap_or(text)
-}
-
-/// The file that an edit works on: that of the call with the old text, else that of the first call that
-/// names one (a patch does not hold its old text in one piece).
-fn file(answer: &Message, old: &str) -> Option<String> {
-    let mut first = None;
-    for part in &answer.parts {
-        let Some(path) = paths(part).into_iter().next() else {
-            continue;
-        };
-        if text_of(part).contains(old) {
-            return Some(path);
-        }
-        first.get_or_insert(path);
-    }
-    first
 }
