@@ -214,8 +214,8 @@ def behind_path(word: str) -> tuple[int, int] | None:
     if colon := SINGLE_COLON.search(word):
         rest = colon.end()
         if is_path(word[: colon.start()]):
-            while match := LINE_NUMBER.match(word, rest):
-                rest = match.end()
+            while number := LINE_NUMBER.match(word, rest):
+                rest = number.end()
             return colon.start(), rest
         if "/" in word[rest:] and not word[rest].isdigit():
             return colon.start(), rest

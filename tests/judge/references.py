@@ -70,7 +70,8 @@ class Common:
     def explains(self, kind: str, text: str) -> bool:
         """Whether chance does, or what everybody knows."""
         if kind == "number" and text.isdigit():
-            return 3 * len(self.numbers.get(len(text), ())) >= 9 * 10 ** (len(text) - 1)
+            all_of_them = 9 * 10 ** (len(text) - 1)
+            return bool(3 * len(self.numbers.get(len(text), ())) >= all_of_them)
         return kind == "flag" and self.flags.get(text) == "assistant"
 
 

@@ -66,7 +66,8 @@ fn the_rule_agrees_with_the_labelled_cases() {
         let sessions = foldback_formats::read(&std::fs::read(path).unwrap(), None).unwrap();
         let said: Vec<_> = sessions.iter().map(|session| references(&Index::of(session))).collect();
         for [_, session, call, class, verdict, version_1, identifier] in cases {
-            let (session, call) = (session.parse::<usize>().unwrap(), call.parse().unwrap());
+            let session: usize = session.parse().unwrap();
+            let call: usize = call.parse().unwrap();
             let mut said = said[session].iter().filter(|reference| reference.call == call);
             let said = said.any(|reference| is(identifier, &reference.identifier));
             let real = verdict == "real";

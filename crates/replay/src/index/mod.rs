@@ -6,14 +6,12 @@
 mod edits;
 mod lines;
 mod needles;
-mod text;
+pub(crate) mod text;
 mod tracker;
 
 pub use tracker::{Change, Tracker};
 
 pub(crate) use needles::NeedleId;
-use text::text_and_names;
-pub(crate) use text::text_of;
 
 use crate::availability::{is_failure, plan_part};
 use crate::identifiers::evidence::{Numbers, figures, telling};
@@ -28,6 +26,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
+use text::text_of;
 
 /// A part of the log: ordinal of the message in the log, index of the part in it.
 pub(crate) type LogPart = (usize, usize);
@@ -389,7 +388,7 @@ impl Index {
             self.first.push(spoken.len());
             let mut refers = message.is_answer().then(BTreeSet::new);
             for (part_index, part) in message.parts.iter().enumerate() {
-                let text = text_and_names(part, &mut |name| self.name_tool(name));
+                let text = text_of(part, &mut |name| self.name_tool(name));
                 if let Some(call) = part.as_call() {
                     self.name_tool(&call.tool);
                 }

@@ -4,13 +4,9 @@ use foldback_core::log::{Part, PartKind};
 use serde_json::Value;
 use std::borrow::Cow;
 
-/// What a part shows; JSON arguments without their syntax and their field names, one value a line.
-pub(crate) fn text_of(part: &Part) -> Cow<'_, str> {
-    text_and_names(part, &mut |_| {})
-}
-
-/// The same; `name` is told the names of the fields.
-pub(super) fn text_and_names<'a>(part: &'a Part, name: &mut dyn FnMut(&str)) -> Cow<'a, str> {
+/// What a part shows; JSON arguments without their syntax and their field names, one value a line. `name` is told
+/// the names of the fields.
+pub(crate) fn text_of<'a>(part: &'a Part, name: &mut dyn FnMut(&str)) -> Cow<'a, str> {
     let PartKind::Call(call) = &part.kind else {
         return part.shown();
     };

@@ -1,7 +1,8 @@
 use super::survival::Ended;
 use super::*;
 use crate::drive::show;
-use crate::index::{Tracker, text_of};
+use crate::index::Tracker;
+use crate::index::text::text_of;
 use crate::step::{Step, steps};
 use crate::{Replay, ReplayOptions, replay_with};
 use foldback_core::Limits;
@@ -183,7 +184,7 @@ impl Probe for Check {
                 let ids = match shown.edit(index) {
                     Some(edit) => self.index.find(&edit.text),
                     None if shown.message.is_entry() => self.index.find(&part.shown()),
-                    None => self.index.find(&text_of(part)),
+                    None => self.index.find(&text_of(part, &mut |_| {})),
                 };
                 there.extend(ids.iter().copied());
                 at.extend(ids.iter().map(|id| (*id, place)));
