@@ -48,6 +48,11 @@ pub fn clairvoyant() -> Preset {
     Preset::clairvoyant(EvictConfig::default()).expect("a valid configuration")
 }
 
+/// The one that keeps the lines that later calls reuse.
+pub fn clairvoyant_lines() -> Preset {
+    Preset::clairvoyant_lines(EvictConfig::default()).expect("a valid configuration")
+}
+
 /// A control as if it were a strategy, for strategies alone are compared in pairs.
 pub fn as_strategy(mut preset: Preset) -> Preset {
     Arc::get_mut(&mut preset.strategy).expect("a strategy that nobody else holds").kind =
@@ -55,13 +60,14 @@ pub fn as_strategy(mut preset: Preset) -> Preset {
     preset
 }
 
-/// All presets and controls, no compaction first and the clairvoyant last.
+/// All presets and controls, no compaction first and the clairvoyants last.
 pub fn everything() -> Vec<Preset> {
     let registry = foldback::registry().expect("a registry");
     let others = registry.presets().map(|preset| preset.item.name);
     let mut all = vec![preset("none")];
     all.extend(others.filter(|name| *name != "none").map(preset));
     all.push(clairvoyant());
+    all.push(clairvoyant_lines());
     all
 }
 

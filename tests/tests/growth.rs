@@ -1,6 +1,6 @@
 //! What a call costs does not grow with the session: counted, not timed.
 
-use foldback_replay::controls::{Hindsight, clairvoyant};
+use foldback_replay::controls::{Hindsight, clairvoyant, clairvoyant_lines};
 use foldback_replay::index::Index;
 use foldback_replay::{Probe, Request, replay_with};
 use foldback_stages::pruner::EvictConfig;
@@ -59,6 +59,8 @@ fn a_call_costs_the_same_however_long_the_session_is() {
     let hindsight = Arc::new(Hindsight::of(&index));
     let mut strategies = presets();
     strategies.push(Arc::new(clairvoyant(hindsight, EvictConfig::default()).unwrap()));
+    let lines = clairvoyant_lines(Arc::clone(&index), EvictConfig::default()).unwrap();
+    strategies.push(Arc::new(lines));
     strategies.retain(|strategy| EXCEPTIONS.iter().all(|(name, _)| *name != strategy.name));
     assert!(strategies.len() >= 8, "most presets are held against the law");
     let per_call: Vec<(String, [f64; 3])> = strategies

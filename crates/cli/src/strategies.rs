@@ -119,9 +119,11 @@ pub(crate) fn presets(
             contenders.push(more);
         }
     }
-    let clairvoyant = Preset::clairvoyant(EvictConfig::default())
-        .map_err(|invalid| Error::Usage(invalid.message))?;
-    contenders.push(Contender { preset: clairvoyant, asked: None });
+    for seeing in [Preset::clairvoyant, Preset::clairvoyant_lines] {
+        let preset =
+            seeing(EvictConfig::default()).map_err(|invalid| Error::Usage(invalid.message))?;
+        contenders.push(Contender { preset, asked: None });
+    }
     contenders.sort_by_key(|contender| {
         let strategy = &contender.preset.strategy;
         (!is_baseline(strategy), strategy.kind == Kind::Control)

@@ -1,6 +1,6 @@
 //! What all strategies of a run share: limits, model, prices, the estimator that reports.
 
-use crate::controls::{Hindsight, clairvoyant};
+use crate::controls::{Foresight, Hindsight, Seer};
 use crate::cost::{Regime, RegimeTable, Terms};
 use crate::drive::ReplayOptions;
 use crate::index::Index;
@@ -25,9 +25,9 @@ pub struct Preset {
     /// Everything that its behaviour depends on, as text: its configuration after merging. Results
     /// are kept under it, so two strategies that do not behave alike must not share one.
     pub fingerprint: String,
-    /// How the greedy clairvoyant evicts. It is made anew for every session, with what that session's
+    /// How a clairvoyant evicts. It is made anew for every session, with what that session's
     /// calls will need; `strategy` then only names it. `None` for everything that sees no future.
-    pub clairvoyant: Option<EvictConfig>,
+    pub clairvoyant: Option<Seer>,
     /// Who answers stages that ask a model; `None` where nobody may be asked. What is answered is no
     /// part of `fingerprint`: results that a model had a part in belong into a store of their own.
     pub completions: Option<Arc<dyn Completions>>,
@@ -46,13 +46,23 @@ impl Preset {
         self
     }
 
-    /// The greedy clairvoyant: a control, never a strategy.
+    /// The greedy clairvoyant.
     pub fn clairvoyant(config: EvictConfig) -> Result<Self, Invalid> {
-        let blind = Arc::new(Hindsight::default());
+        Self::seeing(Seer::Evict(config))
+    }
+
+    /// The one that keeps the lines that later calls reuse.
+    pub fn clairvoyant_lines(config: EvictConfig) -> Result<Self, Invalid> {
+        Self::seeing(Seer::Lines(config))
+    }
+
+    /// A control, never a strategy.
+    fn seeing(seer: Seer) -> Result<Self, Invalid> {
+        let blind: Arc<dyn Foresight> = Arc::new(Hindsight::default());
         Ok(Self {
-            strategy: Arc::new(clairvoyant(blind, config.clone())?),
-            fingerprint: format!("clairvoyant {config:?}"),
-            clairvoyant: Some(config),
+            strategy: Arc::new(seer.of(&Arc::default(), &blind)?),
+            fingerprint: format!("{seer:?}"),
+            clairvoyant: Some(seer),
             completions: None,
         })
     }

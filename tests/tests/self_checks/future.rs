@@ -21,7 +21,7 @@ fn makers() -> Vec<(String, Maker)> {
     let examples = lab::examples();
     let examples = examples.iter().map(|name| lab::example(name).strategy);
     presets
-        .filter(|strategy| strategy.name != "clairvoyant")
+        .filter(|strategy| !strategy.name.starts_with("clairvoyant"))
         .chain(examples)
         .map(|strategy| {
             let name = strategy.name.clone();

@@ -30,16 +30,23 @@ pub fn clairvoyant(
 ) -> Result<Strategy, Invalid> {
     let following = Mutex::new(Following::new(&*foresight));
     let stage = Clairvoyant { evict: Evict::new(config)?, foresight, following };
-    let pruner = Bound {
-        name: "clairvoyant".to_owned(),
-        when: vec![stage.moment()],
-        stage: Arc::new(stage) as Arc<dyn Pruner>,
-        estimator: 0,
-    };
+    seeing(
+        "clairvoyant",
+        "Like `random`, but clears what later calls need least; it sees the future",
+        Arc::new(stage),
+    )
+}
+
+/// A control of one stage that sees the future. It counts like the preset `random`.
+pub(super) fn seeing(
+    name: &str,
+    description: &str,
+    stage: Arc<dyn Pruner>,
+) -> Result<Strategy, Invalid> {
+    let pruner = Bound { name: name.to_owned(), when: vec![stage.moment()], stage, estimator: 0 };
     Ok(Strategy {
-        name: "clairvoyant".to_owned(),
-        description: "Like `random`, but clears what later calls need least; it sees the future"
-            .to_owned(),
+        name: name.to_owned(),
+        description: description.to_owned(),
         reproduces: String::new(),
         kind: Kind::Control,
         estimators: vec![Arc::new(CharsConfig::default().estimator()?)],

@@ -5,6 +5,8 @@
 //!
 //! - [`clairvoyant`]: the same eviction as `evict`, at the same trigger and target, choosing by what
 //!   will be needed. It is replayed and measured like a preset.
+//! - [`clairvoyant_lines`]: the same again, but what is cleared keeps the lines that later calls reuse: what
+//!   whoever writes placeholders or summaries could keep.
 //! - [`MatchedControls`]: for one replay of any strategy, two shadows that are never larger than its views,
 //!   one choosing at random and one by what will be needed. [`nfr`] puts the strategy's retention on
 //!   the scale between the two.
@@ -18,6 +20,7 @@ mod choice;
 mod clairvoyant;
 mod foresight;
 mod holders;
+mod lines;
 mod matched;
 mod retention;
 #[cfg(test)]
@@ -25,5 +28,39 @@ mod tests;
 
 pub use clairvoyant::clairvoyant;
 pub use foresight::{FactId, Foresight, Hindsight};
+pub use lines::clairvoyant_lines;
 pub use matched::{Kept, Matched, MatchedControls, STUB_TOKENS, view_sizes};
 pub use retention::{MIN_GAP, NotBinding, nfr};
+
+use crate::index::Index;
+use foldback_core::registry::Invalid;
+use foldback_core::strategy::Strategy;
+use foldback_stages::pruner::EvictConfig;
+use std::sync::Arc;
+
+/// A control that sees the future, to be made for a session.
+#[derive(Clone, Debug)]
+pub enum Seer {
+    /// [`clairvoyant`].
+    Evict(EvictConfig),
+    /// [`clairvoyant_lines`].
+    Lines(EvictConfig),
+}
+
+impl Seer {
+    /// The strategy for one session, which can be replayed once.
+    ///
+    /// # Errors
+    ///
+    /// What `evict` refuses.
+    pub fn of(
+        &self,
+        index: &Arc<Index>,
+        foresight: &Arc<dyn Foresight>,
+    ) -> Result<Strategy, Invalid> {
+        match self {
+            Self::Evict(config) => clairvoyant(Arc::clone(foresight), config.clone()),
+            Self::Lines(config) => clairvoyant_lines(Arc::clone(index), config.clone()),
+        }
+    }
+}

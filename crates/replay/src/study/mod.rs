@@ -18,7 +18,7 @@ pub use record::{Inaction, Record};
 pub use score::{Exam, Score, Shadow};
 
 use crate::availability::Availability;
-use crate::controls::{Foresight, Hindsight, MatchedControls, clairvoyant, view_sizes};
+use crate::controls::{Foresight, Hindsight, MatchedControls, view_sizes};
 use crate::corpus::{ContentHash, Source};
 use crate::cost::Reread;
 use crate::drive::{Probe, Replay, ReplayOptions, replay_with};
@@ -249,10 +249,10 @@ fn replay(
     facts_unknown: bool,
 ) -> Result<(Option<Facts>, Record), String> {
     let seeing = match &preset.clairvoyant {
-        Some(config) => Some(Arc::new(
-            clairvoyant(Arc::clone(&shared.foresight), config.clone())
-                .map_err(|invalid| invalid.message)?,
-        )),
+        Some(seer) => {
+            let made = seer.of(&shared.index, &shared.foresight);
+            Some(Arc::new(made.map_err(|invalid| invalid.message)?))
+        }
         None => None,
     };
     let strategy = seeing.as_ref().unwrap_or(&preset.strategy);

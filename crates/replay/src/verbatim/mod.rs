@@ -130,7 +130,6 @@ impl Verbatim {
     }
 
     /// A piece.
-    #[cfg(test)]
     pub(crate) fn text(&self, piece: PieceId) -> &str {
         self.finder.text(piece)
     }

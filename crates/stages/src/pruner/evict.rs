@@ -192,7 +192,7 @@ impl Evict {
     }
 
     /// The candidates in the configured order, by index.
-    fn order(&self, context: &StageContext<'_>, candidates: &[Candidate]) -> Vec<usize> {
+    pub fn order(&self, context: &StageContext<'_>, candidates: &[Candidate]) -> Vec<usize> {
         let mut order: Vec<usize> = (0..candidates.len()).collect();
         match self.config.order {
             Order::Oldest => {}

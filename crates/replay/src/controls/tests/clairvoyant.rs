@@ -139,3 +139,52 @@ fn real_sessions_come_out_in_order() {
     }
     assert!(clairvoyant[0] >= random[0]);
 }
+
+#[test]
+fn the_lines_that_are_reused_stay_for_next_to_nothing() {
+    // Thirty results of 1,000 tokens, each with a name, a line and an old text that later calls reuse, and all
+    // three of the first result once they were used.
+    let line = |n: usize| format!("the {n}th thing lies at number_{n} on the shelf");
+    let old = |n: usize| format!("    let old_{n} =\n        before;");
+    let mut messages = vec![Message::user("u", "Do what is to be done")];
+    for n in 0..30 {
+        messages.push(answer(n, "look", "{}"));
+        let rest = "so on and on\n".repeat(330);
+        messages.push(result(
+            n,
+            &format!("{rest}planted_fact_{n} here\n{}\n{}\n{rest}", line(n), old(n)),
+        ));
+    }
+    for n in 0..10 {
+        let arguments = serde_json::json!({
+            "of": format!("planted_fact_{n}"), "about": line(n), "old_string": old(n),
+        });
+        messages.push(answer(30 + n, "edit", &arguments.to_string()));
+        messages.push(result(30 + n, "done"));
+    }
+    let session = session(messages);
+    let index = Arc::new(Index::of(&session));
+    let lines = clairvoyant_lines(Arc::clone(&index), EvictConfig::default()).unwrap();
+    let evict = || {
+        let mut strategy = preset("random");
+        let stage = foldback_stages::pruner::Evict::new(EvictConfig::default()).unwrap();
+        strategy.pruners[0].stage = Arc::new(stage);
+        strategy
+    };
+    let limits = Limits::new(20_000, 0);
+    let (plain, lost) = measured(&session, evict(), limits);
+    let (replay, kept) = measured(&session, lines, limits);
+    assert_eq!(share(&kept.references), 1.0);
+    assert_eq!(kept.edits, [true; 10]);
+    assert_eq!(share(&lost.references), 0.0);
+    assert_eq!(lost.edits, [false; 10]);
+    let tokens = |replay: &Replay| replay.metrics.input_tokens as f64;
+    let ratio = tokens(&replay) / tokens(&plain);
+    assert!((0.95..1.05).contains(&ratio), "{ratio}");
+    assert_eq!(replay.metrics.strategy_violations, 0);
+    // What is not needed is not kept.
+    let texts: Vec<&str> =
+        replay.conversation.view().edits().values().map(|edit| &*edit.text).collect();
+    assert!(texts.iter().any(|text| !text.contains("planted_fact")), "{texts:?}");
+    assert!(texts.iter().all(|text| !text.contains("so on and on")), "{texts:?}");
+}

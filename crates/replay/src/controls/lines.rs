@@ -1,0 +1,252 @@
+//! The control `clairvoyant-lines`: clears like `evict`, and keeps of each result the lines that later
+//! calls take from it.
+
+use super::clairvoyant::seeing;
+use crate::index::{EditNeed, Id, Index, LogPart};
+use crate::verbatim::PieceId;
+use foldback_core::moment::Moment;
+use foldback_core::outcome::Why;
+use foldback_core::registry::Invalid;
+use foldback_core::stage::{Pruner, Pruning, StageContext};
+use foldback_core::strategy::Strategy;
+use foldback_core::view::EditKind;
+use foldback_stages::pruner::{Evict, EvictConfig};
+use rustc_hash::FxHashMap;
+use std::collections::BTreeSet;
+use std::ops::Range;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// What could be kept for next to nothing by whoever writes placeholders or summaries: the lines that later
+/// calls take from a result stand behind its placeholder. A strategy that can be replayed over **the session
+/// of the index alone**. Trigger, target, order and placeholder are those of `evict`, and it counts like the
+/// preset `random`. A result that would hardly get smaller stays.
+///
+/// What calls take is what both judges ask for, references and what is reused word for word, and the old
+/// texts of edits; each is taken from the last result that had it.
+///
+/// # Errors
+///
+/// What `evict` refuses.
+pub fn clairvoyant_lines(index: Arc<Index>, config: EvictConfig) -> Result<Strategy, Invalid> {
+    let stage = Lines {
+        evict: Evict::new(config.clone())?,
+        placeholder: config.placeholder,
+        taken: taken(&index),
+        index,
+        heard: Mutex::default(),
+    };
+    seeing(
+        "clairvoyant-lines",
+        "Like `evict`, but each cleared result keeps the lines that later calls reuse; it sees the future",
+        Arc::new(stage),
+    )
+}
+
+/// Bytes below which an old text is not told apart from what other files have.
+const SHORT: usize = 32;
+
+/// What a call takes from a result.
+#[derive(Clone, Copy, Debug)]
+enum Taken {
+    Reference(Id),
+    OldText(EditNeed),
+    Piece(PieceId),
+}
+
+/// By tool result, what calls take from it: the number of the call, and what, in order of calls.
+type ByResult = FxHashMap<LogPart, Vec<(usize, Taken)>>;
+
+#[derive(Debug)]
+struct Lines {
+    evict: Evict,
+    placeholder: String,
+    index: Arc<Index>,
+    taken: ByResult,
+    heard: Mutex<Heard>,
+}
+
+/// How far the conversation is.
+#[derive(Debug, Default)]
+struct Heard {
+    /// By position, the ordinal of the message in the log; `None` for what a compaction wrote.
+    ordinals: Vec<Option<usize>>,
+    log: usize,
+    calls: usize,
+}
+
+impl Heard {
+    fn update(&mut self, context: &StageContext<'_>) {
+        if context.history.len() < self.ordinals.len() {
+            // Another conversation.
+            *self = Self::default();
+        }
+        for pos in self.ordinals.len()..context.history.len() {
+            let message = context.history.message(pos);
+            if message.is_entry() {
+                self.ordinals.push(None);
+                continue;
+            }
+            self.ordinals.push(Some(self.log));
+            self.log += 1;
+            self.calls += usize::from(message.is_answer());
+        }
+    }
+}
+
+fn taken(index: &Index) -> ByResult {
+    let mut out = ByResult::default();
+    // Of each piece, the last result that held it so far.
+    let mut holding: FxHashMap<PieceId, LogPart> = FxHashMap::default();
+    let mut call = 0;
+    for (ordinal, message) in index.log.iter().enumerate() {
+        if message.is_answer()
+            && let Some(needs) = index.calls.get(call)
+        {
+            let references = needs.references.iter();
+            let references = references.map(|need| (need.source, Taken::Reference(need.id)));
+            let edits = needs.edits.iter();
+            let edits = edits.map(|need| (need.source, Taken::OldText(*need)));
+            let pieces = index.verbatim.needs(call);
+            let pieces = pieces.map(|piece| (holding.get(&piece).copied(), Taken::Piece(piece)));
+            for (source, what) in references.chain(edits).chain(pieces) {
+                if let Some(source) = source {
+                    out.entry(source).or_default().push((call, what));
+                }
+            }
+            call += 1;
+        }
+        for part in 0..message.parts.len() {
+            let at = (ordinal, part);
+            holding.extend(index.pieces(at).iter().map(|piece| (*piece, at)));
+        }
+    }
+    out
+}
+
+impl Lines {
+    /// What stands in the place of a result when call `call` is about to be made.
+    fn text(&self, at: LogPart, shown: &str, call: usize) -> String {
+        let mut out = self.placeholder.clone();
+        let Some(taken) = self.taken.get(&at) else {
+            return out;
+        };
+        let later = &taken[taken.partition_point(|(by, _)| *by < call)..];
+        let lines: Vec<&str> = shown.split('\n').collect();
+        let mut kept = BTreeSet::new();
+        let mut references = BTreeSet::new();
+        let mut listings = BTreeSet::new();
+        for (_, what) in later {
+            let text = match what {
+                Taken::Reference(id) => {
+                    references.insert(*id);
+                    continue;
+                }
+                Taken::OldText(edit) => self.index.old_text(edit),
+                Taken::Piece(piece) => self.index.verbatim.text(*piece),
+            };
+            match spanned(shown, text) {
+                Some(range) => kept.extend(range),
+                // Lines that stand in a listing with numbers, or in a patch: as the edit has them.
+                None => {
+                    listings.insert(text);
+                }
+            }
+            // What is short may be of any file, unless its name stands by it.
+            if let Taken::OldText(edit) = what
+                && text.len() < SHORT
+            {
+                listings.extend(self.index.file_of(edit));
+            }
+        }
+        for line in &kept {
+            let there = lines.get(*line).map(|line| self.index.find(line)).unwrap_or_default();
+            there.iter().for_each(|id| {
+                references.remove(id);
+            });
+        }
+        for (number, line) in lines.iter().enumerate() {
+            if references.is_empty() {
+                break;
+            }
+            let before = references.len();
+            self.index.find(line).iter().for_each(|id| {
+                references.remove(id);
+            });
+            if references.len() < before {
+                kept.insert(number);
+            }
+        }
+        for line in kept.into_iter().filter_map(|line| lines.get(line).copied()) {
+            out.push('\n');
+            out.push_str(line);
+        }
+        for listing in &listings {
+            out.push('\n');
+            out.push_str(listing);
+        }
+        out
+    }
+}
+
+/// The lines over which a text stands where it stands first.
+fn spanned(text: &str, part: &str) -> Option<Range<usize>> {
+    let at = text.find(part)?;
+    let lines = |text: &str| text.matches('\n').count();
+    let first = lines(&text[..at]);
+    Some(first..first + lines(part) + 1)
+}
+
+impl Pruner for Lines {
+    fn moment(&self) -> Moment {
+        Moment::CallStart
+    }
+
+    fn prune(&self, context: &StageContext<'_>) -> Pruning {
+        let demand = match self.evict.demand(context) {
+            Err(why) => return Pruning::Nothing(why),
+            Ok(demand) => demand,
+        };
+        let mut heard = self.heard.lock().unwrap_or_else(PoisonError::into_inner);
+        heard.update(context);
+        let (mut edits, mut gained, mut prunable) = (Vec::new(), 0, 0);
+        for candidate in self.evict.order(context, &demand.candidates) {
+            let candidate = demand.candidates[candidate];
+            let at = candidate.at;
+            let Some(ordinal) = heard.ordinals.get(at.item).copied().flatten() else {
+                continue;
+            };
+            let message = context.history.message(at.item);
+            let Some(part) = message.parts.get(at.part) else {
+                continue;
+            };
+            let text = self.text((ordinal, at.part), &part.shown(), heard.calls);
+            let edit = context.edit(
+                at.item,
+                at.part,
+                EditKind::Clear,
+                text.into(),
+                "evicted but for the lines that later calls reuse",
+            );
+            let gain = edit.before.saturating_sub(edit.after);
+            if gain == 0 {
+                continue;
+            }
+            gained += gain;
+            prunable += candidate.tokens;
+            edits.push(edit);
+            if gained >= demand.reclaim {
+                break;
+            }
+        }
+        let reason = format!(
+            "clears {} of {} tool results but for the lines that later calls reuse: {}",
+            edits.len(),
+            demand.candidates.len(),
+            demand.reason
+        );
+        match edits.is_empty() {
+            true => Pruning::Nothing(Why::new("nothing-to-clear", reason)),
+            false => Pruning::Edits { edits, prunable, reason },
+        }
+    }
+}
