@@ -140,7 +140,13 @@ fn normalised_retention_is_0_for_chance_and_1_for_foresight() {
     for needs in [Needs::Recent, Needs::Old] {
         let planted =
             Planted { needs, sessions: 16, calls: 60, characters: 2_000, ..Planted::default() };
-        let presets = [preset("none"), preset("random"), clairvoyant(), example("evict-oldest")];
+        // Controls have no such figure; as strategies they do.
+        let presets = [
+            preset("none"),
+            as_strategy(preset("random")),
+            as_strategy(clairvoyant()),
+            example("evict-oldest"),
+        ];
         let corpus = Corpus::of(planted.sessions());
         let comparison = compared(&corpus, &presets, &setup(19_000, 1_000));
         // The range of the value by the index of the preset.
