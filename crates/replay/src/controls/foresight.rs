@@ -1,4 +1,4 @@
-//! What will be needed. The one place of the laboratory that may see the future.
+//! What will be needed. With the control `lines`, the one place of the laboratory that may see the future.
 
 use crate::index::{Index, LogPart};
 use std::collections::BTreeMap;
