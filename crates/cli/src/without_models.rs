@@ -6,7 +6,7 @@ use crate::strategies::Contender;
 use crate::summaries::Choice;
 use foldback::Compiled;
 use foldback_core::provider::Model;
-use foldback_replay::ModelTable;
+use foldback_replay::Setup;
 use std::sync::Arc;
 
 /// Nobody.
@@ -28,7 +28,7 @@ impl Answers {
         args: &SummaryArgs,
         _: &[Contender],
         _: Option<&Choice>,
-        _: &ModelTable,
+        _: &Setup,
     ) -> Result<Option<Self>, Error> {
         if args.cassette.is_some() || args.dry_run || args.budget_usd.is_some() {
             return Err(Error::Usage(
