@@ -11,6 +11,7 @@
 
 use crate::args::SummaryArgs;
 use crate::error::Error;
+use crate::output;
 use crate::strategies::Contender;
 use crate::summaries::{Choice, ChosenPrice, asks_a_model};
 use foldback::Compiled;
@@ -154,12 +155,12 @@ impl Answers {
     pub(crate) fn finish(&self) -> Result<Option<String>, Error> {
         let recorded = self.cassette.recorded();
         if self.temporary.is_none() && recorded > 0 {
-            anstream::eprintln!("{recorded} answers were recorded");
+            output::note(format_args!("{recorded} answers were recorded"));
         }
         // Also of a run that failed: it cost as much.
         let bill = self.budget.as_ref().map(|budget| budget.bill());
         if let Some(bill) = bill.filter(|bill| bill.requests > 0) {
-            anstream::eprintln!("{}", told(&bill));
+            output::note(told(&bill));
         }
         let watches = self.counts.values().map(|count| &count.model);
         let unanswered = watches.chain([&self.watch]).find_map(|watch| watch.unanswered());

@@ -36,7 +36,7 @@ pub fn run() -> ExitCode {
         }
         Err(error) => {
             use owo_colors::OwoColorize as _;
-            anstream::eprintln!("{} {error}", "error:".red().bold());
+            output::note(format_args!("{} {error}", "error:".red().bold()));
             ExitCode::from(2)
         }
     }

@@ -3,7 +3,7 @@
 use crate::error::Error;
 use indicatif::{ProgressBar, ProgressStyle};
 use std::io::{BufWriter, IsTerminal as _, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Prints to standard output.
 pub(crate) fn print(text: &str) -> Result<(), Error> {
@@ -11,37 +11,114 @@ pub(crate) fn print(text: &str) -> Result<(), Error> {
     out.write_all(text.as_bytes()).and_then(|()| out.flush()).map_err(Error::Output)
 }
 
+/// Tells a person something on standard error. Where nobody can be told, because it is closed or full, the
+/// results are what matters.
+pub(crate) fn note(text: impl std::fmt::Display) {
+    let _ = writeln!(anstream::stderr().lock(), "{text}");
+}
+
 /// Writes a text as [`write_with`] does.
 pub(crate) fn write(path: Option<&Path>, text: &str) -> Result<(), Error> {
     write_with(path, |out| out.write_all(text.as_bytes()))
 }
 
+/// Names of standard output. Opened as a file, it would lose what it holds already.
+const STDOUT: [&str; 4] = ["-", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"];
+
+/// Links to follow before they are taken for a loop, as Linux does.
+const MOST_LINKS: usize = 40;
+
+/// Where an output goes.
+#[derive(PartialEq)]
+enum Target {
+    Stdout,
+    /// A pipe, a device or whatever else can be opened and is no regular file: it is written into.
+    Special,
+    /// A regular file, or none yet: it is replaced as a whole.
+    File(PathBuf),
+}
+
+impl Target {
+    /// Follows links, so that what they point at is replaced and not the link.
+    fn of(path: &Path) -> std::io::Result<Self> {
+        let mut file = path.to_owned();
+        for _ in 0..MOST_LINKS {
+            if STDOUT.iter().any(|name| file == Path::new(name)) {
+                return Ok(Self::Stdout);
+            }
+            let Ok(next) = std::fs::read_link(&file) else {
+                return match std::fs::metadata(path) {
+                    Ok(found) if found.is_dir() => Err(std::io::Error::new(
+                        std::io::ErrorKind::IsADirectory,
+                        "is a folder; name a file",
+                    )),
+                    Ok(found) if !found.is_file() => Ok(Self::Special),
+                    _ => Ok(Self::File(file)),
+                };
+            };
+            file = file.parent().unwrap_or(Path::new("")).join(next);
+        }
+        Err(std::io::Error::other("too many links"))
+    }
+}
+
+/// Whether a path that was given for an output is standard output.
+pub(crate) fn is_stdout(path: &Path) -> bool {
+    Target::of(path).is_ok_and(|target| target == Target::Stdout)
+}
+
 /// Writes a file by way of a temporary one beside it, so that nothing is ever written half. `-` and
-/// nothing are standard output.
+/// nothing are standard output; what is no regular file is written into.
 pub(crate) fn write_with(
     path: Option<&Path>,
     content: impl FnOnce(&mut dyn Write) -> std::io::Result<()>,
 ) -> Result<(), Error> {
-    let Some(path) = path.filter(|path| *path != Path::new("-")) else {
-        // Data goes out as it is: what strips colours from text would strip control characters, too.
-        let mut out = std::io::stdout().lock();
-        return content(&mut out).and_then(|()| out.flush()).map_err(Error::Output);
+    let Some(path) = path else {
+        return to_stdout(content);
     };
     let fail = |error: std::io::Error| Error::File { path: path.to_owned(), error };
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
-    let mut file =
-        tempfile::NamedTempFile::new_in(folder.unwrap_or(Path::new("."))).map_err(fail)?;
-    let mut buffered = BufWriter::new(&mut file);
-    content(&mut buffered).and_then(|()| buffered.flush()).map_err(fail)?;
-    drop(buffered);
+    match Target::of(path).map_err(fail)? {
+        Target::Stdout => to_stdout(content),
+        Target::Special => {
+            let opened = std::fs::OpenOptions::new().write(true).open(path).map_err(fail)?;
+            let mut out = BufWriter::new(opened);
+            content(&mut out).and_then(|()| out.flush()).map_err(fail)
+        }
+        Target::File(file) => replace(&file, content).map_err(fail),
+    }
+}
+
+/// Data goes out as it is: what strips colours from text would strip control characters, too.
+fn to_stdout(content: impl FnOnce(&mut dyn Write) -> std::io::Result<()>) -> Result<(), Error> {
+    let mut out = std::io::stdout().lock();
+    content(&mut out).and_then(|()| out.flush()).map_err(Error::Output)
+}
+
+/// Puts a whole file in the place of another or of none.
+fn replace(
+    file: &Path,
+    content: impl FnOnce(&mut dyn Write) -> std::io::Result<()>,
+) -> std::io::Result<()> {
+    // A file that its owner protected from writing is not replaced either.
+    let old = match std::fs::OpenOptions::new().write(true).open(file) {
+        Ok(old) => Some(old.metadata()?.permissions()),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => None,
+        Err(error) => return Err(error),
+    };
+    let mut builder = tempfile::Builder::new();
     // A temporary file is private; what a user asked for is as readable as any other file of theirs.
     #[cfg(unix)]
-    {
-        use std::os::unix::fs::PermissionsExt as _;
-        let mode = std::fs::metadata(path).map_or(0o644, |old| old.permissions().mode() & 0o777);
-        file.as_file().set_permissions(std::fs::Permissions::from_mode(mode)).map_err(fail)?;
+    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
+    let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty());
+    let mut temporary = builder.tempfile_in(folder.unwrap_or(Path::new(".")))?;
+    let mut buffered = BufWriter::new(&mut temporary);
+    content(&mut buffered)?;
+    buffered.flush()?;
+    drop(buffered);
+    if let Some(permissions) = old {
+        temporary.as_file().set_permissions(permissions)?;
     }
-    file.persist(path).map_err(|error| fail(error.error))?;
+    temporary.persist(file).map_err(|error| error.error)?;
     Ok(())
 }
 

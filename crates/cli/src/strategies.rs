@@ -3,8 +3,8 @@
 use crate::args::ModelArgs;
 use crate::asking::Asked;
 use crate::error::Error;
-use crate::input;
 use crate::summaries::{Choice, refuse_models, summarises};
+use crate::{input, output};
 use foldback::{Compiled, Document, Options, Registry};
 use foldback_core::Limits;
 use foldback_core::registry::{Build, StageKind};
@@ -74,7 +74,10 @@ pub(crate) fn compile_with(
         }
     }
     for (flag, value) in &compiled.env {
-        anstream::eprintln!("{}: {}={value} sets {}", compiled.strategy.name, flag.name, flag.sets);
+        output::note(format_args!(
+            "{}: {}={value} sets {}",
+            compiled.strategy.name, flag.name, flag.sets
+        ));
     }
     Ok(compiled)
 }

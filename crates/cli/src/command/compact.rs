@@ -73,12 +73,14 @@ pub(crate) fn run(args: &Compact) -> Result<(), Error> {
         )));
     };
     let outcome = outcome?;
+    output::write(args.out.path(), &outcome.text)?;
     for loss in &outcome.losses {
-        anstream::eprintln!("note: {} does not hold {loss}", format.id);
+        output::note(format_args!("note: {} does not hold {loss}", format.id));
     }
     // What happened goes beside the session, not into it.
     for report in reports.iter().filter(|report| !args.live || report.outcome.changed()) {
-        anstream::eprint!("{}", plan::reports(std::slice::from_ref(report), &conversation));
+        let lines = plan::reports(std::slice::from_ref(report), &conversation);
+        output::note(lines.trim_end());
     }
-    output::write(args.out.path(), &outcome.text)
+    Ok(())
 }

@@ -10,7 +10,6 @@ use crate::summaries::Choice;
 use crate::{input, output, results, strategies};
 use foldback_replay::{Preset, Run, Store};
 use foldback_report::{html, json, rows, table};
-use std::path::{Path, PathBuf};
 
 pub(crate) fn run(args: &Compare) -> Result<(), Error> {
     let corpus = input::corpus(&args.corpus)?;
@@ -43,7 +42,6 @@ pub(crate) fn run(args: &Compare) -> Result<(), Error> {
     {
         return output::print(&counted);
     }
-    tell_statistics(&presets);
     if let Some((path, format)) = rows {
         output::write_with(Some(path), |out| rows::write(&comparison, &store, format, out))?;
     }
@@ -61,11 +59,12 @@ pub(crate) fn run(args: &Compare) -> Result<(), Error> {
         output::write(Some(path), &html::comparison(&comparison, &compared.details()))?;
     }
     // A document on standard output stands alone, so that it can be piped.
-    let to_stdout = |path: &Option<PathBuf>| path.as_deref() == Some(Path::new("-"));
-    if [&args.json, &args.html, &args.rows].into_iter().any(to_stdout) {
-        return Ok(());
+    let mut named = [&args.json, &args.html, &args.rows].into_iter().flatten();
+    if !named.any(|path| output::is_stdout(path)) {
+        output::print(&table::comparison(&comparison, output::width()))?;
     }
-    output::print(&table::comparison(&comparison, output::width()))
+    tell_statistics(&presets);
+    Ok(())
 }
 
 /// The presets, each with whoever answers it where it asks a model.
@@ -83,7 +82,7 @@ fn with_answers(contenders: Vec<Contender>, answers: Option<&Answers>) -> Vec<Pr
 /// replaying those takes no longer than without a model.
 fn store(args: &Compare, models: bool) -> Result<Store, Error> {
     if models && args.store.store.is_some() {
-        anstream::eprintln!("note: no results are kept in --store where a model is asked");
+        output::note("note: no results are kept in --store where a model is asked");
     }
     results::open(&args.store, models)
 }
@@ -94,7 +93,7 @@ fn tell_statistics(presets: &[Preset]) {
     for preset in presets {
         let filter = preset.strategy.filter.as_ref();
         for (name, value) in filter.iter().flat_map(|filter| filter.stage.report()) {
-            anstream::eprintln!("{}: {name} {value}", preset.strategy.name);
+            output::note(format_args!("{}: {name} {value}", preset.strategy.name));
         }
     }
 }

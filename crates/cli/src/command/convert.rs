@@ -18,15 +18,15 @@ pub(crate) fn run(args: &Convert) -> Result<(), Error> {
     output::write(Some(&args.output), &converted.text)?;
     let warnings: usize = sessions.iter().map(|s| s.warnings.len()).sum();
     if warnings > 0 {
-        anstream::eprintln!(
+        output::note(format_args!(
             "note: {path}: {warnings} warning(s) of the importer; `foldback inspect` lists them"
-        );
+        ));
     }
     for loss in &converted.losses {
         let them = if loss.lost == 1 { "it" } else { "them" };
-        anstream::eprintln!("{loss}: {} has no place for {them}", to.id);
+        output::note(format_args!("{loss}: {} has no place for {them}", to.id));
     }
-    anstream::eprintln!("{}", summary(&sessions, to, converted.losses.is_empty()));
+    output::note(summary(&sessions, to, converted.losses.is_empty()));
     Ok(())
 }
 

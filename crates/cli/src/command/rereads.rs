@@ -6,7 +6,6 @@ use crate::{input, output, strategies};
 use foldback_replay::recorder::{HORIZONS, by_totals, pool, survey};
 use foldback_replay::stats::Bootstrap;
 use foldback_report::rereads;
-use std::path::Path;
 
 pub(crate) fn run(args: &Rereads) -> Result<(), Error> {
     let corpus = input::corpus(&args.corpus)?;
@@ -40,7 +39,7 @@ pub(crate) fn run(args: &Rereads) -> Result<(), Error> {
     );
     if let Some(path) = &args.json {
         output::write(Some(path), &rereads::json(&survey, &pooled, &groups)?)?;
-        if path == Path::new("-") {
+        if output::is_stdout(path) {
             return Ok(());
         }
     }

@@ -12,7 +12,7 @@ use foldback_replay::tune::{
 use foldback_replay::{Corpus, Preset, Reporting, Run, Setup, Store};
 use foldback_report::tune;
 use indicatif::ProgressBar;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 pub(crate) fn run(args: &Tune) -> Result<(), Error> {
     let registry = foldback::registry()?;
@@ -80,8 +80,8 @@ fn write(
         let header = Header { name: &name, ..Header::default() };
         output::write(Some(path), &best.toml(header))?;
     }
-    let to_stdout = |path: &Option<PathBuf>| path.as_deref() == Some(Path::new("-"));
-    if [&args.json, &args.toml].into_iter().any(to_stdout) {
+    let mut named = [&args.json, &args.toml].into_iter().flatten();
+    if named.any(|path| output::is_stdout(path)) {
         return Ok(());
     }
     output::print(&tune::tuned(tuned, search, output::width()))

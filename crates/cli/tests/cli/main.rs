@@ -9,6 +9,7 @@ mod convert;
 mod explain;
 mod exports;
 mod judge;
+mod output;
 mod real_sessions;
 mod rereads;
 mod summaries;
