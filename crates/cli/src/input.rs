@@ -2,16 +2,13 @@
 
 use crate::args::{CorpusArgs, SessionArgs};
 use crate::error::Error;
+use crate::folder;
 use foldback_formats::Session;
 use foldback_formats::session::Warning;
 use foldback_replay::corpus::Skipped;
 use foldback_replay::{Corpus, Source};
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
-
-/// Endings of files in a folder that may hold a session. A file that is named is read whatever it is
-/// called.
-const ENDINGS: [&str; 5] = ["json", "jsonl", "traj", "ndjson", "eval"];
 
 /// Reads the bytes of a file; `-` is standard input.
 pub(crate) fn bytes(path: &Path) -> Result<Vec<u8>, Error> {
@@ -108,62 +105,40 @@ pub(crate) fn corpus(args: &CorpusArgs) -> Result<Corpus, Error> {
             "no session is named: name session files or folders, or use --discover".to_owned(),
         ));
     }
-    let mut files = Vec::new();
+    let mut sources = Vec::new();
     for path in &args.paths {
         if path.is_dir() {
-            walk(path, &mut files)?;
+            sources.extend(folder::sources(path));
         } else if path.exists() {
-            files.push(path.clone());
+            sources.push(Source::File(path.clone()));
         } else {
             let error = std::io::Error::new(std::io::ErrorKind::NotFound, "no such file or folder");
             return Err(Error::File { path: path.clone(), error });
         }
     }
     if args.discover {
-        for folder in usual_places() {
-            if folder.is_dir() {
-                walk(&folder, &mut files)?;
-            }
+        for place in usual_places().filter(|place| place.is_dir()) {
+            sources.extend(folder::sources(&place));
         }
         if cfg!(feature = "opencode-db") {
-            files.extend(opencode_store().filter(|store| store.is_file()));
+            let store = opencode_store().filter(|store| store.is_file());
+            sources.extend(store.map(Source::File));
         }
     }
-    Ok(Corpus { sources: files.into_iter().map(Source::File).collect() })
+    Ok(Corpus { sources })
 }
 
 /// Why nothing could be imported, one line a file.
 pub(crate) fn reasons(skipped: &[Skipped]) -> String {
     if skipped.is_empty() {
-        return "  no file ends in .json, .jsonl, .ndjson, .traj or .eval; name session files or folders, or use --discover"
-            .to_owned();
+        let endings = folder::ENDINGS.join(", .");
+        return format!(
+            "  no file ends in .{endings}; name session files or folders, or use --discover"
+        );
     }
     let lines: Vec<String> =
         skipped.iter().map(|skipped| format!("  {}: {}", skipped.path, skipped.reason)).collect();
     lines.join("\n")
-}
-
-/// Files of a folder and the folders below it, by name.
-fn walk(folder: &Path, files: &mut Vec<PathBuf>) -> Result<(), Error> {
-    let fail = |error| Error::File { path: folder.to_owned(), error };
-    let mut entries: Vec<PathBuf> = std::fs::read_dir(folder)
-        .map_err(fail)?
-        .map(|entry| entry.map(|entry| entry.path()))
-        .collect::<Result<_, _>>()
-        .map_err(fail)?;
-    entries.sort();
-    for path in entries {
-        if path.is_dir() {
-            walk(&path, files)?;
-        } else if path
-            .extension()
-            .and_then(|ending| ending.to_str())
-            .is_some_and(|ending| ENDINGS.contains(&ending))
-        {
-            files.push(path);
-        }
-    }
-    Ok(())
 }
 
 /// Where Claude Code and Codex keep a user's sessions.

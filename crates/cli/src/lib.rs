@@ -15,6 +15,7 @@ mod command;
 mod design;
 mod details;
 mod error;
+mod folder;
 mod input;
 mod output;
 mod results;

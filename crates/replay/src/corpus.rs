@@ -20,6 +20,13 @@ pub enum Source {
         /// The sessions.
         sessions: Vec<Session>,
     },
+    /// What was found and can't be read: a folder that is closed, a device.
+    Unreadable {
+        /// Where it is.
+        path: PathBuf,
+        /// Why it can't be read.
+        reason: String,
+    },
 }
 
 /// A file that was not used.
@@ -38,7 +45,7 @@ impl Source {
     /// What reports call it: the path as it was given.
     pub fn name(&self) -> String {
         match self {
-            Self::File(path) => path.display().to_string(),
+            Self::File(path) | Self::Unreadable { path, .. } => path.display().to_string(),
             Self::Memory { name, .. } => name.clone(),
         }
     }
@@ -62,6 +69,7 @@ impl Source {
                 }
                 Ok(hasher.finalize())
             }
+            Self::Unreadable { reason, .. } => Err(reason.clone()),
         }
     }
 
@@ -73,6 +81,7 @@ impl Source {
                 foldback_formats::read(&bytes, None).map_err(|error| error.to_string())?
             }
             Self::Memory { sessions, .. } => sessions.clone(),
+            Self::Unreadable { reason, .. } => return Err(reason.clone()),
         };
         sessions.retain(|session| session.log().next().is_some());
         Ok(sessions)

@@ -8,6 +8,7 @@ mod compare;
 mod convert;
 mod explain;
 mod exports;
+mod folders;
 mod judge;
 mod output;
 mod real_sessions;

@@ -1,0 +1,52 @@
+//! The session files of a folder and of the folders below it.
+//!
+//! A folder may hold anything: links that lead in circles, pipes, devices, folders that are closed. None of
+//! it hangs or ends a run. What looks like a session and can't be read is listed with the reason.
+
+use foldback_replay::Source;
+use std::collections::HashSet;
+use std::ffi::OsStr;
+use std::io;
+use std::path::{Path, PathBuf};
+use walkdir::{DirEntry, WalkDir};
+
+/// Endings of files in a folder that may hold a session. A file that is named is read whatever it is
+/// called.
+pub(crate) const ENDINGS: [&str; 5] = ["json", "jsonl", "ndjson", "traj", "eval"];
+
+/// What a folder holds, by name. Links are followed.
+pub(crate) fn sources(folder: &Path) -> Vec<Source> {
+    // A folder that several links lead to is read once: a few links can make more paths than anybody could walk.
+    let mut seen: HashSet<PathBuf> = HashSet::new();
+    let mut is_new = move |entry: &DirEntry| {
+        !entry.file_type().is_dir()
+            || entry.path().canonicalize().map_or(true, |path| seen.insert(path))
+    };
+    let entries = WalkDir::new(folder).follow_links(true).sort_by_file_name().into_iter();
+    entries
+        .filter_entry(move |entry| is_new(entry))
+        .filter_map(|found| match found {
+            Ok(entry) if entry.file_type().is_dir() || !is_session(entry.path()) => None,
+            Ok(entry) if entry.file_type().is_file() => Some(Source::File(entry.into_path())),
+            Ok(entry) => {
+                let reason = "neither a file nor a folder".to_owned();
+                Some(Source::Unreadable { path: entry.into_path(), reason })
+            }
+            Err(error) => unreadable(folder, &error),
+        })
+        .collect()
+}
+
+/// What could not be looked at, where that matters: a link in a circle and one that leads nowhere lose nothing,
+/// unless the link is called like a session.
+fn unreadable(folder: &Path, error: &walkdir::Error) -> Option<Source> {
+    let path = error.path().unwrap_or(folder);
+    let reason = error.io_error()?;
+    let lost = reason.kind() != io::ErrorKind::NotFound || is_session(path);
+    lost.then(|| Source::Unreadable { path: path.to_owned(), reason: reason.to_string() })
+}
+
+fn is_session(path: &Path) -> bool {
+    let ending = path.extension().and_then(OsStr::to_str);
+    ending.is_some_and(|ending| ENDINGS.contains(&ending))
+}
