@@ -18,6 +18,7 @@ from view import Call, calls, digest, written
 
 # How far two numbers may be apart: of each other for sizes and dollars, in points for shares.
 TOKENS = 0.01
+CALIBRATED = 0.02
 DOLLARS = 0.01
 SHARE = 0.02
 
@@ -113,6 +114,7 @@ def judge_file(program: Foldback, file: Path, presets: list[str]) -> Findings:
         label = preset
         bills: Bills = defaultdict(bill.Bill)
         retention = Retention()
+        over: int | None = None
         for session in sessions:
             if not any(message.is_call for message in session.log):
                 continue
@@ -123,6 +125,7 @@ def judge_file(program: Foldback, file: Path, presets: list[str]) -> Findings:
             theirs = rows[path, label]
             check_views(found, ours, plans["calls"], f"{path} {label}")
             check_calls(found, ours, theirs, f"{path} {label}")
+            over = add(over, check_calibrated(found, session, ours, theirs, f"{path} {label}"))
             exam = [call.number >= starts[path] for call in ours]
             kept, rereads = needs[session.id].replay(ours, exam)
             retention.add(kept)
@@ -138,6 +141,8 @@ def judge_file(program: Foldback, file: Path, presets: list[str]) -> Findings:
             check_bills(found, bills, lines[label], f"{file} {label}")
             check_ratios(found, bills, plain, report, lines[label])
             check_retention(found, retention, lines[label], f"{file} {label}")
+            told = lines[label]["gate"]["calibrated_over"]
+            found.share("calibrated over", over, told, 0, f"{file} {label}")
     return found
 
 
@@ -180,6 +185,31 @@ def check_calls(
         found.exact("sent at", call.start_ms, row["start_ms"], at)
         found.exact("output", bill.output_tokens(call), row["output_tokens"], at)
         found.near("tokens", call.input_tokens, row["input_tokens"], TOKENS, at)
+
+
+def check_calibrated(
+    found: Findings,
+    session: Session,
+    ours: list[Call],
+    theirs: list[dict[str, Any]],
+    where: str,
+) -> int | None:
+    """Sizes as the recording's provider would count them, and how many of them are over."""
+    over = 0
+    for call, row in zip(ours, theirs, strict=False):
+        at, told = f"{where} call {call.number}", row["calibrated_input"]
+        size = session.scale.request(call.input_tokens) if session.scale else None
+        if size is None or told is None:
+            found.exact("calibrated", size, told, at)
+        else:
+            found.near("calibrated", size, told, CALIBRATED, at)
+            over += row["ceiling"] is not None and size > row["ceiling"]
+    return over if session.scale else None
+
+
+def add(sum_of: int | None, more: int | None) -> int | None:
+    """A sum over what is known."""
+    return sum_of if more is None else (sum_of or 0) + more
 
 
 @dataclass

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import accumulate
 from typing import Any
 
 from tokens import count
@@ -13,6 +15,8 @@ from tokens import count
 PER_MESSAGE = 3
 # Bytes that a token has at least, in the mean over a prompt.
 LEAST_BYTES = 2
+# Calls behind the first that a scale is made of, at least.
+LEAST_CALLS = 5
 
 
 @dataclass(eq=False)
@@ -112,6 +116,39 @@ def output_total(usage: dict[str, int]) -> int:
     return usage.get("output", 0) + usage.get("reasoning", 0)
 
 
+@dataclass(frozen=True)
+class Scale:
+    """A line through the first request: measured tokens to those of the provider."""
+
+    kappa: float
+    measured: int
+    recorded: int
+
+    def request(self, tokens: int) -> int:
+        size = self.recorded + self.kappa * (tokens - self.measured)
+        return max(0, math.floor(size + 0.5))
+
+
+def scale_of(calls: list[tuple[int, int]]) -> Scale | None:
+    """The scale by measured and recorded sizes of the same requests."""
+    if not calls:
+        return None
+    (measured, recorded), later = calls[0], calls[1:]
+    steps = sorted(
+        (max(0, round((sent - recorded) / (tokens - measured), 6)), tokens - measured)
+        for tokens, sent in later
+        if tokens > measured
+    )
+    if len(steps) < LEAST_CALLS:
+        return None
+    half = sum(weight for _, weight in steps) / 2
+    passed = accumulate(weight for _, weight in steps)
+    kappa = next(kappa for (kappa, _), below in zip(steps, passed, strict=True) if below >= half)
+    scale = Scale(kappa, measured, recorded)
+    off = [abs(scale.request(tokens) - sent) > sent // 10 for tokens, sent in later]
+    return scale if sum(off) * 2 <= len(off) else None
+
+
 @dataclass
 class Session:
     """One recorded session."""
@@ -157,6 +194,18 @@ class Session:
         size += sum(utf8(message.shown) for message in self.log[:first])
         besides = (sizes[first] or 0) - size // LEAST_BYTES
         return any(later and later < besides for later in sizes[first + 1 :])
+
+    @cached_property
+    def scale(self) -> Scale | None:
+        """From measured tokens to those of the recording's provider, where its usage tells."""
+        befores = [boundary["before"] for boundary in self.boundaries]
+        until = 0 if self.is_headless else min(befores, default=len(self.messages))
+        tokens, calls = self.frame_tokens, []
+        for message in (message for message in self.messages[:until] if message.is_log):
+            if message.sent:
+                calls.append((tokens, message.sent))
+            tokens += message.tokens
+        return scale_of(calls)
 
     def unrecorded(self, frame: int) -> int:
         """What requests weighed beyond what the file holds, by the recorded frame's tokens."""

@@ -12,7 +12,7 @@ import verbatim
 from check import Findings
 from identifiers import identifiers
 from references import References
-from session import Message, Session
+from session import Message, Session, scale_of
 from texts import Log, Standing
 from view import History, calls, digest
 
@@ -72,6 +72,18 @@ class Frames(unittest.TestCase):
         log = [*log[:2], answer("b", 400)]
         lost = Session({"id": "s", "frame": []}, log, boundaries=[{"before": 2}])
         self.assertEqual((lost.is_headless, lost.frame_tokens), (True, 400))
+
+
+class Scales(unittest.TestCase):
+    def test_a_scale_meets_what_was_recorded(self) -> None:
+        # A frame of 1,000 that was not recorded, and 1.5 tokens of the provider for each of ours.
+        calls = [(1_100 + 200 * n, 1_100 + 300 * n) for n in range(6)]
+        scale = scale_of(calls)
+        assert scale is not None
+        sizes = [scale.request(tokens) for tokens in (1_100, 2_100, 1_060, 0)]
+        self.assertEqual((scale.kappa, sizes), (1.5, [1_100, 2_600, 1_040, 0]))
+        self.assertIsNone(scale_of(calls[:5]))
+        self.assertIsNone(scale_of([(1_000 * n, 500 * (n % 3)) for n in range(9)]))
 
 
 class Views(unittest.TestCase):

@@ -129,6 +129,7 @@ impl Design {
             seed: self.seed,
             draws: self.draws,
             split: self.split,
+            estimator: setup.measure.id().to_string(),
             experiment: self.hash.clone(),
         })
     }

@@ -4,7 +4,7 @@
 use foldback_core::log::Message;
 use foldback_core::stage::Estimator;
 use foldback_formats::Session;
-use foldback_stages::estimator::{Calibration, Fit, Observation, fit};
+use foldback_stages::estimator::{Calibration, Fit, Observation};
 
 /// Estimate of the un-compacted log and recorded request size, call by call, up to the recorder's
 /// first own compaction: behind it the recorder sent something else than the log.
@@ -24,12 +24,6 @@ pub fn observations(session: &Session, estimator: &dyn Estimator) -> Vec<Observa
         sum += message.counts.get_or_count(id, || estimator.count(message)).total();
     }
     pairs
-}
-
-/// The calibration of an estimator on a whole session; the identity where nothing usable was
-/// recorded. For reports: a strategy must not decide on it, since it knows the session's future.
-pub fn calibrate(session: &Session, estimator: &dyn Estimator) -> Calibration {
-    fit(&observations(session, estimator)).unwrap_or_default()
 }
 
 /// What the first request weighed beyond its estimate: system prompt and tools that were sent and not

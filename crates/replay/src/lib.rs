@@ -23,6 +23,7 @@ pub mod measures;
 pub mod models;
 pub mod number;
 pub mod recorder;
+pub mod scale;
 pub mod setup;
 pub mod split;
 pub mod state;

@@ -27,12 +27,14 @@ pub(crate) enum Value<'a> {
     Count(u64),
     /// How many of what should not be; whether they stand out.
     Faults(u64, bool),
+    /// Requests that were refused, whether some were sent all the same, and those sent over by their calibrated size.
+    Over(u64, bool, u64),
     /// Words.
     Text(String),
     /// A name, such as that of another preset.
     Name(&'a str),
-    /// The place of a preset.
-    Place(Place),
+    /// The place of a preset, and whether its requests fit by measured tokens alone.
+    Place(Place, bool),
 }
 
 /// A value and what there is to add where there is room for it.
@@ -85,7 +87,7 @@ impl<'a> std::ops::Deref for Line<'a> {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Column {
     pub(crate) name: &'static str,
-    /// `{primary}` and `{regime}` stand for what a comparison is reported by.
+    /// `{primary}`, `{regime}` and `{tokens}` stand for what a comparison is reported by.
     meaning: &'static str,
     pub(crate) cell: for<'a> fn(Line<'a>) -> Cell<'a>,
     /// Whether a terminal has room for it.
@@ -99,8 +101,17 @@ impl Column {
             Primary::Cost => COST,
             Primary::FrrObsFar => KEPT,
         };
-        self.meaning.replace("{primary}", primary).replace("{regime}", &reporting.regime)
+        let meaning = self.meaning.replace("{primary}", primary);
+        meaning
+            .replace("{regime}", &reporting.regime)
+            .replace("{tokens}", &unit(&reporting.estimator))
     }
+}
+
+/// The unit of what an estimator counts, in words: `o200k tokens`.
+pub(crate) fn unit(estimator: &str) -> String {
+    let vocabulary = estimator.split(' ').next().unwrap_or_default();
+    format!("{vocabulary} tokens").trim_start().to_owned()
 }
 
 /// What columns of the headline mean, by their names, as a line of text.
@@ -136,7 +147,7 @@ macro_rules! columns {
 /// Where a preset is placed.
 pub(crate) const PLACE: Column = columns! {
     "#", narrow, "place by {primary}; presets that can't be told apart share one, controls have \
-        none, ✗ fails a gate"
+        none, ✗ fails a gate, ~ passes by {tokens} and not by the calibrated size of what it sent"
         => |line| place(line);
 }[0];
 
@@ -155,11 +166,11 @@ pub(crate) const HEADLINE: [(&str, &[Column]); 6] = [
     (
         "size and cache",
         &columns! {
-            "tokens", wide, "all requests together, of those without compaction"
+            "tokens", wide, "all requests together in {tokens}, of those without compaction"
                 => |line| line.metrics.token_ratio.value;
             "hits", wide, "share of the input read from the simulated cache"
                 => |line| line.metrics.hit_rate.value;
-            "churn", wide, "tokens that were cached and had to be written again, per 100 calls"
+            "churn", wide, "{tokens} that were cached and had to be written again, per 100 calls"
                 => |line| churn(line);
             "compactions", wide, "changes of the view per 100 calls"
                 => |line| Value::Decimal(Some(line.compactions_per_100_calls), 1);
@@ -238,12 +249,13 @@ pub(crate) fn headline() -> impl Iterator<Item = Column> {
 pub(crate) const ACTIVITY: [Column; 10] = columns! {
     "acted", narrow, "sessions in which it changed something"
         => |line| Value::Text(format!("{}/{}", line.triggered, line.sessions));
-    "input", narrow, "all requests together, of those without compaction"
+    "input", narrow, "all requests together in {tokens}, of those without compaction"
         => |line| Value::Part(line.input_ratio);
-    "peak", narrow, "the largest request" => |line| Value::Tokens(Some(line.peak_tokens));
-    "mean", narrow, "the mean request" => |line| Value::Tokens(Some(line.mean_tokens));
-    "over", narrow, "requests that the provider would have refused as too large"
-        => |line| Value::Faults(line.overflow_calls, line.gate.sent_over > 0);
+    "peak", narrow, "the largest request in {tokens}" => |line| Value::Tokens(Some(line.peak_tokens));
+    "mean", narrow, "the mean request in {tokens}" => |line| Value::Tokens(Some(line.mean_tokens));
+    "over", narrow, "requests that the provider would have refused as too large, by {tokens}; ~ how many \
+        of those sent are over the window by their calibrated size"
+        => |line| over(line);
     "folds", narrow, "summaries or drops"
         => |line| Value::Count(line.compactions - line.prune_operations);
     "prunes", narrow, "clearings" => |line| Value::Count(line.prune_operations);
@@ -257,7 +269,22 @@ pub(crate) const ACTIVITY: [Column; 10] = columns! {
 
 fn place(line: Line<'_>) -> (Value<'_>, Option<String>) {
     let why = line.gate.why().map(|why| format!("not ranked: {why}"));
-    (Value::Place(line.place()), why)
+    (Value::Place(line.place(), line.gate.is_doubtful()), why.or_else(|| calibrated(line)))
+}
+
+fn over(line: Line<'_>) -> (Value<'_>, Option<String>) {
+    let gate = &line.gate;
+    let calibrated_over = gate.calibrated_over.filter(|over| *over > gate.sent_over);
+    let over = calibrated_over.unwrap_or_default();
+    (Value::Over(line.overflow_calls, gate.sent_over > 0, over), calibrated(line))
+}
+
+/// What is over by the calibrated size, in words.
+fn calibrated(line: Line<'_>) -> Option<String> {
+    let gate = &line.gate;
+    let over = gate.calibrated_over.filter(|over| *over > gate.sent_over)?;
+    let over = foldback_replay::number::count(over, "request");
+    Some(format!("sent {over} over the window by the calibrated size"))
 }
 
 fn verbatim(line: Line<'_>) -> Value<'_> {

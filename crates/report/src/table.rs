@@ -111,11 +111,21 @@ fn written(value: &Value<'_>) -> String {
         }
         Value::Tokens(tokens) => tokens.map_or_else(dash, short),
         Value::Count(number) | Value::Faults(number, _) => number.to_string(),
+        Value::Over(refused, _, calibrated) => over(*refused, *calibrated),
         Value::Text(text) => text.clone(),
         Value::Name(name) => (*name).to_owned(),
-        Value::Place(Place::Rank(rank)) => rank.to_string(),
-        Value::Place(Place::Control) => String::new(),
-        Value::Place(Place::Unranked) => "✗".to_owned(),
+        Value::Place(Place::Rank(rank), true) => format!("{rank} ~"),
+        Value::Place(Place::Rank(rank), false) => rank.to_string(),
+        Value::Place(Place::Control, _) => String::new(),
+        Value::Place(Place::Unranked, _) => "✗".to_owned(),
+    }
+}
+
+/// Requests that were refused, and behind `~` those sent over by their calibrated size, where there are any.
+pub(crate) fn over(refused: u64, calibrated: u64) -> String {
+    match calibrated {
+        0 => grouped(refused),
+        calibrated => format!("{} ~{}", grouped(refused), grouped(calibrated)),
     }
 }
 

@@ -6,8 +6,14 @@ use foldback_replay::compare::{Gate, Metric};
 use foldback_replay::tune::{Measured, PartSummary, Search, Trial, Tuned};
 
 /// Three requests were refused and mended before they were sent again.
-const MENDED: Gate =
-    Gate { passed: true, strategy_violations: 0, overflow_calls: 3, sent_over: 0, max_excess: 0 };
+const MENDED: Gate = Gate {
+    passed: true,
+    strategy_violations: 0,
+    overflow_calls: 3,
+    sent_over: 0,
+    calibrated_over: None,
+    max_excess: 0,
+};
 
 fn trial(name: &str, gate: Gate) -> Trial {
     let metric = Metric { value: Some(0.5), n: 9, ..Metric::default() };
@@ -71,6 +77,7 @@ fn a_refused_request_that_was_mended_is_not_sent_over_the_window() {
         strategy_violations,
         overflow_calls,
         sent_over,
+        calibrated_over: None,
         max_excess: 5 * sent_over,
     };
     let failing = tuned(vec![trial("sends", gate(0, 1, 1)), trial("breaks", gate(1, 3, 0))]);

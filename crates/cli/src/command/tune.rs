@@ -154,7 +154,11 @@ pub(super) fn prepare(registry: &Registry, args: &SearchArgs) -> Result<Prepared
     controls.retain(|preset| preset.strategy.kind == Kind::Control && preset.clairvoyant.is_none());
     Ok(Prepared {
         corpus,
-        reporting: Reporting { regime, ..Reporting::default() },
+        reporting: Reporting {
+            regime,
+            estimator: setup.measure.id().to_string(),
+            ..Reporting::default()
+        },
         store: results::open(&args.store, false)?,
         strict: args.corpus.strict,
         controls,

@@ -60,6 +60,7 @@ pub(super) fn assumptions(
             "Every preset decides with its own estimator; all token columns are measured with {}.",
             setup.measure.id()
         ),
+        scales(setup, sessions),
         "What the recorders compacted themselves is undone where the file still holds it.".to_owned(),
         cache(setup, sessions, reporting),
     ];
@@ -103,6 +104,45 @@ pub(super) fn assumptions(
     lines.push(windows(setup, sessions, scores));
     lines.extend(recorders(sessions));
     lines
+}
+
+/// Models of which the scale is told.
+const SCALES: usize = 6;
+
+/// What recorded usage says of the measure, by model: those of most sessions.
+fn scales(setup: &Setup, sessions: &[Facts]) -> String {
+    let mut models: BTreeMap<&str, Vec<u64>> = BTreeMap::new();
+    for facts in sessions {
+        if let Some(scale) = facts.scale {
+            let model = facts.model.as_deref().unwrap_or("unknown model");
+            models.entry(model).or_default().push(scale.kappa_ppm);
+        }
+    }
+    let measure = setup.measure.id();
+    let calibrated: usize = models.values().map(Vec::len).sum();
+    if calibrated == 0 {
+        return format!(
+            "No session's recorded usage says how many of its provider's tokens one of {measure} is."
+        );
+    }
+    let mut models: Vec<(&str, Vec<u64>)> = models.into_iter().collect();
+    models.sort_by_key(|(_, scales)| std::cmp::Reverse(scales.len()));
+    let told = models.iter_mut().take(SCALES).map(|(model, scales)| {
+        scales.sort_unstable();
+        let median = scales.get(scales.len() / 2).copied().unwrap_or_default();
+        format!("{:.2} of {model} ({})", median as f64 / 1e6, scales.len())
+    });
+    let told: Vec<String> = told.collect();
+    let more = match models.len().saturating_sub(SCALES) {
+        0 => String::new(),
+        more => format!(", of {more} other models"),
+    };
+    format!(
+        "By the usage of {calibrated} of {} sessions a token of {measure} is, in the median, {}{more}. ~ marks what is \
+         over the window by such calibrated sizes alone; the gate and all else go by {measure}.",
+        sessions.len(),
+        told.join(", ")
+    )
 }
 
 /// Which context policies the recorders themselves used: a retention is flattered where the recorded

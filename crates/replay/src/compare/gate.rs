@@ -1,7 +1,7 @@
 //! Gates: what a preset must not do to be ranked at all.
 
 use crate::number::{count, grouped, short};
-use crate::totals::SessionMetrics;
+use crate::study::Score;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -16,14 +16,21 @@ pub struct Gate {
     pub overflow_calls: u64,
     /// Those that were still too large after the preset could react to the refusal.
     pub sent_over: u64,
+    /// Those that were sent over the window by their calibrated size, which fail no gate; `null` where no session's
+    /// recorded usage calibrates the measure.
+    pub calibrated_over: Option<u64>,
     /// By how much the largest request that was sent is over the window.
     pub max_excess: u64,
 }
 
 impl Gate {
-    pub(super) fn of<'a>(metrics: impl Iterator<Item = &'a SessionMetrics>) -> Self {
+    pub(super) fn of<'a>(scores: impl Iterator<Item = &'a Score>) -> Self {
         let mut gate = Self::default();
-        for session in metrics {
+        for score in scores {
+            let session = &score.metrics;
+            if let Some(over) = score.calibrated_over {
+                *gate.calibrated_over.get_or_insert(0) += over;
+            }
             gate.strategy_violations += session.strategy_violations;
             gate.overflow_calls += session.overflow_calls;
             gate.sent_over += session.sent_over;
@@ -31,6 +38,11 @@ impl Gate {
         }
         gate.passed = gate.strategy_violations + gate.sent_over == 0;
         gate
+    }
+
+    /// Whether requests fit by measured tokens and not by their calibrated size.
+    pub fn is_doubtful(&self) -> bool {
+        self.sent_over == 0 && self.calibrated_over > Some(0)
     }
 
     /// What it did that no provider takes, in words. A request that was refused and mended before it was
@@ -60,15 +72,19 @@ impl Gate {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::totals::SessionMetrics;
 
     #[test]
     fn what_is_sent_in_the_end_decides() {
-        let session = |strategy_violations, overflow_calls, sent_over, max_excess| SessionMetrics {
-            strategy_violations,
-            overflow_calls,
-            sent_over,
-            max_excess,
-            ..SessionMetrics::default()
+        let session = |strategy_violations, overflow_calls, sent_over, max_excess| Score {
+            metrics: SessionMetrics {
+                strategy_violations,
+                overflow_calls,
+                sent_over,
+                max_excess,
+                ..SessionMetrics::default()
+            },
+            ..Score::default()
         };
         let table = [
             ("nothing", vec![session(0, 0, 0, 0)], None),
@@ -95,8 +111,32 @@ mod tests {
         for (name, sessions, why) in table {
             let gate = Gate::of(sessions.iter());
             assert_eq!((gate.passed, gate.why().as_deref()), (why.is_none(), why), "{name}");
-            let excess = sessions.iter().map(|session| session.max_excess).max();
+            let excess = sessions.iter().map(|session| session.metrics.max_excess).max();
             assert_eq!(Some(gate.max_excess), excess, "{name}");
+        }
+    }
+
+    #[test]
+    fn a_calibrated_size_fails_no_gate() {
+        let score = |sent_over, calibrated_over| Score {
+            metrics: SessionMetrics { sent_over, ..SessionMetrics::default() },
+            calibrated_over,
+            ..Score::default()
+        };
+        let table = [
+            ("nothing is known", vec![score(0, None)], None, false),
+            ("all fit", vec![score(0, Some(0)), score(0, None)], Some(0), false),
+            ("one session's", vec![score(0, None), score(0, Some(4))], Some(4), true),
+            ("over by both", vec![score(1, Some(2)), score(0, Some(4))], Some(6), false),
+        ];
+        for (name, sessions, over, doubtful) in table {
+            let gate = Gate::of(sessions.iter());
+            assert_eq!((gate.calibrated_over, gate.is_doubtful()), (over, doubtful), "{name}");
+            assert_eq!(
+                gate.passed,
+                sessions.iter().all(|one| one.metrics.sent_over == 0),
+                "{name}"
+            );
         }
     }
 }

@@ -262,7 +262,7 @@ pub(super) fn line(strategy: &Strategy, preset: usize, table: &Table<'_>) -> Pre
             .and(strategy.summarizer.as_ref())
             .map(|summarizer| summarizer.id().to_owned()),
         rank: None,
-        gate: Gate::of(own.iter().map(|score| &score.metrics)),
+        gate: Gate::of(own.iter().copied()),
         sessions: own.len(),
         triggered,
         calls,

@@ -256,10 +256,11 @@ fn assemble(
     presets: &[Preset],
     baseline: usize,
     setup: &Setup,
-    reporting: Reporting,
+    mut reporting: Reporting,
     studied: Vec<Studied>,
     skipped: Vec<Skipped>,
 ) -> Comparison {
+    reporting.estimator = setup.measure.id().to_string();
     let mut lines = Vec::with_capacity(studied.len());
     let mut facts = Vec::with_capacity(studied.len());
     let mut scores = Vec::with_capacity(studied.len() * presets.len());

@@ -23,6 +23,8 @@ pub struct Reporting {
     pub draws: usize,
     /// Part of the sessions that is reported on; all where not given.
     pub split: Option<Split>,
+    /// Estimator that counted the tokens.
+    pub estimator: String,
     /// Hash of the experiment file, where there is one.
     pub experiment: Option<String>,
 }
@@ -48,6 +50,7 @@ impl Default for Reporting {
             seed: bootstrap.seed,
             draws: bootstrap.draws,
             split: None,
+            estimator: String::new(),
             experiment: None,
         }
     }

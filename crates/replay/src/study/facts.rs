@@ -4,6 +4,7 @@ use crate::availability::{Edit, Reference, edits, references};
 use crate::cost::{RequestLog, SentRequest, recorded_output};
 use crate::index::Index;
 use crate::recorder::RecorderPolicy;
+use crate::scale::Scale;
 use crate::totals::CallRow;
 use crate::verbatim::Reused;
 use foldback_core::Limits;
@@ -57,6 +58,8 @@ pub struct Facts {
     pub first_warning: Option<String>,
     /// More than one call records usage up to the recorder's first own compaction.
     pub records_usage: bool,
+    /// From measured tokens to those of the recording's provider, where its usage tells.
+    pub scale: Option<Scale>,
     /// The recording begins in the middle of a conversation; see [`crate::calibrate::is_headless`].
     pub headless: bool,
     /// Answers whose recorded tokens can't be right, and that are counted by what they show.
@@ -85,6 +88,7 @@ impl Facts {
         recorder: RecorderPolicy,
     ) -> Self {
         let warning = session.warnings.first();
+        let observed = crate::calibrate::observations(session, measure);
         Self {
             id: session.id.clone(),
             format: session.format.to_owned(),
@@ -98,7 +102,8 @@ impl Facts {
             warnings: session.warnings.len(),
             first_warning: warning
                 .map(|warning| format!("{}: {} ({})", warning.place, warning.detail, warning.code)),
-            records_usage: crate::calibrate::observations(session, measure).len() > 1,
+            records_usage: observed.len() > 1,
+            scale: Scale::of(&observed),
             outputs_estimated: outputs_estimated(session, log),
             headless: crate::calibrate::is_headless(session),
             recorder,

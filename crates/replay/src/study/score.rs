@@ -6,7 +6,8 @@ use super::facts::Facts;
 use super::record::{Inaction, Record};
 use crate::availability::{MustKeep, Retention, Share, score};
 use crate::measures::SessionMeasures;
-use crate::totals::SessionMetrics;
+use crate::scale::Scale;
+use crate::totals::{CallRow, SessionMetrics};
 use crate::verbatim::Kept;
 use foldback_core::Limits;
 
@@ -45,6 +46,8 @@ pub struct Score {
     pub exam: Exam,
     /// The same without the calls behind a compaction of the recorder's own.
     pub exam_before_recorder: Exam,
+    /// Requests that were sent with a calibrated size over the ceiling; `None` where the session has no scale.
+    pub calibrated_over: Option<u64>,
     /// Results that would have had to be read again.
     pub rereads: u64,
     /// Their size.
@@ -103,6 +106,11 @@ impl Score {
             }
             shadow
         };
+        let over = |scale: Scale| {
+            let rows = record.rows.iter();
+            let over = |ceiling, row: &CallRow| scale.request(row.input_tokens) > ceiling;
+            rows.filter(|row| row.ceiling.is_some_and(|ceiling| over(ceiling, row))).count() as u64
+        };
         Self {
             session: 0,
             preset,
@@ -111,6 +119,7 @@ impl Score {
             limits: record.limits,
             exam: exam(&started),
             exam_before_recorder: exam(&faithful),
+            calibrated_over: facts.scale.map(over),
             rereads: record.rereads.len() as u64,
             reread_tokens: record.rereads.iter().map(|row| row.tokens).sum(),
             metrics: record.metrics,

@@ -8,6 +8,7 @@ use super::markup::{
 use crate::columns::{ACTIVITY, Cell, Column, HEADLINE, PLACE, Value, headline, lines};
 use crate::facts;
 use crate::number::{grouped, percent, short};
+use crate::table::over;
 use foldback_core::strategy::Kind;
 use foldback_replay::Comparison;
 use foldback_replay::compare::Place;
@@ -163,11 +164,15 @@ fn written(out: &mut String, cell: &Cell<'_>, axis: Axis) {
         Value::Tokens(tokens) => ("", tokens.map_or_else(|| NONE.to_owned(), short)),
         Value::Count(number) | Value::Faults(number, false) => ("", grouped(*number)),
         Value::Faults(number, true) => ("bad", grouped(*number)),
+        Value::Over(refused, sent, calibrated) => {
+            (if *sent { "bad" } else { "" }, over(*refused, *calibrated))
+        }
         Value::Text(words) => ("", text(words).to_string()),
         Value::Name(name) => ("word", text(name).to_string()),
-        Value::Place(Place::Rank(rank)) => ("", rank.to_string()),
-        Value::Place(Place::Control) => ("", NONE.to_owned()),
-        Value::Place(Place::Unranked) => ("bad", "✗".to_owned()),
+        Value::Place(Place::Rank(rank), true) => ("", format!("{rank} ~")),
+        Value::Place(Place::Rank(rank), false) => ("", rank.to_string()),
+        Value::Place(Place::Control, _) => ("", NONE.to_owned()),
+        Value::Place(Place::Unranked, _) => ("bad", "✗".to_owned()),
     };
     if matches!(shown.as_str(), NONE | "0" | "0.0") {
         class = "zero";

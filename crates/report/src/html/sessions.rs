@@ -6,6 +6,7 @@ use super::markup::{
     BODY, END_TABLE, breakable, col_heads, open_section, open_table, row_head, td, text,
 };
 use super::sawtooth::{self, Scale};
+use crate::columns::unit;
 use crate::number::{grouped, percent, short};
 use foldback_replay::Comparison;
 use foldback_replay::compare::Score;
@@ -75,12 +76,13 @@ pub(super) fn drawings(out: &mut String, comparison: &Comparison, drawn: &[Drawn
         return 0;
     }
     open_section(out, "size");
-    out.push_str(
-        "<p class=\"key\">Size of each request in \
-         tokens, over the number of the call. <span class=\"k size\">under the preset</span> <span class=\"k \
+    let _ = writeln!(
+        out,
+        "<p class=\"key\">Size of each request in {}, over the number of the call. <span class=\"k size\">under the preset</span> <span class=\"k \
          plain\">without compaction</span> <span class=\"k ceiling\">window</span> <span class=\"k \
          prune\">pruned</span> <span class=\"k fold\">folded</span> <span class=\"k over\">refused as too \
-         large</span> <span class=\"k recorder\">behind a compaction of the recorder</span></p>\n",
+         large</span> <span class=\"k recorder\">behind a compaction of the recorder</span></p>",
+        text(&unit(&comparison.reporting.estimator))
     );
     let sessions = 0..comparison.corpus.sessions.len();
     let acted = sessions.filter(|at| acted(comparison, *at).next().is_some()).count();

@@ -55,6 +55,9 @@ pub struct Row<'a> {
     pub messages: usize,
     /// Size of the request in tokens: system prompt, tools and view.
     pub input_tokens: u64,
+    /// The same in tokens as the recording's provider would count them, by the scale that recorded usage gives; `null`
+    /// where it gives none.
+    pub calibrated_input: Option<u64>,
     /// The same in tokens by the preset's own estimator.
     pub decision_tokens: u64,
     /// Size of the request in tokens if nothing had ever been compacted.
@@ -218,6 +221,7 @@ fn each(
             .map(|preset| comparison.record(store, number, preset).ok_or_else(gone))
             .collect::<Result<_>>()?;
         let start = Record::exam_start(&records);
+        let scale = facts.scale;
         for (preset, record) in comparison.presets.iter().zip(&records) {
             let forgotten = Forgotten::of(&facts, record);
             let summaries = Summaries::of(record);
@@ -225,6 +229,7 @@ fn each(
                 let exam = start.is_some_and(|start| call.call >= start);
                 let asked = summaries.get(call.call).copied().unwrap_or_default();
                 take(&Row {
+                    calibrated_input: scale.map(|scale| scale.request(call.input_tokens)),
                     summary_requests: asked.requests,
                     summary_input: asked.input,
                     summary_output: asked.output,
@@ -263,6 +268,7 @@ fn row<'a>(
         decision_tokens: call.decision_tokens,
         uncompacted_tokens: facts.uncompacted,
         output_tokens: facts.output,
+        calibrated_input: None,
         recorded_input: call.recorded_input,
         recorded_cache_read: facts.recorded_read,
         cache_read: call.cache_read,
