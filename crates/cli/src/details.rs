@@ -55,7 +55,7 @@ impl Compared<'_> {
     }
 
     /// The session under the strategies that changed something in it; `None` where its file can't be read
-    /// any more. Controls are there to be counted against, not to be read.
+    /// any more or has changed. Controls are there to be counted against, not to be read.
     fn walk(&self, session: usize) -> Option<Walk> {
         let path = &self.comparison.corpus.sessions[session].path;
         let scores = self.comparison.scores_of(session).iter();
@@ -66,7 +66,12 @@ impl Compared<'_> {
             .collect();
         let make = || {
             let presets: Vec<&Preset> = acted.iter().map(|at| &self.presets[*at]).collect();
-            Some(self.setup.walk(path, &self.corpus.session(path)?, &presets, DETAIL))
+            Some(self.setup.walk(
+                path,
+                &self.comparison.session(self.corpus, session)?,
+                &presets,
+                DETAIL,
+            ))
         };
         self.comparison.walk(self.store, session, &acted, DETAIL, make)
     }

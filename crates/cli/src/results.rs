@@ -2,20 +2,47 @@
 
 use crate::args::StoreArgs;
 use crate::error::Error;
+use crate::output;
 use foldback_replay::Store;
 use std::path::{Path, PathBuf};
 
 /// The store in the folder that was named, else in the user's cache folder; one that is gone in the end where
-/// results are not to be kept or nothing says where.
+/// results are not to be kept, nothing says where, or the cache folder can't be made.
 pub(crate) fn open(args: &StoreArgs, keep_none: bool) -> Result<Store, Error> {
     let fail = |path: &Path, error| Error::File { path: path.to_owned(), error };
-    let usual = usual_place();
-    let folder = args.store.as_deref().or(usual.as_deref());
-    let folder = folder.filter(|_| !keep_none && !args.no_store);
-    match folder {
-        Some(folder) => Store::open(folder, &build()).map_err(|error| fail(folder, error)),
-        None => Store::temporary().map_err(|error| fail(&std::env::temp_dir(), error)),
+    if !keep_none && !args.no_store {
+        if let Some(folder) = &args.store {
+            return Store::open(folder, &build()).map_err(|error| fail(folder, error));
+        }
+        if let Some(folder) = usual_place() {
+            match Store::open(&folder, &build()) {
+                Ok(store) => return Ok(store),
+                // Nobody asked for this folder, so it is no reason to end a run.
+                Err(error) => not_kept(&format!("{}: {error}", folder.display())),
+            }
+        }
     }
+    Store::temporary().map_err(|error| fail(&std::env::temp_dir(), error))
+}
+
+/// Says what came of the store in a run.
+pub(crate) fn tell(store: &Store) {
+    match store.damaged() {
+        0 => {}
+        1 => output::note("note: 1 stored result was damaged and is computed again"),
+        more => output::note(format_args!(
+            "note: {more} stored results were damaged and are computed again"
+        )),
+    }
+    if let Some(why) = store.not_kept() {
+        not_kept(&why);
+    }
+}
+
+fn not_kept(why: &str) {
+    output::note(format_args!(
+        "note: results are not kept for the next run ({why}); --store DIR names another folder"
+    ));
 }
 
 fn usual_place() -> Option<PathBuf> {

@@ -41,6 +41,14 @@ pub struct Skipped {
 /// Hash of a source's content.
 pub(crate) type ContentHash = blake3::Hash;
 
+/// What a source held when it was read.
+#[derive(Debug)]
+pub(crate) struct Content {
+    pub(crate) hash: ContentHash,
+    /// Those that have something in their log.
+    pub(crate) sessions: Vec<Session>,
+}
+
 impl Source {
     /// What reports call it: the path as it was given.
     pub fn name(&self) -> String {
@@ -73,18 +81,25 @@ impl Source {
         }
     }
 
-    /// Reads the sessions that have something in their log.
-    pub fn sessions(&self) -> Result<Vec<Session>, String> {
-        let mut sessions = match self {
+    /// Reads it once: what its sessions are hashed from is what they are parsed from, also where an agent is
+    /// still writing the file.
+    pub(crate) fn read(&self) -> Result<Content, String> {
+        let (hash, mut sessions) = match self {
             Self::File(path) => {
                 let bytes = std::fs::read(path).map_err(|error| error.to_string())?;
-                foldback_formats::read(&bytes, None).map_err(|error| error.to_string())?
+                let sessions = foldback_formats::read(&bytes, None);
+                (blake3::hash(&bytes), sessions.map_err(|error| error.to_string())?)
             }
-            Self::Memory { sessions, .. } => sessions.clone(),
+            Self::Memory { sessions, .. } => (self.hash()?, sessions.clone()),
             Self::Unreadable { reason, .. } => return Err(reason.clone()),
         };
         sessions.retain(|session| session.log().next().is_some());
-        Ok(sessions)
+        Ok(Content { hash, sessions })
+    }
+
+    /// Reads the sessions that have something in their log.
+    pub fn sessions(&self) -> Result<Vec<Session>, String> {
+        Ok(self.read()?.sessions)
     }
 
     /// Path of one of its sessions: with `#id` behind it where there are several.
@@ -101,14 +116,16 @@ pub struct Corpus {
 }
 
 impl Corpus {
-    /// Reads a session again, by the path that a comparison lists it under; `None` where its file is gone.
-    pub fn session(&self, path: &str) -> Option<Session> {
+    /// Reads a session again, by the path that a comparison lists it under; `None` where its file is gone or
+    /// holds something else by now.
+    pub(crate) fn session(&self, path: &str, hash: ContentHash) -> Option<Session> {
         let holds = |source: &&Source| {
             let rest = path.strip_prefix(source.name().as_str());
             rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('#'))
         };
         self.sources.iter().filter(holds).find_map(|source| {
-            let sessions = source.sessions().ok()?;
+            let content = source.read().ok().filter(|content| content.hash == hash)?;
+            let sessions = content.sessions;
             let many = sessions.len() > 1;
             sessions.into_iter().find(|session| source.path_of(&session.id, many) == path)
         })

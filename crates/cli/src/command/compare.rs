@@ -64,6 +64,7 @@ pub(crate) fn run(args: &Compare) -> Result<(), Error> {
         output::print(&table::comparison(&comparison, output::width()))?;
     }
     tell_statistics(&presets);
+    results::tell(&store);
     Ok(())
 }
 

@@ -3,7 +3,7 @@
 use super::tune::{Prepared, prepare, with_options};
 use crate::args::Recommend;
 use crate::error::Error;
-use crate::output;
+use crate::{output, results};
 use foldback_replay::tune::advice::{Budget, Choice, choose, walks};
 use foldback_replay::tune::{Header, sweeps};
 use foldback_report::recommend::{self, Advice};
@@ -60,5 +60,7 @@ pub(crate) fn run(args: &Recommend) -> Result<(), Error> {
         limits: setup.limits,
     };
     let text = recommend::file(&advice, &candidate.toml(header));
-    output::write(args.out.path(), &text)
+    output::write(args.out.path(), &text)?;
+    results::tell(&prepared.store);
+    Ok(())
 }

@@ -56,7 +56,9 @@ pub(crate) fn run(args: &Tune) -> Result<(), Error> {
     shown.push(0);
     bench.report(&mut tuned, &candidates, &shown)?;
     bar.finish_and_clear();
-    write(args, &tuned, &candidates, search)
+    write(args, &tuned, &candidates, search)?;
+    results::tell(&prepared.store);
+    Ok(())
 }
 
 fn write(

@@ -13,5 +13,6 @@ mod judge;
 mod output;
 mod real_sessions;
 mod rereads;
+mod store;
 mod summaries;
 mod tune;

@@ -29,9 +29,10 @@ pub use table::{Primary, Reporting};
 use crate::corpus::ContentHash;
 use crate::cost::Agreement;
 use crate::store::Store;
-use crate::study::{Context, Facts, Keys, Record, Studied, study};
+use crate::study::{Context, Facts, Failure, Keys, Record, Studied, study};
 use crate::walk::{Detail, Walk};
 use foldback_core::strategy::Strategy;
+use foldback_formats::Session;
 use rayon::prelude::*;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -125,6 +126,12 @@ impl Comparison {
         self.keys.get(session)?.record(store, preset)
     }
 
+    /// Reads a session again; `None` where its file is gone or holds something else by now.
+    pub fn session(&self, corpus: &Corpus, session: usize) -> Option<Session> {
+        let path = &self.corpus.sessions.get(session)?.path;
+        corpus.session(path, self.keys.get(session)?.content())
+    }
+
     /// The walk of a session under presets by their indices: from the store, else from `make`, and kept.
     /// `make` is given the same presets in the same order and says `None` where it can't.
     pub fn walk(
@@ -152,6 +159,15 @@ pub enum CompareError {
     /// No file held a session. What was skipped, with the reasons.
     #[error("no session could be imported")]
     NothingImported(Vec<Skipped>),
+    /// Results can't be kept, neither in the store nor in a temporary file. What a comparison says is made of
+    /// them, so one without them would be one of fewer sessions.
+    #[error("the results of {path} can't be stored: {error}")]
+    Store {
+        /// Path of the session's file.
+        path: String,
+        /// What the system said.
+        error: String,
+    },
     /// Warnings were to be errors.
     #[error("{path}: {warning}; without --strict it would be counted and the rest used")]
     Strict {
@@ -195,7 +211,7 @@ pub fn compare(
         split: reporting.split,
         progress: run.progress,
     };
-    let studied: Vec<(String, Result<Vec<Studied>, String>)> = unique
+    let studied: Vec<(String, Result<Vec<Studied>, Failure>)> = unique
         .par_iter()
         .map(|(source, hash)| (source.name(), study(&context, source, *hash)))
         .collect();
@@ -203,7 +219,8 @@ pub fn compare(
     for (path, outcome) in studied {
         match outcome {
             Ok(more) => sessions.extend(more),
-            Err(reason) => skipped.push(Skipped { path, reason }),
+            Err(Failure::Source(reason)) => skipped.push(Skipped { path, reason }),
+            Err(Failure::Store(error)) => return Err(CompareError::Store { path, error }),
         }
     }
     skipped.sort_by(|a, b| a.path.cmp(&b.path));

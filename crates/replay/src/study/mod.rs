@@ -8,8 +8,11 @@
 mod bill;
 mod facts;
 mod inaction;
+mod measured;
 mod record;
 mod score;
+#[cfg(test)]
+mod tests;
 
 pub(crate) use bill::named;
 pub use bill::{Bill, NamedTerms, OWN, Pauses};
@@ -17,23 +20,16 @@ pub use facts::{CallFacts, Facts};
 pub use record::{Inaction, Record};
 pub use score::{Exam, Score, Shadow};
 
-use crate::availability::Availability;
-use crate::controls::{Foresight, Hindsight, MatchedControls, view_sizes};
-use crate::corpus::{ContentHash, Source};
-use crate::cost::Reread;
-use crate::drive::{Probe, Replay, ReplayOptions, replay_with};
-use crate::index::Index;
-use crate::measures::{Measures, SessionMeasures};
-use crate::recorder::{self, RecorderPolicy};
+use crate::corpus::{Content, ContentHash, Source};
 use crate::setup::{Preset, Setup};
 use crate::split::Split;
 use crate::store::{Key, Store, key};
 use crate::walk::{Detail, Walk};
-use foldback_core::stage::Estimator;
 use foldback_formats::Session;
+use measured::{Shared, replay};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
-use std::sync::{Arc, OnceLock};
+use std::sync::OnceLock;
 
 /// What a study needs besides its source.
 pub(crate) struct Context<'a> {
@@ -51,11 +47,17 @@ pub(crate) struct Context<'a> {
 /// Where the store keeps what is too large for memory.
 #[derive(Clone, Debug)]
 pub struct Keys {
+    content: ContentHash,
     facts: Key,
     records: Vec<Key>,
 }
 
 impl Keys {
+    /// What the session was read from.
+    pub(crate) fn content(&self) -> ContentHash {
+        self.content
+    }
+
     /// The facts of the session; `None` when the store has lost them.
     pub fn facts(&self, store: &Store) -> Option<Facts> {
         store.get(self.facts)
@@ -107,16 +109,60 @@ struct Imported {
     ids: Vec<String>,
 }
 
-/// Studies every session of a source. The error says why the source can't be used.
+/// Why a source could not be studied.
+#[derive(Debug)]
+pub(crate) enum Failure {
+    /// It can't be used, and the others can.
+    Source(String),
+    /// What was found out can't be kept.
+    Store(String),
+}
+
+impl From<String> for Failure {
+    fn from(reason: String) -> Self {
+        Self::Source(reason)
+    }
+}
+
+/// Reads a source when something of it is asked for the first time.
+struct Lazy<'a> {
+    source: &'a Source,
+    read: OnceLock<Result<Content, String>>,
+}
+
+impl Lazy<'_> {
+    fn content(&self) -> Result<&Content, Failure> {
+        let read = self.read.get_or_init(|| self.source.read());
+        read.as_ref().map_err(|reason| Failure::Source(reason.clone()))
+    }
+}
+
+/// Studies every session of a source whose content had this hash.
 pub(crate) fn study(
     context: &Context<'_>,
     source: &Source,
     hash: ContentHash,
-) -> Result<Vec<Studied>, String> {
-    let read: OnceLock<Result<Vec<Session>, String>> = OnceLock::new();
-    let sessions = || match read.get_or_init(|| source.sessions()) {
-        Ok(sessions) => Ok(sessions),
-        Err(reason) => Err(reason.clone()),
+) -> Result<Vec<Studied>, Failure> {
+    let lazy = Lazy { source, read: OnceLock::new() };
+    let studied = study_content(context, &lazy, hash);
+    match lazy.read.get() {
+        // It was written in between. What was read is whole, and is studied as what it is: results of
+        // two contents are never mixed.
+        Some(Ok(content)) if content.hash != hash => study_content(context, &lazy, content.hash),
+        _ => studied,
+    }
+}
+
+/// Studies what the store knows under a hash, and reads the rest.
+fn study_content(
+    context: &Context<'_>,
+    lazy: &Lazy<'_>,
+    hash: ContentHash,
+) -> Result<Vec<Studied>, Failure> {
+    let sessions = || {
+        let content = lazy.content()?;
+        let same = (content.hash == hash).then_some(&content.sessions);
+        same.ok_or_else(|| Failure::Source("the file changed while it was read".to_owned()))
     };
     let at = key(&[b"file", hash.as_bytes()]);
     let imported = match context.store.get::<Imported>(at) {
@@ -136,16 +182,17 @@ pub(crate) fn study(
         .map(|(number, id)| {
             let session = || {
                 let session = sessions()?.get(number);
-                session.ok_or_else(|| "the file changed while it was read".to_owned())
+                let gone = || Failure::Source(format!("session {id} is not in the file"));
+                session.ok_or_else(gone)
             };
-            let path = source.path_of(id, ids.len() > 1);
+            let path = lazy.source.path_of(id, ids.len() > 1);
             study_session(context, hash, number, path, &session)
         })
         .collect()
 }
 
-fn keep<T: Serialize>(store: &Store, at: Key, value: &T) -> Result<(), String> {
-    store.put(at, value).map_err(|error| format!("its results can't be stored: {error}"))
+fn keep<T: Serialize>(store: &Store, at: Key, value: &T) -> Result<(), Failure> {
+    store.put(at, value).map_err(|error| Failure::Store(error.to_string()))
 }
 
 /// Studies one session. `path` is what reports call it.
@@ -154,8 +201,8 @@ fn study_session<'s>(
     hash: ContentHash,
     number: usize,
     path: String,
-    session: &(dyn Fn() -> Result<&'s Session, String> + Sync),
-) -> Result<Studied, String> {
+    session: &(dyn Fn() -> Result<&'s Session, Failure> + Sync),
+) -> Result<Studied, Failure> {
     let name = |kind: &str, fingerprint: &str| {
         let number = (number as u64).to_le_bytes();
         key(&[
@@ -167,6 +214,7 @@ fn study_session<'s>(
         ])
     };
     let keys = Keys {
+        content: hash,
         facts: name("facts", ""),
         records: context.presets.iter().map(|preset| name("record", &preset.fingerprint)).collect(),
     };
@@ -200,7 +248,7 @@ fn study_session<'s>(
             (context.progress)();
             Ok(record)
         })
-        .collect::<Result<_, String>>()?;
+        .collect::<Result<_, Failure>>()?;
     let mut facts =
         known.into_inner().ok_or_else(|| "there is no strategy to study it under".to_owned())?;
     let start = Record::exam_start(&records);
@@ -213,116 +261,4 @@ fn study_session<'s>(
     facts.edits = Vec::new();
     facts.pieces = Vec::new();
     Ok(Studied { path, facts, scores, keys })
-}
-
-/// What all replays of a session share, made once.
-struct Shared {
-    index: Arc<Index>,
-    foresight: Arc<dyn Foresight>,
-    matched_controls: MatchedControls,
-    recorder: RecorderPolicy,
-}
-
-impl Shared {
-    fn of(session: &Session, measure: &dyn Estimator) -> Self {
-        let index = Arc::new(Index::of(session));
-        let foresight: Arc<dyn Foresight> = Arc::new(Hindsight::of(&index));
-        Self {
-            matched_controls: MatchedControls::new(&index, Arc::clone(&foresight), measure),
-            recorder: recorder::policy(session, measure),
-            foresight,
-            index,
-        }
-    }
-}
-
-/// Seed of the random shadows.
-const SEED: u64 = 1;
-
-/// Replays a session under one strategy and measures everything; with the facts of the session, where they
-/// are not known yet.
-fn replay(
-    setup: &Setup,
-    session: &Session,
-    shared: &Shared,
-    preset: &Preset,
-    facts_unknown: bool,
-) -> Result<(Option<Facts>, Record), String> {
-    let seeing = match &preset.clairvoyant {
-        Some(seer) => {
-            let made = seer.of(&shared.index, &shared.foresight);
-            Some(Arc::new(made.map_err(|invalid| invalid.message)?))
-        }
-        None => None,
-    };
-    let strategy = seeing.as_ref().unwrap_or(&preset.strategy);
-    let options = ReplayOptions {
-        completions: preset.completions.clone(),
-        ..setup.options(session, strategy)
-    };
-    let measure = &setup.measure;
-    // The measuring meter comes behind those of the strategy.
-    let meter = strategy.estimators.len();
-    let mut availability = Availability::new(Arc::clone(&shared.index), Arc::clone(measure));
-    let mut measures = Measures::new(Arc::clone(&shared.index), meter);
-    let mut probes: [&mut dyn Probe; 2] = [&mut availability, &mut measures];
-    let replayed = replay_with(session, &shared.index, strategy, &options, &mut probes);
-    let (findings, measures) = (availability.finish(), measures.finish());
-    let summaries = bill::summary_calls(&replayed.summary_inputs, &measures.firings);
-    let (log, index) = (&replayed.requests, &shared.index);
-    let facts = facts_unknown.then(|| {
-        Facts::of(session, &**measure, &replayed.rows, log, index, shared.recorder.clone())
-    });
-    let rereads = rereads(&replayed, &findings.rereads, &measures);
-    let turns: Vec<usize> = replayed.rows.iter().map(|row| row.turn).collect();
-    let items = bill::Items {
-        log,
-        turns: &turns,
-        timed: log.timed(),
-        firings: &measures.firings,
-        summaries: &summaries,
-        rereads: &rereads,
-    };
-    let terms = setup.terms(options.model.as_deref());
-    let bills = bill::bills(&items, terms.iter());
-    let frame = replayed.conversation.meter(meter).frame_tokens();
-    let views = view_sizes(&replayed.rows, frame);
-    let inaction = (replayed.metrics.compactions == 0)
-        .then(|| inaction::inaction(&replayed, strategy, &options));
-    let record = Record {
-        limits: options.limits,
-        metrics: replayed.metrics,
-        references: findings.references,
-        edits: findings.edits,
-        pieces: findings.pieces,
-        rereads: findings.rereads,
-        must_keep: findings.must_keep,
-        measures,
-        matched: shared.matched_controls.matched(&views, SEED),
-        rows: replayed.rows,
-        bills,
-        summaries,
-        inaction,
-    };
-    Ok((facts, record))
-}
-
-/// The would-be re-reads with what each would have weighed until the next compaction.
-fn rereads(
-    replayed: &Replay,
-    rows: &[crate::availability::RereadRow],
-    measures: &SessionMeasures,
-) -> Vec<Reread> {
-    rows.iter()
-        .map(|row| {
-            let next = measures.firings.partition_point(|firing| firing.call <= row.call);
-            let until = measures.firings.get(next).map_or(replayed.rows.len(), |next| next.call);
-            let request = replayed.rows.get(row.call);
-            Reread {
-                input_tokens: request.map_or(0, |row| row.input_tokens),
-                result_tokens: row.tokens,
-                calls: until.saturating_sub(row.call) as u64,
-            }
-        })
-        .collect()
 }

@@ -134,7 +134,7 @@ pub fn choose(tuned: &Tuned, budget: Budget) -> Choice {
 /// Walks through the sessions in which a preset forgot most, at most `count`, worst first. `at` is its index in
 /// the comparison.
 ///
-/// Sessions are read again; one that can't be, because its file is gone, is left out.
+/// Sessions are read again; one that can't be, because its file is gone or has changed, is left out.
 pub fn walks(
     corpus: &Corpus,
     setup: &Setup,
@@ -142,7 +142,7 @@ pub fn walks(
     (at, preset): (usize, &Preset),
     count: usize,
 ) -> Vec<Walk> {
-    let mut missed: Vec<(u64, &str)> = comparison
+    let mut missed: Vec<(u64, &str, usize)> = comparison
         .scores
         .iter()
         .filter(|score| score.preset == at)
@@ -150,12 +150,13 @@ pub fn walks(
             let (references, edits) = (score.exam.references.frr, score.exam.edits);
             let missed = references.needed - references.kept + edits.needed - edits.kept;
             let line = comparison.corpus.sessions.get(score.session)?;
-            (missed > 0).then_some((missed, line.path.as_str()))
+            (missed > 0).then_some((missed, line.path.as_str(), score.session))
         })
         .collect();
     missed.sort_by(|a, b| b.0.cmp(&a.0).then(a.1.cmp(b.1)));
-    let walk = |(_, path): (u64, &str)| {
-        Some(setup.walk(path, &corpus.session(path)?, &[preset], Detail::default()))
+    let walk = |(_, path, session): (u64, &str, usize)| {
+        let session = comparison.session(corpus, session)?;
+        Some(setup.walk(path, &session, &[preset], Detail::default()))
     };
     missed.into_iter().take(count).filter_map(walk).collect()
 }

@@ -1,0 +1,133 @@
+//! The folder of a store: which of its files are packs, which go when there are too many, and what an earlier
+//! version left.
+
+use super::pack;
+use std::fs::{self, File, OpenOptions, TryLockError};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+
+/// How long nothing was written into a store of the first version before it counts as one that nobody uses: it
+/// has no lock to ask.
+const UNUSED: Duration = Duration::from_hours(1);
+
+/// The packs of a folder by their number. What else is there is none of our business.
+pub(super) fn packs(folder: &Path) -> io::Result<Vec<(u64, PathBuf)>> {
+    let mut packs = Vec::new();
+    for entry in fs::read_dir(folder)? {
+        let path = entry?.path();
+        if let Some(number) = number(&path) {
+            packs.push((number, path));
+        }
+    }
+    packs.sort();
+    Ok(packs)
+}
+
+fn number(path: &Path) -> Option<u64> {
+    let name = path.file_name()?.to_str()?;
+    let digits = name.strip_prefix("results-")?.strip_suffix(".pack")?;
+    (digits.len() >= 6 && path.is_file()).then(|| digits.parse().ok())?
+}
+
+/// Begins a pack behind all others and locks it.
+pub(super) fn begin(folder: &Path) -> io::Result<(PathBuf, File)> {
+    let mut number = packs(folder)?.last().map_or(0, |(number, _)| *number);
+    loop {
+        number += 1;
+        let path = folder.join(format!("results-{number:06}.pack"));
+        let file = match OpenOptions::new().read(true).write(true).create_new(true).open(&path) {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => continue,
+            opened => opened?,
+        };
+        match file.try_lock() {
+            Ok(()) => return Ok((path, file)),
+            // Another process was quick enough to take what was just made.
+            Err(TryLockError::WouldBlock) => {}
+            Err(TryLockError::Error(error)) => {
+                fs::remove_file(&path)?;
+                return Err(error);
+            }
+        }
+    }
+}
+
+/// Opens a pack to write into it; `None` where another process does.
+pub(super) fn lock(path: &Path) -> Option<File> {
+    let file = OpenOptions::new().read(true).write(true).open(path).ok()?;
+    file.try_lock().ok()?;
+    Some(file)
+}
+
+/// Deletes packs until no more than `most` bytes are left: those first that were used least recently. Who reads
+/// one goes on reading it; one that is written is left.
+pub(super) fn shrink(folder: &Path, most: u64) -> io::Result<()> {
+    let mut packs: Vec<(SystemTime, u64, PathBuf)> = Vec::new();
+    for (_, path) in self::packs(folder)? {
+        let found = path.metadata()?;
+        packs.push((found.modified()?, found.len(), path));
+    }
+    packs.sort();
+    let mut all: u64 = packs.iter().map(|(_, length, _)| length).sum();
+    for (_, length, path) in packs {
+        if all <= most {
+            break;
+        }
+        if lock(&path).is_some_and(|mut file| pack::is_pack(&mut file)) {
+            fs::remove_file(&path)?;
+            all -= length;
+        }
+    }
+    Ok(())
+}
+
+/// Deletes what the first version left, a folder `build-…` with a file for each entry: only where nothing else
+/// is in it and nobody uses it.
+pub(super) fn remove_first_version(folder: &Path) -> io::Result<()> {
+    for entry in fs::read_dir(folder)? {
+        let entry = entry?;
+        let name = entry.file_name();
+        let build = name.to_str().and_then(|name| name.strip_prefix("build-"));
+        if entry.file_type()?.is_dir()
+            && build.is_some_and(|hex| is_hex(hex, 16))
+            && let Some(entries) = of_first_version(&entry.path())?
+        {
+            for entry in entries {
+                fs::remove_file(entry)?;
+            }
+            for shard in fs::read_dir(entry.path())? {
+                fs::remove_dir(shard?.path())?;
+            }
+            fs::remove_dir(entry.path())?;
+        }
+    }
+    Ok(())
+}
+
+/// The entries of a store of the first version; `None` where it is none, or is used.
+fn of_first_version(build: &Path) -> io::Result<Option<Vec<PathBuf>>> {
+    let mut entries = Vec::new();
+    for shard in fs::read_dir(build)? {
+        let shard = shard?;
+        let ours = shard.file_name().to_str().is_some_and(|name| is_hex(name, 2));
+        let idle = shard.metadata()?.modified()?.elapsed().is_ok_and(|idle| idle >= UNUSED);
+        if !ours || !idle || !shard.file_type()?.is_dir() {
+            return Ok(None);
+        }
+        for entry in fs::read_dir(shard.path())? {
+            let entry = entry?;
+            let name = entry.file_name();
+            // The second is what a run that was killed had not finished.
+            let ours = |name: &str| is_hex(name, 62) || name.starts_with(".tmp");
+            if !entry.file_type()?.is_file() || !name.to_str().is_some_and(ours) {
+                return Ok(None);
+            }
+            entries.push(entry.path());
+        }
+    }
+    Ok((!entries.is_empty()).then_some(entries))
+}
+
+fn is_hex(text: &str, length: usize) -> bool {
+    text.len() == length && text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
+}

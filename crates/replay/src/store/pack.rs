@@ -1,0 +1,138 @@
+//! A pack: a file with a head and entries one behind the other.
+//!
+//! An entry is its key (32 bytes), the length of its content (8, little-endian), the hash of key, length and
+//! content (32), the first 8 bytes of the hash of all that, and the content. So a length is believed only
+//! when it was checked, and a content only as the content of its key. Entries are appended and never
+//! changed.
+
+use std::fs::File;
+use std::io::{self, BufReader, ErrorKind, Read, Seek, SeekFrom, Write as _};
+
+/// The first bytes of a pack of any version.
+const KIND: &[u8] = b"foldback results ";
+
+/// The first bytes of a pack that this program reads and writes. Version 1 was a file for each entry.
+const HEAD: &[u8] = b"foldback results 2\n";
+
+/// Bytes of an entry before its content.
+const ENTRY_HEAD: usize = 32 + 8 + 32 + 8;
+
+/// Key of an entry.
+pub(super) type Name = [u8; 32];
+
+/// Where an entry stands in its pack.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Place {
+    at: u64,
+    /// Bytes with its head.
+    length: u64,
+}
+
+/// What a pack holds.
+#[derive(Debug, Default)]
+pub(super) struct Scan {
+    /// In their order; of two with one name, the later counts.
+    pub(super) entries: Vec<(Name, Place)>,
+    /// Where the last whole entry ends.
+    pub(super) end: u64,
+    /// Whether what comes then is damaged, and not only unfinished.
+    pub(super) damaged: bool,
+}
+
+/// The bytes of an entry.
+pub(super) fn entry(name: Name, content: &[u8]) -> Vec<u8> {
+    let mut bytes = Vec::with_capacity(ENTRY_HEAD + content.len());
+    bytes.extend(name);
+    bytes.extend((content.len() as u64).to_le_bytes());
+    bytes.extend(hash(&bytes, content).as_bytes());
+    bytes.extend(&blake3::hash(&bytes).as_bytes()[..8]);
+    bytes.extend(content);
+    bytes
+}
+
+/// Hash of a content with the name and the length before it.
+fn hash(before: &[u8], content: &[u8]) -> blake3::Hash {
+    blake3::Hasher::new().update(before).update(content).finalize()
+}
+
+/// Name and content length in an entry's head; `None` where it is damaged.
+fn entry_head(bytes: &[u8; ENTRY_HEAD]) -> Option<(Name, u64)> {
+    let (told, check) = bytes.split_at(ENTRY_HEAD - 8);
+    if blake3::hash(told).as_bytes()[..8] != *check {
+        return None;
+    }
+    Some((told[..32].try_into().ok()?, u64::from_le_bytes(told[32..40].try_into().ok()?)))
+}
+
+/// Whether a file is a pack of any version.
+pub(super) fn is_pack(file: &mut File) -> bool {
+    let mut start = [0; KIND.len()];
+    file.read_exact(&mut start).is_ok() && start == KIND
+}
+
+/// Reads what a file holds; `None` where it is no pack of this version. A file that ends in its head is one
+/// that was just begun.
+pub(super) fn scan(file: &mut File) -> io::Result<Option<Scan>> {
+    let length = file.metadata()?.len();
+    file.rewind()?;
+    let mut file = BufReader::new(file);
+    let mut head = Vec::new();
+    file.by_ref().take(HEAD.len() as u64).read_to_end(&mut head)?;
+    if head != HEAD {
+        return Ok(HEAD.starts_with(&head).then(Scan::default));
+    }
+    let mut scan = Scan { end: HEAD.len() as u64, ..Scan::default() };
+    let mut bytes = [0; ENTRY_HEAD];
+    while scan.end + ENTRY_HEAD as u64 <= length {
+        file.read_exact(&mut bytes)?;
+        let Some((name, content)) = entry_head(&bytes) else {
+            scan.damaged = true;
+            break;
+        };
+        let place = Place { at: scan.end, length: content.saturating_add(ENTRY_HEAD as u64) };
+        let end = place.at.saturating_add(place.length);
+        if end > length {
+            break;
+        }
+        file.seek_relative(i64::try_from(content).map_err(io::Error::other)?)?;
+        scan.entries.push((name, place));
+        scan.end = end;
+    }
+    Ok(Some(scan))
+}
+
+/// Appends an entry behind `end`, or what is left of the head where the pack was just begun.
+pub(super) fn append(file: &mut File, end: u64, entry: &[u8]) -> io::Result<Place> {
+    let start = if end < HEAD.len() as u64 { 0 } else { end };
+    let head = if start == 0 { HEAD } else { &[] };
+    file.seek(SeekFrom::Start(start))?;
+    let written = file.write_all(&[head, entry].concat());
+    if written.is_err() {
+        // What could not be finished would be read as damage.
+        let _ = file.set_len(end);
+    }
+    written?;
+    Ok(Place { at: start + head.len() as u64, length: entry.len() as u64 })
+}
+
+impl Place {
+    /// Where the next entry begins.
+    pub(super) fn end(self) -> u64 {
+        self.at + self.length
+    }
+
+    /// The content of an entry; an error of the kind `InvalidData` where it is not what was written.
+    pub(super) fn read(self, file: &mut File, name: &Name) -> io::Result<Vec<u8>> {
+        file.seek(SeekFrom::Start(self.at))?;
+        let mut bytes = Vec::new();
+        file.take(self.length).read_to_end(&mut bytes)?;
+        let whole = bytes.split_first_chunk::<ENTRY_HEAD>().is_some_and(|(head, content)| {
+            entry_head(head) == Some((*name, content.len() as u64))
+                && head[40..72] == *hash(&head[..40], content).as_bytes()
+        });
+        match whole {
+            true => Ok(bytes.split_off(ENTRY_HEAD)),
+            false => Err(io::Error::from(ErrorKind::InvalidData)),
+        }
+    }
+}

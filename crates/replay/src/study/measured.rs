@@ -1,0 +1,126 @@
+//! One replay of a session under one strategy with everything that is measured on it.
+
+use super::{Facts, Record, bill, inaction};
+use crate::availability::Availability;
+use crate::controls::{Foresight, Hindsight, MatchedControls, view_sizes};
+use crate::cost::Reread;
+use crate::drive::{Probe, Replay, ReplayOptions, replay_with};
+use crate::index::Index;
+use crate::measures::{Measures, SessionMeasures};
+use crate::recorder::{self, RecorderPolicy};
+use crate::setup::{Preset, Setup};
+use foldback_core::stage::Estimator;
+use foldback_formats::Session;
+use std::sync::Arc;
+
+/// What all replays of a session share, made once.
+pub(super) struct Shared {
+    index: Arc<Index>,
+    foresight: Arc<dyn Foresight>,
+    matched_controls: MatchedControls,
+    recorder: RecorderPolicy,
+}
+
+impl Shared {
+    pub(super) fn of(session: &Session, measure: &dyn Estimator) -> Self {
+        let index = Arc::new(Index::of(session));
+        let foresight: Arc<dyn Foresight> = Arc::new(Hindsight::of(&index));
+        Self {
+            matched_controls: MatchedControls::new(&index, Arc::clone(&foresight), measure),
+            recorder: recorder::policy(session, measure),
+            foresight,
+            index,
+        }
+    }
+}
+
+/// Seed of the random shadows.
+const SEED: u64 = 1;
+
+/// Replays a session under one strategy and measures everything; with the facts of the session, where they
+/// are not known yet.
+pub(super) fn replay(
+    setup: &Setup,
+    session: &Session,
+    shared: &Shared,
+    preset: &Preset,
+    facts_unknown: bool,
+) -> Result<(Option<Facts>, Record), String> {
+    let seeing = match &preset.clairvoyant {
+        Some(seer) => {
+            let made = seer.of(&shared.index, &shared.foresight);
+            Some(Arc::new(made.map_err(|invalid| invalid.message)?))
+        }
+        None => None,
+    };
+    let strategy = seeing.as_ref().unwrap_or(&preset.strategy);
+    let options = ReplayOptions {
+        completions: preset.completions.clone(),
+        ..setup.options(session, strategy)
+    };
+    let measure = &setup.measure;
+    // The measuring meter comes behind those of the strategy.
+    let meter = strategy.estimators.len();
+    let mut availability = Availability::new(Arc::clone(&shared.index), Arc::clone(measure));
+    let mut measures = Measures::new(Arc::clone(&shared.index), meter);
+    let mut probes: [&mut dyn Probe; 2] = [&mut availability, &mut measures];
+    let replayed = replay_with(session, &shared.index, strategy, &options, &mut probes);
+    let (findings, measures) = (availability.finish(), measures.finish());
+    let summaries = bill::summary_calls(&replayed.summary_inputs, &measures.firings);
+    let (log, index) = (&replayed.requests, &shared.index);
+    let facts = facts_unknown.then(|| {
+        Facts::of(session, &**measure, &replayed.rows, log, index, shared.recorder.clone())
+    });
+    let rereads = rereads(&replayed, &findings.rereads, &measures);
+    let turns: Vec<usize> = replayed.rows.iter().map(|row| row.turn).collect();
+    let items = bill::Items {
+        log,
+        turns: &turns,
+        timed: log.timed(),
+        firings: &measures.firings,
+        summaries: &summaries,
+        rereads: &rereads,
+    };
+    let terms = setup.terms(options.model.as_deref());
+    let bills = bill::bills(&items, terms.iter());
+    let frame = replayed.conversation.meter(meter).frame_tokens();
+    let views = view_sizes(&replayed.rows, frame);
+    let inaction = (replayed.metrics.compactions == 0)
+        .then(|| inaction::inaction(&replayed, strategy, &options));
+    let record = Record {
+        limits: options.limits,
+        metrics: replayed.metrics,
+        references: findings.references,
+        edits: findings.edits,
+        pieces: findings.pieces,
+        rereads: findings.rereads,
+        must_keep: findings.must_keep,
+        measures,
+        matched: shared.matched_controls.matched(&views, SEED),
+        rows: replayed.rows,
+        bills,
+        summaries,
+        inaction,
+    };
+    Ok((facts, record))
+}
+
+/// The would-be re-reads with what each would have weighed until the next compaction.
+fn rereads(
+    replayed: &Replay,
+    rows: &[crate::availability::RereadRow],
+    measures: &SessionMeasures,
+) -> Vec<Reread> {
+    rows.iter()
+        .map(|row| {
+            let next = measures.firings.partition_point(|firing| firing.call <= row.call);
+            let until = measures.firings.get(next).map_or(replayed.rows.len(), |next| next.call);
+            let request = replayed.rows.get(row.call);
+            Reread {
+                input_tokens: request.map_or(0, |row| row.input_tokens),
+                result_tokens: row.tokens,
+                calls: until.saturating_sub(row.call) as u64,
+            }
+        })
+        .collect()
+}
