@@ -4,43 +4,43 @@ use crate::support::{append, asks, at, sent, step, stored, turns};
 use foldback::{Conversation, Message, Moment};
 use foldback_core::services::FixedClock;
 use foldback_core::view::PartPos;
-use foldback_live::journal::{Journal, JournalError};
+use foldback_live::journal::Journal;
 use proptest::prelude::*;
 use std::fs;
 use std::path::PathBuf;
 use std::sync::Arc;
 use tempfile::TempDir;
 
-struct Place {
+pub(crate) struct Place {
     _folder: TempDir,
-    path: PathBuf,
+    pub(crate) path: PathBuf,
 }
 
-fn place() -> Place {
+pub(crate) fn place() -> Place {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("journal.jsonl");
     Place { _folder: folder, path }
 }
 
-fn empty(preset: &str) -> Conversation {
+pub(crate) fn empty(preset: &str) -> Conversation {
     crate::support::conversation(preset, &Arc::new(FixedClock::at(9_999_999)))
 }
 
 /// An empty conversation with its journal.
-fn begun() -> (Place, Conversation, Journal) {
+pub(crate) fn begun() -> (Place, Conversation, Journal) {
     let (place, mut conversation) = (place(), empty("window"));
     let journal = Journal::open(&place.path, &mut conversation).unwrap();
     (place, conversation, journal)
 }
 
-fn reopened(preset: &str, place: &Place) -> Conversation {
+pub(crate) fn reopened(preset: &str, place: &Place) -> Conversation {
     let mut conversation = empty(preset);
     Journal::open(&place.path, &mut conversation).expect("the journal");
     conversation
 }
 
 /// Everything that a reader of a conversation can see.
-fn state(conversation: &Conversation) -> String {
+pub(crate) fn state(conversation: &Conversation) -> String {
     let folds: Vec<_> = conversation
         .folds()
         .iter()
@@ -225,73 +225,6 @@ fn pins_come_back() {
     assert_eq!(again.pinned().iter().copied().collect::<Vec<_>>(), [0, 1]);
     at(&mut again, Moment::Manual);
     assert!(sent(&again).contains("Question 0"), "{}", sent(&again));
-}
-
-#[test]
-fn damage_is_named() {
-    let (good, mut conversation, mut journal) = begun();
-    for number in 0..3 {
-        conversation.append(asks(number));
-        journal.record(&conversation).unwrap();
-    }
-    drop(journal);
-    let text = fs::read_to_string(&good.path).unwrap();
-    let lines: Vec<&str> = text.lines().collect();
-    let plan = r#"{"base":0,"moment":"manual","trigger":"manual","stage":"s","estimator":"e","tokens_before":0,"tokens_after":0,"prunable":0,"reclaimed":0,"reasons":[],"edits":[],"layout":{"slots":[],"tail_from":99}}"#;
-    let fold = format!(r#"[{{"fold":{{"id":1,"at":0,"plan":{plan}}}}}]"#);
-    let cases = [
-        (vec![lines[0], lines[1], "[{\"mess", lines[3]], ":3: can't be read (EOF"),
-        (
-            vec![lines[0], "[{\"letter\":1}]", lines[2]],
-            ":2: can't be read (unknown variant `letter`",
-        ),
-        (vec!["{\"a\":1}", lines[1]], ":1: is no journal of foldback"),
-        (vec!["{\"foldback_journal\":2}"], ":1: has version 2, and only 1 can be read"),
-        (
-            vec![lines[0], lines[1], "[{\"undo\":1}]"],
-            ":3: fold 1 is taken back, and the last fold in force is none",
-        ),
-        (
-            vec![lines[0], lines[1], &fold],
-            ":3: fold 1 speaks of message 98, and the history has 1 messages",
-        ),
-        (
-            vec![
-                lines[0],
-                "[{\"mark\":{\"part\":{\"item\":0,\"part\":0},\"text\":\"\",\"at\":0}}]",
-            ],
-            ":2: fold 0 speaks of part 0 of message 0",
-        ),
-    ];
-    for (lines, expect) in cases {
-        let bad = place();
-        fs::write(&bad.path, lines.join("\n") + "\n").unwrap();
-        let before = fs::read(&bad.path).unwrap();
-        let error = Journal::open(&bad.path, &mut empty("window")).unwrap_err();
-        let message = error.to_string();
-        assert!(message.contains(expect) && message.contains("journal.jsonl"), "{message}");
-        assert_eq!(fs::read(&bad.path).unwrap(), before, "a damaged file is left alone");
-    }
-}
-
-#[test]
-fn who_may_open() {
-    let (taken, mut conversation, journal) = begun();
-    let again = Journal::open(&taken.path, &mut empty("window"));
-    assert!(matches!(again, Err(JournalError::Locked { .. })), "{again:?}");
-    drop(journal);
-    conversation.append(asks(0));
-    let full = Journal::open(&taken.path, &mut conversation);
-    assert!(matches!(full, Err(JournalError::NotEmpty { .. })), "{full:?}");
-
-    let late = place();
-    append(&mut conversation, (0..8).flat_map(|number| step(number, 400)));
-    at(&mut conversation, Moment::Manual);
-    let late = Journal::open(&late.path, &mut conversation);
-    assert!(matches!(late, Err(JournalError::TooLate { .. })), "{late:?}");
-
-    let nowhere = Journal::open("/nowhere/at/all", &mut empty("window")).unwrap_err();
-    assert!(nowhere.to_string().starts_with("/nowhere/at/all: "), "{nowhere}");
 }
 
 /// A history that was loaded with marks of its recorder.

@@ -4,5 +4,6 @@
 
 mod agent;
 mod journal;
+mod journal_damage;
 mod recall;
 mod support;

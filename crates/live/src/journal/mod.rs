@@ -1,8 +1,9 @@
 //! A conversation that survives the end of its process: a file to which everything that happened is
 //! appended, and from which the same view comes back.
 //!
-//! Each line is a JSON list of what happened together (messages, folds with their plans, undos, pins) and
-//! counts as a whole or not at all. A line that was not finished when the process died is dropped, so a
+//! Each line is a JSON object with a list of what happened together (messages, folds with their plans, undos,
+//! pins) and counts as a whole or not at all. Lines are numbered and carry a checksum, so that one that is
+//! missing, doubled or swapped is found. A line that was not finished when the process died is dropped, so a
 //! fold either happened or did not. Lines with a fold or an undo are on the disk before
 //! [`Journal::record`] returns; lines of messages alone are left to the operating system, as they can
 //! be asked for again.
@@ -23,19 +24,19 @@
 //! strategy may go on with the journal. A breaker that was open is closed.
 
 mod happened;
+mod line;
+
+pub use line::VERSION;
 
 use foldback_core::conversation::Conversation;
 use foldback_core::plan::Layout;
 use happened::{Happened, Known, replay};
-use serde::{Deserialize, Serialize};
+use line::{Foreign, Lines, is_begun};
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use thiserror::Error;
-
-/// Version of the format; in the first line.
-pub const VERSION: u32 = 1;
 
 /// Why a journal can't be read or written.
 #[derive(Debug, Error)]
@@ -58,6 +59,22 @@ pub enum JournalError {
         /// What is wrong.
         message: String,
     },
+    /// The file is something else.
+    #[error("{}:1: is no journal of foldback ({message}); name another file", path.display())]
+    Foreign {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with its first line.
+        message: String,
+    },
+    /// The journal is of a version that can't be read.
+    #[error("{}:1: has version {version}, and only 1 to {VERSION} can be read; use the program that wrote it", path.display())]
+    Version {
+        /// The file.
+        path: PathBuf,
+        /// Its version.
+        version: u32,
+    },
     /// The file has something in it, and so has the conversation.
     #[error("{}: holds a conversation already; open it with an empty one", path.display())]
     NotEmpty {
@@ -78,13 +95,6 @@ pub enum JournalError {
     },
 }
 
-/// The first line.
-#[derive(Debug, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Header {
-    foldback_journal: u32,
-}
-
 /// The file behind a conversation.
 #[derive(Debug)]
 pub struct Journal {
@@ -92,6 +102,8 @@ pub struct Journal {
     path: PathBuf,
     /// Bytes of the file that are whole lines.
     written: u64,
+    /// What the next line is checked by.
+    lines: Lines,
     /// What the file knows of the conversation.
     known: Known,
 }
@@ -102,8 +114,8 @@ impl Journal {
     ///
     /// # Errors
     ///
-    /// Where the file can't be read, or is in use, or a line before the last is damaged. The
-    /// conversation is then as far as the file is whole.
+    /// Where the file can't be read, is in use or is no journal, or a line before the last is damaged. The
+    /// conversation is then as far as the file is whole, and the file as it was.
     pub fn open(
         path: impl AsRef<Path>,
         conversation: &mut Conversation,
@@ -121,21 +133,26 @@ impl Journal {
         let mut bytes = Vec::new();
         file.read_to_end(&mut bytes).map_err(io)?;
         let whole = bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1);
-        bytes.truncate(whole);
-        let mut journal = Self { file, path, written: whole as u64, known: Known::default() };
         if whole == 0 {
+            if !is_begun(&bytes) {
+                return Err(JournalError::Foreign {
+                    path,
+                    message: "it has no whole line".to_owned(),
+                });
+            }
             if !conversation.folds().is_empty() {
-                return Err(JournalError::TooLate { path: journal.path });
+                return Err(JournalError::TooLate { path });
             }
-            journal.begin(conversation)?;
-        } else {
-            if !conversation.history().is_empty() {
-                return Err(JournalError::NotEmpty { path: journal.path });
-            }
-            journal.read(&bytes, conversation)?;
-            journal.repair()?;
-            journal.known = Known::of(conversation);
+            return Self::begin(file, path, conversation);
         }
+        bytes.truncate(whole);
+        if !conversation.history().is_empty() {
+            return Err(JournalError::NotEmpty { path });
+        }
+        let lines = read(&path, &bytes, conversation)?;
+        let known = Known::of(conversation);
+        let mut journal = Self { file, path, written: whole as u64, lines, known };
+        journal.repair()?;
         Ok(journal)
     }
 
@@ -161,9 +178,12 @@ impl Journal {
         &self.path
     }
 
-    fn begin(&mut self, conversation: &Conversation) -> Result<(), JournalError> {
-        self.write(&Header { foldback_journal: VERSION }, true)?;
-        let mut happened = self.known.take(conversation);
+    fn begin(file: File, path: PathBuf, conversation: &Conversation) -> Result<Self, JournalError> {
+        let io = |path: &Path, error: io::Error| JournalError::Io { path: path.to_owned(), error };
+        let (lines, head) = Lines::begin().map_err(|error| io(&path, error.into()))?;
+        let mut journal = Self { file, path, written: 0, lines, known: Known::default() };
+        journal.append(head, true).map_err(|error| io(&journal.path, error))?;
+        let mut happened = journal.known.take(conversation);
         let view = conversation.view();
         happened.extend(view.edits().iter().map(|(part, edit)| Happened::Mark {
             part: *part,
@@ -174,26 +194,29 @@ impl Journal {
             happened.push(Happened::Restored);
         }
         if !happened.is_empty() {
-            self.write(&happened, true)?;
+            journal.write(&happened, true)?;
         }
         // The name of a new file is in its folder.
-        let folder = self.path.parent().filter(|folder| !folder.as_os_str().is_empty());
+        let folder = journal.path.parent().filter(|folder| !folder.as_os_str().is_empty());
         let folder = folder.unwrap_or(Path::new("."));
         // Some systems can't open folders; the content is safe there all the same.
         if let Ok(folder) = File::open(folder) {
             folder.sync_all().ok();
         }
+        Ok(journal)
+    }
+
+    /// Appends a line of what happened.
+    fn write(&mut self, happened: &[Happened], durable: bool) -> Result<(), JournalError> {
+        let mut lines = self.lines.clone();
+        let line = lines.line(happened).map_err(io::Error::from);
+        let appended = line.and_then(|line| self.append(line, durable));
+        appended.map_err(|error| JournalError::Io { path: self.path.clone(), error })?;
+        self.lines = lines;
         Ok(())
     }
 
-    /// Appends one line.
-    fn write(&mut self, line: &impl Serialize, durable: bool) -> Result<(), JournalError> {
-        let appended = self.append(line, durable);
-        appended.map_err(|error| JournalError::Io { path: self.path.clone(), error })
-    }
-
-    fn append(&mut self, line: &impl Serialize, durable: bool) -> io::Result<()> {
-        let mut bytes = serde_json::to_vec(line)?;
+    fn append(&mut self, mut bytes: Vec<u8>, durable: bool) -> io::Result<()> {
         bytes.push(b'\n');
         // A line that could not be finished the last time is written over.
         self.file.seek(SeekFrom::Start(self.written))?;
@@ -212,32 +235,22 @@ impl Journal {
         let cut = self.file.set_len(self.written).and_then(|()| self.file.sync_data());
         cut.map_err(|error| JournalError::Io { path: self.path.clone(), error })
     }
+}
 
-    fn read(&self, bytes: &[u8], conversation: &mut Conversation) -> Result<(), JournalError> {
-        let damaged = |line: usize, message: String| JournalError::Damaged {
-            path: self.path.clone(),
-            line,
-            message,
-        };
-        for (line, text) in (1..).zip(bytes.split_inclusive(|byte| *byte == b'\n')) {
-            let text = text.trim_ascii_end();
-            if line == 1 {
-                let header: Header = serde_json::from_slice(text).map_err(|error| {
-                    damaged(line, format!("is no journal of foldback ({error})"))
-                })?;
-                if header.foldback_journal != VERSION {
-                    let theirs = header.foldback_journal;
-                    let message = format!("has version {theirs}, and only {VERSION} can be read");
-                    return Err(damaged(line, message));
-                }
-                continue;
-            }
-            let happened: Vec<Happened> = serde_json::from_slice(text)
-                .map_err(|error| damaged(line, format!("can't be read ({error})")))?;
-            for what in happened {
-                replay(conversation, what).map_err(|error| damaged(line, error.to_string()))?;
-            }
+/// Lets what whole lines tell happen again.
+fn read(path: &Path, bytes: &[u8], conversation: &mut Conversation) -> Result<Lines, JournalError> {
+    let path = || path.to_owned();
+    let mut texts = (1..).zip(bytes.split_inclusive(|byte| *byte == b'\n'));
+    let head = texts.next().map_or(&[][..], |(_, text)| text);
+    let mut lines = Lines::read_head(head).map_err(|foreign| match foreign {
+        Foreign::Other(message) => JournalError::Foreign { path: path(), message },
+        Foreign::Version(version) => JournalError::Version { path: path(), version },
+    })?;
+    for (line, text) in texts {
+        let damaged = |message| JournalError::Damaged { path: path(), line, message };
+        for what in lines.read(text.trim_ascii_end()).map_err(damaged)? {
+            replay(conversation, what).map_err(|error| damaged(error.to_string()))?;
         }
-        Ok(())
     }
+    Ok(lines)
 }
