@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import math
 from collections.abc import Iterator
@@ -13,10 +14,38 @@ from typing import Any
 from tokens import count
 
 PER_MESSAGE = 3
+# Of images: pixels of the longer edge, pixels to a token, tokens at most.
+EDGE = 1568
+PIXELS = 750
+MOST = 1600
 # Bytes that a token has at least, in the mean over a prompt.
 LEAST_BYTES = 2
 # Calls behind the first that a scale is made of, at least.
 LEAST_CALLS = 5
+
+
+def weight(file: dict[str, Any]) -> int:
+    """Tokens of a file: of an image by its size, of others none."""
+    if not str(file["mime"]).startswith("image/"):
+        return 0
+    edges = png_size(str(file.get("url", "")))
+    if edges is None:
+        return MOST
+    longer = max(edges)
+    width, height = (edge * EDGE // longer if longer > EDGE else edge for edge in edges)
+    return min(MOST, math.ceil(width * height / PIXELS))
+
+
+def png_size(url: str) -> tuple[int, int] | None:
+    """Width and height of a PNG by its head, in base64."""
+    data = url.split(";base64,", 1)[-1][:32]
+    try:
+        head = base64.b64decode(data, validate=True)
+    except ValueError:
+        return None
+    if len(head) < 24 or head[:8] != b"\x89PNG\r\n\x1a\n" or head[12:16] != b"IHDR":
+        return None
+    return int.from_bytes(head[16:20]), int.from_bytes(head[20:24])
 
 
 @dataclass(eq=False)
@@ -44,8 +73,13 @@ class Part:
     def tokens_with(self, text: str) -> int:
         """Tokens of the part where it shows `text`."""
         if self.kind == "file":
-            return 0
-        return count(text) + (count(str(self.raw["tool"])) if self.kind == "call" else 0)
+            return weight(self.raw)
+        tokens = count(text)
+        if self.kind == "call":
+            tokens += count(str(self.raw["tool"]))
+        if self.kind == "result" and text == self.shown:
+            tokens += sum(weight(file) for file in self.raw.get("media") or [])
+        return tokens
 
     @cached_property
     def tokens(self) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import unittest
 from typing import Any
 
@@ -12,7 +13,7 @@ import verbatim
 from check import Findings
 from identifiers import identifiers
 from references import References
-from session import Message, Session, scale_of
+from session import Message, Session, scale_of, weight
 from texts import Log, Standing
 from view import History, calls, digest
 
@@ -72,6 +73,20 @@ class Frames(unittest.TestCase):
         log = [*log[:2], answer("b", 400)]
         lost = Session({"id": "s", "frame": []}, log, boundaries=[{"before": 2}])
         self.assertEqual((lost.is_headless, lost.frame_tokens), (True, 400))
+
+
+class Images(unittest.TestCase):
+    def test_an_image_weighs_by_its_size(self) -> None:
+        def png(width: int, height: int) -> dict[str, Any]:
+            head = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR" + width.to_bytes(4) + height.to_bytes(4)
+            url = base64.b64encode(head + b"more").decode()
+            return {"type": "file", "mime": "image/png", "url": url}
+
+        files = [png(116, 88), png(2047, 642), png(1568, 1568)]
+        files += [{"mime": "image/png", "url": "x"}, {"mime": "application/pdf", "url": ""}]
+        self.assertEqual([weight(file) for file in files], [14, 1027, 1600, 1600, 0])
+        shot = message("t", "tool", {**result("a b"), "media": [png(750, 10)]}).parts[0]
+        self.assertEqual([shot.tokens, shot.tokens_with("gone")], [12, 1])
 
 
 class Scales(unittest.TestCase):

@@ -12,6 +12,7 @@ use foldback_core::stage::Estimator;
 use foldback_core::strategy::{Kind, Strategy};
 use foldback_replay::compare::is_baseline;
 use foldback_replay::cost::RegimeTable;
+use foldback_replay::images::WithImages;
 use foldback_replay::study::OWN;
 use foldback_replay::{ModelTable, Preset, Setup};
 use foldback_stages::pruner::EvictConfig;
@@ -183,7 +184,7 @@ pub(crate) fn check_regime(setup: &Setup, name: &str) -> Result<(), Error> {
     }
 }
 
-/// An estimator by the name of its stage, with its defaults.
+/// What measures: an estimator by the name of its stage, with its defaults, and what images weigh.
 pub(crate) fn estimator(registry: &Registry, name: &str) -> Result<Arc<dyn Estimator>, Error> {
     let known = || {
         let names: Vec<&str> = registry
@@ -195,6 +196,7 @@ pub(crate) fn estimator(registry: &Registry, name: &str) -> Result<Arc<dyn Estim
     };
     match registry.stage(StageKind::Estimator, name).ok_or_else(known)?.item.build {
         Build::Estimator(build) => build(serde_json::json!({}))
+            .map(|estimator| Arc::new(WithImages::new(estimator)) as Arc<dyn Estimator>)
             .map_err(|invalid| Error::Usage(format!("estimator `{name}`: {}", invalid.message))),
         _ => Err(known()),
     }

@@ -18,6 +18,7 @@ pub mod cost;
 pub mod drive;
 pub mod identifiers;
 mod idle;
+pub mod images;
 pub mod index;
 pub mod measures;
 pub mod models;
