@@ -54,9 +54,9 @@ impl Dialect for OpenCode<'_> {
             return Vec::new();
         };
         let marked = self.cleared.get(&at).copied();
-        match edit {
-            Some(edit) if is_mark(part, edit) && marked == Some(edit.at) => Vec::new(),
-            Some(edit) if is_mark(part, edit) => self.mark(at, pointer, edit.at),
+        let mut changes = match edit {
+            Some(edit) if is_mark(part, edit) && marked == Some(edit.at) => return Vec::new(),
+            Some(edit) if is_mark(part, edit) => return self.mark(at, pointer, edit.at),
             Some(edit) => match &part.kind {
                 // OpenCode stores arguments as an object.
                 PartKind::Call(_) => vec![set(
@@ -68,11 +68,13 @@ impl Dialect for OpenCode<'_> {
                 PartKind::File(_) | PartKind::Marker(_) | PartKind::Unknown { .. } => Vec::new(),
                 _ => vec![set(pointer.clone(), json_string(&edit.text))],
             },
-            None if marked.is_some() => {
-                vec![(format!("{}/time/compacted", state(pointer)), Change::Remove)]
-            }
             None => Vec::new(),
+        };
+        // What is shown in full or cut is not cleared any more, whatever the recorder said.
+        if marked.is_some() {
+            changes.push((format!("{}/time/compacted", state(pointer)), Change::Remove));
         }
+        changes
     }
 
     fn generate(&mut self, new: &[Message], after: Option<u32>) -> Vec<Value> {

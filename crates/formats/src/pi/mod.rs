@@ -17,18 +17,25 @@ pub(crate) const FORMAT: Format =
     Format::new("pi", "pi session (JSON lines of ~/.pi/agent/sessions)", detect, read::read)
         .written(write::patch, write::generate);
 
-/// The header is the first line of every file; a file cut off at the front still has entries whose
-/// messages carry pi's names for roles and usage.
+/// The header is the first line of every file; a file cut off at the front still has entries, of which any may
+/// be all that a compaction leaves.
 fn detect(text: &str) -> u8 {
     jsonl::surest(text, 5, |line| {
         let opening = peek(line);
+        let all = |paths: &[&str]| paths.iter().all(|path| opening.has(path));
         let own = opening.is("/message/role", "toolResult")
             || opening.has("/message/usage/cacheRead")
             || opening.has("/message/stopReason");
-        match opening.is("/type", "session") && opening.has("/id") && opening.has("/cwd") {
-            true => 100,
-            false if own && opening.is("/type", "message") => 85,
-            false => 0,
+        let mut kinds = opening.values("/type");
+        match kinds.next() {
+            Some("session") if all(&["/id", "/cwd"]) => 100,
+            Some("message") if own => 85,
+            Some("message") if all(&["/message/role", "/timestamp"]) => 60,
+            Some("compaction") if all(&["/summary", "/tokensBefore", "/timestamp"]) => 85,
+            Some("branch_summary") if all(&["/summary", "/parentId", "/timestamp"]) => 85,
+            Some("model_change") if all(&["/provider", "/modelId", "/timestamp"]) => 60,
+            Some("thinking_level_change") if all(&["/thinkingLevel", "/timestamp"]) => 60,
+            _ => 0,
         }
     })
 }

@@ -1,6 +1,6 @@
 //! What is written of views that a strategy changed, over the file that the session was read from. One
 //! snapshot a row: what is lost, the lines that changed, and what is read from the file then.
-use crate::common::{CLEARED, edits, fixture, hide, is_tool, rewritten, sessions, write};
+use crate::common::{CLEARED, detected, edits, fixture, hide, is_tool, rewritten, sessions, write};
 use crate::expected::{all_shown, check};
 use foldback_core::log::{EntryKind, Finish, Marker, Origin, PartKind, Role};
 use foldback_core::view::{EditKind, Shown, Stored};
@@ -98,6 +98,7 @@ impl Row {
         }
         let outcome = write(&view, format);
         assert_eq!(write(&view, format).text, outcome.text, "{what}: the same again");
+        assert_eq!(detected(&outcome.text), Some(*format), "{what}: found to be another format");
         let again = sessions(&outcome.text, format);
         check(&format!("{format} {name}"), &again[0]);
         assert_eq!(rewritten(&again[0], format).text, *again[0].source.text, "{what}");
@@ -239,6 +240,8 @@ fn rows() -> Vec<Row> {
             .hide(|i, _| i == 1 || i == 2),
         row("opencode", "plain.json", "clearing sets the mark and keeps the output").clear(is_tool),
         row("opencode", "parallel.json", "marks without an edit are taken out"),
+        row("opencode", "parallel.json", "a cut result is not a cleared one")
+            .cut("a", |_, message| message.id == "prt_002_2"),
         row("opencode", "plain.json", "a compaction as OpenCode stores it")
             .store(compaction())
             .hide(|i, _| i < 2),
