@@ -10,7 +10,6 @@ use foldback_core::Limits;
 use foldback_core::registry::{Build, StageKind};
 use foldback_core::stage::Estimator;
 use foldback_core::strategy::{Kind, Strategy};
-use foldback_replay::compare::is_baseline;
 use foldback_replay::cost::RegimeTable;
 use foldback_replay::images::WithImages;
 use foldback_replay::study::OWN;
@@ -123,14 +122,18 @@ pub(crate) fn presets(
             contenders.push(more);
         }
     }
-    for seeing in [Preset::clairvoyant, Preset::clairvoyant_lines] {
-        let preset =
-            seeing(EvictConfig::default()).map_err(|invalid| Error::Usage(invalid.message))?;
+    let unseen = [
+        Preset::clairvoyant(EvictConfig::default()),
+        Preset::clairvoyant_lines(EvictConfig::default()),
+        Preset::as_recorded(),
+    ];
+    for preset in unseen {
+        let preset = preset.map_err(|invalid| Error::Usage(invalid.message))?;
         contenders.push(Contender { preset, asked: None });
     }
     contenders.sort_by_key(|contender| {
         let strategy = &contender.preset.strategy;
-        (!is_baseline(strategy), strategy.kind == Kind::Control)
+        (!contender.preset.is_baseline(), strategy.kind == Kind::Control)
     });
     Ok(contenders)
 }

@@ -65,12 +65,18 @@ impl Scale {
     /// The calibrated size of a request of so many measured tokens, what was not recorded included.
     pub fn request(&self, tokens: u64) -> u64 {
         let step = scaled(tokens.abs_diff(self.measured), self.kappa_ppm, PPM);
-        if tokens < self.measured {
-            self.recorded.saturating_sub(step)
-        } else {
-            self.recorded + step
-        }
+        moved(self.recorded, step, tokens < self.measured)
     }
+
+    /// The measured size of a request that the provider counted so many tokens for.
+    pub fn measured(&self, recorded: u64) -> u64 {
+        let step = scaled(recorded.abs_diff(self.recorded), PPM, self.kappa_ppm.max(1));
+        moved(self.measured, step, recorded < self.recorded)
+    }
+}
+
+fn moved(from: u64, step: u64, down: bool) -> u64 {
+    if down { from.saturating_sub(step) } else { from.saturating_add(step) }
 }
 
 /// The least value up to which values have half of all weight.
@@ -110,6 +116,8 @@ mod tests {
         assert_eq!(scale.request(2_100), 2_600);
         // A view that is smaller than the first request.
         assert_eq!((scale.request(1_060), scale.request(0)), (1_040, 0));
+        // And back.
+        assert_eq!([1_100, 2_600, 1_040].map(|sent| scale.measured(sent)), [1_100, 2_100, 1_060]);
     }
 
     #[test]

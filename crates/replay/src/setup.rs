@@ -1,6 +1,6 @@
 //! What all strategies of a run share: limits, model, prices, the estimator that reports.
 
-use crate::controls::{Foresight, Hindsight, Seer};
+use crate::controls::{Foresight, Hindsight, Seer, control};
 use crate::cost::{Regime, RegimeTable, Terms};
 use crate::drive::ReplayOptions;
 use crate::index::Index;
@@ -17,7 +17,19 @@ use foldback_stages::pruner::EvictConfig;
 use rayon::prelude::*;
 use std::sync::Arc;
 
-/// A strategy that is compared.
+/// Where the requests of a preset come from.
+#[derive(Clone, Debug, Default)]
+pub enum Made {
+    /// From a replay of its strategy.
+    #[default]
+    Replayed,
+    /// From a replay of one that is made anew for every session, with what that session's calls will need.
+    Seeing(Seer),
+    /// From the recorder's own; see [`Preset::as_recorded`].
+    Recorded,
+}
+
+/// A strategy that is compared. Where its requests are not those of its strategy, `strategy` only names it.
 #[derive(Clone, Debug)]
 pub struct Preset {
     /// The strategy.
@@ -25,9 +37,8 @@ pub struct Preset {
     /// Everything that its behaviour depends on, as text: its configuration after merging. Results
     /// are kept under it, so two strategies that do not behave alike must not share one.
     pub fingerprint: String,
-    /// How a clairvoyant evicts. It is made anew for every session, with what that session's
-    /// calls will need; `strategy` then only names it. `None` for everything that sees no future.
-    pub clairvoyant: Option<Seer>,
+    /// Where its requests come from.
+    pub made: Made,
     /// Who answers stages that ask a model; `None` where nobody may be asked. What is answered is no
     /// part of `fingerprint`: results that a model had a part in belong into a store of their own.
     pub completions: Option<Arc<dyn Completions>>,
@@ -36,7 +47,7 @@ pub struct Preset {
 impl Preset {
     /// A strategy by its configuration.
     pub fn new(strategy: Strategy, fingerprint: String) -> Self {
-        Self { strategy: Arc::new(strategy), fingerprint, clairvoyant: None, completions: None }
+        Self { strategy: Arc::new(strategy), fingerprint, made: Made::default(), completions: None }
     }
 
     /// The strategy with somebody who answers its stages.
@@ -56,13 +67,32 @@ impl Preset {
         Self::seeing(Seer::Lines(config))
     }
 
+    /// The control `as-recorded`: what the recorders really sent, their own compactions included. It is what
+    /// a preset would take the place of.
+    ///
+    /// # Errors
+    ///
+    /// None in a release: a test makes it.
+    pub fn as_recorded() -> Result<Self, Invalid> {
+        let description = "What the recorder really sent, its own compactions included";
+        let strategy = control("as-recorded", description, Vec::new())?;
+        Ok(Self { made: Made::Recorded, ..Self::new(strategy, "as-recorded".to_owned()) })
+    }
+
+    /// Whether it never changes anything, so that others can be compared with it.
+    pub fn is_baseline(&self) -> bool {
+        let Strategy { pruners, overflow, filter, .. } = &*self.strategy;
+        let idle = pruners.is_empty() && overflow.is_none() && filter.is_none();
+        idle && matches!(self.made, Made::Replayed)
+    }
+
     /// A control, never a strategy.
     fn seeing(seer: Seer) -> Result<Self, Invalid> {
         let blind: Arc<dyn Foresight> = Arc::new(Hindsight::default());
         Ok(Self {
             strategy: Arc::new(seer.of(&Arc::default(), &blind)?),
             fingerprint: format!("{seer:?}"),
-            clairvoyant: Some(seer),
+            made: Made::Seeing(seer),
             completions: None,
         })
     }

@@ -175,6 +175,8 @@ pub struct SessionMetrics {
     /// Requests that were still too large when they were sent, after the strategy could react to the
     /// refusal.
     pub sent_over: u64,
+    /// Their tokens.
+    pub over_input_tokens: u64,
     /// The largest excess over the ceiling.
     pub max_excess: u64,
     /// How often something changed the view: folds and prunings.
@@ -216,6 +218,11 @@ impl SessionMetrics {
             churn_tokens: sum(|row| row.churn),
             overflow_calls: rows.iter().filter(|row| row.overflow).count() as u64,
             sent_over: rows.iter().filter(|row| row.excess > 0).count() as u64,
+            over_input_tokens: rows
+                .iter()
+                .filter(|row| row.excess > 0)
+                .map(|row| row.input_tokens)
+                .sum(),
             max_excess: rows.iter().map(|row| row.excess).max().unwrap_or(0),
             compactions: counters.folds + counters.prune_operations,
             thrash,

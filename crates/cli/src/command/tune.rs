@@ -5,6 +5,7 @@ use crate::error::Error;
 use crate::{input, output, results, strategies};
 use foldback::{Compiled, Options, Registry};
 use foldback_core::strategy::Kind;
+use foldback_replay::setup::Made;
 use foldback_replay::study::OWN;
 use foldback_replay::tune::{
     Bench, Candidate, Field, Header, Range, Search, TuneError, Tuned, candidates, sweeps,
@@ -153,7 +154,9 @@ pub(super) fn prepare(registry: &Registry, args: &SearchArgs) -> Result<Prepared
         .into_iter()
         .map(|contender| contender.preset)
         .collect();
-    controls.retain(|preset| preset.strategy.kind == Kind::Control && preset.clairvoyant.is_none());
+    controls.retain(|preset| {
+        preset.strategy.kind == Kind::Control && matches!(preset.made, Made::Replayed)
+    });
     Ok(Prepared {
         corpus,
         reporting: Reporting {

@@ -140,8 +140,11 @@ fn adds_up(document: &Value, rows: &[Value]) {
             ("reread_tokens_per_100_calls", per_100("reread_tokens")),
         ];
         for (metric, value) in table {
-            let reported = metrics[metric]["value"].as_f64().unwrap();
-            assert!((value - reported).abs() < 1e-9, "{metric} of {name}");
+            match metrics[metric]["value"].as_f64() {
+                Some(reported) => assert!((value - reported).abs() < 1e-9, "{metric} of {name}"),
+                // What the recorders' requests held is not recorded everywhere.
+                None => assert_eq!(name, "as-recorded", "{metric}"),
+            }
         }
     }
 }

@@ -1,9 +1,11 @@
 //! What must be known to read the numbers of a comparison, and what should make one doubt it.
 
 use super::contrast::LEAST_CLUSTERS;
-use super::{CorpusSummary, DEFAULT_LIMITS, Preset, PresetLine, Reporting, Score, Setup};
+use super::{CorpusSummary, DEFAULT_LIMITS, Known, Preset, PresetLine, Reporting, Score, Setup};
 use crate::cost::{self, Agreement, RecordedCall};
+use crate::number::grouped;
 use crate::recorder::{Policy, RecorderPolicy, by_totals};
+use crate::setup::Made;
 use crate::study::Facts;
 use foldback_core::strategy::Kind;
 use std::collections::BTreeMap;
@@ -103,6 +105,7 @@ pub(super) fn assumptions(
     }
     lines.push(windows(setup, sessions, scores));
     lines.extend(recorders(sessions));
+    lines.extend(as_recorded(presets, scores));
     lines
 }
 
@@ -186,6 +189,32 @@ fn recorders(sessions: &[Facts]) -> Vec<String> {
         ))
     });
     std::iter::once(line).chain(found).collect()
+}
+
+/// What is known of the recorders' own requests.
+fn as_recorded(presets: &[Preset], scores: &[Score]) -> Option<String> {
+    let at = presets.iter().position(|preset| matches!(preset.made, Made::Recorded))?;
+    let own: Vec<&Score> = scores.iter().filter(|score| score.preset == at).collect();
+    let with = |known: Known| own.iter().filter(|score| score.known == known).count();
+    let (sizes, unknown) = (with(Known::Sizes), with(Known::Nothing));
+    let name = &presets[at].strategy.name;
+    if sizes + unknown == 0 {
+        return Some(format!("{name} is the same as none: no recorder compacted its own context."));
+    }
+    let mut line =
+        format!("{name}: of {} sessions the recorder compacted {}.", own.len(), sizes + unknown);
+    if sizes > 0 {
+        let _ = write!(
+            line,
+            " Sizes and bills of {sizes} are by its usage, brought to the estimator of the other rows by \
+             each session's own calibration; what its requests held and what its summaries cost is not recorded."
+        );
+    }
+    if unknown > 0 {
+        let _ = write!(line, " {unknown} do not say what was sent and are left out of the row.");
+    }
+    line.push_str(" In the others it is the same as none.");
+    Some(line)
 }
 
 fn cache(setup: &Setup, sessions: &[Facts], reporting: &Reporting) -> String {
@@ -277,6 +306,7 @@ pub(super) fn cautions(
             corpus.triggering, corpus.clusters
         ));
     }
+    lines.extend(impossible(contenders, presets));
     let random = presets.iter().find(|line| line.preset == "random");
     let kept = |line: &PresetLine| line.metrics.frr_obs_far.value;
     if let Some(random) = random
@@ -312,6 +342,21 @@ pub(super) fn cautions(
     lines.extend(without_model(contenders, presets, scores));
     lines.extend(coincidence(presets, scores));
     lines
+}
+
+/// What of the baseline no provider would have taken: a bill in percent of it is in percent of something that
+/// can't be had.
+fn impossible(contenders: &[Preset], presets: &[PresetLine]) -> Option<String> {
+    let at = contenders.iter().position(Preset::is_baseline)?;
+    let line = presets.get(at).filter(|line| line.gate.sent_over > 0)?;
+    let share = 100.0 * line.over_input_tokens as f64 / line.input_tokens.max(1) as f64;
+    Some(format!(
+        "{}, which all bills are in percent of, sends {} of {} requests ({share:.0}% of its input) over the \
+         limits, which no provider takes; the row as-recorded, where it is there, has what was really sent.",
+        line.preset,
+        grouped(line.gate.sent_over),
+        grouped(line.calls),
+    ))
 }
 
 /// Where chance and foresight end up with the same requests, eviction had no choice: all that can be

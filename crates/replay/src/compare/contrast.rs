@@ -225,6 +225,9 @@ fn cost_of(table: &Table<'_>, first: usize, second: usize) -> Difference {
 }
 
 fn retention(table: &Table<'_>, first: usize, second: usize) -> Difference {
+    if ![first, second].iter().all(|preset| table.knows_contents(*preset)) {
+        return Difference::default();
+    }
     let bootstrap = table.reporting.bootstrap();
     let share = |score: &super::Score| {
         let share = score.exam.references.frr_obs_far;

@@ -142,6 +142,8 @@ pub struct PresetLine {
     pub mean_tokens: u64,
     /// Requests that the provider would have refused.
     pub overflow_calls: u64,
+    /// Tokens of the requests that were over the limits when they were sent.
+    pub over_input_tokens: u64,
     /// How often it changed the view.
     pub compactions: u64,
     /// Compactions per hundred calls.
@@ -164,8 +166,8 @@ pub struct PresetLine {
     pub failures: u64,
     /// Mean size of the view before a compaction, by the preset's own estimator.
     pub mean_tokens_before: Option<u64>,
-    /// Tokens that left the view, by kind.
-    pub dropped: Dropped,
+    /// Tokens that left the view, by kind; `null` where what was in view is not recorded.
+    pub dropped: Option<Dropped>,
     /// Violations of provider rules that the preset caused.
     pub strategy_violations: u64,
     /// Violations that the recordings already had.
@@ -189,7 +191,7 @@ pub struct PresetLine {
     pub costs: Vec<Dollars>,
     /// Whether its compactions paid for themselves.
     pub ledger: LedgerLine,
-    /// Retention with its strata, over all sessions.
+    /// Retention with its strata, over all sessions of which it is known what was in view.
     pub retention: Retention,
     /// Where its retention stands between chance and foresight.
     pub nfr: Normalised,
@@ -223,8 +225,7 @@ impl PresetLine {
 }
 
 pub(super) fn line(strategy: &Strategy, preset: usize, table: &Table<'_>) -> PresetLine {
-    let own: Vec<&Score> = table.of(preset).collect();
-    let plain: Vec<&Score> = table.of(table.baseline).collect();
+    let (own, plain): (Vec<&Score>, Vec<&Score>) = table.pairs(preset).unzip();
     let sum = |of: fn(&SessionMetrics) -> u64| own.iter().map(|score| of(&score.metrics)).sum();
     let count = |of: fn(&Counters) -> u64| -> u64 {
         let counters = own.iter().map(|score| &score.metrics.counters);
@@ -235,7 +236,10 @@ pub(super) fn line(strategy: &Strategy, preset: usize, table: &Table<'_>) -> Pre
     };
     let acted = || table.pairs(preset).filter(|(score, _)| score.metrics.compactions > 0);
     let triggered = acted().count();
-    let base = input(&mut table.of(table.baseline));
+    let base = input(&mut plain.iter().copied());
+    // Of what is not known to have been in view, nothing can be said.
+    let contents = table.knows_contents(preset);
+    let seen: &[&Score] = if contents { &own } else { &[] };
     let calls: u64 = sum(|metrics| metrics.calls);
     let input_tokens = sum(|metrics| metrics.input_tokens);
     let compactions = sum(|metrics| metrics.compactions);
@@ -275,6 +279,7 @@ pub(super) fn line(strategy: &Strategy, preset: usize, table: &Table<'_>) -> Pre
         peak_tokens: own.iter().map(|score| score.metrics.peak_tokens).max().unwrap_or(0),
         mean_tokens: input_tokens.checked_div(calls).unwrap_or(0),
         overflow_calls: sum(|metrics| metrics.overflow_calls),
+        over_input_tokens: sum(|metrics| metrics.over_input_tokens),
         compactions,
         compactions_per_100_calls: ratio(100 * compactions, calls).unwrap_or(0.0),
         thrash: sum(|metrics| metrics.thrash),
@@ -286,7 +291,7 @@ pub(super) fn line(strategy: &Strategy, preset: usize, table: &Table<'_>) -> Pre
         summaries: count(|counters| counters.summaries),
         failures: count(|counters| counters.failures),
         mean_tokens_before: count(|counters| counters.tokens_before_total).checked_div(events),
-        dropped,
+        dropped: contents.then_some(dropped),
         strategy_violations: sum(|metrics| metrics.strategy_violations),
         inherited_violations: sum(|metrics| metrics.inherited_violations),
         cache_hit_rate: ratio(sum(|metrics| metrics.cache_read_tokens), input_tokens)
@@ -311,11 +316,11 @@ pub(super) fn line(strategy: &Strategy, preset: usize, table: &Table<'_>) -> Pre
             |score| score.exam.references.frr_obs,
             |kept| kept.frr_obs,
         ),
-        must_keep: must_keep(&own),
+        must_keep: must_keep(seen),
         pressure: detail::pressure(&own, &plain),
-        half_life: detail::half_life(&own),
-        summary_quality: detail::summaries(&own),
-        position: detail::position(&own),
+        half_life: detail::half_life(seen),
+        summary_quality: detail::summaries(seen),
+        position: detail::position(seen),
         strata: strata(table, preset),
         idle: own
             .iter()

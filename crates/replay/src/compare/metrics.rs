@@ -32,6 +32,10 @@ impl Metric {
         let Estimate { value, lo, hi, n, .. } = estimate;
         Self { value, lo, hi, n, why: value.is_none().then_some(why) }
     }
+
+    fn unknown() -> Self {
+        Self { why: Some(NOT_RECORDED), ..Self::default() }
+    }
 }
 
 /// The metrics of a preset.
@@ -81,6 +85,8 @@ pub struct Metrics {
 
 const NOTHING_NEEDED: &str = "no preset fired in any session, or nothing was referred to after it";
 const NO_CALLS: &str = "no session has a call";
+const NOT_RECORDED: &str =
+    "what the recorder's requests held behind its own compactions is not recorded";
 const NO_BILL: &str = "no session could be billed under the regime";
 
 /// The metrics of one preset.
@@ -96,6 +102,9 @@ pub(super) fn metrics(table: &Table<'_>, preset: usize) -> Metrics {
     let totals =
         |pairs: &[Pair<'_>], why| Metric::of(stats::ratio_of_totals(&of.bootstrap, pairs), why);
     let per_100 = |part: fn(&Score) -> u64| {
+        if !table.knows_contents(preset) {
+            return Metric::unknown();
+        }
         of.quotient(
             move |score| Some([100.0 * part(score) as f64, score.metrics.calls as f64]),
             NO_CALLS,
@@ -140,6 +149,9 @@ struct Of<'t, 'a> {
 impl<'a> Of<'_, 'a> {
     /// A pooled share over the sessions that were asked anything.
     fn share(&self, of: impl Fn(&Score) -> Share) -> Metric {
+        if !self.table.knows_contents(self.preset) {
+            return Metric::unknown();
+        }
         let shares: Vec<stats::Share<'_>> = self
             .table
             .of(self.preset)
@@ -177,6 +189,9 @@ impl<'a> Of<'_, 'a> {
     }
 
     fn sum(&self, of: fn(&Score) -> u64) -> Metric {
+        if !self.table.knows_contents(self.preset) {
+            return Metric::unknown();
+        }
         let rows: Vec<_> = self
             .table
             .of(self.preset)

@@ -14,7 +14,7 @@ mod table;
 pub use crate::corpus::{Corpus, Skipped, Source};
 pub use crate::idle::NO_STAGE;
 pub use crate::setup::{DEFAULT_LIMITS, Preset, Setup};
-pub use crate::study::Score;
+pub use crate::study::{Known, Score};
 pub(crate) use contrast::adjust;
 pub use contrast::{Cheaper, Contrast, Difference, ToldApart};
 pub use detail::{HalfLife, Normalised, Position, Pressure, SummaryQuality};
@@ -31,7 +31,6 @@ use crate::cost::Agreement;
 use crate::store::Store;
 use crate::study::{Context, Facts, Failure, Keys, Record, Studied, study};
 use crate::walk::{Detail, Walk};
-use foldback_core::strategy::Strategy;
 use foldback_formats::Session;
 use rayon::prelude::*;
 use schemars::JsonSchema;
@@ -198,10 +197,7 @@ pub fn compare(
     reporting: Reporting,
     run: Run<'_>,
 ) -> Result<Comparison, CompareError> {
-    let baseline = presets
-        .iter()
-        .position(|preset| is_baseline(&preset.strategy))
-        .ok_or(CompareError::NoBaseline)?;
+    let baseline = presets.iter().position(Preset::is_baseline).ok_or(CompareError::NoBaseline)?;
     let (unique, mut skipped) = hashes(corpus);
     let context = Context {
         presets,
@@ -236,11 +232,6 @@ pub fn compare(
         return Err(CompareError::Strict { path, warning });
     }
     Ok(assemble(corpus, presets, baseline, setup, reporting, sessions, skipped))
-}
-
-/// Whether a strategy never changes anything.
-pub fn is_baseline(strategy: &Strategy) -> bool {
-    strategy.pruners.is_empty() && strategy.overflow.is_none() && strategy.filter.is_none()
 }
 
 /// The sources with the hashes of their content, and those that are left out: unreadable, or the same

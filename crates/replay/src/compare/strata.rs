@@ -1,5 +1,6 @@
 //! The headline metrics by length of the session and by recorder.
 
+use super::Known;
 use super::table::Table;
 use crate::availability::Share;
 use crate::stats::{Tercile, terciles};
@@ -31,6 +32,8 @@ struct Sums {
     n: usize,
     usd: f64,
     base: f64,
+    /// What requests of some session held is not known.
+    unknown: bool,
     obs: Share,
     far: Share,
     obs_far: Share,
@@ -42,12 +45,14 @@ pub(super) fn strata(table: &Table<'_>, preset: usize) -> Vec<Stratum> {
     let terciles = terciles(&lengths);
     let mut by_length: BTreeMap<Tercile, Sums> = BTreeMap::new();
     let mut by_format: BTreeMap<&str, Sums> = BTreeMap::new();
-    for (at, (score, base)) in table.pairs(preset).enumerate() {
+    for (score, base) in table.pairs(preset) {
         let format = table.sessions[score.session].format.as_str();
-        for sums in
-            [by_length.entry(terciles[at]).or_default(), by_format.entry(format).or_default()]
-        {
+        for sums in [
+            by_length.entry(terciles[score.session]).or_default(),
+            by_format.entry(format).or_default(),
+        ] {
             sums.n += 1;
+            sums.unknown |= score.known != Known::Everything;
             sums.usd += table.bill(score).map_or(0.0, |bill| bill.usd);
             sums.base += table.bill(base).map_or(0.0, |bill| bill.usd);
             sums.obs.add(score.exam.references.frr_obs);
@@ -68,13 +73,14 @@ pub(super) fn strata(table: &Table<'_>, preset: usize) -> Vec<Stratum> {
 }
 
 fn stratum(by: &'static str, name: &str, sums: &Sums) -> Stratum {
+    let kept = |share: Share| share.value().filter(|_| !sums.unknown);
     Stratum {
         by,
         name: name.to_owned(),
         n: sums.n,
         cost_ratio: (sums.base > 0.0).then(|| sums.usd / sums.base),
-        frr_obs: sums.obs.value(),
-        frr_far: sums.far.value(),
-        frr_obs_far: sums.obs_far.value(),
+        frr_obs: kept(sums.obs),
+        frr_far: kept(sums.far),
+        frr_obs_far: kept(sums.obs_far),
     }
 }

@@ -1,6 +1,6 @@
 //! The scores of a comparison as a table: by session and by preset.
 
-use super::{Preset, Score, SessionLine};
+use super::{Known, Preset, Score, SessionLine};
 use crate::split::Split;
 use crate::stats::Bootstrap;
 use crate::study::{Bill, Pauses};
@@ -78,12 +78,18 @@ impl<'a> Table<'a> {
         self.scores.iter().skip(preset).step_by(self.presets.max(1))
     }
 
-    /// The scores of a preset, each with that of no compaction.
+    /// The scores of a preset of which something is known, each with that of no compaction.
     pub(super) fn pairs(
         &self,
         preset: usize,
     ) -> impl Iterator<Item = (&'a Score, &'a Score)> + use<'a> {
-        self.of(preset).zip(self.of(self.baseline))
+        let pairs = self.of(preset).zip(self.of(self.baseline));
+        pairs.filter(|(score, _)| score.known != Known::Nothing)
+    }
+
+    /// Whether it is known what every request of a preset held.
+    pub(super) fn knows_contents(&self, preset: usize) -> bool {
+        self.of(preset).all(|score| score.known == Known::Everything)
     }
 
     pub(super) fn cluster(&self, score: &Score) -> &'a str {

@@ -37,13 +37,22 @@ pub fn clairvoyant(
     )
 }
 
-/// A control of one stage that sees the future. It counts like the preset `random`.
+/// A control of one stage that sees the future.
 pub(super) fn seeing(
     name: &str,
     description: &str,
     stage: Arc<dyn Pruner>,
 ) -> Result<Strategy, Invalid> {
     let pruner = Bound { name: name.to_owned(), when: vec![stage.moment()], stage, estimator: 0 };
+    control(name, description, vec![pruner])
+}
+
+/// A control that is no preset. It counts like the preset `random`.
+pub(crate) fn control(
+    name: &str,
+    description: &str,
+    pruners: Vec<Bound<dyn Pruner>>,
+) -> Result<Strategy, Invalid> {
     Ok(Strategy {
         name: name.to_owned(),
         description: description.to_owned(),
@@ -51,7 +60,7 @@ pub(super) fn seeing(
         kind: Kind::Control,
         estimators: vec![Arc::new(CharsConfig::default().estimator()?)],
         overflow: None,
-        pruners: vec![pruner],
+        pruners,
         filter: None,
         summarizer: None,
         fallback: None,

@@ -27,6 +27,7 @@ mod retention;
 mod tests;
 
 pub use clairvoyant::clairvoyant;
+pub(crate) use clairvoyant::control;
 pub use foresight::{FactId, Foresight, Hindsight};
 pub use lines::clairvoyant_lines;
 pub use matched::{Kept, Matched, MatchedControls, STUB_TOKENS, view_sizes};

@@ -81,8 +81,8 @@ impl<'a> Priced<'a> {
             let rates = self.terms.rates.at(request.input_tokens);
             let call = CallCost {
                 cache: *cache,
-                input_usd: input_usd(&rates, cache),
-                output_usd: usd(rates.output, request.output_tokens),
+                input_usd: rates.input_usd(cache),
+                output_usd: rates.output_usd(request.output_tokens),
             };
             bill.input_tokens += request.input_tokens;
             bill.read_tokens += cache.read;
@@ -117,8 +117,22 @@ impl<'a> Priced<'a> {
     }
 }
 
-fn input_usd(rates: &Rates, cache: &CacheUse) -> f64 {
-    usd(rates.read, cache.read) + usd(rates.write, cache.write) + usd(rates.input, cache.uncached)
+impl Rates {
+    /// Dollars for the input of a request.
+    pub(crate) fn input_usd(&self, cache: &CacheUse) -> f64 {
+        usd(self.read, cache.read) + usd(self.write, cache.write) + usd(self.input, cache.uncached)
+    }
+
+    /// Dollars for an answer.
+    pub(crate) fn output_usd(&self, tokens: u64) -> f64 {
+        usd(self.output, tokens)
+    }
+
+    /// Dollars for input in units of plain input tokens; 0 where input has no price.
+    pub(crate) fn equivalent_tokens(&self, input_usd: f64) -> u64 {
+        let per_token = self.input / 1e6;
+        if per_token > 0.0 { (input_usd / per_token).round() as u64 } else { 0 }
+    }
 }
 
 /// Dollars for tokens at a price per million.

@@ -21,6 +21,13 @@ pub enum Pauses {
     ColdTurns,
 }
 
+impl Pauses {
+    /// Those under which a session is billed.
+    pub(super) fn of(timed: bool) -> &'static [Self] {
+        if timed { &[Self::Recorded] } else { &[Self::Warm, Self::ColdTurns] }
+    }
+}
+
 /// Prices and caching rules with their name.
 #[derive(Clone, Debug, PartialEq)]
 pub struct NamedTerms {
@@ -108,8 +115,7 @@ pub(super) fn bills<'t>(
     items: &Items<'_>,
     terms: impl Iterator<Item = &'t NamedTerms>,
 ) -> Vec<Bill> {
-    let scenarios: &[Pauses] =
-        if items.timed { &[Pauses::Recorded] } else { &[Pauses::Warm, Pauses::ColdTurns] };
+    let scenarios = Pauses::of(items.timed);
     let starts: Vec<_> = scenarios.iter().map(|pauses| (*pauses, starts(items, *pauses))).collect();
     terms
         .flat_map(|terms| starts.iter().map(|(pauses, starts)| bill(items, starts, *pauses, terms)))
@@ -158,7 +164,6 @@ fn bill(items: &Items<'_>, starts: &[Option<i64>], pauses: Pauses, named: &Named
         })
         .collect();
     let input_usd: f64 = bill.calls.iter().map(|call| call.input_usd).sum();
-    let per_token = terms.rates.input / 1e6;
     Bill {
         regime: named.name.clone(),
         pauses,
@@ -169,7 +174,7 @@ fn bill(items: &Items<'_>, starts: &[Option<i64>], pauses: Pauses, named: &Named
         // The empty sum of floats is -0.
         summaries_shared_usd: shared.fold(0.0, |sum, usd| sum + usd),
         read_tokens: bill.read_tokens,
-        equivalent_tokens: if per_token > 0.0 { (input_usd / per_token).round() as u64 } else { 0 },
+        equivalent_tokens: terms.rates.equivalent_tokens(input_usd),
         pessimistic_usd: bounds(bill.usd, &terms.rates, items.rereads).pessimistic,
         ledger: priced.ledger(&firings),
     }

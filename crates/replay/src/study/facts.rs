@@ -32,7 +32,7 @@ pub struct CallFacts {
 }
 
 /// A session as the laboratory keeps it when the session itself is gone.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Facts {
     /// The recorder's id.
     pub id: String,

@@ -1,6 +1,6 @@
 //! One replay of a session under one strategy with everything that is measured on it.
 
-use super::{Facts, Record, bill, inaction};
+use super::{Facts, Known, Record, bill, inaction};
 use crate::availability::Availability;
 use crate::controls::{Foresight, Hindsight, MatchedControls, view_sizes};
 use crate::cost::Reread;
@@ -8,7 +8,7 @@ use crate::drive::{Probe, Replay, ReplayOptions, replay_with};
 use crate::index::Index;
 use crate::measures::{Measures, SessionMeasures};
 use crate::recorder::{self, RecorderPolicy};
-use crate::setup::{Preset, Setup};
+use crate::setup::{Made, Preset, Setup};
 use foldback_core::stage::Estimator;
 use foldback_formats::Session;
 use std::sync::Arc;
@@ -46,12 +46,12 @@ pub(super) fn replay(
     preset: &Preset,
     facts_unknown: bool,
 ) -> Result<(Option<Facts>, Record), String> {
-    let seeing = match &preset.clairvoyant {
-        Some(seer) => {
+    let seeing = match &preset.made {
+        Made::Seeing(seer) => {
             let made = seer.of(&shared.index, &shared.foresight);
             Some(Arc::new(made.map_err(|invalid| invalid.message)?))
         }
-        None => None,
+        Made::Replayed | Made::Recorded => None,
     };
     let strategy = seeing.as_ref().unwrap_or(&preset.strategy);
     let options = ReplayOptions {
@@ -88,6 +88,7 @@ pub(super) fn replay(
     let inaction = (replayed.metrics.compactions == 0)
         .then(|| inaction::inaction(&replayed, strategy, &options));
     let record = Record {
+        known: Known::Everything,
         limits: options.limits,
         metrics: replayed.metrics,
         references: findings.references,

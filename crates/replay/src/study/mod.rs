@@ -5,6 +5,7 @@
 //! strategies, which run in parallel, and is gone when they are done. What is left are a [`Record`]
 //! per strategy in the store, with every row, and a [`Score`] of fixed size in memory.
 
+mod as_recorded;
 mod bill;
 mod facts;
 mod inaction;
@@ -17,11 +18,11 @@ mod tests;
 pub(crate) use bill::named;
 pub use bill::{Bill, NamedTerms, OWN, Pauses};
 pub use facts::{CallFacts, Facts};
-pub use record::{Inaction, Record};
+pub use record::{Inaction, Known, Record};
 pub use score::{Exam, Score, Shadow};
 
 use crate::corpus::{Content, ContentHash, Source};
-use crate::setup::{Preset, Setup};
+use crate::setup::{Made, Preset, Setup};
 use crate::split::Split;
 use crate::store::{Key, Store, key};
 use crate::walk::{Detail, Walk};
@@ -223,11 +224,14 @@ fn study_session<'s>(
         let _ = known.set(facts);
     }
     let shared: OnceLock<Shared> = OnceLock::new();
-    let records: Vec<Record> = context
+    let mut records: Vec<Record> = context
         .presets
         .par_iter()
         .enumerate()
         .map(|(at, preset)| {
+            if matches!(preset.made, Made::Recorded) {
+                return Ok(Record::default());
+            }
             let stored = known.get().and_then(|_| keys.record(context.store, at));
             let record = match stored {
                 Some(record) => record,
@@ -252,6 +256,16 @@ fn study_session<'s>(
     let mut facts =
         known.into_inner().ok_or_else(|| "there is no strategy to study it under".to_owned())?;
     let start = Record::exam_start(&records);
+    // The recorder's requests are made from those of no compaction.
+    let made = |of: fn(&Preset) -> bool| context.presets.iter().position(of);
+    if let Some(at) = made(|preset| matches!(preset.made, Made::Recorded))
+        && let Some(baseline) = made(Preset::is_baseline)
+    {
+        let model = context.setup.model.as_deref().or(facts.model.as_deref());
+        let terms = context.setup.terms(model);
+        records[at] = as_recorded::record(&facts, records[baseline].clone(), &terms);
+        keep(context.store, keys.records[at], &records[at])?;
+    }
     let scores = records
         .into_iter()
         .enumerate()

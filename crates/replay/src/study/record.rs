@@ -18,9 +18,24 @@ pub struct Inaction {
     pub window: Option<u64>,
 }
 
+/// What of a session under a preset is known.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Known {
+    /// Every request with what it held.
+    #[default]
+    Everything,
+    /// How large the requests were and what was read from the cache; not what they held.
+    Sizes,
+    /// Nothing; the session counts for nothing under this preset.
+    Nothing,
+}
+
 /// What a replay gave.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Record {
+    /// What the rest is worth.
+    pub known: Known,
     /// Limits that were in force.
     pub limits: Limits,
     /// Totals.

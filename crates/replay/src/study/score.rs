@@ -3,7 +3,7 @@
 
 use super::bill::Bill;
 use super::facts::Facts;
-use super::record::{Inaction, Record};
+use super::record::{Inaction, Known, Record};
 use crate::availability::{MustKeep, Retention, Share, score};
 use crate::measures::SessionMeasures;
 use crate::scale::Scale;
@@ -38,6 +38,8 @@ pub struct Score {
     pub session: usize,
     /// Index into the presets.
     pub preset: usize,
+    /// What of the session is known under the preset.
+    pub known: Known,
     /// Limits that were in force.
     pub limits: Limits,
     /// Totals.
@@ -114,6 +116,7 @@ impl Score {
         Self {
             session: 0,
             preset,
+            known: record.known,
             random: matched(&record.matched.random.references),
             clairvoyant: matched(&record.matched.clairvoyant.references),
             limits: record.limits,

@@ -13,7 +13,7 @@ mod parquet;
 use foldback_core::strategy::Kind;
 use foldback_replay::availability::{FAR, Share};
 use foldback_replay::compare::{PresetLine, SessionLine};
-use foldback_replay::study::{CallFacts, Facts, Record};
+use foldback_replay::study::{CallFacts, Facts, Known, Record};
 use foldback_replay::totals::{BrokenRule, CallRow, Fired};
 use foldback_replay::verbatim::Kept;
 use foldback_replay::{Comparison, Store};
@@ -51,15 +51,15 @@ pub struct Row<'a> {
     pub turn: usize,
     /// When the request was sent, in milliseconds since the Unix epoch; `null` where not recorded.
     pub start_ms: Option<i64>,
-    /// Messages in the view.
-    pub messages: usize,
+    /// Messages in the view; `null` where what the request held is not recorded.
+    pub messages: Option<u64>,
     /// Size of the request in tokens: system prompt, tools and view.
     pub input_tokens: u64,
     /// The same in tokens as the recording's provider would count them, by the scale that recorded usage gives; `null`
     /// where it gives none.
     pub calibrated_input: Option<u64>,
-    /// The same in tokens by the preset's own estimator.
-    pub decision_tokens: u64,
+    /// The same in tokens by the preset's own estimator; `null` where no preset decided.
+    pub decision_tokens: Option<u64>,
     /// Size of the request in tokens if nothing had ever been compacted.
     pub uncompacted_tokens: u64,
     /// Tokens of the recorded answer, by the provider's count where recorded.
@@ -251,6 +251,8 @@ fn row<'a>(
     forgotten: &Forgotten,
     exam: bool,
 ) -> Row<'a> {
+    // What the recorder sent is known by its size alone.
+    let decided = record.known == Known::Everything;
     Row {
         session: &session.path,
         cluster: &session.cluster,
@@ -263,9 +265,9 @@ fn row<'a>(
         call: call.call,
         turn: call.turn,
         start_ms: facts.start_ms,
-        messages: call.messages,
+        messages: decided.then_some(call.messages as u64),
         input_tokens: call.input_tokens,
-        decision_tokens: call.decision_tokens,
+        decision_tokens: decided.then_some(call.decision_tokens),
         uncompacted_tokens: facts.uncompacted,
         output_tokens: facts.output,
         calibrated_input: None,

@@ -14,6 +14,14 @@ pub struct CacheRules {
     pub ttl_ms: Option<i64>,
 }
 
+impl CacheRules {
+    /// How many tokens of a prefix are cached.
+    fn cacheable(&self, tokens: u64) -> u64 {
+        let cut = tokens - tokens % self.granularity.max(1);
+        if tokens < self.minimum { 0 } else { cut }
+    }
+}
+
 /// What the cache did for one request. `read + write + uncached` is the size of the request.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct CacheUse {
@@ -28,6 +36,15 @@ pub struct CacheUse {
     pub churn: u64,
     /// The pause since the request before was longer than a prefix lives.
     pub expired: bool,
+}
+
+impl CacheUse {
+    /// For a request of a size of which the cache holds a prefix of so many tokens.
+    pub fn of(total: u64, held: u64, rules: CacheRules) -> Self {
+        let end = rules.cacheable(total);
+        let read = rules.cacheable(held).min(end);
+        Self { read, write: end - read, uncached: total - end, ..Self::default() }
+    }
 }
 
 /// Sends the requests of a log through a cache that starts empty.
@@ -45,10 +62,6 @@ pub(super) fn simulate_at(
     starts: &[Option<i64>],
     rules: CacheRules,
 ) -> Vec<CacheUse> {
-    let cacheable = |tokens: u64| {
-        let cut = tokens - tokens % rules.granularity.max(1);
-        if tokens < rules.minimum { 0 } else { cut }
-    };
     let mut uses = Vec::with_capacity(log.requests().len());
     // When each request was sent.
     let mut times: Vec<i64> = Vec::with_capacity(log.requests().len());
@@ -69,14 +82,8 @@ pub(super) fn simulate_at(
         let total = request.input_tokens;
         let churn =
             previous.map_or(0, |before: u64| before.min(total).saturating_sub(request.kept_tokens));
-        let (read, end) = (cacheable(read), cacheable(total));
-        uses.push(CacheUse {
-            read,
-            write: end - read,
-            uncached: total - end,
-            churn,
-            expired: previous.is_some() && !held,
-        });
+        let expired = previous.is_some() && !held;
+        uses.push(CacheUse { churn, expired, ..CacheUse::of(total, read, rules) });
         times.push(now);
         previous = Some(total);
     }

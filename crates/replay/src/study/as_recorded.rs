@@ -1,0 +1,240 @@
+//! The control `as-recorded`: what the recorder really sent, its own compactions included.
+//!
+//! Where the recorder never compacted, its requests are those of no compaction, and so is everything that is
+//! measured on them. Where it did, usage says how large its requests were and what was read from the cache.
+//! Those are tokens of the provider; they are brought to the measuring estimator by the [`Scale`](crate::scale::Scale) of the session,
+//! the other way round.
+//!
+//! The same share of a request counts as read from the cache as was recorded. What those requests held is not
+//! recorded, nor is what the recorder paid for its summaries: retention is unknown there, and the bill is
+//! without them.
+
+use super::bill::{Bill, NamedTerms, Pauses};
+use super::facts::{CallFacts, Facts};
+use super::record::{Known, Record};
+use crate::cost::{CacheUse, Terms};
+use crate::measures::SessionMeasures;
+use crate::measures::size::{Call, Sizes, p95};
+use crate::recorder::Policy;
+use crate::totals::{CallRow, SessionMetrics};
+
+/// Usage is believed where this share of the calls has it; a call without counts like the one before it.
+const LEAST_SHARE: f64 = 0.9;
+
+/// The record of the recorder, from that of no compaction.
+pub(super) fn record(facts: &Facts, plain: Record, terms: &[NamedTerms]) -> Record {
+    if !compacted(facts) {
+        return plain;
+    }
+    let Some(inputs) = inputs(facts) else {
+        return Record { known: Known::Nothing, limits: plain.limits, ..Record::default() };
+    };
+    let rows: Vec<CallRow> =
+        plain.rows.into_iter().zip(&facts.calls).zip(inputs).map(row).collect();
+    let calls: Vec<Call> =
+        rows.iter().zip(&facts.calls).map(|(row, call)| Call::of_row(row, call.output)).collect();
+    let sizes: Vec<u64> = rows.iter().map(|row| row.input_tokens).collect();
+    let scenarios = Pauses::of(facts.timed());
+    let bill = |(terms, pauses)| bill(&rows, &facts.calls, terms, pauses);
+    Record {
+        known: Known::Sizes,
+        limits: plain.limits,
+        metrics: SessionMetrics {
+            calls: rows.len() as u64,
+            input_tokens: sizes.iter().sum(),
+            peak_tokens: sizes.iter().copied().max().unwrap_or(0),
+            cache_read_tokens: rows.iter().map(|row| row.cache_read).sum(),
+            compactions: facts.boundaries.max(facts.recorder.unmarked.len()) as u64,
+            ..SessionMetrics::default()
+        },
+        measures: SessionMeasures {
+            size: Sizes::of(&calls),
+            p95: p95(&sizes),
+            ..SessionMeasures::default()
+        },
+        bills: terms
+            .iter()
+            .flat_map(|terms| scenarios.iter().map(move |pauses| (terms, *pauses)))
+            .map(bill)
+            .collect(),
+        rows,
+        ..Record::default()
+    }
+}
+
+/// Whether what the recorder sent was something else than the whole log, by its marks or by its usage.
+fn compacted(facts: &Facts) -> bool {
+    let recorder = &facts.recorder;
+    facts.headless
+        || facts.boundaries > 0
+        || !recorder.unmarked.is_empty()
+        || matches!(recorder.policy, Some(Policy::LastObservations(_)))
+}
+
+/// Size of every request and what was read of it, by the measuring estimator; `None` where usage does not say
+/// it, or where the recording lost its beginning.
+fn inputs(facts: &Facts) -> Option<Vec<(u64, u64)>> {
+    let calls = &facts.calls;
+    let recorded = calls.iter().filter(|call| call.recorded_input.is_some()).count();
+    if facts.headless || (recorded as f64) < LEAST_SHARE * calls.len() as f64 {
+        return None;
+    }
+    let scale = facts.scale?;
+    let mut last = (calls.first()?.uncompacted, 0);
+    let size = |call: &CallFacts| {
+        if let Some(used) = call.recorded_input {
+            let input = scale.measured(used);
+            let read = call.recorded_read.unwrap_or(0).min(used);
+            let read = u128::from(input) * u128::from(read) / u128::from(used.max(1));
+            last = (input, u64::try_from(read).unwrap_or(input));
+        }
+        last
+    };
+    Some(calls.iter().map(size).collect())
+}
+
+/// A row of no compaction with what the recorder sent.
+fn row(((row, call), (input_tokens, cache_read)): ((CallRow, &CallFacts), (u64, u64))) -> CallRow {
+    CallRow {
+        input_tokens,
+        decision_tokens: input_tokens,
+        cache_read,
+        churn: 0,
+        overflow: false,
+        excess: 0,
+        recorder_compacted: call.recorder_compacted,
+        ..row
+    }
+}
+
+/// The bill at the prices of a regime: what was read from the cache is what the recorder read.
+fn bill(rows: &[CallRow], calls: &[CallFacts], named: &NamedTerms, pauses: Pauses) -> Bill {
+    let Terms { rules, rates } = &named.terms;
+    let (mut input_usd, mut output_usd, mut read_tokens) = (0.0, 0.0, 0);
+    for (row, call) in rows.iter().zip(calls) {
+        let cache = CacheUse::of(row.input_tokens, row.cache_read, *rules);
+        let rates = rates.at(row.input_tokens);
+        input_usd += rates.input_usd(&cache);
+        output_usd += rates.output_usd(call.output);
+        read_tokens += cache.read;
+    }
+    let usd = input_usd + output_usd;
+    Bill {
+        regime: named.name.clone(),
+        pauses,
+        usd,
+        input_usd,
+        output_usd,
+        summaries_usd: 0.0,
+        summaries_shared_usd: 0.0,
+        read_tokens,
+        equivalent_tokens: rates.equivalent_tokens(input_usd),
+        pessimistic_usd: usd,
+        ledger: Vec::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cost::{CacheRules, Rates};
+    use crate::scale::Scale;
+    use foldback_stages::estimator::Observation;
+
+    /// A call of a size without compaction, with the input and the cache reads that were recorded.
+    fn call(uncompacted: u64, recorded: Option<(u64, u64)>) -> CallFacts {
+        CallFacts {
+            uncompacted,
+            output: 100,
+            recorded_input: recorded.map(|(input, _)| input),
+            recorded_read: recorded.map(|(_, read)| read),
+            ..CallFacts::default()
+        }
+    }
+
+    /// A session whose provider counts half as much again as the measuring estimator.
+    fn facts(boundaries: usize, headless: bool, calls: Vec<CallFacts>) -> Facts {
+        let line = (0..6).map(|n| Observation::new(2_000 + 200 * n, 5_000 + 300 * n));
+        let scale = Scale::of(&line.collect::<Vec<_>>());
+        Facts { boundaries, headless, scale, calls, ..Facts::default() }
+    }
+
+    fn plain(facts: &Facts) -> Record {
+        let row = |(call, facts): (usize, &CallFacts)| CallRow {
+            call,
+            turn: 1,
+            messages: 1,
+            input_tokens: facts.uncompacted,
+            decision_tokens: facts.uncompacted,
+            recorded_input: facts.recorded_input,
+            cache_read: 0,
+            churn: 0,
+            ceiling: Some(10_000),
+            overflow: false,
+            excess: 0,
+            fired: Vec::new(),
+            recorder_compacted: false,
+            broken: Vec::new(),
+        };
+        Record {
+            rows: facts.calls.iter().enumerate().map(row).collect(),
+            edits: vec![true],
+            ..Record::default()
+        }
+    }
+
+    fn terms() -> NamedTerms {
+        let rules = CacheRules { minimum: 1_000, granularity: 1, ttl_ms: None };
+        let rates = Rates { input: 10.0, read: 1.0, write: 20.0, output: 100.0, tier: None };
+        NamedTerms { name: "r".to_owned(), terms: Terms { rules, rates } }
+    }
+
+    #[test]
+    fn what_was_sent_by_what_was_recorded() {
+        let grown = vec![
+            call(5_000, Some((5_000, 0))),
+            call(7_000, Some((8_000, 5_000))),
+            call(9_000, Some((3_500, 1_750))),
+        ];
+        let mut cut_off = grown.repeat(4);
+        cut_off[2] = call(9_000, None);
+        let unknown = vec![call(5_000, Some((5_000, 0))), call(7_000, None)];
+        let table = [
+            ("never compacted", facts(0, false, grown.clone()), Known::Everything, 21_000, 3),
+            // 5,000; 5,000 + 3,000 / 1.5; 5,000 - 1,500 / 1.5
+            ("compacted", facts(1, false, grown.clone()), Known::Sizes, 16_000, 3),
+            // The third call is as large as the second.
+            (
+                "one call was cut off",
+                facts(1, false, cut_off),
+                Known::Sizes,
+                4 * 16_000 + 3_000,
+                12,
+            ),
+            ("too little usage", facts(1, false, unknown), Known::Nothing, 0, 0),
+            ("its beginning is lost", facts(0, true, grown), Known::Nothing, 0, 0),
+        ];
+        for (name, facts, known, input, calls) in table {
+            let record = record(&facts, plain(&facts), &[terms()]);
+            let sent: u64 = record.rows.iter().map(|row| row.input_tokens).sum();
+            assert_eq!((record.known, sent, record.rows.len()), (known, input, calls), "{name}");
+            let asked = usize::from(known == Known::Everything);
+            assert_eq!(record.edits.len(), asked, "{name}: what its views held");
+            let billed = if known == Known::Sizes { 2 } else { 0 };
+            assert_eq!(record.bills.len(), billed, "{name}: warm and cold alike");
+        }
+    }
+
+    #[test]
+    fn the_bill_is_of_what_was_read_and_written() {
+        let calls = vec![call(5_000, Some((5_000, 0))), call(9_000, Some((8_000, 4_000)))];
+        let facts = facts(1, false, calls);
+        let record = record(&facts, plain(&facts), &[terms()]);
+        let bill = &record.bills[0];
+        // 5,000 and 7,000 are sent; of the second, half is read.
+        let input = (20.0 * 5_000.0 + 1.0 * 3_500.0 + 20.0 * 3_500.0) / 1e6;
+        assert!((bill.input_usd - input).abs() < 1e-12, "{}", bill.input_usd);
+        assert!((bill.output_usd - 100.0 * 200.0 / 1e6).abs() < 1e-12);
+        assert_eq!((bill.read_tokens, bill.equivalent_tokens), (3_500, 17_350));
+    }
+}
