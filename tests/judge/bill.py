@@ -121,6 +121,14 @@ class Bill:
     def usd(self) -> float:
         return self.input_usd + self.output_usd + self.summaries_usd
 
+    def add_request(self, total: int, read: int, output: int, terms: Terms) -> None:
+        end = terms.cacheable(total)
+        prices = terms.at(total)
+        dollars = read * prices.read + (end - read) * prices.write + (total - end) * prices.input
+        self.input_tokens += total
+        self.input_usd += dollars / MILLION
+        self.output_usd += output * prices.output / MILLION
+
     def add(self, other: Bill) -> None:
         self.input_usd += other.input_usd
         self.output_usd += other.output_usd
@@ -189,14 +197,7 @@ def bill(
     out = Bill()
     out.read_tokens = cache_reads(requests, terms, times(requests, cold_turns))
     for request, read in zip(requests, out.read_tokens, strict=True):
-        total = request.input_tokens
-        out.input_tokens += total
-        end = terms.cacheable(total)
-        plain = total - end
-        prices = terms.at(total)
-        dollars = read * prices.read + (end - read) * prices.write + plain * prices.input
-        out.input_usd += dollars / MILLION
-        out.output_usd += request.output_tokens * prices.output / MILLION
+        out.add_request(request.input_tokens, read, request.output_tokens, terms)
     for asked, written in summaries:
         out.summaries_usd += (asked * terms.input + written * terms.output) / MILLION
     return out

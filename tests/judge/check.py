@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import as_recorded
 import bill
 import recorded
 from foldback import Foldback, Rows
@@ -110,6 +111,7 @@ def judge_file(program: Foldback, file: Path, presets: list[str]) -> Findings:
     plain: Bills = {}
     starts = exam_starts(rows)
     needs = {session.id: Needs(session) for session in sessions}
+    recorder: Bills = defaultdict(bill.Bill)
     for preset in presets:
         label = preset
         bills: Bills = defaultdict(bill.Bill)
@@ -125,6 +127,9 @@ def judge_file(program: Foldback, file: Path, presets: list[str]) -> Findings:
             theirs = rows[path, label]
             check_views(found, ours, plans["calls"], f"{path} {label}")
             check_calls(found, ours, theirs, f"{path} {label}")
+            if preset == "none":
+                sent = check_recorder(found, session, ours, rows, path)
+                bills_of_recorder(recorder, sent, Run(session, ours, theirs, [], []))
             over = add(over, check_calibrated(found, session, ours, theirs, f"{path} {label}"))
             exam = [call.number >= starts[path] for call in ours]
             kept, rereads = needs[session.id].replay(ours, exam)
@@ -143,7 +148,38 @@ def judge_file(program: Foldback, file: Path, presets: list[str]) -> Findings:
             check_retention(found, retention, lines[label], f"{file} {label}")
             told = lines[label]["gate"]["calibrated_over"]
             found.share("calibrated over", over, told, 0, f"{file} {label}")
+    if as_recorded.NAME in lines and plain:
+        check_bills(found, recorder, lines[as_recorded.NAME], f"{file} {as_recorded.NAME}")
     return found
+
+
+def check_recorder(
+    found: Findings, session: Session, calls: list[Call], rows: Rows, path: str
+) -> list[as_recorded.Request] | None:
+    """Sizes of what the recorder sent; empty where it never compacted, None where nothing is known."""
+    theirs = rows[path, as_recorded.NAME]
+    compacted = bool(session.boundaries) or session.is_headless
+    if not compacted and as_recorded.is_plain(theirs, rows[path, "none"]):
+        return []
+    sent = as_recorded.requests(session, calls)
+    found.exact("recorder's calls", len(sent or []), len(theirs), path)
+    for request, row in zip(sent or [], theirs, strict=False):
+        at = f"{path} {as_recorded.NAME} call {row['call']}"
+        found.near("recorder's tokens", request.tokens, row["input_tokens"], TOKENS, at)
+        found.near("recorder's reads", request.read, row["cache_read"], TOKENS, at)
+    return sent
+
+
+def bills_of_recorder(bills: Bills, sent: list[as_recorded.Request] | None, run: Run) -> None:
+    """Adds what the recorder's requests cost under every regime."""
+    if not sent:
+        if sent is not None:
+            add_bills(bills, run)
+        return
+    outputs = [bill.output_tokens(call) for call in run.calls]
+    for terms in bill.regimes():
+        for cold in (False, True):
+            bills[terms.name, cold].add(as_recorded.bill(sent, outputs, terms))
 
 
 def check_reading(found: Findings, file: Path, sessions: list[Session]) -> None:

@@ -162,6 +162,11 @@ class Scale:
         size = self.recorded + self.kappa * (tokens - self.measured)
         return max(0, math.floor(size + 0.5))
 
+    def under(self, sent: int) -> int:
+        """The measured size of a request that the provider counted so many tokens for."""
+        size = self.measured + (sent - self.recorded) / max(self.kappa, 1e-6)
+        return max(0, math.floor(size + 0.5))
+
 
 def scale_of(calls: list[tuple[int, int]]) -> Scale | None:
     """The scale by measured and recorded sizes of the same requests."""

@@ -1,0 +1,55 @@
+"""What the recorders really sent, and what it would have cost under every regime."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from bill import Bill, Terms
+from session import Session
+from view import Call
+
+# Usage is believed where this share of the calls has it.
+LEAST_SHARE = 0.9
+
+NAME = "as-recorded"
+
+
+@dataclass(frozen=True)
+class Request:
+    """A request of the recorder, in tokens of the measure."""
+
+    tokens: int
+    read: int
+
+
+def requests(session: Session, calls: list[Call]) -> list[Request] | None:
+    """The requests of a recorder that compacted; None where its usage does not tell."""
+    told = [call.answer.sent for call in calls]
+    known = sum(size is not None for size in told)
+    if session.is_headless or session.scale is None or known < LEAST_SHARE * len(calls):
+        return None
+    out: list[Request] = []
+    for call, size in zip(calls, told, strict=True):
+        if size is None:
+            out.append(out[-1] if out else Request(call.input_tokens, 0))
+            continue
+        tokens = session.scale.under(size)
+        read = min((call.answer.usage or {}).get("cache_read", 0), size)
+        out.append(Request(tokens, tokens * read // size))
+    return out
+
+
+def is_plain(theirs: list[dict[str, Any]], plain: list[dict[str, Any]]) -> bool:
+    """Whether foldback takes the recorder for one that never compacted."""
+    sizes = [row["input_tokens"] for row in theirs]
+    return sizes == [row["input_tokens"] for row in plain] and bool(sizes)
+
+
+def bill(sent: list[Request], outputs: list[int], terms: Terms) -> Bill:
+    out = Bill()
+    for request, output in zip(sent, outputs, strict=True):
+        read = min(terms.cacheable(request.read), terms.cacheable(request.tokens))
+        out.add_request(request.tokens, read, output, terms)
+        out.read_tokens.append(read)
+    return out
