@@ -5,7 +5,9 @@ use crate::error::Error;
 use crate::{input, strategies};
 use foldback_replay::compare::Primary;
 use foldback_replay::{Reporting, Setup, Split};
-use serde::Deserialize;
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer};
+use std::ops::RangeInclusive;
 use std::path::Path;
 
 /// Everything that the outcome of a comparison depends on besides the sessions.
@@ -19,10 +21,12 @@ pub(crate) struct Design {
     /// Metric that presets are ranked by.
     pub(crate) primary: Primary,
     /// Least difference that matters.
+    #[serde(deserialize_with = "margin")]
     pub(crate) margin: f64,
     /// Seed of the bootstrap.
     pub(crate) seed: u64,
     /// Draws of the bootstrap.
+    #[serde(deserialize_with = "draws")]
     pub(crate) draws: usize,
     /// Part of the sessions that is reported on; all of them when not given.
     pub(crate) split: Option<Split>,
@@ -41,6 +45,26 @@ pub(crate) struct Design {
     /// Hash of the file.
     #[serde(skip)]
     pub(crate) hash: Option<String>,
+}
+
+/// Draws that an experiment may ask for: fewer give no interval, and more take memory and time and tell nothing.
+const DRAWS: RangeInclusive<usize> = 100..=1_000_000;
+
+fn draws<'de, D: Deserializer<'de>>(value: D) -> Result<usize, D::Error> {
+    let draws = usize::deserialize(value)?;
+    DRAWS.contains(&draws).then_some(draws).ok_or_else(|| {
+        let (least, most) = (DRAWS.start(), DRAWS.end());
+        D::Error::custom(format!(
+            "draws = {draws} is not between {least} and {most}; 10000 is usual"
+        ))
+    })
+}
+
+fn margin<'de, D: Deserializer<'de>>(value: D) -> Result<f64, D::Error> {
+    let margin = f64::deserialize(value)?;
+    (margin.is_finite() && margin >= 0.0)
+        .then_some(margin)
+        .ok_or_else(|| D::Error::custom(format!("margin = {margin} is no difference; 0 is usual")))
 }
 
 impl Default for Design {
@@ -92,13 +116,6 @@ impl Design {
                 error.message()
             ))
         })?;
-        if design.draws < 100 {
-            return Err(Error::Usage(format!(
-                "{}: draws = {} is too few for an interval; 10000 is usual",
-                path.display(),
-                design.draws
-            )));
-        }
         let folder = path.parent().unwrap_or(Path::new(""));
         for name in design.strategies.iter_mut().chain(&mut design.summarizer) {
             if name.ends_with(".toml") {

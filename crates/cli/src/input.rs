@@ -37,13 +37,16 @@ pub(crate) fn sessions(path: &Path, from: Option<&str>) -> Result<Vec<Session>, 
 }
 
 /// One session of a file with the format that the file is in. A session in foldback's own lines keeps
-/// the format that it was first recorded in; what is written goes by the file.
-pub(crate) fn session(args: &SessionArgs) -> Result<(Session, &'static str), Error> {
+/// the format that it was first recorded in; what is written goes by the file. `out` is where.
+pub(crate) fn session(
+    args: &SessionArgs,
+    out: Option<&Path>,
+) -> Result<(Session, &'static str), Error> {
     let (path, from) = (args.file.file.as_path(), args.file.from.as_deref());
     let bytes = bytes(path)?;
     let fail = |error| Error::Read { path: path.display().to_string(), error };
     let sessions = foldback_formats::read(&bytes, from).map_err(fail)?;
-    let session = pick(path, sessions, args.session.as_deref())?;
+    let session = pick(path, sessions, args.session.as_deref(), out)?;
     strict(&path.display().to_string(), &session.warnings, args.strict)?;
     let format = match from {
         Some(id) => foldback_formats::format(id).map_err(fail)?.id,
@@ -55,35 +58,56 @@ pub(crate) fn session(args: &SessionArgs) -> Result<(Session, &'static str), Err
     Ok((session, format))
 }
 
-/// All sessions of a file, or the one with this id; the only one, where there may not be several.
+/// All sessions of a file, or the one with this id; the only one, where there may not be several. `out` is where
+/// they are written.
 pub(crate) fn some(
     path: &Path,
     from: Option<&str>,
     id: Option<&str>,
     several: bool,
+    out: &Path,
 ) -> Result<Vec<Session>, Error> {
     let all = sessions(path, from)?;
     match several && id.is_none() {
         true => Ok(all),
-        false => Ok(vec![pick(path, all, id)?]),
+        false => Ok(vec![pick(path, all, id, Some(out))?]),
     }
 }
 
-/// The only session of a file, or the one with this id.
-fn pick(path: &Path, mut sessions: Vec<Session>, id: Option<&str>) -> Result<Session, Error> {
+/// The only session of a file, or the one with this id. It is refused where writing it would take the others
+/// away.
+fn pick(
+    path: &Path,
+    mut sessions: Vec<Session>,
+    id: Option<&str>,
+    out: Option<&Path>,
+) -> Result<Session, Error> {
     let ids = || sessions.iter().map(|session| session.id.clone()).collect::<Vec<_>>();
-    let path = || path.display().to_string();
+    let name = || path.display().to_string();
     let index = match id {
         Some(id) => sessions
             .iter()
             .position(|session| session.id == id)
-            .ok_or_else(|| Error::NoSuchSession { path: path(), id: id.to_owned(), ids: ids() })?,
+            .ok_or_else(|| Error::NoSuchSession { path: name(), id: id.to_owned(), ids: ids() })?,
         None if sessions.len() > 1 => {
-            return Err(Error::ManySessions { path: path(), ids: ids() });
+            return Err(Error::ManySessions { path: name(), ids: ids() });
         }
         None => 0,
     };
+    if sessions.len() > 1 && out.is_some_and(|out| is_same(out, path)) {
+        return Err(Error::Usage(format!(
+            "{} holds {} sessions, and only one of them would be left; name another file for the output",
+            name(),
+            sessions.len()
+        )));
+    }
     Ok(sessions.swap_remove(index))
+}
+
+/// Whether two paths lead to one file.
+fn is_same(a: &Path, b: &Path) -> bool {
+    let found = |path: &Path| std::fs::canonicalize(path).ok();
+    found(a).is_some_and(|a| found(b) == Some(a))
 }
 
 /// Fails on the first warning, where `strict` asks for it.
@@ -143,19 +167,28 @@ pub(crate) fn reasons(skipped: &[Skipped]) -> String {
 
 /// Where Claude Code and Codex keep a user's sessions.
 fn usual_places() -> impl Iterator<Item = PathBuf> {
-    let claude = folder("CLAUDE_CONFIG_DIR", ".claude").map(|folder| folder.join("projects"));
-    let codex = folder("CODEX_HOME", ".codex").map(|folder| folder.join("sessions"));
+    let claude = place("CLAUDE_CONFIG_DIR", ".claude").map(|folder| folder.join("projects"));
+    let codex = place("CODEX_HOME", ".codex").map(|folder| folder.join("sessions"));
     claude.into_iter().chain(codex)
 }
 
 /// Where OpenCode keeps a user's sessions, all in one file.
 fn opencode_store() -> Option<PathBuf> {
-    Some(folder("XDG_DATA_HOME", ".local/share")?.join("opencode").join("opencode.db"))
+    Some(place("XDG_DATA_HOME", ".local/share")?.join("opencode").join("opencode.db"))
 }
 
 /// The folder that a variable names, else the usual one in the user's home.
-fn folder(variable: &str, usual: &str) -> Option<PathBuf> {
-    let given = |name: &str| std::env::var_os(name).map(PathBuf::from);
-    let home = || given("HOME").or_else(|| given("USERPROFILE"));
-    given(variable).or_else(|| Some(home()?.join(usual)))
+fn place(variable: &str, usual: &str) -> Option<PathBuf> {
+    absolute(variable).or_else(|| Some(home()?.join(usual)))
+}
+
+/// The user's home.
+pub(crate) fn home() -> Option<PathBuf> {
+    absolute("HOME").or_else(|| absolute("USERPROFILE"))
+}
+
+/// The folder that a variable names. An empty or relative one would be looked up wherever the command runs.
+pub(crate) fn absolute(variable: &str) -> Option<PathBuf> {
+    let value = std::env::var_os(variable).map(PathBuf::from);
+    value.filter(|path| path.is_absolute())
 }

@@ -2,7 +2,7 @@
 
 use crate::args::StoreArgs;
 use crate::error::Error;
-use crate::output;
+use crate::{input, output};
 use foldback_replay::Store;
 use std::path::{Path, PathBuf};
 
@@ -46,13 +46,9 @@ fn not_kept(why: &str) {
 }
 
 fn usual_place() -> Option<PathBuf> {
-    let given = |name: &str| {
-        let value = std::env::var_os(name).map(PathBuf::from);
-        value.filter(|path| path.is_absolute())
-    };
-    let cache = given("XDG_CACHE_HOME")
-        .or_else(|| given("LOCALAPPDATA"))
-        .or_else(|| Some(given("HOME")?.join(".cache")))?;
+    let cache = input::absolute("XDG_CACHE_HOME")
+        .or_else(|| input::absolute("LOCALAPPDATA"))
+        .or_else(|| Some(input::home()?.join(".cache")))?;
     Some(cache.join("foldback"))
 }
 

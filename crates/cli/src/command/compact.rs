@@ -20,7 +20,7 @@ pub(crate) fn run(args: &Compact) -> Result<(), Error> {
     if !args.manual {
         strategies::check_window(&strategy, setup.limits)?;
     }
-    let (session, format) = input::session(&args.session)?;
+    let (session, format) = input::session(&args.session, args.out.path())?;
     // Asked for before any work is done: a format that can't be written.
     let format = foldback_formats::format(args.to.as_deref().unwrap_or(format))
         .map_err(|error| Error::Read { path: "--to".to_owned(), error })?;

@@ -9,7 +9,7 @@ use foldback_formats::{Format, Session, WriteError};
 pub(crate) fn run(args: &Convert) -> Result<(), Error> {
     let to = target(&args.to)?;
     let (from, id) = (args.from.as_deref(), args.session.as_deref());
-    let sessions = input::some(&args.input, from, id, to.many)?;
+    let sessions = input::some(&args.input, from, id, to.many, &args.output)?;
     let path = args.input.display().to_string();
     for session in &sessions {
         input::strict(&path, &session.warnings, args.strict)?;

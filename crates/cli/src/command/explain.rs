@@ -19,7 +19,7 @@ pub(crate) fn run(args: &Explain) -> Result<(), Error> {
     for preset in &presets {
         strategies::check_window(&preset.strategy, setup.limits)?;
     }
-    let (session, _) = input::session(&args.session)?;
+    let (session, _) = input::session(&args.session, None)?;
     let path = args.session.file.file.display().to_string();
     if session.calls() == 0 {
         return Err(Error::Usage(format!(

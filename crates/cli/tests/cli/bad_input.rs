@@ -39,6 +39,18 @@ fn each_kind_of_bad_input_is_told_and_ends_with_2() {
         "models.toml",
         b"as_of = \"2026-01-01\"\n[[model]]\nid = \"m\"\ncontxt = 3\n",
     );
+    let experiments = [
+        ("draws-few", "draws = 99"),
+        ("draws-many", "draws = 1_000_000_000_000"),
+        ("draws-most", "draws = 9223372036854775807"),
+        ("margin-nan", "margin = nan"),
+        ("margin-inf", "margin = inf"),
+        ("margin-less", "margin = -0.1"),
+    ];
+    let experiments = experiments.map(|(name, line)| {
+        let text = format!("strategies = [\"none\"]\n{line}\n");
+        (name, write(folder.path(), &format!("{name}.toml"), text))
+    });
     let names = [
         ("good", good),
         ("empty", empty),
@@ -50,7 +62,65 @@ fn each_kind_of_bad_input_is_told_and_ends_with_2() {
         ("models", models),
         ("folder", folder.path().to_str().unwrap().to_owned()),
     ];
-    refused("bad_input", &names);
+    refused("bad_input", &[&names[..], &experiments].concat());
+}
+
+/// An empty variable is none, and not the folder that the command runs in.
+#[test]
+fn an_empty_home_is_not_the_current_folder() {
+    let folder = tempfile::tempdir().unwrap();
+    for place in [".claude/projects", ".codex/sessions", "projects", "sessions"] {
+        std::fs::create_dir_all(folder.path().join(place)).unwrap();
+        write(&folder.path().join(place), "here.json", session());
+    }
+    let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_foldback"));
+    command.args(["compare", "--discover", "--preset", "none", "--no-store"]);
+    for name in ["HOME", "USERPROFILE", "CLAUDE_CONFIG_DIR", "CODEX_HOME", "XDG_DATA_HOME"] {
+        command.env(name, "");
+    }
+    let ran = command.current_dir(folder.path()).output().unwrap();
+    let said = String::from_utf8(ran.stderr).unwrap();
+    assert_eq!(ran.status.code(), Some(2), "{said}");
+    assert!(said.contains("no session to compare") && !said.contains("here.json"), "{said}");
+}
+
+/// A file of several sessions is not replaced by one of them, by whichever name it is called.
+#[test]
+fn the_other_sessions_of_a_file_are_kept() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    let [one, two, both] = ["one.jsonl", "two.jsonl", "both.jsonl"].map(at);
+    let good = write(folder.path(), "good.json", session());
+    line(&format!("convert {good} --to foldback {one}")).done();
+    let lines = std::fs::read_to_string(&one).unwrap();
+    let id = lines.split('"').nth(5).unwrap();
+    let other = lines.replacen(id, "other", 1);
+    std::fs::write(&both, format!("{lines}{other}")).unwrap();
+    let before = std::fs::read_to_string(&both).unwrap();
+    let again = format!(
+        "{}/../{}/both.jsonl",
+        folder.path().display(),
+        folder.path().file_name().unwrap().display()
+    );
+    for out in [&both, &again] {
+        for args in [
+            format!("compact {both} --session other --preset none -o {out}"),
+            format!("convert {both} --session other --to foldback {out}"),
+        ] {
+            let ran = line(&args);
+            assert_eq!(ran.code, 2, "{args}: {}", ran.stderr);
+            assert!(
+                ran.stderr.contains("both.jsonl holds 2 sessions, and only one"),
+                "{}",
+                ran.stderr
+            );
+            assert_eq!(std::fs::read_to_string(&both).unwrap(), before);
+        }
+    }
+    line(&format!("compact {both} --session other --preset none -o {two}")).done();
+    // One session may take its own place.
+    line(&format!("compact {one} --preset none -o {one}")).done();
+    assert_eq!(std::fs::read_to_string(&one).unwrap(), lines);
 }
 
 #[test]
