@@ -199,5 +199,6 @@ def bill(
     for request, read in zip(requests, out.read_tokens, strict=True):
         out.add_request(request.input_tokens, read, request.output_tokens, terms)
     for asked, written in summaries:
-        out.summaries_usd += (asked * terms.input + written * terms.output) / MILLION
+        prices = terms.at(asked)
+        out.summaries_usd += (asked * prices.input + written * prices.output) / MILLION
     return out

@@ -129,7 +129,7 @@ def judge_file(program: Foldback, file: Path, presets: list[str]) -> Findings:
             check_calls(found, ours, theirs, f"{path} {label}")
             if preset == "none":
                 sent = check_recorder(found, session, ours, rows, path)
-                bills_of_recorder(recorder, sent, Run(session, ours, theirs, [], []))
+                bills_of_recorder(recorder, sent, Run(session, ours, [], [], []))
             over = add(over, check_calibrated(found, session, ours, theirs, f"{path} {label}"))
             exam = [call.number >= starts[path] for call in ours]
             kept, rereads = needs[session.id].replay(ours, exam)
@@ -139,7 +139,8 @@ def judge_file(program: Foldback, file: Path, presets: list[str]) -> Findings:
             check_rereads(found, rereads, theirs, f"{path} {label}")
             fired = sorted({fold["call"] for fold in plans["folds"]})
             check_exam(found, fired, exam, theirs, f"{path} {label}")
-            add_bills(bills, Run(session, ours, theirs, rereads, fired))
+            asked = check_asked(found, plans["asked"], theirs, f"{path} {label}")
+            add_bills(bills, Run(session, ours, asked, rereads, fired))
         if preset == "none":
             plain = bills
         if label in lines:
@@ -254,7 +255,8 @@ class Run:
 
     session: Session
     calls: list[Call]
-    rows: list[dict[str, Any]]
+    # Input and output of the requests to a summariser.
+    summaries: list[tuple[int, int]]
     rereads: list[Reread]
     # The calls before which something changed the view.
     fired: list[int]
@@ -263,13 +265,26 @@ class Run:
 def add_bills(bills: Bills, run: Run) -> None:
     """Bills a session under every regime."""
     requests = [bill.sent(call, run.session.frame_tokens) for call in run.calls]
-    summaries = [(row["summary_input"], row["summary_output"]) for row in run.rows]
     for terms in bill.regimes():
         more = extra(run.rereads, run.fired, len(run.calls), terms)
         for cold in (False, True):
-            ours = bill.bill(requests, summaries, terms, cold)
+            ours = bill.bill(requests, run.summaries, terms, cold)
             ours.rereads_usd = more
             bills[terms.name, cold].add(ours)
+
+
+def check_asked(
+    found: Findings, asked: list[dict[str, Any]], rows: list[dict[str, Any]], where: str
+) -> list[tuple[int, int]]:
+    """The requests to a summariser, as the plan lists them, each with what was written for it."""
+    out: list[tuple[int, int]] = []
+    for row in rows:
+        until = math.inf if row["call"] == len(rows) - 1 else row["call"]
+        own = [one["input_tokens"] for one in asked if row["call"] <= one["call"] <= until]
+        at = f"{where} call {row['call']}"
+        found.exact("asked", (len(own), sum(own)), (row["summary_requests"], row["summary_input"]), at)
+        out += [(size, 0 if first else row["summary_output"]) for first, size in enumerate(own)]
+    return out
 
 
 def check_summaries(

@@ -60,7 +60,7 @@ def extra(rereads: list[Reread], fired: list[int], calls: int, terms: Terms) -> 
     total = 0.0
     for reread in rereads:
         until = min((call for call in fired if call > reread.call), default=calls)
-        carried = REQUEST + reread.tokens
-        total += reread.input_tokens * terms.read + REQUEST * terms.output
-        total += carried * terms.write + carried * terms.read * (until - reread.call)
+        carried, prices = REQUEST + reread.tokens, terms.at(reread.input_tokens)
+        total += reread.input_tokens * prices.read + REQUEST * prices.output
+        total += carried * prices.write + carried * prices.read * (until - reread.call)
     return total / MILLION

@@ -18,22 +18,25 @@ pub fn replayed(
     strategy: &Arc<Strategy>,
     options: &ReplayOptions,
 ) -> (Conversation, Vec<Report>) {
-    state_of(replay(session, strategy, options))
+    replay(session, strategy, options).into_state()
 }
 
-/// The same while probes look on.
+/// The same while probes look on, with everything that was measured.
 pub fn replayed_with(
     session: &Session,
     strategy: &Arc<Strategy>,
     options: &ReplayOptions,
     probes: &mut [&mut dyn Probe],
-) -> (Conversation, Vec<Report>) {
+) -> Replay {
     let index = Arc::new(Index::of(session));
-    state_of(replay_with(session, &index, strategy, options, probes))
+    replay_with(session, &index, strategy, options, probes)
 }
 
-fn state_of(replay: Replay) -> (Conversation, Vec<Report>) {
-    (replay.conversation, replay.reports.into_iter().map(|(_, report)| report).collect())
+impl Replay {
+    /// What an agent would have been left with, and what the stages reported.
+    pub fn into_state(self) -> (Conversation, Vec<Report>) {
+        (self.conversation, self.reports.into_iter().map(|(_, report)| report).collect())
+    }
 }
 
 /// What is done to a stored history.

@@ -31,7 +31,9 @@ pub(crate) fn run(args: &Compact) -> Result<(), Error> {
     options.completions = answers.as_ref().map(|answers| answers.model(0));
     let mut views = plan::Views::default();
     let (conversation, reports) = if args.live && args.plan && args.json {
-        replayed_with(&session, &strategy, &options, &mut [&mut views])
+        let replay = replayed_with(&session, &strategy, &options, &mut [&mut views]);
+        views.asked(&replay.summary_inputs);
+        replay.into_state()
     } else if args.live {
         replayed(&session, &strategy, &options)
     } else {

@@ -29,6 +29,17 @@ pub struct Plans<'a> {
     folds: Vec<PlanLine<'a>>,
     /// The views that calls were sent, in order; empty where no calls were replayed.
     calls: &'a [View],
+    /// The requests to a summariser, in order, those that failed included.
+    asked: &'a [Asked],
+}
+
+/// A request to a summariser.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+struct Asked {
+    /// Number of the call that came next, from 0; behind the last call the number of calls.
+    call: usize,
+    /// Its input in tokens, as the bill has it.
+    input_tokens: u64,
 }
 
 /// A committed plan.
@@ -68,6 +79,7 @@ impl<'a> Plans<'a> {
             preset: conversation.strategy().label(),
             folds: conversation.folds().iter().map(line).collect(),
             calls: &views.calls,
+            asked: &views.asked,
         }
     }
 }
@@ -88,6 +100,18 @@ pub struct Views {
     /// Of the messages that were shown as they are now.
     known: HashMap<Place, [u8; 32]>,
     calls: Vec<View>,
+    asked: Vec<Asked>,
+}
+
+impl Views {
+    /// Notes the requests to a summariser, each with the number of the call that came next.
+    pub fn asked(&mut self, inputs: &[(usize, u64)]) {
+        let asked = |(call, input_tokens): &(usize, u64)| Asked {
+            call: *call,
+            input_tokens: *input_tokens,
+        };
+        self.asked = inputs.iter().map(asked).collect();
+    }
 }
 
 impl Probe for Views {
