@@ -69,7 +69,7 @@ pub fn uncounted(messages: &[Arc<Message>]) -> Vec<Arc<Message>> {
 
 /// A session of these messages.
 pub fn session(messages: Vec<Arc<Message>>) -> Session {
-    let source = Source { text: "".into(), shape: Shape::Lines, records: Vec::new() };
+    let source = Source { text: "".into(), shape: Shape::Lines, records: Default::default() };
     let mut session = Session::new("shape", "foldback", source);
     session.messages = messages;
     session

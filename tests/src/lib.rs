@@ -93,7 +93,7 @@ impl Script {
 
     /// The session.
     pub fn session(&self) -> Session {
-        let source = Source { text: "".into(), shape: Shape::Lines, records: Vec::new() };
+        let source = Source { text: "".into(), shape: Shape::Lines, records: Default::default() };
         let mut session = Session::new("script", "foldback", source);
         session.messages = self.messages.iter().cloned().map(Arc::new).collect();
         session

@@ -12,6 +12,7 @@ mod house;
 mod invariants;
 mod known_groups;
 mod one_turn;
+mod scaling;
 mod self_checks;
 mod snapshots;
 mod summary_bill;

@@ -45,6 +45,7 @@ pub mod stage;
 pub mod strategy;
 pub mod validity;
 pub mod view;
+pub mod work;
 
 #[doc(no_inline)]
 pub use inventory;

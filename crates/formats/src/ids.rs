@@ -1,6 +1,7 @@
 //! Ids that hold within one session: unique, deterministic, and the recorder's own wherever possible.
 
 use crate::Session;
+use foldback_core::work;
 use std::collections::{HashMap, HashSet, VecDeque};
 
 /// Hands out ids that are unique in a session. Recorders repeat ids (a redacted export has one word
@@ -8,19 +9,27 @@ use std::collections::{HashMap, HashSet, VecDeque};
 #[derive(Debug, Default)]
 pub(crate) struct Ids {
     used: HashSet<String>,
+    /// By id that was wanted again, the last number that it got.
+    numbers: HashMap<String, usize>,
 }
 
 impl Ids {
     /// `wanted` itself the first time, then `wanted_2`, `wanted_3`, … The suffix keeps to characters
     /// that every provider takes in an id.
     pub(crate) fn unique(&mut self, wanted: &str) -> String {
-        let mut id = wanted.to_owned();
-        let mut number = 1;
-        while !self.used.insert(id.clone()) {
-            number += 1;
-            id = format!("{wanted}_{number}");
+        work::count(1);
+        if self.used.insert(wanted.to_owned()) {
+            return wanted.to_owned();
         }
-        id
+        let number = self.numbers.entry(wanted.to_owned()).or_insert(1);
+        loop {
+            work::count(1);
+            *number += 1;
+            let id = format!("{wanted}_{number}");
+            if self.used.insert(id.clone()) {
+                return id;
+            }
+        }
     }
 }
 

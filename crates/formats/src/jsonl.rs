@@ -5,7 +5,7 @@ use crate::prelude::*;
 
 /// The lines of a file, each parsed, or the warning about it.
 pub(crate) fn values(source: &Source) -> impl Iterator<Item = (u32, Result<Value, Warning>)> {
-    (0u32..).zip(&source.records).map(|(record, range)| {
+    (0u32..).zip(&*source.records).map(|(record, range)| {
         let value = raw::parse(&source.text[range.clone()]);
         (record, value.map_err(|error| unreadable(source, record, &error)))
     })
@@ -34,7 +34,7 @@ pub(crate) fn surest(text: &str, count: usize, score: impl Fn(&str) -> u8) -> u8
 /// Records that repeat an earlier one to the letter, each with that one.
 pub(crate) fn copies(source: &Source) -> BTreeMap<u32, u32> {
     let mut first: HashMap<&str, u32> = HashMap::new();
-    let records = (0u32..).zip(&source.records).filter_map(|(record, range)| {
+    let records = (0u32..).zip(&*source.records).filter_map(|(record, range)| {
         let original = *first.entry(&source.text[range.clone()]).or_insert(record);
         (original != record).then_some((record, original))
     });

@@ -45,6 +45,7 @@ mod prelude;
 mod pydantic_ai;
 mod raw;
 mod read;
+mod records;
 mod rewrite;
 mod roo_code;
 pub mod session;

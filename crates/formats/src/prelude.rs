@@ -6,6 +6,7 @@ pub(crate) use crate::parts::{
     file, flattened, has_text, mark_synthetic, reasoning, reasoning_member, result, status, unknown,
 };
 pub(crate) use crate::raw::{self, Change, json_string, peek};
+pub(crate) use crate::records::Records;
 pub(crate) use crate::session::{Boundary, Cleared, Recorded, Shape, Source, Warning};
 pub(crate) use crate::usage::{Counts, finish};
 pub(crate) use crate::write::View;

@@ -1,5 +1,6 @@
 //! A recorded session, read from any format into the one canonical form.
 
+use crate::records::Records;
 use crate::{FormatId, ReadError, raw, value};
 use foldback_core::log::{EntryKind, Message, Origin};
 use foldback_core::view::{EditKind, PartEdit, PartPos};
@@ -7,7 +8,6 @@ use foldback_core::{Frame, Limits};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::collections::BTreeSet;
-use std::ops::Range;
 use std::sync::Arc;
 
 /// What OpenCode, and tunacode after it, show in place of a cleared tool result.
@@ -120,25 +120,25 @@ pub struct Source {
     /// How it is divided.
     pub shape: Shape,
     /// Byte range of each record in `text`, by record index.
-    pub records: Vec<Range<usize>>,
+    pub records: Records,
 }
 
 impl Source {
     /// A text whose records are its lines.
     pub(crate) fn lines(text: &str) -> Self {
-        Self { text: text.into(), shape: Shape::Lines, records: raw::lines(text) }
+        Self { text: text.into(), shape: Shape::Lines, records: raw::lines(text).into() }
     }
 
     /// A document whose records are the elements of the list at a JSON pointer.
     pub(crate) fn document(text: &str, list: &str) -> Result<Self, ReadError> {
         let records = value::elements(text, list)?;
-        Ok(Self { text: text.into(), shape: Shape::Document, records })
+        Ok(Self { text: text.into(), shape: Shape::Document, records: records.into() })
     }
 
     /// The line that a record stands on, as an editor shows it.
     pub(crate) fn place(&self, record: u32) -> String {
         let start = self.records.get(record as usize).map_or(self.text.len(), |range| range.start);
-        format!("line {}", raw::position(&self.text, start).0)
+        format!("line {}", self.records.line(&self.text, start))
     }
 
     /// The raw text of a record.

@@ -168,7 +168,7 @@ mod tests {
     }
 
     fn session(messages: Vec<Message>, boundary: Option<usize>, midway: bool) -> Session {
-        let source = Source { text: "".into(), shape: Shape::Lines, records: Vec::new() };
+        let source = Source { text: "".into(), shape: Shape::Lines, records: Default::default() };
         let mut session = Session::new("s", "foldback", source);
         session.messages = messages.into_iter().map(Arc::new).collect();
         session.boundaries.extend(boundary.map(|before| Boundary {

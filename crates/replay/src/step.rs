@@ -8,7 +8,7 @@ use foldback_core::Message;
 use foldback_core::log::{Finish, Role};
 use foldback_core::moment::Moment;
 use foldback_formats::Session;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 /// One step of a replay.
@@ -49,15 +49,15 @@ pub fn steps(session: &Session) -> Vec<Step<'_>> {
 /// for an approval; that ends neither the step nor the turn.
 fn last_results(log: &[&Arc<Message>]) -> HashMap<usize, usize> {
     let mut last = HashMap::new();
-    let mut open: Option<(usize, &Message)> = None;
+    let mut open: Option<(usize, HashSet<&str>)> = None;
     for (ordinal, message) in log.iter().enumerate() {
         if message.is_answer() {
-            open = Some((ordinal, message));
+            open = Some((ordinal, message.call_ids().collect()));
         }
-        let Some((answered, answer)) = open else { continue };
+        let Some((answered, calls)) = &open else { continue };
         let mut results = message.parts.iter().filter_map(|part| part.as_result());
-        if results.any(|result| answer.call_ids().any(|id| id == result.call_id)) {
-            last.insert(answered, ordinal);
+        if results.any(|result| calls.contains(&*result.call_id)) {
+            last.insert(*answered, ordinal);
         }
     }
     last
@@ -151,7 +151,7 @@ mod tests {
     use foldback_formats::session::{Shape, Source};
 
     fn told(messages: Vec<Message>) -> String {
-        let source = Source { text: "".into(), shape: Shape::Lines, records: Vec::new() };
+        let source = Source { text: "".into(), shape: Shape::Lines, records: Default::default() };
         let mut session = Session::new("s", "foldback", source);
         session.messages = messages.into_iter().map(Arc::new).collect();
         let word = |step: &Step<'_>| match step {

@@ -1,10 +1,12 @@
 //! Checks a request message by message.
 
+use super::ledger::{Change, Ledger, Rank};
 use super::pairing::Pairing;
 use super::{Dialect, Violation, rule};
 use crate::log::{Part, PartKind, Role};
 use crate::view::Shown;
 use serde_json::Value;
+use std::collections::HashMap;
 
 /// Checks a request that grows: fed message by message, asked at every call.
 ///
@@ -14,13 +16,11 @@ use serde_json::Value;
 pub struct Checker {
     dialect: Dialect,
     pairing: Pairing,
-    /// What single messages break, whatever stands around them.
-    content: Vec<Violation>,
-    first: Option<Violation>,
+    found: Ledger,
+    /// By message, the places of what it breaks whatever stands around it.
+    content: HashMap<String, Vec<Rank>>,
     /// Set when something was sent.
     started: bool,
-    /// The last message sent, where it is the model's and ends in white space.
-    trailing_space: Option<String>,
 }
 
 impl Checker {
@@ -29,11 +29,22 @@ impl Checker {
         Self {
             dialect,
             pairing: Pairing::new(dialect),
-            content: Vec::new(),
-            first: None,
+            found: Ledger::default(),
+            content: HashMap::new(),
             started: false,
-            trailing_space: None,
         }
+    }
+
+    /// Begins with another request, and knows what is different in it.
+    pub(super) fn restart(&mut self) {
+        let mut found = std::mem::take(&mut self.found);
+        found.clear();
+        *self = Self { found, ..Self::new(self.dialect) };
+    }
+
+    /// What came and went since this was asked before.
+    pub(super) fn take_changes(&mut self) -> Vec<Change> {
+        self.found.take_changes()
     }
 
     /// The next message of the request.
@@ -47,24 +58,29 @@ impl Checker {
         }
         if !self.started {
             self.started = true;
-            self.first = self.check_first(shown);
+            self.check_first(shown);
         }
         if message.role == Role::Assistant {
-            self.pairing.model();
+            self.pairing.model(&mut self.found);
             for call in message.parts.iter().filter_map(Part::as_call) {
-                self.pairing.call(&message.id, &call.call_id);
+                self.pairing.call(&message.id, &call.call_id, &mut self.found);
             }
         } else {
             self.push_user(shown);
         }
-        self.trailing_space = self.ends_in_space(shown).then(|| message.id.clone());
+        self.found.remove(Rank::Last);
+        if self.dialect == Dialect::Anthropic && self.ends_in_space(shown) {
+            self.found.add(|_| Rank::Last, rule::TRAILING_SPACE, &message.id, None);
+        }
         self.check_content(shown);
     }
 
     /// Looks again at a message that was fed before and was edited since. An edit that decides whether
     /// the message is sent at all (a text that becomes empty, or no longer is) needs a new checker.
     pub fn recheck(&mut self, shown: &Shown<'_>) {
-        self.content.retain(|violation| violation.message != shown.message.id);
+        for rank in self.content.remove(&shown.message.id).unwrap_or_default() {
+            self.found.remove(rank);
+        }
         if self.is_sent(shown) {
             self.check_content(shown);
         }
@@ -72,24 +88,7 @@ impl Checker {
 
     /// What is wrong with the request if it ends here.
     pub fn violations(&self) -> Vec<Violation> {
-        let trailing = self
-            .trailing_space
-            .as_ref()
-            .filter(|_| self.dialect == Dialect::Anthropic)
-            .map(|message| Violation {
-                dialect: self.dialect,
-                rule: rule::TRAILING_SPACE,
-                message: message.clone(),
-                call: None,
-                detail: "the request ends with a model message that ends in white space".to_owned(),
-            });
-        self.first
-            .iter()
-            .cloned()
-            .chain(self.pairing.violations())
-            .chain(self.content.iter().cloned())
-            .chain(trailing)
-            .collect()
+        self.found.standing().map(|broken| broken.violation(self.dialect)).collect()
     }
 
     /// Results and everything else of a message that is not the model's, in order.
@@ -97,8 +96,8 @@ impl Checker {
         let message = shown.message;
         for (index, part) in message.parts.iter().enumerate() {
             match part.as_result() {
-                Some(result) => self.pairing.result(&message.id, &result.call_id),
-                None if self.sends(shown, index, part) => self.pairing.said(),
+                Some(result) => self.pairing.result(&message.id, &result.call_id, &mut self.found),
+                None if self.sends(shown, index, part) => self.pairing.said(&mut self.found),
                 None => {}
             }
         }
@@ -124,7 +123,7 @@ impl Checker {
         shown.message.parts.iter().enumerate().any(|(index, part)| self.sends(shown, index, part))
     }
 
-    fn check_first(&self, shown: &Shown<'_>) -> Option<Violation> {
+    fn check_first(&mut self, shown: &Shown<'_>) {
         let message = shown.message;
         let refused = match self.dialect {
             Dialect::Anthropic => message.role == Role::Assistant,
@@ -133,13 +132,9 @@ impl Checker {
             }
             Dialect::OpenAiChat | Dialect::OpenAiResponses => false,
         };
-        refused.then(|| Violation {
-            dialect: self.dialect,
-            rule: rule::FIRST_NOT_USER,
-            message: message.id.clone(),
-            call: None,
-            detail: "the conversation starts with a message of the model".to_owned(),
-        })
+        if refused {
+            self.found.add(|_| Rank::First, rule::FIRST_NOT_USER, &message.id, None);
+        }
     }
 
     fn ends_in_space(&self, shown: &Shown<'_>) -> bool {
@@ -160,30 +155,26 @@ impl Checker {
                     if self.dialect == Dialect::Anthropic
                         && shown.text_of(index).trim().is_empty() =>
                 {
-                    self.report(rule::EMPTY_TEXT, shown, None, "a text block is empty");
+                    self.report(rule::EMPTY_TEXT, shown, None);
                 }
                 PartKind::Reasoning { opaque: Some(_), .. }
                     if shown.edit(index).is_some() && self.sends(shown, index, part) =>
                 {
-                    let detail = "reasoning that must go back unaltered was edited";
-                    self.report(rule::REASONING_ALTERED, shown, None, detail);
+                    self.report(rule::REASONING_ALTERED, shown, None);
                 }
                 PartKind::Call(call) => {
                     let broken = shown
                         .edit(index)
                         .is_some_and(|edit| is_json(&call.arguments) && !is_json(&edit.text));
                     if broken {
-                        let detail = "the arguments are no longer JSON";
-                        let id = Some(call.call_id.as_str());
-                        self.report(rule::ARGUMENTS_BROKEN, shown, id, detail);
+                        self.report(rule::ARGUMENTS_BROKEN, shown, Some(&call.call_id));
                     }
                 }
                 _ => {}
             }
         }
         if self.dialect == Dialect::OpenAiResponses && self.is_reasoning_alone(shown) {
-            let detail = "a reasoning item without the item that it produced";
-            self.report(rule::REASONING_ALONE, shown, None, detail);
+            self.report(rule::REASONING_ALONE, shown, None);
         }
     }
 
@@ -199,14 +190,10 @@ impl Checker {
                 .all(|(_, part)| matches!(part.kind, PartKind::Reasoning { .. }))
     }
 
-    fn report(&mut self, rule: &'static str, shown: &Shown<'_>, call: Option<&str>, detail: &str) {
-        self.content.push(Violation {
-            dialect: self.dialect,
-            rule,
-            message: shown.message.id.clone(),
-            call: call.map(str::to_owned),
-            detail: detail.to_owned(),
-        });
+    fn report(&mut self, rule: &'static str, shown: &Shown<'_>, call: Option<&str>) {
+        let message = &shown.message.id;
+        let rank = self.found.add(Rank::Content, rule, message, call);
+        self.content.entry(message.clone()).or_default().push(rank);
     }
 }
 

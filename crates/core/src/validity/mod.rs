@@ -20,6 +20,7 @@
 //! is not checked: whether tool definitions exist, whether a signature is genuine.
 
 mod checker;
+mod ledger;
 mod monitor;
 mod pairing;
 #[cfg(test)]

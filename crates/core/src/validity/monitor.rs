@@ -1,13 +1,15 @@
 //! Checks a conversation at every call and pays only for what changed since the last.
 
+use super::ledger::{Broken, Rank};
 use super::{Checker, Dialect, Violation, caused_by_strategy};
 use crate::conversation::Conversation;
 use crate::delta::{Cursor, ViewDelta};
 use crate::log::PartKind;
 use crate::view::{PartPos, Pos, Shown};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::Arc;
 
-/// What is wrong with the request that a conversation would send now.
+/// What is wrong with the requests of a conversation.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Findings {
     /// What the log does not break by itself.
@@ -16,7 +18,14 @@ pub struct Findings {
     pub inherited: Vec<Violation>,
 }
 
-/// Follows one conversation through a run. Gives what [`super::validate`] gives for its view and for
+/// How often something is broken in the view and in the log.
+#[derive(Clone, Copy, Debug, Default)]
+struct Tally {
+    view: usize,
+    log: usize,
+}
+
+/// Follows one conversation through a run. Knows what [`super::validate`] gives for its view and for
 /// its log, in every dialect.
 ///
 /// Messages that were appended are fed to the checkers, edited ones are looked at again, and only a
@@ -25,6 +34,8 @@ pub struct Findings {
 pub struct Monitor {
     view: Vec<Checker>,
     log: Vec<Checker>,
+    /// By dialect, what is broken now in view or log.
+    tallies: Vec<HashMap<Arc<Broken>, Tally>>,
     cursor: Cursor,
     /// How many places of the view its checkers were fed.
     places_seen: usize,
@@ -32,7 +43,13 @@ pub struct Monitor {
 
 impl Default for Monitor {
     fn default() -> Self {
-        Self { view: checkers(), log: checkers(), cursor: Cursor::default(), places_seen: 0 }
+        Self {
+            view: checkers(),
+            log: checkers(),
+            tallies: vec![HashMap::new(); Dialect::ALL.len()],
+            cursor: Cursor::default(),
+            places_seen: 0,
+        }
     }
 }
 
@@ -41,11 +58,48 @@ fn checkers() -> Vec<Checker> {
 }
 
 impl Monitor {
-    /// Checks what the conversation would send now. It must be the same conversation every time.
+    /// Checks what the conversation would send now; it must be the same conversation every time. Gives what is
+    /// wrong and came since the check before: a call that asks costs what it changed, however much is wrong.
     pub fn check(&mut self, conversation: &Conversation) -> Findings {
         let delta = conversation.delta(&mut self.cursor);
         self.feed_log(conversation, &delta);
         self.feed_view(conversation, &delta);
+        let mut findings = Findings::default();
+        let checkers = self.view.iter_mut().zip(&mut self.log).zip(&mut self.tallies);
+        for (((view, log), tallies), dialect) in checkers.zip(Dialect::ALL) {
+            // What changed, each with where it came first in the view.
+            let mut changed: BTreeMap<Arc<Broken>, Rank> = BTreeMap::new();
+            for (changes, in_view) in [(view.take_changes(), true), (log.take_changes(), false)] {
+                for change in changes {
+                    let tally = tallies.entry(Arc::clone(&change.broken)).or_default();
+                    let count = if in_view { &mut tally.view } else { &mut tally.log };
+                    *count = if change.came { *count + 1 } else { count.saturating_sub(1) };
+                    let rank = if in_view && change.came { change.rank } else { Rank::Last };
+                    let first = changed.entry(change.broken).or_insert(rank);
+                    *first = rank.min(*first);
+                }
+            }
+            let mut caused = Vec::new();
+            for (broken, rank) in changed {
+                let tally = tallies.get(&broken).copied().unwrap_or_default();
+                if tally.view > tally.log {
+                    caused.push((rank, broken.violation(dialect)));
+                }
+                if tally.log > 0 {
+                    findings.inherited.push(broken.violation(dialect));
+                }
+                if tally.view + tally.log == 0 {
+                    tallies.remove(&broken);
+                }
+            }
+            caused.sort_by_key(|(rank, _)| *rank);
+            findings.caused.extend(caused.into_iter().map(|(_, violation)| violation));
+        }
+        findings
+    }
+
+    /// All that was wrong at the last check.
+    pub fn findings(&self) -> Findings {
         let mut findings = Findings::default();
         for (view, log) in self.view.iter().zip(&self.log) {
             let (own, mut inherited) = (view.violations(), log.violations());
@@ -74,7 +128,7 @@ impl Monitor {
         let again = match !delta.moved && delta.edited.iter().all(content) {
             true => &delta.edited[..],
             false => {
-                self.view = checkers();
+                self.view.iter_mut().for_each(Checker::restart);
                 self.places_seen = 0;
                 &[]
             }

@@ -1,15 +1,8 @@
 //! Calls and results: which result a provider takes for which call.
 
-use super::{Dialect, Violation, rule};
-use std::collections::HashSet;
-
-/// A call that waits for its result.
-#[derive(Clone, Debug)]
-struct Open {
-    call: String,
-    message: String,
-    answered: bool,
-}
+use super::ledger::{Ledger, Rank};
+use super::{Dialect, rule};
+use std::collections::{HashMap, HashSet, VecDeque};
 
 /// What stands behind the calls of the last model turn.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -25,17 +18,17 @@ enum Phase {
     Said,
 }
 
-/// Follows calls and results through a request.
+/// Follows calls and results through a request. What it finds goes into a [`Ledger`].
 #[derive(Clone, Debug)]
 pub(super) struct Pairing {
     dialect: Dialect,
     phase: Phase,
-    /// Responses: every call without a result. Else: the calls of the last model turn.
-    calls: Vec<Open>,
-    /// Responses only: results whose call has not come.
-    waiting: Vec<Open>,
+    /// Responses: every call; else those of the last model turn. By id, the places of those without a result,
+    /// oldest first.
+    calls: HashMap<String, VecDeque<Rank>>,
+    /// Responses only: results whose call has not come, likewise.
+    waiting: HashMap<String, VecDeque<Rank>>,
     seen: HashSet<String>,
-    found: Vec<Violation>,
 }
 
 impl Pairing {
@@ -43,61 +36,55 @@ impl Pairing {
         Self {
             dialect,
             phase: Phase::default(),
-            calls: Vec::new(),
-            waiting: Vec::new(),
+            calls: HashMap::new(),
+            waiting: HashMap::new(),
             seen: HashSet::new(),
-            found: Vec::new(),
         }
     }
 
     /// A message of the model begins.
-    pub(super) fn model(&mut self) {
+    pub(super) fn model(&mut self, found: &mut Ledger) {
         let merges = matches!(self.dialect, Dialect::Anthropic | Dialect::Gemini);
         if self.dialect != Dialect::OpenAiResponses && !(merges && self.phase == Phase::Model) {
-            self.close();
+            self.close(found);
         }
         self.phase = Phase::Model;
     }
 
     /// A call in the message that [`Self::model`] began.
-    pub(super) fn call(&mut self, message: &str, call: &str) {
+    pub(super) fn call(&mut self, message: &str, call: &str, found: &mut Ledger) {
         let unique = self.dialect == Dialect::Gemini || self.seen.insert(call.to_owned());
         if !unique {
-            let detail = format!("the call id {call} was used before");
-            self.report(rule::CALL_ID_REPEATED, message, call, detail);
+            found.add(Rank::Settled, rule::CALL_ID_REPEATED, message, Some(call));
         }
         // Responses joins by id alone, so a result may stand before its call.
-        if let Some(index) = self.waiting.iter().position(|open| open.call == call) {
-            self.waiting.remove(index);
+        if let Some(result) = self.waiting.get_mut(call).and_then(VecDeque::pop_front) {
+            found.remove(result);
             return;
         }
-        self.calls.push(Open {
-            call: call.to_owned(),
-            message: message.to_owned(),
-            answered: false,
-        });
+        let open = found.add(Rank::Open, rule::CALL_UNANSWERED, message, Some(call));
+        self.calls.entry(call.to_owned()).or_default().push_back(open);
     }
 
     /// A result.
-    pub(super) fn result(&mut self, message: &str, call: &str) {
+    pub(super) fn result(&mut self, message: &str, call: &str, found: &mut Ledger) {
         if self.dialect == Dialect::OpenAiResponses {
-            self.output(message, call);
+            self.output(message, call, found);
             return;
         }
-        let same = |open: &&mut Open| open.call == call;
-        let mut of_call = self.calls.iter_mut().filter(same).peekable();
-        if of_call.peek().is_none() {
-            let detail = format!("no call {call} in the model turn before this result");
-            self.report(rule::RESULT_WITHOUT_CALL, message, call, detail);
-        } else if let Some(open) = of_call.find(|open| !open.answered) {
-            open.answered = true;
-            if self.phase == Phase::Said {
-                let detail = format!("the result of {call} stands behind other content");
-                self.report(rule::RESULT_NOT_FIRST, message, call, detail);
+        match self.calls.get_mut(call).map(VecDeque::pop_front) {
+            None => {
+                found.add(Rank::Settled, rule::RESULT_WITHOUT_CALL, message, Some(call));
             }
-        } else {
-            let detail = format!("the call {call} already has a result");
-            self.report(rule::RESULT_REPEATED, message, call, detail);
+            Some(Some(open)) => {
+                found.remove(open);
+                if self.phase == Phase::Said {
+                    found.add(Rank::Settled, rule::RESULT_NOT_FIRST, message, Some(call));
+                }
+            }
+            Some(None) => {
+                found.add(Rank::Settled, rule::RESULT_REPEATED, message, Some(call));
+            }
         }
         if self.phase != Phase::Said {
             self.phase = Phase::Results;
@@ -105,77 +92,31 @@ impl Pairing {
     }
 
     /// Something that is neither the model's nor a result.
-    pub(super) fn said(&mut self) {
+    pub(super) fn said(&mut self, found: &mut Ledger) {
         match self.dialect {
             // The results may still come in the same user turn, if not in front.
             Dialect::Anthropic => self.phase = Phase::Said,
             Dialect::OpenAiChat | Dialect::Gemini => {
-                self.close();
+                self.close(found);
                 self.phase = Phase::Closed;
             }
             Dialect::OpenAiResponses => {}
         }
     }
 
-    fn output(&mut self, message: &str, call: &str) {
-        if let Some(index) = self.calls.iter().position(|open| open.call == call) {
-            self.calls.remove(index);
+    fn output(&mut self, message: &str, call: &str, found: &mut Ledger) {
+        if let Some(open) = self.calls.get_mut(call).and_then(VecDeque::pop_front) {
+            found.remove(open);
         } else if self.seen.contains(call) {
-            let detail = format!("the call {call} already has a result");
-            self.report(rule::RESULT_REPEATED, message, call, detail);
+            found.add(Rank::Settled, rule::RESULT_REPEATED, message, Some(call));
         } else {
-            self.waiting.push(Open {
-                call: call.to_owned(),
-                message: message.to_owned(),
-                answered: false,
-            });
+            let waits = found.add(Rank::Waiting, rule::RESULT_WITHOUT_CALL, message, Some(call));
+            self.waiting.entry(call.to_owned()).or_default().push_back(waits);
         }
     }
 
-    fn close(&mut self) {
-        let dialect = self.dialect;
-        let unanswered = self.calls.drain(..).filter(|open| !open.answered);
-        self.found.extend(unanswered.map(|open| unanswered_call(dialect, &open)));
-    }
-
-    /// Everything found so far, and what is left open if the request ends here.
-    pub(super) fn violations(&self) -> impl Iterator<Item = Violation> {
-        let left = self.calls.iter().filter(|open| !open.answered);
-        self.found
-            .iter()
-            .cloned()
-            .chain(left.map(|open| unanswered_call(self.dialect, open)))
-            .chain(self.waiting.iter().map(|open| Violation {
-                dialect: self.dialect,
-                rule: rule::RESULT_WITHOUT_CALL,
-                message: open.message.clone(),
-                call: Some(open.call.clone()),
-                detail: format!("no call {} in the request", open.call),
-            }))
-    }
-
-    fn report(&mut self, rule: &'static str, message: &str, call: &str, detail: String) {
-        self.found.push(Violation {
-            dialect: self.dialect,
-            rule,
-            message: message.to_owned(),
-            call: Some(call.to_owned()),
-            detail,
-        });
-    }
-}
-
-fn unanswered_call(dialect: Dialect, open: &Open) -> Violation {
-    let place = match dialect {
-        Dialect::Anthropic => "in the user turn after it",
-        Dialect::OpenAiChat | Dialect::Gemini => "directly after it",
-        Dialect::OpenAiResponses => "in the request",
-    };
-    Violation {
-        dialect,
-        rule: rule::CALL_UNANSWERED,
-        message: open.message.clone(),
-        call: Some(open.call.clone()),
-        detail: format!("the call {} has no result {place}", open.call),
+    fn close(&mut self, found: &mut Ledger) {
+        found.settle();
+        self.calls.clear();
     }
 }

@@ -164,7 +164,7 @@ pub(super) fn parse(source: &Source) -> Lines {
     let mut warnings = Vec::new();
     let mut unknown: BTreeMap<String, (u32, u32)> = BTreeMap::new();
     let mut seen = HashSet::new();
-    for (record, range) in (0u32..).zip(&source.records) {
+    for (record, range) in (0u32..).zip(&*source.records) {
         let text = &source.text[range.clone()];
         if !seen.insert(text) {
             continue;
@@ -210,7 +210,7 @@ pub(super) fn with_copies(source: &Source) -> (Vec<Line>, BTreeMap<u32, u32>) {
     let first_by_uuid: HashMap<&str, u32> =
         lines.iter().filter_map(|line| Some((line.uuid.as_deref()?, line.record))).collect();
     let mut copies = BTreeMap::new();
-    for (record, range) in (0u32..).zip(&source.records) {
+    for (record, range) in (0u32..).zip(&*source.records) {
         let text = &source.text[range.clone()];
         let first = *first_by_text.entry(text).or_insert(record);
         let original = if first == record {

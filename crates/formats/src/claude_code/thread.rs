@@ -7,6 +7,7 @@
 
 use super::line::Line;
 use crate::prelude::*;
+use foldback_core::work;
 
 /// The lines of one conversation, as indices.
 pub(super) struct Thread {
@@ -17,30 +18,40 @@ pub(super) struct Thread {
     pub abandoned: Vec<usize>,
 }
 
+/// Where the line with an id is.
+pub(super) fn by_uuid(lines: &[Line]) -> HashMap<&str, usize> {
+    let ids = lines.iter().enumerate();
+    ids.filter_map(|(index, line)| Some((line.uuid.as_deref()?, index))).collect()
+}
+
 /// The main conversation first, then the subagents' in the order in which they begin.
-pub(super) fn split(lines: &[Line]) -> Vec<Thread> {
-    let by_uuid: HashMap<&str, usize> = lines
-        .iter()
-        .enumerate()
-        .filter_map(|(index, line)| Some((line.uuid.as_deref()?, index)))
-        .collect();
-    let mut threads: Vec<Thread> =
-        vec![Thread { key: None, lines: Vec::new(), abandoned: Vec::new() }];
+pub(super) fn split(lines: &[Line], by_uuid: &HashMap<&str, usize>) -> Vec<Thread> {
+    let new = |key| Thread { key, lines: Vec::new(), abandoned: Vec::new() };
+    let mut threads: Vec<Thread> = vec![new(None)];
     let mut keys: HashMap<String, usize> = HashMap::new();
+    let mut begins: Vec<Option<usize>> = vec![None; lines.len()];
+    // By line, the thread that it is in.
+    let mut member: Vec<usize> = Vec::with_capacity(lines.len());
     for (index, line) in lines.iter().enumerate() {
         let thread = if line.is_sidechain == Some(true) {
-            let key = sidechain_key(lines, &by_uuid, index);
+            let key = sidechain_key(lines, by_uuid, &mut begins, index);
             *keys.entry(key.clone()).or_insert_with(|| {
-                threads.push(Thread { key: Some(key), lines: Vec::new(), abandoned: Vec::new() });
+                threads.push(new(Some(key)));
                 threads.len() - 1
             })
         } else {
             0
         };
         threads[thread].lines.push(index);
+        member.push(thread);
     }
-    for thread in &mut threads {
-        let gone = abandoned(lines, &by_uuid, &thread.lines);
+    for (number, thread) in threads.iter_mut().enumerate() {
+        let parent_of = |index: usize| {
+            work::count(1);
+            let parent = lines[index].parent().and_then(|parent| by_uuid.get(parent)).copied();
+            parent.filter(|parent| member[*parent] == number)
+        };
+        let gone = abandoned(lines, parent_of, &thread.lines);
         thread.abandoned =
             thread.lines.iter().copied().filter(|index| gone.contains(index)).collect();
         thread.lines.retain(|index| !gone.contains(index));
@@ -48,37 +59,50 @@ pub(super) fn split(lines: &[Line]) -> Vec<Thread> {
     threads
 }
 
-/// The agent's id, or the id of the line that the sidechain begins with.
-fn sidechain_key(lines: &[Line], by_uuid: &HashMap<&str, usize>, start: usize) -> String {
+/// The agent's id, or the id of the line that the sidechain begins with. `begins` has that line by line, as far
+/// as it is known.
+fn sidechain_key(
+    lines: &[Line],
+    by_uuid: &HashMap<&str, usize>,
+    begins: &mut [Option<usize>],
+    start: usize,
+) -> String {
     if let Some(agent) = &lines[start].agent_id {
         return agent.clone();
     }
+    let mut path = vec![start];
     let mut at = start;
     // Bounded, since a damaged file may hold a cycle.
-    for _ in 0..lines.len() {
+    while begins[at].is_none() && path.len() <= lines.len() {
+        work::count(1);
         let parent = lines[at].parent_uuid.as_deref();
         match parent.and_then(|parent| by_uuid.get(parent)) {
             Some(&next) if lines[next].is_sidechain == Some(true) => at = next,
             _ => break,
         }
+        path.push(at);
     }
-    lines[at].id()
+    let begin = begins[at].unwrap_or(at);
+    for line in path {
+        begins[line] = Some(begin);
+    }
+    lines[begin].id()
 }
 
 /// Lines of branches that were given up: the branch and the chain that leads to the newest line part
 /// at one and the same line, and both go on with a prompt. Forks of any other kind (parallel results,
 /// progress, hooks) belong to the conversation.
+///
+/// `parent_of` gives the parent of a line where that is in the same conversation.
 fn abandoned(
     lines: &[Line],
-    by_uuid: &HashMap<&str, usize>,
+    parent_of: impl Fn(usize) -> Option<usize>,
     members: &[usize],
-) -> std::collections::HashSet<usize> {
-    let mut gone = std::collections::HashSet::new();
+) -> HashSet<usize> {
+    let mut gone = HashSet::new();
     let Some(&leaf) = members.iter().rev().find(|&&index| lines[index].is_talk()) else {
         return gone;
     };
-    let parent_of =
-        |index: usize| lines[index].parent().and_then(|parent| by_uuid.get(parent)).copied();
     // The chain from the newest line back to the root, with its order.
     let mut chain = Vec::new();
     let mut place: HashMap<usize, usize> = HashMap::new();
@@ -90,8 +114,13 @@ fn abandoned(
         chain.push(index);
         at = parent_of(index);
     }
-    let next_talk =
-        |from: usize| chain[..from].iter().rev().copied().find(|&index| lines[index].is_talk());
+    // By place in the chain, the line of the conversation that comes next.
+    let mut next_talk: Vec<Option<usize>> = Vec::with_capacity(chain.len());
+    let mut talk = None;
+    for &index in &chain {
+        next_talk.push(talk);
+        talk = lines[index].is_talk().then_some(index).or(talk);
+    }
     // Each line off the chain belongs to the branch whose first line hangs on the chain.
     let mut root_of: HashMap<usize, Option<usize>> = HashMap::new();
     let mut verdict: HashMap<usize, bool> = HashMap::new();
@@ -118,7 +147,7 @@ fn abandoned(
         // The first talk of a branch settles it; lines before it (hooks, progress) do no harm.
         if !verdict.contains_key(&root) && lines[index].is_talk() {
             let fork = parent_of(root).and_then(|parent| place.get(&parent));
-            let continues = fork.and_then(|&fork| next_talk(fork));
+            let continues = fork.and_then(|&fork| next_talk[fork]);
             let rewound =
                 lines[index].is_prompt() && continues.is_some_and(|next| lines[next].is_prompt());
             verdict.insert(root, rewound);

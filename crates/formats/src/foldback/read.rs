@@ -68,7 +68,7 @@ struct Builder {
 impl Builder {
     fn new(header: Header<'_>, place: &str) -> Self {
         let format = FORMATS.iter().find(|format| format.id == header.format);
-        let empty = Source { text: "".into(), shape: Shape::Document, records: Vec::new() };
+        let empty = Source { text: "".into(), shape: Shape::Document, records: Records::default() };
         let format_id = format.map_or(FORMAT.id, |format| format.id);
         let mut session = Session::new(header.id, format_id, empty);
         session.model = header.model.map(Cow::into_owned);
@@ -170,5 +170,5 @@ fn source(shape: Shape, records: &BTreeMap<u32, (String, String)>, tail: &str) -
         text.push_str(raw);
     }
     text.push_str(tail);
-    Source { text: text.into(), shape, records: ranges }
+    Source { text: text.into(), shape, records: ranges.into() }
 }

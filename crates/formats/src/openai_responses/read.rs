@@ -75,7 +75,7 @@ fn conversation(text: &str, root: &Value) -> Result<Option<Session>, ReadError> 
     // Records in the order of the file; a response may stand before what it answers.
     let sent = records.clone();
     records.sort_by_key(|range| range.start);
-    let source = Source { text: text.into(), shape: Shape::Document, records };
+    let source = Source { text: text.into(), shape: Shape::Document, records: records.into() };
     let id = value::first_string(root, &["conversation_id", "session_id", "id"])
         .unwrap_or_else(|| value::content_id(text));
     let mut reader = Reader::new(id, source);

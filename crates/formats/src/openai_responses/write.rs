@@ -63,7 +63,7 @@ fn as_one_list(source: &Source) -> Option<Source> {
     (records.len() == source.records.len()).then(|| Source {
         text: text.into(),
         shape: Shape::Document,
-        records,
+        records: records.into(),
     })
 }
 

@@ -80,7 +80,7 @@ fn document(text: &str, mut root: Value) -> Result<Stream, ReadError> {
         }
     }
     Ok(Stream {
-        source: Source { text: text.into(), shape: Shape::Document, records },
+        source: Source { text: text.into(), shape: Shape::Document, records: records.into() },
         events,
         meta: root,
         warnings: Vec::new(),

@@ -25,7 +25,7 @@ pub(super) fn read(text: &str) -> Result<Vec<Session>, ReadError> {
     let mut records: Vec<Range<usize>> =
         found.spans.iter().map(|span| span.range.clone()).collect();
     records.sort_by_key(|range| range.start);
-    let source = Source { text: text.into(), shape: Shape::Lines, records };
+    let source = Source { text: text.into(), shape: Shape::Lines, records: records.into() };
     let mut ids = Ids::default();
     let mut chains: Vec<Chain> = Vec::new();
     let mut repeated = Vec::new();
@@ -46,7 +46,7 @@ pub(super) fn read(text: &str) -> Result<Vec<Session>, ReadError> {
     }
     let mut sessions: Vec<Session> = chains.into_iter().map(Chain::finish).collect();
     if let Some(first) = sessions.first_mut() {
-        let line = |offset: usize| format!("line {}", raw::position(text, offset).0);
+        let line = |offset: usize| format!("line {}", source.records.line(text, offset));
         for record in repeated {
             let start = source.records.get(record as usize).map_or(0, |range| range.start);
             first.warn(

@@ -38,7 +38,8 @@ pub(super) struct Entries {
 /// Parses a file. A line on which objects stand side by side, as an interrupted writer leaves it, is
 /// as many records.
 pub(super) fn parse(text: &str) -> Entries {
-    let mut source = Source { text: Arc::from(text), shape: Shape::Lines, records: Vec::new() };
+    let mut source =
+        Source { text: Arc::from(text), shape: Shape::Lines, records: Records::default() };
     let mut parsed: Vec<(Result<Value, serde_json::Error>, bool)> = Vec::new();
     let mut glued = Vec::new();
     for line in raw::lines(text) {

@@ -93,7 +93,7 @@ mod tests {
         Source {
             text: text.into(),
             shape: Shape::Document,
-            records: elements(text, pointer).unwrap(),
+            records: elements(text, pointer).unwrap().into(),
         }
     }
 
@@ -121,7 +121,7 @@ mod tests {
     #[test]
     fn lines_of_a_file() {
         let text = "{\"a\":1}\r\n\n{\"b\":2}\n{\"c\":3}\n";
-        let source = Source { text: text.into(), shape: Shape::Lines, records: lines(text) };
+        let source = Source { text: text.into(), shape: Shape::Lines, records: lines(text).into() };
         let all = [Item::Keep(0), Item::Keep(1), Item::Keep(2)];
         assert_eq!(rebuild(&source, &all), text);
         assert_eq!(

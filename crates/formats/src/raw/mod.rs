@@ -14,4 +14,4 @@ mod scan;
 pub(crate) use document::{Item, rebuild};
 pub(crate) use edit::{Change, json_string, patch};
 pub(crate) use peek::peek;
-pub(crate) use scan::{RawError, elements, lines, locate, numbered_lines, parse, position};
+pub(crate) use scan::{RawError, elements, lines, locate, numbered_lines, parse};

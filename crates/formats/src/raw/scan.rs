@@ -60,14 +60,6 @@ pub(crate) fn lines(text: &str) -> Vec<Range<usize>> {
     numbered_lines(text).map(|(_, range)| range).collect()
 }
 
-/// Line and column (both 1-based, columns in bytes) of a byte offset.
-pub(crate) fn position(text: &str, offset: usize) -> (usize, usize) {
-    let before = &text.as_bytes()[..offset.min(text.len())];
-    let line = before.iter().filter(|byte| **byte == b'\n').count() + 1;
-    let column = before.iter().rev().take_while(|byte| **byte != b'\n').count() + 1;
-    (line, column)
-}
-
 /// Parses JSON as recorders write it: a string that a program cut in the middle of a surrogate pair
 /// is read with U+FFFD in place of the half, where a strict parser would give up the whole line.
 pub(crate) fn parse(text: &str) -> serde_json::Result<Value> {
@@ -294,12 +286,5 @@ mod tests {
             assert_eq!(parse(text).unwrap(), Value::from(expected), "{text}");
         }
         assert!(parse(r#""\ud83d"#).is_err());
-    }
-
-    #[test]
-    fn offsets_become_lines_and_columns() {
-        assert_eq!(position("ab\ncd", 0), (1, 1));
-        assert_eq!(position("ab\ncd", 4), (2, 2));
-        assert_eq!(position("ab\n", 99), (2, 1));
     }
 }

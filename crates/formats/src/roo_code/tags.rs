@@ -1,6 +1,7 @@
 //! Calls that a model wrote as XML tags, and results that the harness gave back as text.
 
 use crate::prelude::*;
+use foldback_core::work;
 use std::ops::Range;
 
 /// Tools of Roo Code and Cline. Only these tags are calls: answers are full of other markup.
@@ -58,7 +59,8 @@ pub(super) struct Tag<'a> {
 pub(super) fn tags(text: &str) -> Vec<Tag<'_>> {
     let mut found = Vec::new();
     let mut from = 0;
-    while let Some((range, tool, inner)) = next(text, from) {
+    let mut open = HashSet::new();
+    while let Some((range, tool, inner)) = next(text, from, &mut open) {
         from = range.end;
         found.push(Tag { range, tool, arguments: parameters(inner).to_string() });
     }
@@ -77,38 +79,60 @@ pub(super) fn around(text: &str, tags: &[Tag<'_>]) -> String {
     out.trim().to_owned()
 }
 
-/// The next call behind `from`: where it is, its tool, and what stands between its tags.
-fn next(text: &str, from: usize) -> Option<(Range<usize>, &str, &str)> {
+/// The next call behind `from`: where it is, its tool, and what stands between its tags. `open` are the tools
+/// that no closing tag comes for.
+fn next<'a>(
+    text: &'a str,
+    from: usize,
+    open: &mut HashSet<&'a str>,
+) -> Option<(Range<usize>, &'a str, &'a str)> {
     let mut at = from;
+    // Whether nothing but blanks stands on the line before `at`.
+    let line = text[..from].rfind('\n').map_or(0, |end| end + 1);
+    let mut blank = text[line..from].trim().is_empty();
     loop {
+        let before = at;
         let start = at + text.get(at..)?.find('<')?;
         at = start + 1;
-        let line = text[..start].rfind('\n').map_or(0, |end| end + 1);
-        let name = opening(&text[start..]).filter(|name| TOOLS.contains(name));
-        let Some(tool) = name.filter(|_| text[line..start].trim().is_empty()) else {
+        work::count((at - before) as u64);
+        let (line, same) = match text[before..start].rfind('\n') {
+            Some(end) => (before + end + 1, true),
+            None => (before, blank),
+        };
+        let begins = same && text[line..start].trim().is_empty();
+        // Behind this sign the line is not blank any more.
+        blank = false;
+        let name = opening(&text[start..]).filter(|name| begins && TOOLS.contains(name));
+        let Some(tool) = name else {
             continue;
         };
         let inside = start + tool.len() + 2;
-        let (inner, end) = closed(&text[inside..], tool);
+        let (inner, end) = closed(&text[inside..], tool, open);
         return Some((start..inside + end, tool, inner));
     }
 }
 
 /// The name in an opening tag that a text begins with.
 fn opening(text: &str) -> Option<&str> {
-    let name = text.strip_prefix('<')?.split_once('>')?.0;
+    let inside = text.strip_prefix('<')?;
     let word = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
-    (!name.is_empty() && name.bytes().all(word)).then_some(name)
+    let length = inside.bytes().take_while(|byte| word(*byte)).count();
+    work::count(length as u64);
+    (length > 0 && inside[length..].starts_with('>')).then(|| &inside[..length])
 }
 
 /// The text up to the closing tag, and where that ends. A tag that is never closed reaches to the end
-/// of what the model wrote.
-fn closed<'a>(text: &'a str, name: &str) -> (&'a str, usize) {
+/// of what the model wrote; its name is added to `open`, so that nobody looks through all the rest again.
+fn closed<'a>(text: &'a str, name: &'a str, open: &mut HashSet<&'a str>) -> (&'a str, usize) {
     let close = format!("</{name}>");
     let at = match FREE.contains(&name) {
+        _ if open.contains(name) => None,
         true => text.rfind(&close),
         false => text.find(&close),
     };
+    if at.is_none() && open.insert(name) {
+        work::count(text.len() as u64);
+    }
     match at {
         Some(at) => (&text[..at], at + close.len()),
         None => {
@@ -122,8 +146,9 @@ fn closed<'a>(text: &'a str, name: &str) -> (&'a str, usize) {
 fn parameters(inner: &str) -> Value {
     let mut out = Map::new();
     let mut rest = inner.trim();
+    let mut open = HashSet::new();
     while let Some(name) = opening(rest) {
-        let (value, end) = closed(&rest[name.len() + 2..], name);
+        let (value, end) = closed(&rest[name.len() + 2..], name, &mut open);
         out.insert(name.to_owned(), value.trim().into());
         rest = rest[name.len() + 2 + end..].trim_start();
     }

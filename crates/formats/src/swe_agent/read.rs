@@ -11,7 +11,7 @@ pub(super) fn read(text: &str) -> Result<Vec<Session>, ReadError> {
     let source = match from_history {
         true => Source::document(text, "/history")?,
         // Steps hold two messages each and are written anew.
-        false => Source { text: text.into(), shape: Shape::Document, records: Vec::new() },
+        false => Source { text: text.into(), shape: Shape::Document, records: Records::default() },
     };
     let config = config(&document);
     let id = value::text(&config["agent"], "name").map_or_else(|| jsonl::uuid(text), str::to_owned);

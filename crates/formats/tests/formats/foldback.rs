@@ -27,7 +27,7 @@ fn round_trip(original: &Session) -> Session {
     assert_eq!(again.boundaries, original.boundaries);
     assert_eq!(again.warnings, original.warnings);
     assert_eq!(again.source.text, original.source.text);
-    assert_eq!(again.source.records, original.source.records);
+    assert_eq!(*again.source.records, *original.source.records);
     assert_eq!(again.cleared, original.cleared);
     again
 }

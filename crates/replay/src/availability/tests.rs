@@ -14,7 +14,7 @@ use foldback_testkit::{table, talk};
 const CLEARED: Act<'_> = Act::Edit("r0", EditKind::Clear, "[cleared]");
 
 fn session(messages: Vec<Message>) -> Session {
-    let source = Source { text: Arc::from(""), shape: Shape::Lines, records: Vec::new() };
+    let source = Source { text: Arc::from(""), shape: Shape::Lines, records: Default::default() };
     let mut session = Session::new("constructed", foldback_formats::FORMATS[0].id, source);
     session.messages = messages.into_iter().map(Arc::new).collect();
     session

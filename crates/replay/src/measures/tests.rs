@@ -21,7 +21,7 @@ use Act::Summarise;
 /// A task, then a call per text that reads it (`a0`, `r0`, `a1`, `r1`, …), each with its arguments,
 /// then a last call. Positions: the task 0, `a0` 1, `r0` 2, `a1` 3, …
 fn session(reads: &[(&str, &str)], last: &str) -> Session {
-    let source = Recorded { text: Arc::from(""), shape: Shape::Lines, records: Vec::new() };
+    let source = Recorded { text: Arc::from(""), shape: Shape::Lines, records: Default::default() };
     let mut session = Session::new("constructed", foldback_formats::FORMATS[0].id, source);
     let mut messages = vec![Message::user("u", "Fix it please")];
     for (call, (arguments, text)) in reads.iter().enumerate() {

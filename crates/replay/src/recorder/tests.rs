@@ -13,7 +13,7 @@ use serde_json::json;
 use std::sync::Arc;
 
 fn session(messages: Vec<Message>) -> Session {
-    let source = Source { text: "".into(), shape: Shape::Lines, records: Vec::new() };
+    let source = Source { text: "".into(), shape: Shape::Lines, records: Default::default() };
     let mut session = Session::new("s", "claude-code", source);
     session.messages = messages.into_iter().map(Arc::new).collect();
     session

@@ -9,6 +9,7 @@ use super::thread::{self, Thread};
 use crate::anthropic::read::COUNTS;
 use crate::prelude::*;
 use crate::session::BEGINS_MIDWAY;
+use foldback_core::work;
 
 /// Model name under which the client writes its own error messages.
 const SYNTHETIC_MODEL: &str = "<synthetic>";
@@ -25,7 +26,8 @@ pub(super) fn read(text: &str) -> Result<Vec<Session>, ReadError> {
         .unwrap_or_else(|| "claude-code".to_owned());
     // The first folder: a session that changes into others is still about the one it began in.
     let cluster = lines.iter().find_map(|line| cluster::folder(line.cwd.as_deref()?));
-    let sessions = thread::split(&lines)
+    let by_uuid = thread::by_uuid(&lines);
+    let sessions = thread::split(&lines, &by_uuid)
         .into_iter()
         .map(|thread| {
             let id = match &thread.key {
@@ -34,7 +36,7 @@ pub(super) fn read(text: &str) -> Result<Vec<Session>, ReadError> {
             };
             let mut session = Session::new(id, super::FORMAT.id, source.clone());
             session.cluster.clone_from(&cluster);
-            Reader::new(session, &lines, &thread).run()
+            Reader::new(session, &lines, &by_uuid, &thread).run()
         })
         .collect();
     threads_of(sessions, warnings)
@@ -54,11 +56,12 @@ enum Loop {
 struct Reader<'a> {
     out: SessionBuilder,
     lines: &'a [Line],
+    by_uuid: &'a HashMap<&'a str, usize>,
     thread: &'a Thread,
     /// Answers by (message id, request id).
     answers: HashMap<(&'a str, &'a str), usize>,
     /// Blocks of each answer, to notice one that was stored twice.
-    blocks: HashMap<usize, Vec<&'a Value>>,
+    blocks: HashMap<usize, HashSet<&'a Value>>,
     /// How many calls and how many results were recorded under an id.
     counts: HashMap<&'a str, (usize, usize)>,
     /// Ids of calls that are answered anywhere in the thread.
@@ -72,7 +75,12 @@ struct Reader<'a> {
 }
 
 impl<'a> Reader<'a> {
-    fn new(session: Session, lines: &'a [Line], thread: &'a Thread) -> Self {
+    fn new(
+        session: Session,
+        lines: &'a [Line],
+        by_uuid: &'a HashMap<&'a str, usize>,
+        thread: &'a Thread,
+    ) -> Self {
         let answered = thread
             .lines
             .iter()
@@ -83,6 +91,7 @@ impl<'a> Reader<'a> {
         Self {
             out: session.into(),
             lines,
+            by_uuid,
             thread,
             answers: HashMap::new(),
             blocks: HashMap::new(),
@@ -133,8 +142,7 @@ impl<'a> Reader<'a> {
         let mut members = self.thread.lines.iter().map(|&index| &self.lines[index]);
         let first = members.find(|line| line.is_talk())?;
         let before = first.parent_uuid.as_deref()?;
-        let held = self.lines.iter().any(|line| line.uuid.as_deref() == Some(before));
-        (!held).then_some(first)
+        (!self.by_uuid.contains_key(before)).then_some(first)
     }
 
     /// People count lines: of users and of answers, and the calls in them.
@@ -296,10 +304,10 @@ impl<'a> Reader<'a> {
         };
         for (place, raw) in blocks.iter().enumerate() {
             let known = self.blocks.entry(index).or_default();
-            if known.contains(&raw) {
+            work::count(1);
+            if !known.insert(raw) {
                 continue;
             }
-            known.push(raw);
             let mut part = block::part(raw, place);
             part.source_record = self.source_record(line, index);
             if let PartKind::Call(call) = &mut part.kind {

@@ -39,7 +39,7 @@ fn planted(calls: &[Planted]) -> Session {
 }
 
 fn session(messages: Vec<Message>) -> Session {
-    let source = Source { text: Arc::from(""), shape: Shape::Lines, records: Vec::new() };
+    let source = Source { text: Arc::from(""), shape: Shape::Lines, records: Default::default() };
     let mut session = Session::new("planted", foldback_formats::FORMATS[0].id, source);
     session.messages = messages.into_iter().map(Arc::new).collect();
     session

@@ -1,0 +1,158 @@
+//! What a request breaks, in the order of reports, and what of it came and went since somebody looked.
+
+use super::{Dialect, Violation, rule};
+use crate::work;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// Where a violation stands among those of a request; within its kind by the order in which it was found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Rank {
+    /// The request begins with the wrong message.
+    First,
+    /// Nothing that still comes can mend it.
+    Settled(u64),
+    /// A call whose result may still come.
+    Open(u64),
+    /// A result whose call may still come.
+    Waiting(u64),
+    /// What a message breaks by itself.
+    Content(u64),
+    /// The request ends with the wrong message.
+    Last,
+}
+
+/// What is broken: what makes two violations the same one, in a view and in the history underneath.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(super) struct Broken {
+    pub(super) rule: &'static str,
+    pub(super) message: String,
+    pub(super) call: Option<String>,
+}
+
+impl Broken {
+    /// The violation, in words.
+    pub(super) fn violation(&self, dialect: Dialect) -> Violation {
+        let call = self.call.as_deref().unwrap_or_default();
+        let detail = match (self.rule, dialect) {
+            (rule::CALL_UNANSWERED, Dialect::Anthropic) => {
+                format!("the call {call} has no result in the user turn after it")
+            }
+            (rule::CALL_UNANSWERED, Dialect::OpenAiResponses) => {
+                format!("the call {call} has no result in the request")
+            }
+            (rule::CALL_UNANSWERED, _) => {
+                format!("the call {call} has no result directly after it")
+            }
+            (rule::RESULT_WITHOUT_CALL, Dialect::OpenAiResponses) => {
+                format!("no call {call} in the request")
+            }
+            (rule::RESULT_WITHOUT_CALL, _) => {
+                format!("no call {call} in the model turn before this result")
+            }
+            (rule::RESULT_NOT_FIRST, _) => {
+                format!("the result of {call} stands behind other content")
+            }
+            (rule::RESULT_REPEATED, _) => format!("the call {call} already has a result"),
+            (rule::CALL_ID_REPEATED, _) => format!("the call id {call} was used before"),
+            (rule::FIRST_NOT_USER, _) => {
+                "the conversation starts with a message of the model".to_owned()
+            }
+            (rule::TRAILING_SPACE, _) => {
+                "the request ends with a model message that ends in white space".to_owned()
+            }
+            (rule::EMPTY_TEXT, _) => "a text block is empty".to_owned(),
+            (rule::REASONING_ALTERED, _) => {
+                "reasoning that must go back unaltered was edited".to_owned()
+            }
+            (rule::REASONING_ALONE, _) => {
+                "a reasoning item without the item that it produced".to_owned()
+            }
+            (rule::ARGUMENTS_BROKEN, _) => "the arguments are no longer JSON".to_owned(),
+            (other, _) => other.to_owned(),
+        };
+        Violation {
+            dialect,
+            rule: self.rule,
+            message: self.message.clone(),
+            call: self.call.clone(),
+            detail,
+        }
+    }
+}
+
+/// A violation that came or went.
+#[derive(Clone, Debug)]
+pub(super) struct Change {
+    pub(super) rank: Rank,
+    pub(super) broken: Arc<Broken>,
+    pub(super) came: bool,
+}
+
+/// The violations of one request in one dialect.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Ledger {
+    standing: BTreeMap<Rank, Arc<Broken>>,
+    changes: Vec<Change>,
+    number: u64,
+}
+
+impl Ledger {
+    /// Notes a violation and gives its place.
+    pub(super) fn add(
+        &mut self,
+        rank: fn(u64) -> Rank,
+        rule: &'static str,
+        message: &str,
+        call: Option<&str>,
+    ) -> Rank {
+        work::count(1);
+        self.number += 1;
+        let rank = rank(self.number);
+        self.remove(rank);
+        let broken = Broken { rule, message: message.to_owned(), call: call.map(str::to_owned) };
+        let broken = Arc::new(broken);
+        self.standing.insert(rank, Arc::clone(&broken));
+        self.changes.push(Change { rank, broken, came: true });
+        rank
+    }
+
+    /// Takes back what stands at a place, if anything does.
+    pub(super) fn remove(&mut self, rank: Rank) {
+        if let Some(broken) = self.standing.remove(&rank) {
+            self.changes.push(Change { rank, broken, came: false });
+        }
+    }
+
+    /// Calls that are open will not be answered any more: they stay, behind what is settled already.
+    pub(super) fn settle(&mut self) {
+        let open = Rank::Open(0)..Rank::Waiting(0);
+        let ranks: Vec<Rank> = self.standing.range(open).map(|(rank, _)| *rank).collect();
+        for rank in ranks {
+            if let Some(broken) = self.standing.remove(&rank) {
+                self.number += 1;
+                let settled = Rank::Settled(self.number);
+                self.standing.insert(settled, Arc::clone(&broken));
+                let went = Change { rank, broken: Arc::clone(&broken), came: false };
+                self.changes.extend([went, Change { rank: settled, broken, came: true }]);
+            }
+        }
+    }
+
+    /// Takes everything back.
+    pub(super) fn clear(&mut self) {
+        let standing = std::mem::take(&mut self.standing).into_iter();
+        self.changes.extend(standing.map(|(rank, broken)| Change { rank, broken, came: false }));
+    }
+
+    /// What is broken now, in order.
+    pub(super) fn standing(&self) -> impl Iterator<Item = &Broken> {
+        work::count(self.standing.len() as u64);
+        self.standing.values().map(|broken| &**broken)
+    }
+
+    /// What came and went since this was asked before.
+    pub(super) fn take_changes(&mut self) -> Vec<Change> {
+        std::mem::take(&mut self.changes)
+    }
+}

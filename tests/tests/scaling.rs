@@ -1,0 +1,183 @@
+//! Inputs that somebody made to be slow: four times the input takes four times the steps.
+
+use foldback_core::work;
+use foldback_formats::Session;
+use foldback_replay::index::Index;
+use foldback_replay::replay_with;
+use foldback_tests::{options, strategy};
+use serde_json::{Value, json};
+use std::sync::Arc;
+
+/// Lines of a Claude Code session, each behind the one before.
+#[derive(Default)]
+struct Lines(Vec<Value>);
+
+impl Lines {
+    fn begun() -> Self {
+        let mut lines = Self::default();
+        lines.user("u", &json!("hello"));
+        lines
+    }
+
+    fn line(&mut self, kind: &str, message: Value) -> &mut Value {
+        let at = self.0.len();
+        let parent = at.checked_sub(1).map(|before| format!("line-{before}"));
+        self.0.push(json!({
+            "type": kind, "uuid": format!("line-{at}"), "parentUuid": parent, "sessionId": "s",
+            "timestamp": "2026-01-01T00:00:00Z", "message": message,
+        }));
+        &mut self.0[at]
+    }
+
+    fn user(&mut self, role: &str, content: &Value) -> &mut Value {
+        let role = if role == "u" { "user" } else { role };
+        self.line(role, json!({ "role": role, "content": content }))
+    }
+
+    fn answer(&mut self, id: &str, blocks: &[Value]) {
+        let message = json!({
+            "id": id, "role": "assistant", "model": "claude-sonnet-4-5", "content": blocks,
+            "usage": { "input_tokens": 10, "output_tokens": 1 },
+        });
+        self.line("assistant", message);
+    }
+
+    fn text(&self) -> String {
+        self.0.iter().map(|line| format!("{line}\n")).collect()
+    }
+}
+
+fn call(id: &str, number: usize) -> Value {
+    json!({ "type": "tool_use", "id": id, "name": "Read", "input": { "file_path": format!("f{number}") } })
+}
+
+fn result(id: &str, number: usize) -> Value {
+    json!([{ "type": "tool_result", "tool_use_id": id, "content": format!("text {number}") }])
+}
+
+fn damaged_lines(n: usize) -> String {
+    let broken: String = (0..n).map(|number| format!("{{broken {number}\n")).collect();
+    Lines::begun().text() + &broken
+}
+
+fn one_id_for_all_calls(n: usize) -> String {
+    let mut lines = Lines::begun();
+    for number in 0..n {
+        lines.answer(&format!("m{number}"), &[call("same", number)]);
+        lines.user("u", &result("same", number));
+    }
+    lines.text()
+}
+
+fn one_long_sidechain(n: usize) -> String {
+    let mut lines = Lines::begun();
+    for number in 0..n {
+        let line = lines.user("u", &json!(format!("said {number}")));
+        line["isSidechain"] = json!(true);
+    }
+    lines.text()
+}
+
+fn many_agents(n: usize) -> String {
+    let mut lines = Lines::begun();
+    for number in 0..n {
+        let line = lines.user("u", &json!(format!("said {number}")));
+        line["isSidechain"] = json!(true);
+        line["agentId"] = json!(format!("agent-{number}"));
+    }
+    lines.text()
+}
+
+fn blocks_of_one_answer(n: usize) -> String {
+    let mut lines = Lines::begun();
+    for number in 0..n {
+        lines.answer("one", &[json!({ "type": "text", "text": format!("block {number}") })]);
+    }
+    lines.text()
+}
+
+fn unanswered_calls(n: usize) -> String {
+    let mut lines = Lines::begun();
+    for number in 0..n {
+        lines.answer(&format!("m{number}"), &[call(&format!("c{number}"), number)]);
+    }
+    lines.text()
+}
+
+fn parallel_results(n: usize) -> String {
+    let mut lines = Lines::begun();
+    let calls: Vec<Value> = (0..n).map(|number| call(&format!("c{number}"), number)).collect();
+    lines.answer("one", &calls);
+    for number in 0..n {
+        lines.user("u", &result(&format!("c{number}"), number));
+    }
+    lines.answer("two", &[json!({ "type": "text", "text": "done" })]);
+    lines.text()
+}
+
+fn roo_code(text: &str) -> String {
+    json!([
+        { "role": "user", "content": [{ "type": "text", "text": "<task>\nx\n</task>" }], "ts": 1 },
+        { "role": "assistant", "content": [{ "type": "text", "text": text }], "ts": 2 },
+    ])
+    .to_string()
+}
+
+fn opening_signs(n: usize) -> String {
+    roo_code(&"<".repeat(n))
+}
+
+fn tags_that_nobody_closes(n: usize) -> String {
+    roo_code(&"<read_file>\n\n[Response interrupted\n".repeat(n))
+}
+
+/// What an input is called, how it is made, and the preset that replays it, if one does.
+type Row = (&'static str, fn(usize) -> String, Option<&'static str>);
+
+const ROWS: [Row; 9] = [
+    ("damaged lines", damaged_lines, None),
+    ("one id for all calls", one_id_for_all_calls, Some("none")),
+    ("one long sidechain", one_long_sidechain, Some("none")),
+    ("many agents", many_agents, None),
+    ("blocks of one answer", blocks_of_one_answer, Some("none")),
+    ("unanswered calls", unanswered_calls, Some("opencode")),
+    ("parallel results", parallel_results, Some("tunacode-local")),
+    ("opening signs", opening_signs, None),
+    ("tags that nobody closes", tags_that_nobody_closes, None),
+];
+
+/// The steps that it takes to read an input, and to replay it.
+fn steps(make: fn(usize) -> String, preset: Option<&str>, n: usize) -> u64 {
+    let text = make(n);
+    let before = work::counted();
+    let sessions: Vec<Session> = foldback_formats::read(text.as_bytes(), None).unwrap();
+    let mut reads = 0;
+    if let Some(preset) = preset {
+        let index = Arc::new(Index::of(&sessions[0]));
+        let options = options(200_000, 20_000);
+        let replay = replay_with(&sessions[0], &index, &strategy(preset), &options, &mut []);
+        reads = replay.conversation.history().reads();
+    }
+    work::counted() - before + reads
+}
+
+#[test]
+fn four_times_the_input_takes_four_times_the_steps() {
+    for (name, make, preset) in ROWS {
+        let (once, four) = (steps(make, preset, 250), steps(make, preset, 1_000));
+        println!("{name}: {once}, {four}");
+        assert!(once >= 250, "{name}: {once} steps, so nothing was counted");
+        assert!(four as f64 <= 4.4 * once as f64 + 100.0, "{name}: {once} steps became {four}");
+    }
+}
+
+#[test]
+fn the_agents_of_a_file_share_its_text_and_records() {
+    let text = many_agents(50);
+    let sessions = foldback_formats::read(text.as_bytes(), None).unwrap();
+    assert_eq!(sessions.len(), 51);
+    for session in &sessions {
+        assert!(Arc::ptr_eq(&session.source.text, &sessions[0].source.text));
+        assert!(std::ptr::eq(&*session.source.records, &*sessions[0].source.records));
+    }
+}
