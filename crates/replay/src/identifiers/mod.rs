@@ -106,10 +106,13 @@ pub fn identifiers(text: &str) -> Identifiers<'_> {
 /// component boundary. The shorter one needs two components unless it is `reference` itself: a bare
 /// `mod.rs` in a context doesn't tell which one, while a bare `mod.rs` in a command does not ask.
 pub fn same_path(reference: &str, other: &str) -> bool {
-    let suffix = |long: &str, short: &str| {
-        long.strip_suffix(short).is_some_and(|rest| rest.is_empty() || rest.ends_with(['/', '\\']))
-    };
-    suffix(other, reference) || (components(other) >= 2 && suffix(reference, other))
+    ends_with(other, reference) || (components(other) >= 2 && ends_with(reference, other))
+}
+
+/// Whether a path ends with another on a component boundary.
+pub fn ends_with(path: &str, end: &str) -> bool {
+    let rest = path.strip_suffix(end);
+    rest.is_some_and(|rest| rest.is_empty() || rest.ends_with(['/', '\\']))
 }
 
 /// Number of components of a path that are not empty.
@@ -117,11 +120,18 @@ pub fn components(path: &str) -> usize {
     path.split(['/', '\\']).filter(|part| !part.is_empty()).count()
 }
 
-/// The suffixes of a path on component boundaries, the path itself first.
+/// Components of the longest suffix of a path that is told from the whole. No system has folders so deep; the
+/// suffixes of a path without end would be of a size with its square.
+pub const MAX_COMPONENTS: usize = 64;
+
+/// The suffixes of a path on component boundaries, the path itself first, then those of at most
+/// [`MAX_COMPONENTS`].
 pub fn suffixes(path: &str) -> impl Iterator<Item = &str> {
+    let last = path.rmatch_indices(['/', '\\']).nth(MAX_COMPONENTS);
+    let from = last.map_or(0, |(index, _)| index + 1);
     let inner = path
         .char_indices()
-        .filter(|(_, c)| matches!(c, '/' | '\\'))
+        .filter(move |(index, c)| *index >= from && matches!(c, '/' | '\\'))
         .map(|(index, _)| &path[index + 1..])
         .filter(|rest| !rest.is_empty());
     std::iter::once(path).chain(inner)

@@ -172,6 +172,9 @@ fn paths_match_on_component_boundaries() {
         assert_eq!(same_path(reference, other), expected, "{reference} {other}");
     }
     assert_eq!(suffixes("/a/b.rs").collect::<Vec<_>>(), ["/a/b.rs", "a/b.rs", "b.rs"]);
+    let deep = "a/".repeat(20_000) + "b.rs";
+    assert_eq!(suffixes(&deep).count(), 1 + super::MAX_COMPONENTS);
+    assert_eq!(suffixes(&deep).nth(1), Some(&deep[deep.len() - 2 * 63 - 4..]));
 }
 
 #[test]

@@ -15,16 +15,18 @@ pub(crate) use needles::NeedleId;
 
 use crate::availability::{is_failure, plan_part};
 use crate::identifiers::evidence::{Numbers, figures, telling};
-use crate::identifiers::{Class, Identifier, components, identifiers, suffixes};
+use crate::identifiers::{Class, Identifier, components, ends_with, identifiers, suffixes};
 use crate::verbatim::{PieceId, Verbatim};
 use edits::{OldText, preconditions};
 use foldback_core::log::{Message, Part, PartKind, Role};
 use foldback_formats::Session;
 use needles::{Names, Needles};
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::{FxBuildHasher, FxHashMap, FxHashSet};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use smallvec::SmallVec;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::hash::BuildHasher as _;
 use std::sync::Arc;
 use text::text_of;
 
@@ -131,8 +133,8 @@ pub struct Index {
     /// A summary may take them from there, but no view is asked for them.
     syntax_from: usize,
     exact: FxHashMap<Arc<str>, Id>,
-    /// By proper suffix, the paths that end with it.
-    longer: FxHashMap<Arc<str>, Vec<Id>>,
+    /// By the hash of a proper suffix, the paths that may end with it: the text of a suffix is in that of the path.
+    longer: FxHashMap<u64, SmallVec<[Id; 2]>>,
     /// By message of the log, where its parts begin in [`Index::parts`]; one more at the end.
     first: Vec<usize>,
     /// By part of the log, the identifiers that it makes present, ascending.
@@ -286,7 +288,7 @@ impl Index {
             .enumerate()
             .filter(|(cut, suffix)| *cut == 0 || components(suffix) >= 2)
             .filter_map(|(_, suffix)| self.exact.get(suffix));
-        let longer = self.longer.get(id.text).into_iter().flatten();
+        let longer = self.longer(id.text);
         shorter.chain(longer).any(|known| there(*known))
     }
 
@@ -294,7 +296,7 @@ impl Index {
     pub(crate) fn names_file(&self, path: &str, there: impl Fn(Id) -> bool) -> bool {
         let path = path.trim_start_matches("./");
         let own = self.exact.get(path);
-        let longer = self.longer.get(path).into_iter().flatten();
+        let longer = self.longer(path);
         let shorter = suffixes(path).filter(|suffix| components(suffix) >= 2);
         own.into_iter()
             .chain(longer)
@@ -311,6 +313,12 @@ impl Index {
         })
     }
 
+    /// The known paths that have a path as their proper suffix.
+    fn longer<'a>(&'a self, path: &'a str) -> impl Iterator<Item = &'a Id> {
+        let found = self.longer.get(&FxBuildHasher.hash_one(path)).into_iter().flatten();
+        found.filter(move |id| ends_with(&self.entries[**id as usize].text, path))
+    }
+
     fn flat(&self, (ordinal, part): LogPart) -> usize {
         self.first[ordinal] + part
     }
@@ -323,7 +331,7 @@ impl Index {
         }
         out.extend(suffixes(id.text).filter_map(|suffix| self.exact.get(suffix)));
         if components(id.text) >= 2 {
-            out.extend(self.longer.get(id.text).into_iter().flatten());
+            out.extend(self.longer(id.text));
         }
     }
 
@@ -335,12 +343,8 @@ impl Index {
         let text: Arc<str> = Arc::from(id.text);
         if id.class == Class::Path {
             for suffix in suffixes(id.text).skip(1) {
-                match self.longer.get_mut(suffix) {
-                    Some(longer) => longer.push(number),
-                    None => {
-                        self.longer.insert(Arc::from(suffix), vec![number]);
-                    }
-                }
+                let longer = self.longer.entry(FxBuildHasher.hash_one(suffix)).or_default();
+                longer.push(number);
             }
         }
         self.exact.insert(Arc::clone(&text), number);
