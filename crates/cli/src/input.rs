@@ -4,24 +4,22 @@ use crate::args::{CorpusArgs, SessionArgs};
 use crate::error::Error;
 use crate::folder;
 use foldback_formats::Session;
+use foldback_formats::limit;
 use foldback_formats::session::Warning;
 use foldback_replay::corpus::Skipped;
 use foldback_replay::{Corpus, Source};
-use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 /// Reads the bytes of a file; `-` is standard input.
 pub(crate) fn bytes(path: &Path) -> Result<Vec<u8>, Error> {
     let fail = |error| Error::File { path: path.to_owned(), error };
     if path == Path::new("-") {
-        let mut bytes = Vec::new();
-        std::io::stdin().lock().read_to_end(&mut bytes).map_err(fail)?;
-        return Ok(bytes);
+        return limit::read(std::io::stdin().lock()).map_err(fail);
     }
     if path.is_dir() {
         return Err(Error::Usage(format!("{} is a folder; name a session file", path.display())));
     }
-    std::fs::read(path).map_err(fail)
+    limit::read_file(path).map_err(fail)
 }
 
 /// The text of a file.

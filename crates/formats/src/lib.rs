@@ -29,6 +29,7 @@ mod ids;
 mod inspect;
 mod jsonl;
 mod langchain;
+pub mod limit;
 mod mini_swe_agent;
 mod openai_chat;
 mod openai_responses;

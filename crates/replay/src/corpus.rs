@@ -63,7 +63,8 @@ impl Source {
     pub(crate) fn hash(&self) -> Result<ContentHash, String> {
         match self {
             Self::File(path) => {
-                let bytes = std::fs::read(path).map_err(|error| error.to_string())?;
+                let bytes =
+                    foldback_formats::limit::read_file(path).map_err(|error| error.to_string())?;
                 Ok(blake3::hash(&bytes))
             }
             Self::Memory { sessions, .. } => {
@@ -86,7 +87,8 @@ impl Source {
     pub(crate) fn read(&self) -> Result<Content, String> {
         let (hash, mut sessions) = match self {
             Self::File(path) => {
-                let bytes = std::fs::read(path).map_err(|error| error.to_string())?;
+                let bytes =
+                    foldback_formats::limit::read_file(path).map_err(|error| error.to_string())?;
                 let sessions = foldback_formats::read(&bytes, None);
                 (blake3::hash(&bytes), sessions.map_err(|error| error.to_string())?)
             }

@@ -145,6 +145,29 @@ fn what_can_be_used_is_used_and_the_rest_counted() {
 }
 
 #[test]
+fn what_is_too_large_is_not_read() {
+    let folder = tempfile::tempdir().unwrap();
+    let small = write(folder.path(), "small.json", session());
+    write(folder.path(), "large.json", session() + &" ".repeat(20_000));
+    let limit = [("FOLDBACK_MAX_BYTES", "20000")];
+    let path = folder.path().to_str().unwrap();
+    let ran = run(&["compare", path, "--preset", "tunacode-local"], "", &limit).done();
+    let told = "large.json: holds more than 20000 bytes; FOLDBACK_MAX_BYTES raises the limit";
+    assert!(ran.stdout.contains("1 files skipped"), "{}", ran.stdout);
+    assert!(ran.stdout.contains(told), "{}", ran.stdout);
+    let endless = " ".repeat(30_000);
+    for (args, input, value, told) in [
+        (["inspect", "-"], endless.as_str(), "20000", "holds more than 20000 bytes"),
+        (["inspect", "/dev/zero"], "", "20000", "FOLDBACK_MAX_BYTES raises the limit"),
+        (["inspect", &small], "", "2 GB", "it must be a number of bytes"),
+    ] {
+        let ran = run(&args, input, &[("FOLDBACK_MAX_BYTES", value)]);
+        assert_eq!(ran.code, 2, "{}", ran.stdout);
+        assert!(ran.stderr.contains(told), "{}", ran.stderr);
+    }
+}
+
+#[test]
 fn a_cut_last_line_is_a_warning_and_strict_makes_it_an_error() {
     let folder = tempfile::tempdir().unwrap();
     let lines = "{\"type\":\"user\",\"uuid\":\"1\",\"parentUuid\":null,\"sessionId\":\"s\",\"timestamp\":\"2026-01-01T00:00:00Z\",\"message\":{\"role\":\"user\",\"content\":\"hello\"}}\n\
