@@ -59,9 +59,9 @@ impl Asked {
 #[derive(Debug)]
 pub(crate) struct Answers {
     watch: Arc<Watch>,
-    /// The cassette behind the watch, and the folder of one that is thrown away.
+    /// The cassette behind the watch, and whether a person named its folder.
     cassette: Arc<Cassette>,
-    temporary: Option<tempfile::TempDir>,
+    named: bool,
     /// What asking cost; `None` where nobody is asked.
     budget: Option<Arc<Budget>>,
     /// By strategy; empty where models are really asked.
@@ -103,18 +103,7 @@ impl Answers {
             };
         }
         let prices = prices(choice.and_then(|choice| choice.price), &setup.models);
-        let temporary = match &args.cassette {
-            Some(_) => None,
-            None => Some(
-                tempfile::tempdir()
-                    .map_err(|error| Error::File { path: std::env::temp_dir(), error })?,
-            ),
-        };
-        let folder = match (&args.cassette, &temporary) {
-            (Some(folder), _) => folder.as_path(),
-            (None, Some(temporary)) => temporary.path(),
-            (None, None) => Path::new("."),
-        };
+        let folder = args.cassette.as_deref();
         let (mut counts, mut budget) = (BTreeMap::new(), None);
         let cassette = if args.dry_run {
             for (at, contender) in contenders.iter().enumerate() {
@@ -124,18 +113,18 @@ impl Answers {
                     counts.insert(at, count);
                 }
             }
-            Cassette::replay(folder)
-        } else if args.cassette.is_some() && !args.record {
+            cassette(folder, None)
+        } else if let (Some(folder), false) = (folder, args.record) {
             replayed(folder)?
         } else {
             let asking = budget.insert(asking(args, &asked, &prices)?);
-            Cassette::record(folder, Arc::clone(asking) as _)
+            cassette(folder, Some(Arc::clone(asking) as _))
         };
         let cassette = Arc::new(cassette);
         Ok(Some(Self {
             watch: Arc::new(Watch::new(Arc::clone(&cassette) as _)),
             cassette,
-            temporary,
+            named: folder.is_some(),
             budget,
             counts,
             prices,
@@ -154,7 +143,7 @@ impl Answers {
     /// answered.
     pub(crate) fn finish(&self) -> Result<Option<String>, Error> {
         let recorded = self.cassette.recorded();
-        if self.temporary.is_none() && recorded > 0 {
+        if self.named && recorded > 0 {
             output::note(format_args!("{recorded} answers were recorded"));
         }
         // Also of a run that failed: it cost as much.
@@ -246,20 +235,34 @@ fn row(label: String, model: String, tally: Tally, dollars: Option<f64>) -> [Str
 }
 
 impl Count {
-    fn new(label: String, endpoint: Endpoint, folder: &Path, measure: &Arc<dyn Estimator>) -> Self {
+    fn new(
+        label: String,
+        endpoint: Endpoint,
+        folder: Option<&Path>,
+        measure: &Arc<dyn Estimator>,
+    ) -> Self {
         let measure = Arc::clone(measure);
         let dry_run = DryRun::with_estimate(move |request| {
             let turns: u64 = request.turns.iter().map(|turn| measure.text(&turn.text)).sum();
             measure.text(&request.system) + turns
         });
         // Nothing is recorded in a dry run: all there is to record is that it is one.
-        let cassette = Cassette::record(folder, Arc::new(dry_run.clone()));
+        let cassette = cassette(folder, Some(Arc::new(dry_run.clone())));
         Self { label, endpoint, dry_run, model: Arc::new(Watch::new(Arc::new(cassette))) }
     }
 }
 
 /// What to do about a price that is not known.
 const PRICE: &str = "The price of a model is not known: put [price] with input and output, in USD per million tokens, into the file for --summarizer, or the model into a table for --models.";
+
+/// A cassette in a folder, else one that nothing is left of.
+fn cassette(folder: Option<&Path>, model: Option<Arc<dyn Model>>) -> Cassette {
+    match (folder, model) {
+        (Some(folder), Some(model)) => Cassette::record(folder, model),
+        (Some(folder), None) => Cassette::replay(folder),
+        (None, model) => Cassette::in_memory(model),
+    }
+}
 
 /// A cassette that is only replayed. An empty folder is most often a misspelt one.
 fn replayed(folder: &Path) -> Result<Cassette, Error> {

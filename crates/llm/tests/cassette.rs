@@ -171,6 +171,20 @@ async fn of_two_equal_requests_one_is_sent() {
     assert_eq!(files(folder.path()), 1);
 }
 
+/// Where no answers are kept, equal requests of a run get one answer all the same.
+#[tokio::test]
+async fn without_a_folder_answers_are_kept_for_the_run() {
+    let model = Arc::new(Scripted::new([Ok(answer("One"))]));
+    let cassette = Cassette::in_memory(Some(Arc::clone(&model) as _));
+    let request = plain("text");
+    let one = cassette.complete(&request).await;
+    assert_eq!(one, cassette.complete(&request).await);
+    assert_eq!((model.times_asked(), cassette.recorded(), cassette.replayed()), (1, 1, 1));
+    assert!(!cassette.file(&request).exists());
+    let error = Cassette::in_memory(None).complete(&request).await.unwrap_err();
+    assert_eq!(error.kind, ErrorKind::NotRecorded);
+}
+
 /// $10 for a million tokens in, $100 for a million out: a request of at most $0.0256 and some input.
 fn dear() -> Prices {
     Prices::new(|endpoint| {

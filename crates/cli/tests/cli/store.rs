@@ -7,8 +7,10 @@ use std::process::Command;
 
 const ARGS: [&str; 6] = ["compare", "examples/sessions", "--preset", "none", "--preset", "window"];
 
+/// In one thread, since of two that find out the same at once, each writes it and only one entry counts.
 fn compare(store: &Path) -> Ran {
-    foldback(&[&ARGS[..], &["--store", store.to_str().unwrap()]].concat()).done()
+    let args = [&ARGS[..], &["--store", store.to_str().unwrap()]].concat();
+    run(&args, "", &[("RAYON_NUM_THREADS", "1")]).done()
 }
 
 fn files(folder: &Path) -> usize {
@@ -69,4 +71,25 @@ fn a_cache_that_cant_be_made_is_told_and_a_store_that_cant_be_made_is_an_error()
     let ran = foldback(&[&ARGS[..], &["--store", "/dev/null/store"]].concat());
     assert_eq!(ran.code, 2, "{}", ran.stderr);
     assert!(ran.stderr.contains("/dev/null/store: "), "{}", ran.stderr);
+}
+
+/// However a run ends, nothing of it is left: at no time has what it keeps for itself a name.
+#[test]
+#[cfg(target_os = "linux")]
+fn temporary_results_have_no_name() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_foldback"));
+    command.args(ARGS).args(["--no-store"]).env("TMPDIR", folder.path()).current_dir(root());
+    let mut run = command.stdout(std::process::Stdio::null()).spawn().unwrap();
+    let ended = loop {
+        assert_eq!(files(folder.path()), 0);
+        if let Some(ended) = run.try_wait().unwrap() {
+            break ended;
+        }
+    };
+    assert!(ended.success());
+    let mut run = command.spawn().unwrap();
+    run.kill().unwrap();
+    run.wait().unwrap();
+    assert_eq!(files(folder.path()), 0);
 }

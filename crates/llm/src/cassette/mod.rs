@@ -17,6 +17,25 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
+/// Where answers are.
+#[derive(Debug)]
+enum Place {
+    Folder(PathBuf),
+    /// By name, for as long as the cassette lives.
+    Memory(Mutex<BTreeMap<String, Entry>>),
+}
+
+impl Place {
+    /// The file of a name; without a folder, only what it would be called.
+    fn file(&self, name: &str) -> PathBuf {
+        let file = format!("{name}.json");
+        match self {
+            Self::Folder(folder) => folder.join(file),
+            Self::Memory(_) => file.into(),
+        }
+    }
+}
+
 /// Answers from a folder, and where they are missing from a model, whose answers are put there.
 ///
 /// Recorded are answers, and errors that belong to the request and not to the moment (too large,
@@ -24,7 +43,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// replayed too. Rate limits, outages and missing keys are never recorded.
 #[derive(Debug)]
 pub struct Cassette {
-    folder: PathBuf,
+    place: Place,
     /// Who is asked where nothing is recorded; `None` where nobody may be.
     model: Option<Arc<dyn Model>>,
     /// Requests that are under way, so that of two equal ones only the first is sent.
@@ -37,18 +56,23 @@ impl Cassette {
     /// Replays what is recorded in `folder` and asks nobody: a request that is not recorded is an error
     /// of kind [`ErrorKind::NotRecorded`].
     pub fn replay(folder: impl Into<PathBuf>) -> Self {
-        Self::new(folder.into(), None)
+        Self::new(Place::Folder(folder.into()), None)
     }
 
     /// Replays what is recorded in `folder`, asks `model` for the rest and records its answers. The
     /// folder is made with the first of them.
     pub fn record(folder: impl Into<PathBuf>, model: Arc<dyn Model>) -> Self {
-        Self::new(folder.into(), Some(model))
+        Self::new(Place::Folder(folder.into()), Some(model))
     }
 
-    fn new(folder: PathBuf, model: Option<Arc<dyn Model>>) -> Self {
+    /// Asks `model`, where there is one, and answers equal requests alike. Nothing is written anywhere.
+    pub fn in_memory(model: Option<Arc<dyn Model>>) -> Self {
+        Self::new(Place::Memory(Mutex::default()), model)
+    }
+
+    fn new(place: Place, model: Option<Arc<dyn Model>>) -> Self {
         Self {
-            folder,
+            place,
             model,
             under_way: Mutex::default(),
             replayed: AtomicU64::new(0),
@@ -58,7 +82,7 @@ impl Cassette {
 
     /// The file that holds the answer to a request, whether it exists or not.
     pub fn file(&self, request: &CompletionRequest) -> PathBuf {
-        self.folder.join(file_name(&entry::name(request)))
+        self.place.file(&entry::name(request))
     }
 
     /// Number of answers that were replayed.
@@ -72,7 +96,13 @@ impl Cassette {
     }
 
     fn find(&self, name: &str) -> Result<Option<Entry>, ProviderError> {
-        let file = self.folder.join(file_name(name));
+        let file = self.place.file(name);
+        if let Place::Memory(answers) = &self.place {
+            let answers = answers.lock().unwrap_or_else(PoisonError::into_inner);
+            let found = answers.get(name).cloned();
+            self.replayed.fetch_add(u64::from(found.is_some()), Ordering::Relaxed);
+            return Ok(found);
+        }
         let damaged = |what: &str| {
             unusable(format!(
                 "{} is no recorded answer: {what}. Mend it, or delete it and record the answer again",
@@ -98,10 +128,18 @@ impl Cassette {
     }
 
     fn keep(&self, name: &str, entry: &Entry) -> Result<(), ProviderError> {
-        let file = self.folder.join(file_name(name));
-        write(&self.folder, &file, entry).map_err(|error| {
-            unusable(format!("the answer can't be recorded in {}: {error}", file.display()))
-        })?;
+        match &self.place {
+            Place::Folder(folder) => {
+                let file = self.place.file(name);
+                write(folder, &file, entry).map_err(|error| {
+                    unusable(format!("the answer can't be recorded in {}: {error}", file.display()))
+                })?;
+            }
+            Place::Memory(answers) => {
+                let mut answers = answers.lock().unwrap_or_else(PoisonError::into_inner);
+                answers.insert(name.to_owned(), entry.clone());
+            }
+        }
         self.recorded.fetch_add(1, Ordering::Relaxed);
         Ok(())
     }
@@ -119,7 +157,7 @@ impl Model for Cassette {
         let Some(model) = &self.model else {
             return match self.find(&name)? {
                 Some(entry) => entry.answer(),
-                None => Err(missing(&self.folder.join(file_name(&name)), request)),
+                None => Err(missing(&self.place.file(&name), request)),
             };
         };
         // A request that is dropped lets the next one through.
@@ -134,10 +172,6 @@ impl Model for Cassette {
         }
         answer
     }
-}
-
-fn file_name(name: &str) -> String {
-    format!("{name}.json")
 }
 
 fn missing(file: &Path, request: &CompletionRequest) -> ProviderError {
@@ -158,15 +192,12 @@ fn unusable(message: String) -> ProviderError {
 /// Writes a file, whole or not at all.
 fn write(folder: &Path, file: &Path, entry: &Entry) -> std::io::Result<()> {
     std::fs::create_dir_all(folder)?;
-    let mut temporary = tempfile::NamedTempFile::new_in(folder)?;
-    temporary.write_all(entry.write()?.as_bytes())?;
-    // A temporary file is private; a recording is there to be shared.
+    let mut builder = tempfile::Builder::new();
+    // A temporary file is private; a recording is there to be shared, as far as the umask allows.
     #[cfg(unix)]
-    {
-        use std::os::unix::fs::PermissionsExt as _;
-        let mode = std::fs::Permissions::from_mode(0o644);
-        temporary.as_file().set_permissions(mode)?;
-    }
+    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
+    let mut temporary = builder.tempfile_in(folder)?;
+    temporary.write_all(entry.write()?.as_bytes())?;
     temporary.persist(file).map_err(|error| error.error)?;
     Ok(())
 }
