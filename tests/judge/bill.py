@@ -29,6 +29,8 @@ class Terms:
     minimum: int
     granularity: int
     ttl_ms: int | None
+    # Dollars for a thousand searches of the web.
+    web_search: float = 0.0
     # Above so many input tokens all prices but that of output grow by a factor; output costs so much.
     tier: tuple[int, float, float] | None = None
 
@@ -69,6 +71,7 @@ def regimes() -> list[Terms]:
                 minimum=regime["minimum"],
                 granularity=regime["granularity"],
                 ttl_ms=ttl * 1000 if ttl else None,
+                web_search=regime.get("web_search", 0.0),
                 tier=tier and (tier["above"], tier["input"] / price["input"], tier["output"]),
             )
         )
@@ -83,6 +86,7 @@ class Sent:
     start_ms: int | None
     turn: int
     output_tokens: int
+    web_searches: int = 0
 
     @property
     def input_tokens(self) -> int:
@@ -93,7 +97,8 @@ def sent(call: Call, frame_tokens: int) -> Sent:
     """The request of a call: the frame, then one block per message."""
     blocks: list[tuple[Any, int]] = [("frame", frame_tokens)]
     blocks += [(shown.key, shown.tokens) for shown in call.view]
-    return Sent(blocks, call.start_ms, call.turn, output_tokens(call))
+    searches = call.answer.answer.get("web_searches", 0)
+    return Sent(blocks, call.start_ms, call.turn, output_tokens(call), searches)
 
 
 def output_tokens(call: Call) -> int:
@@ -198,6 +203,7 @@ def bill(
     out.read_tokens = cache_reads(requests, terms, times(requests, cold_turns))
     for request, read in zip(requests, out.read_tokens, strict=True):
         out.add_request(request.input_tokens, read, request.output_tokens, terms)
+        out.output_usd += request.web_searches * terms.web_search / 1000
     for asked, written in summaries:
         prices = terms.at(asked)
         out.summaries_usd += (asked * prices.input + written * prices.output) / MILLION

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import unittest
+from dataclasses import replace
 from typing import Any
 
 import bill
@@ -149,6 +150,11 @@ class Bills(unittest.TestCase):
         self.assertAlmostEqual(one.input_usd, 120 * 1.25 / 1e6)
         self.assertAlmostEqual(one.output_usd, 10 * 5 / 1e6)
         self.assertAlmostEqual(one.summaries_usd, (1000 + 500) / 1e6)
+
+    def test_searches_are_billed_by_number(self) -> None:
+        terms = replace(TERMS, web_search=10.0)
+        one = bill.bill([bill.Sent([("a", 60)], 0, 1, 10, web_searches=3)], [], terms)
+        self.assertAlmostEqual(one.output_usd, 10 * 5 / 1e6 + 0.03)
 
     def test_what_is_read_again_is_carried_to_the_next_compaction(self) -> None:
         missed = [rereads.Reread(call=2, tokens=40, input_tokens=1000)]

@@ -85,6 +85,11 @@ pub enum Finish {
     Other,
 }
 
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands a reference")]
+fn is_none_made(searches: &u64) -> bool {
+    *searches == 0
+}
+
 /// One model call, attached to the assistant message that answers it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
@@ -92,6 +97,9 @@ pub struct Answer {
     /// Recorded usage.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub usage: Option<Usage>,
+    /// Searches of the web that the provider made for the answer and bills apart, where recorded.
+    #[serde(skip_serializing_if = "is_none_made")]
+    pub web_searches: u64,
     /// Why the model stopped, where recorded.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub finish: Option<Finish>,

@@ -148,10 +148,16 @@ impl Reader {
 fn answer(message: &Value) -> Answer {
     Answer {
         usage: message.get("usage").and_then(|usage| COUNTS.any(usage)),
+        web_searches: web_searches(message),
         finish: value::text(message, "stop_reason").map(finish),
         model: value::string(message, "model"),
         ..Answer::default()
     }
+}
+
+/// Searches of the web that usage counts.
+pub(crate) fn web_searches(message: &Value) -> u64 {
+    value::count(message, "/usage/server_tool_use/web_search_requests")
 }
 
 /// The three input classes are disjoint as they come.

@@ -65,6 +65,12 @@ pub(crate) fn read(item: &Value, at: &str) -> Item {
     }
 }
 
+/// Whether a part is a search of the web that the provider made and bills; pages that it opens are free.
+pub(super) fn is_search(part: &Part) -> bool {
+    matches!(&part.kind, PartKind::Unknown { name, raw }
+        if name == "web_search_call" && raw["action"]["type"] == "search")
+}
+
 /// Whether a text was written by the harness.
 pub(super) fn is_harness(text: &str) -> bool {
     HARNESS.iter().any(|opening| text.starts_with(opening))

@@ -223,6 +223,7 @@ impl Chain {
             .or_else(|| output.pointer("/0/finish_reason")?.as_str());
         let told = Some(usage(span)).filter(|usage| !usage.is_zero());
         let answer = Answer {
+            web_searches: 0,
             usage: told,
             finish: reason.map(finish),
             model: span.text(&["gen_ai.response.model", "gen_ai.request.model"]).map(str::to_owned),

@@ -137,6 +137,7 @@ impl Reader {
         let failed = matches!(stop, Some("aborted" | "error"));
         let error = value::string(message, "errorMessage");
         let answer = Answer {
+            web_searches: 0,
             usage: COUNTS.any(&message["usage"]),
             finish: stop.map(finish),
             model: value::string(message, "model"),

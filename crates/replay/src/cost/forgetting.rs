@@ -75,7 +75,8 @@ mod tests {
 
     #[test]
     fn a_reread_is_charged_until_it_is_cleared_again() {
-        let rates = Rates { input: 1.0, read: 0.1, write: 1.25, output: 5.0, tier: None };
+        let rates =
+            Rates { input: 1.0, read: 0.1, write: 1.25, output: 5.0, web_search: 0.0, tier: None };
         let reread = Reread { input_tokens: 100_000, result_tokens: 940, calls: 10 };
         let ours = bounds(1.0, &rates, &[reread]);
         let expected = 0.01 + 0.0003 + 0.00125 + 0.001;

@@ -5,7 +5,7 @@ use crate::models::{Model, ModelTable, Tier};
 use serde::Deserialize;
 use thiserror::Error;
 
-/// Prices in USD per million tokens.
+/// Prices in USD, of tokens per million.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Rates {
     /// Plain input.
@@ -16,6 +16,8 @@ pub struct Rates {
     pub write: f64,
     /// Output.
     pub output: f64,
+    /// A thousand searches of the web that the provider makes itself.
+    pub web_search: f64,
     /// Prices of a request whose input is above a threshold.
     pub tier: Option<Tier>,
 }
@@ -32,6 +34,7 @@ impl Rates {
                     write: self.write * grown,
                     output: tier.output,
                     tier: None,
+                    ..*self
                 }
             }
             _ => *self,
@@ -66,6 +69,9 @@ pub struct Regime {
     pub granularity: u64,
     /// Life of a prefix since its last use, in seconds; 0 when it does not expire.
     pub ttl_seconds: u32,
+    /// Dollars for a thousand searches of the web; 0 where none are sold by number.
+    #[serde(default)]
+    pub web_search: f64,
     /// Beginnings of the ids of models that are cached by these rules.
     #[serde(default)]
     pub models: Vec<String>,
@@ -94,6 +100,7 @@ impl Regime {
                 read: price.input * self.read,
                 write: price.input * self.write,
                 output: price.output,
+                web_search: self.web_search,
                 tier: tier.map(|tier| Tier { cache_read: tier.input * self.read, ..tier }),
             },
         })
@@ -163,6 +170,7 @@ impl RegimeTable {
                 read: or_input(price.cache_read),
                 write: or_input(price.cache_write_5m),
                 output: price.output,
+                web_search: regime.web_search,
                 tier: model.tier,
             },
         })

@@ -45,6 +45,8 @@ pub struct SentRequest {
     pub input_tokens: u64,
     /// Tokens of the answer.
     pub output_tokens: u64,
+    /// Searches of the web that the provider made for it.
+    pub web_searches: u64,
     /// When it was sent, in milliseconds since the Unix epoch, where recorded.
     pub start_ms: Option<i64>,
     /// Where its other blocks are in [`RequestLog::marks`].
@@ -130,6 +132,7 @@ impl RequestLog {
             kept_tokens,
             input_tokens: self.tokens(),
             output_tokens,
+            web_searches: 0,
             start_ms,
             added: (from, self.marks.len()),
             revived,
@@ -153,6 +156,9 @@ impl RequestLog {
         let blocks = places.map(|place| block(conversation, meter, *place));
         let same = delta.same_places + usize::from(frame.is_none());
         self.push(same, frame.into_iter().chain(blocks), start_of(conversation, answer), output);
+        if let (Some(sent), Some(answer)) = (self.requests.last_mut(), &answer.answer) {
+            sent.web_searches = answer.web_searches;
+        }
     }
 
     fn tokens(&self) -> u64 {

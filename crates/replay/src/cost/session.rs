@@ -12,7 +12,7 @@ pub struct CallCost {
     pub cache: CacheUse,
     /// Dollars for input.
     pub input_usd: f64,
-    /// Dollars for output.
+    /// Dollars for output, and for what the provider searched the web for it.
     pub output_usd: f64,
 }
 
@@ -74,7 +74,7 @@ impl<'a> Priced<'a> {
     }
 
     /// Prices the session: `p_r·read + p_w·write + p_u·uncached + p_o·output` per call, at the prices of a
-    /// request of that size, and the summariser's calls.
+    /// request of that size, searches of the web, and the summariser's calls.
     pub fn cost(&self, summaries: &[SummaryCall]) -> SessionCost {
         let mut bill = SessionCost::default();
         for (request, cache) in self.log.requests().iter().zip(&self.uses) {
@@ -82,7 +82,7 @@ impl<'a> Priced<'a> {
             let call = CallCost {
                 cache: *cache,
                 input_usd: rates.input_usd(cache),
-                output_usd: rates.output_usd(request.output_tokens),
+                output_usd: rates.output_usd(request.output_tokens, request.web_searches),
             };
             bill.input_tokens += request.input_tokens;
             bill.read_tokens += cache.read;
@@ -123,9 +123,9 @@ impl Rates {
         usd(self.read, cache.read) + usd(self.write, cache.write) + usd(self.input, cache.uncached)
     }
 
-    /// Dollars for an answer.
-    pub(crate) fn output_usd(&self, tokens: u64) -> f64 {
-        usd(self.output, tokens)
+    /// Dollars for an answer, and for what the provider searched the web for it.
+    pub(crate) fn output_usd(&self, tokens: u64, web_searches: u64) -> f64 {
+        usd(self.output, tokens) + self.web_search * web_searches as f64 / 1e3
     }
 
     /// Dollars for input in units of plain input tokens; 0 where input has no price.

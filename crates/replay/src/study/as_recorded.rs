@@ -115,7 +115,7 @@ fn bill(rows: &[CallRow], calls: &[CallFacts], named: &NamedTerms, pauses: Pause
         let cache = CacheUse::of(row.input_tokens, row.cache_read, *rules);
         let rates = rates.at(row.input_tokens);
         input_usd += rates.input_usd(&cache);
-        output_usd += rates.output_usd(call.output);
+        output_usd += rates.output_usd(call.output, call.web_searches);
         read_tokens += cache.read;
     }
     let usd = input_usd + output_usd;
@@ -185,7 +185,14 @@ mod tests {
 
     fn terms() -> NamedTerms {
         let rules = CacheRules { minimum: 1_000, granularity: 1, ttl_ms: None };
-        let rates = Rates { input: 10.0, read: 1.0, write: 20.0, output: 100.0, tier: None };
+        let rates = Rates {
+            input: 10.0,
+            read: 1.0,
+            write: 20.0,
+            output: 100.0,
+            web_search: 0.0,
+            tier: None,
+        };
         NamedTerms { name: "r".to_owned(), terms: Terms { rules, rates } }
     }
 

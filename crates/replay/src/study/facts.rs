@@ -19,6 +19,8 @@ pub struct CallFacts {
     pub uncompacted: u64,
     /// Tokens of the answer, by the provider's count where recorded.
     pub output: u64,
+    /// Searches of the web that the provider made for it.
+    pub web_searches: u64,
     /// Number of the user turn, from 1.
     pub turn: usize,
     /// When the request was sent, in milliseconds since the Unix epoch, where recorded.
@@ -146,6 +148,7 @@ fn calls(
             calls.push(CallFacts {
                 uncompacted,
                 output: request.map_or(0, |request| request.output_tokens),
+                web_searches: request.map_or(0, |request| request.web_searches),
                 turn: row.turn,
                 start_ms: request.and_then(|request| request.start_ms),
                 recorded_input: row.recorded_input,

@@ -10,15 +10,7 @@ const MORE: &str = r#",{"role":"user","content":"c"},{"role":"assistant","conten
 /// An agent goes on writing while its file is studied. What is studied is what was read, under its own hash.
 #[test]
 fn a_file_that_grows_is_studied_as_what_was_read() {
-    let registry = foldback::registry().unwrap();
-    let none = foldback::preset(&registry, "none").unwrap();
-    let setup = Setup {
-        limits: Limits::new(8_000, 800),
-        model: None,
-        models: ModelTable::embedded(),
-        regimes: RegimeTable::embedded(),
-        measure: Arc::clone(none.estimator()),
-    };
+    let (setup, none) = setup();
     let preset = |name: &str| Preset::new(none.clone(), name.to_owned());
     let [one, two] = [[preset("one")], [preset("two")]];
     let store = Store::temporary().unwrap();
@@ -59,4 +51,69 @@ fn a_file_that_grows_is_studied_as_what_was_read() {
     assert_eq!(calls(&two, after), (after, 2, 2));
     let unread = studied(&two, before);
     assert!(matches!(unread, Err(Failure::Source(why)) if why.contains("No such file")));
+}
+
+const ANTHROPIC: &str = r#"{"messages":[{"role":"user","content":[{"type":"text","text":"a"}]},
+{"role":"assistant","content":[{"type":"tool_use","id":"t","name":"read","input":{}}],
+"usage":{"input_tokens":9,"output_tokens":9,"server_tool_use":{"web_search_requests":3}}},
+{"role":"user","content":[{"type":"tool_result","tool_use_id":"t","content":"c"}]}]}"#;
+
+// The second line of the answer repeats its usage.
+const CLAUDE_CODE: &str = r#"{"type":"user","uuid":"u","parentUuid":null,"sessionId":"s","timestamp":"2026-01-01T00:00:00Z","message":{"role":"user","content":"a"}}
+{"type":"assistant","uuid":"v","parentUuid":"u","sessionId":"s","timestamp":"2026-01-01T00:00:01Z","message":{"id":"m","role":"assistant","model":"claude-sonnet-4-5","content":[{"type":"text","text":"b"}],"usage":{"input_tokens":9,"output_tokens":9,"server_tool_use":{"web_search_requests":2}}}}
+{"type":"assistant","uuid":"w","parentUuid":"v","sessionId":"s","timestamp":"2026-01-01T00:00:02Z","message":{"id":"m","role":"assistant","model":"claude-sonnet-4-5","content":[{"type":"text","text":"c"}],"usage":{"input_tokens":9,"output_tokens":9,"server_tool_use":{"web_search_requests":2}}}}
+"#;
+
+// A page that is opened is no search.
+const CODEX: &str = r#"{"timestamp":"2026-01-01T00:00:00Z","type":"session_meta","payload":{"id":"s","cwd":"/x"}}
+{"timestamp":"2026-01-01T00:00:00Z","type":"response_item","payload":{"type":"message","role":"user","content":[{"type":"input_text","text":"a"}]}}
+{"timestamp":"2026-01-01T00:00:01Z","type":"response_item","payload":{"type":"web_search_call","status":"completed","action":{"type":"search","query":"q"}}}
+{"timestamp":"2026-01-01T00:00:02Z","type":"response_item","payload":{"type":"web_search_call","status":"completed","action":{"type":"open_page","url":"https://example.org"}}}
+{"timestamp":"2026-01-01T00:00:03Z","type":"response_item","payload":{"type":"message","role":"assistant","content":[{"type":"output_text","text":"b"}]}}
+"#;
+
+#[test]
+fn searches_that_a_provider_makes_are_billed() {
+    let (setup, none) = setup();
+    let (presets, store) = ([Preset::new(none, "none".to_owned())], Store::temporary().unwrap());
+    let folder = tempfile::tempdir().unwrap();
+    let table = [("anthropic", ANTHROPIC, 3), ("claude-code", CLAUDE_CODE, 2), ("codex", CODEX, 1)];
+    for (name, text, expected) in table {
+        let path = folder.path().join(name);
+        fs::write(&path, text).unwrap();
+        let source = Source::File(path);
+        let context = Context {
+            presets: &presets,
+            setup: &setup,
+            fingerprint: setup.fingerprint(),
+            store: &store,
+            split: None,
+            progress: &|| {},
+        };
+        let studied = study(&context, &source, source.hash().unwrap()).unwrap().remove(0);
+        assert_eq!(studied.facts.format, name);
+        let searches: u64 = studied.facts.calls.iter().map(|call| call.web_searches).sum();
+        assert_eq!(searches, expected, "{name}");
+        let output: u64 = studied.facts.calls.iter().map(|call| call.output).sum();
+        // Ten dollars for a thousand where they are sold by number, besides the tokens.
+        for (regime, price, dollars) in [("anthropic-5m", 15.0, 0.01), ("deepseek", 0.87, 0.0)] {
+            let bill = studied.scores[0].bills.iter().find(|bill| bill.regime == regime).unwrap();
+            let due = output as f64 * price / 1e6 + expected as f64 * dollars;
+            assert!((bill.output_usd - due).abs() < 1e-9, "{name} {regime}: {bill:?}");
+        }
+    }
+}
+
+/// What studies share, and the preset that does nothing.
+fn setup() -> (Setup, foldback_core::strategy::Strategy) {
+    let registry = foldback::registry().unwrap();
+    let none = foldback::preset(&registry, "none").unwrap();
+    let setup = Setup {
+        limits: Limits::new(8_000, 800),
+        model: None,
+        models: ModelTable::embedded(),
+        regimes: RegimeTable::embedded(),
+        measure: Arc::clone(none.estimator()),
+    };
+    (setup, none)
 }

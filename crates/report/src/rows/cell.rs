@@ -27,7 +27,7 @@ macro_rules! cells {
 pub(super) fn cells<'a>(row: &Row<'a>) -> Vec<(&'static str, Cell<'a>)> {
     cells!(row;
         session cluster format preset kind estimator context output_limit call turn start_ms messages
-        input_tokens calibrated_input decision_tokens uncompacted_tokens output_tokens recorded_input recorded_cache_read
+        input_tokens calibrated_input decision_tokens uncompacted_tokens output_tokens web_searches recorded_input recorded_cache_read
         cache_read churn ceiling overflow excess fired recorder_compacted broken exam frr_needed frr_kept
         frr_rescued frr_obs_needed frr_obs_kept frr_far_needed frr_far_kept frr_obs_far_needed
         frr_obs_far_kept epr_needed epr_kept verbatim_needed verbatim_kept verbatim_far_needed

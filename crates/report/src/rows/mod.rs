@@ -64,6 +64,8 @@ pub struct Row<'a> {
     pub uncompacted_tokens: u64,
     /// Tokens of the recorded answer, by the provider's count where recorded.
     pub output_tokens: u64,
+    /// Searches of the web that the provider made for the answer and bills apart, as far as recorded.
+    pub web_searches: u64,
     /// Size in tokens of the request that the recorder sent, by its provider's count; `null` where not
     /// recorded.
     pub recorded_input: Option<u64>,
@@ -271,6 +273,7 @@ fn row<'a>(
         uncompacted_tokens: facts.uncompacted,
         output_tokens: facts.output,
         calibrated_input: None,
+        web_searches: facts.web_searches,
         recorded_input: call.recorded_input,
         recorded_cache_read: facts.recorded_read,
         cache_read: call.cache_read,

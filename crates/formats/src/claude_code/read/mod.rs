@@ -6,7 +6,7 @@ use super::attachment::{self, Attachment};
 use super::block;
 use super::line::{self, Line};
 use super::thread::{self, Thread};
-use crate::anthropic::read::COUNTS;
+use crate::anthropic::read::{COUNTS, web_searches};
 use crate::prelude::*;
 use crate::session::BEGINS_MIDWAY;
 use foldback_core::work;
@@ -291,6 +291,7 @@ impl<'a> Reader<'a> {
         {
             answer.usage = Some(usage);
         }
+        answer.web_searches = answer.web_searches.max(web_searches(message));
     }
 
     fn blocks(&mut self, line: &'a Line, index: usize) {

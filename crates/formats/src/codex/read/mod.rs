@@ -167,10 +167,12 @@ impl Reader {
                 index
             }
         };
+        let searches = parts.iter().filter(|part| item::is_search(part)).count() as u64;
         self.out.join(&mut parts);
         self.out.extend(index, self.record, parts);
         if let Some(answer) = &mut self.out.messages[index].answer {
             answer.ended = answer.ended.max(self.at);
+            answer.web_searches += searches;
         }
     }
 

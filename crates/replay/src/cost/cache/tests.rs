@@ -5,7 +5,8 @@ use super::super::{
 use super::*;
 
 const WARM: CacheRules = CacheRules { minimum: 0, granularity: 1, ttl_ms: Some(300_000) };
-const RATES: Rates = Rates { input: 1.0, read: 0.1, write: 1.25, output: 5.0, tier: None };
+const RATES: Rates =
+    Rates { input: 1.0, read: 0.1, write: 1.25, output: 5.0, web_search: 10.0, tier: None };
 
 /// When a request is sent, in seconds, and the keys of its blocks; each weighs a thousand tokens.
 type Sent<'a> = (i64, &'a [u64]);
