@@ -202,7 +202,7 @@ pub(crate) const HEADLINE: [(&str, &[Column]); 6] = [
                 => |line| line.metrics.epr.value;
             "reread", narrow, "results to be read again per 100 calls, at most"
                 => |line| Value::Decimal(line.metrics.rereads_per_100_calls.value, 1);
-            "NFR", narrow, "kept obs (FRR-obs), between random (0) and clairvoyant eviction (1) at the same \
+            "NFR", wide, "kept obs (FRR-obs), between random (0) and clairvoyant eviction (1) at the same \
                 sizes of the view, over the sessions in which it acted"
                 => |line| (Value::Decimal(line.nfr_obs.value, 2), line.nfr_obs.why.clone());
         },
@@ -246,13 +246,12 @@ pub(crate) fn headline() -> impl Iterator<Item = Column> {
 }
 
 /// What each preset did.
-pub(crate) const ACTIVITY: [Column; 10] = columns! {
+pub(crate) const ACTIVITY: [Column; 9] = columns! {
     "acted", narrow, "sessions in which it changed something"
         => |line| Value::Text(format!("{}/{}", line.triggered, line.sessions));
     "input", narrow, "all requests together in {tokens}, of those without compaction"
         => |line| Value::Part(line.input_ratio);
     "peak", narrow, "the largest request in {tokens}" => |line| Value::Tokens(Some(line.peak_tokens));
-    "mean", narrow, "the mean request in {tokens}" => |line| Value::Tokens(Some(line.mean_tokens));
     "over", narrow, "requests that the provider would have refused as too large, by {tokens}; ~ how many \
         of those sent are over the window by their calibrated size"
         => |line| over(line);
