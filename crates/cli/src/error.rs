@@ -5,15 +5,16 @@ use foldback_core::provider::ProviderError;
 use foldback_formats::{ReadError, WriteError};
 use foldback_replay::CompareError;
 use foldback_replay::corpus::Skipped;
+use foldback_report::plain;
 use std::path::PathBuf;
 use thiserror::Error;
 
 /// Everything that ends the command with exit code 2.
 #[derive(Debug, Error)]
 pub(crate) enum Error {
-    #[error("{path}: {error}")]
+    #[error("{}: {error}", plain::line(.path))]
     Read { path: String, error: ReadError },
-    #[error("{path}: {error}")]
+    #[error("{}: {error}", plain::line(&.path.display().to_string()))]
     File { path: PathBuf, error: std::io::Error },
     #[error("no session to compare:\n{}", crate::input::reasons(.0))]
     NothingImported(Vec<Skipped>),

@@ -8,6 +8,7 @@ use foldback_formats::limit;
 use foldback_formats::session::Warning;
 use foldback_replay::corpus::Skipped;
 use foldback_replay::{Corpus, Source};
+use foldback_report::plain;
 use std::path::{Path, PathBuf};
 
 /// Reads the bytes of a file; `-` is standard input.
@@ -158,8 +159,10 @@ pub(crate) fn reasons(skipped: &[Skipped]) -> String {
             "  no file ends in .{endings}; name session files or folders, or use --discover"
         );
     }
-    let lines: Vec<String> =
-        skipped.iter().map(|skipped| format!("  {}: {}", skipped.path, skipped.reason)).collect();
+    let lines: Vec<String> = skipped
+        .iter()
+        .map(|skipped| format!("  {}: {}", plain::line(&skipped.path), skipped.reason))
+        .collect();
     lines.join("\n")
 }
 

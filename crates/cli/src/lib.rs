@@ -36,8 +36,7 @@ pub fn run() -> ExitCode {
             ExitCode::SUCCESS
         }
         Err(error) => {
-            use owo_colors::OwoColorize as _;
-            output::note(format_args!("{} {error}", "error:".red().bold()));
+            output::error(&error);
             ExitCode::from(2)
         }
     }

@@ -1,20 +1,37 @@
 //! Writing what was asked for: to standard output, or whole to a file or not at all.
 
 use crate::error::Error;
+use foldback_report::plain;
 use indicatif::{ProgressBar, ProgressStyle};
 use std::io::{BufWriter, IsTerminal as _, Write};
 use std::path::{Path, PathBuf};
 
-/// Prints to standard output.
+/// Prints a report to standard output. Whatever it quotes can't drive the terminal.
 pub(crate) fn print(text: &str) -> Result<(), Error> {
     let mut out = anstream::stdout().lock();
-    out.write_all(text.as_bytes()).and_then(|()| out.flush()).map_err(Error::Output)
+    out.write_all(plain::text(text).as_bytes()).and_then(|()| out.flush()).map_err(Error::Output)
 }
 
 /// Tells a person something on standard error. Where nobody can be told, because it is closed or full, the
 /// results are what matters.
 pub(crate) fn note(text: impl std::fmt::Display) {
-    let _ = writeln!(anstream::stderr().lock(), "{text}");
+    let text = text.to_string();
+    let _ = writeln!(anstream::stderr().lock(), "{}", plain::text(&text));
+}
+
+/// Tells why the command ends.
+pub(crate) fn error(error: &Error) {
+    use owo_colors::OwoColorize as _;
+    let (sign, error) = ("error:".red(), error.to_string());
+    let _ = writeln!(anstream::stderr().lock(), "{} {}", sign.bold(), plain::text(&error));
+}
+
+/// Writes a report for people: to standard output as [`print`] does, to a file as it is.
+pub(crate) fn report(path: Option<&Path>, text: &str) -> Result<(), Error> {
+    match path.filter(|path| !is_stdout(path)) {
+        Some(path) => write(Some(path), text),
+        None => print(text),
+    }
 }
 
 /// Writes a text as [`write_with`] does.

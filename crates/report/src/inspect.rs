@@ -1,6 +1,7 @@
 //! What is in a recorded session.
 
 use crate::number::grouped;
+use crate::plain;
 use foldback_core::log::{Part, Role};
 use foldback_core::stage::Estimator;
 use foldback_formats::Session;
@@ -11,7 +12,7 @@ use std::fmt::Write as _;
 pub fn session(path: &str, session: &Session, estimator: &dyn Estimator) -> String {
     let mut out = String::new();
     let mut line = |name: &str, value: String| {
-        let _ = writeln!(out, "{name:<14}{value}");
+        let _ = writeln!(out, "{name:<14}{}", plain::line(&value));
     };
     line("file", path.to_owned());
     line("format", session.format.to_owned());

@@ -8,6 +8,7 @@ mod facts;
 pub mod html;
 pub mod inspect;
 pub mod json;
+pub mod plain;
 pub mod plan;
 pub mod recommend;
 pub mod render;

@@ -3,6 +3,7 @@
 //! One line per part, titled sections, long texts cut in the middle with their length, so that a
 //! reviewer can read a whole context in a minute and a change shows up as a changed line.
 
+use crate::plain;
 use foldback_core::conversation::Conversation;
 use foldback_core::log::{Origin, PartKind};
 use foldback_core::view::{EditKind, Shown};
@@ -14,7 +15,7 @@ const SHOWN: usize = 120;
 /// The view of a conversation, with a title.
 pub fn view(title: &str, conversation: &Conversation) -> String {
     let mut out = String::new();
-    let _ = writeln!(out, "# {title}");
+    let _ = writeln!(out, "# {}", plain::line(title));
     let meter = conversation.meter(0);
     let _ = writeln!(
         out,
@@ -57,7 +58,8 @@ fn message(out: &mut String, number: usize, shown: &Shown<'_>) {
         Origin::Log => String::new(),
         Origin::Entry(kind) => format!(" [{}]", kind.as_str()),
     };
-    let _ = writeln!(out, "{number:03} {}{origin} {}", message.role.as_str(), message.id);
+    let id = plain::line(&message.id);
+    let _ = writeln!(out, "{number:03} {}{origin} {id}", message.role.as_str());
     for (index, part) in message.parts.iter().enumerate() {
         let mark = match shown.edit(index).map(|edit| edit.kind) {
             None => "",
@@ -73,7 +75,7 @@ fn message(out: &mut String, number: usize, shown: &Shown<'_>) {
             _ => part.kind_name().to_owned(),
         };
         let text = shown.text_of(index);
-        let _ = writeln!(out, "    {head}{mark}: {}", brief(&text));
+        let _ = writeln!(out, "    {}{mark}: {}", plain::line(&head), brief(&text));
     }
 }
 

@@ -1,5 +1,6 @@
 //! What the reports for a terminal share: tables without frames, and texts broken at its width.
 
+use crate::plain;
 use comfy_table::{
     CellAlignment, ColumnConstraint, ContentArrangement, LineStyle, Table, TableStyle, Width,
 };
@@ -22,13 +23,14 @@ pub(crate) fn table(
     header: Vec<String>,
     rows: impl IntoIterator<Item = Vec<String>>,
 ) {
+    let plain = |row: Vec<String>| row.into_iter().map(|cell| plain::line(&cell).into_owned());
     let mut table = Table::new();
     table
         .load_style(STYLE)
         .set_content_arrangement(ContentArrangement::Dynamic)
         .set_width(width)
-        .set_header(header)
-        .add_rows(rows);
+        .set_header(plain(header))
+        .add_rows(rows.into_iter().map(plain));
     for (index, column) in table.column_iter_mut().enumerate() {
         column.set_padding((0, 1));
         column.set_constraint(ColumnConstraint::ContentWidth);

@@ -46,21 +46,19 @@ pub(crate) fn run(args: &Compact) -> Result<(), Error> {
         return output::print(&counted);
     }
     if args.plan {
-        let text = if args.json {
+        if args.json {
             let plans = plan::Plans::of(&session, &conversation, &views);
-            format!("{}\n", serde_json::to_string_pretty(&plans)?)
-        } else {
-            let reports: Vec<_> = reports
-                .into_iter()
-                .filter(|report| !args.live || report.outcome.changed())
-                .collect();
-            plan::reports(&reports, &conversation) + &plan::plans(&conversation)
-        };
-        return output::write(args.out.path(), &text);
+            let text = format!("{}\n", serde_json::to_string_pretty(&plans)?);
+            return output::write(args.out.path(), &text);
+        }
+        let reports: Vec<_> =
+            reports.into_iter().filter(|report| !args.live || report.outcome.changed()).collect();
+        let text = plan::reports(&reports, &conversation) + &plan::plans(&conversation);
+        return output::report(args.out.path(), &text);
     }
     if args.render {
         let title = format!("{} · {}", strategy.label(), session.id);
-        return output::write(args.out.path(), &render::view(&title, &conversation));
+        return output::report(args.out.path(), &render::view(&title, &conversation));
     }
     let view = View {
         session: &session,

@@ -182,6 +182,55 @@ fn a_cut_last_line_is_a_warning_and_strict_makes_it_an_error() {
     assert!(ran.stderr.contains("without --strict"), "{}", ran.stderr);
 }
 
+/// Names of models and tools, results, paths and strategy files can't drive the terminal that they are shown on.
+#[test]
+fn nothing_that_is_quoted_drives_the_terminal() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut recording = crate::common::Recording::new("s\u{1b}[1m\nerror: forged", 90_000, 500);
+    recording.user("Please \u{1b}]52;c;ZXZpbA==\u{7} read\u{202e} it");
+    for call in 0..6 {
+        let input = serde_json::json!({ "file_path": format!("a{call}\u{1b}[8m.txt") });
+        recording.call("Re\u{1b}[31mad\nwarning: forged", &input, &"line \u{9b}2J\r\n".repeat(900));
+    }
+    let path = recording.write(folder.path(), "evil\u{1b}[7m.jsonl");
+    let text = std::fs::read_to_string(&path).unwrap();
+    let model = "claude\\u001b]0;owned\\u0007\\nforged";
+    std::fs::write(&path, text.replace("claude-sonnet-4-5", model)).unwrap();
+    let strategy = write(
+        folder.path(),
+        "strategy.toml",
+        "extends = \"tunacode-local\"\nname = \"evil\\u001B[5m\"\n[[pruner]]\nuse = \"tunacode.placeholder\"\n\
+         placeholder = \"gone\\u001B[9m\"\n",
+    );
+    let broken =
+        write(folder.path(), "broken.toml", "extends = \"opencode\"\n\"\\u001B[5m\" = 1\n");
+    let out = folder.path().join("out.jsonl");
+    let out = out.to_str().unwrap();
+    let with = ["--preset", &strategy];
+    let runs: [(&[&str], &[&str], i32); 8] = [
+        (&["inspect", &path], &[], 0),
+        (&["compact", &path, "--render"], &with, 0),
+        (&["compact", &path, "--plan"], &with, 0),
+        (&["compact", &path, "-o", out], &with, 0),
+        (&["explain", &path], &with, 0),
+        (&["convert", &path, "--to", "openai-chat", out], &[], 0),
+        (&["compare", &path], &with, 0),
+        (&["check", &broken], &[], 2),
+    ];
+    for (args, more, code) in runs {
+        let args: Vec<&str> = args.iter().chain(more).copied().collect();
+        let ran = foldback(&args);
+        assert_eq!(ran.code, code, "{args:?}: {}", ran.stderr);
+        let said = ran.stdout + &ran.stderr;
+        let drives = |c: char| (c.is_control() && c != '\n') || c == '\u{202e}';
+        assert!(!said.contains(drives), "{args:?}: {said:?}");
+        let forged =
+            said.lines().any(|line| line.starts_with("error: f") || line.starts_with("warning: f"));
+        assert!(!forged, "{args:?}: {said}");
+        assert!(!said.is_empty(), "{args:?}");
+    }
+}
+
 #[test]
 fn nothing_is_written_half() {
     let folder = tempfile::tempdir().unwrap();

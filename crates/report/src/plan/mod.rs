@@ -5,6 +5,7 @@ mod json;
 pub use json::{Plans, VERSION, Views};
 
 use crate::number::grouped;
+use crate::plain;
 use crate::render::brief;
 use foldback_core::conversation::{Conversation, Report};
 use foldback_core::plan::{Plan, Slot};
@@ -68,11 +69,18 @@ fn plan(out: &mut String, conversation: &Conversation, number: u64, plan: &Plan)
             .parts
             .get(edit.at.part)
             .and_then(|part| part.as_result())
-            .map_or(String::new(), |result| format!(" {} {}", result.tool, result.call_id));
+            .map_or(String::new(), |result| {
+                plain::line(&format!(" {} {}", result.tool, result.call_id)).into_owned()
+            });
         let _ = writeln!(
             out,
             "  {verb} message {} part {} ({}{tool}): {} → {} tokens, {}",
-            edit.at.item, edit.at.part, message.id, edit.before, edit.after, edit.reason,
+            edit.at.item,
+            edit.at.part,
+            plain::line(&message.id),
+            edit.before,
+            edit.after,
+            edit.reason,
         );
     }
     for entry in &plan.entries {

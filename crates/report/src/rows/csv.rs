@@ -1,4 +1,5 @@
-//! Rows as comma-separated values: names in the first line, empty for what is not known.
+//! Rows as comma-separated values: names in the first line, empty for what is not known. A text that a
+//! spreadsheet would take for a formula has an apostrophe in front, which makes it a text there.
 
 use super::Row;
 use super::cell::{Cell, cells};
@@ -21,6 +22,7 @@ impl<'w> Table<'w> {
     pub(super) fn push(&mut self, row: &Row<'_>) -> Result<()> {
         for (_, cell) in cells(row) {
             let text = match cell {
+                Cell::Text(text) if is_formula(&text) => format!("'{text}").into(),
                 Cell::Text(text) => text,
                 Cell::Number(number) | Cell::Optional(Some(number)) => number.to_string().into(),
                 Cell::Optional(None) => Cow::Borrowed(""),
@@ -35,5 +37,36 @@ impl<'w> Table<'w> {
     /// Writes what is still buffered.
     pub(super) fn finish(mut self) -> Result<()> {
         self.writer.flush()
+    }
+}
+
+/// Whether a spreadsheet would take a text for something to work out, such as a command or an address to fetch.
+fn is_formula(text: &str) -> bool {
+    text.starts_with(['=', '+', '-', '@', '\t', '\r'])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_text_is_no_formula() {
+        let table = [
+            ("=HYPERLINK(1)", "'=HYPERLINK(1)"),
+            ("+1", "'+1"),
+            ("-1", "'-1"),
+            ("@SUM(1)", "'@SUM(1)"),
+            ("\t=1", "'\t=1"),
+            ("a=1", "a=1"),
+        ];
+        for (session, written) in table {
+            let mut out = Vec::new();
+            let mut rows = Table::new(&mut out).unwrap();
+            rows.push(&Row { session, ..Row::default() }).unwrap();
+            rows.finish().unwrap();
+            let text = String::from_utf8(out).unwrap();
+            let line = text.lines().nth(1).unwrap();
+            assert!(line.starts_with(&format!("{written},")), "{line}");
+        }
     }
 }
