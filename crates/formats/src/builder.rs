@@ -168,7 +168,7 @@ impl SessionBuilder {
     pub(crate) fn latest_tokens(&self) -> Option<u64> {
         let usage =
             self.messages.iter().rev().find_map(|message| message.answer.as_ref()?.usage)?;
-        Some(usage.input_total() + usage.output + usage.reasoning)
+        Some(usage.total_tokens())
     }
 
     /// Adds a compaction that comes before the next message and left the original where it was.

@@ -42,6 +42,7 @@ mod overlay;
 mod pairing;
 mod parts;
 mod pi;
+mod plausible;
 mod prelude;
 mod pydantic_ai;
 mod raw;

@@ -2,7 +2,7 @@
 
 use crate::format::{Attempt, Format};
 use crate::table::{BINARIES, FORMATS};
-use crate::{ReadError, Session};
+use crate::{ReadError, Session, plausible};
 
 /// The format that recognises the opening of `text` best; the earlier row of the table wins a tie.
 pub fn detect(text: &str) -> Option<&'static Format> {
@@ -40,10 +40,11 @@ pub fn read(bytes: &[u8], from: Option<&str>) -> Result<Vec<Session>, ReadError>
     if bytes.iter().all(u8::is_ascii_whitespace) {
         return Err(ReadError::Empty);
     }
-    let sessions = match read_binary(bytes, from) {
+    let mut sessions = match read_binary(bytes, from) {
         Some(sessions) => sessions?,
         None => read_text(bytes, from)?,
     };
+    sessions.iter_mut().for_each(plausible::check);
     if sessions.iter().all(|session| session.messages.is_empty()) {
         return Err(ReadError::NoMessages);
     }

@@ -47,7 +47,7 @@ impl Counts {
             cache_write,
             output: value::first_count(raw, self.output).saturating_sub(in_output),
             reasoning,
-            total: raw.pointer(self.total).and_then(Value::as_u64),
+            total: raw.pointer(self.total).and_then(value::tokens),
         }
     }
 

@@ -94,14 +94,18 @@ pub(crate) fn flag(value: &Value, key: &str) -> bool {
     value.get(key).and_then(Value::as_bool).unwrap_or(false)
 }
 
-/// A count at a JSON pointer; 0 where there is none. Some recorders write counts as floats.
+/// Larger counts are read as this one: it can be added to others, and is left out in the end as it can't be.
+const MOST: u64 = 1 << 56;
+
+/// A count at a JSON pointer; 0 where there is none.
 pub(crate) fn count(value: &Value, pointer: &str) -> u64 {
-    value
-        .pointer(pointer)
-        .and_then(|found| {
-            found.as_u64().or_else(|| found.as_f64().map(|float| float.max(0.0) as u64))
-        })
-        .unwrap_or(0)
+    value.pointer(pointer).and_then(tokens).unwrap_or(0)
+}
+
+/// A count. Some recorders write counts as floats.
+pub(crate) fn tokens(value: &Value) -> Option<u64> {
+    let float = || value.as_f64().map(|float| float.max(0.0) as u64);
+    Some(value.as_u64().or_else(float)?.min(MOST))
 }
 
 /// The first of these counts that is not 0.

@@ -80,7 +80,7 @@ impl<'a> Asker<'a> {
                 ))
             });
         if let Ok(Completion { usage: Some(usage), .. }) = &answer {
-            self.usage = Some(self.usage.map_or(*usage, |so_far| sum(so_far, *usage)));
+            self.usage = Some(self.usage.map_or(*usage, |so_far| so_far.plus(usage)));
         }
         let answer = answer.and_then(usable);
         record(&span, &answer);
@@ -128,23 +128,11 @@ fn record(span: &Span, answer: &Result<Completion, ProviderError>) {
             }
             if let Some(usage) = &answer.usage {
                 span.record("gen_ai.usage.input_tokens", usage.input_total());
-                span.record("gen_ai.usage.output_tokens", usage.output + usage.reasoning);
+                span.record("gen_ai.usage.output_tokens", usage.output_total());
             }
         }
         Err(error) => {
             span.record("error.type", error.kind.as_str());
         }
-    }
-}
-
-/// The totals are only known together where both are known.
-fn sum(a: Usage, b: Usage) -> Usage {
-    Usage {
-        uncached: a.uncached + b.uncached,
-        cache_read: a.cache_read + b.cache_read,
-        cache_write: a.cache_write + b.cache_write,
-        output: a.output + b.output,
-        reasoning: a.reasoning + b.reasoning,
-        total: a.total.zip(b.total).map(|(a, b)| a + b),
     }
 }

@@ -147,8 +147,8 @@ impl Drop for Hold {
         match &self.charge {
             Charge::Nothing => return,
             Charge::Counted(usage) => {
-                bill.input += usage.input_total();
-                bill.output += usage.output + usage.reasoning;
+                bill.input = bill.input.saturating_add(usage.input_total());
+                bill.output = bill.output.saturating_add(usage.output_total());
                 bill.usd += self.price.map_or(0.0, |price| price.of(usage));
             }
             Charge::AtMost => {

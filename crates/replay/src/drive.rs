@@ -370,7 +370,7 @@ impl<'s> Driver<'s> {
         }
         let output = recorded.map_or_else(
             || self.conversation.meter(self.meter).measure(answer),
-            |usage| usage.output + usage.reasoning,
+            |usage| usage.output_total(),
         );
         let usage = Usage {
             uncached: self.own.calibration().request(self.request_tokens),

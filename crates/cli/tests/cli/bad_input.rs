@@ -1,7 +1,7 @@
 //! Bad input: the message that a user needs, and exit code 2 (or a counted warning where the rest is
 //! usable).
 
-use crate::common::{foldback, line, refused, run, write};
+use crate::common::{Recording, foldback, line, refused, run, write};
 
 /// A small session in pydantic-ai's format: two user turns and a tool result of 9,000 characters.
 fn session() -> String {
@@ -282,4 +282,27 @@ fn flags_of_the_originals_are_honoured_and_printed() {
         "{}",
         ran.stdout
     );
+}
+
+/// Counts that no call has are left out, and said so; they are neither summed nor shown.
+#[test]
+fn counts_that_can_not_be_are_left_out() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut recording = Recording::new("s", 100, 10);
+    recording.user("Read it");
+    for number in 0..4 {
+        recording.call("Read", &serde_json::json!({ "path": number }), "text");
+    }
+    let path = recording.write(folder.path(), "usage.jsonl");
+    let text = std::fs::read_to_string(&path).unwrap();
+    let most = r#""input_tokens":18446744073709551615,"cache_creation_input_tokens":901"#;
+    let text = text.replacen(r#""input_tokens":100"#, most, 1);
+    assert!(text.contains(most));
+    std::fs::write(&path, text).unwrap();
+    let ran = line(&format!("inspect {path}")).done();
+    assert!(ran.stdout.contains("130 at most"), "{}", ran.stdout);
+    assert!(ran.stdout.contains("implausible-number"), "{}", ran.stdout);
+    for command in ["compare --no-store", "explain --preset window", "compact --preset none"] {
+        line(&format!("{command} {path}")).done();
+    }
 }

@@ -390,7 +390,7 @@ impl Conversation {
         let written = || summaries.iter().flatten();
         let usages = written().filter_map(|summary: &Summary| summary.usage);
         let summary_tokens: u64 =
-            usages.map(|usage| usage.input_total() + usage.output + usage.reasoning).sum();
+            usages.fold(0, |sum, usage| sum.saturating_add(usage.total_tokens()));
         let mut arrangement = filter
             .stage
             .arrange(&context, &proposal, &summaries)

@@ -28,7 +28,30 @@ pub struct Usage {
 impl Usage {
     /// The size of the request: all three input classes together.
     pub fn input_total(&self) -> u64 {
-        self.uncached + self.cache_read + self.cache_write
+        self.uncached.saturating_add(self.cache_read).saturating_add(self.cache_write)
+    }
+
+    /// Everything that was generated.
+    pub fn output_total(&self) -> u64 {
+        self.output.saturating_add(self.reasoning)
+    }
+
+    /// The size of request and answer together.
+    pub fn total_tokens(&self) -> u64 {
+        self.input_total().saturating_add(self.output_total())
+    }
+
+    /// The counts of two calls together; their totals where both are known.
+    #[must_use]
+    pub fn plus(&self, other: &Self) -> Self {
+        Self {
+            uncached: self.uncached.saturating_add(other.uncached),
+            cache_read: self.cache_read.saturating_add(other.cache_read),
+            cache_write: self.cache_write.saturating_add(other.cache_write),
+            output: self.output.saturating_add(other.output),
+            reasoning: self.reasoning.saturating_add(other.reasoning),
+            total: self.total.zip(other.total).map(|(a, b)| a.saturating_add(b)),
+        }
     }
 
     /// Whether nothing was recorded at all (some recorders write zeros for aborted calls).
@@ -57,7 +80,7 @@ impl Price {
         dollars(usage.uncached, self.input)
             + dollars(usage.cache_read, self.cache_read)
             + dollars(usage.cache_write, self.cache_write)
-            + dollars(usage.output + usage.reasoning, self.output)
+            + dollars(usage.output_total(), self.output)
     }
 
     /// The most that a request can cost: nothing of it is cached, or all of it is written to the cache

@@ -298,7 +298,7 @@ fn result_of(message: &Message, call: Option<&str>) -> Value {
 fn metrics(usage: &Usage) -> Value {
     let mut out = json!({
         "prompt_tokens": usage.input_total(),
-        "completion_tokens": usage.output + usage.reasoning,
+        "completion_tokens": usage.output_total(),
         "cached_tokens": usage.cache_read,
     });
     let further =

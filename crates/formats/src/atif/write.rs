@@ -325,7 +325,7 @@ fn totals(view: &View<'_>, steps: usize) -> Value {
     let messages = view.stored.iter().map(|stored| stored.shown.message);
     for usage in messages.filter_map(|message| message.answer.as_ref()?.usage) {
         sums[0] += usage.input_total();
-        sums[1] += usage.output + usage.reasoning;
+        sums[1] += usage.output_total();
         sums[2] += usage.cache_read;
     }
     json!({

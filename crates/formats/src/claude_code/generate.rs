@@ -107,7 +107,7 @@ impl Envelope<'_> {
                 "input_tokens": usage.uncached,
                 "cache_creation_input_tokens": usage.cache_write,
                 "cache_read_input_tokens": usage.cache_read,
-                "output_tokens": usage.output + usage.reasoning,
+                "output_tokens": usage.output_total(),
             },
         })
     }

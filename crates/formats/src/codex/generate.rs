@@ -93,9 +93,9 @@ pub(super) fn token_count(usage: &Usage, total: &Usage, window: u64) -> Value {
         json!({
             "input_tokens": usage.input_total(),
             "cached_input_tokens": usage.cache_read,
-            "output_tokens": usage.output + usage.reasoning,
+            "output_tokens": usage.output_total(),
             "reasoning_output_tokens": usage.reasoning,
-            "total_tokens": usage.input_total() + usage.output + usage.reasoning,
+            "total_tokens": usage.total_tokens(),
         })
     };
     json!({

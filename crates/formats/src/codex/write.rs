@@ -122,11 +122,7 @@ pub(super) fn generate(view: &View<'_>, losses: &mut Vec<String>) -> Result<Stri
             push(at, "response_item", item);
         }
         if let Some(usage) = answer.and_then(|answer| answer.usage) {
-            total.uncached += usage.uncached;
-            total.cache_read += usage.cache_read;
-            total.cache_write += usage.cache_write;
-            total.output += usage.output;
-            total.reasoning += usage.reasoning;
+            total = total.plus(&usage);
             let count = generate::token_count(&usage, &total, view.session.limits.context);
             push(at, "event_msg", count);
         }

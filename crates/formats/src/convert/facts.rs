@@ -119,7 +119,7 @@ pub(super) const KINDS: &[Kind] = &[
     kind("token count of a call", "token counts of calls", |session| {
         in_answers(session, |answer| {
             let usage = answer.usage.filter(|usage| !usage.is_zero())?;
-            let output = usage.output + usage.reasoning;
+            let output = usage.output_total();
             let classes = [usage.uncached, usage.cache_read, usage.cache_write, output];
             Some(format!("{classes:?}").into())
         })

@@ -66,12 +66,12 @@ fn answer(event: &Value, choice: &Value) -> Answer {
 
 /// Whether `input_tokens` holds what the cache did differs by provider and version; the total tells.
 pub(super) fn usage(raw: &Value) -> Option<Usage> {
-    let input = raw.get("input_tokens")?.as_u64()?;
+    let input = value::tokens(raw.get("input_tokens")?)?;
     let cache_read = value::count(raw, "/input_tokens_cache_read");
     let cache_write = value::count(raw, "/input_tokens_cache_write");
     let output = value::count(raw, "/output_tokens");
     let reasoning = value::count(raw, "/reasoning_tokens").min(output);
-    let total = raw.get("total_tokens").and_then(Value::as_u64);
+    let total = raw.get("total_tokens").and_then(value::tokens);
     let cached = cache_read + cache_write;
     let inclusive = total == Some(input + output) && input >= cached;
     Some(Usage {

@@ -82,8 +82,8 @@ fn stored(message: &Message) -> Value {
             if let Some(usage) = answer.usage {
                 response["usage"] = json!({
                     "prompt_tokens": usage.input_total(),
-                    "completion_tokens": usage.output + usage.reasoning,
-                    "total_tokens": usage.input_total() + usage.output + usage.reasoning,
+                    "completion_tokens": usage.output_total(),
+                    "total_tokens": usage.total_tokens(),
                     "prompt_tokens_details": { "cached_tokens": usage.cache_read },
                     "completion_tokens_details": { "reasoning_tokens": usage.reasoning },
                     "cache_creation_input_tokens": usage.cache_write,

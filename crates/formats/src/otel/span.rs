@@ -45,8 +45,8 @@ impl Span {
             .iter()
             .filter_map(|name| self.attributes.get(*name))
             .find_map(|found| match found {
-                Value::String(text) => text.parse().ok(),
-                other => other.as_u64().or_else(|| other.as_f64().map(|float| float as u64)),
+                Value::String(text) => value::tokens(&text.parse::<u64>().ok()?.into()),
+                other => value::tokens(other),
             })
             .unwrap_or(0)
     }

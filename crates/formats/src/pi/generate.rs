@@ -66,7 +66,7 @@ pub(super) fn message(message: &Message, losses: &mut Vec<String>) -> Value {
 fn answer(message: &Message, losses: &mut Vec<String>) -> Value {
     let answer: Answer = message.answer.clone().unwrap_or_default();
     let usage: Usage = answer.usage.unwrap_or_default();
-    let output = usage.output + usage.reasoning;
+    let output = usage.output_total();
     let stop = match answer.finish {
         Some(Finish::ToolCalls) => "toolUse",
         Some(Finish::Length) => "length",

@@ -201,7 +201,7 @@ fn usage(usage: &Usage) -> Value {
         "input_tokens": usage.input_total(),
         "cache_write_tokens": usage.cache_write,
         "cache_read_tokens": usage.cache_read,
-        "output_tokens": usage.output + usage.reasoning,
+        "output_tokens": usage.output_total(),
     });
     if usage.reasoning > 0 {
         out["details"] = json!({"reasoning_tokens": usage.reasoning});

@@ -11,6 +11,7 @@ mod expected;
 mod foldback;
 mod generated;
 mod inspect;
+mod numbers;
 mod opencode_db;
 mod recorded;
 mod refused;

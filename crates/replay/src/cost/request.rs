@@ -190,7 +190,7 @@ pub(crate) fn output_tokens(meter: &Meter, answer: &Message) -> u64 {
 /// Tokens of an answer by its provider's count, where recorded.
 pub(crate) fn recorded_output(answer: &Message) -> Option<u64> {
     let usage = answer.answer.as_ref()?.usage?;
-    Some(usage.output + usage.reasoning)
+    Some(usage.output_total())
 }
 
 fn block(conversation: &Conversation, meter: usize, place: Place) -> Block {
