@@ -347,7 +347,8 @@ def check_bills(
         found.near("summary bill", ours.summaries_usd, cost["summaries_usd"], DOLLARS, at)
         found.near("bill", ours.usd, cost["usd"], DOLLARS, at)
         worst = ours.usd + ours.rereads_usd
-        found.near("worst bill", worst, cost["pessimistic_usd"], SHARE, at)
+        if cost["pessimistic_usd"] is not None:
+            found.near("worst bill", worst, cost["pessimistic_usd"], SHARE, at)
 
 
 def check_ratios(

@@ -300,7 +300,7 @@ pub(crate) fn adjust<'d>(pairs: impl Iterator<Item = (&'d mut Difference, &'d mu
 fn cheaper(first: &PresetLine, second: &PresetLine) -> Cheaper {
     let bounds = |line: &PresetLine| Bounds {
         optimistic: line.dollars.usd,
-        pessimistic: line.dollars.pessimistic_usd,
+        pessimistic: line.dollars.pessimistic_usd.unwrap_or(f64::INFINITY),
         rereads: 0,
     };
     match cost::compare(&bounds(first), &bounds(second)) {
@@ -414,7 +414,7 @@ mod tests {
             ..PresetLine::default()
         };
         line.dollars.usd = usd;
-        line.dollars.pessimistic_usd = pessimistic_usd;
+        line.dollars.pessimistic_usd = Some(pessimistic_usd);
         line
     }
 

@@ -47,8 +47,8 @@ pub struct Dollars {
     pub summaries_usd: f64,
     /// The same if they shared the conversation's prefix.
     pub summaries_shared_usd: f64,
-    /// Everything, and every would-be re-read really made.
-    pub pessimistic_usd: f64,
+    /// Everything, and every would-be re-read really made; `null` where re-reads are not known.
+    pub pessimistic_usd: Option<f64>,
     /// `usd` to that of no compaction.
     pub ratio: Option<f64>,
     /// Input to that of no compaction.
@@ -65,7 +65,7 @@ impl Dollars {
     /// The bill to that of no compaction, had every would-be re-read really been made.
     pub fn worst(&self) -> Option<f64> {
         let ratio = self.ratio.filter(|_| self.usd > 0.0)?;
-        Some(ratio * self.pessimistic_usd / self.usd)
+        Some(ratio * self.pessimistic_usd? / self.usd)
     }
 }
 
@@ -378,7 +378,7 @@ fn dollars(
     };
     let mut sum = Dollars { regime: regime.to_owned(), pauses: name, ..Dollars::default() };
     let (mut base_usd, mut base_input, mut logs, mut pairs) = (0.0, 0.0, 0.0, 0_u32);
-    let (mut read, mut input) = (0, 0);
+    let (mut read, mut input, mut pessimistic) = (0, 0, 0.0);
     for (score, base) in table.pairs(preset) {
         let (Some(bill), Some(plain)) = (find(score), find(base)) else {
             continue;
@@ -389,7 +389,7 @@ fn dollars(
         sum.output_usd += bill.output_usd;
         sum.summaries_usd += bill.summaries_usd;
         sum.summaries_shared_usd += bill.summaries_shared_usd;
-        sum.pessimistic_usd += bill.pessimistic_usd;
+        pessimistic += bill.pessimistic_usd;
         sum.equivalent_tokens += bill.equivalent_tokens;
         read += bill.read_tokens;
         input += score.metrics.input_tokens;
@@ -400,6 +400,7 @@ fn dollars(
             pairs += 1;
         }
     }
+    sum.pessimistic_usd = table.knows_contents(preset).then_some(pessimistic);
     sum.ratio = (base_usd > 0.0).then(|| sum.usd / base_usd);
     sum.input_ratio = (base_input > 0.0).then(|| sum.input_usd / base_input);
     sum.ratio_geo = (pairs > 0).then(|| (logs / f64::from(pairs)).exp());

@@ -27,7 +27,7 @@ fn dollars(regime: &str, ratio: f64) -> Dollars {
         pauses: "recorded-or-warm",
         n: 2,
         usd: ratio,
-        pessimistic_usd: ratio + 0.1,
+        pessimistic_usd: Some(ratio + 0.1),
         ratio: Some(ratio),
         ratio_geo: Some(ratio),
         ..Dollars::default()
