@@ -6,6 +6,7 @@ mod bad_input;
 mod common;
 mod compare;
 mod convert;
+mod documents;
 mod explain;
 mod exports;
 mod folders;

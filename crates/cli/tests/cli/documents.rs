@@ -1,0 +1,146 @@
+//! What the documents print is what their commands give. `UPDATE_DOCS=1` writes it into them.
+
+use super::common::{line, root};
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+/// The sums of rows that the page on rows shows, by preset in the order of the rows.
+fn sums(rows: &[Value], columns: &[&str], counts: fn(&Value) -> bool) -> Vec<(String, Vec<u64>)> {
+    let mut order: Vec<&str> = Vec::new();
+    let mut sums: BTreeMap<&str, Vec<u64>> = BTreeMap::new();
+    for row in rows.iter().filter(|row| counts(row)) {
+        let preset = row["preset"].as_str().unwrap();
+        let own = sums.entry(preset).or_insert_with(|| {
+            order.push(preset);
+            vec![0; columns.len()]
+        });
+        for (sum, column) in own.iter_mut().zip(columns) {
+            *sum += row[column].as_u64().unwrap();
+        }
+    }
+    order.into_iter().map(|preset| (preset.to_owned(), sums[preset].clone())).collect()
+}
+
+const COLUMNS: [&str; 3] = ["input_tokens", "cache_read", "rereads"];
+
+/// As pandas prints it, four blanks in.
+fn pandas(sums: &[(String, Vec<u64>)]) -> String {
+    let first = sums.iter().map(|(preset, _)| preset.len()).max().unwrap();
+    let [a, b, c] = COLUMNS;
+    let mut out = format!("    {:first$}  {a}  {b}  {c}\n    preset\n", "");
+    for (preset, sum) in sums {
+        let (wide, cached, again) = (a.len(), b.len(), c.len());
+        let [input, read, rereads] = sum[..] else { unreachable!("three columns") };
+        writeln!(out, "    {preset:first$}  {input:>wide$}  {read:>cached$}  {rereads:>again$}")
+            .unwrap();
+    }
+    out
+}
+
+/// As polars prints it.
+fn polars(sums: &[(String, Vec<u64>)]) -> String {
+    let mut table: Vec<Vec<String>> = [["preset"].as_slice(), &COLUMNS]
+        .concat()
+        .iter()
+        .map(|name| vec![(*name).to_owned(), "---".to_owned(), "i64".to_owned()])
+        .collect();
+    "str".clone_into(&mut table[0][2]);
+    for (preset, sum) in sums {
+        table[0].push(preset.clone());
+        for (column, value) in table[1..].iter_mut().zip(sum) {
+            column.push(value.to_string());
+        }
+    }
+    let widths: Vec<usize> =
+        table.iter().map(|column| column.iter().map(String::len).max().unwrap()).collect();
+    let rule = |left: char, line: &str, middle: char, right: char| {
+        let lines: Vec<String> = widths.iter().map(|width| line.repeat(width + 2)).collect();
+        format!("    {left}{}{right}\n", lines.join(&middle.to_string()))
+    };
+    let row = |at: usize| {
+        let cells = table.iter().zip(&widths).map(|(column, width)| {
+            let cell = &column[at];
+            format!(" {cell:width$} ")
+        });
+        format!("    │{}│\n", cells.collect::<Vec<_>>().join("┆"))
+    };
+    let mut out = format!("    shape: ({}, {})\n", sums.len(), table.len());
+    out += &rule('┌', "─", '┬', '┐');
+    out.extend((0..3).map(row));
+    out += &rule('╞', "═", '╪', '╡');
+    out.extend((3..sums.len() + 3).map(row));
+    out + &rule('└', "─", '┴', '┘')
+}
+
+/// The shares that pandas prints for the exam.
+fn shares(rows: &[Value]) -> String {
+    let columns = ["frr_obs_far_kept", "frr_obs_far_needed"];
+    let sums = sums(rows, &columns, |row| row["exam"] == true);
+    let first = sums.iter().map(|(preset, _)| preset.len()).max().unwrap();
+    let mut out = "    preset\n".to_owned();
+    for (preset, sum) in &sums {
+        writeln!(out, "    {preset:first$}    {:.6}", sum[0] as f64 / sum[1] as f64).unwrap();
+    }
+    out + "    dtype: float64\n"
+}
+
+/// A document with what stands from the line `from` up to the line `to` replaced; neither goes.
+fn with(page: &str, from: &str, to: &str, text: &str) -> String {
+    let (before, rest) = page.split_once(from).unwrap_or_else(|| panic!("no {from:?}"));
+    let (_, after) = rest.split_once(to).unwrap_or_else(|| panic!("no {to:?}"));
+    [before, from, text, to, after].concat()
+}
+
+fn shows(document: &str, made: impl Fn(&str) -> String) {
+    let path = root().join(document);
+    let page = std::fs::read_to_string(&path).unwrap();
+    let made = made(&page);
+    if std::env::var_os("UPDATE_DOCS").is_some() {
+        std::fs::write(&path, &made).unwrap();
+    }
+    let differs = page.lines().zip(made.lines()).find(|(there, made)| there != made);
+    assert!(
+        page == made,
+        "{document} is out of date, see {differs:?}; UPDATE_DOCS=1 writes it anew"
+    );
+}
+
+#[test]
+fn the_page_on_rows_shows_what_rows_give() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("rows.jsonl");
+    line(&format!(
+        "compare examples/sessions --preset none,opencode,window --window 40000 --max-output 4000 \
+         --no-store --rows {}",
+        file.display()
+    ))
+    .done();
+    let text = std::fs::read_to_string(file).unwrap();
+    let rows: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let sums = sums(&rows, &COLUMNS, |_| true);
+    shows("docs/rows.md", |page| {
+        let same = "\nThe second line for the other two, with the same result:";
+        let sum = "\"rereads\"]].sum())\n```\n\n";
+        let page = with(page, sum, same, &pandas(&sums));
+        let grouped = "\"rereads\")))\n```\n\n";
+        let page = with(&page, grouped, same, &polars(&sums));
+        let ratio = "exam.frr_obs_far_needed)\n```\n\n";
+        with(&page, ratio, "\nCalls of one session depend", &shares(&rows))
+    });
+}
+
+#[test]
+fn the_readme_shows_what_its_first_command_prints() {
+    let printed = line("compare examples/sessions --no-store").done().stdout;
+    let (tables, _) = printed.split_once("\nCautions\n").unwrap();
+    let tables = format!("{tables}…\n");
+    shows("README.md", |page| {
+        with(
+            page,
+            "among other things:\n\n```text\n",
+            "```\n\n`--html report.html` writes",
+            &tables,
+        )
+    });
+}
