@@ -17,6 +17,7 @@ use crate::summaries::{Choice, ChosenPrice, asks_a_model};
 use foldback::Compiled;
 use foldback::llm::dry_run::Tally;
 use foldback::llm::{Bill, Budget, Cassette, Client, DryRun, LlmConfig, Price, Prices, Watch};
+use foldback_core::config::in_words;
 use foldback_core::provider::{Endpoint, Model};
 use foldback_core::stage::Estimator;
 use foldback_replay::{ModelTable, Setup};
@@ -49,7 +50,7 @@ impl Asked {
         let wrong =
             |why: &str| Error::Usage(format!("{}: [summarizer]: {why}", compiled.strategy.name));
         let config: LlmConfig = serde_json::from_value(section.to_value())
-            .map_err(|error| wrong(&error.to_string()))?;
+            .map_err(|error| wrong(&in_words(&error.to_string())))?;
         let endpoint = config.endpoint().map_err(|invalid| wrong(&invalid.message))?;
         Ok(Some(Self { endpoint, budget: config.budget_usd() }))
     }

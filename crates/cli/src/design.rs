@@ -3,6 +3,8 @@
 use crate::args::{Compare, EstimatorArgs, ModelArgs};
 use crate::error::Error;
 use crate::{input, strategies};
+use foldback::Document;
+use foldback_core::config::in_words;
 use foldback_replay::compare::Primary;
 use foldback_replay::{Reporting, Setup, Split};
 use serde::de::Error as _;
@@ -49,6 +51,9 @@ pub(crate) struct Design {
 
 /// Draws that an experiment may ask for: fewer give no interval, and more take memory and time and tell nothing.
 const DRAWS: RangeInclusive<usize> = 100..=1_000_000;
+
+/// Keys of an experiment file that no strategy file has.
+const ONLY_HERE: [&str; 6] = ["strategies", "prices", "primary", "margin", "seed", "draws"];
 
 fn draws<'de, D: Deserializer<'de>>(value: D) -> Result<usize, D::Error> {
     let draws = usize::deserialize(value)?;
@@ -103,6 +108,16 @@ impl Design {
         }
     }
 
+    /// Whether a file is an experiment rather than a strategy: it says what only an experiment has, and neither
+    /// a name nor what it extends, which every strategy has one of.
+    pub(crate) fn is_one(name: &str, text: &str) -> bool {
+        let Ok(Document { root, .. }) = Document::parse(name, text) else {
+            return false;
+        };
+        let has = |keys: &[&str]| keys.iter().any(|key| root.get(key).is_some());
+        has(&ONLY_HERE) && !has(&["name", "extends"])
+    }
+
     /// Reads an experiment file. Strategy files that it names are looked up beside it.
     pub(crate) fn read(path: &Path) -> Result<Self, Error> {
         let text = input::text(path)?;
@@ -113,7 +128,7 @@ impl Design {
             Error::Usage(format!(
                 "{}:{line}: {}; an experiment file has strategies, prices, primary, margin, seed, draws, split, window, max_output, model, estimator, summarizer",
                 path.display(),
-                error.message()
+                in_words(error.message())
             ))
         })?;
         let folder = path.parent().unwrap_or(Path::new(""));

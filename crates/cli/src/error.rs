@@ -34,6 +34,8 @@ pub(crate) enum Error {
     Models { path: String, error: foldback_replay::ModelTableError },
     #[error("{0}")]
     Usage(String),
+    #[error("{}", lines(.0))]
+    Several(Vec<Error>),
     #[error("{}", asked(.error, *.unanswered))]
     Model { error: ProviderError, unanswered: usize },
     #[error("can't write the output: {0}")]
@@ -48,6 +50,10 @@ impl From<ProviderError> for Error {
     fn from(error: ProviderError) -> Self {
         Self::Model { error, unanswered: 1 }
     }
+}
+
+fn lines(errors: &[Error]) -> String {
+    errors.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
 }
 
 /// One cause stands for all requests without an answer: with one of them the result would be that of

@@ -147,8 +147,28 @@ pub(crate) fn corpus(args: &CorpusArgs) -> Result<Corpus, Error> {
             let store = opencode_store().filter(|store| store.is_file());
             sources.extend(store.map(Source::File));
         }
+        if sources.is_empty() {
+            return Err(nothing_discovered());
+        }
     }
     Ok(Corpus { sources })
+}
+
+/// That `--discover` found nothing, and where it looked.
+fn nothing_discovered() -> Error {
+    let store = opencode_store().filter(|_| cfg!(feature = "opencode-db"));
+    let looked = usual_places().chain(store).map(|place| {
+        let found = if place.exists() { "holds none" } else { "does not exist" };
+        format!("  {} {found}", place.display())
+    });
+    let looked: Vec<String> = looked.collect();
+    let places = match looked.is_empty() {
+        true => "  no variable says where a user's home is; set HOME".to_owned(),
+        false => looked.join("\n"),
+    };
+    Error::Usage(format!(
+        "no session to compare: --discover found none\n{places}\nname session files or folders instead"
+    ))
 }
 
 /// Why nothing could be imported, one line a file.

@@ -12,6 +12,7 @@ use foldback_core::stage::Estimator;
 use foldback_core::strategy::{Kind, Strategy};
 use foldback_replay::cost::RegimeTable;
 use foldback_replay::images::WithImages;
+use foldback_replay::setup::Made;
 use foldback_replay::study::OWN;
 use foldback_replay::{ModelTable, Preset, Setup};
 use foldback_stages::pruner::EvictConfig;
@@ -41,6 +42,9 @@ pub(crate) fn compile_with(
     name: &str,
     choice: Option<&Choice>,
 ) -> Result<Compiled, Error> {
+    if let Some(control) = unseen_control(name)? {
+        return Err(Error::Usage(format!("{name}: {}", only_compared(&control))));
+    }
     let path = Path::new(name);
     let folder = path.parent().map(Path::to_owned).unwrap_or_default();
     let read = move |other: &str| {
@@ -110,10 +114,11 @@ pub(crate) fn presets(
     names: &[String],
     choice: Option<&Choice>,
 ) -> Result<Vec<Contender>, Error> {
-    let mut contenders = names
-        .iter()
-        .map(|name| contender(registry, name, choice))
-        .collect::<Result<Vec<_>, _>>()?;
+    let unseen = unseen_controls()?;
+    let is_unseen =
+        |name: &&String| unseen.iter().any(|control| control.strategy.name == name.as_str());
+    let named = names.iter().filter(|name| !is_unseen(name));
+    let mut contenders = all(named.map(|name| contender(registry, name, choice)))?;
     for known in registry.presets() {
         let more = contender(registry, known.item.name, choice)?;
         let wanted = names.is_empty() || more.preset.strategy.kind == Kind::Control;
@@ -122,20 +127,52 @@ pub(crate) fn presets(
             contenders.push(more);
         }
     }
-    let unseen = [
-        Preset::clairvoyant(EvictConfig::default()),
-        Preset::clairvoyant_lines(EvictConfig::default()),
-        Preset::as_recorded(),
-    ];
-    for preset in unseen {
-        let preset = preset.map_err(|invalid| Error::Usage(invalid.message))?;
-        contenders.push(Contender { preset, asked: None });
-    }
+    contenders.extend(unseen.into_iter().map(|preset| Contender { preset, asked: None }));
     contenders.sort_by_key(|contender| {
         let strategy = &contender.preset.strategy;
         (!contender.preset.is_baseline(), strategy.kind == Kind::Control)
     });
     Ok(contenders)
+}
+
+/// The controls that are made of each recording. They are in every comparison and have no strategy file.
+pub(crate) fn unseen_controls() -> Result<Vec<Preset>, Error> {
+    let made = [
+        Preset::clairvoyant(EvictConfig::default()),
+        Preset::clairvoyant_lines(EvictConfig::default()),
+        Preset::as_recorded(),
+    ];
+    let made = made.into_iter().map(|preset| preset.map_err(|wrong| Error::Usage(wrong.message)));
+    made.collect()
+}
+
+/// The one of them with this name.
+pub(crate) fn unseen_control(name: &str) -> Result<Option<Preset>, Error> {
+    Ok(unseen_controls()?.into_iter().find(|control| control.strategy.name == name))
+}
+
+/// What one of them is good for.
+pub(crate) fn only_compared(control: &Preset) -> &'static str {
+    match control.made {
+        Made::Recorded => {
+            "a control that `compare` takes from each recording: presets are compared with it, and it can't be run"
+        }
+        _ => {
+            "a control that `compare` makes for each recording, whose later calls it knows: presets are compared with it, and it can't be run"
+        }
+    }
+}
+
+/// Everything that was made, or everything that is wrong.
+pub(crate) fn all<T>(made: impl Iterator<Item = Result<T, Error>>) -> Result<Vec<T>, Error> {
+    let (mut good, mut wrong) = (Vec::new(), Vec::new());
+    for one in made {
+        match one {
+            Ok(one) => good.push(one),
+            Err(error) => wrong.push(error),
+        }
+    }
+    if wrong.is_empty() { Ok(good) } else { Err(Error::Several(wrong)) }
 }
 
 /// What the presets of a run share.

@@ -2,7 +2,7 @@
 
 use crate::error::Error;
 use crate::input;
-use foldback::config::{Node, NodeKind};
+use foldback::config::{Node, NodeKind, in_words};
 use foldback::{Compiled, Document};
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -57,7 +57,9 @@ impl Choice {
             None => None,
             Some(node) => {
                 let price = serde_json::from_value(node.to_value());
-                Some(price.map_err(|error| wrong(node.place.line, &format!("price: {error}")))?)
+                Some(price.map_err(|error| {
+                    wrong(node.place.line, &format!("price: {}", in_words(&error.to_string())))
+                })?)
             }
         };
         if let Some((key, node)) = root.entries().first() {

@@ -15,7 +15,9 @@ pub enum ReadError {
         offset: usize,
     },
     /// No importer recognises it.
-    #[error("none of the known formats ({known}); if it is one of them, name it with --from")]
+    #[error(
+        "none of the known formats ({known}); if it is one of them, `foldback convert --from` reads it"
+    )]
     UnknownFormat {
         /// The ids of all formats.
         known: String,

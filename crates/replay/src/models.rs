@@ -1,6 +1,7 @@
 //! Limits and prices of models: a dated data file, never code.
 
 use foldback_core::Limits;
+use foldback_core::config::in_words;
 use serde::Deserialize;
 use thiserror::Error;
 
@@ -105,7 +106,7 @@ impl ModelTable {
     pub fn parse(text: &str) -> Result<Self, ModelTableError> {
         toml::from_str(text).map_err(|error| ModelTableError {
             line: error.span().map_or(1, |span| text[..span.start].matches('\n').count() + 1),
-            message: error.message().to_owned(),
+            message: in_words(error.message()),
         })
     }
 

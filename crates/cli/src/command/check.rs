@@ -1,14 +1,25 @@
 //! `foldback check`
 
 use crate::args::Check;
+use crate::design::Design;
 use crate::error::Error;
-use crate::{output, strategies};
+use crate::summaries::Choice;
+use crate::{input, output, strategies};
 
 pub(crate) fn run(args: &Check) -> Result<(), Error> {
     let registry = foldback::registry()?;
     let path = args.file.display().to_string();
     if !path.ends_with(".toml") {
         return Err(Error::Usage(format!("{path}: a strategy file ends in .toml")));
+    }
+    if Design::is_one(&path, &input::text(&args.file)?) {
+        let design = Design::read(&args.file)?;
+        let choice = design.summarizer.as_deref().map(Choice::read).transpose()?;
+        let contenders = strategies::presets(&registry, &design.strategies, choice.as_ref())?;
+        return output::print(&format!(
+            "{path}: an experiment that is fine: `foldback compare PATH --experiment {path}` runs it, with {} presets and controls\n",
+            contenders.len()
+        ));
     }
     let compiled = strategies::compile(&registry, &path)?;
     let strategy = &compiled.strategy;

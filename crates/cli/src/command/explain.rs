@@ -14,7 +14,7 @@ pub(crate) fn run(args: &Explain) -> Result<(), Error> {
         // Nothing is kept, so that it needs no fingerprint.
         Ok(Preset::new(compiled.strategy, String::new()))
     };
-    let presets = args.preset.iter().map(compile).collect::<Result<Vec<_>, Error>>()?;
+    let presets = strategies::all(args.preset.iter().map(compile))?;
     let setup = strategies::setup(&registry, &args.model)?;
     for preset in &presets {
         strategies::check_window(&preset.strategy, setup.limits)?;

@@ -14,6 +14,13 @@ pub(crate) fn run(args: &Presets) -> Result<(), Error> {
     let Some(name) = &args.name else {
         return output::print(&list(&registry)?);
     };
+    if let (Some(control), false) = (strategies::unseen_control(name)?, args.toml) {
+        let description = &control.strategy.description;
+        return output::print(&format!(
+            "{name}\n{description}\n{}\n",
+            strategies::only_compared(&control)
+        ));
+    }
     if args.toml {
         let text = match registry.preset(name) {
             Some(preset) => preset.item.toml.to_owned(),
@@ -44,6 +51,11 @@ fn list(registry: &Registry) -> Result<String, Error> {
         if !compiled.strategy.reproduces.is_empty() {
             let _ = writeln!(out, "    reproduces {}", compiled.strategy.reproduces);
         }
+    }
+    for control in strategies::unseen_controls()? {
+        let strategy = &control.strategy;
+        let _ = writeln!(out, "{}\n    {}", strategy.name, strategy.description);
+        let _ = writeln!(out, "    {}", strategies::only_compared(&control));
     }
     out.push_str("\n`foldback presets NAME` shows all values of one and where each comes from.\n");
     Ok(out)

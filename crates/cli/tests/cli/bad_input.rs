@@ -46,12 +46,21 @@ fn each_kind_of_bad_input_is_told_and_ends_with_2() {
         ("margin-nan", "margin = nan"),
         ("margin-inf", "margin = inf"),
         ("margin-less", "margin = -0.1"),
+        ("seed", "seed = \"one\""),
     ];
     let experiments = experiments.map(|(name, line)| {
         let text = format!("strategies = [\"none\"]\n{line}\n");
         (name, write(folder.path(), &format!("{name}.toml"), text))
     });
+    let flat = write(folder.path(), "flat.toml", "extends = \"none\"\nwindow = 8_000\n");
+    let unknown = write(
+        folder.path(),
+        "unknown.toml",
+        "strategies = [\"openkode\", \"tunacod\"]\nseed = 1\n",
+    );
     let names = [
+        ("flat", flat),
+        ("unknown", unknown),
         ("good", good),
         ("empty", empty),
         ("binary", binary),
@@ -63,6 +72,51 @@ fn each_kind_of_bad_input_is_told_and_ends_with_2() {
         ("folder", folder.path().to_str().unwrap().to_owned()),
     ];
     refused("bad_input", &[&names[..], &experiments].concat());
+}
+
+/// A control that no file says is shown with what it is good for, and may be named where presets are compared.
+#[test]
+fn controls_without_a_file_are_known() {
+    let list = line("presets").done().stdout;
+    for (name, what) in [
+        ("clairvoyant", "sees the future"),
+        ("clairvoyant-lines", "sees the future"),
+        ("as-recorded", "really sent"),
+    ] {
+        let shown = foldback(&["presets", name]).done().stdout;
+        for text in [name, what, "a control that `compare`", "can't be run"] {
+            assert!(shown.contains(text), "{shown}\nlacks {text:?}");
+        }
+        assert!(list.contains(&format!("\n{name}\n")), "{list}");
+    }
+    let named = "compare examples/sessions --no-store --json - --preset tunacode,clairvoyant,none";
+    let plain = "compare examples/sessions --no-store --json - --preset tunacode";
+    assert_eq!(line(named).done().stdout, line(plain).done().stdout);
+}
+
+#[test]
+fn an_experiment_is_told_from_a_strategy() {
+    let ran = line("check examples/known-groups.toml").done();
+    assert_eq!(ran.stdout.lines().count(), 1, "{}", ran.stdout);
+    assert!(ran.stdout.contains("an experiment that is fine"), "{}", ran.stdout);
+}
+
+#[test]
+fn an_empty_home_names_the_folders_that_were_looked_in() {
+    let home = tempfile::tempdir().unwrap();
+    let path = home.path().to_str().unwrap();
+    let empty =
+        ["CLAUDE_CONFIG_DIR", "CODEX_HOME", "XDG_DATA_HOME", "USERPROFILE"].map(|name| (name, ""));
+    std::fs::create_dir_all(home.path().join(".codex/sessions")).unwrap();
+    let env = [&[("HOME", path)][..], &empty].concat();
+    let ran = run(&["compare", "--discover", "--no-store"], "", &env);
+    assert_eq!((ran.code, &*ran.stdout), (2, ""), "{}", ran.stderr);
+    for text in
+        [".claude/projects does not exist", ".codex/sessions holds none", "name session files"]
+    {
+        assert!(ran.stderr.contains(text), "{}\nlacks {text:?}", ran.stderr);
+    }
+    assert!(!ran.stderr.contains("or use --discover"), "{}", ran.stderr);
 }
 
 /// An empty variable is none, and not the folder that the command runs in.

@@ -1,6 +1,6 @@
 //! Binding the sections of a file to registered stages.
 
-use super::error::nearest;
+use super::error::{in_words, nearest};
 use super::node::{Node, NodeKind};
 use super::read::{Errors, join, reject_unknown};
 use crate::moment::Moment;
@@ -211,7 +211,7 @@ impl<'a> Binder<'a, '_> {
         let on_failure = match node.take("on_failure") {
             None => OnFailure::default(),
             Some(value) => serde_json::from_value(value.to_value()).unwrap_or_else(|error| {
-                self.errors.push(&value, "summarizer.on_failure", error.to_string());
+                self.errors.push(&value, "summarizer.on_failure", in_words(&error.to_string()));
                 OnFailure::default()
             }),
         };

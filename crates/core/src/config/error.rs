@@ -49,6 +49,37 @@ impl fmt::Display for ConfigErrors {
 
 impl std::error::Error for ConfigErrors {}
 
+/// What a deserialiser calls by names of Rust, and what it is in a file. Of a name that goes on, its beginning.
+const TYPES: [(&str, &str); 6] = [
+    ("struct ", "a table"),
+    ("tuple ", "a list"),
+    ("internally tagged enum ", "a table"),
+    ("enum ", "a text or a table"),
+    ("a sequence", "a list"),
+    ("a map", "a table"),
+];
+
+/// A deserialiser's message without names of Rust's types, which mean nothing to whoever writes a file.
+pub fn in_words(message: &str) -> String {
+    let Some((before, expected)) = message.rsplit_once("expected ") else {
+        return message.to_owned();
+    };
+    let number = |kind: char| {
+        let bits = expected.strip_prefix(kind)?;
+        (bits == "size" || bits.parse::<u8>().is_ok()).then_some(kind)
+    };
+    let words = match ['u', 'i', 'f'].into_iter().find_map(number) {
+        Some('u') => "a whole number, 0 or more",
+        Some('i') => "a whole number",
+        Some(_) => "a number",
+        None => TYPES
+            .iter()
+            .find(|(name, _)| expected.starts_with(name))
+            .map_or(expected, |(_, words)| *words),
+    };
+    format!("{before}expected {words}")
+}
+
 /// `; did you mean ...?`, or nothing where no known name is near.
 pub(crate) fn nearest<'a>(wrong: &str, known: impl IntoIterator<Item = &'a str>) -> String {
     known

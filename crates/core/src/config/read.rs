@@ -1,6 +1,6 @@
 //! Reading typed values from a tree so that all errors come at once, each with its place.
 
-use super::error::{ConfigError, ConfigErrors, nearest};
+use super::error::{ConfigError, ConfigErrors, in_words, nearest};
 use super::node::{Location, Node};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -68,7 +68,7 @@ pub(super) fn read_struct<T: DeserializeOwned + Default + schemars::JsonSchema>(
             Err(error) => {
                 let at = error.path().to_string();
                 let bad = node.at(&at).cloned().unwrap_or_else(|| node.clone());
-                errors.push(&bad, &join(path, &at), error.into_inner().to_string());
+                errors.push(&bad, &join(path, &at), in_words(&error.into_inner().to_string()));
                 let first = at.split(['.', '[']).next().unwrap_or_default().to_owned();
                 if node.take(&first).is_none() {
                     return T::default();

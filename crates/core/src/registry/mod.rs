@@ -21,6 +21,7 @@ mod field;
 
 pub use field::Field;
 
+use crate::config::in_words;
 use crate::stage::{Estimator, Filter, OverflowPolicy, Pruner, Summarizer};
 use schemars::{JsonSchema, Schema};
 use serde::de::DeserializeOwned;
@@ -162,7 +163,8 @@ fn schema_of<C: JsonSchema>() -> Schema {
 fn make<C: StageConfig<S>, S: ?Sized>(section: Value) -> Result<Arc<S>, Invalid> {
     let config: C = serde_path_to_error::deserialize(section).map_err(|error| {
         let path = error.path().to_string();
-        Invalid::new(if path == "." { String::new() } else { path }, error.into_inner().to_string())
+        let message = in_words(&error.into_inner().to_string());
+        Invalid::new(if path == "." { String::new() } else { path }, message)
     })?;
     config.build()
 }
