@@ -138,11 +138,20 @@ pub(crate) struct EstimatorArgs {
     pub(crate) estimator: String,
 }
 
+/// A window. In a strategy file, 0 is none, which is what leaving `--window` out says here.
+fn a_window(text: &str) -> Result<u64, String> {
+    match text.parse() {
+        Ok(0) => Err("nothing fits; without --window, each session has its own".to_owned()),
+        Ok(tokens) => Ok(tokens),
+        Err(_) => Err("takes a number of tokens".to_owned()),
+    }
+}
+
 /// Which model, how much it takes, and who counts.
 #[derive(Clone, Debug, ClapArgs)]
 pub(crate) struct ModelArgs {
     /// Window in tokens, for every session and preset.
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = a_window)]
     pub(crate) window: Option<u64>,
     /// Output limit in tokens.
     #[arg(long, alias = "output-limit", value_name = "N")]

@@ -5,6 +5,7 @@ use crate::asking::Answers;
 use crate::error::Error;
 use crate::summaries::Choice;
 use crate::{input, output, strategies};
+use foldback_core::conversation::{Conversation, Report};
 use foldback_formats::View;
 use foldback_replay::state::{Ask, replayed, replayed_with, stored};
 use foldback_report::{plan, render};
@@ -20,9 +21,9 @@ pub(crate) fn run(args: &Compact) -> Result<(), Error> {
     if !args.manual {
         strategies::check_window(&strategy, setup.limits)?;
     }
-    let (session, format) = input::session(&args.session, args.out.path())?;
+    let (session, own) = input::session(&args.session, args.out.path())?;
     // Asked for before any work is done: a format that can't be written.
-    let format = foldback_formats::format(args.to.as_deref().unwrap_or(format))
+    let format = foldback_formats::format(args.to.as_deref().unwrap_or(own))
         .map_err(|error| Error::Read { path: "--to".to_owned(), error })?;
     let answers =
         Answers::open(&args.summaries, std::slice::from_ref(&contender), choice.as_ref(), &setup)?;
@@ -45,26 +46,36 @@ pub(crate) fn run(args: &Compact) -> Result<(), Error> {
     {
         return output::print(&counted);
     }
+    // Live, most moments of a session have nothing to say.
+    let told = |report: &Report| !args.live || report.outcome.changed();
+    let reports: Vec<Report> = reports.into_iter().filter(told).collect();
     if args.plan {
         if args.json {
             let plans = plan::Plans::of(&session, &conversation, &views);
             let text = format!("{}\n", serde_json::to_string_pretty(&plans)?);
             return output::write(args.out.path(), &text);
         }
-        let reports: Vec<_> =
-            reports.into_iter().filter(|report| !args.live || report.outcome.changed()).collect();
-        let text = plan::reports(&reports, &conversation) + &plan::plans(&conversation);
+        let text = match reports.is_empty() {
+            true => nothing(&conversation),
+            false => plan::reports(&reports, &conversation) + &plan::plans(&conversation),
+        };
         return output::report(args.out.path(), &text);
     }
     if args.render {
         let title = format!("{} · {}", strategy.label(), session.id);
         return output::report(args.out.path(), &render::view(&title, &conversation));
     }
-    let view = View {
-        session: &session,
-        frame: &session.frame,
-        sent: conversation.sent(),
-        stored: conversation.stored(),
+    let recorded = session.recorded_edits();
+    let view = if args.live && conversation.folds().is_empty() && format.id == own {
+        // It was driven without its recorder's compactions. They stay where nothing takes their place.
+        View::recorded(&session, &recorded)
+    } else {
+        View {
+            session: &session,
+            frame: &session.frame,
+            sent: conversation.sent(),
+            stored: conversation.stored(),
+        }
     };
     let Some(outcome) = format.write(&view) else {
         return Err(Error::Usage(format!(
@@ -75,12 +86,20 @@ pub(crate) fn run(args: &Compact) -> Result<(), Error> {
     let outcome = outcome?;
     output::write(args.out.path(), &outcome.text)?;
     for loss in &outcome.losses {
-        output::note(format_args!("note: {} does not hold {loss}", format.id));
+        output::note(format_args!("note: not as it was in the {} file: {loss}", format.id));
     }
     // What happened goes beside the session, not into it.
-    for report in reports.iter().filter(|report| !args.live || report.outcome.changed()) {
-        let lines = plan::reports(std::slice::from_ref(report), &conversation);
-        output::note(lines.trim_end());
-    }
+    let happened = match reports.is_empty() {
+        true => nothing(&conversation),
+        false => plan::reports(&reports, &conversation),
+    };
+    output::note(happened.trim_end());
     Ok(())
+}
+
+/// That no stage did anything, as a sentence.
+fn nothing(conversation: &Conversation) -> String {
+    let messages = conversation.history().len();
+    let strategy = conversation.strategy();
+    format!("nothing was done: no stage of {} acted on the {messages} messages\n", strategy.label())
 }

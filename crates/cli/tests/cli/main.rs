@@ -4,6 +4,7 @@
 
 mod bad_input;
 mod common;
+mod compact;
 mod compare;
 mod convert;
 mod documents;
