@@ -132,6 +132,7 @@ impl Summarizer for FixedSummary {
             tokens: request.estimator.text(SUMMARY),
             by: self.id().to_owned(),
             usage: None,
+            lacks: None,
         })
     }
 }

@@ -141,8 +141,8 @@ impl Answers {
     }
 
     /// What is to be printed instead of a result after a dry run; an error where requests were not
-    /// answered.
-    pub(crate) fn finish(&self) -> Result<Option<String>, Error> {
+    /// not answered. `used` are tokens of requests that were not for nothing, where that is known.
+    pub(crate) fn finish(&self, used: Option<u64>) -> Result<Option<String>, Error> {
         let recorded = self.cassette.recorded();
         if self.named && recorded > 0 {
             output::note(format_args!("{recorded} answers were recorded"));
@@ -150,7 +150,12 @@ impl Answers {
         // Also of a run that failed: it cost as much.
         let bill = self.budget.as_ref().map(|budget| budget.bill());
         if let Some(bill) = bill.filter(|bill| bill.requests > 0) {
-            output::note(told(&bill));
+            let answered = bill.input + bill.output;
+            // What the answers of an earlier run had cost is in `used` and not in the bill.
+            let unused = used
+                .filter(|_| !self.named || self.cassette.replayed() == 0)
+                .map_or(0, |used| answered.saturating_sub(used));
+            output::note(told(&bill, unused));
         }
         let watches = self.counts.values().map(|count| &count.model);
         let unanswered = watches.chain([&self.watch]).find_map(|watch| watch.unanswered());
@@ -204,7 +209,7 @@ impl Answers {
 }
 
 /// A bill in one line.
-fn told(bill: &Bill) -> String {
+fn told(bill: &Bill, unused: u64) -> String {
     let requests = match bill.requests {
         1 => "1 request".to_owned(),
         n => format!("{n} requests"),
@@ -220,6 +225,9 @@ fn told(bill: &Bill) -> String {
             "; of {} nobody told the tokens, and they are in at the most that they can have cost",
             bill.untold
         );
+    }
+    if unused > 0 {
+        let _ = write!(text, "; {unused} of these tokens were for summaries that were not used");
     }
     text
 }

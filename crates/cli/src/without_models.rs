@@ -43,7 +43,7 @@ impl Answers {
         match *self {}
     }
 
-    pub(crate) fn finish(&self) -> Result<Option<String>, Error> {
+    pub(crate) fn finish(&self, _: Option<u64>) -> Result<Option<String>, Error> {
         match *self {}
     }
 }

@@ -28,6 +28,9 @@ impl fmt::Display for Why {
     }
 }
 
+/// Code of the reason why a summary that its model wrote is not all that was asked for.
+pub const SUMMARY_FORM: &str = "summary-form";
+
 /// How a compaction ended.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, IntoStaticStr)]
 #[serde(rename_all = "kebab-case", tag = "outcome", content = "why")]

@@ -100,12 +100,7 @@ pub fn check(answer: &Completion, demands: &Demands<'_>) -> Result<(String, u64)
     if answer.finish == Finish::Length {
         return Err(Fault::Cut { max_output: demands.max_output });
     }
-    let missing: Vec<String> = demands
-        .headings
-        .iter()
-        .filter(|heading| !text.lines().any(|line| is_heading(line, heading)))
-        .cloned()
-        .collect();
+    let missing = missing(text, demands.headings);
     if !missing.is_empty() {
         return Err(Fault::Headings(missing));
     }
@@ -114,6 +109,20 @@ pub fn check(answer: &Completion, demands: &Demands<'_>) -> Result<(String, u64)
         return Err(Fault::Long { tokens, budget });
     }
     Ok((text.to_owned(), tokens))
+}
+
+/// The headings that a text lacks.
+fn missing(text: &str, headings: &[String]) -> Vec<String> {
+    let has = |heading: &String| text.lines().any(|line| is_heading(line, heading));
+    headings.iter().filter(|heading| !has(heading)).cloned().collect()
+}
+
+/// What a text lacks of the form that was asked for, as a sentence.
+pub(crate) fn lacks(text: &str, headings: &[String]) -> Option<String> {
+    let missing = missing(text, headings);
+    (!missing.is_empty()).then(|| {
+        format!("also when reminded, the model wrote its summary without {}", list(&missing))
+    })
 }
 
 /// Whether a line is this heading, whatever its level, case and decoration: models write `### Goal`,

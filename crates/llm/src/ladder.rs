@@ -8,7 +8,8 @@
 //! | extractive | nothing: the summary is copied together without a model |
 //!
 //! A rung is left where its request would not fit, or where the provider says that it did not. On every
-//! rung an answer that can't be used is followed by a reminder, one in a summary. All of that ends after
+//! rung an answer that can't be used is followed by a reminder, one in a summary. What comes after it without the
+//! headings that were asked for is a summary all the same, as the systems that we reproduce take it. All of that ends after
 //! [`LlmConfig::max_requests`] requests.
 
 use crate::asking::Asker;
@@ -248,18 +249,18 @@ impl<'a> Descent<'a> {
             Err(fault) => fault,
         };
         if self.reminded {
-            return Err(fault.into());
+            return self.accept(&answer, fault);
         }
         self.reminded = true;
         let wording = &self.terms.prompts.shared().reminder;
         let described = fault.describe(wording, self.terms.target(self.request));
         let words = fill(&wording.again, &[("fault", &described)]);
-        let Some(again) = self.remind(request, answer.text, &words) else {
-            return Err(fault.into());
+        let Some(again) = self.remind(request, &answer.text, &words) else {
+            return self.accept(&answer, fault);
         };
         self.step_down("reminder", &described);
         match self.send(&format!("{what}, reminded"), &again).await? {
-            Ok(answer) => self.check(&answer).map_err(SummaryError::from),
+            Ok(answer) => self.check(&answer).or_else(|fault| self.accept(&answer, fault)),
             Err(asked) => Ok(asked),
         }
     }
@@ -269,7 +270,7 @@ impl<'a> Descent<'a> {
     fn remind(
         &self,
         request: CompletionRequest,
-        answer: String,
+        answer: &str,
         words: &str,
     ) -> Option<CompletionRequest> {
         let estimator = &*self.request.estimator;
@@ -278,7 +279,7 @@ impl<'a> Descent<'a> {
         if !answer.trim().is_empty() {
             let mut with = request.clone();
             let turn = |role, text| Turn { role, text };
-            with.turns.push(turn(Role::Assistant, answer));
+            with.turns.push(turn(Role::Assistant, answer.to_owned()));
             with.turns.push(turn(Role::User, words.to_owned()));
             if fits(&with) {
                 return Some(with);
@@ -292,8 +293,21 @@ impl<'a> Descent<'a> {
     }
 
     fn check(&self, answer: &Completion) -> Result<Attempt, Fault> {
+        self.check_for(answer, &self.terms.prompts.style(&self.request.style).headings)
+    }
+
+    /// An answer that nothing is asked after any more: of all faults, missing headings alone leave a summary.
+    fn accept(&self, answer: &Completion, fault: Fault) -> Result<Attempt, SummaryError> {
+        let accepted = match fault {
+            Fault::Headings(_) => self.check_for(answer, &[]),
+            fault => Err(fault),
+        };
+        accepted.map_err(SummaryError::from)
+    }
+
+    fn check_for(&self, answer: &Completion, headings: &[String]) -> Result<Attempt, Fault> {
         let demands = Demands {
-            headings: &self.terms.prompts.style(&self.request.style).headings,
+            headings,
             budget: self.request.budget,
             estimator: &*self.request.estimator,
             max_output: self.terms.config.max_output_tokens,

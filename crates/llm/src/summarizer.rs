@@ -92,6 +92,7 @@ impl LlmSummarizer {
         if let Some(text) = self.memo.get(&key) {
             return Ok(Summary {
                 tokens: request.estimator.text(&text),
+                lacks: check::lacks(&text, headings),
                 text,
                 by: self.id.clone(),
                 usage: None,
@@ -109,7 +110,8 @@ impl LlmSummarizer {
         match end {
             End::Written { text, tokens } => {
                 self.memo.put(key, &text);
-                Ok(Summary { text, tokens, by: self.id.clone(), usage })
+                let lacks = check::lacks(&text, headings);
+                Ok(Summary { text, tokens, by: self.id.clone(), usage, lacks })
             }
             End::Extractive(kind) => without_model(format!("extractive (llm: {kind})")),
             End::Dry => without_model(DRY_RUN.to_owned()),

@@ -201,7 +201,13 @@ mod tests {
     use super::*;
 
     fn summary(text: &str) -> Summary {
-        Summary { text: text.to_owned(), tokens: 1, by: "test".to_owned(), usage: None }
+        Summary {
+            text: text.to_owned(),
+            tokens: 1,
+            by: "test".to_owned(),
+            usage: None,
+            lacks: None,
+        }
     }
 
     fn cache(capacity: usize) -> SummaryCache {

@@ -220,6 +220,7 @@ impl Split {
             tokens,
             by: SESSION_MEMORY.to_owned(),
             usage: None,
+            lacks: None,
         })
     }
 

@@ -74,7 +74,7 @@ impl Summarizer for Scripted {
         self.asked.lock().unwrap_or_else(PoisonError::into_inner).push(request.clone());
         let text = self.answers.lock().unwrap_or_else(PoisonError::into_inner)(request)?;
         let tokens = request.estimator.text(&text);
-        Ok(Summary { text, tokens, by: "scripted".to_owned(), usage: None })
+        Ok(Summary { text, tokens, by: "scripted".to_owned(), usage: None, lacks: None })
     }
 }
 

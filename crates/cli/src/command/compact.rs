@@ -6,6 +6,7 @@ use crate::error::Error;
 use crate::summaries::Choice;
 use crate::{input, output, strategies};
 use foldback_core::conversation::{Conversation, Report};
+use foldback_core::outcome::Outcome;
 use foldback_formats::View;
 use foldback_replay::state::{Ask, replayed, replayed_with, stored};
 use foldback_report::{plan, render};
@@ -42,12 +43,14 @@ pub(crate) fn run(args: &Compact) -> Result<(), Error> {
         stored(&session, &strategy, &options, ask)
     };
     if let Some(answers) = &answers
-        && let Some(counted) = answers.finish()?
+        && let Some(counted) = answers.finish(Some(used(&conversation)))?
     {
         return output::print(&counted);
     }
-    // Live, most moments of a session have nothing to say.
-    let told = |report: &Report| !args.live || report.outcome.changed();
+    // Live, most moments of a session have nothing to say; what was tried and failed has.
+    let told = |report: &Report| {
+        !args.live || report.outcome.changed() || matches!(report.outcome, Outcome::Failed(_))
+    };
     let reports: Vec<Report> = reports.into_iter().filter(told).collect();
     if args.plan {
         if args.json {
@@ -95,6 +98,11 @@ pub(crate) fn run(args: &Compact) -> Result<(), Error> {
     };
     output::note(happened.trim_end());
     Ok(())
+}
+
+/// Tokens of requests whose summaries stand in the view, input and output.
+fn used(conversation: &Conversation) -> u64 {
+    conversation.folds().iter().map(|fold| fold.plan.summary_tokens).sum()
 }
 
 /// That no stage did anything, as a sentence.

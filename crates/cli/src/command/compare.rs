@@ -38,7 +38,7 @@ pub(crate) fn run(args: &Compare) -> Result<(), Error> {
     let comparison = foldback_replay::compare(&corpus, &presets, &setup, reporting, run)?;
     bar.finish_and_clear();
     if let Some(answers) = &answers
-        && let Some(counted) = answers.finish()?
+        && let Some(counted) = answers.finish(None)?
     {
         return output::print(&counted);
     }

@@ -265,6 +265,58 @@ fn a_model_that_is_of_no_use_is_told() {
     assert!(ran.stdout.contains("prompts of foldback's own of version"));
 }
 
+/// Text under other headings than were asked for is a summary after its reminder: it folds, and that is told and
+/// counted. What is empty or cut fails, and each failure is told with what it cost.
+#[test]
+fn good_text_in_another_form_is_taken_and_failures_are_told() {
+    let answers: [fn(&Recorded) -> Reply; 2] = [
+        |got| Reply::text(format!("## What happened\nA record of {} bytes.", got.bytes)),
+        |_| Reply::text(String::new()),
+    ];
+    let compact = |file: &str, more: &[&str]| {
+        let mut args = vec!["compact", SESSION, "--preset", "opencode-1.17", "--live"];
+        args.extend(["--window", "32000", "--max-output", "4000", "--summarizer", file]);
+        args.extend(more);
+        foldback(&args).done()
+    };
+    let folder = Folder::new();
+    let server = Server::start(answers[0]);
+    let file = folder.summarizer(&server.url);
+    let ran = compact(&file, &["--plan"]);
+    for part in ["degraded", "also when reminded, the model wrote its summary without", "## Goal"] {
+        assert!(ran.stdout.contains(part), "no {part}: {}", ran.stdout);
+    }
+    assert!(!ran.stdout.contains("failed") && !ran.stderr.contains("not used"), "{}", ran.stderr);
+    let ran = foldback(&[
+        "compare",
+        SESSION,
+        "--preset",
+        "opencode-1.17",
+        "--window",
+        "32000",
+        "--max-output",
+        "4000",
+        "--summarizer",
+        &file,
+    ]);
+    let told = ran.done().stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(told.contains("compactions the model kept to the headings not even when"), "{told}");
+    assert!(!told.contains("no summary of the model could be used"), "{told}");
+    assert!(!server.end().is_empty());
+
+    let server = Server::start(answers[1]);
+    let file = folder.summarizer(&server.url);
+    for (more, stdout) in [(&["--plan"][..], true), (&[], false)] {
+        let ran = compact(&file, more);
+        let told = if stdout { &ran.stdout } else { &ran.stderr };
+        let failed = told.lines().filter(|line| line.contains(": failed (")).count();
+        assert!(failed > 0 && told.contains("the summary is empty"), "{told}");
+        let bill = ran.stderr.lines().find(|line| line.contains(" USD")).unwrap_or_default();
+        assert!(bill.contains("tokens were for summaries that were not used"), "{}", ran.stderr);
+    }
+    server.end();
+}
+
 /// The key goes to the provider that it was named for, and nowhere else: not into what is printed, not
 /// into files, not to an address that no key was named for.
 #[test]

@@ -17,7 +17,7 @@ use crate::layout::{Insert, Layout, Slot};
 use crate::log::{EntryKind, Role};
 use crate::meter::LastText;
 use crate::moment::{Moment, Trigger};
-use crate::outcome::{Outcome, Why};
+use crate::outcome::{Outcome, SUMMARY_FORM, Why};
 use crate::plan::{Edit, Plan};
 use crate::position::{Place, Pos};
 use crate::services::{BeforeCompaction, Verdict};
@@ -384,7 +384,10 @@ impl Conversation {
         let mut degraded = None;
         for request in &proposal.requests {
             let (summary, why) = self.summarize(filter, request).await.map_err(Outcome::Failed)?;
-            degraded = degraded.or(why);
+            // That something else wrote a summary says more than that the model kept to no form.
+            if degraded.as_ref().is_none_or(|so_far: &Why| so_far.code == SUMMARY_FORM) {
+                degraded = why.or(degraded);
+            }
             summaries.push(summary);
         }
         let written = || summaries.iter().flatten();
@@ -471,8 +474,12 @@ impl Conversation {
         };
         let error = match asked {
             Ok(summary) => {
-                let stand_in = self.stand_in(request, &summary);
-                return Ok((Some(summary), stand_in));
+                let lacks = || {
+                    let lacks = summary.lacks.as_ref()?;
+                    Some(Why::new(SUMMARY_FORM, format!("{}: {lacks}", request.name)))
+                };
+                let why = self.stand_in(request, &summary).or_else(lacks);
+                return Ok((Some(summary), why));
             }
             Err(error) => error,
         };

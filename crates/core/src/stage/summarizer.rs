@@ -42,6 +42,8 @@ pub struct Summary {
     pub by: String,
     /// What the request for it cost, where a model was called.
     pub usage: Option<Usage>,
+    /// What it lacks of what was asked for, as a sentence, where it is used all the same.
+    pub lacks: Option<String>,
 }
 
 /// Why there is no summary.

@@ -54,13 +54,13 @@ async fn one_reminder_as_a_table() {
 async fn a_second_bad_answer_is_a_typed_error() {
     let long = "long ".repeat(400);
     let too_long = SummaryError::TooLong { tokens: 500, budget: 300 };
-    let cases: [(&str, [Step; 2], Result<SummaryError, &str>); 6] = [
+    let cases: [(&str, [Step; 2], Result<SummaryError, &str>); 5] = [
         ("window.compact", [says(""), says("  ")], Ok(SummaryError::Empty)),
         ("window.compact", [says(&long), ends("", Finish::ToolCalls)], Ok(SummaryError::Empty)),
         ("window.compact", [says(""), says(&long)], Ok(too_long)),
         ("window.compact", [says(""), ends("x", Finish::Length)], Err("max_output_tokens")),
-        ("opencode.anchored", [says(""), says("## Goal")], Err("\"## Next Steps\"")),
-        ("default", [says("## Files"), says("prose")], Err("\"## Current state\"")),
+        // Without headings, too: empty, cut, too long and tool calls alone are no summaries.
+        ("opencode.anchored", [says("prose"), ends("x", Finish::Length)], Err("max_output_tokens")),
     ];
     for (style, script, expected) in cases {
         let bench = Bench::new(LlmConfig::default(), script);
@@ -76,6 +76,32 @@ async fn a_second_bad_answer_is_a_typed_error() {
         }
         assert_eq!(bench.sent(), 2, "{error}");
     }
+}
+
+/// The systems that are reproduced take whatever text comes. A reminder is worth one request, no more.
+#[tokio::test]
+async fn text_without_headings_is_a_summary_after_its_reminder() {
+    let half = FORM.split("## Next").next().unwrap().trim();
+    // (style, the two answers, a heading that is told to be missing)
+    let cases = [
+        ("opencode.anchored", ["just prose", "## Aim\nother headings"], "\"## Goal\""),
+        ("opencode.anchored", ["", half], "\"## Next Steps\""),
+        ("default", ["## Files", "prose"], "\"## Current state\""),
+    ];
+    for (style, answers, missing) in cases {
+        let bench = Bench::new(LlmConfig::default(), answers.map(says));
+        let asked = request(style, small());
+        let summary = bench.ask(&asked).await.expect(missing);
+        assert_eq!((summary.text.as_str(), bench.sent()), (answers[1], 2));
+        let lacks = summary.lacks.expect("it is told");
+        assert!(lacks.contains("when reminded") && lacks.contains(missing), "{lacks}");
+        // What is remembered is told no better than it was.
+        let again = bench.ask(&asked).await.unwrap();
+        assert_eq!((again.lacks, bench.sent()), (Some(lacks), 2));
+    }
+    let bench = Bench::new(LlmConfig::default(), [says(FORM)]);
+    let summary = bench.ask(&request("opencode.anchored", small())).await.unwrap();
+    assert_eq!(summary.lacks, None);
 }
 
 /// Where a window is too small, strategies ask for summaries of a few tokens, again and again.

@@ -54,7 +54,7 @@ async fn hostile_outputs_stay_inside() {
         asked.previous = Some(text.clone());
         asked.instructions = vec!["keep the paths".to_owned()];
         // The answer lacks its headings; only the request matters here.
-        bench.ask(&asked).await.unwrap_err();
+        assert!(bench.ask(&asked).await.unwrap().lacks.is_some());
         let sent = bench.request(0);
         let (inside, outside) = parts(&sent.turns[0].text);
         assert_eq!(inside.len(), 2, "{text}");

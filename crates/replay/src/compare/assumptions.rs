@@ -253,7 +253,7 @@ fn windows(setup: &Setup, sessions: &[Facts], scores: &[Score]) -> String {
     )
 }
 
-/// Presets whose name promises summaries of a model that were not all had.
+/// Presets whose name promises summaries of a model that were not all had, or not as they were asked for.
 fn without_model<'a>(
     presets: &'a [Preset],
     lines: &'a [PresetLine],
@@ -262,19 +262,29 @@ fn without_model<'a>(
     let asking = presets.iter().zip(lines).enumerate();
     asking
         .filter(|(_, (preset, _))| preset.completions.is_some())
-        .filter_map(|(at, (_, line))| {
+        .flat_map(|(at, (_, line))| {
             let own = scores.iter().filter(|score| score.preset == at);
             let firings = own.flat_map(|score| &score.measures.firings);
-            let without: u64 = firings.map(|firing| firing.stand_ins).sum();
+            let (without, formless) = firings.fold((0, 0), |(without, formless), firing| {
+                (without + firing.stand_ins, formless + firing.formless)
+            });
             let failed = line.failures;
-            (failed + without > 0).then(|| {
+            let unused = (failed + without > 0).then(|| {
                 format!(
                     "{}: no summary of the model could be used in {} compactions; {failed} of them changed \
                      nothing, {without} did without or with a stand-in. Its numbers are of that as well.",
                     line.preset,
                     failed + without
                 )
-            })
+            });
+            let taken = (formless > 0).then(|| {
+                format!(
+                    "{}: in {formless} compactions the model kept to the headings not even when it was reminded; its \
+                     summary was taken as it came.",
+                    line.preset
+                )
+            });
+            unused.into_iter().chain(taken)
         })
 }
 

@@ -17,6 +17,7 @@ use crate::drive::Request;
 use foldback_core::conversation::{Conversation, Fold, StageRole};
 use foldback_core::log::{EntryKind, Message};
 use foldback_core::moment::Moment;
+use foldback_core::outcome::SUMMARY_FORM;
 use foldback_core::plan::Slot;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
@@ -49,6 +50,8 @@ pub struct Firing {
     pub summaries: u64,
     /// Folds that had to do with a stand-in for one, or without.
     pub stand_ins: u64,
+    /// Folds with a summary that the model wrote in another form than was asked for.
+    pub formless: u64,
     /// Tokens of the messages with summaries that are new in the view.
     pub summary_tokens: u64,
     /// Distinct identifiers of what was taken out or replaced.
@@ -81,10 +84,15 @@ impl Firing {
     }
 }
 
-/// Folds with a summary that was asked for and that their strategy's summarizer did not write.
-fn stand_ins(conversation: &Conversation, folds: &[Fold]) -> u64 {
+/// Folds with a summary that was asked for and that their strategy's summarizer did not write, and those whose
+/// summary it wrote in another form than was asked for.
+fn not_as_meant(conversation: &Conversation, folds: &[Fold]) -> (u64, u64) {
     let asked = conversation.strategy().summarizer.is_some();
-    folds.iter().filter(|fold| asked && fold.plan.degraded.is_some()).count() as u64
+    let why = folds.iter().filter(|_| asked).filter_map(|fold| fold.plan.degraded.as_ref());
+    why.fold((0, 0), |(others, formless), why| match &*why.code {
+        SUMMARY_FORM => (others, formless + 1),
+        _ => (others + 1, formless),
+    })
 }
 
 /// A message with a summary that a fold wrote.
@@ -159,6 +167,7 @@ impl Firings {
             stage: fold.plan.stage.clone(),
             role: if fold.plan.layout.is_some() { StageRole::Fold } else { StageRole::Pruner },
         });
+        let (stand_ins, formless) = not_as_meant(conversation, folds);
         self.out.push(Firing {
             call,
             acts: acts.collect(),
@@ -166,7 +175,8 @@ impl Firings {
             after: self.view,
             frame: meter.frame_tokens(),
             summaries: folds.iter().map(|fold| fold.plan.summaries.len() as u64).sum(),
-            stand_ins: stand_ins(conversation, folds),
+            stand_ins,
+            formless,
             summary_tokens: written.iter().map(|summary| summary.tokens).sum(),
             dropped: 0,
             still_there: 0,

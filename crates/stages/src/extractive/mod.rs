@@ -102,6 +102,7 @@ impl Extractive {
             text,
             by: self.id.clone(),
             usage: None,
+            lacks: None,
         })
     }
 }
