@@ -9,7 +9,7 @@ use foldback_report::plain;
 use std::path::PathBuf;
 use thiserror::Error;
 
-/// Everything that ends the command with exit code 2.
+/// Everything that ends the command with another exit code than 0.
 #[derive(Debug, Error)]
 pub(crate) enum Error {
     #[error("{}: {error}", plain::line(.path))]
@@ -34,6 +34,8 @@ pub(crate) enum Error {
     Models { path: String, error: foldback_replay::ModelTableError },
     #[error("{0}")]
     Usage(String),
+    #[error("{0}")]
+    NotMet(String),
     #[error("{}", lines(.0))]
     Several(Vec<Error>),
     #[error("{}", asked(.error, *.unanswered))]
@@ -44,6 +46,13 @@ pub(crate) enum Error {
     Parquet(foldback_report::rows::NoParquet),
     #[error("can't write JSON: {0}")]
     Json(#[from] serde_json::Error),
+}
+
+impl Error {
+    /// The exit code: 1 where the command did its work and what was asked for does not hold, else 2.
+    pub(crate) fn code(&self) -> u8 {
+        if matches!(self, Self::NotMet(_)) { 1 } else { 2 }
+    }
 }
 
 impl From<ProviderError> for Error {

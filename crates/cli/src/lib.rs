@@ -25,8 +25,8 @@ mod summaries;
 use clap::Parser;
 use std::process::ExitCode;
 
-/// Runs the command on the process's arguments. Exit code 0 when it did what was asked, 2 when the
-/// input or the request could not be used.
+/// Runs the command on the process's arguments. Exit code 0 when it did what was asked, 1 when it did
+/// and a budget is not met, 2 when the input or the request could not be used.
 pub fn run() -> ExitCode {
     let args = args::Args::parse();
     match command::run(args.command) {
@@ -37,7 +37,7 @@ pub fn run() -> ExitCode {
         }
         Err(error) => {
             output::error(&error);
-            ExitCode::from(2)
+            ExitCode::from(error.code())
         }
     }
 }

@@ -139,15 +139,21 @@ fn replace(
     Ok(())
 }
 
+/// How often what shows progress moves.
+const TICK: std::time::Duration = std::time::Duration::from_millis(200);
+
 /// Counts replays on a terminal; how many sessions the files hold is not known before they are read.
 pub(crate) fn progress(message: String) -> ProgressBar {
     if !std::io::stderr().is_terminal() {
         return ProgressBar::hidden();
     }
     let style = ProgressStyle::with_template("{spinner} {pos} replays, {elapsed}; {msg}");
-    ProgressBar::new_spinner()
+    let bar = ProgressBar::new_spinner()
         .with_style(style.unwrap_or_else(|_| ProgressStyle::default_spinner()))
-        .with_message(message)
+        .with_message(message);
+    // The first replay may take minutes; without this nothing is shown before it ends.
+    bar.enable_steady_tick(TICK);
+    bar
 }
 
 /// Columns of the terminal; 100 where there is none.

@@ -188,9 +188,13 @@ pub(crate) fn setup(registry: &Registry, args: &ModelArgs) -> Result<Setup, Erro
         && limits.context == 0
     {
         return Err(Error::Usage(format!(
-            "the model table of {} has no model `{name}`; give its limits with --window and --max-output, \
+            "the model table of {} has no model `{name}`{}; give its limits with --window and --max-output, \
              or a table with --models",
-            models.as_of
+            models.as_of,
+            match models.near(name).as_slice() {
+                [] => String::new(),
+                near => format!("; near it are {}", near.join(", ")),
+            }
         )));
     }
     Ok(Setup {

@@ -81,6 +81,9 @@ pub struct ModelTable {
     pub models: Vec<Model>,
 }
 
+/// Characters of a name's beginning that make another name near it.
+const LEAST_COMMON: usize = 4;
+
 /// A table that can't be read.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error(
@@ -110,13 +113,27 @@ impl ModelTable {
         })
     }
 
-    /// The model whose id is the longest beginning of `name`.
+    /// The model whose id is the longest beginning of `name`. A word or number of the name does not go on behind it:
+    /// `claude-sonnet-45` is not `claude-sonnet-4`.
     pub fn find(&self, name: &str) -> Option<&Model> {
         let name = normalise(name);
-        self.models
-            .iter()
-            .filter(|model| name.starts_with(&normalise(&model.id)))
-            .max_by_key(|model| model.id.len())
+        let begins = |model: &&Model| {
+            let rest = name.strip_prefix(&normalise(&model.id));
+            rest.is_some_and(|rest| !rest.starts_with(char::is_alphanumeric))
+        };
+        self.models.iter().filter(begins).max_by_key(|model| model.id.len())
+    }
+
+    /// The ids that have most of their beginning in common with `name`; none where that is little.
+    pub fn near(&self, name: &str) -> Vec<&str> {
+        let name = normalise(name);
+        let common = |model: &Model| {
+            let id = normalise(&model.id);
+            id.chars().zip(name.chars()).take_while(|(a, b)| a == b).count()
+        };
+        let most = self.models.iter().map(common).max().unwrap_or(0);
+        let near = self.models.iter().filter(|model| most >= LEAST_COMMON && common(model) == most);
+        near.map(|model| model.id.as_str()).collect()
     }
 }
 
@@ -142,6 +159,8 @@ mod tests {
             ("gpt-5.3-codex-spark", Some("gpt-5.3-codex")),
             ("gpt-5.4-mini-2026", Some("gpt-5.4-mini")),
             ("gemini-3.1-pro-preview", Some("gemini-3.1-pro")),
+            ("claude-sonnet-45", None),
+            ("gpt-55", None),
             ("an-unknown-model", None),
         ];
         for (name, expected) in cases {

@@ -1,11 +1,12 @@
 //! The strategy file that `foldback recommend` writes: why this configuration, what it costs, and what it would
 //! have forgotten, as comments above the few lines that set it.
 
-use crate::explain::words::{sentence, worst_of};
+use crate::explain::words::{without_text, worst_of};
 use crate::number::{count, grouped};
 use crate::terminal::wrap;
 use crate::tune::{interval, point, value};
 use foldback_replay::compare::Metric;
+use foldback_replay::models::Model;
 use foldback_replay::tune::advice::Budget;
 use foldback_replay::tune::{Measured, PartSummary, Trial, Tuned, plain};
 use foldback_replay::walk::Walk;
@@ -29,6 +30,8 @@ pub struct Advice<'a> {
     pub model: Option<&'a str>,
     /// Window that it is for; the model's where zero.
     pub window: u64,
+    /// What the model table has for the model.
+    pub table: Option<&'a Model>,
     /// Walks through sessions in which it forgot something, of the part that is reported on.
     pub walks: &'a [Walk],
 }
@@ -40,7 +43,14 @@ impl Advice<'_> {
 
     fn for_what(&self) -> String {
         match (self.model, self.window) {
-            (Some(model), 0) => model.to_owned(),
+            (Some(model), 0) => match self.table {
+                Some(Model { id, context, .. }) => {
+                    let id = if id == model { "it" } else { id };
+                    let window = grouped(*context);
+                    format!("{model} with the window of {window} that the model table has for {id}")
+                }
+                None => model.to_owned(),
+            },
             (Some(model), window) => format!("{model} with a window of {}", grouped(window)),
             (None, window) => format!("a window of {}", grouped(window)),
         }
@@ -246,9 +256,60 @@ fn forgotten(out: &mut String, advice: &Advice<'_>) {
     }
     blank(out);
     say(out, "What it would have forgotten there, the worst first:");
+    // The file is made to be shared: neither paths nor texts of sessions stand in it.
     for (walk, missed) in &told {
-        item(out, &format!("{}: {}", walk.path, sentence(walk, missed)));
+        item(out, &without_text(walk, missed));
     }
+    say(out, "`foldback explain` tells what it was.");
+}
+
+/// What was chosen, in a line.
+pub fn told(advice: &Advice<'_>) -> String {
+    let Some(trial) = advice.trial() else {
+        return String::new();
+    };
+    let on = |part: &PartSummary, at: &Measured, text: &str| {
+        let (cost, kept) = (value(&at.cost_ratio), value(&at.frr_obs_far));
+        format!("a cost of {cost} and {kept} kept on {}{text}", self::part(part))
+    };
+    let tuned = advice.tuned;
+    let mut line = format!(
+        "chose {} for {}: {}",
+        trial.name,
+        advice.for_what(),
+        on(&tuned.tune, &trial.tune, "")
+    );
+    match (&trial.report, &tuned.report) {
+        (Some(report), Some(part)) => {
+            line.push_str("; ");
+            line.push_str(&on(part, report, " that it was not chosen on"));
+        }
+        _ => line.push_str("; no session was left to verify it on"),
+    }
+    line
+}
+
+/// Why the budget is not met, where sessions that the configuration was not chosen on say so.
+pub fn not_met(advice: &Advice<'_>) -> Option<String> {
+    let report = advice.trial()?.report.as_ref()?;
+    let metric = match advice.budget {
+        Budget::Cost(_) => &report.cost_ratio,
+        Budget::Keep(_) => &report.frr_obs_far,
+    };
+    let missed = !advice.budget.holds(metric.value?);
+    let gate = match report.gate.passed {
+        true => "",
+        false => ", and it sends requests over the window or breaks rules of the provider",
+    };
+    (missed || !report.gate.passed).then(|| {
+        format!(
+            "the budget {} does not hold on {} that nothing was chosen on: {}{gate}; the file is written and says \
+             so; ask for less, or give more sessions",
+            advice.budget,
+            advice.tuned.report.as_ref().map_or_else(String::new, part),
+            point(report, value)
+        )
+    })
 }
 
 /// What to say when no configuration meets the budget.

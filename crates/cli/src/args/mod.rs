@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
     name = "foldback",
     version,
     about = "Context compaction for LLM agents: compare strategies on recorded sessions, or compact one",
-    after_help = "Try:\n  foldback compare examples/sessions\n  foldback compare --discover --preset none,opencode,tunacode\n  foldback compact session.jsonl --preset window --live --plan",
+    after_help = "Try:\n  foldback compare examples/sessions\n  foldback compare --discover --preset none,opencode,tunacode\n  foldback compact session.jsonl --preset window --live --plan\n\nExit codes:\n  0  done\n  1  done, but a recommendation does not meet its budget on sessions that it was not chosen on\n  2  the input or the request can't be used; nothing is written",
     max_term_width = 100
 )]
 pub(crate) struct Args {

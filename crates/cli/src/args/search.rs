@@ -24,7 +24,8 @@ pub(crate) struct Recommend {
     #[command(flatten)]
     pub(crate) search: SearchArgs,
     /// What must hold: `cost=0.7`, a bill of at most 70 % of that without compaction, or `keep=0.95`, at least
-    /// that share of what later calls refer to and only tool results and user messages had said.
+    /// that share of what later calls refer to and only tool results and user messages had said. Exit code 1 where it
+    /// does not hold on the sessions that nothing was chosen on.
     #[arg(long, value_name = "BUDGET", default_value = "keep=0.95")]
     pub(crate) budget: String,
     #[command(flatten)]

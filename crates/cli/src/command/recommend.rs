@@ -51,6 +51,7 @@ pub(crate) fn run(args: &Recommend) -> Result<(), Error> {
         budget,
         model: setup.model.as_deref(),
         window: setup.limits.context,
+        table: setup.model.as_deref().and_then(|model| setup.models.find(model)),
         walks: &told,
     };
     let header = Header {
@@ -62,5 +63,9 @@ pub(crate) fn run(args: &Recommend) -> Result<(), Error> {
     let text = recommend::file(&advice, &candidate.toml(header));
     output::write(args.out.path(), &text)?;
     results::tell(&prepared.store);
-    Ok(())
+    output::note(recommend::told(&advice));
+    match recommend::not_met(&advice) {
+        Some(why) => Err(Error::NotMet(why)),
+        None => Ok(()),
+    }
 }

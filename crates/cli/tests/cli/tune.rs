@@ -93,7 +93,11 @@ fn advice_is_a_file_that_can_be_used_or_says_what_comes_nearest() {
     assert!(ran.stderr.contains("comes nearest, with a cost of"), "{}", ran.stderr);
     assert!(!Path::new(&file).exists(), "nothing is written that was not asked for");
 
-    recommend("keep=0.3").done();
+    let ran = recommend("keep=0.3").done();
+    assert!(ran.stderr.starts_with("chose "), "{}", ran.stderr);
+    for part in ["for a window of 16,000: a cost of", "that it was not chosen on"] {
+        assert!(ran.stderr.contains(part), "no {part}: {}", ran.stderr);
+    }
     let text = std::fs::read_to_string(&file).unwrap();
     // Comments are broken where the line ends.
     let words: Vec<&str> = text.split_whitespace().filter(|word| *word != "#").collect();
@@ -106,12 +110,39 @@ fn advice_is_a_file_that_can_be_used_or_says_what_comes_nearest() {
     ] {
         assert!(words.contains(part), "{part}:\n{text}");
     }
+    // It may be committed: nothing of a session stands in it.
+    for part in [&*sessions, "planted-", "helper_", "part_"] {
+        assert!(!text.contains(part), "{part}:\n{text}");
+    }
     for part in ["\nextends = ", "[window]\ncontext = 16000\noutput = 2000\n"] {
         assert!(text.contains(part), "{part}:\n{text}");
     }
     foldback(&["check", &file]).done();
     let compared = foldback(&["compare", &sessions, "--preset", &file, "--store", &store]).done();
     assert!(compared.stdout.contains("-recommended"), "{}", compared.stdout);
+}
+
+/// What was chosen on one part of the sessions need not hold on the other. The file is written all the same.
+#[test]
+fn a_budget_that_does_not_hold_ends_with_1() {
+    let ran = line(
+        "recommend examples/sessions --window 40000 --max-output 3000 --budget cost=0.6 --no-store -o -",
+    );
+    assert_eq!(ran.code, 1, "{}", ran.stderr);
+    assert!(ran.stdout.contains("NOT met here"), "{}", ran.stdout);
+    let errors: Vec<&str> = ran.stderr.lines().filter(|line| line.starts_with("error:")).collect();
+    assert!(
+        matches!(errors[..], [one] if one.contains("the budget cost=0.6 does not hold on 3 sessions"))
+    );
+}
+
+#[test]
+fn a_model_is_stated_with_its_window() {
+    let ran = line(
+        "recommend examples/sessions --model claude-sonnet-4-5-20250929 --budget cost=9 --no-store -o -",
+    );
+    let table = "200,000 that the model table has for claude-sonnet-4-5";
+    assert!(ran.code < 2 && ran.stderr.contains(table), "{} {}", ran.code, ran.stderr);
 }
 
 #[test]

@@ -10,7 +10,7 @@ use foldback_replay::walk::{Missed, NeedKind, Walk, worst};
 /// 72 calls ago in message 301 (read result); reading message 301 again: 4,120 tokens``.
 pub(crate) fn sentence(walk: &Walk, missed: &Missed<'_>) -> String {
     let need = missed.need;
-    let mut out = match (need.kind, &need.file) {
+    let what = match (need.kind, &need.file) {
         (NeedKind::Edit, Some(file)) => {
             format!("call {} edits {file}; `{}`", need.call, need.text)
         }
@@ -19,7 +19,25 @@ pub(crate) fn sentence(walk: &Walk, missed: &Missed<'_>) -> String {
             format!("call {} names {} ({}), which", need.call, need.text, class_name(class))
         }
     };
-    out.push_str(&format!(" left the view at call {}", missed.left_view_at));
+    what + &lost(walk, missed)
+}
+
+/// The same without anything that the session says: neither the text of the need nor the name of a file.
+pub(crate) fn without_text(walk: &Walk, missed: &Missed<'_>) -> String {
+    let need = missed.need;
+    let what = match need.kind {
+        NeedKind::Edit => format!("call {} edits a text that", need.call),
+        NeedKind::Reference(class) => {
+            format!("call {} names something ({}) that", need.call, class_name(class))
+        }
+    };
+    what + &lost(walk, missed)
+}
+
+/// How a need was lost, and what having it again costs.
+fn lost(walk: &Walk, missed: &Missed<'_>) -> String {
+    let need = missed.need;
+    let mut out = format!(" left the view at call {}", missed.left_view_at);
     if let Some(stage) = missed.by {
         out.push_str(&format!(" ({stage})"));
     }
