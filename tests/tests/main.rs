@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
+mod again;
 mod bench_shape;
 mod defects;
 mod gamer;

@@ -22,6 +22,7 @@ pub mod convert;
 mod copilot_cli;
 mod error;
 mod foldback;
+mod folded;
 mod format;
 mod gemini;
 mod gemini_cli;

@@ -16,6 +16,8 @@ pub(crate) struct Rules {
     /// The element of a record that holds a part, from the part's pointer. It is taken out when the
     /// record's other messages stay.
     pub element: fn(&str) -> Option<&str>,
+    /// Whether a record may hold a [note](folded) of messages left out; what goes to a provider as it is may not.
+    pub notes: bool,
 }
 
 /// One step of the file to be written.
@@ -55,6 +57,12 @@ impl<'a> Overlay<'a> {
             if let Some(item) = place(shown) {
                 overlay.edit(session, item, shown, rules);
             }
+        }
+        if rules.notes
+            && !overlay.dropped.is_empty()
+            && let Some((record, note)) = folded::note(view, &visible, "")
+        {
+            overlay.changes.entry(record).or_default().push(note);
         }
         for (copy, original) in copies {
             if overlay.dropped.contains(original) || overlay.changes.contains_key(original) {
@@ -190,7 +198,7 @@ impl<'a> Overlay<'a> {
 }
 
 /// Every record that a message was read from, its own first.
-fn records_of(message: &Message) -> Vec<u32> {
+pub(crate) fn records_of(message: &Message) -> Vec<u32> {
     let mut records: Vec<u32> = message.record.into_iter().collect();
     for record in message.parts.iter().filter_map(|part| part.source_record) {
         if !records.contains(&record) {

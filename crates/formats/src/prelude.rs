@@ -10,7 +10,7 @@ pub(crate) use crate::records::Records;
 pub(crate) use crate::session::{Boundary, Cleared, Recorded, Shape, Source, Warning};
 pub(crate) use crate::usage::{Counts, finish};
 pub(crate) use crate::write::View;
-pub(crate) use crate::{ReadError, Session, WriteError, cluster, jsonl, value};
+pub(crate) use crate::{ReadError, Session, WriteError, cluster, folded, jsonl, value};
 pub(crate) use foldback_core::log::{
     Answer, EntryKind, Finish, Marker, Media, Message, Origin, Part, PartKind, ResultStatus, Role,
     ToolCall, ToolResult, Usage,

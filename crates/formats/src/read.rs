@@ -2,7 +2,7 @@
 
 use crate::format::{Attempt, Format};
 use crate::table::{BINARIES, FORMATS};
-use crate::{ReadError, Session, plausible};
+use crate::{ReadError, Session, folded, plausible};
 
 /// The format that recognises the opening of `text` best; the earlier row of the table wins a tie.
 pub fn detect(text: &str) -> Option<&'static Format> {
@@ -44,7 +44,10 @@ pub fn read(bytes: &[u8], from: Option<&str>) -> Result<Vec<Session>, ReadError>
         Some(sessions) => sessions?,
         None => read_text(bytes, from)?,
     };
-    sessions.iter_mut().for_each(plausible::check);
+    for session in &mut sessions {
+        folded::find(session);
+        plausible::check(session);
+    }
     if sessions.iter().all(|session| session.messages.is_empty()) {
         return Err(ReadError::NoMessages);
     }

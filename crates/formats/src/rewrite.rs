@@ -35,23 +35,34 @@ pub(crate) trait Dialect {
     /// New records for messages that the source does not hold; `after` is the last record written.
     fn generate(&mut self, messages: &[Message], after: Option<u32>) -> Vec<Value>;
 
+    /// The object of a record in which the [note](folded) of messages left out stands.
+    fn notes(&self) -> &'static str {
+        ""
+    }
+
     /// Records that hold part of the frame, and stay with that part when all their messages go.
     fn frame_records(&self) -> &[u32] {
         &[]
     }
 }
 
-/// The source of `session` with its records brought into the state that `sequence` shows.
+/// The source of the view's session with its records brought into the state that `sequence` shows.
 ///
 /// # Errors
 ///
 /// [`WriteError::Record`] where a record is not what it was when it was read.
 pub(crate) fn rewrite(
-    session: &Session,
+    view: &View<'_>,
     sequence: &[Shown<'_>],
     dialect: &mut dyn Dialect,
 ) -> Result<String, WriteError> {
+    let session = view.session;
     let own = Own::new(session);
+    let shown: BTreeSet<usize> =
+        sequence.iter().filter_map(|shown| own.index_of(shown.message)).collect();
+    let mut note = (shown.len() < session.messages.len())
+        .then(|| folded::note(view, &shown, dialect.notes()))
+        .flatten();
     let runs = runs(&own, sequence);
     let shown_records: BTreeSet<u32> = runs.iter().filter_map(|run| run.record).collect();
     let mut items: Vec<Item> = Vec::new();
@@ -75,6 +86,7 @@ pub(crate) fn rewrite(
                         changes.extend(dialect.changes(at, part, shown.edit(number)));
                     }
                 }
+                changes.extend(note.take_if(|(at, _)| *at == record).map(|(_, change)| change));
                 let visible: Vec<usize> = run.messages.iter().map(|(index, _)| *index).collect();
                 items.push(own.cut(record, &visible, changes)?);
                 push_loose(&mut items, &mut loose, Some(record));

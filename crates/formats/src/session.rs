@@ -1,5 +1,6 @@
 //! A recorded session, read from any format into the one canonical form.
 
+pub use crate::folded::Folded;
 use crate::records::Records;
 use crate::{FormatId, ReadError, raw, value};
 use foldback_core::log::{EntryKind, Message, Origin};
@@ -37,6 +38,8 @@ pub struct Session {
     pub cleared: Vec<Cleared>,
     /// Compactions that the recorder made.
     pub boundaries: Vec<Boundary>,
+    /// Messages were left out of the file by foldback: usage up to there is of other requests.
+    pub folded: Option<Folded>,
     /// What could not be read or does not fit together; the rest was used.
     pub warnings: Vec<Warning>,
     /// The file's text and where its records lie in it.
@@ -166,6 +169,7 @@ impl Session {
             messages: Vec::new(),
             cleared: Vec::new(),
             boundaries: Vec::new(),
+            folded: None,
             warnings: Vec::new(),
             source,
             recorded: None,

@@ -14,6 +14,8 @@ pub struct View<'a> {
     pub session: &'a Session,
     /// What was sent around the history.
     pub frame: &'a Frame,
+    /// What was sent around it and not recorded, in tokens.
+    pub unrecorded: u64,
     /// What the model would be sent, in order. `Shown::pos` is an index into `stored`.
     pub sent: Vec<Shown<'a>>,
     /// The whole history in stored order with its edits: log and entries, hidden ones included. A
@@ -73,7 +75,7 @@ impl<'a> View<'a> {
     /// A view that sends everything that it stores.
     pub(crate) fn all_visible(session: &'a Session, sent: Vec<Shown<'a>>) -> Self {
         let stored = sent.iter().map(|shown| Stored { shown: shown.clone(), visible: true });
-        Self { session, frame: &session.frame, stored: stored.collect(), sent }
+        Self { session, frame: &session.frame, unrecorded: 0, stored: stored.collect(), sent }
     }
 }
 

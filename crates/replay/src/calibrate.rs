@@ -29,7 +29,8 @@ pub fn observations(session: &Session, estimator: &dyn Estimator) -> Vec<Observa
 /// What the first request weighed beyond its estimate: system prompt and tools that were sent and not
 /// written down. Nothing later than the first call enters, but where a [headless] recording lost its
 /// beginning; there it is the least that a request behind a compaction of the recorder leaves unexplained, and
-/// nothing where there is none.
+/// nothing where there is none. Where foldback left messages out of the file, it is what the file says, until a request
+/// behind that says better.
 ///
 /// [headless]: is_headless
 pub fn unrecorded(session: &Session, estimator: &dyn Estimator) -> u64 {
@@ -47,18 +48,19 @@ pub fn unrecorded(session: &Session, estimator: &dyn Estimator) -> u64 {
         }
         return 0;
     }
+    let until = session.folded.map_or(0, |folded| folded.until);
     let mut least = None;
-    let mut behind = false;
+    let mut behind = session.folded.is_some();
     for (index, message) in session.messages.iter().enumerate() {
         if session.boundaries.iter().any(|boundary| boundary.before == index) {
             (sum, behind) = (frame, true);
         }
-        if let (true, Some(sent)) = (behind, sent(message)) {
+        if let (true, Some(sent)) = (behind && index >= until, sent(message)) {
             least = Some(least.unwrap_or(u64::MAX).min(sent.saturating_sub(sum)));
         }
         sum += count(message);
     }
-    least.unwrap_or(0)
+    least.unwrap_or(session.folded.map_or(0, |folded| folded.unrecorded))
 }
 
 /// Input of the request that a message answers, as the provider counted it.
@@ -70,11 +72,11 @@ fn sent(message: &Message) -> Option<u64> {
 /// Bytes that a token has at least, in the mean over a prompt.
 const LEAST_BYTES: u64 = 2;
 
-/// Whether a recording begins in the middle of a conversation: it says so itself, or a later request was
+/// Whether a recording begins in the middle of a conversation: it or foldback's note in it says so, or a later request was
 /// smaller than what the first held besides its messages. What was lost looks like a system prompt that
 /// nothing can clear, so no size of it is taken from usage.
 pub fn is_headless(session: &Session) -> bool {
-    if session.begins_midway() {
+    if session.begins_midway() || session.folded.is_some() {
         return true;
     }
     let mut bytes = session.frame.tokens(|text| text.len() as u64);

@@ -59,8 +59,11 @@ pub fn stored(
 ) -> (Conversation, Vec<Report>) {
     let (mut conversation, clock) =
         conversation_for(session, Arc::clone(strategy), options, Vec::new());
-    for message in &session.messages {
+    for (index, message) in session.messages.iter().enumerate() {
         conversation.append(Arc::clone(message));
+        if session.folded.is_some_and(|folded| folded.until == index + 1) {
+            conversation.mark_folded();
+        }
     }
     for (at, edit) in session.recorded_edits() {
         conversation.mark_cleared(at, edit.text, edit.at);
@@ -91,10 +94,11 @@ pub fn stored(
     (conversation, reports)
 }
 
-/// Usage of the last finished answer, unless a summary was written after it.
+/// Usage of the last finished answer, unless a summary was written or messages were left out after it.
 fn last_usage(session: &Session) -> Option<UsageReading> {
-    let last = session.messages.iter().rev().find(|message| message.answer.is_some())?;
-    if last.is_entry() {
+    let mut messages = session.messages.iter().enumerate().rev();
+    let (index, last) = messages.find(|(_, message)| message.answer.is_some())?;
+    if last.is_entry() || session.folded.is_some_and(|folded| index < folded.until) {
         return None;
     }
     let usage = last.answer.as_ref()?.usage.filter(|usage| !usage.is_zero())?;

@@ -8,6 +8,7 @@ use crate::{input, output, strategies};
 use foldback_core::conversation::{Conversation, Report};
 use foldback_core::outcome::Outcome;
 use foldback_formats::View;
+use foldback_replay::calibrate;
 use foldback_replay::state::{Ask, replayed, replayed_with, stored};
 use foldback_report::{plan, render};
 use std::sync::Arc;
@@ -76,6 +77,7 @@ pub(crate) fn run(args: &Compact) -> Result<(), Error> {
         View {
             session: &session,
             frame: &session.frame,
+            unrecorded: calibrate::unrecorded(&session, &*options.measure),
             sent: conversation.sent(),
             stored: conversation.stored(),
         }

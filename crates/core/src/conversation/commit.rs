@@ -108,7 +108,7 @@ impl Conversation {
             ..FoldStats::default()
         });
         if plan.trigger == Trigger::Auto {
-            self.folded_at = Some((self.history.log_len(), self.answers));
+            self.mark_folded();
         }
     }
 

@@ -243,6 +243,11 @@ impl Conversation {
         self.revision += 1;
     }
 
+    /// Takes over that an automatic fold was made behind what was appended up to now.
+    pub fn mark_folded(&mut self) {
+        self.folded_at = Some((self.history.log_len(), self.answers));
+    }
+
     /// Puts in force what a stored history says about its own folds, once it was appended whole.
     pub fn restore(&mut self) {
         let Some(filter) = self.strategy.filter.clone() else {

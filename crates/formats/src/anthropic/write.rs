@@ -6,7 +6,7 @@ use crate::prelude::*;
 use crate::rewrite::{Dialect, rewrite};
 
 pub(super) fn patch(view: &View<'_>, losses: &mut Vec<String>) -> Result<String, WriteError> {
-    rewrite(view.session, &view.sent, &mut Anthropic { session: view.session, losses })
+    rewrite(view, &view.sent, &mut Anthropic { session: view.session, losses })
 }
 
 /// A request body: model, system prompt, messages (one a line) and tools.

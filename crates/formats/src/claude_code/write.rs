@@ -8,7 +8,7 @@ use crate::prelude::*;
 use crate::raw::{Item, rebuild};
 use crate::time::stamp;
 
-const RULES: Rules = Rules { edited: generate::edited, element };
+const RULES: Rules = Rules { edited: generate::edited, element, notes: true };
 
 /// The block that a part was read from: the first four segments of `/message/content/0/text`.
 fn element(pointer: &str) -> Option<&str> {

@@ -6,7 +6,7 @@ use crate::prelude::*;
 use crate::raw::{Item, rebuild};
 use crate::time::{format_rfc3339, stamp};
 
-const RULES: Rules = Rules { edited: generate::edited, element };
+const RULES: Rules = Rules { edited: generate::edited, element, notes: true };
 
 /// Only a replacement history puts several messages into one line.
 fn element(pointer: &str) -> Option<&str> {

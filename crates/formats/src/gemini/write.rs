@@ -6,7 +6,7 @@ use crate::prelude::*;
 use crate::rewrite::{Dialect, rewrite};
 
 pub(super) fn patch(view: &View<'_>, losses: &mut Vec<String>) -> Result<String, WriteError> {
-    rewrite(view.session, &view.sent, &mut Contents { losses })
+    rewrite(view, &view.sent, &mut Contents { losses })
 }
 
 /// A request body, one content a line.

@@ -7,7 +7,7 @@ use crate::rewrite::{Dialect, rewrite};
 
 pub(super) fn patch(view: &View<'_>, losses: &mut Vec<String>) -> Result<String, WriteError> {
     let session = view.session;
-    let text = rewrite(session, &view.sent, &mut Trajectory { session })?;
+    let text = rewrite(view, &view.sent, &mut Trajectory { session })?;
     if text != *session.source.text {
         losses
             .push("`extra` is left as it was: it still holds raw outputs and responses".to_owned());
@@ -27,6 +27,11 @@ impl Dialect for Trajectory<'_> {
             _ => None,
         };
         Some(json_string(text.as_deref().unwrap_or(&edit.text)))
+    }
+
+    /// Beside the usage; a member of the message would go to the model.
+    fn notes(&self) -> &'static str {
+        "/extra"
     }
 
     fn generate(&mut self, messages: &[Message], _: Option<u32>) -> Vec<Value> {

@@ -6,7 +6,7 @@ use crate::prelude::*;
 use crate::rewrite::{Dialect, rewrite};
 
 pub(super) fn patch(view: &View<'_>, losses: &mut Vec<String>) -> Result<String, WriteError> {
-    rewrite(view.session, &view.sent, &mut OpenAiChat { losses })
+    rewrite(view, &view.sent, &mut OpenAiChat { losses })
 }
 
 pub(super) fn generate(view: &View<'_>, losses: &mut Vec<String>) -> Result<String, WriteError> {

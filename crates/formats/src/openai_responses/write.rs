@@ -7,7 +7,7 @@ use crate::prelude::*;
 use crate::raw::{Item, rebuild};
 
 /// Every part is a whole item or, in a message, does not stand alone: nothing is taken out of an item.
-const RULES: Rules = Rules { edited: codex::edited, element: |_| None };
+const RULES: Rules = Rules { edited: codex::edited, element: |_| None, notes: false };
 
 pub(super) fn patch(view: &View<'_>, losses: &mut Vec<String>) -> Result<String, WriteError> {
     let session = view.session;

@@ -37,7 +37,7 @@ pub(super) fn patch(view: &View<'_>, losses: &mut Vec<String>) -> Result<String,
         context: Context::new(session),
         losses,
     };
-    rewrite(session, &sequence, &mut dialect)
+    rewrite(view, &sequence, &mut dialect)
 }
 
 struct OpenCode<'a> {

@@ -11,7 +11,7 @@ use crate::raw::{Item, rebuild};
 use crate::time::stamp;
 
 /// An entry holds one message, so nothing is ever taken out of one.
-const RULES: Rules = Rules { edited: generate::edited, element: |_| None };
+const RULES: Rules = Rules { edited: generate::edited, element: |_| None, notes: true };
 
 /// Short ids as pi makes them, the same each time and none twice.
 struct NewIds {

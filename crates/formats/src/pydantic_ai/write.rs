@@ -8,7 +8,7 @@ use crate::time::stamp;
 
 pub(super) fn patch(view: &View<'_>, losses: &mut Vec<String>) -> Result<String, WriteError> {
     let system = system_record(view.session).into_iter().collect();
-    rewrite(view.session, &view.sent, &mut PydanticAi { system, losses })
+    rewrite(view, &view.sent, &mut PydanticAi { system, losses })
 }
 
 /// A list, one request or response a line. The system prompt goes in front of the first request.

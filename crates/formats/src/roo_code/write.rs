@@ -7,7 +7,7 @@ use crate::prelude::*;
 use crate::rewrite::{Dialect, rewrite};
 
 pub(super) fn patch(view: &View<'_>, _: &mut Vec<String>) -> Result<String, WriteError> {
-    rewrite(view.session, &view.sent, &mut History { session: view.session })
+    rewrite(view, &view.sent, &mut History { session: view.session })
 }
 
 struct History<'a> {

@@ -5,7 +5,7 @@ use crate::rewrite::{Dialect, rewrite};
 
 pub(super) fn patch(view: &View<'_>, losses: &mut Vec<String>) -> Result<String, WriteError> {
     let session = view.session;
-    let text = rewrite(session, &view.sent, &mut Trajectory { session })?;
+    let text = rewrite(view, &view.sent, &mut Trajectory { session })?;
     if text != *session.source.text {
         losses.push(
             "`trajectory` is left as it was: its steps still hold the original actions and \

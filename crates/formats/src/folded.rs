@@ -1,0 +1,61 @@
+//! The note in a written file that messages were left out of it.
+//!
+//! Usage says what a request weighed when it was sent. An answer whose history was left out afterwards seems to have
+//! been sent with an unrecorded frame of that size, and a second run would fold what the first one kept. So the last
+//! answer with usage that stays says that all usage up to it is of other requests, and what their frame weighed.
+
+use crate::overlay::records_of;
+use crate::prelude::*;
+
+/// Messages were left out of a file after the usage in it had been counted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Folded {
+    /// Index into [`Session::messages`] behind the last answer whose usage is of another request.
+    pub until: usize,
+    /// What was sent around the history and not recorded, in tokens of the run that left messages out.
+    pub unrecorded: u64,
+}
+
+/// The member of a record that holds the note.
+const NOTE: &str = "foldback";
+const UNRECORDED: &str = "unrecorded_before_fold";
+
+/// The record that carries the note, and the change that writes it; nothing where no answer of the session's own
+/// messages `shown` has usage. `inside` is the object of a record in which notes stand.
+pub(crate) fn note(
+    view: &View<'_>,
+    shown: &BTreeSet<usize>,
+    inside: &str,
+) -> Option<(u32, (String, Change))> {
+    let answers = shown.iter().rev().filter_map(|index| view.session.messages.get(*index));
+    let mut answers = answers.filter(|message| counted(message));
+    // The last: a line of reasoning that nobody can read is no part of what is read again.
+    let record = answers.find_map(|message| records_of(message).pop())?;
+    let note = json!({ UNRECORDED: view.unrecorded }).to_string();
+    Some((record, (format!("{inside}/{NOTE}"), Change::Set(note))))
+}
+
+/// Whether a message says what its request weighed.
+fn counted(message: &Message) -> bool {
+    let usage = message.answer.as_ref().and_then(|answer| answer.usage);
+    usage.is_some_and(|usage| !usage.is_zero())
+}
+
+/// Finds the last note of a session.
+pub(crate) fn find(session: &mut Session) {
+    let quoted = json_string(UNRECORDED);
+    if !session.source.text.contains(&quoted) {
+        return;
+    }
+    let note = |record: &u32| {
+        let raw = session.source.record(*record).filter(|raw| raw.contains(&quoted))?;
+        let record: Value = raw::parse(raw).ok()?;
+        let note = record.get(NOTE).or_else(|| record.get("extra")?.get(NOTE))?;
+        note.get(UNRECORDED).and_then(value::tokens)
+    };
+    let mut messages = session.messages.iter().enumerate().rev();
+    session.folded = messages.find_map(|(index, message)| {
+        let unrecorded = records_of(message).iter().find_map(note)?;
+        Some(Folded { until: index + 1, unrecorded })
+    });
+}
