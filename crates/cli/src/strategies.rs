@@ -42,7 +42,9 @@ pub(crate) fn compile_with(
     name: &str,
     choice: Option<&Choice>,
 ) -> Result<Compiled, Error> {
-    if let Some(control) = unseen_control(name)? {
+    if registry.preset(name).is_none()
+        && let Some(control) = unseen_control(name)?
+    {
         return Err(Error::Usage(format!("{name}: {}", only_compared(&control))));
     }
     let path = Path::new(name);

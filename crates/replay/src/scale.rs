@@ -9,7 +9,7 @@
 //! The median of the steps between calls that [`fit`](foldback_stages::estimator::fit()) takes is no substitute: most steps
 //! are small, and what a provider wraps around a small message makes their ratio too large.
 
-use foldback_stages::estimator::Observation;
+use foldback_stages::estimator::{Observation, mul_div};
 use serde::{Deserialize, Serialize};
 
 /// Calls behind the first that a scale is made of, at least.
@@ -42,7 +42,7 @@ impl Scale {
             .iter()
             .filter_map(|call| {
                 let more = call.estimate.checked_sub(first.estimate).filter(|more| *more > 0)?;
-                Some((scaled(call.usage.saturating_sub(first.usage), PPM, more), more))
+                Some((mul_div(call.usage.saturating_sub(first.usage), PPM, more), more))
             })
             .collect();
         if steps.len() < LEAST_CALLS {
@@ -64,13 +64,13 @@ impl Scale {
 
     /// The calibrated size of a request of so many measured tokens, what was not recorded included.
     pub fn request(&self, tokens: u64) -> u64 {
-        let step = scaled(tokens.abs_diff(self.measured), self.kappa_ppm, PPM);
+        let step = mul_div(tokens.abs_diff(self.measured), self.kappa_ppm, PPM);
         moved(self.recorded, step, tokens < self.measured)
     }
 
     /// The measured size of a request that the provider counted so many tokens for.
     pub fn measured(&self, recorded: u64) -> u64 {
-        let step = scaled(recorded.abs_diff(self.recorded), PPM, self.kappa_ppm.max(1));
+        let step = mul_div(recorded.abs_diff(self.recorded), PPM, self.kappa_ppm.max(1));
         moved(self.measured, step, recorded < self.recorded)
     }
 }
@@ -89,12 +89,6 @@ fn weighted_median(values: &mut [(u64, u64)]) -> Option<u64> {
         passed * 2 >= whole
     });
     reached.map(|(value, _)| *value)
-}
-
-/// `a · b / c`, rounded half up, without overflow on the way. `c` is not zero.
-fn scaled(a: u64, b: u64, c: u64) -> u64 {
-    let (a, b, c) = (u128::from(a), u128::from(b), u128::from(c));
-    u64::try_from((a * b + c / 2) / c).unwrap_or(u64::MAX)
 }
 
 #[cfg(test)]

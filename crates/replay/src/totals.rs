@@ -208,8 +208,21 @@ impl SessionMetrics {
             rows.iter().filter(|row| !row.fired.is_empty()).map(|row| row.call).collect();
         let thrash = firing.windows(2).filter(|pair| pair[1] - pair[0] <= 3).count() as u64;
         let counters = *conversation.counters();
+        Self {
+            compactions: counters.folds + counters.prune_operations,
+            thrash,
+            strategy_violations,
+            inherited_violations,
+            dropped: *dropped,
+            counters,
+            final_tokens: conversation.meter(0).view_tokens(),
+            ..Self::of_rows(rows)
+        }
+    }
+
+    /// What the rows alone say.
+    pub(crate) fn of_rows(rows: &[CallRow]) -> Self {
         let sum = |of: fn(&CallRow) -> u64| rows.iter().map(of).sum();
-        let final_tokens = conversation.meter(0).view_tokens();
         Self {
             calls: rows.len() as u64,
             input_tokens: sum(|row| row.input_tokens),
@@ -224,13 +237,7 @@ impl SessionMetrics {
                 .map(|row| row.input_tokens)
                 .sum(),
             max_excess: rows.iter().map(|row| row.excess).max().unwrap_or(0),
-            compactions: counters.folds + counters.prune_operations,
-            thrash,
-            strategy_violations,
-            inherited_violations,
-            dropped: *dropped,
-            counters,
-            final_tokens,
+            ..Self::default()
         }
     }
 }

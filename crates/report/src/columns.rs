@@ -273,16 +273,13 @@ fn place(line: Line<'_>) -> (Value<'_>, Option<String>) {
 
 fn over(line: Line<'_>) -> (Value<'_>, Option<String>) {
     let gate = &line.gate;
-    let calibrated_over = gate.calibrated_over.filter(|over| *over > gate.sent_over);
-    let over = calibrated_over.unwrap_or_default();
+    let over = gate.more_calibrated().unwrap_or_default();
     (Value::Over(line.overflow_calls, gate.sent_over > 0, over), calibrated(line))
 }
 
 /// What is over by the calibrated size, in words.
 fn calibrated(line: Line<'_>) -> Option<String> {
-    let gate = &line.gate;
-    let over = gate.calibrated_over.filter(|over| *over > gate.sent_over)?;
-    let over = foldback_replay::number::count(over, "request");
+    let over = foldback_replay::number::count(line.gate.more_calibrated()?, "request");
     Some(format!("sent {over} over the window by the calibrated size"))
 }
 

@@ -225,11 +225,20 @@ fn cost(metric: &Metric, regime: &str) -> String {
     format!("cost: {} of the bill without compaction, prices of {regime}", interval(metric))
 }
 
+/// What a budget is asked of.
+fn asked(budget: Budget, measured: &Measured) -> &Metric {
+    match budget {
+        Budget::Cost(_) => &measured.cost_ratio,
+        Budget::Keep(_) => &measured.frr_obs_far,
+    }
+}
+
 /// Whether the budget holds where the configuration was not chosen.
 fn verdict(budget: Budget, report: &Measured) -> String {
-    let (metric, worst) = match budget {
-        Budget::Cost(_) => (&report.cost_ratio, report.cost_ratio.hi),
-        Budget::Keep(_) => (&report.frr_obs_far, report.frr_obs_far.lo),
+    let metric = asked(budget, report);
+    let worst = match budget {
+        Budget::Cost(_) => metric.hi,
+        Budget::Keep(_) => metric.lo,
     };
     let Some(at) = metric.value else {
         return "the budget: can't be checked here, nothing was needed".to_owned();
@@ -292,11 +301,7 @@ pub fn told(advice: &Advice<'_>) -> String {
 /// Why the budget is not met, where sessions that the configuration was not chosen on say so.
 pub fn not_met(advice: &Advice<'_>) -> Option<String> {
     let report = advice.trial()?.report.as_ref()?;
-    let metric = match advice.budget {
-        Budget::Cost(_) => &report.cost_ratio,
-        Budget::Keep(_) => &report.frr_obs_far,
-    };
-    let missed = !advice.budget.holds(metric.value?);
+    let missed = !advice.budget.holds(asked(advice.budget, report).value?);
     let gate = match report.gate.passed {
         true => "",
         false => ", and it sends requests over the window or breaks rules of the provider",

@@ -36,6 +36,20 @@ fn damage_is_counted_and_changes_no_result() {
     }
 }
 
+/// What was compared before is taken from the store whole; its packs do not grow.
+#[test]
+fn a_run_that_finds_everything_writes_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let first = compare(folder.path());
+    let bytes = || -> Vec<u64> {
+        let packs = fs::read_dir(folder.path()).unwrap();
+        packs.map(|pack| pack.unwrap().metadata().unwrap().len()).collect()
+    };
+    let before = bytes();
+    assert_eq!(compare(folder.path()).stdout, first.stdout);
+    assert_eq!(bytes(), before);
+}
+
 /// Folders that only look like ours, and two commands on one store at once.
 #[test]
 fn a_store_is_shared_and_deletes_nothing_of_others() {

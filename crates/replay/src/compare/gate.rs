@@ -40,9 +40,14 @@ impl Gate {
         gate
     }
 
+    /// Requests that were sent over the window by their calibrated size, where those are more than by measured tokens.
+    pub fn more_calibrated(&self) -> Option<u64> {
+        self.calibrated_over.filter(|over| *over > self.sent_over)
+    }
+
     /// Whether requests fit by measured tokens and not by their calibrated size.
     pub fn is_doubtful(&self) -> bool {
-        self.sent_over == 0 && self.calibrated_over > Some(0)
+        self.sent_over == 0 && self.more_calibrated().is_some()
     }
 
     /// What it did that no provider takes, in words. A request that was refused and mended before it was

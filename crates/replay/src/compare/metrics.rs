@@ -32,10 +32,6 @@ impl Metric {
         let Estimate { value, lo, hi, n, .. } = estimate;
         Self { value, lo, hi, n, why: value.is_none().then_some(why) }
     }
-
-    fn unknown() -> Self {
-        Self { why: Some(NOT_RECORDED), ..Self::default() }
-    }
 }
 
 /// The metrics of a preset.
@@ -91,7 +87,8 @@ const NO_BILL: &str = "no session could be billed under the regime";
 
 /// The metrics of one preset.
 pub(super) fn metrics(table: &Table<'_>, preset: usize) -> Metrics {
-    let of = Of { bootstrap: table.reporting.bootstrap(), table, preset };
+    let contents = table.knows_contents(preset);
+    let of = Of { bootstrap: table.reporting.bootstrap(), table, preset, contents };
     let bills = |part: fn(&Bill) -> f64| -> Vec<Pair<'_>> {
         of.pairs(|score, base| Some((part(table.bill(score)?), part(table.bill(base)?))))
     };
@@ -102,13 +99,12 @@ pub(super) fn metrics(table: &Table<'_>, preset: usize) -> Metrics {
     let totals =
         |pairs: &[Pair<'_>], why| Metric::of(stats::ratio_of_totals(&of.bootstrap, pairs), why);
     let per_100 = |part: fn(&Score) -> u64| {
-        if !table.knows_contents(preset) {
-            return Metric::unknown();
-        }
-        of.quotient(
-            move |score| Some([100.0 * part(score) as f64, score.metrics.calls as f64]),
-            NO_CALLS,
-        )
+        of.if_known(|| {
+            of.quotient(
+                move |score| Some([100.0 * part(score) as f64, score.metrics.calls as f64]),
+                NO_CALLS,
+            )
+        })
     };
     Metrics {
         frr: of.share(|score| score.exam.references.frr),
@@ -144,14 +140,21 @@ struct Of<'t, 'a> {
     bootstrap: Bootstrap,
     table: &'t Table<'a>,
     preset: usize,
+    /// It is known what every request held.
+    contents: bool,
 }
 
 impl<'a> Of<'_, 'a> {
+    /// A metric of what requests held.
+    fn if_known(&self, metric: impl FnOnce() -> Metric) -> Metric {
+        if self.contents {
+            return metric();
+        }
+        Metric { why: Some(NOT_RECORDED), ..Metric::default() }
+    }
+
     /// A pooled share over the sessions that were asked anything.
     fn share(&self, of: impl Fn(&Score) -> Share) -> Metric {
-        if !self.table.knows_contents(self.preset) {
-            return Metric::unknown();
-        }
         let shares: Vec<stats::Share<'_>> = self
             .table
             .of(self.preset)
@@ -164,7 +167,7 @@ impl<'a> Of<'_, 'a> {
                 })
             })
             .collect();
-        Metric::of(stats::proportion(&self.bootstrap, &shares), NOTHING_NEEDED)
+        self.if_known(|| Metric::of(stats::proportion(&self.bootstrap, &shares), NOTHING_NEEDED))
     }
 
     /// The sessions that have a value with and without compaction.
@@ -189,14 +192,13 @@ impl<'a> Of<'_, 'a> {
     }
 
     fn sum(&self, of: fn(&Score) -> u64) -> Metric {
-        if !self.table.knows_contents(self.preset) {
-            return Metric::unknown();
-        }
         let rows: Vec<_> = self
             .table
             .of(self.preset)
             .map(|score| (self.table.cluster(score), [of(score) as f64]))
             .collect();
-        Metric::of(self.bootstrap.of_sums(&rows, None, |[sum]| Some(*sum)), NO_CALLS)
+        self.if_known(|| {
+            Metric::of(self.bootstrap.of_sums(&rows, None, |[sum]| Some(*sum)), NO_CALLS)
+        })
     }
 }

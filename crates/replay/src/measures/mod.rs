@@ -51,6 +51,14 @@ pub struct SessionMeasures {
     pub positions: Positions,
 }
 
+impl SessionMeasures {
+    /// What the sizes of the requests alone say.
+    pub(crate) fn of_sizes(calls: &[Call]) -> Self {
+        let inputs: Vec<u64> = calls.iter().map(|call| call.input).collect();
+        Self { size: Sizes::of(calls), p95: p95(&inputs), ..Self::default() }
+    }
+}
+
 /// The probe. Give it to [`crate::replay_with`], then take what it found.
 #[derive(Clone, Debug)]
 pub struct Measures {
@@ -81,15 +89,12 @@ impl Measures {
 
     /// What was found.
     pub fn finish(self) -> SessionMeasures {
-        let calls = self.calls.len();
-        let inputs: Vec<u64> = self.calls.iter().map(|call| call.input).collect();
         SessionMeasures {
-            size: Sizes::of(&self.calls),
-            p95: p95(&inputs),
             firings: self.firings.finish(),
-            survival: self.lives.finish(calls),
+            survival: self.lives.finish(self.calls.len()),
             summaries: self.reader.finish(),
             positions: self.offsets.finish(),
+            ..SessionMeasures::of_sizes(&self.calls)
         }
     }
 

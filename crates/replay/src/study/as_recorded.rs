@@ -14,7 +14,7 @@ use super::facts::{CallFacts, Facts};
 use super::record::{Known, Record};
 use crate::cost::{CacheUse, Terms};
 use crate::measures::SessionMeasures;
-use crate::measures::size::{Call, Sizes, p95};
+use crate::measures::size::Call;
 use crate::recorder::Policy;
 use crate::totals::{CallRow, SessionMetrics};
 
@@ -29,29 +29,19 @@ pub(super) fn record(facts: &Facts, plain: Record, terms: &[NamedTerms]) -> Reco
     let Some(inputs) = inputs(facts) else {
         return Record { known: Known::Nothing, limits: plain.limits, ..Record::default() };
     };
-    let rows: Vec<CallRow> =
-        plain.rows.into_iter().zip(&facts.calls).zip(inputs).map(row).collect();
+    let rows: Vec<CallRow> = plain.rows.into_iter().zip(inputs).map(row).collect();
     let calls: Vec<Call> =
         rows.iter().zip(&facts.calls).map(|(row, call)| Call::of_row(row, call.output)).collect();
-    let sizes: Vec<u64> = rows.iter().map(|row| row.input_tokens).collect();
     let scenarios = Pauses::of(facts.timed());
     let bill = |(terms, pauses)| bill(&rows, &facts.calls, terms, pauses);
     Record {
         known: Known::Sizes,
         limits: plain.limits,
         metrics: SessionMetrics {
-            calls: rows.len() as u64,
-            input_tokens: sizes.iter().sum(),
-            peak_tokens: sizes.iter().copied().max().unwrap_or(0),
-            cache_read_tokens: rows.iter().map(|row| row.cache_read).sum(),
             compactions: facts.boundaries.max(facts.recorder.unmarked.len()) as u64,
-            ..SessionMetrics::default()
+            ..SessionMetrics::of_rows(&rows)
         },
-        measures: SessionMeasures {
-            size: Sizes::of(&calls),
-            p95: p95(&sizes),
-            ..SessionMeasures::default()
-        },
+        measures: SessionMeasures::of_sizes(&calls),
         bills: terms
             .iter()
             .flat_map(|terms| scenarios.iter().map(move |pauses| (terms, *pauses)))
@@ -94,7 +84,7 @@ fn inputs(facts: &Facts) -> Option<Vec<(u64, u64)>> {
 }
 
 /// A row of no compaction with what the recorder sent.
-fn row(((row, call), (input_tokens, cache_read)): ((CallRow, &CallFacts), (u64, u64))) -> CallRow {
+fn row((row, (input_tokens, cache_read)): (CallRow, (u64, u64))) -> CallRow {
     CallRow {
         input_tokens,
         decision_tokens: input_tokens,
@@ -102,7 +92,6 @@ fn row(((row, call), (input_tokens, cache_read)): ((CallRow, &CallFacts), (u64, 
         churn: 0,
         overflow: false,
         excess: 0,
-        recorder_compacted: call.recorder_compacted,
         ..row
     }
 }

@@ -261,10 +261,16 @@ fn study_session<'s>(
     if let Some(at) = made(|preset| matches!(preset.made, Made::Recorded))
         && let Some(baseline) = made(Preset::is_baseline)
     {
-        let model = context.setup.model.as_deref().or(facts.model.as_deref());
-        let terms = context.setup.terms(model);
-        records[at] = as_recorded::record(&facts, records[baseline].clone(), &terms);
-        keep(context.store, keys.records[at], &records[at])?;
+        records[at] = match keys.record(context.store, at) {
+            Some(record) => record,
+            None => {
+                let model = context.setup.model.as_deref().or(facts.model.as_deref());
+                let terms = context.setup.terms(model);
+                let record = as_recorded::record(&facts, records[baseline].clone(), &terms);
+                keep(context.store, keys.records[at], &record)?;
+                record
+            }
+        };
     }
     let scores = records
         .into_iter()

@@ -134,8 +134,8 @@ fn median(values: &[u64]) -> Option<u64> {
     Some(values[middle - 1].midpoint(upper))
 }
 
-/// `a · b / c`, rounded half up, without overflow on the way. `c` is not zero.
-fn mul_div(a: u64, b: u64, c: u64) -> u64 {
+/// `a · b / c`, rounded half up, without overflow on the way; the largest number where it is none. `c` must not be zero.
+pub fn mul_div(a: u64, b: u64, c: u64) -> u64 {
     let (a, b, c) = (u128::from(a), u128::from(b), u128::from(c));
     u64::try_from((a * b + c / 2) / c).unwrap_or(u64::MAX)
 }
