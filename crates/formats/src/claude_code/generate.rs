@@ -8,6 +8,8 @@ use crate::prelude::*;
 pub(super) struct Envelope<'a> {
     pub session_id: &'a str,
     pub model: &'a str,
+    /// The subagent whose conversation it is.
+    pub agent: Option<String>,
 }
 
 /// Where a new line hangs and when it was written.
@@ -19,9 +21,9 @@ pub(super) struct Spot {
 
 impl Envelope<'_> {
     fn line(&self, kind: &str, uuid: &str, spot: &Spot) -> Value {
-        json!({
+        let mut line = json!({
             "parentUuid": spot.parent,
-            "isSidechain": false,
+            "isSidechain": self.agent.is_some(),
             "userType": "external",
             "cwd": "",
             "sessionId": self.session_id,
@@ -30,7 +32,11 @@ impl Envelope<'_> {
             "type": kind,
             "uuid": uuid,
             "timestamp": spot.timestamp,
-        })
+        });
+        if let Some(agent) = &self.agent {
+            line["agentId"] = json!(agent);
+        }
+        line
     }
 
     /// The line that tells that a compaction took place; it begins a chain of its own.
@@ -61,7 +67,7 @@ impl Envelope<'_> {
     /// The line of a message from another format; what has no place goes to `losses`.
     pub(super) fn message(
         &self,
-        ids: &Ids,
+        ids: &Ids<'_>,
         message: &Message,
         spot: &Spot,
         losses: &mut Vec<String>,
@@ -91,7 +97,7 @@ impl Envelope<'_> {
         line
     }
 
-    fn answer(&self, ids: &Ids, message: &Message, losses: &mut Vec<String>) -> Value {
+    fn answer(&self, ids: &Ids<'_>, message: &Message, losses: &mut Vec<String>) -> Value {
         let answer = message.answer.clone().unwrap_or_default();
         let usage = answer.usage.unwrap_or_default();
         let has_calls = message.call_ids().next().is_some();

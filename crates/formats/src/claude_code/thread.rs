@@ -59,21 +59,18 @@ pub(super) fn split(lines: &[Line], by_uuid: &HashMap<&str, usize>) -> Vec<Threa
     threads
 }
 
-/// The agent's id, or the id of the line that the sidechain begins with. `begins` has that line by line, as far
-/// as it is known.
+/// The id of the nearest line up the sidechain that names its agent, or of the line that the sidechain begins with.
+/// `begins` has that line by line, as far as it is known.
 fn sidechain_key(
     lines: &[Line],
     by_uuid: &HashMap<&str, usize>,
     begins: &mut [Option<usize>],
     start: usize,
 ) -> String {
-    if let Some(agent) = &lines[start].agent_id {
-        return agent.clone();
-    }
     let mut path = vec![start];
     let mut at = start;
     // Bounded, since a damaged file may hold a cycle.
-    while begins[at].is_none() && path.len() <= lines.len() {
+    while begins[at].is_none() && lines[at].agent_id.is_none() && path.len() <= lines.len() {
         work::count(1);
         let parent = lines[at].parent_uuid.as_deref();
         match parent.and_then(|parent| by_uuid.get(parent)) {
@@ -86,7 +83,7 @@ fn sidechain_key(
     for line in path {
         begins[line] = Some(begin);
     }
-    lines[begin].id()
+    lines[begin].agent_id.clone().unwrap_or_else(|| lines[begin].id())
 }
 
 /// Lines of branches that were given up: the branch and the chain that leads to the newest line part

@@ -2,6 +2,7 @@
 
 use super::generate::{self, Envelope, Spot};
 use super::line::{self, Line};
+use super::thread;
 use crate::jsonl::uuid;
 use crate::overlay::{Overlay, Rules, Step};
 use crate::prelude::*;
@@ -17,21 +18,22 @@ fn element(pointer: &str) -> Option<&str> {
     Some(&pointer[..pointer.len() - rest])
 }
 
-/// Ids of new lines: the same each time, and none twice.
-pub(super) struct Ids {
-    session: String,
+/// Ids of new lines: the same each time, and none twice in a file.
+pub(super) struct Ids<'a> {
+    session: &'a str,
 }
 
-impl Ids {
+impl Ids<'_> {
     pub(super) fn of(&self, message: &str) -> String {
         uuid(&format!("claude-code/{}/{message}", self.session))
     }
 }
 
-fn envelope<'a>(view: &View<'a>) -> (Ids, Envelope<'a>) {
-    let session_id = view.session.id.split('/').next().unwrap_or_default();
+fn envelope<'a>(view: &View<'a>) -> (Ids<'a>, Envelope<'a>) {
+    let session = &*view.session.id;
+    let session_id = session.split('/').next().unwrap_or_default();
     let model = view.session.model.as_deref().unwrap_or("unknown");
-    (Ids { session: session_id.to_owned() }, Envelope { session_id, model })
+    (Ids { session }, Envelope { session_id, model, agent: None })
 }
 
 pub(super) fn patch(view: &View<'_>, losses: &mut Vec<String>) -> Result<String, WriteError> {
@@ -67,20 +69,37 @@ pub(super) fn generate(view: &View<'_>, losses: &mut Vec<String>) -> Result<Stri
     Ok(lines.iter().map(|line| format!("{line}\n")).collect())
 }
 
+/// The subagent of a session, if it is one's, and the records of its conversation.
+fn conversation(session: &Session, lines: &[Line]) -> (Option<String>, HashSet<u32>) {
+    let first = session.messages.iter().find_map(|message| message.record);
+    let threads = thread::split(lines, &thread::by_uuid(lines));
+    let records = |thread: &thread::Thread| -> HashSet<u32> {
+        let all = thread.lines.iter().chain(&thread.abandoned);
+        all.map(|&index| lines[index].record).collect()
+    };
+    let mut all = threads.into_iter().map(|thread| (records(&thread), thread.key));
+    let own = all.find(|(records, _)| first.is_some_and(|first| records.contains(&first)));
+    own.map(|(records, key)| (key, records)).unwrap_or_default()
+}
+
 struct Patch<'a> {
     view: &'a View<'a>,
-    ids: Ids,
+    ids: Ids<'a>,
     envelope: Envelope<'a>,
     overlay: Overlay<'a>,
     /// Lines by record.
     lines: HashMap<u32, Line>,
     by_uuid: HashMap<String, u32>,
+    /// Records of the view's conversation.
+    members: HashSet<u32>,
 }
 
 impl<'a> Patch<'a> {
-    fn new(view: &'a View<'a>, ids: Ids, envelope: Envelope<'a>) -> Self {
+    fn new(view: &'a View<'a>, ids: Ids<'a>, mut envelope: Envelope<'a>) -> Self {
         let source = &view.session.source;
         let (lines, copies) = line::with_copies(source);
+        let (agent, members) = conversation(view.session, &lines);
+        envelope.agent = agent;
         let mut overlay = Overlay::new(view, &RULES, &copies);
         let by_uuid: HashMap<String, u32> =
             lines.iter().filter_map(|line| Some((line.uuid.clone()?, line.record))).collect();
@@ -97,7 +116,7 @@ impl<'a> Patch<'a> {
         overlay.dropped.extend(boundaries);
         let gone: HashSet<u32> = overlay.dropped.iter().copied().collect();
         overlay.steps.retain(|step| !matches!(step, Step::Record(record) if gone.contains(record)));
-        Self { view, ids, envelope, overlay, lines, by_uuid }
+        Self { view, ids, envelope, overlay, lines, by_uuid, members }
     }
 
     fn write(mut self, losses: &mut Vec<String>) -> Result<String, WriteError> {
@@ -130,16 +149,25 @@ impl<'a> Patch<'a> {
         let Some(line) = self.lines.get(&record) else {
             return;
         };
-        let parent = match hook.take_if(|_| line.is_talk()) {
-            Some(new) => Some(new),
-            None => match self.gone(line.parent_uuid.as_deref()) {
-                true => self.ancestor(line),
-                false => return,
-            },
-        };
+        let new = hook.take_if(|_| line.is_talk());
+        if new.is_none() && !self.gone(line.parent_uuid.as_deref()) {
+            return;
+        }
+        let is_named = new.is_some() || line.agent_id.is_some();
+        let parent = new.or_else(|| self.ancestor(line));
+        let begins = self.members.contains(&record) && !is_named && !self.is_own(parent.as_deref());
         let json = parent.map_or("null".to_owned(), |parent| json_string(&parent));
         let changes = self.overlay.changes.entry(record).or_default();
         changes.push(("/parentUuid".to_owned(), Change::Set(json)));
+        // The line that its conversation was called by is gone.
+        if let Some(agent) = self.envelope.agent.as_deref().filter(|_| begins) {
+            changes.push(("/agentId".to_owned(), Change::Set(json_string(agent))));
+        }
+    }
+
+    /// Whether a line of the view's conversation has this id.
+    fn is_own(&self, uuid: Option<&str>) -> bool {
+        uuid.and_then(|uuid| self.by_uuid.get(uuid)).is_some_and(|it| self.members.contains(it))
     }
 
     fn gone(&self, uuid: Option<&str>) -> bool {

@@ -5,7 +5,7 @@ use crate::expected::{all_shown, check};
 use foldback_core::log::{EntryKind, Finish, Marker, Origin, PartKind, Role};
 use foldback_core::view::{EditKind, Shown, Stored};
 use foldback_core::{Message, Part};
-use foldback_formats::View;
+use foldback_formats::{Session, View};
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -13,10 +13,12 @@ use std::sync::Arc;
 /// Which messages, by number and content.
 type Which = fn(usize, &Message) -> bool;
 
-/// Fixture, and what is done to the view of its first session.
+/// Fixture, and what is done to the view of one of its sessions.
 struct Row {
     format: &'static str,
     fixture: &'static str,
+    /// The number of the session in its file.
+    session: usize,
     what: &'static str,
     edit: Option<(EditKind, &'static str, Which)>,
     /// Entries that the strategy stored behind the others.
@@ -36,10 +38,15 @@ const END: usize = usize::MAX;
 fn row(format: &'static str, fixture: &'static str, what: &'static str) -> Row {
     let (entries, put) = (Vec::new(), Vec::new());
     let (hidden, heads, log_alone): (Which, _, _) = (|_, _| false, false, false);
-    Row { format, fixture, what, edit: None, entries, heads, hidden, log_alone, put }
+    Row { format, fixture, session: 0, what, edit: None, entries, heads, hidden, log_alone, put }
 }
 
 impl Row {
+    /// Of the session with this number in the file, not of the first.
+    fn of(self, session: usize) -> Self {
+        Self { session, ..self }
+    }
+
     fn clear(self, which: Which) -> Self {
         self.edit(EditKind::Clear, CLEARED, which)
     }
@@ -76,7 +83,8 @@ impl Row {
     fn check(&self) {
         let Self { format, fixture: name, what, .. } = self;
         let text = fixture(format, name);
-        let session = sessions(&text, format).remove(0);
+        let mut others = sessions(&text, format);
+        let session = others.remove(self.session);
         let edited = self.edit.map(|(kind, text, which)| edits(&session, kind, text, which));
         let edited = edited.unwrap_or_default();
         let mut view = View::recorded(&session, &edited);
@@ -99,17 +107,31 @@ impl Row {
         let outcome = write(&view, format);
         assert_eq!(write(&view, format).text, outcome.text, "{what}: the same again");
         assert_eq!(detected(&outcome.text), Some(*format), "{what}: found to be another format");
-        let again = sessions(&outcome.text, format);
+        let mut unchanged = sessions(&outcome.text, format);
+        // The id of an only session may be made of its content.
+        let place = unchanged.iter().position(|written| written.id == session.id);
+        let again = [unchanged.remove(place.unwrap_or_default())];
         check(&format!("{format} {name}"), &again[0]);
         assert_eq!(rewritten(&again[0], format).text, *again[0].source.text, "{what}");
+        let said = |sessions: &[Session]| sessions.iter().map(said).collect::<Vec<_>>();
+        assert_eq!(said(&unchanged), said(&others), "{what}: the other sessions of the file");
         if *format == "claude-code" {
             is_chain(&outcome.text);
         }
         let lost: String = outcome.losses.iter().map(|loss| format!("lost: {loss}\n")).collect();
         let changed = changed(&text, &outcome.text);
-        let shown = all_shown(&again[..1]);
+        let shown = all_shown(&again);
         insta::assert_snapshot!(format!("{format} {name}, {what}"), lost + &changed + &shown);
     }
+}
+
+/// What a session is called, and what it says.
+fn said(session: &Session) -> (String, Vec<(String, String)>) {
+    let messages = session.messages.iter();
+    (
+        session.id.clone(),
+        messages.map(|message| (message.id.clone(), message.shown_text())).collect(),
+    )
 }
 
 /// Every line hangs on one before it, so that Claude Code finds the whole chain.
@@ -206,6 +228,19 @@ fn rows() -> Vec<Row> {
             .put(END, note()),
         row("claude-code", "compaction.jsonl", "a boundary goes with its summary")
             .hide(|_, m| m.is_entry()),
+        row("claude-code", "branches.jsonl", "a summary in front of a subagent, a note behind")
+            .of(1)
+            .hide(|i, _| i < 3)
+            .put(0, summary())
+            .put(END, note()),
+        row("claude-code", "unnamed.jsonl", "a summary in front of a subagent without a name")
+            .of(1)
+            .hide(|i, _| i < 2)
+            .put(0, summary())
+            .put(2, note()),
+        row("claude-code", "unnamed.jsonl", "a subagent without a name loses its first lines")
+            .of(1)
+            .hide(|i, _| i < 2),
         row("codex", "plain.jsonl", "a cleared result").clear(|i, _| i == 3),
         row("codex", "compaction.jsonl", "a summary in front")
             .hide(|i, m| i < 4 || m.is_entry())
