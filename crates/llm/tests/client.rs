@@ -3,7 +3,7 @@
 
 use crate::support::{KEY, PROVIDERS, client, endpoint, request};
 use foldback_core::log::{Finish, Role, Usage};
-use foldback_core::provider::{Completion, ErrorKind, Model, ProviderError, Turn};
+use foldback_core::provider::{Completion, Endpoint, ErrorKind, Model, ProviderError, Turn};
 use foldback_fake_provider::{Call, FakeProvider, Reply, errors};
 use foldback_llm::{Client, Keys};
 use foldback_testkit::table;
@@ -257,4 +257,57 @@ fn one_client_serves_one_runtime_after_the_other() {
     assert_eq!(runtime().block_on(client.complete(&asked)).unwrap().text, "x");
     stop.notify_one();
     serving.join().unwrap();
+}
+
+/// A server that answers every request with a status line, these headers, and its body over and over again for as
+/// long as anybody reads; its address, and how many bytes it got rid of.
+fn endless(headers: &str, body: Vec<u8>) -> (String, std::thread::JoinHandle<u64>) {
+    use std::io::{Read, Write};
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}/", listener.local_addr().unwrap());
+    let head = format!("HTTP/1.1 200 OK\r\nconnection: close\r\n{headers}\r\n");
+    let serving = std::thread::spawn(move || {
+        let (mut client, _) = listener.accept().unwrap();
+        let _ = client.read(&mut [0; 65_536]).unwrap();
+        client.write_all(head.as_bytes()).unwrap();
+        // More than any test reads.
+        (0..4_096u64).take_while(|_| client.write_all(&body).is_ok()).count() as u64
+            * body.len() as u64
+    });
+    (url, serving)
+}
+
+/// An answer without an end, and one that unpacks to more than it is, end with an error; so much is read and no more.
+#[tokio::test]
+async fn what_an_answer_may_have() {
+    const LIMIT: u64 = 1 << 20;
+    let json = "content-type: application/json\r\n";
+    let told = format!("has more than {LIMIT} bytes; FOLDBACK_MAX_ANSWER_BYTES raises the limit");
+    let mut packed = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    std::io::Write::write_all(&mut packed, &vec![b' '; 8 << 20]).unwrap();
+    let packed = packed.finish().unwrap();
+    let gzip = format!("{json}content-encoding: gzip\r\ncontent-length: {}\r\n", packed.len());
+    let table = [
+        (json.to_owned(), vec![b' '; 1 << 16], &*told),
+        (format!("{json}content-length: {}\r\n", 1u64 << 40), vec![b' '; 1 << 16], &*told),
+        ("content-type: text/event-stream\r\n".to_owned(), b"data: {}\n\n".repeat(999), &*told),
+        (gzip, packed, "packed as `gzip`, which nobody asked for"),
+    ];
+    for provider in PROVIDERS {
+        for (headers, body, told) in &table {
+            let (url, serving) = endless(headers, body.clone());
+            let mut asked = request(Endpoint {
+                provider: provider.to_owned(),
+                model: "a-model".to_owned(),
+                base_url: Some(url),
+                key_variable: None,
+            });
+            asked.timeout = Duration::from_secs(30);
+            let error = client().with_largest_answer(LIMIT).complete(&asked).await.unwrap_err();
+            assert!(error.message.contains(told), "{provider}, {headers}: {error}");
+            // What stands in buffers of the system is sent, too. The connection is closed on this runtime.
+            let sent = tokio::task::spawn_blocking(|| serving.join().unwrap()).await.unwrap();
+            assert!(sent < LIMIT + (16 << 20), "{provider}, {headers}: {sent} bytes were sent");
+        }
+    }
 }

@@ -1,64 +1,128 @@
 //! What a provider answered, in the terms of the core.
 
 use super::provider::Protocol;
+use super::speech::{Counts, Speech};
 use foldback_core::log::{Finish, Usage};
 use foldback_core::provider::{Completion, ErrorKind, ProviderError};
-use genai::adapter::AdapterKind;
-use genai::chat::{ChatResponse, StopReason};
 use serde_json::Value;
 
-/// Reads an answer. `body` is the answer as it was received.
-pub(crate) fn completion(response: &ChatResponse) -> Completion {
-    // Parts of one answer belong together without a gap: providers split a text where they please.
-    let text = response.content.texts().concat();
-    let called = !response.content.tool_calls().is_empty();
-    let model = response.provider_model_iden.model_name.to_string();
+/// Reads an answer.
+pub(crate) fn completion(speech: Speech, body: &Value) -> Completion {
+    let said = |pointer: &str| body.pointer(pointer)?.as_str();
+    let (text, called) = text(speech, body.pointer(speech.place()).unwrap_or(&Value::Null));
     Completion {
-        finish: finish(response.stop_reason.as_ref(), called, text.is_empty()),
+        finish: finish(said(speech.reason()), called, text.is_empty()),
         text,
-        usage: usage(&response.usage),
-        model: (!model.is_empty()).then_some(model),
+        usage: body.pointer(speech.counts().whole).and_then(|it| usage(speech.counts(), it)),
+        model: said(speech.model()).filter(|model| !model.is_empty()).map(str::to_owned),
+    }
+}
+
+/// What an answer says, and whether it calls a tool. Parts of one answer belong together without a gap: providers
+/// split a text where they please.
+fn text(speech: Speech, place: &Value) -> (String, bool) {
+    let items = |value: &'_ Value| value.as_array().cloned().unwrap_or_default();
+    let texts = |parts: &[Value], is_text: fn(&Value) -> bool| {
+        let parts = parts.iter().filter(|part| is_text(part));
+        parts.filter_map(|part| part["text"].as_str()).collect::<String>()
+    };
+    match speech {
+        Speech::Anthropic => {
+            let blocks = items(place);
+            let called = blocks.iter().any(|block| block["type"] == "tool_use");
+            (texts(&blocks, |block| block["type"] == "text"), called)
+        }
+        Speech::Gemini => {
+            let parts = items(&place["content"]["parts"]);
+            let called = parts.iter().any(|part| part.get("functionCall").is_some());
+            (texts(&parts, |part| part["thought"] != true), called)
+        }
+        Speech::OpenAi | Speech::Ollama => {
+            let called = !items(&place["tool_calls"]).is_empty();
+            let text = match &place["content"] {
+                // Mistral's reasoning models answer with typed pieces.
+                Value::Array(pieces) => texts(pieces, |piece| piece["type"] == "text"),
+                content => content.as_str().unwrap_or_default().to_owned(),
+            };
+            (without_thoughts(text.trim()), called)
+        }
+    }
+}
+
+/// Models of one's own write their reasoning into the text, between `<think>` and `</think>`.
+fn without_thoughts(text: &str) -> String {
+    let parts = text.split_once("<think>");
+    let parts = parts.and_then(|(before, rest)| Some((before, rest.split_once("</think>")?.1)));
+    match parts {
+        Some((before, after)) => format!("{before}{}", after.trim_start()),
+        None => text.to_owned(),
     }
 }
 
 /// Gemini says `STOP` where it called a function, and some servers say nothing at all.
-fn finish(reason: Option<&StopReason>, called: bool, empty: bool) -> Finish {
-    match reason {
-        Some(StopReason::ToolCall(_)) => Finish::ToolCalls,
-        Some(StopReason::MaxTokens(_)) => Finish::Length,
-        Some(StopReason::ContentFilter(_)) => Finish::ContentFilter,
-        Some(StopReason::Completed(_) | StopReason::StopSequence(_)) | None if called && empty => {
-            Finish::ToolCalls
-        }
-        Some(StopReason::Completed(_) | StopReason::StopSequence(_)) => Finish::Stop,
-        Some(StopReason::Other(_)) | None => Finish::Other,
+fn finish(reason: Option<&str>, called: bool, empty: bool) -> Finish {
+    let known = reason.map(|reason| REASONS.iter().find(|(words, _)| words.contains(&reason)));
+    match known {
+        Some(Some((_, Finish::Stop))) | None if called && empty => Finish::ToolCalls,
+        Some(Some((_, finish))) => *finish,
+        Some(None) | None => Finish::Other,
     }
 }
 
-/// The library counts all input together and the reasoning as a part of the output, whatever the
-/// provider; here the classes are disjoint.
-fn usage(usage: &genai::chat::Usage) -> Option<Usage> {
-    let count = |tokens: Option<i32>| tokens.and_then(|tokens| u64::try_from(tokens).ok());
-    let input = count(usage.prompt_tokens);
-    let output = count(usage.completion_tokens);
+/// What providers call the reasons why a model stopped.
+const REASONS: [(&[&str], Finish); 4] = [
+    (
+        &["stop", "end_turn", "STOP", "COMPLETE", "completed", "stop_sequence", "STOP_SEQUENCE"],
+        Finish::Stop,
+    ),
+    (
+        &[
+            "length",
+            "max_tokens",
+            "MAX_TOKENS",
+            "incomplete",
+            "model_context_window_exceeded",
+            "model_length",
+        ],
+        Finish::Length,
+    ),
+    (&["tool_calls", "tool_use", "function_call"], Finish::ToolCalls),
+    (
+        &[
+            "content_filter",
+            "refusal",
+            "SAFETY",
+            "RECITATION",
+            "BLOCKLIST",
+            "PROHIBITED_CONTENT",
+            "SPII",
+            "LANGUAGE",
+            "ERROR_TOXIC",
+        ],
+        Finish::ContentFilter,
+    ),
+];
+
+/// Usage in classes that have nothing in common, whatever the provider counts together. `None` where it tells none.
+fn usage(counts: &Counts, told: &Value) -> Option<Usage> {
+    // What no model can take is a mistake of the provider.
+    let count = |pointer: &&str| told.pointer(pointer)?.as_u64().filter(|it| *it < 1 << 40);
+    let sum = |pointers: &[&str]| pointers.iter().filter_map(count).reduce(|a, b| a + b);
+    let (input, output) = (sum(counts.input), sum(counts.output));
     if input.is_none() && output.is_none() {
         return None;
     }
-    let prompt = usage.prompt_tokens_details.as_ref();
-    let cache_read = count(prompt.and_then(|details| details.cached_tokens)).unwrap_or(0);
-    let cache_write = count(prompt.and_then(|details| details.cache_creation_tokens)).unwrap_or(0);
-    let reasoning = count(
-        usage.completion_tokens_details.as_ref().and_then(|details| details.reasoning_tokens),
-    )
-    .unwrap_or(0);
-    Some(Usage {
-        uncached: input.unwrap_or(0).saturating_sub(cache_read).saturating_sub(cache_write),
-        cache_read,
-        cache_write,
-        output: output.unwrap_or(0).saturating_sub(reasoning),
-        reasoning,
-        total: count(usage.total_tokens),
-    })
+    let of = |pointers: &[&str]| sum(pointers).unwrap_or(0);
+    let (cache_read, cache_write) = (of(counts.read), of(counts.written));
+    let reasoning = of(counts.reasoning);
+    let less = |whole: Option<u64>, part: u64, holds: bool| {
+        let whole = whole.unwrap_or(0);
+        if holds { whole.saturating_sub(part) } else { whole }
+    };
+    let uncached = less(input, cache_read + cache_write, counts.input_holds_cache);
+    let output = less(output, reasoning, counts.output_holds_reasoning);
+    let total = uncached + cache_read + cache_write + output + reasoning;
+    Some(Usage { uncached, cache_read, cache_write, output, reasoning, total: Some(total) })
 }
 
 /// What is wrong with an answer that came with status 200. Gateways send errors so, and a wrong
@@ -82,12 +146,7 @@ pub(crate) fn wrong(protocol: &Protocol, body: &Value) -> Option<Wrong> {
             format!("the request was blocked: {reason}"),
         )));
     }
-    let place = match protocol.adapter {
-        AdapterKind::Anthropic => "/content",
-        AdapterKind::Gemini => "/candidates/0",
-        AdapterKind::Ollama => "/message",
-        _ => "/choices/0/message",
-    };
+    let place = protocol.speech.place();
     body.pointer(place).is_none().then(|| {
         Wrong::Refused(ProviderError::new(
             ErrorKind::Decode,
@@ -102,64 +161,92 @@ pub(crate) fn wrong(protocol: &Protocol, body: &Value) -> Option<Wrong> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use genai::chat::{CompletionTokensDetails, PromptTokensDetails};
+    use serde_json::json;
 
     #[test]
     fn finishes_of_all_providers() {
-        let said = |reason: &str| Some(StopReason::from(reason.to_owned()));
         let table = [
-            (said("stop"), false, false, Finish::Stop),
-            (said("end_turn"), false, false, Finish::Stop),
-            (said("STOP"), false, true, Finish::Stop),
-            (said("STOP"), true, true, Finish::ToolCalls),
-            (said("STOP"), true, false, Finish::Stop),
-            (said("stop_sequence"), false, false, Finish::Stop),
-            (said("tool_use"), true, false, Finish::ToolCalls),
-            (said("length"), false, false, Finish::Length),
-            (said("MAX_TOKENS"), false, true, Finish::Length),
-            (said("max_tokens"), true, true, Finish::Length),
-            (said("content_filter"), false, true, Finish::ContentFilter),
-            (said("refusal"), false, false, Finish::ContentFilter),
-            (said("load"), false, true, Finish::Other),
+            (Some("stop"), false, false, Finish::Stop),
+            (Some("end_turn"), false, false, Finish::Stop),
+            (Some("STOP"), false, true, Finish::Stop),
+            (Some("STOP"), true, true, Finish::ToolCalls),
+            (Some("STOP"), true, false, Finish::Stop),
+            (Some("stop_sequence"), false, false, Finish::Stop),
+            (Some("tool_use"), true, false, Finish::ToolCalls),
+            (Some("length"), false, false, Finish::Length),
+            (Some("MAX_TOKENS"), false, true, Finish::Length),
+            (Some("max_tokens"), true, true, Finish::Length),
+            (Some("content_filter"), false, true, Finish::ContentFilter),
+            (Some("refusal"), false, false, Finish::ContentFilter),
+            (Some("load"), false, true, Finish::Other),
             (None, true, true, Finish::ToolCalls),
             (None, false, false, Finish::Other),
         ];
         for (reason, called, empty, expected) in table {
-            assert_eq!(
-                finish(reason.as_ref(), called, empty),
-                expected,
-                "{reason:?}, called {called}, empty {empty}"
-            );
+            let case = format!("{reason:?}, called {called}, empty {empty}");
+            assert_eq!(finish(reason, called, empty), expected, "{case}");
         }
     }
 
     #[test]
     fn classes_of_usage_are_disjoint() {
-        let given = genai::chat::Usage {
-            prompt_tokens: Some(1_000),
-            prompt_tokens_details: Some(PromptTokensDetails {
-                cached_tokens: Some(600),
-                cache_creation_tokens: Some(100),
-                ..PromptTokensDetails::default()
-            }),
-            completion_tokens: Some(80),
-            completion_tokens_details: Some(CompletionTokensDetails {
-                reasoning_tokens: Some(30),
-                ..CompletionTokensDetails::default()
-            }),
-            total_tokens: Some(1_080),
-        };
-        assert_eq!(
-            usage(&given),
-            Some(Usage {
-                uncached: 300,
-                cache_read: 600,
-                cache_write: 100,
-                output: 50,
-                reasoning: 30,
-                total: Some(1_080),
-            })
-        );
-        assert_eq!(usage(&genai::chat::Usage::default()), None);
+        let openai = json!({
+            "prompt_tokens": 1_000,
+            "prompt_tokens_details": {"cached_tokens": 600},
+            "completion_tokens": 80,
+            "completion_tokens_details": {"reasoning_tokens": 30},
+        });
+        let anthropic = json!({
+            "input_tokens": 300,
+            "cache_read_input_tokens": 600,
+            "cache_creation_input_tokens": 100,
+            "output_tokens": 80,
+            "output_tokens_details": {"thinking_tokens": 30},
+        });
+        let gemini = json!({
+            "promptTokenCount": 900,
+            "toolUsePromptTokenCount": 100,
+            "cachedContentTokenCount": 600,
+            "candidatesTokenCount": 50,
+            "thoughtsTokenCount": 30,
+        });
+        let ollama = json!({"prompt_eval_count": 1_000, "eval_count": 80});
+        let table = [
+            (Speech::OpenAi, openai, Some([400, 600, 0, 50, 30])),
+            (Speech::Anthropic, anthropic, Some([300, 600, 100, 50, 30])),
+            (Speech::Gemini, gemini, Some([400, 600, 0, 50, 30])),
+            (Speech::Ollama, ollama, Some([1_000, 0, 0, 80, 0])),
+            (Speech::OpenAi, json!(null), None),
+            (Speech::OpenAi, json!({}), None),
+            // More is cached than there is, and more than there can be.
+            (
+                Speech::OpenAi,
+                json!({"prompt_tokens": 5, "prompt_tokens_details": {"cached_tokens": 9}}),
+                Some([0, 9, 0, 0, 0]),
+            ),
+            (Speech::OpenAi, json!({"prompt_tokens": u64::MAX}), None),
+        ];
+        for (speech, told, expected) in table {
+            let usage = usage(speech.counts(), &told);
+            let classes = usage.map(|usage| {
+                assert_eq!(usage.total, Some(usage.input_total() + usage.output + usage.reasoning));
+                [usage.uncached, usage.cache_read, usage.cache_write, usage.output, usage.reasoning]
+            });
+            assert_eq!(classes, expected, "{speech:?} {told}");
+        }
+    }
+
+    #[test]
+    fn thoughts_in_the_text_are_left_out() {
+        let table = [
+            ("<think>Hm.</think>\n\nSo.", "So."),
+            ("First. <think>Hm.</think> So.", "First. So."),
+            ("<think>never ends", "<think>never ends"),
+            ("</think> ends only <think>", "</think> ends only <think>"),
+            ("Plain.", "Plain."),
+        ];
+        for (text, expected) in table {
+            assert_eq!(without_thoughts(text), expected);
+        }
     }
 }

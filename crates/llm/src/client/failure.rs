@@ -1,16 +1,20 @@
 //! Why a request failed, in the terms of the core.
 
+use super::VARIABLE;
 use super::answer::{Wrong, wrong};
 use super::provider::Target;
 use foldback_core::provider::{Endpoint, ErrorKind, ProviderError};
 use foldback_provider_errors::Classifier;
-use reqwest::header::HeaderMap;
+use reqwest::header::{CONTENT_ENCODING, CONTENT_TYPE, HeaderMap};
 use serde_json::Value;
 use std::error::Error as _;
 use std::time::Duration;
 
 /// Longest text taken over from a provider, in characters.
 const LONGEST: usize = 1_000;
+
+/// The type of bodies that are read.
+pub(crate) const JSON: &str = "application/json";
 
 /// Reads failures of requests to one endpoint.
 pub(crate) struct Failures<'c> {
@@ -20,24 +24,6 @@ pub(crate) struct Failures<'c> {
 }
 
 impl Failures<'_> {
-    /// An error of the client library. Its own texts are not used: they hold the whole request.
-    pub(crate) fn library(&self, error: genai::Error) -> ProviderError {
-        use genai::Error;
-        let error = match error {
-            Error::WebModelCall { webc_error, .. } | Error::WebAdapterCall { webc_error, .. } => {
-                self.web(webc_error)
-            }
-            Error::HttpError { status, body, headers, .. } => {
-                self.refused(status.as_u16(), &body, &headers)
-            }
-            Error::ChatResponseGeneration { response_body, cause, .. } => {
-                self.unreadable(&response_body, &cause)
-            }
-            other => ProviderError::new(ErrorKind::InvalidRequest, other.to_string()),
-        };
-        self.scrubbed(error)
-    }
-
     /// A body that came with status 200 and is no answer: an error of a gateway, another protocol.
     pub(crate) fn body(&self, body: &Value) -> Option<ProviderError> {
         let error = match wrong(self.target.protocol, body)? {
@@ -50,6 +36,36 @@ impl Failures<'_> {
     /// A request without a library around it.
     pub(crate) fn transport(&self, error: reqwest::Error) -> ProviderError {
         self.scrubbed(self.broken(error))
+    }
+
+    /// A body that came with status 200 and is no JSON.
+    pub(crate) fn unreadable(
+        &self,
+        headers: &HeaderMap,
+        body: &[u8],
+        cause: &str,
+    ) -> ProviderError {
+        let at = self.target.shown();
+        let header = |name| headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or("");
+        let (kind, encoding) = (header(CONTENT_TYPE), header(CONTENT_ENCODING));
+        let body = String::from_utf8_lossy(body);
+        let problem = if !encoding.is_empty() && encoding != "identity" {
+            format!("{at} answered with a body packed as `{encoding}`, which nobody asked for")
+        } else if kind.starts_with(JSON) {
+            format!("{at} answered with JSON that can't be read ({cause}): {body}")
+        } else {
+            format!("{at} answered with `{kind}` instead of JSON (is `base_url` right?): {body}")
+        };
+        self.scrubbed(ProviderError::new(ErrorKind::Decode, problem))
+    }
+
+    /// An answer of more bytes than are read.
+    pub(crate) fn too_long(&self, largest: u64) -> ProviderError {
+        let at = self.target.shown();
+        let problem = format!(
+            "the answer of {at} has more than {largest} bytes; {VARIABLE} raises the limit"
+        );
+        ProviderError::new(ErrorKind::Decode, problem)
     }
 
     /// No whole answer within the time that was allowed.
@@ -68,25 +84,6 @@ impl Failures<'_> {
         error.message = shortened(&self.target.scrub(&error.message));
         error.code = error.code.map(|code| self.target.scrub(&code));
         error
-    }
-
-    fn web(&self, error: genai::webc::Error) -> ProviderError {
-        use genai::webc::Error;
-        let at = self.target.shown();
-        let decode = |message: String| ProviderError::new(ErrorKind::Decode, message);
-        match error {
-            Error::ResponseFailedStatus { status, body, headers } => {
-                self.refused(status.as_u16(), &body, &headers)
-            }
-            Error::ResponseFailedNotJson { content_type, body } => decode(format!(
-                "{at} answered with `{content_type}` instead of JSON (is `base_url` right?): {body}"
-            )),
-            Error::ResponseFailedInvalidJson { cause, body } => {
-                decode(format!("{at} answered with JSON that can't be read ({cause}): {body}"))
-            }
-            Error::JsonValueExt(error) => decode(error.to_string()),
-            Error::Reqwest(error) => self.broken(error),
-        }
     }
 
     /// A request that got no whole answer.
@@ -117,7 +114,11 @@ impl Failures<'_> {
     }
 
     /// A request that was answered with an error.
-    fn refused(&self, status: u16, body: &str, headers: &HeaderMap) -> ProviderError {
+    pub(crate) fn refused(&self, status: u16, body: &[u8], headers: &HeaderMap) -> ProviderError {
+        self.scrubbed(self.told(status, &String::from_utf8_lossy(body), headers))
+    }
+
+    fn told(&self, status: u16, body: &str, headers: &HeaderMap) -> ProviderError {
         let mut error = self.classified(status, body);
         if let Some(wait) = retry_after(headers) {
             error.retry_after = Some(wait);
@@ -131,15 +132,6 @@ impl Failures<'_> {
             error.message = format!("{}; {advice}", shortened(&error.message));
         }
         error
-    }
-
-    fn unreadable(&self, body: &Value, cause: &str) -> ProviderError {
-        self.body(body).unwrap_or_else(|| {
-            ProviderError::new(
-                ErrorKind::Decode,
-                format!("the answer of {} can't be read: {cause}", self.target.shown()),
-            )
-        })
     }
 
     fn classified(&self, status: u16, body: &str) -> ProviderError {

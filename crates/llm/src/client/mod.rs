@@ -1,33 +1,36 @@
 //! The client: sends one request to a provider and reads its answer.
 //!
-//! Protocols are spoken by the crate `genai`; here endpoints are looked up, answers and errors
-//! brought into the terms of the core, and keys kept out of everything that leaves.
+//! What a protocol looks like on the wire is in [`speech`]. Endpoints are looked up, answers and errors brought into
+//! the terms of the core, and keys kept out of everything that leaves. What a server sends is not trusted: no more
+//! than a limit is read of it, and nothing is unpacked.
 
 mod answer;
 mod failure;
 mod provider;
+mod speech;
 
 use crate::keys::Keys;
 use answer::completion;
 use async_trait::async_trait;
-use failure::Failures;
-use foldback_core::log::Role;
+use failure::{Failures, JSON};
 use foldback_core::provider::{
     Completion, CompletionRequest, Endpoint, ErrorKind, Model, ProviderError,
 };
 use foldback_provider_errors::Classifier;
-use genai::adapter::AdapterKind;
-use genai::chat::{ChatMessage, ChatOptions, ChatRequest, ReasoningEffort};
-use genai::resolver::AuthData;
-use genai::{Headers, ModelIden, ServiceTarget};
 use provider::Target;
+use reqwest::header::{CONTENT_TYPE, HeaderValue};
 use reqwest::redirect::Policy;
+use reqwest::{Request, Response};
 use std::time::Duration;
-use tracing::instrument::WithSubscriber as _;
-use tracing::subscriber::NoSubscriber;
 
 /// How long an endpoint may take to say that it is there.
 const REACH: Duration = Duration::from_secs(10);
+
+/// Raises the limit of an answer, in bytes.
+pub const VARIABLE: &str = "FOLDBACK_MAX_ANSWER_BYTES";
+
+/// The limit where nobody says anything: 30 times the longest output that any model gives.
+const LARGEST: u64 = 16 << 20;
 
 /// Asks models over HTTP: `anthropic`, `openai`, `gemini`, `ollama`, and `openai-compatible` for every
 /// server that speaks OpenAI's chat completions (vLLM, llama.cpp, LM Studio, …).
@@ -36,10 +39,10 @@ const REACH: Duration = Duration::from_secs(10);
 /// runtime needs its I/O and time drivers (`enable_all`).
 #[derive(Debug)]
 pub struct Client {
-    models: genai::Client,
     http: reqwest::Client,
     keys: Keys,
     classifier: Classifier,
+    largest: u64,
 }
 
 impl Client {
@@ -51,6 +54,12 @@ impl Client {
             .pool_max_idle_per_host(0)
             // A redirect would take the key along to wherever it points.
             .redirect(Policy::none())
+            // A small body may unpack to more than any memory holds. Said for each, since another crate may have
+            // turned one on.
+            .no_gzip()
+            .no_brotli()
+            .no_zstd()
+            .no_deflate()
             .build()
             .map_err(|error| {
                 ProviderError::new(
@@ -58,16 +67,25 @@ impl Client {
                     format!("the HTTP client can't be made: {error}"),
                 )
             })?;
-        let models = genai::Client::builder()
-            .with_reqwest(http.clone())
-            .build()
-            .map_err(|error| ProviderError::new(ErrorKind::Transport, error.to_string()))?;
-        Ok(Self { models, http, keys, classifier: Classifier::builtin().clone() })
+        Ok(Self { http, keys, classifier: Classifier::builtin().clone(), largest: LARGEST })
     }
 
-    /// A client that takes its keys from the environment.
+    /// A client that takes its keys from the environment, and the limit of an answer from `FOLDBACK_MAX_ANSWER_BYTES`.
     pub fn from_env() -> Result<Self, ProviderError> {
-        Self::new(Keys::from_env())
+        let client = Self::new(Keys::from_env())?;
+        let Some(value) = std::env::var_os(VARIABLE) else { return Ok(client) };
+        let number = value.to_str().and_then(|value| value.trim().parse().ok());
+        number.map(|largest| client.with_largest_answer(largest)).ok_or_else(|| {
+            let problem = format!("{VARIABLE} is {value:?}; it must be a number of bytes");
+            ProviderError::new(ErrorKind::InvalidRequest, problem)
+        })
+    }
+
+    /// The client with another limit of an answer, in bytes.
+    #[must_use]
+    pub fn with_largest_answer(mut self, bytes: u64) -> Self {
+        self.largest = bytes;
+        self
     }
 
     /// The client with rules of one's own for what errors of providers mean.
@@ -104,27 +122,81 @@ impl Client {
         target: &Target,
         request: &CompletionRequest,
     ) -> Result<Completion, ProviderError> {
-        let options = options(target, request)?;
-        let call = self
-            .models
-            .exec_chat(service(target, &request.endpoint.model)?, chat(request), Some(&options))
-            // The library logs whole bodies, and providers quote keys in them. Not `Dispatch::none()`: asked
-            // alone, it would silence what the application shares with us (hyper) for the whole process.
-            .with_subscriber(NoSubscriber::default());
         let failures = self.failures(target, &request.endpoint);
-        let response = tokio::time::timeout(request.timeout, call)
+        let answer = async {
+            let sent = self.http.execute(self.request(target, request)?).await;
+            let mut response = sent.map_err(|error| failures.transport(error))?;
+            let bytes = self.bytes(&failures, &mut response).await?;
+            Ok((response, bytes))
+        };
+        let (response, bytes) = tokio::time::timeout(request.timeout, answer)
             .await
-            .map_err(|_| failures.late(request.timeout))?
-            .map_err(|error| failures.library(error))?;
-        if let Some(error) =
-            response.captured_raw_body.as_ref().and_then(|body| failures.body(body))
-        {
+            .map_err(|_| failures.late(request.timeout))??;
+        if !response.status().is_success() {
+            return Err(failures.refused(response.status().as_u16(), &bytes, response.headers()));
+        }
+        let headers = response.headers();
+        let is_json =
+            headers.get(CONTENT_TYPE).is_some_and(|it| it.as_bytes().starts_with(JSON.as_bytes()));
+        let body = if is_json {
+            serde_json::from_slice(&bytes).map_err(|it| it.to_string())
+        } else {
+            Err(String::new())
+        };
+        let body = body.map_err(|cause| failures.unreadable(headers, &bytes, &cause))?;
+        if let Some(error) = failures.body(&body) {
             return Err(error);
         }
-        let mut completion = completion(&response);
+        let mut completion = completion(target.protocol.speech, &body);
         completion.text = target.scrub(&completion.text);
         completion.model = completion.model.map(|model| target.scrub(&model));
         Ok(completion)
+    }
+
+    fn request(
+        &self,
+        target: &Target,
+        request: &CompletionRequest,
+    ) -> Result<Request, ProviderError> {
+        let invalid =
+            |problem: &str| ProviderError::new(ErrorKind::InvalidRequest, problem.to_owned());
+        if u32::try_from(request.max_output).is_err() {
+            let problem =
+                format!("{} output tokens are more than can be asked for", request.max_output);
+            return Err(ProviderError::new(ErrorKind::OutputLimit, problem));
+        }
+        let speech = target.protocol.speech;
+        let url = speech.url(&target.base, &request.endpoint.model)?;
+        let body = speech.body(request).to_string();
+        let mut sent = self.http.post(url).header(CONTENT_TYPE, JSON).body(body);
+        for (name, value) in speech.headers() {
+            sent = sent.header(*name, *value);
+        }
+        if let Some(key) = &target.key {
+            let (name, value) = speech.key(key.expose());
+            let value = HeaderValue::try_from(value);
+            let mut value = value.map_err(|_| invalid("the key holds what no header can"))?;
+            // What logs headers leaves it out.
+            value.set_sensitive(true);
+            sent = sent.header(name, value);
+        }
+        sent.build().map_err(|error| self.failures(target, &request.endpoint).transport(error))
+    }
+
+    /// The body, up to the limit.
+    async fn bytes(
+        &self,
+        failures: &Failures<'_>,
+        response: &mut Response,
+    ) -> Result<Vec<u8>, ProviderError> {
+        let mut bytes = Vec::new();
+        while let Some(chunk) = response.chunk().await.map_err(|error| failures.transport(error))? {
+            if (bytes.len() + chunk.len()) as u64 > self.largest {
+                return Err(failures.too_long(self.largest));
+            }
+            bytes.extend_from_slice(&chunk);
+        }
+        Ok(bytes)
     }
 }
 
@@ -150,68 +222,4 @@ impl Model for Client {
         }
         answer
     }
-}
-
-/// Where a request goes, and with which key.
-fn service(target: &Target, model: &str) -> Result<ServiceTarget, ProviderError> {
-    let auth = match &target.key {
-        Some(key) => AuthData::from_single(key.expose()),
-        // Without a key no header is sent; the library would insist on one.
-        None if target.protocol.adapter == AdapterKind::OpenAI => {
-            let mut url = target.base.join("chat/completions").map_err(|error| {
-                ProviderError::new(ErrorKind::InvalidRequest, format!("`base_url`: {error}"))
-            })?;
-            url.set_query(target.base.query());
-            AuthData::RequestOverride { url: url.to_string(), headers: Headers::default() }
-        }
-        None => AuthData::None,
-    };
-    // Everything before `::` would be taken for a namespace.
-    let name = if model.contains("::") {
-        format!("{}::{model}", target.protocol.name)
-    } else {
-        model.to_owned()
-    };
-    Ok(ServiceTarget {
-        endpoint: genai::resolver::Endpoint::from_owned(target.base.as_str()),
-        auth,
-        model: ModelIden::new(target.protocol.adapter, name),
-    })
-}
-
-fn chat(request: &CompletionRequest) -> ChatRequest {
-    let turns = request.turns.iter().map(|turn| match turn.role {
-        Role::Assistant => ChatMessage::assistant(turn.text.as_str()),
-        _ => ChatMessage::user(turn.text.as_str()),
-    });
-    let chat = ChatRequest::from_messages(turns.collect());
-    if request.system.is_empty() { chat } else { chat.with_system(request.system.as_str()) }
-}
-
-fn options(target: &Target, request: &CompletionRequest) -> Result<ChatOptions, ProviderError> {
-    let max_output = u32::try_from(request.max_output).map_err(|_| {
-        ProviderError::new(
-            ErrorKind::OutputLimit,
-            format!("{} output tokens are more than can be asked for", request.max_output),
-        )
-    })?;
-    let mut options = ChatOptions::default()
-        .with_max_tokens(max_output)
-        // Models of one's own write their reasoning into the text, between `<think>` and `</think>`.
-        .with_normalize_reasoning_content(true)
-        .with_capture_raw_body(true);
-    if let Some(temperature) = request.temperature {
-        options = options.with_temperature(temperature);
-    }
-    if target.protocol.adapter == AdapterKind::OpenAI {
-        // The library reads `qwen-max` as `qwen` with the effort `max`, unless an effort is given. A
-        // budget is one that this protocol has no field for, so that nothing is sent.
-        options = options.with_reasoning_effort(ReasoningEffort::Budget(0));
-    }
-    if let (AdapterKind::Ollama, Some(key)) = (target.protocol.adapter, &target.key) {
-        // The library sends none to Ollama, which may well stand behind a proxy that wants one.
-        let bearer = format!("Bearer {}", key.expose());
-        options = options.with_extra_headers(("Authorization", bearer));
-    }
-    Ok(options)
 }

@@ -1,8 +1,8 @@
 //! Which protocols are spoken, and what an endpoint needs before anything can be sent to it.
 
+use super::speech::Speech;
 use crate::keys::{Key, Keys};
 use foldback_core::provider::{Endpoint, ErrorKind, ProviderError};
-use genai::adapter::AdapterKind;
 use reqwest::Url;
 
 /// A protocol, under the name that a configuration gives it.
@@ -10,8 +10,8 @@ use reqwest::Url;
 pub(crate) struct Protocol {
     /// Name in `provider`.
     pub(crate) name: &'static str,
-    /// Who speaks it in the client library.
-    pub(crate) adapter: AdapterKind,
+    /// What it is on the wire.
+    pub(crate) speech: Speech,
     /// The provider's own address, where there is one.
     base: Option<&'static str>,
     /// The variable that usually holds the key; `None` where a key is not usual.
@@ -22,34 +22,29 @@ pub(crate) struct Protocol {
 const PROTOCOLS: [Protocol; 5] = [
     Protocol {
         name: "anthropic",
-        adapter: AdapterKind::Anthropic,
+        speech: Speech::Anthropic,
         base: Some("https://api.anthropic.com/v1/"),
         variable: Some("ANTHROPIC_API_KEY"),
     },
     Protocol {
         name: "openai",
-        adapter: AdapterKind::OpenAI,
+        speech: Speech::OpenAi,
         base: Some("https://api.openai.com/v1/"),
         variable: Some("OPENAI_API_KEY"),
     },
     Protocol {
         name: "gemini",
-        adapter: AdapterKind::Gemini,
+        speech: Speech::Gemini,
         base: Some("https://generativelanguage.googleapis.com/v1beta/"),
         variable: Some("GEMINI_API_KEY"),
     },
     Protocol {
         name: "ollama",
-        adapter: AdapterKind::Ollama,
+        speech: Speech::Ollama,
         base: Some("http://localhost:11434/"),
         variable: None,
     },
-    Protocol {
-        name: "openai-compatible",
-        adapter: AdapterKind::OpenAI,
-        base: None,
-        variable: None,
-    },
+    Protocol { name: "openai-compatible", speech: Speech::OpenAi, base: None, variable: None },
 ];
 
 /// An endpoint that a request can be sent to.
@@ -160,7 +155,7 @@ fn key(
         return Ok(Some(key));
     }
     // A server of one's own that speaks OpenAI's protocol seldom takes a key.
-    if named.is_none() && protocol.adapter == AdapterKind::OpenAI && endpoint.base_url.is_some() {
+    if named.is_none() && protocol.speech == Speech::OpenAi && endpoint.base_url.is_some() {
         return Ok(None);
     }
     let advice = if named.is_some() {

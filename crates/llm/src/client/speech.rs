@@ -1,0 +1,218 @@
+//! How each protocol spells a request, and where it has its place for what an answer says.
+
+use foldback_core::log::Role;
+use foldback_core::provider::{CompletionRequest, ErrorKind, ProviderError};
+use reqwest::Url;
+use serde_json::{Value, json};
+
+/// A protocol on the wire.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Speech {
+    /// <https://platform.openai.com/docs/api-reference/chat>, and whoever is compatible.
+    OpenAi,
+    /// <https://docs.anthropic.com/en/api/messages>.
+    Anthropic,
+    /// <https://ai.google.dev/api/generate-content>.
+    Gemini,
+    /// <https://github.com/ollama/ollama/blob/main/docs/api.md>.
+    Ollama,
+}
+
+/// Models of OpenAI that refuse `max_tokens`.
+const COMPLETION_TOKENS: [&str; 5] = ["gpt-5", "gpt-6", "o1", "o3", "o4"];
+
+impl Speech {
+    /// Where a request to `model` goes. The query of the base stays: gateways tell versions by it.
+    pub(crate) fn url(self, base: &Url, model: &str) -> Result<Url, ProviderError> {
+        let refused = || {
+            let problem = format!("`base_url`: nothing can be asked below {}", base.path());
+            ProviderError::new(ErrorKind::InvalidRequest, problem)
+        };
+        let mut url = base.clone();
+        let mut path = url.path_segments_mut().map_err(|()| refused())?;
+        path.pop_if_empty();
+        match self {
+            Self::OpenAi => path.extend(["chat", "completions"]),
+            Self::Anthropic => path.push("messages"),
+            Self::Gemini => path.extend(["models", &format!("{model}:generateContent")]),
+            Self::Ollama => path.extend(["api", "chat"]),
+        };
+        drop(path);
+        Ok(url)
+    }
+
+    /// The header with the key. Ollama takes none itself, but may stand behind a proxy that does.
+    pub(crate) fn key(self, key: &str) -> (&'static str, String) {
+        match self {
+            Self::OpenAi | Self::Ollama => ("authorization", format!("Bearer {key}")),
+            Self::Anthropic => ("x-api-key", key.to_owned()),
+            Self::Gemini => ("x-goog-api-key", key.to_owned()),
+        }
+    }
+
+    /// Headers that every request has.
+    pub(crate) fn headers(self) -> &'static [(&'static str, &'static str)] {
+        match self {
+            Self::Anthropic => &[("anthropic-version", "2023-06-01")],
+            Self::OpenAi | Self::Gemini | Self::Ollama => &[],
+        }
+    }
+
+    /// The body of a request.
+    pub(crate) fn body(self, request: &CompletionRequest) -> Value {
+        let model = &request.endpoint.model;
+        let output = request.max_output;
+        let mut body = match self {
+            Self::OpenAi => {
+                let refuses = COMPLETION_TOKENS.iter().any(|name| model.starts_with(name));
+                let limit = if refuses { "max_completion_tokens" } else { "max_tokens" };
+                json!({"model": model, "messages": with_system(request), limit: output})
+            }
+            Self::Anthropic => {
+                json!({"model": model, "messages": turns(request), "max_tokens": output})
+            }
+            Self::Gemini => {
+                let contents = request.turns.iter().map(|turn| {
+                    let role = if turn.role == Role::Assistant { "model" } else { "user" };
+                    json!({"role": role, "parts": [{"text": turn.text}]})
+                });
+                let contents: Value = contents.collect();
+                json!({"contents": contents, "generationConfig": {"maxOutputTokens": output}})
+            }
+            Self::Ollama => json!({
+                "model": model,
+                "messages": with_system(request),
+                "stream": false,
+                "options": {"num_predict": output},
+            }),
+        };
+        match self {
+            Self::Anthropic if !request.system.is_empty() => body["system"] = json!(request.system),
+            Self::Gemini if !request.system.is_empty() => {
+                body["systemInstruction"] = json!({"parts": [{"text": request.system}]});
+            }
+            _ => {}
+        }
+        if let Some(temperature) = request.temperature {
+            let place = match self {
+                Self::OpenAi | Self::Anthropic => &mut body,
+                Self::Gemini => &mut body["generationConfig"],
+                Self::Ollama => &mut body["options"],
+            };
+            place["temperature"] = json!(temperature);
+        }
+        body
+    }
+
+    /// What every answer holds.
+    pub(crate) fn place(self) -> &'static str {
+        match self {
+            Self::OpenAi => "/choices/0/message",
+            Self::Anthropic => "/content",
+            Self::Gemini => "/candidates/0",
+            Self::Ollama => "/message",
+        }
+    }
+
+    /// Why the model stopped.
+    pub(crate) fn reason(self) -> &'static str {
+        match self {
+            Self::OpenAi => "/choices/0/finish_reason",
+            Self::Anthropic => "/stop_reason",
+            Self::Gemini => "/candidates/0/finishReason",
+            Self::Ollama => "/done_reason",
+        }
+    }
+
+    /// The model that answered.
+    pub(crate) fn model(self) -> &'static str {
+        match self {
+            Self::Gemini => "/modelVersion",
+            Self::OpenAi | Self::Anthropic | Self::Ollama => "/model",
+        }
+    }
+
+    /// What the request cost.
+    pub(crate) fn counts(self) -> &'static Counts {
+        match self {
+            Self::OpenAi => &OPENAI,
+            Self::Anthropic => &ANTHROPIC,
+            Self::Gemini => &GEMINI,
+            Self::Ollama => &OLLAMA,
+        }
+    }
+}
+
+/// Where usage stands. A class may be the sum of several figures.
+pub(crate) struct Counts {
+    /// The object that is there where usage is told.
+    pub(crate) whole: &'static str,
+    pub(crate) input: &'static [&'static str],
+    /// Whether the input has what was read from the cache and written into it in it.
+    pub(crate) input_holds_cache: bool,
+    pub(crate) read: &'static [&'static str],
+    pub(crate) written: &'static [&'static str],
+    pub(crate) output: &'static [&'static str],
+    /// Whether the output has the reasoning in it.
+    pub(crate) output_holds_reasoning: bool,
+    pub(crate) reasoning: &'static [&'static str],
+}
+
+const OPENAI: Counts = Counts {
+    whole: "/usage",
+    input: &["/prompt_tokens"],
+    input_holds_cache: true,
+    read: &["/prompt_tokens_details/cached_tokens"],
+    written: &[],
+    output: &["/completion_tokens"],
+    output_holds_reasoning: true,
+    reasoning: &["/completion_tokens_details/reasoning_tokens"],
+};
+
+const ANTHROPIC: Counts = Counts {
+    whole: "/usage",
+    input: &["/input_tokens"],
+    input_holds_cache: false,
+    read: &["/cache_read_input_tokens"],
+    written: &["/cache_creation_input_tokens"],
+    output: &["/output_tokens"],
+    output_holds_reasoning: true,
+    reasoning: &["/output_tokens_details/thinking_tokens"],
+};
+
+const GEMINI: Counts = Counts {
+    whole: "/usageMetadata",
+    input: &["/promptTokenCount", "/toolUsePromptTokenCount"],
+    input_holds_cache: true,
+    read: &["/cachedContentTokenCount"],
+    written: &[],
+    output: &["/candidatesTokenCount"],
+    output_holds_reasoning: false,
+    reasoning: &["/thoughtsTokenCount"],
+};
+
+const OLLAMA: Counts = Counts {
+    whole: "",
+    input: &["/prompt_eval_count"],
+    input_holds_cache: true,
+    read: &["/prompt_eval_cached_count"],
+    written: &[],
+    output: &["/eval_count"],
+    output_holds_reasoning: true,
+    reasoning: &[],
+};
+
+fn turns(request: &CompletionRequest) -> Vec<Value> {
+    let turns = request.turns.iter().map(|turn| {
+        let role = if turn.role == Role::Assistant { "assistant" } else { "user" };
+        json!({"role": role, "content": turn.text})
+    });
+    turns.collect()
+}
+
+/// The turns behind the instructions, where those are a turn of their own.
+fn with_system(request: &CompletionRequest) -> Vec<Value> {
+    let system =
+        (!request.system.is_empty()).then(|| json!({"role": "system", "content": request.system}));
+    system.into_iter().chain(turns(request)).collect()
+}
