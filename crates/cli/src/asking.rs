@@ -21,6 +21,8 @@ use foldback_core::config::in_words;
 use foldback_core::provider::{Endpoint, Model};
 use foldback_core::stage::Estimator;
 use foldback_replay::{ModelTable, Setup};
+use foldback_report::number::grouped;
+use foldback_report::terminal::{ALWAYS, Head, table};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::path::Path;
@@ -166,10 +168,15 @@ impl Answers {
     }
 
     fn table(&self) -> String {
-        let mut rows = vec![
-            ["strategy", "model", "requests", "input tokens", "output at most", "USD"]
-                .map(str::to_owned),
+        let heads = [
+            Head::names("strategy"),
+            Head::words("model", 1),
+            Head::number("requests", ALWAYS),
+            Head::number("input tokens", 3),
+            Head::number("output at most", 2),
+            Head::number("USD", ALWAYS),
         ];
+        let mut rows = Vec::new();
         for count in self.counts.values() {
             let mut report = count.dry_run.report();
             if report.is_empty() {
@@ -190,7 +197,8 @@ impl Answers {
             cost = cost.zip(self.dollars(&endpoint, &tally)).map(|(sum, more)| sum + more);
         }
         rows.push(row("together".to_owned(), String::new(), all, cost));
-        let mut text = aligned(&rows);
+        let mut text = String::new();
+        table(&mut text, output::width(), &heads, rows);
         text.push_str(
             "\nA dry run: nothing was sent, and what it says is an estimate. Copied summaries stand in for the\n\
              model's; other answers make other requests, and retries and reminders come on top. Input is counted\n\
@@ -232,13 +240,13 @@ fn told(bill: &Bill, unused: u64) -> String {
     text
 }
 
-fn row(label: String, model: String, tally: Tally, dollars: Option<f64>) -> [String; 6] {
-    [
+fn row(label: String, model: String, tally: Tally, dollars: Option<f64>) -> Vec<String> {
+    vec![
         label,
         model,
-        tally.requests.to_string(),
-        tally.input.to_string(),
-        tally.output_at_most.to_string(),
+        grouped(tally.requests),
+        grouped(tally.input),
+        grouped(tally.output_at_most),
         shown(dollars),
     ]
 }
@@ -348,26 +356,4 @@ fn prices(chosen: Option<ChosenPrice>, models: &ModelTable) -> Prices {
 
 fn shown(dollars: Option<f64>) -> String {
     dollars.map_or_else(|| "unknown".to_owned(), |dollars| format!("{dollars:.2}"))
-}
-
-/// Columns of equal width: texts to the left, numbers to the right.
-fn aligned(rows: &[[String; 6]]) -> String {
-    let width = |column: usize| {
-        let cells = rows.iter().map(|row| row[column].chars().count());
-        cells.max().unwrap_or(0)
-    };
-    let mut text = String::new();
-    for row in rows {
-        let mut line = String::new();
-        for (column, cell) in row.iter().enumerate() {
-            let width = width(column);
-            let _ = match column {
-                0 | 1 => write!(line, "{cell:<width$}  "),
-                _ => write!(line, "{cell:>width$}  "),
-            };
-        }
-        text.push_str(line.trim_end());
-        text.push('\n');
-    }
-    text
 }

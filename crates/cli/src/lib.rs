@@ -17,6 +17,7 @@ mod details;
 mod error;
 mod folder;
 mod input;
+mod next;
 mod output;
 mod results;
 mod strategies;

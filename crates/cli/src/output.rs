@@ -1,7 +1,7 @@
 //! Writing what was asked for: to standard output, or whole to a file or not at all.
 
 use crate::error::Error;
-use foldback_report::plain;
+use foldback_report::{Width, plain};
 use indicatif::{ProgressBar, ProgressStyle};
 use std::io::{BufWriter, IsTerminal as _, Write};
 use std::path::{Path, PathBuf};
@@ -156,7 +156,16 @@ pub(crate) fn progress(message: String) -> ProgressBar {
     bar
 }
 
-/// Columns of the terminal; 100 where there is none.
-pub(crate) fn width() -> u16 {
-    terminal_size::terminal_size().map_or(100, |(width, _)| width.0.clamp(80, 140))
+/// How wide reports may be: what `COLUMNS` says, else as wide as the terminal that standard output is.
+pub(crate) fn width() -> Width {
+    let set = std::env::var("COLUMNS").ok().and_then(|columns| columns.trim().parse().ok());
+    let columns = set.filter(|columns| *columns > 0).or_else(|| {
+        let terminal = std::io::stdout();
+        let size = terminal.is_terminal().then(|| terminal_size::terminal_size_of(terminal));
+        size.flatten().map(|(width, _)| width.0)
+    });
+    columns.map_or_else(Width::pipe, |columns: u16| Width::terminal(columns.max(NARROWEST)))
 }
+
+/// Columns of the narrowest terminal that is heeded: below, a table has no room for a name and a number.
+const NARROWEST: u16 = 40;

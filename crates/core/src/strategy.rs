@@ -76,6 +76,8 @@ pub struct Strategy {
     pub description: String,
     /// Which system and version it reproduces; empty for a strategy of one's own.
     pub reproduces: String,
+    /// The preset of the same system that is meant to be used, where this one is there for study.
+    pub twin_of: Option<String>,
     /// To use or to compare with.
     pub kind: Kind,
     /// The strategy's estimator, then those that single stages name for themselves.

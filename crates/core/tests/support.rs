@@ -36,6 +36,7 @@ pub(crate) fn bare(estimator: Arc<dyn Estimator>) -> Strategy {
         name: "bare".to_owned(),
         description: String::new(),
         reproduces: String::new(),
+        twin_of: None,
         kind: Kind::Strategy,
         estimators: vec![estimator],
         overflow: None,

@@ -36,6 +36,36 @@ pub fn percent(ratio: f64) -> String {
     format!("{:.1}%", ratio * 100.0)
 }
 
+/// Dollars with so many decimals: `$1,234.50`, `−$0.61`.
+pub fn dollars(usd: f64, decimals: usize) -> String {
+    let written = format!("{:.decimals$}", usd.abs());
+    let (whole, cents) = written.split_once('.').unwrap_or((&written, ""));
+    let whole = whole.parse().map_or_else(|_| whole.to_owned(), grouped);
+    let is_nothing = written.chars().all(|c| matches!(c, '0' | '.'));
+    let sign = if usd < 0.0 && !is_nothing { "−" } else { "" };
+    let point = if cents.is_empty() { "" } else { "." };
+    format!("{sign}${whole}{point}{cents}")
+}
+
+/// Decimals with which an amount of dollars, and what is a part of it, has three figures: cents from a dollar on.
+pub fn decimals(usd: f64) -> usize {
+    match usd.abs() {
+        0.1..1.0 => 3,
+        usd if usd > 0.0 && usd < 0.1 => 4,
+        _ => 2,
+    }
+}
+
+/// A change in percent, with its sign: `−40%`.
+pub fn change(ratio: f64) -> String {
+    let percent = ((ratio - 1.0) * 100.0).round();
+    match percent {
+        0.0 => "0%".to_owned(),
+        less if less < 0.0 => format!("−{:.0}%", -less),
+        more => format!("+{more:.0}%"),
+    }
+}
+
 /// So many of something: `1 call`, `2,000 calls`.
 pub fn count(number: u64, noun: &str) -> String {
     count_of(number, noun, &format!("{noun}s"))
@@ -69,6 +99,12 @@ mod tests {
             assert_eq!(short(number), brief, "{number}");
         }
         assert_eq!(percent(0.4567), "45.7%");
+        let amounts =
+            [(0.0, 2), (1.5, 2), (-0.61, 2), (1_234.499, 2), (-0.001, 2), (0.0949, 3), (7.6, 0)];
+        let written = ["$0.00", "$1.50", "−$0.61", "$1,234.50", "$0.00", "$0.095", "$8"];
+        assert_eq!(amounts.map(|(usd, decimals)| dollars(usd, decimals)), written);
+        assert_eq!([0.0, 0.02, 0.61, 1.0, 700.0].map(decimals), [2, 4, 3, 2, 2]);
+        assert_eq!([0.6, 1.0, 0.997, 1.03].map(change), ["−40%", "0%", "0%", "+3%"]);
         assert_eq!([1, 2_000].map(|calls| count(calls, "call")), ["1 call", "2,000 calls"]);
     }
 }

@@ -44,6 +44,9 @@ pub struct Preset {
     pub completions: Option<Arc<dyn Completions>>,
 }
 
+/// Name of the control that is made of what the recorders really sent.
+pub(crate) const AS_RECORDED: &str = "as-recorded";
+
 impl Preset {
     /// A strategy by its configuration.
     pub fn new(strategy: Strategy, fingerprint: String) -> Self {
@@ -75,8 +78,8 @@ impl Preset {
     /// None in a release: a test makes it.
     pub fn as_recorded() -> Result<Self, Invalid> {
         let description = "What the recorder really sent, its own compactions included";
-        let strategy = control("as-recorded", description, Vec::new())?;
-        Ok(Self { made: Made::Recorded, ..Self::new(strategy, "as-recorded".to_owned()) })
+        let strategy = control(AS_RECORDED, description, Vec::new())?;
+        Ok(Self { made: Made::Recorded, ..Self::new(strategy, AS_RECORDED.to_owned()) })
     }
 
     /// Whether it never changes anything, so that others can be compared with it.

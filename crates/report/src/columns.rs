@@ -2,6 +2,7 @@
 //! terminal and the page. How a value is written is for them to say.
 
 use foldback_replay::compare::{Metric, Place, PresetLine, Primary, Standing};
+use foldback_replay::number::{decimals, dollars};
 use foldback_replay::{Comparison, Reporting};
 
 /// What stands in a cell.
@@ -159,6 +160,8 @@ pub(crate) const HEADLINE: [(&str, &[Column]); 6] = [
             COST, narrow, "the bill under {regime} of input, output and summaries, in percent of \
                 that without compaction"
                 => |line| &line.preset.metrics.cost_ratio;
+            "saved", wide, "dollars saved a session, of the bill without compaction"
+                => |line| saved(line);
             "worst", narrow, "the same if everything missed were read again"
                 => |line| Value::AtMost(line.dollars.worst());
         },
@@ -289,6 +292,12 @@ fn verbatim(line: Line<'_>) -> Value<'_> {
         Some(_) => Value::Doubted(metric),
         None => Value::Metric(metric),
     }
+}
+
+fn saved(line: Line<'_>) -> Value<'_> {
+    let saved = line.dollars.saved_a_session();
+    let digits = decimals(line.dollars.a_session().unwrap_or_default());
+    saved.map_or(Value::Share(None), |saved| Value::Text(dollars(saved, digits)))
 }
 
 fn churn(line: Line<'_>) -> Value<'_> {

@@ -5,6 +5,7 @@
 mod columns;
 pub mod explain;
 mod facts;
+pub mod first;
 pub mod html;
 pub mod inspect;
 pub mod json;
@@ -16,10 +17,11 @@ pub mod rereads;
 pub mod rows;
 pub mod schema;
 pub mod table;
-mod terminal;
+pub mod terminal;
 pub mod tune;
 
 #[cfg(test)]
 mod tests;
 
 pub use foldback_replay::number;
+pub use terminal::Width;

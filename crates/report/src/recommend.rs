@@ -3,7 +3,7 @@
 
 use crate::explain::words::{without_text, worst_of};
 use crate::number::{count, grouped};
-use crate::terminal::wrap;
+use crate::terminal::{Width, wrap};
 use crate::tune::{interval, point, value};
 use foldback_replay::compare::Metric;
 use foldback_replay::models::Model;
@@ -364,11 +364,11 @@ fn part(part: &PartSummary) -> String {
 }
 
 fn say(out: &mut String, text: &str) {
-    wrap(out, "# ", "# ", &in_a_comment(text), WIDTH);
+    wrap(out, "# ", "# ", &in_a_comment(text), Width::terminal(WIDTH));
 }
 
 fn item(out: &mut String, text: &str) {
-    wrap(out, "# - ", "#   ", &in_a_comment(text), WIDTH);
+    wrap(out, "# - ", "#   ", &in_a_comment(text), Width::terminal(WIDTH));
 }
 
 /// TOML allows no control character in a comment, and a line break would end it: paths and what sessions

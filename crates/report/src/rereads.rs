@@ -3,7 +3,7 @@
 
 use crate::json::document;
 use crate::number::{count, grouped, short};
-use crate::terminal::{measured, table, wrap};
+use crate::terminal::{ALWAYS, Head, Width, measured, table, wrap};
 use foldback_replay::recorder::{
     Aftermath, Conversion, DroppedResult, GroupPolicy, Horizon, Pooled, Rate, Survey, Surveyed,
 };
@@ -17,8 +17,8 @@ const EXAMPLES: usize = 5;
 /// How the report is laid out.
 #[derive(Clone, Copy, Debug)]
 pub struct Layout {
-    /// Columns of the terminal.
-    pub width: u16,
+    /// How wide it may be.
+    pub width: Width,
     /// Calls behind a compaction that the table per session and the examples look at; one of the
     /// horizons, `None` for all up to the next compaction.
     pub within: Option<usize>,
@@ -109,16 +109,6 @@ fn compacted(survey: &Survey) -> impl Iterator<Item = &Surveyed> {
     sessions.filter(|session| session.rereads.compactions > 0)
 }
 
-/// A table with these headings.
-fn rows<const N: usize>(
-    out: &mut String,
-    layout: Layout,
-    header: [&str; N],
-    rows: impl Iterator<Item = [String; N]>,
-) {
-    table(out, layout.width, 0, header.map(str::to_owned).into(), rows.map(Vec::from));
-}
-
 fn within(happened: Option<usize>, horizon: Option<usize>) -> bool {
     happened.is_some_and(|at| horizon.is_none_or(|horizon| at < horizon))
 }
@@ -132,7 +122,16 @@ fn horizon_name(within: Option<usize>) -> String {
 }
 
 fn sessions(out: &mut String, survey: &Survey, layout: Layout) {
-    let header = ["session", "calls", "compacted", "dropped", "tokens", "again", "needed", "both"];
+    let heads = [
+        Head::names("session"),
+        Head::number("calls", 1),
+        Head::number("compacted", 3),
+        Head::number("dropped", ALWAYS),
+        Head::number("tokens", 2),
+        Head::number("again", ALWAYS),
+        Head::number("needed", ALWAYS),
+        Head::number("both", 4),
+    ];
     let row = |session: &Surveyed| {
         let windows = session.rereads.windows.iter();
         let results: Vec<&DroppedResult> =
@@ -142,7 +141,7 @@ fn sessions(out: &mut String, survey: &Survey, layout: Layout) {
         };
         let again = |result: &DroppedResult| within(result.reread, layout.within);
         let needed = |result: &DroppedResult| within(result.needed, layout.within);
-        [
+        vec![
             name(&session.path).to_owned(),
             session.rereads.calls.to_string(),
             session.rereads.compactions.to_string(),
@@ -153,7 +152,7 @@ fn sessions(out: &mut String, survey: &Survey, layout: Layout) {
             number(&|result| again(result) && needed(result)),
         ]
     };
-    rows(out, layout, header, compacted(survey).map(row));
+    table(out, layout.width, &heads, compacted(survey).map(row).collect());
     let text = format!(
         "dropped: tool results that the recorder took out of its own view; of those that got the same, the latest. \
          again: read again. needed: referred to while nothing else had it. both: needed and read again. {}.",
@@ -185,9 +184,16 @@ fn rate(rate: &Rate) -> String {
 }
 
 fn rates(out: &mut String, pooled: &Pooled, layout: Layout) {
-    let header = ["within", "windows", "read again", "control", "needed: again", "control"];
+    let heads = [
+        Head::names("within"),
+        Head::number("windows", 1),
+        Head::number("read again", ALWAYS),
+        Head::number("control", 3),
+        Head::number("needed: again", ALWAYS),
+        Head::number("control", 2),
+    ];
     let row = |horizon: &Horizon| {
-        [
+        vec![
             horizon_name(horizon.within),
             format!("{}/{}", horizon.windows, horizon.control_windows),
             share(&horizon.reread),
@@ -196,7 +202,7 @@ fn rates(out: &mut String, pooled: &Pooled, layout: Layout) {
             rate(&horizon.base),
         ]
     };
-    rows(out, layout, header, pooled.horizons.iter().map(row));
+    table(out, layout.width, &heads, pooled.horizons.iter().map(row).collect());
     let text = "control: the same shares behind points at which nothing had been dropped, since agents \
                 read things again anyway. Intervals: 95%, bootstrap over tasks or repositories, Wilson's \
                 where there is only one. Only windows in which that many calls follow count (compactions/controls); without a limit they \
@@ -208,9 +214,15 @@ fn kinds(out: &mut String, pooled: &Pooled, layout: Layout) {
     let Some(horizon) = pooled.horizons.last() else {
         return;
     };
-    let header = ["no limit", "read again", "control", "needed: again", "control"];
+    let heads = [
+        Head::names("no limit"),
+        Head::number("read again", ALWAYS),
+        Head::number("control", 3),
+        Head::number("needed: again", ALWAYS),
+        Head::number("control", 2),
+    ];
     let rates = horizon.kinds.iter().map(|kind| {
-        [
+        vec![
             kind.kind.as_str().to_owned(),
             share(&kind.reread),
             share(&kind.control),
@@ -218,7 +230,7 @@ fn kinds(out: &mut String, pooled: &Pooled, layout: Layout) {
             rate(&kind.base),
         ]
     });
-    rows(out, layout, header, rates);
+    table(out, layout.width, &heads, rates.collect());
 }
 
 /// The factor, with what may be said of it.

@@ -1,30 +1,35 @@
-//! The comparison as tables for a terminal of 80 columns or more.
+//! The whole comparison as tables and sentences.
 
 use crate::columns::{ACTIVITY, Column, Line, PLACE, Value, headline, lines};
 use crate::facts;
 use crate::number::{grouped, percent, short};
-use crate::terminal::{table, wrap};
+use crate::terminal::{ALWAYS, Head, Width, table, wrap};
 use foldback_replay::Comparison;
 use foldback_replay::compare::{Metric, Place, Standing};
-use std::fmt::Write as _;
+
+/// Columns that a narrow terminal has no room for, those first that matter least.
+const LEAST: [&str; 10] = [
+    "prunes", "folds", "cleared", "cache", "peak", "input", "worst", "edits", "reread", "verbatim",
+];
 
 /// Idle sessions listed per preset.
 const IDLE: usize = 3;
 
-/// The whole report for a terminal of so many columns: corpus, what each preset did, what it cost and kept, idle
+/// The whole report: corpus, what each preset did, what it cost and kept, idle
 /// sessions, what to know.
-pub fn comparison(comparison: &Comparison, width: u16) -> String {
+pub fn comparison(comparison: &Comparison, width: Width) -> String {
     let mut out = String::new();
     let corpus = &comparison.corpus;
     let (calls, turns) = facts::calls_and_turns(corpus);
-    let _ = writeln!(
-        out,
-        "{} sessions ({}), {} model calls in {} user turns\n",
+    let head = format!(
+        "{} sessions ({}), {} model calls in {} user turns",
         corpus.imported,
         facts::formats(corpus),
         grouped(calls as u64),
         grouped(turns as u64),
     );
+    say(&mut out, "", &head, width);
+    out.push('\n');
     let lines = lines(comparison);
     preset_table(&mut out, comparison, &lines, &[], &ACTIVITY, width);
     let off = facts::guards_off(comparison);
@@ -64,7 +69,7 @@ pub fn comparison(comparison: &Comparison, width: u16) -> String {
     out
 }
 
-fn say(out: &mut String, indent: &str, text: &str, width: u16) {
+fn say(out: &mut String, indent: &str, text: &str, width: Width) {
     wrap(out, indent, &format!("{indent}  "), text, width);
 }
 
@@ -75,17 +80,26 @@ fn preset_table(
     lines: &[Line<'_>],
     first: &[Column],
     columns: &[Column],
-    width: u16,
+    width: Width,
 ) {
-    let name = |columns: &[Column]| columns.iter().map(|column| column.name.to_owned()).collect();
     let row = |line: &Line<'_>| {
         let cells = |columns: &[Column]| -> Vec<String> {
             columns.iter().map(|column| written(&(column.cell)(*line).value)).collect()
         };
         [cells(first), vec![line.preset.preset.clone()], cells(columns)].concat()
     };
-    let header: Vec<String> = [name(first), vec!["preset".to_owned()], name(columns)].concat();
-    table(out, width, first.len(), header, lines.iter().map(row));
+    let mark = |column: &Column| Head::words(column.name, ALWAYS);
+    let number = |column: &Column| {
+        let place = LEAST.iter().position(|name| *name == column.name);
+        Head::number(column.name, place.and_then(|at| u8::try_from(at).ok()).unwrap_or(ALWAYS))
+    };
+    let heads: Vec<Head> = first
+        .iter()
+        .map(mark)
+        .chain([Head::names("preset")])
+        .chain(columns.iter().map(number))
+        .collect();
+    table(out, width, &heads, lines.iter().map(row).collect());
     let mut legend: Vec<String> = first
         .iter()
         .chain(columns)
@@ -142,7 +156,7 @@ fn interval(metric: &Metric) -> String {
 }
 
 /// Who failed which gate, and how small a difference the comparison could have seen.
-fn ranking(out: &mut String, comparison: &Comparison, width: u16) {
+fn ranking(out: &mut String, comparison: &Comparison, width: Width) {
     let failed: Vec<String> = facts::unranked(comparison)
         .into_iter()
         .map(|(preset, why)| format!("{preset} {why}"))
@@ -170,14 +184,14 @@ fn ranking(out: &mut String, comparison: &Comparison, width: u16) {
 }
 
 /// The sessions that came nearest to a compaction, by preset.
-fn idle(out: &mut String, comparison: &Comparison, width: u16) {
+fn idle(out: &mut String, comparison: &Comparison, width: Width) {
     let idle = facts::idle(comparison);
     if idle.is_empty() {
         return;
     }
     out.push_str("\nIdle\n");
     for (line, sentence, nearest) in idle {
-        let _ = writeln!(out, "  {} {sentence}", line.preset);
+        say(out, "  ", &format!("{} {sentence}", line.preset), width);
         for idle in nearest.iter().take(IDLE) {
             let window = idle
                 .window
@@ -186,13 +200,13 @@ fn idle(out: &mut String, comparison: &Comparison, width: u16) {
         }
         if nearest.len() > IDLE {
             let more = nearest.len() - IDLE;
-            let _ = writeln!(out, "    … and {more} more (all of them with --json)");
+            say(out, "    ", &format!("… and {more} more (all of them with --json)"), width);
         }
     }
 }
 
 /// Every session accounted for, and the assumptions.
-fn footer(out: &mut String, comparison: &Comparison, width: u16) {
+fn footer(out: &mut String, comparison: &Comparison, width: Width) {
     let corpus = &comparison.corpus;
     out.push_str("\nNotes\n");
     let accounted = format!(
@@ -207,7 +221,7 @@ fn footer(out: &mut String, comparison: &Comparison, width: u16) {
     );
     say(out, "  ", &accounted, width);
     if let Some(experiment) = &comparison.reporting.experiment {
-        let _ = writeln!(out, "  Experiment {experiment} (hash of the file)");
+        say(out, "  ", &format!("Experiment {experiment} (hash of the file)"), width);
     }
     for (reason, paths) in facts::skipped(corpus) {
         say(out, "    ", &format!("{}: {reason}", paths.join(", ")), width);

@@ -1,7 +1,7 @@
 //! What holds for every report alike.
 
 use crate::html::{Details, comparison, tests::fixtures::tiny};
-use crate::{recommend, tune};
+use crate::{Width, recommend, tune};
 use foldback_replay::compare::{Gate, Metric};
 use foldback_replay::tune::{Measured, PartSummary, Search, Trial, Tuned};
 
@@ -66,7 +66,8 @@ fn a_refused_request_that_was_mended_is_not_sent_over_the_window() {
     assert!(page != before, "a session in which one was sent is red");
 
     // In what `tune` prints: the last column.
-    let text = tune::tuned(&tuned(vec![trial("mends", MENDED)]), Search::Grid(2), 100);
+    let text =
+        tune::tuned(&tuned(vec![trial("mends", MENDED)]), Search::Grid(2), Width::terminal(100));
     let row = text.lines().find(|line| line.contains("○ mends")).unwrap();
     assert!(row.ends_with(" 0"), "{text}");
 

@@ -4,13 +4,15 @@
 use crate::columns;
 use crate::json::document;
 use crate::number::{count, count_of, grouped, short};
-use crate::terminal::{measured, table, wrap};
+use crate::terminal::{ALWAYS, Head, Width, measured, table, wrap};
 use foldback_replay::compare::{Difference, Gate, Metric};
 use foldback_replay::tune::{Field, Measured, PartSummary, Search, Trial, Tuned, plain};
 use serde::Serialize;
 
-/// What is measured of a configuration, by the names that the columns of a comparison have.
-const MEASURED: [&str; 4] = ["cost", "kept", "verbatim", "edits"];
+/// What is measured of a configuration, by the names that the columns of a comparison have, and how much each
+/// matters.
+const MEASURED: [(&str, u8); 4] =
+    [("cost", ALWAYS), ("kept", ALWAYS), ("verbatim", 3), ("edits", 2)];
 
 /// Configurations off the front that are listed; the others are in the JSON.
 const DOMINATED: usize = 12;
@@ -29,7 +31,7 @@ pub fn json(tuned: &Tuned, search: Search) -> serde_json::Result<String> {
 }
 
 /// The report for a terminal of so many columns.
-pub fn tuned(tuned: &Tuned, search: Search, width: u16) -> String {
+pub fn tuned(tuned: &Tuned, search: Search, width: Width) -> String {
     let mut out = String::new();
     let say = |out: &mut String, text: &str| wrap(out, "", "  ", text, width);
     say(&mut out, &head(tuned, search));
@@ -60,7 +62,7 @@ pub fn tuned(tuned: &Tuned, search: Search, width: u16) -> String {
          sent over the window, ✗ rules of the provider broken · than own: what tells it from the preset's own \
          values, Holm over all rows · in brackets 95 % intervals over sessions; those it was tuned on have none, \
          because choosing among them spoils them",
-        columns::meanings(&MEASURED, &tuned.reporting)
+        columns::meanings(&MEASURED.map(|(name, _)| name), &tuned.reporting)
     );
     say(&mut out, &legend);
     out
@@ -115,7 +117,7 @@ fn label(trial: &Trial) -> String {
 }
 
 /// The first table. Gives how many configurations are not shown.
-fn choosing(out: &mut String, tuned: &Tuned, width: u16) -> usize {
+fn choosing(out: &mut String, tuned: &Tuned, width: Width) -> usize {
     let mut order: Vec<&Trial> = tuned.trials.iter().collect();
     let cost = |trial: &Trial| trial.tune.cost_ratio.value.unwrap_or(f64::INFINITY);
     order.sort_by(|a, b| {
@@ -134,11 +136,12 @@ fn choosing(out: &mut String, tuned: &Tuned, width: u16) -> usize {
         let acted = format!("{}/{}", measured.triggered, tuned.tune.sessions);
         [vec![label(trial)], values(measured, value), vec![acted, over(&measured.gate)]].concat()
     };
-    table(out, width, 0, header(tuned, ["acted", "over"]), rows.map(row));
+    let last = [Head::number("acted", 1), Head::number("over", 5)];
+    table(out, width, &heads(tuned, last), rows.map(row).collect());
     left
 }
 
-fn reporting(out: &mut String, tuned: &Tuned, width: u16) {
+fn reporting(out: &mut String, tuned: &Tuned, width: Width) {
     let mut shown: Vec<(&Trial, _)> =
         tuned.trials.iter().filter_map(|trial| Some((trial, trial.report.as_ref()?))).collect();
     let cost = |trial: &Trial| trial.tune.cost_ratio.value.unwrap_or(f64::INFINITY);
@@ -147,15 +150,15 @@ fn reporting(out: &mut String, tuned: &Tuned, width: u16) {
         let end = vec![over(&measured.gate), against(trial)];
         [vec![label(trial)], values(measured, interval), end].concat()
     };
-    table(out, width, 0, header(tuned, ["over", "than own"]), shown.into_iter().map(row));
+    let last = [Head::number("over", 5), Head::number("than own", 4)];
+    table(out, width, &heads(tuned, last), shown.into_iter().map(row).collect());
 }
 
 /// The headings: the varied fields, what is measured, and what is said last.
-fn header(tuned: &Tuned, last: [&str; 2]) -> Vec<String> {
-    // Broken there, so that three fields fit as well as one.
-    let fields = fields(tuned).map(Field::short).collect::<Vec<_>>().join(",\n");
-    let names = MEASURED.into_iter().chain(last).map(str::to_owned);
-    std::iter::once(fields).chain(names).collect()
+fn heads(tuned: &Tuned, last: [Head; 2]) -> Vec<Head> {
+    let fields = fields(tuned).map(Field::short).collect::<Vec<_>>().join("; ");
+    let measured = MEASURED.map(|(name, keep)| Head::number(name, keep));
+    std::iter::once(Head::names(fields)).chain(measured).chain(last).collect()
 }
 
 /// What was measured, cost and retention as `write` has them.
@@ -181,7 +184,7 @@ fn against(trial: &Trial) -> String {
     .into_iter()
     .flatten()
     .collect();
-    if words.is_empty() { "tie".to_owned() } else { words.join(",\n") }
+    if words.is_empty() { "tie".to_owned() } else { words.join(", ") }
 }
 
 /// Where the preset's own values stand.

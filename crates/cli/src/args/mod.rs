@@ -190,6 +190,9 @@ pub(crate) struct Compare {
     /// every output.
     #[arg(long, value_name = "FILE", conflicts_with_all = ["preset", "prices", "window", "max_output", "model", "summarizer"])]
     pub(crate) experiment: Option<PathBuf>,
+    /// Print all of it: what each preset did, every column, the cautions in words, idle sessions, assumptions.
+    #[arg(long)]
+    pub(crate) full: bool,
     #[command(flatten)]
     pub(crate) store: StoreArgs,
     /// Write the comparison as JSON (`-` is standard output).

@@ -7,9 +7,9 @@ use crate::details::Compared;
 use crate::error::Error;
 use crate::strategies::Contender;
 use crate::summaries::Choice;
-use crate::{input, output, results, strategies};
-use foldback_replay::{Preset, Run, Store};
-use foldback_report::{html, json, rows, table};
+use crate::{input, next, output, results, strategies};
+use foldback_replay::{Comparison, Preset, Run, Store};
+use foldback_report::{first, html, json, rows, table};
 
 pub(crate) fn run(args: &Compare) -> Result<(), Error> {
     let corpus = input::corpus(&args.corpus)?;
@@ -61,11 +61,21 @@ pub(crate) fn run(args: &Compare) -> Result<(), Error> {
     // A document on standard output stands alone, so that it can be piped.
     let mut named = [&args.json, &args.html, &args.rows].into_iter().flatten();
     if !named.any(|path| output::is_stdout(path)) {
-        output::print(&table::comparison(&comparison, output::width()))?;
+        output::print(&text(&comparison, args))?;
     }
     tell_statistics(&presets);
     results::tell(&store);
     Ok(())
+}
+
+/// The first screen, or everything.
+fn text(comparison: &Comparison, args: &Compare) -> String {
+    if args.full {
+        return table::comparison(comparison, output::width());
+    }
+    let named = !args.preset.is_empty() || args.experiment.is_some();
+    let next = next::words(comparison, args);
+    first::screen(comparison, output::width(), first::Commands { named, next: &next })
 }
 
 /// The presets, each with whoever answers it where it asks a model.

@@ -185,8 +185,14 @@ fn what_can_be_used_is_used_and_the_rest_counted() {
     write(folder.path(), "c-empty.json", "");
     write(folder.path(), "d-binary.jsonl", [0xff, 0x00]);
     write(folder.path(), "notes.md", b"not looked at");
-    let ran = foldback(&["compare", folder.path().to_str().unwrap(), "--preset", "tunacode-local"])
-        .done();
+    let ran = foldback(&[
+        "compare",
+        folder.path().to_str().unwrap(),
+        "--preset",
+        "tunacode-local",
+        "--full",
+    ])
+    .done();
     for text in [
         "4 files looked at: 1 sessions of 1 tasks or repositories imported",
         "3 files skipped",
@@ -205,7 +211,7 @@ fn what_is_too_large_is_not_read() {
     write(folder.path(), "large.json", session() + &" ".repeat(20_000));
     let limit = [("FOLDBACK_MAX_BYTES", "20000")];
     let path = folder.path().to_str().unwrap();
-    let ran = run(&["compare", path, "--preset", "tunacode-local"], "", &limit).done();
+    let ran = run(&["compare", path, "--preset", "tunacode-local", "--full"], "", &limit).done();
     let told = "large.json: holds more than 20000 bytes; FOLDBACK_MAX_BYTES raises the limit";
     assert!(ran.stdout.contains("1 files skipped"), "{}", ran.stdout);
     assert!(ran.stdout.contains(told), "{}", ran.stdout);

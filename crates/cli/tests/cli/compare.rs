@@ -11,7 +11,8 @@ fn a_strategy_without_stages_is_not_called_idle() {
     let file = file.to_str().unwrap();
     let ran = |preset: &str| {
         let ran =
-            foldback(&["compare", "examples/sessions", "--preset", preset, "--no-store"]).done();
+            foldback(&["compare", "examples/sessions", "--preset", preset, "--full", "--no-store"])
+                .done();
         ran.stdout.contains("\nIdle\n")
     };
     assert!(!ran(file));

@@ -13,7 +13,9 @@ fn session(id: &str) -> Recording {
 
 /// What `compare` says of a folder.
 fn compared(folder: &Path) -> String {
-    foldback(&["compare", folder.to_str().unwrap(), "--preset", "tunacode-local"]).done().stdout
+    foldback(&["compare", folder.to_str().unwrap(), "--preset", "tunacode-local", "--full"])
+        .done()
+        .stdout
 }
 
 #[cfg(unix)]

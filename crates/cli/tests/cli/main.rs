@@ -10,6 +10,7 @@ mod convert;
 mod documents;
 mod explain;
 mod exports;
+mod first_screen;
 mod folders;
 mod judge;
 mod output;

@@ -84,6 +84,7 @@ pub fn compile(
         name: header.name.clone(),
         description: header.description.clone(),
         reproduces: header.reproduces.clone(),
+        twin_of: header.twin_of.clone(),
         kind: header.kind,
         estimators,
         overflow,

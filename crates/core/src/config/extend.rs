@@ -100,7 +100,7 @@ pub(super) fn extend(
     };
     let mut base = extend(registry, base, options, chain)?;
     // What describes the base does not describe what extends it.
-    for key in ["aliases", "extends"] {
+    for key in ["aliases", "extends", "twin_of"] {
         base.take(key);
     }
     Ok(merge(base, document.root))

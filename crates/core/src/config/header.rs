@@ -18,6 +18,8 @@ pub struct Header {
     pub description: String,
     /// Which system and version it reproduces.
     pub reproduces: String,
+    /// The preset of the same system that is meant to be used, where this one shows the original to the letter.
+    pub twin_of: Option<String>,
     /// Other names that it is known by.
     pub aliases: Vec<String>,
     /// The preset or file that this one changes.

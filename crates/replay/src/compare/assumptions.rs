@@ -1,6 +1,7 @@
 //! What must be known to read the numbers of a comparison, and what should make one doubt it.
 
 use super::contrast::LEAST_CLUSTERS;
+use super::prices;
 use super::{CorpusSummary, DEFAULT_LIMITS, Known, Preset, PresetLine, Reporting, Score, Setup};
 use crate::cost::{self, Agreement, RecordedCall};
 use crate::number::grouped;
@@ -64,6 +65,7 @@ pub(super) fn assumptions(
         ),
         scales(setup, sessions),
         "What the recorders compacted themselves is undone where the file still holds it.".to_owned(),
+        prices::whole(setup, sessions, reporting),
         cache(setup, sessions, reporting),
     ];
     let with_usage = sessions.iter().filter(|facts| facts.records_usage).count();
@@ -220,8 +222,8 @@ fn as_recorded(presets: &[Preset], scores: &[Score]) -> Option<String> {
 fn cache(setup: &Setup, sessions: &[Facts], reporting: &Reporting) -> String {
     let timed = sessions.iter().filter(|facts| facts.timed()).count();
     format!(
-        "Prices and caching of {} as of {}; pauses as recorded in {timed} of {} sessions, in the others \
-         the cache is always warm.",
+        "Caching rules of {} as of {}; pauses as recorded in {timed} of {} sessions, in the others the cache is \
+         always warm.",
         reporting.regime,
         setup.regimes.as_of,
         sessions.len()

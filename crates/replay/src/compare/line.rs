@@ -119,6 +119,8 @@ pub struct PresetLine {
     pub kind: Kind,
     /// Who wrote the summaries; `null` where the preset has none.
     pub summarizer: Option<String>,
+    /// The preset of the same system that is meant to be used, where this one is there for study.
+    pub twin_of: Option<String>,
     /// Rank by the primary metric among strategies that pass the gates, ties sharing one; `null` for
     /// controls and for those that fail.
     pub rank: Option<usize>,
@@ -265,6 +267,7 @@ pub(super) fn line(strategy: &Strategy, preset: usize, table: &Table<'_>) -> Pre
             .as_ref()
             .and(strategy.summarizer.as_ref())
             .map(|summarizer| summarizer.id().to_owned()),
+        twin_of: strategy.twin_of.clone(),
         rank: None,
         gate: Gate::of(own.iter().copied()),
         sessions: own.len(),

@@ -1,5 +1,6 @@
 //! Every preset over every session: what each would have sent, what it cost and what it forgot.
 
+mod answer;
 mod assumptions;
 mod contrast;
 mod detail;
@@ -8,6 +9,7 @@ mod gate;
 mod judges;
 mod line;
 mod metrics;
+mod prices;
 mod strata;
 mod table;
 
@@ -15,6 +17,7 @@ pub use crate::corpus::{Corpus, Skipped, Source};
 pub use crate::idle::NO_STAGE;
 pub use crate::setup::{DEFAULT_LIMITS, Preset, Setup};
 pub use crate::study::{Known, Score};
+pub use answer::{Answer, MUCH_FORGOTTEN, Remark};
 pub(crate) use contrast::adjust;
 pub use contrast::{Cheaper, Contrast, Difference, ToldApart};
 pub use detail::{HalfLife, Normalised, Position, Pressure, SummaryQuality};
@@ -91,6 +94,8 @@ pub struct Comparison {
     pub assumptions: Vec<String>,
     /// What should make one doubt the comparison, one sentence each.
     pub cautions: Vec<String>,
+    /// By which prices, in short; the assumptions have it whole.
+    pub prices: String,
     /// Simulated against recorded cache reads, by regime of those that the recordings could have had.
     pub cache_check: Vec<(String, Agreement)>,
     /// One line per preset, in the order that they were given.
@@ -311,11 +316,13 @@ fn assemble(
     assumptions.extend(judges.sentence());
     let mut cautions = assumptions::cautions(presets, &preset_lines, &summary, &scores);
     cautions.extend(judges::caution(&preset_lines));
+    let prices = prices::short(setup, &reporting);
     Comparison {
         corpus: summary,
         reporting,
         assumptions,
         cautions,
+        prices,
         cache_check,
         presets: preset_lines,
         judges,

@@ -57,6 +57,7 @@ pub(crate) fn control(
         name: name.to_owned(),
         description: description.to_owned(),
         reproduces: String::new(),
+        twin_of: None,
         kind: Kind::Control,
         estimators: vec![Arc::new(CharsConfig::default().estimator()?)],
         overflow: None,

@@ -7,15 +7,15 @@ pub(crate) mod tests;
 pub(crate) mod words;
 
 use crate::number::{count, grouped, percent};
-use crate::terminal::wrap;
+use crate::terminal::{Width, wrap};
 use foldback_replay::walk::{NeedKind, Track, TrackFiring, Walk, worst};
 use std::fmt::Write as _;
 
 /// Firings that are told one by one; of more, the middle is left out.
 const FIRINGS: usize = 24;
 
-/// One section per preset of the walk, for a terminal of so many columns, with the `top` worst of what was forgotten.
-pub fn explain(walk: &Walk, width: u16, top: usize) -> String {
+/// One section per preset of the walk, with the `top` worst of what was forgotten.
+pub fn explain(walk: &Walk, width: Width, top: usize) -> String {
     let mut out = String::new();
     for track in &walk.tracks {
         if !out.is_empty() {
@@ -26,7 +26,7 @@ pub fn explain(walk: &Walk, width: u16, top: usize) -> String {
     out
 }
 
-fn preset(out: &mut String, walk: &Walk, track: &Track, width: u16, top: usize) {
+fn preset(out: &mut String, walk: &Walk, track: &Track, width: Width, top: usize) {
     let mut say = |indent: &str, text: &str| wrap(out, indent, "  ", text, width);
     say("", &format!("{} under {}", walk.path, track.preset));
     say("", &sizes(walk, track));
@@ -69,7 +69,7 @@ fn sizes(walk: &Walk, track: &Track) -> String {
     out
 }
 
-fn firings(out: &mut String, track: &Track, width: u16) {
+fn firings(out: &mut String, track: &Track, width: Width) {
     if track.firings.is_empty() {
         out.push_str("Nothing fired:\n");
         for why in &track.idle {
@@ -96,7 +96,7 @@ fn firings(out: &mut String, track: &Track, width: u16) {
     }
 }
 
-fn firing(out: &mut String, fired: &TrackFiring, width: u16) {
+fn firing(out: &mut String, fired: &TrackFiring, width: Width) {
     let mut text = format!(
         "before call {}, {}: {} {} → {}",
         fired.call,
@@ -117,7 +117,7 @@ fn firing(out: &mut String, fired: &TrackFiring, width: u16) {
 /// Rules that are told one by one.
 const RULES: usize = 12;
 
-fn broken(out: &mut String, track: &Track, width: u16) {
+fn broken(out: &mut String, track: &Track, width: Width) {
     let total = track.broken.len();
     if total == 0 {
         return;
@@ -132,7 +132,7 @@ fn broken(out: &mut String, track: &Track, width: u16) {
     }
 }
 
-fn forgotten(out: &mut String, walk: &Walk, track: &Track, width: u16, top: usize) {
+fn forgotten(out: &mut String, walk: &Walk, track: &Track, width: Width, top: usize) {
     let (mut edits, mut references) = (0_u64, 0_u64);
     for missed in &track.forgotten {
         match walk.needs.get(missed.need).map(|need| need.kind) {

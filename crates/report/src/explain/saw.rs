@@ -2,6 +2,7 @@
 //! where it would stand without compaction, firings under the axis.
 
 use crate::number::short;
+use crate::terminal::Width;
 use foldback_replay::walk::{Track, Walk};
 use std::fmt::Write as _;
 use std::ops::Range;
@@ -12,11 +13,11 @@ const HEIGHT: u64 = 8;
 const MARGIN: usize = 8;
 const EIGHTHS: [char; 9] = [' ', '▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 
-/// Draws a track into `width` columns.
-pub(super) fn draw(out: &mut String, walk: &Walk, track: &Track, width: u16) {
+/// Draws a track as wide as a text.
+pub(super) fn draw(out: &mut String, walk: &Walk, track: &Track, width: Width) {
     let plain: Vec<u64> = walk.calls.iter().map(|call| call.plain_tokens).collect();
     let top = plain.iter().chain(&track.tokens).copied().max().unwrap_or(0);
-    let columns = columns(track.tokens.len(), usize::from(width).saturating_sub(MARGIN));
+    let columns = columns(track.tokens.len(), width.text.saturating_sub(MARGIN));
     if columns.is_empty() || top == 0 {
         return;
     }

@@ -8,7 +8,7 @@ pub(crate) fn walk() -> Walk {
 
 #[test]
 fn told_in_words() {
-    insta::assert_snapshot!(explain(&walk(), 100, 10));
+    insta::assert_snapshot!(explain(&walk(), Width::terminal(100), 10));
 }
 
 #[test]
@@ -21,7 +21,7 @@ fn fits_the_terminal() {
     let tokens = walk.tracks[0].tokens.clone();
     walk.tracks[0].tokens = (0..700).map(|call| tokens[call % 12]).collect();
     for width in [80, 100, 140] {
-        let text = explain(&walk, width, 10);
+        let text = explain(&walk, Width::terminal(width), 10);
         for line in text.lines() {
             let columns = line.chars().count();
             assert!(columns <= usize::from(width), "{columns} columns: {line}");
@@ -37,6 +37,6 @@ fn a_session_without_calls_has_no_plot() {
     walk.calls.clear();
     walk.tracks.truncate(1);
     walk.tracks[0].tokens.clear();
-    let text = explain(&walk, 100, 10);
+    let text = explain(&walk, Width::terminal(100), 10);
     assert!(text.contains("0 calls in 0 turns") && !text.contains('┤'), "{text}");
 }

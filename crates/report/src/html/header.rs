@@ -80,7 +80,8 @@ fn reporting(out: &mut String, comparison: &Comparison) {
         Primary::Cost => "the bill",
         Primary::FrrObsFar => "retention of what only observations said, and not lately",
     };
-    let _ = write!(out, "<p>Prices of {}; ranked by {primary}", text(&reporting.regime));
+    let prices = if comparison.prices.is_empty() { &reporting.regime } else { &comparison.prices };
+    let _ = write!(out, "<p>Prices: {}. Ranked by {primary}", text(prices));
     if reporting.margin > 0.0 {
         let _ =
             write!(out, ", differences up to {} points counting as none", reporting.margin * 100.0);

@@ -1,0 +1,71 @@
+//! What to type next, once a comparison has been read.
+
+use crate::args::{Compare, ModelArgs};
+use foldback_replay::Comparison;
+use std::path::Path;
+
+/// The words of the next command: a smaller window where nothing acted, else the session in which the first preset
+/// forgot most.
+pub(crate) fn words(comparison: &Comparison, args: &Compare) -> Vec<String> {
+    let words = |text: &str| text.split(' ').map(str::to_owned).collect();
+    if comparison.corpus.triggering > 0 {
+        return explain(comparison, args)
+            .unwrap_or_else(|| words("the same with --html report.html, to walk the sessions"));
+    }
+    let idle = comparison.presets.iter().flat_map(|line| line.nearest_idle());
+    match idle.filter_map(|idle| idle.window).max() {
+        Some(window) => words(&format!("the same with --window {window}, at which something acts")),
+        None => words("the same with longer sessions"),
+    }
+}
+
+fn explain(comparison: &Comparison, args: &Compare) -> Option<Vec<String>> {
+    // A strategy file goes by its path, and `explain` asks no model.
+    let by_name = !args.preset.iter().any(|name| name.ends_with(".toml"));
+    if !by_name || args.experiment.is_some() || args.summaries.summarizer.is_some() {
+        return None;
+    }
+    let (session, preset) = comparison.telling(&comparison.answer(true))?;
+    let (file, id) = match session.path.rsplit_once('#') {
+        Some((file, id)) if !Path::new(&session.path).exists() => (file, Some(id.to_owned())),
+        _ => (session.path.as_str(), None),
+    };
+    let mut words = ["foldback", "explain"].map(str::to_owned).to_vec();
+    words.push(quoted(file));
+    let options = [("--session", id), ("--preset", Some(preset.name().to_owned()))];
+    for (flag, value) in options.into_iter().chain(flags(&args.model)) {
+        words.extend(value.map(|value| format!("{flag} {}", quoted(&value))));
+    }
+    Some(words)
+}
+
+/// What both commands have to be given.
+fn flags(model: &ModelArgs) -> [(&'static str, Option<String>); 4] {
+    let number = |number: Option<u64>| number.map(|number| number.to_string());
+    [
+        ("--window", number(model.window)),
+        ("--max-output", number(model.max_output)),
+        ("--model", model.model.clone()),
+        ("--models", model.models.as_ref().map(|path| path.display().to_string())),
+    ]
+}
+
+/// For a shell.
+fn quoted(text: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=:@+,%".contains(c);
+    match text.chars().all(plain) {
+        true => text.to_owned(),
+        false => format!("'{}'", text.replace('\'', r"'\''")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_shell_takes_what_is_quoted_for_it() {
+        assert_eq!(quoted("a/b-c.jsonl"), "a/b-c.jsonl");
+        assert_eq!(quoted("my sessions/it's.jsonl"), r"'my sessions/it'\''s.jsonl'");
+    }
+}

@@ -1,0 +1,114 @@
+//! What `foldback compare` answers with: one screen, and tables that break nothing at any width.
+
+use crate::common::{Ran, run, write};
+use foldback_testkit::{needs_sessions, sessions};
+use std::collections::BTreeSet;
+
+/// Runs a command on a terminal of so many columns, as far as `COLUMNS` says.
+fn at(columns: u16, args: &[&str]) -> Ran {
+    run(args, "", &[("COLUMNS", &columns.to_string())])
+}
+
+fn widest(text: &str) -> usize {
+    text.lines().map(|line| line.chars().count()).max().unwrap_or(0)
+}
+
+/// Asserts that a text fits, and that what its tables say stands in the wide one, too: nothing is broken.
+fn nothing_is_broken(narrow: &str, wide: &str, columns: u16) {
+    assert!(widest(narrow) <= usize::from(columns), "{columns} columns:\n{narrow}");
+    let whole: BTreeSet<&str> = wide.split_whitespace().collect();
+    let is_rule = |line: &str| line.starts_with('─');
+    // A table stands between its first rule and its third.
+    let mut rules = 0;
+    for line in narrow.lines() {
+        rules += usize::from(is_rule(line));
+        let inside = rules % 3 != 0 && !is_rule(line);
+        for word in line.split_whitespace().filter(|word| inside && !word.contains('…')) {
+            assert!(whole.contains(word), "{columns} columns: {word:?} of\n{narrow}");
+        }
+    }
+}
+
+fn fits_one_screen(text: &str) {
+    assert!(widest(text) <= 80 && text.lines().count() <= 25, "{text}");
+}
+
+#[test]
+fn the_first_screen_at_four_widths() {
+    let args = ["compare", "examples/sessions"];
+    let wide = at(160, &args).done().stdout;
+    fits_one_screen(&wide);
+    for columns in [60, 80, 100] {
+        let text = at(columns, &args).done().stdout;
+        fits_one_screen(&text);
+        nothing_is_broken(&text, &wide, columns);
+        match columns {
+            60 => insta::assert_snapshot!("first-screen-60", text),
+            80 => insta::assert_snapshot!("first-screen-80", text),
+            // More columns make no other screen.
+            _ => assert!(text == wide, "{text}"),
+        }
+    }
+    // Nor does a pipe.
+    assert!(run(&args, "", &[]).done().stdout == wide);
+}
+
+#[test]
+fn the_whole_report_leaves_columns_out_and_breaks_none() {
+    let args = ["compare", "examples/sessions", "--full"];
+    let wide = run(&args, "", &[]).done().stdout;
+    assert!(!wide.contains("no room for"), "{wide}");
+    for columns in [60, 80, 100, 160] {
+        let text = at(columns, &args).done().stdout;
+        nothing_is_broken(&text, &wide, columns);
+        assert_eq!(text.contains("no room for"), columns < 100, "{columns}\n{text}");
+        let (tables, _) = text.split_once("\nCautions\n").unwrap();
+        if columns < 100 {
+            insta::assert_snapshot!(format!("full-{columns}"), tables);
+        }
+    }
+}
+
+#[test]
+fn many_presets_with_long_names_are_one_screen() {
+    let folder = tempfile::tempdir().unwrap();
+    let files: Vec<String> = (0..40)
+        .map(|number| {
+            let name = format!("a-name-that-no-screen-has-room-for-and-ends-with-{number}");
+            let text = format!(
+                "name = \"{name}\"\nextends = \"tunacode\"\n[[pruner]]\nuse = \"tunacode.placeholder\"\n\
+                 protect_tokens = {}\n",
+                1_000 + 997 * number
+            );
+            write(folder.path(), &format!("{number}.toml"), text)
+        })
+        .collect();
+    for columns in [60, 80] {
+        let ran = at(columns, &["compare", "examples/sessions", "--preset", &files.join(",")]);
+        let text = ran.done().stdout;
+        fits_one_screen(&text);
+        assert!(widest(&text) <= usize::from(columns), "{text}");
+        assert!(text.contains(" more with --full"), "{text}");
+        // Names differ at their ends.
+        assert!(text.contains("…"), "{text}");
+    }
+}
+
+/// The numbers of draws changes intervals and no width; with fewer the test takes a second once results are there.
+#[needs_sessions]
+#[test]
+fn the_first_screen_of_recorded_sessions() {
+    let folder = tempfile::tempdir().unwrap();
+    let few = write(folder.path(), "few.toml", "draws = 100\n");
+    let recorded = sessions().join("../training");
+    let args = ["compare", recorded.to_str().unwrap(), "--experiment", &few];
+    let wide = at(200, &args).done().stdout;
+    let full = run(&[&args[..], &["--full"]].concat(), "", &[]).done().stdout;
+    for columns in [60, 80, 100] {
+        let text = at(columns, &args).done().stdout;
+        fits_one_screen(&text);
+        nothing_is_broken(&text, &wide, columns);
+        let text = at(columns, &[&args[..], &["--full"]].concat()).done().stdout;
+        nothing_is_broken(&text, &full, columns);
+    }
+}

@@ -1,0 +1,231 @@
+//! What a comparison comes to, for whoever reads no more than one screen of it: which presets are to be shown and
+//! in which order, what stands out of each, what it costs in dollars a session.
+
+use super::line::Dollars;
+use super::{Comparison, PresetLine, SessionLine};
+use crate::setup::AS_RECORDED;
+
+/// Less than this share of what later calls needed is much forgotten.
+pub const MUCH_FORGOTTEN: f64 = 0.8;
+
+/// What stands out most of a preset, the worst first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Remark {
+    /// It sent so many requests over the window.
+    SentOver(u64),
+    /// It broke rules of the provider so often.
+    BrokeRules(u64),
+    /// It changed nothing in any session.
+    NeverActed,
+    /// It keeps less than [`MUCH_FORGOTTEN`].
+    ForgetsMuch,
+    /// It sent so many requests that are over the window by their calibrated size.
+    Doubtful(u64),
+    /// Its bill is above that of no compaction, with the whole interval.
+    Dearer,
+    /// The interval of its bill holds that of no compaction.
+    Tie,
+}
+
+/// What is shown of a comparison first.
+#[derive(Clone, Debug, Default)]
+pub struct Answer<'a> {
+    /// Indices of the strategies in the order of [`Comparison::ranked`], without those below.
+    pub shown: Vec<usize>,
+    /// Names of presets that are there for study, as the twins of others that are compared.
+    pub twins: Vec<&'a str>,
+    /// Names of presets whose results are those of another, and the other.
+    pub same: Vec<(&'a str, &'a str)>,
+    /// The controls that are no bill of their own kind: all but no compaction and what was recorded.
+    pub controls: Vec<&'a PresetLine>,
+    /// What the recorders really sent, where one of them compacted.
+    pub recorded: Option<&'a PresetLine>,
+    /// Sessions in which no strategy changed anything.
+    pub too_short: usize,
+}
+
+impl Dollars {
+    /// The bill of a session, in the mean.
+    pub fn a_session(&self) -> Option<f64> {
+        (self.n > 0).then(|| self.usd / self.n as f64)
+    }
+
+    /// What is saved of the bill without compaction, a session.
+    pub fn saved_a_session(&self) -> Option<f64> {
+        let ratio = self.ratio.filter(|ratio| *ratio > 0.0)?;
+        Some(self.a_session()? * (ratio.recip() - 1.0))
+    }
+}
+
+impl PresetLine {
+    /// Its name without the summarizer that stood in.
+    pub fn name(&self) -> &str {
+        let ending = self.summarizer.as_deref().and_then(|id| self.preset.strip_suffix(id));
+        ending.and_then(|name| name.strip_suffix('+')).unwrap_or(&self.preset)
+    }
+
+    /// What stands out most.
+    pub fn remark(&self) -> Option<Remark> {
+        let (cost, gate) = (&self.metrics.cost_ratio, &self.gate);
+        let interval = cost.lo.zip(cost.hi);
+        Some(match gate {
+            _ if gate.sent_over > 0 => Remark::SentOver(gate.sent_over),
+            _ if gate.strategy_violations > 0 => Remark::BrokeRules(gate.strategy_violations),
+            _ if self.triggered == 0 => Remark::NeverActed,
+            _ if self.metrics.frr_obs_far.value.is_some_and(|kept| kept < MUCH_FORGOTTEN) => {
+                Remark::ForgetsMuch
+            }
+            _ if gate.is_doubtful() => Remark::Doubtful(gate.calibrated_over.unwrap_or_default()),
+            _ if interval.is_some_and(|(lo, _)| lo > 1.0) => Remark::Dearer,
+            _ if interval.is_some_and(|(lo, hi)| lo <= 1.0 && hi >= 1.0) => Remark::Tie,
+            _ => return None,
+        })
+    }
+
+    /// Whether nothing that is counted tells the two apart.
+    fn is_like(&self, other: &Self) -> bool {
+        let counts = |line: &Self| {
+            let sizes = [line.input_tokens, line.peak_tokens, line.churn_tokens];
+            (sizes, line.compactions, line.tokens_reclaimed, line.gate, line.dollars.usd.to_bits())
+        };
+        let kept = |line: &Self| {
+            let metrics = &line.metrics;
+            [&metrics.frr_obs_far, &metrics.verbatim_far, &metrics.epr].map(|metric| metric.value)
+        };
+        counts(self) == counts(other) && kept(self) == kept(other)
+    }
+}
+
+impl Comparison {
+    /// What is shown first. Twins are left out where `twins` says so; a preset that was named is to be seen.
+    pub fn answer(&self, twins: bool) -> Answer<'_> {
+        let mut answer = Answer {
+            too_short: self.corpus.imported - self.corpus.triggering,
+            ..Answer::default()
+        };
+        let names: Vec<&str> = self.presets.iter().map(PresetLine::name).collect();
+        for at in self.ranked() {
+            let line = &self.presets[at];
+            let is_twin = line.twin_of.as_deref().is_some_and(|of| names.contains(&of));
+            let shown = answer.shown.iter().map(|other| &self.presets[*other]);
+            if is_twin && !twins {
+                answer.twins.push(line.name());
+            } else if let Some(same) = shown.into_iter().find(|other| other.is_like(line)) {
+                answer.same.push((line.name(), same.name()));
+            } else {
+                answer.shown.push(at);
+            }
+        }
+        for at in self.controls().into_iter().filter(|at| *at != self.baseline) {
+            let line = &self.presets[at];
+            match line.preset == AS_RECORDED {
+                true => answer.recorded = Some(line).filter(|line| line.triggered > 0),
+                false => answer.controls.push(line),
+            }
+        }
+        answer
+    }
+
+    /// The first of the presets that are shown and acted, with the session in which it forgot most.
+    pub fn telling(&self, answer: &Answer<'_>) -> Option<(&SessionLine, &PresetLine)> {
+        let at = answer.shown.iter().copied().find(|at| self.presets[*at].triggered > 0)?;
+        let own = self.scores.iter().filter(|score| score.preset == at);
+        let acted = own.filter(|score| score.metrics.compactions > 0);
+        let most = acted.max_by_key(|score| {
+            let asked = score.exam.references.frr_obs_far;
+            (asked.needed - asked.kept, std::cmp::Reverse(score.session))
+        })?;
+        Some((self.corpus.sessions.get(most.session)?, &self.presets[at]))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::compare::{CorpusSummary, Gate, Metric, Metrics};
+    use foldback_core::strategy::Kind;
+
+    fn line(preset: &str, usd: f64, interval: (f64, f64), kept: f64) -> PresetLine {
+        let cost = Metric {
+            value: Some(usd),
+            lo: Some(interval.0),
+            hi: Some(interval.1),
+            ..Metric::default()
+        };
+        PresetLine {
+            preset: preset.to_owned(),
+            gate: Gate { passed: true, ..Gate::default() },
+            triggered: 1,
+            rank: Some(1),
+            metrics: Metrics {
+                cost_ratio: cost,
+                frr_obs_far: Metric { value: Some(kept), ..Metric::default() },
+                ..Metrics::default()
+            },
+            dollars: Dollars { n: 2, usd, ratio: Some(usd), ..Dollars::default() },
+            ..PresetLine::default()
+        }
+    }
+
+    #[test]
+    fn the_worst_is_what_stands_out() {
+        let sound = || line("sound", 0.5, (0.4, 0.6), 0.9);
+        let with = |change: &dyn Fn(&mut PresetLine)| {
+            let mut line = line("poor", 1.1, (1.05, 1.2), 0.7);
+            change(&mut line);
+            line.remark()
+        };
+        assert_eq!(sound().remark(), None);
+        assert_eq!(line("dear", 1.1, (1.05, 1.2), 0.9).remark(), Some(Remark::Dearer));
+        assert_eq!(line("tied", 1.0, (0.9, 1.2), 0.9).remark(), Some(Remark::Tie));
+        assert_eq!(with(&|_| ()), Some(Remark::ForgetsMuch));
+        assert_eq!(with(&|line| line.triggered = 0), Some(Remark::NeverActed));
+        assert_eq!(with(&|line| line.gate.strategy_violations = 3), Some(Remark::BrokeRules(3)));
+        let over = with(&|line| {
+            line.gate.strategy_violations = 3;
+            line.gate.sent_over = 149;
+        });
+        assert_eq!(over, Some(Remark::SentOver(149)));
+        let mut doubtful = sound();
+        doubtful.gate.calibrated_over = Some(4);
+        assert_eq!(doubtful.remark(), Some(Remark::Doubtful(4)));
+    }
+
+    #[test]
+    fn dollars_are_those_of_a_session() {
+        let line = line("half", 0.5, (0.4, 0.6), 0.9);
+        assert_eq!(line.dollars.a_session(), Some(0.25));
+        assert_eq!(line.dollars.saved_a_session(), Some(0.25));
+        assert_eq!(Dollars::default().a_session(), None);
+        assert_eq!(Dollars::default().saved_a_session(), None);
+    }
+
+    #[test]
+    fn twins_and_what_is_the_same_are_named_and_not_shown() {
+        let mut presets = vec![
+            line("none", 1.0, (1.0, 1.0), 1.0),
+            line("window+extractive", 0.5, (0.4, 0.6), 0.5),
+            line("faithful+extractive", 0.6, (0.5, 0.7), 0.5),
+            line("copy", 0.5, (0.4, 0.6), 0.5),
+            line("other", 0.9, (0.8, 1.1), 0.9),
+            line("random", 0.9, (0.8, 1.1), 0.9),
+        ];
+        for at in [1, 2] {
+            presets[at].summarizer = Some("extractive".to_owned());
+        }
+        presets[2].twin_of = Some("window".to_owned());
+        presets[4].twin_of = Some("not compared".to_owned());
+        for at in [0, 5] {
+            presets[at].kind = Kind::Control;
+            presets[at].rank = None;
+        }
+        let corpus = CorpusSummary { imported: 5, triggering: 3, ..CorpusSummary::default() };
+        let comparison = Comparison { corpus, presets, ..Comparison::default() };
+        let answer = comparison.answer(false);
+        assert_eq!((answer.shown, answer.twins), (vec![1, 4], vec!["faithful"]));
+        assert_eq!((answer.same, answer.too_short), (vec![("copy", "window")], 2));
+        assert_eq!(answer.controls.len(), 1);
+        // What was named is shown.
+        assert_eq!(comparison.answer(true).shown, [1, 2, 4]);
+    }
+}
