@@ -226,6 +226,6 @@ mod tests {
         assert_eq!((answer.same, answer.too_short), (vec![("copy", "window")], 2));
         assert_eq!(answer.controls.len(), 1);
         // What was named is shown.
-        assert_eq!(comparison.answer(true).shown, [1, 2, 4]);
+        assert_eq!(comparison.answer(true).shown, [1, 4, 2]);
     }
 }
