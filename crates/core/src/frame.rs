@@ -1,8 +1,12 @@
 //! What is sent around the history: system prompt, tool definitions, and the other named segments
 //! that prompt builders put before or after the conversation.
 
+use crate::log::{CountCache, Counts};
+use crate::stage::Estimator;
 use serde::{Deserialize, Serialize};
+use smallvec::smallvec;
 use std::borrow::Cow;
+use std::sync::Arc;
 
 /// Which segment of a request this is; written as its name.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -62,42 +66,55 @@ pub struct Segment {
     /// Size in tokens where it is known from usage; otherwise the estimator counts the text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tokens: Option<u64>,
+    /// Every clone of a frame is counted once: strategies that are compared send the same one.
+    #[serde(skip)]
+    counts: Arc<CountCache>,
+}
+
+impl Segment {
+    /// Its size; the text is counted where the size is not known.
+    pub fn tokens(&self, estimator: &dyn Estimator) -> u64 {
+        let count = || Counts { parts: smallvec![estimator.text(&self.text)], overhead: 0 };
+        self.tokens.unwrap_or_else(|| self.counts.get_or_count(estimator.id(), count).total())
+    }
 }
 
 /// All segments around a history.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Frame {
-    /// The segments in the order they are sent.
-    pub segments: Vec<Segment>,
+    segments: Vec<Segment>,
 }
 
 impl Frame {
     /// Adds a segment with a text.
     pub fn push_text(&mut self, kind: SegmentKind, text: impl Into<String>) {
-        self.segments.push(Segment { kind, text: text.into(), tokens: None });
+        self.push(kind, text.into(), None);
     }
 
     /// Adds a segment of which only the size is known.
     pub fn push_tokens(&mut self, kind: SegmentKind, tokens: u64) {
-        self.segments.push(Segment { kind, text: String::new(), tokens: Some(tokens) });
+        self.push(kind, String::new(), Some(tokens));
     }
 
-    /// Tokens of the segments of one kind, counted by `count` where the size is not known.
-    pub fn tokens_of(&self, kind: &SegmentKind, mut count: impl FnMut(&str) -> u64) -> u64 {
-        self.segments
-            .iter()
-            .filter(|segment| segment.kind == *kind)
-            .map(|segment| segment.tokens.unwrap_or_else(|| count(&segment.text)))
-            .sum()
+    fn push(&mut self, kind: SegmentKind, text: String, tokens: Option<u64>) {
+        self.segments.push(Segment { kind, text, tokens, counts: Arc::default() });
     }
 
-    /// Tokens of all segments, counted by `count` where the size is not known.
-    pub fn tokens(&self, mut count: impl FnMut(&str) -> u64) -> u64 {
-        self.segments
-            .iter()
-            .map(|segment| segment.tokens.unwrap_or_else(|| count(&segment.text)))
-            .sum()
+    /// The segments in the order they are sent.
+    pub fn segments(&self) -> &[Segment] {
+        &self.segments
+    }
+
+    /// Tokens of the segments of one kind.
+    pub fn tokens_of(&self, kind: &SegmentKind, estimator: &dyn Estimator) -> u64 {
+        let segments = self.segments.iter().filter(|segment| segment.kind == *kind);
+        segments.map(|segment| segment.tokens(estimator)).sum()
+    }
+
+    /// Tokens of all segments.
+    pub fn tokens(&self, estimator: &dyn Estimator) -> u64 {
+        self.segments.iter().map(|segment| segment.tokens(estimator)).sum()
     }
 
     /// The text of the first segment of a kind.

@@ -180,7 +180,7 @@ impl Meter {
     }
 
     pub(crate) fn set_frame(&mut self, frame: &Frame) {
-        self.frame = self.estimator.per_request() + frame.tokens(|text| self.estimator.text(text));
+        self.frame = self.estimator.per_request() + frame.tokens(&*self.estimator);
     }
 
     pub(crate) fn append(&mut self, message: &Message) {

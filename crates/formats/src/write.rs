@@ -36,14 +36,14 @@ impl<'a> View<'a> {
 
     /// The system prompts that say anything.
     pub(crate) fn system(&self) -> impl Iterator<Item = &'a str> {
-        let segments = self.frame.segments.iter();
+        let segments = self.frame.segments().iter();
         let system = segments.filter(|segment| segment.kind == SegmentKind::System);
         system.map(|segment| segment.text.as_str()).filter(|text| !text.is_empty())
     }
 
     /// The system prompts as messages that `make` makes; what else stands around the history goes to `losses`.
     pub(crate) fn prompts(&self, losses: &mut Vec<String>, make: fn(&str) -> Value) -> Vec<Value> {
-        let segments = self.frame.segments.iter();
+        let segments = self.frame.segments().iter();
         let made = segments.filter_map(|segment| match &segment.kind {
             SegmentKind::System => Some(make(&segment.text)),
             kind => {

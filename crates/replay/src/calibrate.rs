@@ -1,6 +1,7 @@
 //! What a recording's usage says about an estimator: tokens per estimated token, and the overhead
 //! of what the recorder sent but did not write down.
 
+use foldback_core::frame::Segment;
 use foldback_core::log::Message;
 use foldback_core::stage::Estimator;
 use foldback_formats::Session;
@@ -10,7 +11,7 @@ use foldback_stages::estimator::{Calibration, Fit, Observation};
 /// first own compaction: behind it the recorder sent something else than the log.
 pub fn observations(session: &Session, estimator: &dyn Estimator) -> Vec<Observation> {
     let id = estimator.id();
-    let mut sum = session.frame.tokens(|text| estimator.text(text));
+    let mut sum = session.frame.tokens(estimator);
     let mut pairs = Vec::new();
     for (message, faithful) in with_faith(session) {
         if let (true, Some(usage)) = (message.is_answer(), usage_of(message)) {
@@ -37,7 +38,7 @@ pub fn unrecorded(session: &Session, estimator: &dyn Estimator) -> u64 {
     let count = |message: &Message| {
         message.counts.get_or_count(estimator.id(), || estimator.count(message)).total()
     };
-    let frame = session.frame.tokens(|text| estimator.text(text));
+    let frame = session.frame.tokens(estimator);
     let mut sum = frame;
     if !is_headless(session) {
         for (message, faithful) in with_faith(session) {
@@ -79,12 +80,16 @@ pub fn is_headless(session: &Session) -> bool {
     if session.begins_midway() || session.folded.is_some() {
         return true;
     }
-    let mut bytes = session.frame.tokens(|text| text.len() as u64);
+    let size = |segment: &Segment| segment.tokens.unwrap_or(segment.text.len() as u64);
+    let mut bytes: u64 = session.frame.segments().iter().map(size).sum();
     let mut requests = Vec::new();
     for message in session.messages.iter().filter(|message| !message.is_entry()) {
         match sent(message) {
             Some(sent) => requests.push(sent),
-            None if requests.is_empty() => bytes += message.shown_text().len() as u64,
+            None if requests.is_empty() => {
+                let parts = message.parts.iter().map(|part| part.shown().len() as u64);
+                bytes += parts.sum::<u64>();
+            }
             None => {}
         }
     }

@@ -217,7 +217,7 @@ impl<'s> Driver<'s> {
         let (mut conversation, clock) =
             conversation_for(session, Arc::clone(strategy), options, vec![Arc::clone(&asked) as _]);
         let meter = conversation.add_meter(Arc::clone(&options.measure));
-        let recorded_frame = session.frame.tokens(|text| strategy.estimator().text(text));
+        let recorded_frame = session.frame.tokens(&**strategy.estimator());
         // Number of log messages up to which the recorder sent its whole log.
         let faithful_until = faithful_until(session).map_or(usize::MAX, |before| {
             session.messages.iter().take(before).filter(|message| !message.is_entry()).count()

@@ -109,7 +109,7 @@ fn tokens_by_kind(session: &Session, estimator: &dyn Estimator) -> Vec<(&'static
         }
         sums[6] += counts.overhead;
     }
-    sums[5] = session.frame.tokens(|text| estimator.text(text));
+    sums[5] = session.frame.tokens(estimator);
     KINDS.into_iter().zip(sums).filter(|(_, tokens)| *tokens > 0).collect()
 }
 

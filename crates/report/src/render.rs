@@ -26,9 +26,9 @@ pub fn view(title: &str, conversation: &Conversation) -> String {
         meter.estimator().id(),
     );
     let frame = conversation.frame();
-    if !frame.segments.is_empty() {
+    if !frame.segments().is_empty() {
         out.push_str("\n## Frame\n");
-        for segment in &frame.segments {
+        for segment in frame.segments() {
             let size = segment.tokens.map_or_else(
                 || format!("{} characters", segment.text.chars().count()),
                 |tokens| format!("{tokens} tokens by usage"),

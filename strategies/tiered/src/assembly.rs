@@ -28,7 +28,7 @@ pub const BEHIND: [SegmentKind; 2] = [TASK, CURRENT];
 /// one kind keep theirs.
 pub fn around(frame: &Frame) -> (Vec<&Segment>, Vec<&Segment>) {
     let pick = |kinds: &[SegmentKind]| {
-        kinds.iter().flat_map(|kind| frame.segments.iter().filter(|s| s.kind == *kind)).collect()
+        kinds.iter().flat_map(|kind| frame.segments().iter().filter(|s| s.kind == *kind)).collect()
     };
     (pick(&BEFORE), pick(&BEHIND))
 }

@@ -13,6 +13,7 @@ use crate::assembly::{ACTIONS, CURRENT, IDENTITY, INSIGHT, TASK};
 use crate::tiers::TIERS;
 use foldback_core::fraction::Fraction;
 use foldback_core::frame::{Frame, SegmentKind};
+use foldback_core::stage::Estimator;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -58,8 +59,8 @@ pub struct Fixed {
 
 impl Fixed {
     /// The fixed part of a frame.
-    pub fn of(frame: &Frame, reserve: u64, count: impl Fn(&str) -> u64) -> Self {
-        let tokens = |kind| frame.tokens_of(&kind, &count);
+    pub fn of(frame: &Frame, reserve: u64, estimator: &dyn Estimator) -> Self {
+        let tokens = |kind| frame.tokens_of(&kind, estimator);
         Self {
             system_prompt: tokens(SegmentKind::System),
             agent_identity: tokens(IDENTITY),

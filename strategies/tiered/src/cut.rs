@@ -189,9 +189,8 @@ fn total(config: &TieredConfig, context: &StageContext<'_>) -> u64 {
 }
 
 fn fixed(config: &TieredConfig, context: &StageContext<'_>, pinned: &[Pos]) -> Fixed {
-    let estimator = context.estimator();
-    let mut fixed =
-        Fixed::of(context.frame, config.shares.current_message, |text| estimator.text(text));
+    let reserve = config.shares.current_message;
+    let mut fixed = Fixed::of(context.frame, reserve, &**context.estimator());
     let pinned_tokens = pinned.iter().map(|pos| context.tokens(Place::Item(*pos)));
     fixed.system_prompt += pinned_tokens.sum::<u64>();
     fixed

@@ -5,6 +5,7 @@
 use foldback_core::fraction::Fraction;
 use foldback_core::log::ResultStatus;
 use foldback_core::{Frame, Message, Part, PartKind, Role, SegmentKind};
+use foldback_stages::estimator::{Rounding, Unit, chars};
 use foldback_testkit::table;
 use foldback_tiered::assembly::{ACTIONS, CURRENT, IDENTITY, INSIGHT, TASK};
 use foldback_tiered::budget::{Fixed, Shares, allocate, allocate_exact, residual_ceiling};
@@ -197,12 +198,13 @@ fn the_fixed_part_of_a_frame() {
         frame.push_tokens(kind, tokens);
     }
     let reserve = Shares::default().current_message;
-    let fixed = |frame: &Frame| Fixed::of(frame, reserve, |text| text.len() as u64);
+    let estimator = chars(Unit::Utf16, Rounding::Ceil);
+    let fixed = |frame: &Frame| Fixed::of(frame, reserve, &estimator);
     let expect = Fixed { unlisted: 10, ..documented() };
     assert_eq!(fixed(&frame), expect);
     assert_eq!(expect.total(), 1_060);
     assert_eq!(expect.as_documented(reserve), documented());
-    frame.push_text(CURRENT, "x".repeat(80));
+    frame.push_text(CURRENT, "x".repeat(320));
     let longer = fixed(&frame);
     assert_eq!(longer.current_message, 80, "more than is kept free for it");
     assert_eq!(longer.as_documented(reserve), documented());

@@ -73,3 +73,5 @@ impl PartialEq for CountCache {
         true
     }
 }
+
+impl Eq for CountCache {}

@@ -89,6 +89,9 @@ pub(super) struct Change {
     pub(super) came: bool,
 }
 
+/// How many changes are looked through for one that is taken back: more than a model calls at once.
+const NEW: usize = 16;
+
 /// The violations of one request in one dialect.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Ledger {
@@ -117,10 +120,15 @@ impl Ledger {
         rank
     }
 
-    /// Takes back what stands at a place, if anything does.
+    /// Takes back what stands at a place, if anything does. What came since somebody looked, as a call does whose
+    /// result follows, never was there.
     pub(super) fn remove(&mut self, rank: Rank) {
         if let Some(broken) = self.standing.remove(&rank) {
-            self.changes.push(Change { rank, broken, came: false });
+            let new = self.changes.iter().rev().take(NEW).position(|change| change.rank == rank);
+            match new.map(|back| self.changes.len() - 1 - back) {
+                Some(at) if self.changes[at].came => _ = self.changes.remove(at),
+                _ => self.changes.push(Change { rank, broken, came: false }),
+            }
         }
     }
 

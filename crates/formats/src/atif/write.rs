@@ -205,7 +205,7 @@ fn own_steps(
 }
 
 fn new_steps(view: &View<'_>, fold: &Fold, steps: &mut Steps) {
-    let systems = view.frame.segments.iter();
+    let systems = view.frame.segments().iter();
     for segment in systems.filter(|segment| segment.kind == SegmentKind::System) {
         steps.pieces.push(Piece::New(json!({
             "step_id": 0,
@@ -274,7 +274,7 @@ fn document(view: &View<'_>, pieces: &[Piece], losses: &mut Vec<String>) -> Stri
     if let Some(model) = &session.model {
         agent["model_name"] = model.as_str().into();
     }
-    for segment in &view.frame.segments {
+    for segment in view.frame.segments() {
         match &segment.kind {
             SegmentKind::System => {}
             SegmentKind::Tools => {

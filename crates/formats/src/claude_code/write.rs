@@ -43,7 +43,7 @@ pub(super) fn patch(view: &View<'_>, losses: &mut Vec<String>) -> Result<String,
 
 pub(super) fn generate(view: &View<'_>, losses: &mut Vec<String>) -> Result<String, WriteError> {
     let (ids, envelope) = envelope(view);
-    if !view.frame.segments.is_empty() {
+    if !view.frame.segments().is_empty() {
         losses.push(
             "the system prompt and the tool definitions: Claude Code does not record them"
                 .to_owned(),

@@ -88,7 +88,7 @@ pub(super) fn generate(view: &View<'_>, losses: &mut Vec<String>) -> Result<Stri
     };
     let instructions: Vec<&str> = view
         .frame
-        .segments
+        .segments()
         .iter()
         .filter(|segment| segment.kind == SegmentKind::System)
         .map(|segment| segment.text.as_str())
@@ -127,7 +127,7 @@ pub(super) fn generate(view: &View<'_>, losses: &mut Vec<String>) -> Result<Stri
             push(at, "event_msg", count);
         }
     }
-    if view.frame.segments.iter().any(|segment| segment.kind != SegmentKind::System) {
+    if view.frame.segments().iter().any(|segment| segment.kind != SegmentKind::System) {
         losses.push("segments around the history other than the system prompt".to_owned());
     }
     Ok(text)

@@ -291,7 +291,7 @@ fn files(session: &Session) -> Facts<'_> {
 }
 
 fn segments(session: &Session, wanted: fn(&SegmentKind) -> bool) -> Facts<'_> {
-    let segments = session.frame.segments.iter().filter(|segment| wanted(&segment.kind));
+    let segments = session.frame.segments().iter().filter(|segment| wanted(&segment.kind));
     segments.map(|segment| segment.text.as_str().into()).collect()
 }
 

@@ -75,7 +75,7 @@ impl Reader {
     }
 
     fn user(&mut self, record: u32, info: &Value, parts: &[Value]) {
-        if self.out.session.frame.segments.is_empty()
+        if self.out.session.frame.segments().is_empty()
             && let Some(system) = value::filled(info, "system")
         {
             self.out.system(system);

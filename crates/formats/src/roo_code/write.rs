@@ -106,7 +106,7 @@ pub(super) fn generate(view: &View<'_>, losses: &mut Vec<String>) -> Result<Stri
     let written = written.ok_or_else(|| unfit("there is no writer for messages".to_owned()))??;
     losses.extend(written.losses);
     let root = raw::parse(&written.text).map_err(|error| unfit(error.to_string()))?;
-    if !view.frame.segments.is_empty() {
+    if !view.frame.segments().is_empty() {
         losses.push(
             "the system prompt and the tool definitions: the history does not hold them".to_owned(),
         );

@@ -90,7 +90,7 @@ fn shown(session: &Session) -> String {
         session.recorded,
         common::usage(session)
     ));
-    for segment in &session.frame.segments {
+    for segment in session.frame.segments() {
         line(format!("frame {}: {}", segment.kind.as_str(), cut(&segment.text)));
     }
     for message in &session.messages {

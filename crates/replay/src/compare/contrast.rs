@@ -201,7 +201,6 @@ fn contrast(table: &Table<'_>, lines: &[PresetLine], first: usize, second: usize
 }
 
 fn cost_of(table: &Table<'_>, first: usize, second: usize) -> Difference {
-    let bootstrap = table.reporting.bootstrap();
     let pairs: Vec<Pair<'_>> = table
         .of(first)
         .zip(table.of(second))
@@ -213,7 +212,7 @@ fn cost_of(table: &Table<'_>, first: usize, second: usize) -> Difference {
             })
         })
         .collect();
-    let estimate = stats::ratio_of_totals(&bootstrap, &pairs);
+    let estimate = stats::ratio_of_totals(&table.bootstrap, &pairs);
     let logs: Vec<f64> = pairs
         .iter()
         .filter(|pair| pair.value > 0.0 && pair.base > 0.0)
@@ -228,7 +227,6 @@ fn retention(table: &Table<'_>, first: usize, second: usize) -> Difference {
     if ![first, second].iter().all(|preset| table.knows_contents(*preset)) {
         return Difference::default();
     }
-    let bootstrap = table.reporting.bootstrap();
     let share = |score: &super::Score| {
         let share = score.exam.references.frr_obs_far;
         Share { cluster: table.cluster(score), kept: share.kept, needed: share.needed }
@@ -246,7 +244,7 @@ fn retention(table: &Table<'_>, first: usize, second: usize) -> Difference {
         .zip(&b)
         .map(|(a, b)| a.kept as f64 / a.needed as f64 - b.kept as f64 / b.needed as f64)
         .collect();
-    match stats::proportion_difference(&bootstrap, &a, &b) {
+    match stats::proportion_difference(&table.bootstrap, &a, &b) {
         Some(estimate) => difference(estimate, &shifts, Some(1.0), SAME_SHARE),
         None => Difference::default(),
     }
@@ -354,6 +352,7 @@ mod tests {
     use super::*;
     use crate::availability::{Retention, Share};
     use crate::compare::{Gate, Reporting, Score, SessionLine};
+    use crate::stats::Bootstrap;
     use crate::study::{Bill, Exam, Pauses};
 
     /// Bills of `first` and `second` per session, in dollars, and what the first keeps of ten.
@@ -451,6 +450,7 @@ mod tests {
             presets: presets.len(),
             baseline: 0,
             reporting: &reporting,
+            bootstrap: Bootstrap::new(reporting.draws, reporting.seed),
         };
         let [first, second] = case.usd;
         let mut lines = vec![

@@ -88,7 +88,7 @@ const NO_BILL: &str = "no session could be billed under the regime";
 /// The metrics of one preset.
 pub(super) fn metrics(table: &Table<'_>, preset: usize) -> Metrics {
     let contents = table.knows_contents(preset);
-    let of = Of { bootstrap: table.reporting.bootstrap(), table, preset, contents };
+    let of = Of { bootstrap: &table.bootstrap, table, preset, contents };
     let bills = |part: fn(&Bill) -> f64| -> Vec<Pair<'_>> {
         of.pairs(|score, base| Some((part(table.bill(score)?), part(table.bill(base)?))))
     };
@@ -97,7 +97,7 @@ pub(super) fn metrics(table: &Table<'_>, preset: usize) -> Metrics {
         Some((score.metrics.input_tokens as f64, base.metrics.input_tokens as f64))
     });
     let totals =
-        |pairs: &[Pair<'_>], why| Metric::of(stats::ratio_of_totals(&of.bootstrap, pairs), why);
+        |pairs: &[Pair<'_>], why| Metric::of(stats::ratio_of_totals(of.bootstrap, pairs), why);
     let per_100 = |part: fn(&Score) -> u64| {
         of.if_known(|| {
             of.quotient(
@@ -119,7 +119,7 @@ pub(super) fn metrics(table: &Table<'_>, preset: usize) -> Metrics {
         frr_obs_far_before_recorder: of
             .share(|score| score.exam_before_recorder.references.frr_obs_far),
         cost_ratio: totals(&usd, NO_BILL),
-        cost_ratio_geo: Metric::of(stats::geometric_mean_ratio(&of.bootstrap, &usd), NO_BILL),
+        cost_ratio_geo: Metric::of(stats::geometric_mean_ratio(of.bootstrap, &usd), NO_BILL),
         prompt_cost_ratio: totals(&input, NO_BILL),
         token_ratio: totals(&tokens, NO_CALLS),
         hit_rate: of.quotient(
@@ -137,7 +137,7 @@ pub(super) fn metrics(table: &Table<'_>, preset: usize) -> Metrics {
 
 /// The scores of one preset, to be summed and drawn.
 struct Of<'t, 'a> {
-    bootstrap: Bootstrap,
+    bootstrap: &'t Bootstrap,
     table: &'t Table<'a>,
     preset: usize,
     /// It is known what every request held.
@@ -167,7 +167,7 @@ impl<'a> Of<'_, 'a> {
                 })
             })
             .collect();
-        self.if_known(|| Metric::of(stats::proportion(&self.bootstrap, &shares), NOTHING_NEEDED))
+        self.if_known(|| Metric::of(stats::proportion(self.bootstrap, &shares), NOTHING_NEEDED))
     }
 
     /// The sessions that have a value with and without compaction.

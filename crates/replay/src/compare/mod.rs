@@ -31,6 +31,7 @@ pub use table::{Primary, Reporting};
 
 use crate::corpus::ContentHash;
 use crate::cost::Agreement;
+use crate::stats::Bootstrap;
 use crate::store::Store;
 use crate::study::{Context, Facts, Failure, Keys, Record, Studied, study};
 use crate::walk::{Detail, Walk};
@@ -299,6 +300,7 @@ fn assemble(
         scores: &scores,
         presets: presets.len(),
         baseline,
+        bootstrap: Bootstrap::new(reporting.draws, reporting.seed),
         reporting: &reporting,
     };
     let mut preset_lines: Vec<PresetLine> = presets

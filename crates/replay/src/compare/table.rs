@@ -42,23 +42,16 @@ pub enum Primary {
 
 impl Default for Reporting {
     fn default() -> Self {
-        let bootstrap = Bootstrap::default();
         Self {
             regime: "anthropic-5m".to_owned(),
             primary: Primary::default(),
             margin: 0.0,
-            seed: bootstrap.seed,
-            draws: bootstrap.draws,
+            seed: 0,
+            draws: Bootstrap::DRAWS,
             split: None,
             estimator: String::new(),
             experiment: None,
         }
-    }
-}
-
-impl Reporting {
-    pub(super) fn bootstrap(&self) -> Bootstrap {
-        Bootstrap { draws: self.draws, seed: self.seed, ..Bootstrap::default() }
     }
 }
 
@@ -70,6 +63,7 @@ pub(super) struct Table<'a> {
     /// Index of the preset that never changes anything.
     pub(super) baseline: usize,
     pub(super) reporting: &'a Reporting,
+    pub(super) bootstrap: Bootstrap,
 }
 
 impl<'a> Table<'a> {

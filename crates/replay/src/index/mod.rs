@@ -487,7 +487,7 @@ impl Index {
     /// strategy can lose them, so they say nothing about one.
     fn head(&mut self, session: &Session, log: &[Arc<Message>]) -> BTreeSet<Id> {
         let mut head = BTreeSet::new();
-        for segment in &session.frame.segments {
+        for segment in session.frame.segments() {
             head.extend(self.find(&segment.text).iter().copied());
         }
         for id in &head {

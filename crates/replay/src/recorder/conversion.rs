@@ -270,7 +270,7 @@ fn rate(rows: &[(&str, Sums)], pick: fn(&Sums) -> [u64; 2], bootstrap: &Bootstra
         hits,
         n,
         value: estimate.value,
-        wilson: wilson(hits, n, bootstrap.level),
+        wilson: wilson(hits, n, Bootstrap::LEVEL),
         bootstrap: estimate.lo.zip(estimate.hi),
         clusters: estimate.clusters,
     }

@@ -234,8 +234,7 @@ pub(super) struct Call {
 
 /// All calls of a session with what each candidate would have sent.
 pub(super) fn calls(session: &Session, measure: &dyn Estimator) -> Vec<Call> {
-    let mut size =
-        Size { frame: session.frame.tokens(|text| measure.text(text)), ..Size::default() };
+    let mut size = Size { frame: session.frame.tokens(measure), ..Size::default() };
     let mut out: Vec<Call> = Vec::new();
     let mut stretch = 0;
     for (at, message) in session.messages.iter().enumerate() {

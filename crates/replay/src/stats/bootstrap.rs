@@ -3,6 +3,14 @@
 use super::rng::SplitMix64;
 use serde::Serialize;
 use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// Draws that are summed beside each other: one sum waits for its last addition, several don't.
+const LANES: usize = 4;
+
+/// Places of clusters that are kept for a number of clusters at most (16 MB): 400 clusters drawn 10,000 times. Above
+/// it they are drawn anew for each statistic.
+const KEPT_PLACES: usize = 1 << 22;
 
 /// A statistic with its uncertainty.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
@@ -35,27 +43,35 @@ impl Estimate {
     }
 }
 
-/// Settings of a cluster bootstrap (Efron and Tibshirani 1993, percentile interval).
+/// A cluster bootstrap (Efron and Tibshirani 1993, percentile interval of 95 %).
 ///
-/// The draws depend on the seed and the number of clusters alone, so that two statistics of the same
-/// sessions are resampled alike.
-#[derive(Clone, Copy, Debug, PartialEq)]
+/// The draws depend on the seed and the number of clusters alone, so that two statistics of the same sessions are
+/// resampled alike, and what was drawn for the one is used for the other.
+#[derive(Debug)]
 pub struct Bootstrap {
-    /// Number of draws.
-    pub draws: usize,
-    /// Seed; part of every report.
-    pub seed: u64,
-    /// Confidence level.
-    pub level: f64,
+    draws: usize,
+    seed: u64,
+    /// By number of clusters: the places of the clusters of each draw, one draw after the other.
+    drawn: Mutex<BTreeMap<usize, Arc<[u32]>>>,
 }
 
 impl Default for Bootstrap {
     fn default() -> Self {
-        Self { draws: 10_000, seed: 0, level: 0.95 }
+        Self::new(Self::DRAWS, 0)
     }
 }
 
 impl Bootstrap {
+    /// Confidence level of every interval.
+    pub const LEVEL: f64 = 0.95;
+    /// Draws where nothing else is asked for.
+    pub const DRAWS: usize = 10_000;
+
+    /// A bootstrap of so many draws. The seed is part of every report.
+    pub fn new(draws: usize, seed: u64) -> Self {
+        Self { draws, seed, drawn: Mutex::default() }
+    }
+
     /// Estimates a statistic that is a function of sums over sessions.
     ///
     /// `rows` holds one session each: the label of its cluster, and what it adds to the `K` sums.
@@ -89,32 +105,61 @@ impl Bootstrap {
         if estimate.value.is_none() || clusters.len() < 2 {
             return estimate;
         }
-        let mut rng = SplitMix64::new(self.seed);
         let mut drawn: Vec<f64> = Vec::with_capacity(self.draws);
-        for _ in 0..self.draws {
-            let mut sums = [0.0; K];
-            for _ in 0..clusters.len() {
-                add(&mut sums, &clusters[rng.below(clusters.len())]);
-            }
+        self.sums(&clusters, |sums| {
             // A draw of clusters that leave the statistic undefined says nothing about it.
-            drawn.extend(statistic(&sums).filter(|value| value.is_finite()));
-        }
+            drawn.extend(statistic(sums).filter(|value| value.is_finite()));
+        });
         if drawn.is_empty() {
             return estimate;
         }
-        drawn.sort_by(f64::total_cmp);
-        let tail = (1.0 - self.level) / 2.0;
+        drawn.sort_unstable_by(f64::total_cmp);
+        let tail = (1.0 - Self::LEVEL) / 2.0;
         estimate.lo = Some(percentile(&drawn, tail));
         estimate.hi = Some(percentile(&drawn, 1.0 - tail));
         estimate.se = standard_deviation(&drawn);
         estimate.p = null.map(|null| two_sided(&drawn, null));
         estimate
     }
+
+    /// Gives the sums of each draw, in order.
+    fn sums<const K: usize>(&self, clusters: &[[f64; K]], mut each: impl FnMut(&[f64; K])) {
+        let n = clusters.len();
+        let mut give = |places: &[u32]| {
+            let mut sums = [[0.0; K]; LANES];
+            let draws = places.len() / n;
+            for at in 0..n {
+                for (lane, sums) in sums[..draws].iter_mut().enumerate() {
+                    add(sums, &clusters[places[lane * n + at] as usize]);
+                }
+            }
+            sums[..draws].iter().for_each(&mut each);
+        };
+        if n.saturating_mul(self.draws) <= KEPT_PLACES {
+            return self.kept(n).chunks(LANES * n).for_each(give);
+        }
+        let mut rng = SplitMix64::new(self.seed);
+        let mut places = vec![0; n];
+        for _ in 0..self.draws {
+            places.fill_with(|| rng.below(n) as u32);
+            give(&places);
+        }
+    }
+
+    /// The places of so many clusters in each draw, drawn once.
+    fn kept(&self, clusters: usize) -> Arc<[u32]> {
+        let mut drawn = self.drawn.lock().unwrap_or_else(PoisonError::into_inner);
+        let places = drawn.entry(clusters).or_insert_with(|| {
+            let mut rng = SplitMix64::new(self.seed);
+            (0..clusters * self.draws).map(|_| rng.below(clusters) as u32).collect()
+        });
+        Arc::clone(places)
+    }
 }
 
 fn add<const K: usize>(to: &mut [f64; K], row: &[f64; K]) {
-    for (sum, value) in to.iter_mut().zip(row) {
-        *sum += value;
+    for (at, sum) in to.iter_mut().enumerate() {
+        *sum += row[at];
     }
 }
 
@@ -220,10 +265,7 @@ mod tests {
     #[test]
     fn a_seed_fixes_the_result_and_another_changes_it() {
         let rows = [("a", [1.0, 1.0]), ("b", [2.0, 1.0]), ("c", [4.5, 1.0]), ("d", [2.7, 1.0])];
-        let with = |seed| {
-            let settings = Bootstrap { seed, draws: 200, ..Bootstrap::default() };
-            settings.of_sums(&rows, Some(2.0), mean)
-        };
+        let with = |seed| Bootstrap::new(200, seed).of_sums(&rows, Some(2.0), mean);
         assert_eq!(with(1), with(1));
         assert_ne!(with(1).se, with(2).se);
     }

@@ -121,7 +121,7 @@ mod tests {
 
     #[test]
     fn intervals_are_those_of_scipy() {
-        let bootstrap = Bootstrap { draws: 50_000, seed: 42, ..Bootstrap::default() };
+        let bootstrap = Bootstrap::new(50_000, 42);
         for (name, estimator, [value, lo, hi, se]) in REFERENCE {
             let ours = estimator(&bootstrap, &pairs());
             assert!((ours.value.unwrap() - value).abs() < 1e-12, "{name}: {ours:?}");

@@ -137,7 +137,7 @@ fn calls(
     log: &RequestLog,
 ) -> Vec<CallFacts> {
     let frame = crate::drive::frame_for(session, measure);
-    let mut uncompacted = frame.tokens(|text| measure.text(text));
+    let mut uncompacted = frame.tokens(measure);
     let mut calls = Vec::with_capacity(rows.len());
     for message in session.log() {
         if message.is_answer()

@@ -19,8 +19,7 @@ pub(super) fn read(
     let mut lines = Vec::new();
     let mut calls: Vec<Call> = Vec::new();
     let mut asked: HashMap<&str, usize> = HashMap::new();
-    let mut tokens =
-        measure.per_request() + frame_for(session, measure).tokens(|text| measure.text(text));
+    let mut tokens = measure.per_request() + frame_for(session, measure).tokens(measure);
     let mut turns = Turns::default();
     for (ordinal, message) in session.log().enumerate() {
         turns.message(message);
