@@ -5,5 +5,6 @@
 mod agent;
 mod journal;
 mod journal_damage;
+mod journal_killed;
 mod recall;
 mod support;

@@ -13,6 +13,7 @@ mod exports;
 mod first_screen;
 mod folders;
 mod judge;
+mod killed;
 mod output;
 mod real_sessions;
 mod rereads;
