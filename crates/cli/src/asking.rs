@@ -22,7 +22,7 @@ use foldback_core::provider::{Endpoint, Model};
 use foldback_core::stage::Estimator;
 use foldback_replay::{ModelTable, Setup};
 use foldback_report::number::grouped;
-use foldback_report::terminal::{ALWAYS, Head, table};
+use foldback_report::terminal::{ALWAYS, Head, table, wrap};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::path::Path;
@@ -199,14 +199,14 @@ impl Answers {
         rows.push(row("together".to_owned(), String::new(), all, cost));
         let mut text = String::new();
         table(&mut text, output::width(), &heads, rows);
-        text.push_str(
-            "\nA dry run: nothing was sent, and what it says is an estimate. Copied summaries stand in for the\n\
-             model's; other answers make other requests, and retries and reminders come on top. Input is counted\n\
-             by --estimator, output is put at all that may be generated. What the cassette holds is not counted,\n\
-             and what strategies have in common is sent once. --budget-usd is a limit that is kept.\n",
-        );
-        if cost.is_none() {
-            let _ = writeln!(text, "{PRICE}");
+        text.push('\n');
+        let told = "A dry run: nothing was sent, and what it says is an estimate. Copied summaries stand in for the \
+             model's; other answers make other requests, and retries and reminders come on top. Input is counted \
+             by --estimator, output is put at all that may be generated. What the cassette holds is not counted, \
+             and what strategies have in common is sent once. --budget-usd is a limit that is kept.";
+        let unknown = cost.is_none().then_some(PRICE);
+        for told in std::iter::once(told).chain(unknown) {
+            wrap(&mut text, "", "", told, output::width());
         }
         text
     }

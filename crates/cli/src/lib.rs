@@ -23,13 +23,13 @@ mod results;
 mod strategies;
 mod summaries;
 
-use clap::Parser;
 use std::process::ExitCode;
 
 /// Runs the command on the process's arguments. Exit code 0 when it did what was asked, 1 when it did
 /// and a budget is not met, 2 when the input or the request could not be used.
 pub fn run() -> ExitCode {
-    let args = args::Args::parse();
+    let args = args::Args::read();
+    output::set_up(args.output);
     match command::run(args.command) {
         Ok(()) => ExitCode::SUCCESS,
         // Whoever reads the output has gone away (`foldback … | head`): nothing is left to say.

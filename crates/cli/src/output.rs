@@ -1,10 +1,13 @@
 //! Writing what was asked for: to standard output, or whole to a file or not at all.
 
+use crate::args::{Color, OutputArgs};
 use crate::error::Error;
+use anstream::ColorChoice;
 use foldback_report::{Width, plain};
 use indicatif::{ProgressBar, ProgressStyle};
 use std::io::{BufWriter, IsTerminal as _, Write};
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
 /// Prints a report to standard output. Whatever it quotes can't drive the terminal.
 pub(crate) fn print(text: &str) -> Result<(), Error> {
@@ -12,9 +15,49 @@ pub(crate) fn print(text: &str) -> Result<(), Error> {
     out.write_all(plain::text(text).as_bytes()).and_then(|()| out.flush()).map_err(Error::Output)
 }
 
+/// How much is told on standard error.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Told {
+    Errors,
+    Notes,
+    Everything,
+}
+
+static TOLD: OnceLock<Told> = OnceLock::new();
+
+/// Takes over how the user wants to be told things.
+pub(crate) fn set_up(args: OutputArgs) {
+    let told = match (args.quiet, args.verbose) {
+        (true, _) => Told::Errors,
+        (false, false) => Told::Notes,
+        (false, true) => Told::Everything,
+    };
+    TOLD.get_or_init(|| told);
+    match args.color {
+        Color::Auto => ColorChoice::Auto,
+        Color::Always => ColorChoice::Always,
+        Color::Never => ColorChoice::Never,
+    }
+    .write_global();
+}
+
+fn is_told(what: Told) -> bool {
+    *TOLD.get().unwrap_or(&Told::Notes) >= what
+}
+
+/// Tells how the work was done, to whoever asked for it.
+pub(crate) fn detail(text: impl std::fmt::Display) {
+    if is_told(Told::Everything) {
+        note(text);
+    }
+}
+
 /// Tells a person something on standard error. Where nobody can be told, because it is closed or full, the
 /// results are what matters.
 pub(crate) fn note(text: impl std::fmt::Display) {
+    if !is_told(Told::Notes) {
+        return;
+    }
     let text = text.to_string();
     let _ = writeln!(anstream::stderr().lock(), "{}", plain::text(&text));
 }
@@ -144,7 +187,7 @@ const TICK: std::time::Duration = std::time::Duration::from_millis(200);
 
 /// Counts replays on a terminal; how many sessions the files hold is not known before they are read.
 pub(crate) fn progress(message: String) -> ProgressBar {
-    if !std::io::stderr().is_terminal() {
+    if !std::io::stderr().is_terminal() || !is_told(Told::Notes) {
         return ProgressBar::hidden();
     }
     let style = ProgressStyle::with_template("{spinner} {pos} replays, {elapsed}; {msg}");

@@ -1,5 +1,29 @@
 //! Numbers as people read them.
 
+/// Reads a whole number as people write it: `200000`, `200_000`, `200k`, `1.5M`. `None` where it is none.
+pub fn parse(text: &str) -> Option<u64> {
+    let digits = text.replace('_', "");
+    let (number, unit) = match digits.strip_suffix(['k', 'K']) {
+        Some(number) => (number, 1_000),
+        None => match digits.strip_suffix(['M', 'm']) {
+            Some(number) => (number, 1_000_000),
+            None => (digits.as_str(), 1_u64),
+        },
+    };
+    let is_digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
+    let (whole, part) = number.split_once('.').unwrap_or((number, ""));
+    if whole.is_empty() || !is_digits(whole) || !is_digits(part) || number.ends_with('.') {
+        return None;
+    }
+    // The digits behind the point are worth a tenth, a hundredth and so on of the unit, and it must divide.
+    let scale = 10_u64.checked_pow(u32::try_from(part.len()).ok()?)?;
+    if !unit.is_multiple_of(scale) {
+        return None;
+    }
+    let part = if part.is_empty() { 0 } else { part.parse::<u64>().ok()? * (unit / scale) };
+    whole.parse::<u64>().ok()?.checked_mul(unit)?.checked_add(part)
+}
+
 /// Digits in groups of three: `1_234_567` is `1,234,567`.
 pub fn grouped(number: u64) -> String {
     let digits = number.to_string();
@@ -79,6 +103,31 @@ pub fn count_of(number: u64, one: &str, many: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn numbers_as_people_write_them() {
+        let cases = [
+            ("200000", Some(200_000)),
+            ("200_000", Some(200_000)),
+            ("200k", Some(200_000)),
+            ("200K", Some(200_000)),
+            ("1.5M", Some(1_500_000)),
+            ("0", Some(0)),
+            ("1.5", None),
+            ("1.2345k", None),
+            ("k", None),
+            ("", None),
+            (".5k", None),
+            ("5.k", None),
+            ("-3", None),
+            ("2e5", None),
+            ("99999999999999999999", None),
+            ("18446744073709551615k", None),
+        ];
+        for (text, number) in cases {
+            assert_eq!(parse(text), number, "{text}");
+        }
+    }
 
     #[test]
     fn numbers_as_people_read_them() {

@@ -6,8 +6,9 @@ mod summaries;
 pub(crate) use search::{Recommend, SearchArgs, Tune};
 pub(crate) use summaries::SummaryArgs;
 
-use clap::{Args as ClapArgs, Parser, Subcommand};
+use clap::{Args as ClapArgs, CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 use foldback_core::Limits;
+use foldback_replay::number;
 use std::path::{Path, PathBuf};
 
 /// Context compaction for LLM agents: compare strategies on recorded sessions, or compact one.
@@ -16,12 +17,67 @@ use std::path::{Path, PathBuf};
     name = "foldback",
     version,
     about = "Context compaction for LLM agents: compare strategies on recorded sessions, or compact one",
-    after_help = "Try:\n  foldback compare examples/sessions\n  foldback compare --discover --preset none,opencode,tunacode\n  foldback compact session.jsonl --preset window --live --plan\n\nExit codes:\n  0  done\n  1  done, but a recommendation does not meet its budget on sessions that it was not chosen on\n  2  the input or the request can't be used; nothing is written",
+    after_help = "Try:\n  foldback compare examples/sessions\n  foldback compare --discover --preset none,opencode,tunacode\n  foldback compact session.jsonl --preset window --live --plan",
     max_term_width = 100
 )]
 pub(crate) struct Args {
     #[command(subcommand)]
     pub(crate) command: Command,
+    #[command(flatten)]
+    pub(crate) output: OutputArgs,
+}
+
+/// How the command talks.
+#[derive(Clone, Copy, Debug, ClapArgs)]
+#[command(next_help_heading = "Output")]
+pub(crate) struct OutputArgs {
+    /// Colours in what is told: auto, always or never.
+    #[arg(
+        long,
+        global = true,
+        value_enum,
+        value_name = "WHEN",
+        default_value = "auto",
+        hide_possible_values = true
+    )]
+    pub(crate) color: Color,
+    /// Tell nothing but errors on standard error.
+    #[arg(short, long, global = true, conflicts_with = "verbose")]
+    pub(crate) quiet: bool,
+    /// Tell more of how the work was done on standard error.
+    #[arg(short, long, global = true)]
+    pub(crate) verbose: bool,
+}
+
+/// When there are colours.
+#[derive(Clone, Copy, Debug, clap::ValueEnum)]
+pub(crate) enum Color {
+    Auto,
+    Always,
+    Never,
+}
+
+/// What the exit codes mean, for the help of every command.
+const EXIT_CODES: &str = "Exit codes:
+  0  done
+  1  done, but a recommendation does not meet its budget on sessions that it was not chosen on
+  2  the input or the request can't be used; nothing is written";
+
+impl Args {
+    /// The command line as it is described: every command's help ends with the exit codes.
+    pub(crate) fn described() -> clap::Command {
+        let told = |command: clap::Command| match command.get_after_help().cloned() {
+            Some(more) => command.after_help(format!("{more}\n\n{EXIT_CODES}")),
+            None => command.after_help(EXIT_CODES),
+        };
+        told(Self::command()).mut_subcommands(told)
+    }
+
+    /// Reads the process's arguments; help, version and what can't be read end the process.
+    pub(crate) fn read() -> Self {
+        let matches = Self::described().get_matches();
+        Self::from_arg_matches(&matches).unwrap_or_else(|error| error.exit())
+    }
 }
 
 #[derive(Debug, Subcommand)]
@@ -51,6 +107,10 @@ pub(crate) enum Command {
     Tune(Tune),
     /// Check a strategy file: all errors at once, each with its line.
     Check(Check),
+    /// Print a script that completes this command in a shell.
+    Completions(Completions),
+    /// Write a manual page for every command.
+    Man(Man),
 }
 
 /// A session file.
@@ -140,11 +200,25 @@ pub(crate) struct EstimatorArgs {
 
 /// A window. In a strategy file, 0 is none, which is what leaving `--window` out says here.
 fn a_window(text: &str) -> Result<u64, String> {
-    match text.parse() {
-        Ok(0) => Err("nothing fits; without --window, each session has its own".to_owned()),
-        Ok(tokens) => Ok(tokens),
-        Err(_) => Err("takes a number of tokens".to_owned()),
+    match tokens(text)? {
+        0 => Err("nothing fits; without --window, each session has its own".to_owned()),
+        tokens => Ok(tokens),
     }
+}
+
+fn tokens(text: &str) -> Result<u64, String> {
+    number::parse(text)
+        .ok_or_else(|| "takes a number of tokens, such as 200k, 200_000 or 200000".to_owned())
+}
+
+/// Any other number.
+fn a_number(text: &str) -> Result<u64, String> {
+    number::parse(text).ok_or_else(|| "takes a number, such as 20, 2_000 or 2k".to_owned())
+}
+
+/// One that something is counted with.
+fn a_count(text: &str) -> Result<usize, String> {
+    a_number(text)?.try_into().map_err(|_| "is too large".to_owned())
 }
 
 /// Which model, how much it takes, and who counts.
@@ -154,7 +228,7 @@ pub(crate) struct ModelArgs {
     #[arg(long, value_name = "N", value_parser = a_window)]
     pub(crate) window: Option<u64>,
     /// Output limit in tokens.
-    #[arg(long, alias = "output-limit", value_name = "N")]
+    #[arg(long, alias = "output-limit", value_name = "N", value_parser = tokens)]
     pub(crate) max_output: Option<u64>,
     /// Model whose limits apply instead of the recorded one.
     #[arg(long, value_name = "MODEL")]
@@ -272,7 +346,7 @@ pub(crate) struct Explain {
     #[arg(long, value_name = "A,B,FILE.toml", value_delimiter = ',', required = true)]
     pub(crate) preset: Vec<String>,
     /// How many of the forgotten references are told.
-    #[arg(long, value_name = "N", default_value_t = 10)]
+    #[arg(long, value_name = "N", default_value_t = 10, value_parser = a_count)]
     pub(crate) top: usize,
     #[command(flatten)]
     pub(crate) model: ModelArgs,
@@ -336,4 +410,18 @@ pub(crate) struct Stages {
 pub(crate) struct Check {
     /// The strategy file.
     pub(crate) file: PathBuf,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Completions {
+    /// The shell.
+    #[arg(value_enum)]
+    pub(crate) shell: clap_complete::Shell,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Man {
+    /// Folder that the pages are written into; it is made where it is missing.
+    #[arg(value_name = "DIR")]
+    pub(crate) folder: PathBuf,
 }

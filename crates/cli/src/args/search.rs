@@ -1,6 +1,6 @@
 //! What the commands that search for a configuration take.
 
-use super::{CorpusArgs, ModelArgs, OutArgs, StoreArgs};
+use super::{CorpusArgs, ModelArgs, OutArgs, StoreArgs, a_number};
 use clap::Args as ClapArgs;
 use std::path::PathBuf;
 
@@ -48,10 +48,10 @@ pub(crate) struct Tune {
     #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u8).range(2..))]
     pub(crate) grid: u8,
     /// Replay a random sample of so many combinations instead.
-    #[arg(long, value_name = "N", conflicts_with = "grid", value_parser = clap::value_parser!(u16).range(1..=1000))]
+    #[arg(long, value_name = "N", conflicts_with = "grid", value_parser = some_samples)]
     pub(crate) samples: Option<u16>,
     /// Seed of the sample.
-    #[arg(long, value_name = "SEED", default_value_t = 1)]
+    #[arg(long, value_name = "SEED", default_value_t = 1, value_parser = a_number)]
     pub(crate) seed: u64,
     /// Write all configurations with their numbers as JSON (`-` is standard output).
     #[arg(long, value_name = "FILE")]
@@ -60,4 +60,14 @@ pub(crate) struct Tune {
     /// strategy file (`-` is standard output).
     #[arg(long, value_name = "FILE.toml")]
     pub(crate) toml: Option<PathBuf>,
+}
+
+/// Combinations that a search may draw at most.
+const MOST_SAMPLES: u16 = 1_000;
+
+fn some_samples(text: &str) -> Result<u16, String> {
+    let samples = a_number(text)?.try_into().ok();
+    samples
+        .filter(|samples| (1..=MOST_SAMPLES).contains(samples))
+        .ok_or_else(|| format!("takes a number from 1 to {MOST_SAMPLES}"))
 }

@@ -104,7 +104,7 @@ fn tell_statistics(presets: &[Preset]) {
     for preset in presets {
         let filter = preset.strategy.filter.as_ref();
         for (name, value) in filter.iter().flat_map(|filter| filter.stage.report()) {
-            output::note(format_args!("{}: {name} {value}", preset.strategy.name));
+            output::detail(format_args!("{}: {name} {value}", preset.strategy.name));
         }
     }
 }

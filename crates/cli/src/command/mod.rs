@@ -3,9 +3,11 @@
 mod check;
 mod compact;
 mod compare;
+mod completions;
 mod convert;
 mod explain;
 mod inspect;
+mod man;
 mod presets;
 mod recommend;
 mod rereads;
@@ -31,5 +33,7 @@ pub(crate) fn run(command: Command) -> Result<(), Error> {
         Command::Stages(args) => stages::run(&args),
         Command::Tune(args) => tune::run(&args),
         Command::Check(args) => check::run(&args),
+        Command::Completions(args) => completions::run(&args),
+        Command::Man(args) => man::run(&args),
     }
 }

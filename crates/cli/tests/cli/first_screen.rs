@@ -94,6 +94,37 @@ fn many_presets_with_long_names_are_one_screen() {
     }
 }
 
+/// Tables of the other commands.
+#[test]
+fn other_tables_break_nothing_either() {
+    let runs: [&[&str]; 3] = [
+        &["rereads", "examples/sessions"],
+        &[
+            "compare",
+            "examples/sessions",
+            "--preset",
+            "opencode,window",
+            "--summarizer",
+            "llm",
+            "--dry-run",
+        ],
+        &[
+            "tune",
+            "examples/sessions",
+            "--preset=tunacode",
+            "--vary=pruner.protect_tokens=2k..40k",
+            "--vary=pruner.minimum_tokens=500,20k",
+            "--grid=2",
+        ],
+    ];
+    for args in runs {
+        let wide = run(args, "", &[]).done().stdout;
+        for columns in [60, 80, 100] {
+            nothing_is_broken(&at(columns, args).done().stdout, &wide, columns);
+        }
+    }
+}
+
 /// The numbers of draws changes intervals and no width; with fewer the test takes a second once results are there.
 #[needs_sessions]
 #[test]

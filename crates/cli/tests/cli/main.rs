@@ -20,3 +20,4 @@ mod rereads;
 mod store;
 mod summaries;
 mod tune;
+mod usage;

@@ -1,5 +1,6 @@
 //! Which values a field is tried with, from a text such as `2_000..40_000`.
 
+use crate::number;
 use crate::stats::SplitMix64;
 use serde_json::Value;
 
@@ -105,7 +106,8 @@ fn digits(number: f64, digits: usize) -> f64 {
 }
 
 fn integer(text: &str) -> Option<i64> {
-    text.replace('_', "").parse().ok()
+    let as_people_write = || number::parse(text).and_then(|number| i64::try_from(number).ok());
+    text.replace('_', "").parse().ok().or_else(as_people_write)
 }
 
 fn float(text: &str) -> Option<f64> {
