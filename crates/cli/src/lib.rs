@@ -19,6 +19,7 @@ mod folder;
 mod input;
 mod next;
 mod output;
+mod progress;
 mod results;
 mod strategies;
 mod summaries;

@@ -58,14 +58,3 @@ fn quoted(text: &str) -> String {
         false => format!("'{}'", text.replace('\'', r"'\''")),
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_shell_takes_what_is_quoted_for_it() {
-        assert_eq!(quoted("a/b-c.jsonl"), "a/b-c.jsonl");
-        assert_eq!(quoted("my sessions/it's.jsonl"), r"'my sessions/it'\''s.jsonl'");
-    }
-}

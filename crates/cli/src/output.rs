@@ -4,7 +4,6 @@ use crate::args::{Color, OutputArgs};
 use crate::error::Error;
 use anstream::ColorChoice;
 use foldback_report::{Width, plain};
-use indicatif::{ProgressBar, ProgressStyle};
 use std::io::{BufWriter, IsTerminal as _, Write};
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
@@ -182,21 +181,9 @@ fn replace(
     Ok(())
 }
 
-/// How often what shows progress moves.
-const TICK: std::time::Duration = std::time::Duration::from_millis(200);
-
-/// Counts replays on a terminal; how many sessions the files hold is not known before they are read.
-pub(crate) fn progress(message: String) -> ProgressBar {
-    if !std::io::stderr().is_terminal() || !is_told(Told::Notes) {
-        return ProgressBar::hidden();
-    }
-    let style = ProgressStyle::with_template("{spinner} {pos} replays, {elapsed}; {msg}");
-    let bar = ProgressBar::new_spinner()
-        .with_style(style.unwrap_or_else(|_| ProgressStyle::default_spinner()))
-        .with_message(message);
-    // The first replay may take minutes; without this nothing is shown before it ends.
-    bar.enable_steady_tick(TICK);
-    bar
+/// Whether somebody sees how far the command is.
+pub(crate) fn shows_progress() -> bool {
+    std::io::stderr().is_terminal() && is_told(Told::Notes)
 }
 
 /// How wide reports may be: what `COLUMNS` says, else as wide as the terminal that standard output is.

@@ -5,6 +5,7 @@ use crate::asking::Answers;
 use crate::design::Design;
 use crate::details::Compared;
 use crate::error::Error;
+use crate::progress::Progress;
 use crate::strategies::Contender;
 use crate::summaries::Choice;
 use crate::{input, next, output, results, strategies};
@@ -33,10 +34,11 @@ pub(crate) fn run(args: &Compare) -> Result<(), Error> {
     }
     let store = store(args, answers.is_some())?;
     let files = corpus.sources.len();
-    let bar = output::progress(format!("{files} files under {} presets", presets.len()));
-    let run = Run { store: &store, progress: &|| bar.inc(1), strict: args.corpus.strict };
+    let what = format!("{files} files under {} presets", presets.len());
+    let progress = Progress::new(files * presets.len(), "replays", what);
+    let run = Run { store: &store, progress: &|| progress.step(), strict: args.corpus.strict };
     let comparison = foldback_replay::compare(&corpus, &presets, &setup, reporting, run)?;
-    bar.finish_and_clear();
+    drop(progress);
     if let Some(answers) = &answers
         && let Some(counted) = answers.finish(None)?
     {

@@ -26,8 +26,8 @@ pub(crate) fn run(args: &Recommend) -> Result<(), Error> {
         sweeps::all(&registry, &sweeps::embedded(), setup.limits, options)
     };
     let (candidates, rejected) = with_options(sweep)?;
-    let bar = prepared.progress(&candidates);
-    let done = || bar.inc(1);
+    let progress = prepared.progress(&candidates);
+    let done = || progress.step();
     let bench = prepared.bench(&done);
     let mut tuned = bench.tune(&candidates)?;
     tuned.rejected = rejected;
@@ -43,7 +43,7 @@ pub(crate) fn run(args: &Recommend) -> Result<(), Error> {
         let preset = (controls.len() + place, &candidate.preset);
         walks(corpus, setup, &comparison, preset, WALKED)
     });
-    bar.finish_and_clear();
+    drop(progress);
     let name = format!("{}-recommended", candidate.of);
     let advice = Advice {
         tuned: &tuned,

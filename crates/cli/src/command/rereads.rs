@@ -2,6 +2,7 @@
 
 use crate::args::Rereads;
 use crate::error::Error;
+use crate::progress::Progress;
 use crate::{input, output, strategies};
 use foldback_replay::recorder::{HORIZONS, by_totals, pool, survey};
 use foldback_replay::stats::Bootstrap;
@@ -12,7 +13,9 @@ pub(crate) fn run(args: &Rereads) -> Result<(), Error> {
     let within = within(&args.within)?;
     let registry = foldback::registry()?;
     let measure = strategies::estimator(&registry, &args.estimator.estimator)?;
-    let survey = survey(&corpus, &*measure);
+    let files = corpus.sources.len();
+    let progress = Progress::new(files, "files", "what agents read again".to_owned());
+    let survey = survey(&corpus, &*measure, &|| progress.step());
     if survey.sessions.is_empty() {
         return Err(Error::Usage(format!(
             "no session to look at:\n{}",
@@ -23,6 +26,7 @@ pub(crate) fn run(args: &Rereads) -> Result<(), Error> {
         input::strict(&session.path, &session.warnings, args.corpus.strict)?;
     }
     let pooled = pool(&survey.pooled(), &Bootstrap::default());
+    drop(progress);
     let labels: Vec<String> = survey
         .sessions
         .iter()

@@ -2,6 +2,7 @@
 
 use crate::args::{SearchArgs, Tune};
 use crate::error::Error;
+use crate::progress::Progress;
 use crate::{input, output, results, strategies};
 use foldback::{Compiled, Options, Registry};
 use foldback_core::strategy::Kind;
@@ -12,7 +13,6 @@ use foldback_replay::tune::{
 };
 use foldback_replay::{Corpus, Preset, Reporting, Run, Setup, Store};
 use foldback_report::tune;
-use indicatif::ProgressBar;
 use std::path::Path;
 
 pub(crate) fn run(args: &Tune) -> Result<(), Error> {
@@ -48,15 +48,15 @@ pub(crate) fn run(args: &Tune) -> Result<(), Error> {
         let why = rejected.first().map(|first| format!("{}: {}", first.name, first.why));
         return Err(Error::Usage(why.unwrap_or(nothing)));
     }
-    let bar = prepared.progress(&candidates);
-    let done = || bar.inc(1);
+    let progress = prepared.progress(&candidates);
+    let done = || progress.step();
     let bench = prepared.bench(&done);
     let mut tuned = bench.tune(&candidates)?;
     tuned.rejected = rejected;
     let mut shown = tuned.front();
     shown.push(0);
     bench.report(&mut tuned, &candidates, &shown)?;
-    bar.finish_and_clear();
+    drop(progress);
     write(args, &tuned, &candidates, search)?;
     results::tell(&prepared.store);
     Ok(())
@@ -112,6 +112,9 @@ fn axes(
     Ok(axes.into_iter().unzip())
 }
 
+/// Configurations that a front has, about.
+const FRONT: usize = 6;
+
 /// Everything that a search runs on.
 pub(super) struct Prepared {
     pub(super) corpus: Corpus,
@@ -132,9 +135,13 @@ impl Prepared {
     }
 
     /// Shows how far that is.
-    pub(super) fn progress(&self, candidates: &[Candidate]) -> ProgressBar {
-        let controls = self.controls.len();
-        output::progress(format!("{} configurations and {controls} controls", candidates.len()))
+    pub(super) fn progress(&self, candidates: &[Candidate]) -> Progress {
+        let (files, controls) = (self.corpus.sources.len(), self.controls.len());
+        // Three in five sessions under all of them, the others under the front.
+        let tuned = 3 * files * (controls + candidates.len());
+        let reported = 2 * files * (controls + candidates.len().min(FRONT));
+        let what = format!("{} configurations and {controls} controls", candidates.len());
+        Progress::new((tuned + reported) / 5, "replays", what)
     }
 }
 

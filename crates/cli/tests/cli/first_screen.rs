@@ -1,6 +1,6 @@
 //! What `foldback compare` answers with: one screen, and tables that break nothing at any width.
 
-use crate::common::{Ran, run, write};
+use crate::common::{Ran, root, run, write};
 use foldback_testkit::{needs_sessions, sessions};
 use std::collections::BTreeSet;
 
@@ -92,6 +92,32 @@ fn many_presets_with_long_names_are_one_screen() {
         // Names differ at their ends.
         assert!(text.contains("…"), "{text}");
     }
+}
+
+/// What is to be typed next can be: by a shell, also where a path has blanks and quotes.
+#[cfg(unix)]
+#[test]
+fn the_next_command_does_what_it_says() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("it's mine.jsonl");
+    std::fs::copy(root().join("examples/sessions/price-lists-codex.jsonl"), &path).unwrap();
+    let path = path.to_str().unwrap();
+    let screen = at(80, &["compare", path, "--preset", "window", "--window", "40k"]).done().stdout;
+    fits_one_screen(&screen);
+    let (_, next) = screen.split_once("\nnext: foldback ").unwrap();
+    let script = format!("exec {} {next}", env!("CARGO_BIN_EXE_foldback"));
+    let ran = std::process::Command::new("sh").args(["-c", &script]).output().unwrap();
+    let told = String::from_utf8(ran.stdout).unwrap();
+    assert!(told.contains("it's mine.jsonl under window"), "{script}\n{told}");
+    assert!(told.contains("window 40,000"), "{told}");
+
+    // Where nothing acts, it is a window at which something does.
+    let quiet = ["compare", path, "--preset", "tiered", "--window", "900k"];
+    let screen = at(80, &quiet).done().stdout;
+    let (_, next) = screen.split_once("\nnext: the same with --window ").unwrap();
+    let window = next.split([',', ' ']).next().unwrap();
+    let screen = at(80, &["compare", path, "--preset", "tiered", "--window", window]).done().stdout;
+    assert!(screen.contains("presets acted in 1"), "{screen}");
 }
 
 /// Tables of the other commands.

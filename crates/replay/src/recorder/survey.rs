@@ -52,8 +52,9 @@ impl Survey {
     }
 }
 
-/// Looks at every session; `measure` counts tokens. Of files with the same bytes the first is used.
-pub fn survey(corpus: &Corpus, measure: &dyn Estimator) -> Survey {
+/// Looks at every session; `measure` counts tokens, `progress` is called once per file that was looked at. Of files
+/// with the same bytes the first is used.
+pub fn survey(corpus: &Corpus, measure: &dyn Estimator, progress: &(dyn Fn() + Sync)) -> Survey {
     let hashes: Vec<Result<_, String>> = corpus.sources.par_iter().map(Source::hash).collect();
     let mut first: BTreeMap<[u8; 32], usize> = BTreeMap::new();
     let mut why: Vec<Option<String>> = Vec::with_capacity(hashes.len());
@@ -71,7 +72,11 @@ pub fn survey(corpus: &Corpus, measure: &dyn Estimator) -> Survey {
         .sources
         .par_iter()
         .zip(why)
-        .map(|(source, why)| why.map_or_else(|| look(source, measure), Err))
+        .map(|(source, why)| {
+            let found = why.map_or_else(|| look(source, measure), Err);
+            progress();
+            found
+        })
         .collect();
     let mut out = Survey { files: corpus.sources.len(), ..Survey::default() };
     for (source, found) in corpus.sources.iter().zip(found) {

@@ -1,0 +1,57 @@
+//! How far a command is: on standard error, and only where that is a terminal and somebody wants to be told.
+
+use crate::output;
+use indicatif::{HumanDuration, ProgressBar, ProgressState, ProgressStyle};
+use std::fmt::Write;
+use std::time::Duration;
+
+/// How often what shows progress moves. The first step may take minutes; without this nothing is shown before it
+/// ends.
+const TICK: Duration = Duration::from_millis(200);
+
+/// Steps that are counted, of about so many: how many sessions files hold is not known before they are read.
+pub(crate) struct Progress(ProgressBar);
+
+impl Progress {
+    /// Of `total` steps, which are `steps`, at work on `what`.
+    pub(crate) fn new(total: usize, steps: &str, what: String) -> Self {
+        if !output::shows_progress() {
+            return Self(ProgressBar::hidden());
+        }
+        let template = format!(
+            "{{spinner}} {{bar:20}} {{pos}} of {{len}} {steps}, {{elapsed}}, {{left}}; {{msg}}"
+        );
+        let style = ProgressStyle::with_template(&template);
+        let style = style.unwrap_or_else(|_| ProgressStyle::default_spinner());
+        let bar = ProgressBar::new(total as u64)
+            .with_style(style.with_key("left", left))
+            .with_message(what);
+        bar.enable_steady_tick(TICK);
+        Self(bar)
+    }
+
+    /// A step is done. Where there are more than was thought, the last one known is not the last.
+    pub(crate) fn step(&self) {
+        self.0.inc(1);
+        if self.0.length().is_some_and(|total| total < self.0.position()) {
+            self.0.inc_length(1);
+        }
+    }
+}
+
+impl Drop for Progress {
+    /// What was shown is gone when there is something else to say, an error too.
+    fn drop(&mut self) {
+        self.0.finish_and_clear();
+    }
+}
+
+/// How long it will take, where a step tells.
+fn left(state: &ProgressState, out: &mut dyn Write) {
+    let known = state.len().filter(|total| state.pos() < *total);
+    let _ = match (known, state.pos()) {
+        (_, 0) => write!(out, "reading"),
+        (Some(_), _) => write!(out, "about {} left", HumanDuration(state.eta())),
+        (None, _) => write!(out, "working out the figures"),
+    };
+}
