@@ -1,45 +1,211 @@
-//! What is in a recorded session.
+//! What is in recorded sessions: one in full, or many as a table or a document.
 
-use crate::number::grouped;
+use crate::json::document;
+use crate::number::{count, grouped, short};
 use crate::plain;
+use crate::terminal::{ALWAYS, Head, Width, table, wrap};
 use foldback_core::log::{Part, Role};
 use foldback_core::stage::Estimator;
 use foldback_formats::Session;
+use foldback_formats::session::{Boundary, Warning};
+use foldback_replay::corpus::Skipped;
+use serde::Serialize;
 use std::collections::BTreeMap;
-use std::fmt::Write as _;
 
-/// A session in words and numbers; tokens by `estimator`.
-pub fn session(path: &str, session: &Session, estimator: &dyn Estimator) -> String {
-    let mut out = String::new();
-    let mut line = |name: &str, value: String| {
-        let _ = writeln!(out, "{name:<14}{}", plain::line(&value));
-    };
-    line("file", path.to_owned());
-    line("format", session.format.to_owned());
-    line("session", session.id.clone());
-    line("model", session.model.clone().unwrap_or_else(|| "not recorded".to_owned()));
-    if session.limits.context > 0 {
-        line("window", format!("{} tokens, as recorded", grouped(session.limits.context)));
+/// Warnings of one kind that are told.
+const WARNINGS: usize = 5;
+
+/// Columns of the names in front of what is told.
+const NAMES: usize = 14;
+
+/// What is in a session.
+#[derive(Clone, Debug, Serialize)]
+pub struct Inspected {
+    path: String,
+    id: String,
+    format: &'static str,
+    model: Option<String>,
+    /// Task or repository.
+    project: Option<String>,
+    /// The window that is recorded.
+    window: Option<u64>,
+    messages: usize,
+    in_log: usize,
+    calls: usize,
+    turns: usize,
+    tool_calls: usize,
+    usage: Option<Usage>,
+    /// Who counted the tokens.
+    estimator: String,
+    tokens: u64,
+    tokens_by_kind: BTreeMap<&'static str, u64>,
+    boundaries: Vec<Boundary>,
+    /// Results that the recorder had cleared.
+    cleared: usize,
+    warnings: Vec<Warning>,
+}
+
+/// Usage as it is recorded, in tokens of input.
+#[derive(Clone, Copy, Debug, Serialize)]
+struct Usage {
+    calls: usize,
+    input: u64,
+    largest: u64,
+}
+
+impl Inspected {
+    /// Of a session that is listed under `path`; tokens by `estimator`.
+    pub fn of(path: String, session: &Session, estimator: &dyn Estimator) -> Self {
+        let tokens_by_kind = tokens_by_kind(session, estimator);
+        Self {
+            path,
+            id: session.id.clone(),
+            format: session.format,
+            model: session.model.clone(),
+            project: session.cluster.clone(),
+            window: Some(session.limits.context).filter(|context| *context > 0),
+            messages: session.recorded_messages(),
+            in_log: session.log().count(),
+            calls: session.calls(),
+            turns: session.turns(),
+            tool_calls: session.recorded_tool_calls(),
+            usage: usage(session),
+            estimator: estimator.id().to_string(),
+            tokens: tokens_by_kind.values().sum(),
+            tokens_by_kind,
+            boundaries: session.boundaries.clone(),
+            cleared: session.cleared.len(),
+            warnings: session.warnings.clone(),
+        }
     }
+}
+
+/// The document of `--json`.
+#[derive(Serialize)]
+struct Document<'a> {
+    files: usize,
+    skipped: &'a [Skipped],
+    sessions: &'a [Inspected],
+}
+
+/// All sessions as one JSON document, indented, with a newline at its end.
+pub fn json(
+    files: usize,
+    sessions: &[Inspected],
+    skipped: &[Skipped],
+) -> serde_json::Result<String> {
+    document(&Document { files, skipped, sessions })
+}
+
+/// Many sessions, a row each, and what was not used.
+pub fn list(sessions: &[Inspected], skipped: &[Skipped], width: Width) -> String {
+    let heads = [
+        Head::names("session"),
+        Head::words("format", 4),
+        Head::words("model", 2),
+        Head::number("calls", ALWAYS),
+        Head::number("turns", 3),
+        Head::number("tokens", ALWAYS),
+        Head::number("largest", 1),
+        Head::number("compacted", 5),
+        Head::number("warnings", 6),
+    ];
+    let number = |number: usize| grouped(number as u64);
+    let folder = common_folder(sessions);
+    let row = |one: &Inspected| {
+        vec![
+            one.path[folder.len()..].to_owned(),
+            one.format.to_owned(),
+            one.model.clone().unwrap_or_else(|| "–".to_owned()),
+            number(one.calls),
+            number(one.turns),
+            short(one.tokens),
+            one.usage.map_or_else(|| "–".to_owned(), |usage| short(usage.largest)),
+            number(one.boundaries.len()),
+            number(one.warnings.len()),
+        ]
+    };
+    let mut out = String::new();
+    table(&mut out, width, &heads, sessions.iter().map(row).collect());
+    let calls: usize = sessions.iter().map(|one| one.calls).sum();
+    let tokens: u64 = sessions.iter().map(|one| one.tokens).sum();
+    let by = sessions.first().map_or("", |one| one.estimator.as_str());
+    let told = format!(
+        "{} with {} and {} tokens by {by}; largest: input tokens of the largest request, as recorded; `foldback \
+         inspect FILE` has all of one",
+        count(sessions.len() as u64, "session"),
+        count(calls as u64, "call"),
+        short(tokens),
+    );
+    wrap(&mut out, "", "  ", &told, width);
+    if !folder.is_empty() {
+        wrap(&mut out, "", "  ", &format!("all are in {folder}"), width);
+    }
+    for skipped in skipped {
+        let text = format!("not used: {}: {}", skipped.path, skipped.reason);
+        wrap(&mut out, "", "  ", &text, width);
+    }
+    out
+}
+
+/// The folder that all paths begin with, with what divides it from them; empty where there is none.
+fn common_folder(sessions: &[Inspected]) -> &str {
+    let mut paths = sessions.iter().map(|one| one.path.as_str());
+    let first = paths.next().unwrap_or_default();
+    let common = paths.fold(first.len(), |common, path| {
+        let alike = first.bytes().zip(path.bytes()).take_while(|(a, b)| a == b);
+        common.min(alike.count())
+    });
+    // A file that holds several sessions is no folder of them.
+    let end = first.as_bytes()[..common].iter().rposition(|byte| matches!(byte, b'/' | b'\\'));
+    &first[..end.map_or(0, |end| end + 1)]
+}
+
+/// A session in words and numbers.
+pub fn session(one: &Inspected, width: Width) -> String {
+    let mut out = String::new();
+    // Nothing of it is broken where nobody looks at it on a terminal.
+    let width = Width { text: width.table, ..width };
+    let mut line = |name: &str, value: String| {
+        let name = format!("{name:<NAMES$}");
+        wrap(&mut out, &name, &" ".repeat(NAMES + 2), &plain::line(&value), width);
+    };
+    line("file", one.path.clone());
+    line("format", one.format.to_owned());
+    line("session", one.id.clone());
+    line("model", one.model.clone().unwrap_or_else(|| "not recorded".to_owned()));
+    if let Some(project) = &one.project {
+        line("project", project.clone());
+    }
+    if let Some(window) = one.window {
+        line("window", format!("{} tokens, as recorded", grouped(window)));
+    }
+    let number = |number: usize| grouped(number as u64);
     line(
         "messages",
-        format!(
-            "{} as stored, {} in the log",
-            grouped(session.recorded_messages() as u64),
-            grouped(session.log().count() as u64)
-        ),
+        format!("{} as stored, {} in the log", number(one.messages), number(one.in_log)),
     );
-    line("calls", grouped(session.calls() as u64));
-    line("turns", grouped(session.turns() as u64));
-    line("tool calls", grouped(session.recorded_tool_calls() as u64));
-    line("usage", usage(session));
-    let tokens = tokens_by_kind(session, estimator);
-    let total: u64 = tokens.iter().map(|(_, tokens)| tokens).sum();
-    line("tokens", format!("{} by {}", grouped(total), estimator.id()));
-    for (kind, tokens) in &tokens {
-        line("", format!("{kind:<16}{:>12}", grouped(*tokens)));
+    line("calls", number(one.calls));
+    line("turns", number(one.turns));
+    line("tool calls", number(one.tool_calls));
+    line(
+        "usage",
+        match one.usage {
+            None => "not recorded".to_owned(),
+            Some(Usage { calls, input, largest }) => format!(
+                "recorded for {calls} calls; {} input tokens in all, {} at most",
+                grouped(input),
+                grouped(largest)
+            ),
+        },
+    );
+    line("tokens", format!("{} by {}", grouped(one.tokens), one.estimator));
+    for kind in KINDS {
+        if let Some(tokens) = one.tokens_by_kind.get(kind) {
+            line("", format!("{kind:<16}{:>12}", grouped(*tokens)));
+        }
     }
-    for boundary in &session.boundaries {
+    for boundary in &one.boundaries {
         let size = match (boundary.tokens_before, boundary.tokens_after) {
             (Some(before), Some(after)) => {
                 format!(", {} → {} tokens", grouped(before), grouped(after))
@@ -56,51 +222,39 @@ pub fn session(path: &str, session: &Session, estimator: &dyn Estimator) -> Stri
             ),
         );
     }
-    if !session.cleared.is_empty() {
-        line("cleared", format!("{} results that the recorder had cleared", session.cleared.len()));
+    if one.cleared > 0 {
+        line("cleared", format!("{} results that the recorder had cleared", one.cleared));
     }
-    let mut by_code: BTreeMap<&str, Vec<&foldback_formats::session::Warning>> = BTreeMap::new();
-    for warning in &session.warnings {
+    let mut by_code: BTreeMap<&str, Vec<&Warning>> = BTreeMap::new();
+    for warning in &one.warnings {
         by_code.entry(&warning.code).or_default().push(warning);
     }
     for (code, warnings) in by_code {
         line("warning", format!("{code}, {} times", warnings.len()));
-        for warning in warnings.iter().take(5) {
+        for warning in warnings.iter().take(WARNINGS) {
             line("", format!("{}: {}", warning.place, warning.detail));
         }
     }
     out
 }
 
-fn usage(session: &Session) -> String {
+fn usage(session: &Session) -> Option<Usage> {
     let recorded: Vec<u64> = session
         .log()
         .filter_map(|message| message.answer.as_ref()?.usage)
         .filter(|usage| !usage.is_zero())
         .map(|usage| usage.input_total())
         .collect();
-    match recorded.iter().max() {
-        None => "not recorded".to_owned(),
-        Some(max) => format!(
-            "recorded for {} calls; {} input tokens in all, {} at most",
-            recorded.len(),
-            grouped(recorded.iter().sum()),
-            grouped(*max)
-        ),
-    }
+    let largest = *recorded.iter().max()?;
+    Some(Usage { calls: recorded.len(), input: recorded.iter().sum(), largest })
 }
 
-/// Tokens of the log by kind of part and speaker, in a fixed order.
-fn tokens_by_kind(session: &Session, estimator: &dyn Estimator) -> Vec<(&'static str, u64)> {
-    const KINDS: [&str; 7] = [
-        "user text",
-        "assistant text",
-        "reasoning",
-        "tool calls",
-        "tool results",
-        "frame",
-        "other",
-    ];
+/// Kinds of parts by speaker, in the order in which they are told.
+const KINDS: [&str; 7] =
+    ["user text", "assistant text", "reasoning", "tool calls", "tool results", "frame", "other"];
+
+/// Tokens of the log by kind.
+fn tokens_by_kind(session: &Session, estimator: &dyn Estimator) -> BTreeMap<&'static str, u64> {
     let mut sums = [0u64; KINDS.len()];
     for message in session.log() {
         let counts = message.counts.get_or_count(estimator.id(), || estimator.count(message));

@@ -90,7 +90,7 @@ pub(crate) enum Command {
     Convert(Convert),
     /// Say what presets did with one session: when they fired, and the worst of what they forgot.
     Explain(Explain),
-    /// Say what is in a session file.
+    /// Say what is in a session file (`-` is standard input), or list what several files or folders hold.
     Inspect(Inspect),
     /// List the presets, or show one with all its values and where each comes from.
     Presets(Presets),
@@ -355,9 +355,15 @@ pub(crate) struct Explain {
 #[derive(Debug, ClapArgs)]
 pub(crate) struct Inspect {
     #[command(flatten)]
-    pub(crate) file: FileArgs,
+    pub(crate) corpus: CorpusArgs,
+    /// Format of the file, where it is not recognised.
+    #[arg(long, value_name = "FORMAT")]
+    pub(crate) from: Option<String>,
     #[command(flatten)]
     pub(crate) estimator: EstimatorArgs,
+    /// Write everything that was found as JSON (`-` is standard output).
+    #[arg(long, value_name = "FILE")]
+    pub(crate) json: Option<PathBuf>,
 }
 
 #[derive(Debug, ClapArgs)]
