@@ -2,7 +2,7 @@
 
 use crate::args::{CorpusArgs, SessionArgs};
 use crate::error::Error;
-use crate::folder;
+use crate::{folder, selection};
 use foldback_formats::Session;
 use foldback_formats::limit;
 use foldback_formats::session::Warning;
@@ -150,6 +150,13 @@ pub(crate) fn corpus(args: &CorpusArgs) -> Result<Corpus, Error> {
         if sources.is_empty() {
             return Err(nothing_discovered());
         }
+    }
+    let found = sources.len();
+    let sources = selection::of(sources, args);
+    if sources.is_empty() && found > 0 {
+        return Err(Error::Usage(format!(
+            "no session is left of {found} files: --exclude, --project and --since leave all of them out"
+        )));
     }
     Ok(Corpus { sources })
 }

@@ -21,6 +21,7 @@ mod next;
 mod output;
 mod progress;
 mod results;
+mod selection;
 mod strategies;
 mod summaries;
 

@@ -45,6 +45,15 @@ fn not_kept(why: &str) {
     ));
 }
 
+/// The folder that was named, else the one in the user's cache folder.
+pub(crate) fn folder(store: Option<&Path>) -> Result<PathBuf, Error> {
+    let place = store.map(Path::to_owned).or_else(usual_place);
+    place.ok_or_else(|| {
+        let why = "no variable says where a user's cache folder is; name one with --store";
+        Error::Usage(why.to_owned())
+    })
+}
+
 fn usual_place() -> Option<PathBuf> {
     let cache = input::absolute("XDG_CACHE_HOME")
         .or_else(|| input::absolute("LOCALAPPDATA"))

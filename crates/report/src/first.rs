@@ -224,14 +224,17 @@ impl Page<'_> {
         }
         let told = self.comparison.told_apart(self.comparison.reporting.primary);
         let cautions = count(self.comparison.cautions.len() as u64, "caution");
-        self.say(
-            &mut out,
-            &format!(
-                "{} of {} pairs are ties; {cautions}, all else: --full",
-                grouped(told.ties as u64),
-                grouped(told.pairs as u64),
-            ),
-        );
+        let ties = match told.pairs {
+            0 => String::new(),
+            pairs => {
+                format!(
+                    "{} of {} pairs are ties; ",
+                    grouped(told.ties as u64),
+                    grouped(pairs as u64)
+                )
+            }
+        };
+        self.say(&mut out, &format!("{ties}{cautions}, all else: --full"));
         self.next(&mut out, commands.next);
         out
     }

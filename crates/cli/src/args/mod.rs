@@ -6,6 +6,7 @@ mod summaries;
 pub(crate) use search::{Recommend, SearchArgs, Tune};
 pub(crate) use summaries::SummaryArgs;
 
+use crate::selection;
 use clap::{Args as ClapArgs, CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 use foldback_core::Limits;
 use foldback_replay::number;
@@ -107,6 +108,8 @@ pub(crate) enum Command {
     Tune(Tune),
     /// Check a strategy file: all errors at once, each with its line.
     Check(Check),
+    /// Say how much room kept results take, or delete them.
+    Cache(Cache),
     /// Print a script that completes this command in a shell.
     Completions(Completions),
     /// Write a manual page for every command.
@@ -145,6 +148,15 @@ pub(crate) struct CorpusArgs {
     /// Also look where Claude Code, Codex and OpenCode keep this user's sessions.
     #[arg(long)]
     pub(crate) discover: bool,
+    /// Leave out files with this in their path; `*` stands for anything. Give it once per text.
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) exclude: Vec<String>,
+    /// Only sessions whose repository, folder or task, or whose path, has this in it.
+    #[arg(long, value_name = "NAME")]
+    pub(crate) project: Option<String>,
+    /// Only sessions with a model call on this day (UTC) or later; those without times are left out.
+    #[arg(long, value_name = "YYYY-MM-DD", value_parser = selection::day)]
+    pub(crate) since: Option<i64>,
     /// Treat warnings of the importers as errors.
     #[arg(long)]
     pub(crate) strict: bool,
@@ -430,4 +442,23 @@ pub(crate) struct Man {
     /// Folder that the pages are written into; it is made where it is missing.
     #[arg(value_name = "DIR")]
     pub(crate) folder: PathBuf,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Cache {
+    /// What to do.
+    #[arg(value_enum)]
+    pub(crate) task: CacheTask,
+    /// Folder of results; that in the user's cache folder when not given.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) store: Option<PathBuf>,
+}
+
+/// What is done with kept results.
+#[derive(Clone, Copy, Debug, clap::ValueEnum)]
+pub(crate) enum CacheTask {
+    /// Say how much room they take.
+    Size,
+    /// Delete them but for those that another process is writing.
+    Clean,
 }

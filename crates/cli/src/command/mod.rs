@@ -1,5 +1,6 @@
 //! One module per command.
 
+mod cache;
 mod check;
 mod compact;
 mod compare;
@@ -32,6 +33,7 @@ pub(crate) fn run(command: Command) -> Result<(), Error> {
         Command::Schema(args) => schema::run(&args),
         Command::Stages(args) => stages::run(&args),
         Command::Tune(args) => tune::run(&args),
+        Command::Cache(args) => cache::run(&args),
         Command::Check(args) => check::run(&args),
         Command::Completions(args) => completions::run(&args),
         Command::Man(args) => man::run(&args),

@@ -18,6 +18,7 @@ mod killed;
 mod output;
 mod real_sessions;
 mod rereads;
+mod selection;
 mod store;
 mod summaries;
 mod tune;

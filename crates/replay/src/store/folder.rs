@@ -81,6 +81,16 @@ pub(super) fn shrink(folder: &Path, most: u64) -> io::Result<()> {
     Ok(())
 }
 
+/// How many packs a folder has, and their bytes; none where there is no such folder.
+pub(super) fn size(folder: &Path) -> io::Result<(usize, u64)> {
+    let packs = match packs(folder) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok((0, 0)),
+        packs => packs?,
+    };
+    let bytes: io::Result<u64> = packs.iter().map(|(_, path)| Ok(path.metadata()?.len())).sum();
+    Ok((packs.len(), bytes?))
+}
+
 /// Deletes what the first version left, a folder `build-…` with a file for each entry: only where nothing else
 /// is in it and nobody uses it.
 pub(super) fn remove_first_version(folder: &Path) -> io::Result<()> {

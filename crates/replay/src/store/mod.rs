@@ -99,6 +99,25 @@ impl Store {
         Ok(store)
     }
 
+    /// How many files of results a folder has, and their bytes.
+    ///
+    /// # Errors
+    ///
+    /// Where the folder can't be read; one that is not there has none.
+    pub fn size(folder: &Path) -> io::Result<(usize, u64)> {
+        folder::size(folder)
+    }
+
+    /// Deletes the results in a folder but for those that a process is writing, and nothing else.
+    ///
+    /// # Errors
+    ///
+    /// Where the folder can't be read or a file can't be deleted.
+    pub fn clean(folder: &Path) -> io::Result<()> {
+        folder::remove_first_version(folder)?;
+        folder::shrink(folder, 0)
+    }
+
     /// A store that lives as long as the value. Its files have no names, so nothing is left of them however
     /// the process ends.
     pub fn temporary() -> io::Result<Self> {

@@ -1,0 +1,76 @@
+//! Which sessions of a folder are looked at, and what becomes of kept results.
+
+use crate::common::{foldback, write};
+use serde_json::Value;
+
+/// What `inspect` lists.
+fn listed(args: &[&str]) -> Vec<String> {
+    let ran = foldback(&[&["inspect", "--json", "-"], args].concat()).done();
+    let found: Value = serde_json::from_str(&ran.stdout).unwrap();
+    let sessions = found["sessions"].as_array().unwrap().iter();
+    let name =
+        |session: &Value| session["path"].as_str().unwrap().rsplit('/').next().unwrap().to_owned();
+    sessions.map(name).collect()
+}
+
+#[test]
+fn sessions_are_left_out_by_path_project_and_day() {
+    let folder = "examples/sessions";
+    let all = listed(&[folder]);
+    assert_eq!(all.len(), 4);
+    let without = listed(&[folder, "--exclude", "codex", "--exclude", "*journal*.json"]);
+    assert_eq!(without, ["refunds-pydantic-ai.json", "reservations-claude-code.jsonl"]);
+    // The folder that the agent worked in is recorded; the names of the files have nothing of it.
+    let worked_in = listed(&[folder, "--project", "Stockroom"]);
+    assert_eq!(worked_in, ["price-lists-codex.jsonl", "reservations-claude-code.jsonl"]);
+    assert_eq!(listed(&[folder, "--project", "refunds"]), ["refunds-pydantic-ai.json"]);
+    assert_eq!(listed(&[folder, "--since", "2000-01-01"]).len(), 4);
+    for nothing in [["--since", "2999-01-01"], ["--project", "no such"], ["--exclude", "s"]] {
+        let ran = foldback(&[&["compare", folder], &nothing[..]].concat());
+        assert_eq!(ran.code, 2, "{}", ran.stdout);
+        assert!(ran.stderr.contains("no session is left of 4 files"), "{}", ran.stderr);
+    }
+    let ran = foldback(&["compare", folder, "--since", "yesterday"]);
+    assert!(ran.code == 2 && ran.stderr.contains("takes a day, such as"), "{}", ran.stderr);
+}
+
+/// Of a file with several sessions those that are meant are taken, under the names that they always have.
+#[test]
+fn a_file_is_taken_in_part() {
+    let folder = tempfile::tempdir().unwrap();
+    let files = ["journal-opencode.json", "price-lists-codex.jsonl", "refunds-pydantic-ai.json"];
+    let lines = files.map(|file| {
+        let path = format!("examples/sessions/{file}");
+        foldback(&["convert", &path, "-", "--to", "foldback", "-q"]).done().stdout
+    });
+    write(folder.path(), "several.jsonl", lines.concat());
+    let folder = folder.path().to_str().unwrap();
+    let all = listed(&[folder]);
+    assert_eq!(all.len(), 3);
+    assert_eq!(listed(&[folder, "--project", "stockroom"]), [all[1].as_str()]);
+    assert_eq!(listed(&[folder, "--project", "several"]), all);
+    let compare = ["compare", folder, "--project", "stockroom", "--preset", "window"];
+    let screen = foldback(&compare).done().stdout;
+    assert!(screen.starts_with("1 session, 81 model calls; presets acted in 1\n"), "{screen}");
+}
+
+#[test]
+fn kept_results_have_a_size_and_can_be_deleted() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = folder.path().join("store");
+    let store = store.to_str().unwrap();
+    let cache = |task: &str| foldback(&["cache", task, "--store", store]).done().stdout;
+    assert_eq!(cache("size"), format!("{store}: 0 bytes in 0 files\n"));
+    assert_eq!(cache("clean"), format!("{store}: nothing to delete\n"));
+    let session = "examples/sessions/price-lists-codex.jsonl";
+    let compare = ["compare", session, "--preset", "window", "--store", store];
+    let first = foldback(&compare).done().stdout;
+    // What is not ours stays.
+    let other = write(std::path::Path::new(store), "notes.txt", "mine");
+    assert!(!cache("size").contains(": 0 bytes") && cache("size").ends_with(" in 1 file\n"));
+    let said = cache("clean");
+    assert!(said.ends_with(" deleted\n"), "{said}");
+    assert_eq!(cache("size"), format!("{store}: 0 bytes in 0 files\n"));
+    assert_eq!(std::fs::read_to_string(other).unwrap(), "mine");
+    assert!(foldback(&compare).done().stdout == first);
+}
