@@ -1,16 +1,16 @@
 //! What the command takes.
 
+mod inputs;
 mod search;
 mod summaries;
 
+pub(crate) use inputs::{CorpusArgs, EstimatorArgs, ModelArgs, OutArgs, SessionArgs, StoreArgs};
 pub(crate) use search::{Recommend, SearchArgs, Tune};
 pub(crate) use summaries::SummaryArgs;
 
-use crate::selection;
 use clap::{Args as ClapArgs, CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
-use foldback_core::Limits;
-use foldback_replay::number;
-use std::path::{Path, PathBuf};
+use inputs::a_count;
+use std::path::PathBuf;
 
 /// Context compaction for LLM agents: compare strategies on recorded sessions, or compact one.
 #[derive(Debug, Parser)]
@@ -114,149 +114,6 @@ pub(crate) enum Command {
     Completions(Completions),
     /// Write a manual page for every command.
     Man(Man),
-}
-
-/// A session file.
-#[derive(Clone, Debug, ClapArgs)]
-pub(crate) struct FileArgs {
-    /// The session file (`-` is standard input).
-    pub(crate) file: PathBuf,
-    /// Format of the file, where it is not recognised.
-    #[arg(long, value_name = "FORMAT")]
-    pub(crate) from: Option<String>,
-}
-
-/// One of the sessions in a file.
-#[derive(Clone, Debug, ClapArgs)]
-pub(crate) struct SessionArgs {
-    #[command(flatten)]
-    pub(crate) file: FileArgs,
-    /// Which session, for files that hold several.
-    #[arg(long, value_name = "ID")]
-    pub(crate) session: Option<String>,
-    /// Treat warnings of the importer as errors.
-    #[arg(long)]
-    pub(crate) strict: bool,
-}
-
-/// Files with sessions, as many as there are.
-#[derive(Clone, Debug, ClapArgs)]
-pub(crate) struct CorpusArgs {
-    /// Session files or folders of them, in any mix of formats.
-    #[arg(value_name = "PATH")]
-    pub(crate) paths: Vec<PathBuf>,
-    /// Also look where Claude Code, Codex and OpenCode keep this user's sessions.
-    #[arg(long)]
-    pub(crate) discover: bool,
-    /// Leave out files with this in their path; `*` stands for anything. Give it once per text.
-    #[arg(long, value_name = "TEXT")]
-    pub(crate) exclude: Vec<String>,
-    /// Only sessions whose repository, folder or task, or whose path, has this in it.
-    #[arg(long, value_name = "NAME")]
-    pub(crate) project: Option<String>,
-    /// Only sessions with a model call on this day (UTC) or later; those without times are left out.
-    #[arg(long, value_name = "YYYY-MM-DD", value_parser = selection::day)]
-    pub(crate) since: Option<i64>,
-    /// Treat warnings of the importers as errors.
-    #[arg(long)]
-    pub(crate) strict: bool,
-}
-
-/// Where results are kept.
-#[derive(Clone, Debug, ClapArgs)]
-pub(crate) struct StoreArgs {
-    /// Folder in which results are kept, so that a rerun does only what is new; the user's cache
-    /// folder when not given.
-    #[arg(long, value_name = "DIR", conflicts_with = "no_store")]
-    pub(crate) store: Option<PathBuf>,
-    /// Keep no results.
-    #[arg(long)]
-    pub(crate) no_store: bool,
-}
-
-/// Where what is made goes.
-#[derive(Clone, Debug, ClapArgs)]
-pub(crate) struct OutArgs {
-    /// Where to write; standard output when not given.
-    #[arg(short, long, value_name = "FILE")]
-    out: Option<PathBuf>,
-    /// What `--out` was called once.
-    #[arg(long, hide = true, conflicts_with = "out", value_parser = no_number)]
-    output: Option<PathBuf>,
-}
-
-impl OutArgs {
-    pub(crate) fn path(&self) -> Option<&Path> {
-        self.out.as_deref().or(self.output.as_deref())
-    }
-}
-
-/// A path, but no bare number: whoever writes `--output 32000` means tokens.
-fn no_number(text: &str) -> Result<PathBuf, String> {
-    match text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'_') {
-        false => Ok(PathBuf::from(text)),
-        true => Err(format!(
-            "it is the old name of --out and takes a path; a limit in tokens is --max-output {text}, a file \
-             of that name --out {text}"
-        )),
-    }
-}
-
-/// The estimator that counts.
-#[derive(Clone, Debug, ClapArgs)]
-pub(crate) struct EstimatorArgs {
-    /// Estimator that counts what is reported, the same for every preset.
-    #[arg(long, alias = "measure", value_name = "ESTIMATOR", default_value = "o200k")]
-    pub(crate) estimator: String,
-}
-
-/// A window. In a strategy file, 0 is none, which is what leaving `--window` out says here.
-fn a_window(text: &str) -> Result<u64, String> {
-    match tokens(text)? {
-        0 => Err("nothing fits; without --window, each session has its own".to_owned()),
-        tokens => Ok(tokens),
-    }
-}
-
-fn tokens(text: &str) -> Result<u64, String> {
-    number::parse(text)
-        .ok_or_else(|| "takes a number of tokens, such as 200k, 200_000 or 200000".to_owned())
-}
-
-/// Any other number.
-fn a_number(text: &str) -> Result<u64, String> {
-    number::parse(text).ok_or_else(|| "takes a number, such as 20, 2_000 or 2k".to_owned())
-}
-
-/// One that something is counted with.
-fn a_count(text: &str) -> Result<usize, String> {
-    a_number(text)?.try_into().map_err(|_| "is too large".to_owned())
-}
-
-/// Which model, how much it takes, and who counts.
-#[derive(Clone, Debug, ClapArgs)]
-pub(crate) struct ModelArgs {
-    /// Window in tokens, for every session and preset.
-    #[arg(long, value_name = "N", value_parser = a_window)]
-    pub(crate) window: Option<u64>,
-    /// Output limit in tokens.
-    #[arg(long, alias = "output-limit", value_name = "N", value_parser = tokens)]
-    pub(crate) max_output: Option<u64>,
-    /// Model whose limits apply instead of the recorded one.
-    #[arg(long, value_name = "MODEL")]
-    pub(crate) model: Option<String>,
-    /// Table of models instead of the embedded one (TOML).
-    #[arg(long, value_name = "FILE")]
-    pub(crate) models: Option<PathBuf>,
-    #[command(flatten)]
-    pub(crate) estimator: EstimatorArgs,
-}
-
-impl ModelArgs {
-    /// The limits that were given; zero where none was.
-    pub(crate) fn limits(&self) -> Limits {
-        Limits { context: self.window.unwrap_or(0), input: 0, output: self.max_output.unwrap_or(0) }
-    }
 }
 
 #[derive(Debug, ClapArgs)]

@@ -1,6 +1,7 @@
 //! What the commands that search for a configuration take.
 
-use super::{CorpusArgs, ModelArgs, OutArgs, StoreArgs, a_number};
+use super::inputs::a_number;
+use super::{CorpusArgs, ModelArgs, OutArgs, StoreArgs};
 use clap::Args as ClapArgs;
 use std::path::PathBuf;
 
