@@ -1,6 +1,7 @@
 //! What the page of a comparison shows of single sessions: stored call rows, and walks that are made by
 //! replaying the most telling sessions once more.
 
+use crate::progress::Progress;
 use foldback_core::strategy::Kind;
 use foldback_replay::walk::{Detail, Walk};
 use foldback_replay::{Comparison, Corpus, Preset, Setup, Store};
@@ -30,8 +31,13 @@ impl Compared<'_> {
     pub(crate) fn details(&self) -> Details {
         let sessions = &self.comparison.corpus.sessions;
         let (walked, mut others) = html::to_walk(self.comparison, WALKED_CALLS);
-        let walks: Vec<(usize, Option<Walk>)> =
-            walked.into_par_iter().map(|session| (session, self.walk(session))).collect();
+        let progress = Progress::new(walked.len(), "sessions", "walked for the page".to_owned());
+        let walk = |session: usize| {
+            let walk = self.walk(session);
+            progress.step();
+            (session, walk)
+        };
+        let walks: Vec<(usize, Option<Walk>)> = walked.into_par_iter().map(walk).collect();
         let lost = walks.iter().filter(|(_, walk)| walk.is_none());
         others.extend(lost.map(|(session, _)| *session));
         others.sort_unstable();

@@ -1,6 +1,7 @@
 //! What to type next, once a comparison has been read.
 
 use crate::args::{Compare, ModelArgs};
+use foldback_core::strategy::Kind;
 use foldback_replay::Comparison;
 use std::path::Path;
 
@@ -11,6 +12,9 @@ pub(crate) fn words(comparison: &Comparison, args: &Compare) -> Vec<String> {
     if comparison.corpus.triggering > 0 {
         return explain(comparison, args)
             .unwrap_or_else(|| words("the same with --html report.html, to walk the sessions"));
+    }
+    if comparison.of_kind(Kind::Strategy).is_empty() {
+        return words("the same without --preset, for all presets");
     }
     let idle = comparison.presets.iter().flat_map(|line| line.nearest_idle());
     match idle.filter_map(|idle| idle.window).max() {

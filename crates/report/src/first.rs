@@ -24,7 +24,7 @@ const FRAME: usize = 4;
 /// What headings, marks and words mean.
 const LEGEND: [&str; 9] = [
     "bill: change against none, 95% interval",
-    "saved: a session",
+    "saved: dollars a session",
     "kept: % of what later calls needed of older results",
     "★ nothing is cheaper and keeps as much",
     "✗ no provider takes it",
@@ -95,17 +95,22 @@ impl Page<'_> {
             0 => String::new(),
             files => format!("; {} skipped", count(files as u64, "file")),
         };
-        let short = match self.answer.too_short {
-            0 => String::new(),
-            sessions => format!(", {} too short for it", grouped(sessions as u64)),
+        let acted = match (self.answer.shown.is_empty(), self.answer.too_short) {
+            // There was nothing that could have acted.
+            (true, _) => String::new(),
+            (_, 0) => format!("; presets acted in {}", grouped(corpus.triggering as u64)),
+            (_, short) => format!(
+                "; presets acted in {}, {} too short for it",
+                grouped(corpus.triggering as u64),
+                grouped(short as u64)
+            ),
         };
         self.say(
             &mut out,
             &format!(
-                "{}, {}; presets acted in {}{short}{skipped}",
+                "{}, {}{acted}{skipped}",
                 count(corpus.imported as u64, "session"),
                 count(calls as u64, "model call"),
-                grouped(corpus.triggering as u64),
             ),
         );
         self.say(&mut out, &self.baselines());
@@ -141,6 +146,9 @@ impl Page<'_> {
     /// The table, and how many presets it has no room for.
     fn presets(&self, out: &mut String, room: usize) {
         let shown = &self.answer.shown;
+        if shown.is_empty() {
+            return;
+        }
         let fits = if shown.len() > room { room.saturating_sub(1).max(1) } else { shown.len() };
         let standings = self.comparison.standings();
         let heads = [
@@ -216,7 +224,7 @@ impl Page<'_> {
             let instead = if by.starts_with("llm") { "" } else { ", in place of a model's" };
             self.say(&mut out, &format!("summaries: {by}{instead}"));
         }
-        if !legend.is_empty() {
+        if !legend.is_empty() && !self.answer.shown.is_empty() {
             self.say(&mut out, &legend.join(" · "));
         }
         if !self.comparison.prices.is_empty() {

@@ -94,6 +94,18 @@ fn many_presets_with_long_names_are_one_screen() {
     }
 }
 
+/// Without a preset there is no table, and what matters of the bills is said all the same.
+#[test]
+fn without_a_strategy_the_bills_are_told() {
+    let screen = at(80, &["compare", "examples/sessions", "--preset", "none"]).done().stdout;
+    fits_one_screen(&screen);
+    assert!(screen.contains("none: $2.24 a session") && !screen.contains("acted"), "{screen}");
+    assert!(
+        !screen.contains('─') && screen.contains("next: the same without --preset"),
+        "{screen}"
+    );
+}
+
 /// What is to be typed next can be: by a shell, also where a path has blanks and quotes.
 #[cfg(unix)]
 #[test]

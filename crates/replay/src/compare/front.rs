@@ -146,7 +146,8 @@ impl Comparison {
         self.of_kind(Kind::Control)
     }
 
-    fn of_kind(&self, kind: Kind) -> Vec<usize> {
+    /// Indices of the presets of a kind, as they were given.
+    pub fn of_kind(&self, kind: Kind) -> Vec<usize> {
         (0..self.presets.len()).filter(|at| self.presets[*at].kind == kind).collect()
     }
 }

@@ -15,7 +15,9 @@ pub(super) fn short(setup: &Setup, reporting: &Reporting) -> String {
         Err(_) => match &setup.model {
             Some(model) => format!("{model}, {day}, for all sessions; --models FILE"),
             None => {
-                format!("each session's own model, {day}; without those not listed; --models FILE")
+                format!(
+                    "each session's own model, {day}; no bill where it is not listed; --models FILE"
+                )
             }
         },
     }
