@@ -2,6 +2,8 @@
 //!
 //! `cargo xtask new-strategy NAME` makes `strategies/NAME`: a crate with one stage, one preset and a
 //! test, which compiles and passes as it stands.
+//!
+//! `cargo xtask fuzz --minutes N [--target T] [--seed S]` fuzzes on stable Rust; `tests/fuzz-targets` has the targets.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
@@ -19,7 +21,10 @@ fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
     let done = match args.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
         ["new-strategy", name] => new_strategy(name),
-        _ => Err("usage: cargo xtask new-strategy NAME".to_owned()),
+        ["fuzz", rest @ ..] => fuzz(rest),
+        _ => {
+            Err("usage: cargo xtask new-strategy NAME, or cargo xtask fuzz --minutes N".to_owned())
+        }
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,
@@ -28,6 +33,15 @@ fn main() -> ExitCode {
             ExitCode::from(2)
         }
     }
+}
+
+/// The targets are built for themselves: this program needs none of what they need.
+fn fuzz(args: &[&str]) -> Result<(), String> {
+    let run = ["run", "--quiet", "--package", "foldback-fuzz-targets", "--bin", "fuzz", "--"];
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let status = Command::new("cargo").args(run).args(args).current_dir(root).status();
+    let status = status.map_err(|error| format!("cargo: {error}"))?;
+    status.success().then_some(()).ok_or_else(|| "the fuzzer found something".to_owned())
 }
 
 fn new_strategy(name: &str) -> Result<(), String> {

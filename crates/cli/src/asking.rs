@@ -301,8 +301,10 @@ fn asking(args: &SummaryArgs, asked: &[&Asked], prices: &Prices) -> Result<Arc<B
             endpoints.push(&one.endpoint);
         }
     }
+    let mut told = BTreeSet::new();
     for endpoint in &endpoints {
-        client.check(endpoint)?;
+        let address = client.check(endpoint)?;
+        told.insert(format!("text of the sessions is sent to {} at {address}", endpoint.model));
     }
     let own = asked.iter().filter_map(|one| one.budget).reduce(f64::min);
     let budget = args.budget_usd.or(own);
@@ -323,6 +325,8 @@ fn asking(args: &SummaryArgs, asked: &[&Asked], prices: &Prices) -> Result<Arc<B
     for endpoint in endpoints {
         runtime.block_on(client.reach(endpoint))?;
     }
+    // Before anything is sent: whoever does not want that can still stop it.
+    told.iter().for_each(|told| output::note(told));
     let budget = Budget::new(Arc::new(client), budget, prices.clone());
     Ok(Arc::new(budget))
 }

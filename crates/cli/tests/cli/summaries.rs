@@ -114,6 +114,8 @@ fn a_comparison_is_recorded_once_and_replayed_alike_without_a_network() {
     assert!(asked.len() >= 2, "no summaries were asked for");
     assert_eq!(asked.len(), answers.len(), "equal requests were sent twice");
     assert!(recorded.stderr.contains(&format!("{} answers were recorded", asked.len())));
+    let first = recorded.stderr.lines().next().unwrap_or_default();
+    assert!(first.contains("text of the sessions is sent to"), "{}", recorded.stderr);
     let bill = format!("{} requests: ", asked.len());
     let line = recorded.stderr.lines().find(|line| line.starts_with(&bill));
     let told = line.is_some_and(|line| line.ends_with(" USD") && !line.contains(" 0.0000 USD"));
@@ -127,6 +129,7 @@ fn a_comparison_is_recorded_once_and_replayed_alike_without_a_network() {
         let page = folder.path(name);
         let replayed = compare(&[&with_cassette[..], &["--replay-only", "--html", &page]].concat());
         assert_eq!(replayed.code, 0, "{name}: {}", replayed.stderr);
+        assert!(!replayed.stderr.contains("is sent to"), "{name}: {}", replayed.stderr);
         assert!(replayed.stdout == recorded.stdout, "{name}: other bytes");
         std::fs::read(page).unwrap()
     });

@@ -140,7 +140,11 @@ impl Reader {
                 if value::text(part, "type") == Some("tool") {
                     let (call, result) = self.tool(record, info, part, &pointer);
                     out.push(call);
-                    results.push((result, value::millis(part, "/state/time/compacted")));
+                    // OpenCode shows the error of a call that failed, whatever mark it has.
+                    let shown = result.parts.iter().filter_map(|part| part.as_result());
+                    let done = shown.map(|it| it.status).eq([ResultStatus::Completed]);
+                    let compacted = value::millis(part, "/state/time/compacted");
+                    results.push((result, compacted.filter(|_| done)));
                 } else {
                     out.extend(self.common_part(record, part, &pointer));
                 }

@@ -96,9 +96,9 @@ impl Client {
     }
 
     /// Whether an endpoint names everything that a request needs: a known provider, a model, an
-    /// address, a key. Sends nothing.
-    pub fn check(&self, endpoint: &Endpoint) -> Result<(), ProviderError> {
-        Target::of(endpoint, &self.keys).map(drop)
+    /// address, a key. Gives the address, as it may be shown. Sends nothing.
+    pub fn check(&self, endpoint: &Endpoint) -> Result<String, ProviderError> {
+        Target::of(endpoint, &self.keys).map(|target| target.shown())
     }
 
     /// Whether somebody answers at the endpoint's address. Whatever the answer is, it will do: neither

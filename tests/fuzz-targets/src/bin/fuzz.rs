@@ -1,0 +1,100 @@
+//! `cargo xtask fuzz --minutes N [--target T] [--seed S]`: fuzzing on stable Rust. What breaks a promise is written to
+//! `fuzz/corpus/TARGET` and ends the run with exit code 1.
+
+use foldback_fuzz_targets::mutate::{Dice, mutated};
+use foldback_fuzz_targets::{TARGETS, Target, corpus, seeds, target};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+
+/// An input that takes longer is a finding: it is of some kilobytes.
+const LONGEST: Duration = Duration::from_secs(10);
+
+/// Inputs that mutation starts from are cut to this, so that a run sees many.
+const LARGEST: usize = 64 * 1024;
+
+struct Args {
+    targets: Vec<Target>,
+    minutes: f64,
+    seed: u64,
+}
+
+fn args() -> Result<Args, String> {
+    let mut args = Args { targets: TARGETS.to_vec(), minutes: 1.0, seed: 20_261_122 };
+    let mut given = std::env::args().skip(1);
+    while let Some(name) = given.next() {
+        let value = given.next().ok_or_else(|| format!("{name} needs a value"))?;
+        let bad = |_| format!("{name} {value}: no number");
+        match &*name {
+            "--minutes" => args.minutes = value.parse::<f64>().map_err(|_| bad(()))?,
+            "--seed" => args.seed = value.parse::<u64>().map_err(|_| bad(()))?,
+            "--target" => {
+                let names = TARGETS.map(|(name, _)| name).join(", ");
+                let known = target(&value);
+                args.targets = vec![known.ok_or_else(|| format!("{value} is none of {names}"))?];
+            }
+            _ => return Err(format!("{name} is none of --minutes, --target, --seed")),
+        }
+    }
+    let fine = (0.0..=100_000.0).contains(&args.minutes);
+    fine.then_some(args).ok_or_else(|| "--minutes is no time".to_owned())
+}
+
+/// Runs a target for a time; how often it ran, and the input that broke a promise.
+fn fuzz((name, body): Target, time: Duration, seed: u64) -> (u64, Option<Vec<u8>>) {
+    let mut inputs: Vec<Vec<u8>> =
+        seeds(name).into_iter().chain(corpus(name)).map(|(_, bytes)| bytes).collect();
+    inputs.iter_mut().for_each(|bytes| bytes.truncate(LARGEST));
+    let inputs: Vec<&[u8]> = inputs.iter().map(Vec::as_slice).collect();
+    let mut dice = Dice::new(seed);
+    let begun = Instant::now();
+    let mut runs = 0;
+    while begun.elapsed() < time {
+        let input = mutated(&inputs, &mut dice);
+        let started = Instant::now();
+        let ended = catch_unwind(AssertUnwindSafe(|| body(&input)));
+        runs += 1;
+        if ended.is_err() || started.elapsed() > LONGEST {
+            return (runs, Some(input));
+        }
+    }
+    (runs, None)
+}
+
+fn keep(name: &str, input: &[u8]) -> std::io::Result<PathBuf> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus").join(name);
+    std::fs::create_dir_all(&folder)?;
+    // FNV-1a: the name says what the content is.
+    let hash = input.iter().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
+        (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3)
+    });
+    let path = folder.join(format!("found-{hash:016x}"));
+    std::fs::write(&path, input)?;
+    Ok(path)
+}
+
+fn main() -> ExitCode {
+    let args = match args() {
+        Ok(args) => args,
+        Err(problem) => {
+            eprintln!("error: {problem}");
+            return ExitCode::from(2);
+        }
+    };
+    let share = Duration::from_secs_f64(args.minutes * 60.0 / args.targets.len() as f64);
+    let mut found = false;
+    for target in args.targets {
+        let (runs, input) = fuzz(target, share, args.seed);
+        let Some(input) = input else {
+            println!("{}: {runs} runs, nothing found", target.0);
+            continue;
+        };
+        found = true;
+        match keep(target.0, &input) {
+            Ok(path) => println!("{}: run {runs} found {}", target.0, path.display()),
+            Err(error) => println!("{}: run {runs} found {input:?} ({error})", target.0),
+        }
+    }
+    if found { ExitCode::FAILURE } else { ExitCode::SUCCESS }
+}

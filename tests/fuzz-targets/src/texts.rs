@@ -1,0 +1,27 @@
+//! Texts that people and providers write.
+
+use foldback_core::config::{Document, Options, compile};
+use foldback_provider_errors::Classifier;
+use std::sync::LazyLock;
+
+/// A strategy file compiles, or every error says something.
+pub(crate) fn strategy(data: &[u8]) {
+    static REGISTRY: LazyLock<foldback_core::registry::Registry> =
+        LazyLock::new(|| foldback::registry().unwrap());
+    let text = String::from_utf8_lossy(data);
+    let compiled = Document::parse("fuzz.toml", &text)
+        .and_then(|document| compile(&REGISTRY, document, Options::default()));
+    if let Err(errors) = compiled {
+        assert!(!errors.to_string().is_empty());
+    }
+}
+
+/// The first two bytes say who answered and with which status.
+pub(crate) fn provider_error(data: &[u8]) {
+    let [who, status, body @ ..] = data else { return };
+    let names = [None, Some("anthropic"), Some("openai"), Some("gemini"), Some("ollama")];
+    let body = String::from_utf8_lossy(body);
+    let provider = names[usize::from(*who) % names.len()];
+    let error = Classifier::builtin().classify(provider, Some(200 + 2 * u16::from(*status)), &body);
+    let _ = error.to_string();
+}
