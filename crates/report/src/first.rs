@@ -25,8 +25,8 @@ const FRAME: usize = 4;
 const LEGEND: [&str; 9] = [
     "bill: change against none, 95% interval",
     "saved: dollars a session",
-    "kept: % of what later calls needed of older results",
     "★ nothing is cheaper and keeps as much",
+    "kept: % of what later calls needed of older results",
     "✗ no provider takes it",
     "tie: the bill may be that of none",
     "! the verbatim judge differs",
@@ -120,27 +120,27 @@ impl Page<'_> {
 
     fn baselines(&self) -> String {
         let bill = |line: &PresetLine| self.dollars(line.dollars.a_session());
-        let mut text = String::new();
-        if let Some(none) = self.comparison.baseline() {
-            text = format!("{}: {} a session", none.name(), bill(none));
-            if none.gate.sent_over > 0 {
-                let over = count(none.gate.sent_over, "request");
-                text.push_str(&format!(", {over} over the window"));
-            }
+        let none = |requests: &str| {
+            self.comparison.baseline().map_or_else(String::new, |none| {
+                let over = match none.gate.sent_over {
+                    0 => String::new(),
+                    over => format!(", {}{requests} over the window", grouped(over)),
+                };
+                format!("{}: {} a session{over}", none.name(), bill(none))
+            })
+        };
+        let mut recorded = String::new();
+        if let Some(line) = self.answer.recorded {
+            let ratio = line.metrics.cost_ratio.value.map(change);
+            let known = line.dollars.n;
+            let known = (known < self.comparison.corpus.imported)
+                .then(|| format!("{} known", grouped(known as u64)));
+            let more: Vec<String> = ratio.into_iter().chain(known).collect();
+            recorded = format!("; as recorded: {} ({})", bill(line), more.join(", "));
         }
-        if let Some(recorded) = self.answer.recorded {
-            let ratio = recorded
-                .metrics
-                .cost_ratio
-                .value
-                .map_or_else(String::new, |ratio| format!(" ({})", change(ratio)));
-            text.push_str(&format!("; as recorded: {}{ratio}", bill(recorded)));
-            if recorded.dollars.n < self.comparison.corpus.imported {
-                let known = grouped(recorded.dollars.n as u64);
-                text.push_str(&format!(" in {known} where it is known"));
-            }
-        }
-        text
+        // The noun, where one line has room for it.
+        let text = none(" requests") + &recorded;
+        if text.width() <= self.columns { text } else { none("") + &recorded }
     }
 
     /// The table, and how many presets it has no room for.

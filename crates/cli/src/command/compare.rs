@@ -63,19 +63,18 @@ pub(crate) fn run(args: &Compare) -> Result<(), Error> {
     // A document on standard output stands alone, so that it can be piped.
     let mut named = [&args.json, &args.html, &args.rows].into_iter().flatten();
     if !named.any(|path| output::is_stdout(path)) {
-        output::print(&text(&comparison, args))?;
+        output::print(&text(&comparison, args, !design.strategies.is_empty()))?;
     }
     tell_statistics(&presets);
     results::tell(&store);
     Ok(())
 }
 
-/// The first screen, or everything.
-fn text(comparison: &Comparison, args: &Compare) -> String {
+/// The first screen, or everything; `named` says whether presets were named.
+fn text(comparison: &Comparison, args: &Compare, named: bool) -> String {
     if args.full {
         return table::comparison(comparison, output::width());
     }
-    let named = !args.preset.is_empty() || args.experiment.is_some();
     let next = next::words(comparison, args);
     first::screen(comparison, output::width(), first::Commands { named, next: &next })
 }
