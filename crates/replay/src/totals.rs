@@ -191,8 +191,6 @@ pub struct SessionMetrics {
     pub dropped: Dropped,
     /// The conversation's own counters.
     pub counters: Counters,
-    /// Size of the view at the end.
-    pub final_tokens: u64,
 }
 
 impl SessionMetrics {
@@ -215,7 +213,6 @@ impl SessionMetrics {
             inherited_violations,
             dropped: *dropped,
             counters,
-            final_tokens: conversation.meter(0).view_tokens(),
             ..Self::of_rows(rows)
         }
     }

@@ -3,55 +3,18 @@
 use super::contrast::LEAST_CLUSTERS;
 use super::prices;
 use super::{CorpusSummary, DEFAULT_LIMITS, Known, Preset, PresetLine, Reporting, Score, Setup};
-use crate::cost::{self, Agreement, RecordedCall};
 use crate::number::grouped;
 use crate::recorder::{Policy, RecorderPolicy, by_totals};
 use crate::setup::Made;
-use crate::study::Facts;
+use crate::study::SessionFacts;
 use foldback_core::strategy::Kind;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-/// Simulated against recorded cache reads of the calls before any compaction of the recorder's own,
-/// under both lives of a prefix that recorders of Anthropic models ask for.
-pub(super) fn cache_check(setup: &Setup, sessions: &[Facts]) -> Vec<(String, Agreement)> {
-    let names = ["anthropic-5m", "anthropic-1h"];
-    let regimes = names.iter().filter_map(|name| setup.regimes.find(name));
-    regimes
-        .map(|regime| {
-            let mut sum = Agreement::default();
-            for facts in sessions {
-                sum.add(&cost::agreement(&recorded(facts), regime.rules()));
-            }
-            (regime.name.clone(), sum)
-        })
-        .filter(|(_, agreement)| agreement.pairs > 0)
-        .collect()
-}
-
-fn recorded(facts: &Facts) -> Vec<RecordedCall> {
-    let claude = |model: &str| model.contains("claude");
-    if !facts.model.as_deref().is_some_and(claude) {
-        return Vec::new();
-    }
-    facts
-        .calls
-        .iter()
-        .filter(|call| !call.recorder_compacted)
-        .filter_map(|call| {
-            Some(RecordedCall {
-                input: call.recorded_input?,
-                read: call.recorded_read?,
-                start_ms: call.start_ms,
-            })
-        })
-        .collect()
-}
-
 pub(super) fn assumptions(
     presets: &[Preset],
     setup: &Setup,
-    sessions: &[Facts],
+    sessions: &[SessionFacts],
     scores: &[Score],
     reporting: &Reporting,
 ) -> Vec<String> {
@@ -76,7 +39,7 @@ pub(super) fn assumptions(
     ));
     let estimated: usize = sessions.iter().map(|facts| facts.outputs_estimated).sum();
     if estimated > 0 {
-        let calls: usize = sessions.iter().map(|facts| facts.calls.len()).sum();
+        let calls: usize = sessions.iter().map(|facts| facts.calls).sum();
         lines.push(format!(
             "{estimated} of {calls} answers have a recorded output that can't be right, less than half of what \
              they show; they are billed by what they show."
@@ -115,7 +78,7 @@ pub(super) fn assumptions(
 const SCALES: usize = 6;
 
 /// What recorded usage says of the measure, by model: those of most sessions.
-fn scales(setup: &Setup, sessions: &[Facts]) -> String {
+fn scales(setup: &Setup, sessions: &[SessionFacts]) -> String {
     let mut models: BTreeMap<&str, Vec<u64>> = BTreeMap::new();
     for facts in sessions {
         if let Some(scale) = facts.scale {
@@ -152,7 +115,7 @@ fn scales(setup: &Setup, sessions: &[Facts]) -> String {
 
 /// Which context policies the recorders themselves used: a retention is flattered where the recorded
 /// agent saw no more than the strategy keeps.
-fn recorders(sessions: &[Facts]) -> Vec<String> {
+fn recorders(sessions: &[SessionFacts]) -> Vec<String> {
     let mut full = 0;
     let mut unknown = 0;
     let mut others: BTreeMap<String, usize> = BTreeMap::new();
@@ -219,8 +182,8 @@ fn as_recorded(presets: &[Preset], scores: &[Score]) -> Option<String> {
     Some(line)
 }
 
-fn cache(setup: &Setup, sessions: &[Facts], reporting: &Reporting) -> String {
-    let timed = sessions.iter().filter(|facts| facts.timed()).count();
+fn cache(setup: &Setup, sessions: &[SessionFacts], reporting: &Reporting) -> String {
+    let timed = sessions.iter().filter(|facts| facts.timed).count();
     format!(
         "Caching rules of {} as of {}; pauses as recorded in {timed} of {} sessions, in the others the cache is \
          always warm.",
@@ -230,7 +193,7 @@ fn cache(setup: &Setup, sessions: &[Facts], reporting: &Reporting) -> String {
     )
 }
 
-fn windows(setup: &Setup, sessions: &[Facts], scores: &[Score]) -> String {
+fn windows(setup: &Setup, sessions: &[SessionFacts], scores: &[Score]) -> String {
     if setup.limits.context > 0 {
         return format!(
             "Window of {} tokens for every session (command line).",

@@ -5,6 +5,7 @@ use super::{Comparison, Preset, PresetLine};
 use crate::cost::{self, Bounds, Verdict};
 use crate::stats::{self, Estimate, Pair, Share};
 use foldback_core::strategy::Kind;
+use rayon::prelude::*;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -159,12 +160,10 @@ pub(super) fn contrasts(
     lines: &[PresetLine],
 ) -> Vec<Contrast> {
     let strategies = of_kind(presets, Kind::Strategy);
-    let mut contrasts = Vec::new();
-    for (at, first) in strategies.iter().enumerate() {
-        for second in &strategies[at + 1..] {
-            contrasts.push(contrast(table, lines, *first, *second));
-        }
-    }
+    let behind = |at: usize| strategies[at + 1..].iter().map(move |second| (at, *second));
+    let pairs: Vec<_> = (0..strategies.len()).flat_map(behind).collect();
+    let contrast = |(at, second): &(usize, _)| contrast(table, lines, strategies[*at], *second);
+    let mut contrasts: Vec<Contrast> = pairs.par_iter().map(contrast).collect();
     let pairs = contrasts.iter_mut();
     adjust(pairs.map(|contrast| (&mut contrast.cost, &mut contrast.frr_obs_far)));
     contrasts
@@ -180,10 +179,12 @@ pub(super) fn against_controls(
     let mut controls = of_kind(presets, Kind::Control);
     controls.retain(|control| *control != table.baseline);
     let strategies = of_kind(presets, Kind::Strategy);
-    let pairs = strategies
+    let pairs: Vec<_> = strategies
         .iter()
-        .flat_map(|strategy| controls.iter().map(move |control| (*strategy, *control)));
-    pairs.map(|(strategy, control)| contrast(table, lines, strategy, control)).collect()
+        .flat_map(|strategy| controls.iter().map(move |control| (*strategy, *control)))
+        .collect();
+    let contrast = |(strategy, control): &(_, _)| contrast(table, lines, *strategy, *control);
+    pairs.par_iter().map(contrast).collect()
 }
 
 fn of_kind(presets: &[Preset], kind: Kind) -> Vec<usize> {
@@ -351,7 +352,7 @@ fn beats(table: &Table<'_>, contrasts: &[Contrast], a: &str, b: &str) -> bool {
 mod tests {
     use super::*;
     use crate::availability::{Retention, Share};
-    use crate::compare::{Gate, Reporting, Score, SessionLine};
+    use crate::compare::{Gate, Outcome, Reporting, Score, SessionLine};
     use crate::stats::Bootstrap;
     use crate::study::{Bill, Exam, Pauses};
 
@@ -379,9 +380,7 @@ mod tests {
     fn score(session: usize, preset: usize, usd: f64, kept: u64) -> Score {
         // No two sessions are alike, or there would be nothing to draw.
         let usd = usd * (1.0 + session as f64 / 100.0);
-        Score {
-            session,
-            preset,
+        let outcome = Outcome {
             exam: Exam {
                 references: Retention {
                     frr_obs_far: Share { kept, needed: 10 },
@@ -402,8 +401,9 @@ mod tests {
                 pessimistic_usd: usd,
                 ledger: Vec::new(),
             }],
-            ..Score::default()
-        }
+            ..Outcome::default()
+        };
+        Score::new(session, preset, outcome)
     }
 
     fn line(preset: &str, passed: bool, usd: f64, pessimistic_usd: f64) -> PresetLine {

@@ -77,19 +77,20 @@ impl Gate {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::study::Outcome;
     use crate::totals::SessionMetrics;
 
     #[test]
     fn what_is_sent_in_the_end_decides() {
-        let session = |strategy_violations, overflow_calls, sent_over, max_excess| Score {
-            metrics: SessionMetrics {
+        let session = |strategy_violations, overflow_calls, sent_over, max_excess| {
+            let metrics = SessionMetrics {
                 strategy_violations,
                 overflow_calls,
                 sent_over,
                 max_excess,
                 ..SessionMetrics::default()
-            },
-            ..Score::default()
+            };
+            Score::new(0, 0, Outcome { metrics, ..Outcome::default() })
         };
         let table = [
             ("nothing", vec![session(0, 0, 0, 0)], None),
@@ -123,10 +124,9 @@ mod tests {
 
     #[test]
     fn a_calibrated_size_fails_no_gate() {
-        let score = |sent_over, calibrated_over| Score {
-            metrics: SessionMetrics { sent_over, ..SessionMetrics::default() },
-            calibrated_over,
-            ..Score::default()
+        let score = |sent_over, calibrated_over| {
+            let metrics = SessionMetrics { sent_over, ..SessionMetrics::default() };
+            Score::new(0, 0, Outcome { metrics, calibrated_over, ..Outcome::default() })
         };
         let table = [
             ("nothing is known", vec![score(0, None)], None, false),

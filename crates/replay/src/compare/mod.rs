@@ -16,7 +16,7 @@ mod table;
 pub use crate::corpus::{Corpus, Skipped, Source};
 pub use crate::idle::NO_STAGE;
 pub use crate::setup::{DEFAULT_LIMITS, Preset, Setup};
-pub use crate::study::{Known, Score};
+pub use crate::study::{Known, Outcome, Score};
 pub use answer::{Answer, MUCH_FORGOTTEN, Remark};
 pub(crate) use contrast::adjust;
 pub use contrast::{Cheaper, Contrast, Difference, ToldApart};
@@ -33,7 +33,7 @@ use crate::corpus::ContentHash;
 use crate::cost::Agreement;
 use crate::stats::Bootstrap;
 use crate::store::Store;
-use crate::study::{Context, Facts, Failure, Keys, Record, Studied, study};
+use crate::study::{CHECKED, Context, Facts, Failure, Keys, Names, Record, Studied, study};
 use crate::walk::{Detail, Walk};
 use foldback_formats::Session;
 use rayon::prelude::*;
@@ -208,7 +208,7 @@ pub fn compare(
     let context = Context {
         presets,
         setup,
-        fingerprint: setup.fingerprint(),
+        names: Names::of(setup, presets),
         store: run.store,
         split: reporting.split,
         progress: run.progress,
@@ -279,11 +279,15 @@ fn assemble(
     let mut facts = Vec::with_capacity(studied.len());
     let mut scores = Vec::with_capacity(studied.len() * presets.len());
     let mut keys = Vec::with_capacity(studied.len());
+    let mut cache_check = CHECKED.map(|name| (name.to_owned(), Agreement::default())).to_vec();
     for (number, session) in studied.into_iter().enumerate() {
         lines.push(session_line(&session));
+        for (sum, agreement) in cache_check.iter_mut().zip(&session.agreements) {
+            sum.1.add(agreement);
+        }
         facts.push(session.facts);
         keys.push(session.keys);
-        scores.extend(session.scores.into_iter().map(|score| Score { session: number, ..score }));
+        scores.extend(session.scores.into_iter().map(|score| score.in_session(number)));
     }
     let mut summary = CorpusSummary {
         files: corpus.sources.len(),
@@ -312,7 +316,7 @@ fn assemble(
     let against_controls = contrast::against_controls(&table, presets, &preset_lines);
     contrast::rank(&table, &mut preset_lines, &contrasts);
     summary.triggering = table.triggering(presets);
-    let cache_check = assumptions::cache_check(setup, &facts);
+    cache_check.retain(|(_, agreement)| agreement.pairs > 0);
     let judges = Judges::of(&preset_lines);
     let mut assumptions = assumptions::assumptions(presets, setup, &facts, &scores, &reporting);
     assumptions.extend(judges.sentence());
@@ -344,7 +348,7 @@ fn session_line(session: &Studied) -> SessionLine {
         cluster: facts.cluster.clone().unwrap_or_else(|| session.path.clone()),
         messages: facts.messages,
         tool_calls: facts.tool_calls,
-        calls: facts.calls.len(),
+        calls: facts.calls,
         turns: facts.turns,
         boundaries: facts.boundaries,
         warnings: facts.warnings,

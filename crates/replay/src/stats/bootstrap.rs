@@ -8,9 +8,12 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// Draws that are summed beside each other: one sum waits for its last addition, several don't.
 const LANES: usize = 4;
 
-/// Places of clusters that are kept for a number of clusters at most (16 MB): 400 clusters drawn 10,000 times. Above
-/// it they are drawn anew for each statistic.
-const KEPT_PLACES: usize = 1 << 22;
+/// Places that are kept in all, 16 MB of them: those of 800 clusters in 10,000 draws. What does not fit is drawn anew for
+/// each statistic.
+const KEPT_PLACES: usize = 1 << 23;
+
+/// Place of a cluster among those that are drawn from.
+type Place = u16;
 
 /// A statistic with its uncertainty.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
@@ -51,8 +54,8 @@ impl Estimate {
 pub struct Bootstrap {
     draws: usize,
     seed: u64,
-    /// By number of clusters: the places of the clusters of each draw, one draw after the other.
-    drawn: Mutex<BTreeMap<usize, Arc<[u32]>>>,
+    /// By the last place, those of each draw, one draw after the other.
+    drawn: Mutex<BTreeMap<Place, Arc<[Place]>>>,
 }
 
 impl Default for Bootstrap {
@@ -125,35 +128,42 @@ impl Bootstrap {
     /// Gives the sums of each draw, in order.
     fn sums<const K: usize>(&self, clusters: &[[f64; K]], mut each: impl FnMut(&[f64; K])) {
         let n = clusters.len();
-        let mut give = |places: &[u32]| {
+        let Some(kept) = self.kept(n) else {
+            let mut rng = SplitMix64::new(self.seed);
+            for _ in 0..self.draws {
+                let mut sums = [0.0; K];
+                (0..n).for_each(|_| add(&mut sums, &clusters[rng.below(n)]));
+                each(&sums);
+            }
+            return;
+        };
+        for places in kept.chunks(LANES * n) {
             let mut sums = [[0.0; K]; LANES];
             let draws = places.len() / n;
             for at in 0..n {
                 for (lane, sums) in sums[..draws].iter_mut().enumerate() {
-                    add(sums, &clusters[places[lane * n + at] as usize]);
+                    add(sums, &clusters[usize::from(places[lane * n + at])]);
                 }
             }
             sums[..draws].iter().for_each(&mut each);
-        };
-        if n.saturating_mul(self.draws) <= KEPT_PLACES {
-            return self.kept(n).chunks(LANES * n).for_each(give);
-        }
-        let mut rng = SplitMix64::new(self.seed);
-        let mut places = vec![0; n];
-        for _ in 0..self.draws {
-            places.fill_with(|| rng.below(n) as u32);
-            give(&places);
         }
     }
 
-    /// The places of so many clusters in each draw, drawn once.
-    fn kept(&self, clusters: usize) -> Arc<[u32]> {
+    /// The places of so many clusters in each draw, drawn once; `None` where they are too many to keep.
+    fn kept(&self, clusters: usize) -> Option<Arc<[Place]>> {
+        let last = Place::try_from(clusters - 1).ok()?;
         let mut drawn = self.drawn.lock().unwrap_or_else(PoisonError::into_inner);
-        let places = drawn.entry(clusters).or_insert_with(|| {
-            let mut rng = SplitMix64::new(self.seed);
-            (0..clusters * self.draws).map(|_| rng.below(clusters) as u32).collect()
-        });
-        Arc::clone(places)
+        if let Some(places) = drawn.get(&last) {
+            return Some(Arc::clone(places));
+        }
+        let count = clusters.checked_mul(self.draws)?;
+        if drawn.values().map(|places| places.len()).sum::<usize>() + count > KEPT_PLACES {
+            return None;
+        }
+        let mut rng = SplitMix64::new(self.seed);
+        let places: Arc<[Place]> = (0..count).map(|_| rng.below(clusters) as Place).collect();
+        drawn.insert(last, Arc::clone(&places));
+        Some(places)
     }
 }
 

@@ -18,8 +18,6 @@ pub struct SignedRank {
     /// Whether the p-value is exact: up to 50 differences. Beyond, a normal approximation with the
     /// correction for ties and none for continuity.
     pub exact: bool,
-    /// Hodges–Lehmann estimate of the shift, over all differences.
-    pub shift: f64,
 }
 
 /// Tests paired differences. `None` when none differs from zero, or one is not a number.
@@ -49,33 +47,58 @@ pub fn signed_rank(differences: &[f64]) -> Option<SignedRank> {
     } else {
         normal_p(nonzero.len(), ties, positive as f64 / 2.0)
     };
-    Some(SignedRank {
-        w_plus: positive as f64 / 2.0,
-        n: nonzero.len(),
-        p,
-        exact,
-        shift: hodges_lehmann(differences)?,
+    Some(SignedRank { w_plus: positive as f64 / 2.0, n: nonzero.len(), p, exact })
+}
+
+/// Median of all means of two (an element with itself included): the Hodges–Lehmann estimate (1963). `None` without
+/// differences, or where one is not a number.
+///
+/// The means are counted and not made: their number grows with the square of the differences.
+pub fn hodges_lehmann(differences: &[f64]) -> Option<f64> {
+    if differences.is_empty() || differences.iter().any(|difference| !difference.is_finite()) {
+        return None;
+    }
+    let mut sorted = differences.to_vec();
+    sorted.sort_unstable_by(f64::total_cmp);
+    let means = sorted.len() * (sorted.len() + 1) / 2;
+    let upper = nth_mean(&sorted, means / 2);
+    Some(match means % 2 {
+        0 => f64::midpoint(nth_mean(&sorted, means / 2 - 1), upper),
+        _ => upper,
     })
 }
 
-/// Median of all means of two (an element with itself included): the Hodges–Lehmann estimate (1963).
-pub fn hodges_lehmann(differences: &[f64]) -> Option<f64> {
-    let mut means: Vec<f64> = Vec::with_capacity(differences.len() * (differences.len() + 1) / 2);
-    for (at, one) in differences.iter().enumerate() {
-        means.extend(differences[at..].iter().map(|other| (one + other) / 2.0));
+/// The mean of two that has `n` smaller ones, by bisection over the doubles.
+fn nth_mean(sorted: &[f64], n: usize) -> f64 {
+    // As integers in the order of the numbers; the other way round it is the same.
+    let order = |bits: i64| bits ^ (((bits >> 63) as u64) >> 1) as i64;
+    let at = |key: i64| f64::from_bits(order(key) as u64);
+    let key = |value: f64| order(value.to_bits() as i64);
+    let (mut low, mut high) = (key(sorted[0]), key(sorted[sorted.len() - 1]));
+    while low < high {
+        // Rounded down, without overflow.
+        let middle = (low & high) + ((low ^ high) >> 1);
+        if means_up_to(sorted, at(middle)) > n {
+            high = middle;
+        } else {
+            low = middle + 1;
+        }
     }
-    if means.is_empty() {
-        return None;
+    // Zero has two signs.
+    at(low) + 0.0
+}
+
+/// How many means of two are no larger than `limit`.
+fn means_up_to(sorted: &[f64], limit: f64) -> usize {
+    let mut end = sorted.len();
+    let mut count = 0;
+    for (at, one) in sorted.iter().enumerate() {
+        while end > at && (one + sorted[end - 1]) / 2.0 > limit {
+            end -= 1;
+        }
+        count += end.saturating_sub(at);
     }
-    let middle = means.len() / 2;
-    let (below, upper, _) = means.select_nth_unstable_by(middle, f64::total_cmp);
-    let upper = *upper;
-    let odd = below.len() * 2 + 1 == differences.len() * (differences.len() + 1) / 2;
-    let lower = below.iter().copied().max_by(f64::total_cmp);
-    Some(match lower {
-        Some(lower) if !odd => f64::midpoint(lower, upper),
-        _ => upper,
-    })
+    count
 }
 
 /// Twice the rank of each value, which makes shared ranks whole, and `Σ (t³ - t)` over groups of ties.
@@ -124,6 +147,7 @@ fn normal_p(n: usize, ties: f64, w_plus: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
 
     const DISTINCT: &[f64] = &[1.1, 2.2, -0.3, 4.4, 5.5, -1.7, 0.9];
     const TIED: &[f64] = &[1.0, 1.0, -1.0, 2.0, 2.0, 3.0, -2.0, 0.0, 4.0];
@@ -150,7 +174,8 @@ mod tests {
         for (name, differences, w_plus, exact, approximate, shift) in cases {
             let ours = signed_rank(differences).unwrap();
             assert!((ours.w_plus - w_plus).abs() < 1e-12, "{name}: {ours:?}");
-            assert!((ours.shift - shift).abs() < 1e-12, "{name}: {ours:?}");
+            let ours_shift = hodges_lehmann(differences).unwrap();
+            assert!((ours_shift - shift).abs() < 1e-12, "{name}: {ours_shift}");
             assert!(ours.exact, "{name}: {ours:?}");
             if let Some(exact) = exact {
                 assert!((ours.p - exact).abs() < 1e-12, "{name}: {ours:?}");
@@ -178,5 +203,25 @@ mod tests {
             assert_eq!(signed_rank(differences), None, "{differences:?}");
         }
         assert_eq!(hodges_lehmann(&[]), None);
+    }
+
+    proptest! {
+        /// Against all means, made and sorted.
+        #[test]
+        fn the_shift_is_the_median_of_all_means(
+            differences in prop::collection::vec(prop_oneof![-1e9..1e9, Just(0.0), -3.0..3.0], 1..40),
+        ) {
+            let mut means = Vec::new();
+            for (at, one) in differences.iter().enumerate() {
+                means.extend(differences[at..].iter().map(|other| (one + other) / 2.0));
+            }
+            means.sort_by(f64::total_cmp);
+            let middle = means.len() / 2;
+            let expected = match means.len() % 2 {
+                0 => f64::midpoint(means[middle - 1], means[middle]),
+                _ => means[middle],
+            };
+            prop_assert_eq!(hodges_lehmann(&differences), Some(expected));
+        }
     }
 }

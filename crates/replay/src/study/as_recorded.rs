@@ -32,13 +32,13 @@ pub(super) fn record(facts: &Facts, plain: Record, terms: &[NamedTerms]) -> Reco
     let rows: Vec<CallRow> = plain.rows.into_iter().zip(inputs).map(row).collect();
     let calls: Vec<Call> =
         rows.iter().zip(&facts.calls).map(|(row, call)| Call::of_row(row, call.output)).collect();
-    let scenarios = Pauses::of(facts.timed());
+    let scenarios = Pauses::of(facts.session.timed);
     let bill = |(terms, pauses)| bill(&rows, &facts.calls, terms, pauses);
     Record {
         known: Known::Sizes,
         limits: plain.limits,
         metrics: SessionMetrics {
-            compactions: facts.boundaries.max(facts.recorder.unmarked.len()) as u64,
+            compactions: facts.session.boundaries.max(facts.session.recorder.unmarked.len()) as u64,
             ..SessionMetrics::of_rows(&rows)
         },
         measures: SessionMeasures::of_sizes(&calls),
@@ -54,9 +54,9 @@ pub(super) fn record(facts: &Facts, plain: Record, terms: &[NamedTerms]) -> Reco
 
 /// Whether what the recorder sent was something else than the whole log, by its marks or by its usage.
 fn compacted(facts: &Facts) -> bool {
-    let recorder = &facts.recorder;
-    facts.headless
-        || facts.boundaries > 0
+    let recorder = &facts.session.recorder;
+    facts.session.headless
+        || facts.session.boundaries > 0
         || !recorder.unmarked.is_empty()
         || matches!(recorder.policy, Some(Policy::LastObservations(_)))
 }
@@ -66,10 +66,10 @@ fn compacted(facts: &Facts) -> bool {
 fn inputs(facts: &Facts) -> Option<Vec<(u64, u64)>> {
     let calls = &facts.calls;
     let recorded = calls.iter().filter(|call| call.recorded_input.is_some()).count();
-    if facts.headless || (recorded as f64) < LEAST_SHARE * calls.len() as f64 {
+    if facts.session.headless || (recorded as f64) < LEAST_SHARE * calls.len() as f64 {
         return None;
     }
-    let scale = facts.scale?;
+    let scale = facts.session.scale?;
     let mut last = (calls.first()?.uncompacted, 0);
     let size = |call: &CallFacts| {
         if let Some(used) = call.recorded_input {
@@ -128,6 +128,7 @@ mod tests {
     use super::*;
     use crate::cost::{CacheRules, Rates};
     use crate::scale::Scale;
+    use crate::study::SessionFacts;
     use foldback_stages::estimator::Observation;
 
     /// A call of a size without compaction, with the input and the cache reads that were recorded.
@@ -145,7 +146,8 @@ mod tests {
     fn facts(boundaries: usize, headless: bool, calls: Vec<CallFacts>) -> Facts {
         let line = (0..6).map(|n| Observation::new(2_000 + 200 * n, 5_000 + 300 * n));
         let scale = Scale::of(&line.collect::<Vec<_>>());
-        Facts { boundaries, headless, scale, calls, ..Facts::default() }
+        let session = SessionFacts { boundaries, headless, scale, ..SessionFacts::default() };
+        Facts { session, calls, ..Facts::default() }
     }
 
     fn plain(facts: &Facts) -> Record {

@@ -1,7 +1,9 @@
 //! What of a session no strategy can change.
 
 use crate::availability::{Edit, Reference, edits, references};
-use crate::cost::{RequestLog, SentRequest, recorded_output};
+use crate::cost::{
+    Agreement, CacheRules, RecordedCall, RequestLog, SentRequest, agreement, recorded_output,
+};
 use crate::index::Index;
 use crate::recorder::RecorderPolicy;
 use crate::scale::Scale;
@@ -33,9 +35,9 @@ pub struct CallFacts {
     pub recorder_compacted: bool,
 }
 
-/// A session as the laboratory keeps it when the session itself is gone.
+/// What is known of a session as a whole; kept in memory for every session of a comparison.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Facts {
+pub struct SessionFacts {
     /// The recorder's id.
     pub id: String,
     /// Id of the format.
@@ -68,6 +70,17 @@ pub struct Facts {
     pub outputs_estimated: usize,
     /// What the recorder did to its own context.
     pub recorder: RecorderPolicy,
+    /// Model calls.
+    pub calls: usize,
+    /// Every call says when it was sent.
+    pub timed: bool,
+}
+
+/// A session as the laboratory keeps it when the session itself is gone.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Facts {
+    /// The session as a whole.
+    pub session: SessionFacts,
     /// The calls.
     pub calls: Vec<CallFacts>,
     /// What the calls referred to.
@@ -91,7 +104,8 @@ impl Facts {
     ) -> Self {
         let warning = session.warnings.first();
         let observed = crate::calibrate::observations(session, measure);
-        Self {
+        let calls = calls(session, measure, rows, log);
+        let whole = SessionFacts {
             id: session.id.clone(),
             format: session.format.to_owned(),
             model: session.model.clone(),
@@ -109,16 +123,34 @@ impl Facts {
             outputs_estimated: outputs_estimated(session, log),
             headless: crate::calibrate::is_headless(session),
             recorder,
-            calls: calls(session, measure, rows, log),
+            calls: calls.len(),
+            timed: !calls.is_empty() && calls.iter().all(|call| call.start_ms.is_some()),
+        };
+        Self {
+            session: whole,
+            calls,
             references: references(index),
             edits: edits(index),
             pieces: index.verbatim.reused().copied().collect(),
         }
     }
+}
 
-    /// Whether every call says when it was sent.
-    pub fn timed(&self) -> bool {
-        !self.calls.is_empty() && self.calls.iter().all(|call| call.start_ms.is_some())
+impl Facts {
+    /// Simulated against recorded cache reads of the calls before any compaction of the recorder's own.
+    pub(super) fn agreement(&self, rules: CacheRules) -> Agreement {
+        let claude = self.session.model.as_deref().is_some_and(|model| model.contains("claude"));
+        let calls = self.calls.iter().filter(|call| claude && !call.recorder_compacted);
+        let recorded: Vec<RecordedCall> = calls
+            .filter_map(|call| {
+                Some(RecordedCall {
+                    input: call.recorded_input?,
+                    read: call.recorded_read?,
+                    start_ms: call.start_ms,
+                })
+            })
+            .collect();
+        agreement(&recorded, rules)
     }
 }
 

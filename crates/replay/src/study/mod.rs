@@ -17,11 +17,12 @@ mod tests;
 
 pub(crate) use bill::named;
 pub use bill::{Bill, NamedTerms, OWN, Pauses};
-pub use facts::{CallFacts, Facts};
+pub use facts::{CallFacts, Facts, SessionFacts};
 pub use record::{Inaction, Known, Record};
-pub use score::{Exam, Score, Shadow};
+pub use score::{Exam, Outcome, Score, Shadow};
 
 use crate::corpus::{Content, ContentHash, Source};
+use crate::cost::Agreement;
 use crate::setup::{Made, Preset, Setup};
 use crate::split::Split;
 use crate::store::{Key, Store, key};
@@ -30,14 +31,14 @@ use foldback_formats::Session;
 use measured::{Shared, replay};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 /// What a study needs besides its source.
 pub(crate) struct Context<'a> {
     pub(crate) presets: &'a [Preset],
     pub(crate) setup: &'a Setup,
-    /// The same for every session: [`Setup::fingerprint`].
-    pub(crate) fingerprint: String,
+    /// The same for every session.
+    pub(crate) names: Arc<Names>,
     pub(crate) store: &'a Store,
     /// The part of the sessions that is studied; all where not given.
     pub(crate) split: Option<Split>,
@@ -45,12 +46,29 @@ pub(crate) struct Context<'a> {
     pub(crate) progress: &'a (dyn Fn() + Sync),
 }
 
+/// What tells the results of a study from those of others.
+#[derive(Debug)]
+pub(crate) struct Names {
+    /// [`Setup::fingerprint`].
+    setup: String,
+    /// [`Preset::fingerprint`] by preset.
+    presets: Vec<String>,
+}
+
+impl Names {
+    pub(crate) fn of(setup: &Setup, presets: &[Preset]) -> Arc<Self> {
+        let presets = presets.iter().map(|preset| preset.fingerprint.clone()).collect();
+        Arc::new(Self { setup: setup.fingerprint(), presets })
+    }
+}
+
 /// Where the store keeps what is too large for memory.
 #[derive(Clone, Debug)]
 pub struct Keys {
     content: ContentHash,
-    facts: Key,
-    records: Vec<Key>,
+    /// Number of the session in its file.
+    number: u64,
+    names: Arc<Names>,
 }
 
 impl Keys {
@@ -61,12 +79,26 @@ impl Keys {
 
     /// The facts of the session; `None` when the store has lost them.
     pub fn facts(&self, store: &Store) -> Option<Facts> {
-        store.get(self.facts)
+        store.get(self.of_facts())
     }
 
     /// The record of a preset by its index.
     pub fn record(&self, store: &Store, preset: usize) -> Option<Record> {
-        store.get(*self.records.get(preset)?)
+        store.get(self.of_record(preset)?)
+    }
+
+    fn of_facts(&self) -> Key {
+        self.named("facts", "")
+    }
+
+    fn of_record(&self, preset: usize) -> Option<Key> {
+        Some(self.named("record", self.names.presets.get(preset)?))
+    }
+
+    fn named(&self, kind: &str, preset: &str) -> Key {
+        let number = self.number.to_le_bytes();
+        let setup = self.names.setup.as_bytes();
+        key(&[kind.as_bytes(), self.content.as_bytes(), &number, setup, preset.as_bytes()])
     }
 
     /// The walk under presets by their indices; where the store has none, the one that is made is kept.
@@ -78,10 +110,12 @@ impl Keys {
         make: impl FnOnce() -> Option<Walk>,
     ) -> Option<Walk> {
         let detail = format!("{detail:?}");
-        let mut parts: Vec<&[u8]> = vec![b"walk", detail.as_bytes(), self.facts.as_bytes()];
+        let mut keys = vec![self.of_facts()];
         for preset in presets {
-            parts.push(self.records.get(*preset)?.as_bytes());
+            keys.push(self.of_record(*preset)?);
         }
+        let mut parts: Vec<&[u8]> = vec![b"walk", detail.as_bytes()];
+        parts.extend(keys.iter().map(|key| &key.as_bytes()[..]));
         let at = key(&parts);
         store.get(at).or_else(|| {
             let walk = make()?;
@@ -92,12 +126,16 @@ impl Keys {
     }
 }
 
+/// Regimes that recorded cache reads are held against: both lives of a prefix that recorders of Anthropic models ask for.
+pub(crate) const CHECKED: [&str; 2] = ["anthropic-5m", "anthropic-1h"];
+
 /// A session that was studied.
 #[derive(Debug)]
 pub(crate) struct Studied {
     pub(crate) path: String,
-    /// Without what only the scores needed.
-    pub(crate) facts: Facts,
+    pub(crate) facts: SessionFacts,
+    /// Simulated against recorded cache reads, by the regimes of [`CHECKED`].
+    pub(crate) agreements: [Agreement; CHECKED.len()],
     /// By preset; their session index is not set yet.
     pub(crate) scores: Vec<Score>,
     pub(crate) keys: Keys,
@@ -204,21 +242,7 @@ fn study_session<'s>(
     path: String,
     session: &(dyn Fn() -> Result<&'s Session, Failure> + Sync),
 ) -> Result<Studied, Failure> {
-    let name = |kind: &str, fingerprint: &str| {
-        let number = (number as u64).to_le_bytes();
-        key(&[
-            kind.as_bytes(),
-            hash.as_bytes(),
-            &number,
-            context.fingerprint.as_bytes(),
-            fingerprint.as_bytes(),
-        ])
-    };
-    let keys = Keys {
-        content: hash,
-        facts: name("facts", ""),
-        records: context.presets.iter().map(|preset| name("record", &preset.fingerprint)).collect(),
-    };
+    let keys = Keys { content: hash, number: number as u64, names: Arc::clone(&context.names) };
     let known: OnceLock<Facts> = OnceLock::new();
     if let Some(facts) = keys.facts(context.store) {
         let _ = known.set(facts);
@@ -242,10 +266,14 @@ fn study_session<'s>(
                     let unknown = known.get().is_none();
                     let (facts, record) = replay(context.setup, session, shared, preset, unknown)?;
                     if let Some(facts) = facts {
-                        keep(context.store, keys.facts, &facts)?;
+                        keep(context.store, keys.of_facts(), &facts)?;
                         let _ = known.set(facts);
                     }
-                    keep(context.store, keys.records[at], &record)?;
+                    keep(
+                        context.store,
+                        keys.named("record", &context.presets[at].fingerprint),
+                        &record,
+                    )?;
                     record
                 }
             };
@@ -253,7 +281,7 @@ fn study_session<'s>(
             Ok(record)
         })
         .collect::<Result<_, Failure>>()?;
-    let mut facts =
+    let facts =
         known.into_inner().ok_or_else(|| "there is no strategy to study it under".to_owned())?;
     let start = Record::exam_start(&records);
     // The recorder's requests are made from those of no compaction.
@@ -264,21 +292,27 @@ fn study_session<'s>(
         records[at] = match keys.record(context.store, at) {
             Some(record) => record,
             None => {
-                let model = context.setup.model.as_deref().or(facts.model.as_deref());
+                let model = context.setup.model.as_deref().or(facts.session.model.as_deref());
                 let terms = context.setup.terms(model);
                 let record = as_recorded::record(&facts, records[baseline].clone(), &terms);
-                keep(context.store, keys.records[at], &record)?;
+                keep(
+                    context.store,
+                    keys.named("record", &context.presets[at].fingerprint),
+                    &record,
+                )?;
                 record
             }
         };
     }
-    let scores = records
-        .into_iter()
-        .enumerate()
-        .map(|(preset, record)| Score::of(preset, &facts, record, start))
-        .collect();
-    facts.references = Vec::new();
-    facts.edits = Vec::new();
-    facts.pieces = Vec::new();
-    Ok(Studied { path, facts, scores, keys })
+    let mut scores: Vec<Score> = Vec::with_capacity(records.len());
+    for (preset, record) in records.into_iter().enumerate() {
+        let mut score = Score::of(preset, &facts, record, start);
+        score.share(&scores);
+        scores.push(score);
+    }
+    let agreements = CHECKED.map(|name| {
+        let regime = context.setup.regimes.find(name);
+        regime.map_or_else(Agreement::default, |regime| facts.agreement(regime.rules()))
+    });
+    Ok(Studied { path, facts: facts.session, agreements, scores, keys })
 }

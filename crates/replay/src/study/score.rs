@@ -10,6 +10,8 @@ use crate::scale::Scale;
 use crate::totals::{CallRow, SessionMetrics};
 use crate::verbatim::Kept;
 use foldback_core::Limits;
+use std::ops::{Deref, DerefMut};
+use std::sync::Arc;
 
 /// Retention over one set of calls.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -38,10 +40,18 @@ pub struct Score {
     pub session: usize,
     /// Index into the presets.
     pub preset: usize,
-    /// What of the session is known under the preset.
-    pub known: Known,
     /// Limits that were in force.
     pub limits: Limits,
+    /// Why it did nothing, where it did nothing.
+    pub inaction: Option<Inaction>,
+    outcome: Arc<Outcome>,
+}
+
+/// What came of it. Strategies of which the same came share one: in a short session all do.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Outcome {
+    /// What of the session is known under the preset.
+    pub known: Known,
     /// Totals.
     pub metrics: SessionMetrics,
     /// Over the calls from the first on before which any strategy had fired; empty where none had.
@@ -64,12 +74,42 @@ pub struct Score {
     pub clairvoyant: Shadow,
     /// Bills by regime.
     pub bills: Vec<Bill>,
-    /// Why it did nothing, where it did nothing.
-    pub inaction: Option<Inaction>,
+}
+
+impl Deref for Score {
+    type Target = Outcome;
+
+    fn deref(&self) -> &Outcome {
+        &self.outcome
+    }
+}
+
+/// Its own from then on.
+impl DerefMut for Score {
+    fn deref_mut(&mut self) -> &mut Outcome {
+        Arc::make_mut(&mut self.outcome)
+    }
 }
 
 impl Score {
-    /// Reduces a record; the number of the session is set where sessions have one. `start` is where the exam begins, the same for all strategies.
+    /// What came of a session under a preset.
+    pub fn new(session: usize, preset: usize, outcome: Outcome) -> Self {
+        Self { session, preset, outcome: Arc::new(outcome), ..Self::default() }
+    }
+
+    /// The number of the session, which sessions have when all are studied.
+    pub(crate) fn in_session(self, session: usize) -> Self {
+        Self { session, ..self }
+    }
+
+    /// Keeps what came of it once where another has the same.
+    pub(super) fn share(&mut self, others: &[Self]) {
+        if let Some(same) = others.iter().find(|other| other.outcome == self.outcome) {
+            self.outcome = Arc::clone(&same.outcome);
+        }
+    }
+
+    /// Reduces a record. `start` is where the exam begins, the same for all strategies.
     pub(super) fn of(preset: usize, facts: &Facts, record: Record, start: Option<usize>) -> Self {
         let exam = |counts: &dyn Fn(usize) -> bool| {
             let references = facts.references.iter().zip(&record.references);
@@ -113,23 +153,21 @@ impl Score {
             let over = |ceiling, row: &CallRow| scale.request(row.input_tokens) > ceiling;
             rows.filter(|row| row.ceiling.is_some_and(|ceiling| over(ceiling, row))).count() as u64
         };
-        Self {
-            session: 0,
-            preset,
+        let outcome = Outcome {
             known: record.known,
             random: matched(&record.matched.random.references),
             clairvoyant: matched(&record.matched.clairvoyant.references),
-            limits: record.limits,
             exam: exam(&started),
             exam_before_recorder: exam(&faithful),
-            calibrated_over: facts.scale.map(over),
+            calibrated_over: facts.session.scale.map(over),
             rereads: record.rereads.len() as u64,
             reread_tokens: record.rereads.iter().map(|row| row.tokens).sum(),
             metrics: record.metrics,
             must_keep: record.must_keep,
             measures: record.measures,
             bills: record.bills,
-            inaction: record.inaction,
-        }
+        };
+        let (limits, inaction) = (record.limits, record.inaction);
+        Self { limits, inaction, ..Self::new(0, preset, outcome) }
     }
 }

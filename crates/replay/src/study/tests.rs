@@ -25,7 +25,7 @@ fn a_file_that_grows_is_studied_as_what_was_read() {
         let context = Context {
             presets,
             setup: &setup,
-            fingerprint: setup.fingerprint(),
+            names: Names::of(&setup, presets),
             store: &store,
             split: None,
             progress: &|| {},
@@ -36,7 +36,7 @@ fn a_file_that_grows_is_studied_as_what_was_read() {
         let studied = studied(presets, hash).unwrap();
         assert_eq!(studied.len(), 1);
         let record = studied[0].keys.record(&store, 0).unwrap();
-        (studied[0].keys.content(), studied[0].facts.calls.len(), record.rows.len())
+        (studied[0].keys.content(), studied[0].facts.calls, record.rows.len())
     };
     let before = write("");
     assert_eq!(calls(&one, before), (before, 1, 1));
@@ -85,16 +85,17 @@ fn searches_that_a_provider_makes_are_billed() {
         let context = Context {
             presets: &presets,
             setup: &setup,
-            fingerprint: setup.fingerprint(),
+            names: Names::of(&setup, &presets),
             store: &store,
             split: None,
             progress: &|| {},
         };
         let studied = study(&context, &source, source.hash().unwrap()).unwrap().remove(0);
         assert_eq!(studied.facts.format, name);
-        let searches: u64 = studied.facts.calls.iter().map(|call| call.web_searches).sum();
+        let facts = studied.keys.facts(&store).unwrap();
+        let searches: u64 = facts.calls.iter().map(|call| call.web_searches).sum();
         assert_eq!(searches, expected, "{name}");
-        let output: u64 = studied.facts.calls.iter().map(|call| call.output).sum();
+        let output: u64 = facts.calls.iter().map(|call| call.output).sum();
         // Ten dollars for a thousand where they are sold by number, besides the tokens.
         for (regime, price, dollars) in [("anthropic-5m", 15.0, 0.01), ("deepseek", 0.87, 0.0)] {
             let bill = studied.scores[0].bills.iter().find(|bill| bill.regime == regime).unwrap();
@@ -116,4 +117,32 @@ fn setup() -> (Setup, foldback_core::strategy::Strategy) {
         measure: Arc::clone(none.estimator()),
     };
     (setup, none)
+}
+
+/// However many presets look at a session that is too short for any of them to act, memory holds one outcome.
+#[test]
+fn presets_that_do_nothing_share_what_came_of_it() {
+    let (mut setup, _) = self::setup();
+    setup.limits = Limits::new(200_000, 32_000);
+    let registry = foldback::registry().unwrap();
+    let presets = ["none", "opencode", "tunacode", "window"]
+        .map(|name| Preset::new(foldback::preset(&registry, name).unwrap(), name.to_owned()));
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("talk.json");
+    fs::write(&path, format!("{{\"messages\":[{TALK}{MORE}]}}")).unwrap();
+    let (store, source) = (Store::temporary().unwrap(), Source::File(path));
+    let context = Context {
+        presets: &presets,
+        setup: &setup,
+        names: Names::of(&setup, &presets),
+        store: &store,
+        split: None,
+        progress: &|| {},
+    };
+    let studied = study(&context, &source, source.hash().unwrap()).unwrap().remove(0);
+    let [first, others @ ..] = &studied.scores[..] else { panic!("no scores") };
+    for other in others {
+        assert_eq!(**first, **other);
+        assert!(std::ptr::eq::<Outcome>(&**first, &**other));
+    }
 }

@@ -223,7 +223,7 @@ fn each(
             .map(|preset| comparison.record(store, number, preset).ok_or_else(gone))
             .collect::<Result<_>>()?;
         let start = Record::exam_start(&records);
-        let scale = facts.scale;
+        let scale = facts.session.scale;
         for (preset, record) in comparison.presets.iter().zip(&records) {
             let forgotten = Forgotten::of(&facts, record);
             let summaries = Summaries::of(record);

@@ -8,7 +8,7 @@ use foldback_replay::Comparison;
 use foldback_replay::availability::{Retention, Share};
 use foldback_replay::compare::{
     Cheaper, Contrast, CorpusSummary, Difference, Dollars, Gate, Idle, LedgerLine, Metric, Metrics,
-    PresetLine, Score, SessionLine, Skipped,
+    Outcome, PresetLine, Score, SessionLine, Skipped,
 };
 use foldback_replay::cost::Agreement;
 use foldback_replay::study::Record;
@@ -121,7 +121,7 @@ fn record(sizes: &[u64]) -> Record {
 }
 
 fn score(session: usize, preset: usize, sizes: &[u64]) -> Score {
-    Score { session, preset, metrics: record(sizes).metrics, ..Score::default() }
+    Score::new(session, preset, Outcome { metrics: record(sizes).metrics, ..Outcome::default() })
 }
 
 fn session(path: &str, calls: usize) -> SessionLine {
