@@ -105,9 +105,11 @@ fn abandoned(
     let mut place: HashMap<usize, usize> = HashMap::new();
     let mut at = Some(leaf);
     while let Some(index) = at {
-        if place.insert(index, chain.len()).is_some() {
+        // A damaged file may hold a cycle; the place of a line in it is the first.
+        if place.contains_key(&index) {
             break;
         }
+        place.insert(index, chain.len());
         chain.push(index);
         at = parent_of(index);
     }
