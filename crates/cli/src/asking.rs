@@ -326,7 +326,7 @@ fn asking(args: &SummaryArgs, asked: &[&Asked], prices: &Prices) -> Result<Arc<B
         runtime.block_on(client.reach(endpoint))?;
     }
     // Before anything is sent: whoever does not want that can still stop it.
-    told.iter().for_each(|told| output::note(told));
+    told.iter().for_each(output::note);
     let budget = Budget::new(Arc::new(client), budget, prices.clone());
     Ok(Arc::new(budget))
 }
