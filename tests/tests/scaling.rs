@@ -104,6 +104,18 @@ fn unanswered_calls(n: usize) -> String {
     lines.text()
 }
 
+fn unanswered_calls_of_a_chat(n: usize) -> String {
+    let call = |number: usize| {
+        let arguments = format!("{{\"path\": \"f{number}\"}}");
+        let function = json!({ "name": "read", "arguments": arguments });
+        let call = json!({ "id": format!("c{number}"), "type": "function", "function": function });
+        json!({ "role": "assistant", "content": null, "tool_calls": [call] })
+    };
+    let said = json!({ "role": "user", "content": "hello" });
+    let messages: Vec<Value> = std::iter::once(said).chain((0..n).map(call)).collect();
+    json!({ "model": "gpt-4o", "messages": messages }).to_string()
+}
+
 fn parallel_results(n: usize) -> String {
     let mut lines = Lines::begun();
     let calls: Vec<Value> = (0..n).map(|number| call(&format!("c{number}"), number)).collect();
@@ -134,13 +146,14 @@ fn tags_that_nobody_closes(n: usize) -> String {
 /// What an input is called, how it is made, and the preset that replays it, if one does.
 type Row = (&'static str, fn(usize) -> String, Option<&'static str>);
 
-const ROWS: [Row; 9] = [
+const ROWS: [Row; 10] = [
     ("damaged lines", damaged_lines, None),
     ("one id for all calls", one_id_for_all_calls, Some("none")),
     ("one long sidechain", one_long_sidechain, Some("none")),
     ("many agents", many_agents, None),
     ("blocks of one answer", blocks_of_one_answer, Some("none")),
     ("unanswered calls", unanswered_calls, Some("opencode")),
+    ("unanswered calls of a chat", unanswered_calls_of_a_chat, Some("window")),
     ("parallel results", parallel_results, Some("tunacode-local")),
     ("opening signs", opening_signs, None),
     ("tags that nobody closes", tags_that_nobody_closes, None),
