@@ -5,7 +5,7 @@ use super::figures::{Axis, NONE, measured, or_dash, share};
 use super::markup::{
     BODY, END_TABLE, breakable, open_section, open_table, preset_rows, row_head, td, text,
 };
-use crate::columns::{ACTIVITY, Cell, Column, HEADLINE, PLACE, Value, headline, lines};
+use crate::columns::{ACTIVITY, Cell, Column, HEADLINE, Line, PLACE, Value, headline, lines};
 use crate::facts;
 use crate::number::{grouped, percent, short};
 use crate::table::over;
@@ -14,47 +14,21 @@ use foldback_replay::Comparison;
 use foldback_replay::compare::Place;
 use std::fmt::Write as _;
 
+/// Groups of the headline, by their place in it, that stand in one table: what a page is wide.
+const TABLES: [(&str, &[usize]); 2] = [("Costs", &[0, 1, 5]), ("What is kept", &[2, 3, 4])];
+
 /// What presets cost and keep, what the columns mean, and who is not ranked.
 pub(super) fn headlines(out: &mut String, comparison: &Comparison) {
-    let title = open_section(out, "presets");
-    open_table(out, title, "headline");
-    out.push_str("<td></td><td></td>");
-    for (group, columns) in HEADLINE {
-        let _ = write!(out, "<th scope=\"colgroup\" colspan=\"{}\">{group}</th>", columns.len());
-    }
-    out.push_str("</tr>\n<tr><th scope=\"col\">preset</th>");
-    let columns: Vec<Column> = std::iter::once(PLACE).chain(headline()).collect();
-    heads(out, comparison, &columns);
-    out.push_str(BODY);
+    open_section(out, "presets");
     let lines = lines(comparison);
-    // Intervals of a group are drawn on one axis.
-    let axes = HEADLINE.map(|(_, columns)| {
-        let cells = lines.iter().flat_map(|line| columns.iter().map(|column| (column.cell)(*line)));
-        Axis::over(cells.filter_map(|cell| match cell.value {
-            Value::Metric(metric) | Value::Doubted(metric) => Some(metric),
-            _ => None,
-        }))
-    });
-    preset_rows(out, comparison, 1 + columns.len(), |out, at| {
-        let line = lines[at];
-        if line.preset.place() == Place::Unranked {
-            out.push_str("<tr class=\"failed\"><th scope=\"row\">");
-            let _ = write!(out, "{}</th>", breakable(&line.preset.preset));
-        } else {
-            row_head(out, breakable(&line.preset.preset));
-        }
-        written(out, &(PLACE.cell)(line), axes[0]);
-        for ((_, columns), axis) in HEADLINE.into_iter().zip(axes) {
-            for column in columns {
-                written(out, &(column.cell)(line), axis);
-            }
-        }
-        out.push_str("</tr>\n");
-    });
-    out.push_str(END_TABLE);
+    for (title, groups) in TABLES {
+        let groups: Vec<_> = groups.iter().map(|group| HEADLINE[*group]).collect();
+        headline_table(out, comparison, &lines, title, &groups);
+    }
     out.push_str(
         "<p class=\"key\">Small figures and bars: 95% intervals over sessions; the upright line is 100%.</p>\n",
     );
+    let columns: Vec<Column> = std::iter::once(PLACE).chain(headline()).collect();
     meanings(out, comparison, &columns);
     let failed = facts::unranked(comparison);
     if !failed.is_empty() {
@@ -69,10 +43,53 @@ pub(super) fn headlines(out: &mut String, comparison: &Comparison) {
     out.push_str("</section>\n");
 }
 
+fn headline_table(
+    out: &mut String,
+    comparison: &Comparison,
+    lines: &[Line<'_>],
+    title: &str,
+    groups: &[(&str, &[Column])],
+) {
+    open_table(out, title, "headline cards");
+    out.push_str("<td></td><td></td>");
+    for (group, columns) in groups {
+        let _ = write!(out, "<th scope=\"colgroup\" colspan=\"{}\">{group}</th>", columns.len());
+    }
+    out.push_str("</tr>\n<tr><th scope=\"col\">preset</th>");
+    let columns = groups.iter().flat_map(|(_, columns)| columns.iter().copied());
+    let columns: Vec<Column> = std::iter::once(PLACE).chain(columns).collect();
+    heads(out, comparison, &columns);
+    out.push_str(BODY);
+    // Intervals of a group are drawn on one axis.
+    let axes = groups.iter().map(|(_, columns)| {
+        let cells = lines.iter().flat_map(|line| columns.iter().map(|column| (column.cell)(*line)));
+        Axis::over(cells.filter_map(|cell| match cell.value {
+            Value::Metric(metric) | Value::Doubted(metric) => Some(metric),
+            _ => None,
+        }))
+    });
+    let axes: Vec<Axis> = axes.collect();
+    preset_rows(out, comparison, 1 + columns.len(), |out, at| {
+        let line = lines[at];
+        if line.preset.place() == Place::Unranked {
+            out.push_str("<tr class=\"failed\"><th scope=\"row\">");
+            let _ = write!(out, "{}</th>", breakable(&line.preset.preset));
+        } else {
+            row_head(out, breakable(&line.preset.preset));
+        }
+        named(out, &PLACE, line, axes[0]);
+        for ((_, columns), axis) in groups.iter().zip(&axes) {
+            columns.iter().for_each(|column| named(out, column, line, *axis));
+        }
+        out.push_str("</tr>\n");
+    });
+    out.push_str(END_TABLE);
+}
+
 /// What presets did.
 pub(super) fn activity(out: &mut String, comparison: &Comparison) {
     let title = open_section(out, "activity");
-    open_table(out, title, "activity");
+    open_table(out, title, "activity cards");
     out.push_str("<th scope=\"col\">preset</th>");
     heads(out, comparison, &ACTIVITY);
     out.push_str(BODY);
@@ -83,9 +100,7 @@ pub(super) fn activity(out: &mut String, comparison: &Comparison) {
             Kind::Strategy => "",
         };
         row_head(out, format_args!("{}{control}", text(&line.preset.preset)));
-        for column in ACTIVITY {
-            written(out, &(column.cell)(line), axis);
-        }
+        ACTIVITY.iter().for_each(|column| named(out, column, line, axis));
         out.push_str("</tr>\n");
     }
     out.push_str(END_TABLE);
@@ -140,6 +155,13 @@ fn meanings(out: &mut String, comparison: &Comparison, columns: &[Column]) {
         let _ = writeln!(out, "<div><dt>{}</dt> <dd>{}</dd></div>", column.name, text(&meaning));
     }
     out.push_str("</dl>\n");
+}
+
+/// A cell with the name of its column, which stands beside it where a screen is too narrow for columns.
+fn named(out: &mut String, column: &Column, line: Line<'_>, axis: Axis) {
+    let cell = out.len() + "<td".len();
+    written(out, &(column.cell)(line), axis);
+    out.insert_str(cell, &format!(" data-name=\"{}\"", column.name));
 }
 
 /// A cell. What is nothing or does not apply steps back, and a fault stands out.

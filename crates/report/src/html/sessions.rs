@@ -12,7 +12,7 @@ use foldback_replay::Comparison;
 use foldback_replay::compare::Score;
 use std::fmt::Write as _;
 
-/// One row per session, one column per preset: the input of that without compaction.
+/// One row per session, one column per preset that compacts: the input of that without compaction.
 pub(super) fn table(out: &mut String, comparison: &Comparison, drawn: &[Drawn]) {
     open_section(out, "sessions");
     out.push_str(
@@ -20,7 +20,9 @@ pub(super) fn table(out: &mut String, comparison: &Comparison, drawn: &[Drawn]) 
          the window or broke provider rules.</p>\n",
     );
     open_table(out, "Sessions", "matrix");
-    let names = comparison.presets.iter().map(|line| breakable(&line.preset));
+    let compacts = |at: &usize| *at != comparison.baseline;
+    let presets = (0..comparison.presets.len()).filter(compacts);
+    let names = presets.map(|at| text(&comparison.presets[at].preset).to_string());
     col_heads(
         out,
         ["session", "format", "calls", "turns"].map(str::to_owned).into_iter().chain(names),
@@ -35,7 +37,7 @@ pub(super) fn table(out: &mut String, comparison: &Comparison, drawn: &[Drawn]) 
         td(out, "word", text(&session.format));
         td(out, "", grouped(session.calls as u64));
         td(out, "", grouped(session.turns as u64));
-        for score in comparison.scores_of(number) {
+        for score in comparison.scores_of(number).iter().filter(|score| compacts(&score.preset)) {
             let metrics = &score.metrics;
             let class = match metrics.compactions {
                 _ if metrics.sent_over + metrics.strategy_violations > 0 => "bad",
