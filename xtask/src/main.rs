@@ -3,7 +3,7 @@
 //! `cargo xtask new-strategy NAME` makes `strategies/NAME`: a crate with one stage, one preset and a
 //! test, which compiles and passes as it stands.
 //!
-//! `cargo xtask fuzz --minutes N [--target T] [--seed S]` fuzzes on stable Rust; `tests/fuzz-targets` has the targets.
+//! `cargo xtask fuzz --minutes N [--target T] [--seed S]`, or `--runs N`, fuzzes on stable Rust; `tests/fuzz-targets` has the targets.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};

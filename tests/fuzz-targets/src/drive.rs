@@ -49,7 +49,7 @@ pub(crate) fn drive(data: &[u8]) {
         let (what, size) = (pair[0], pair[1]);
         // A result comes before the next answer or not at all; at the moments between two steps none is awaited.
         let moment = MOMENTS[usize::from(what / 8) % MOMENTS.len()];
-        let in_step = matches!(moment, Moment::StepEnd | Moment::ToolResult | Moment::LengthStop);
+        let in_step = matches!(moment, Moment::ToolResult | Moment::LengthStop);
         if matches!(what % 8, 1..=3) || what % 8 > 5 && !in_step {
             open.clear();
         }

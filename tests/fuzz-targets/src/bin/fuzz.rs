@@ -1,5 +1,6 @@
 //! `cargo xtask fuzz --minutes N [--target T] [--seed S]`: fuzzing on stable Rust. What breaks a promise is written to
-//! `fuzz/corpus/TARGET` and ends the run with exit code 1.
+//! `fuzz/corpus/TARGET` and ends the run with exit code 1. `--runs N` in place of minutes tries the same inputs every
+//! time, on any machine.
 
 use foldback_fuzz_targets::mutate::{Dice, mutated};
 use foldback_fuzz_targets::{TARGETS, Target, corpus, seeds, target};
@@ -14,35 +15,51 @@ const LONGEST: Duration = Duration::from_secs(10);
 /// Inputs that mutation starts from are cut to this, so that a run sees many.
 const LARGEST: usize = 64 * 1024;
 
+/// How long a target is fuzzed.
+#[derive(Clone, Copy)]
+enum Length {
+    Time(Duration),
+    Runs(u64),
+}
+
 struct Args {
     targets: Vec<Target>,
-    minutes: f64,
+    /// Of all targets together where it is a time, of each where it is a number of runs.
+    length: Length,
     seed: u64,
 }
 
 fn args() -> Result<Args, String> {
-    let mut args = Args { targets: TARGETS.to_vec(), minutes: 1.0, seed: 20_261_122 };
+    let minutes = |minutes: f64| Length::Time(Duration::from_secs_f64(minutes * 60.0));
+    let mut args = Args { targets: TARGETS.to_vec(), length: minutes(1.0), seed: 20_261_122 };
     let mut given = std::env::args().skip(1);
     while let Some(name) = given.next() {
         let value = given.next().ok_or_else(|| format!("{name} needs a value"))?;
         let bad = |_| format!("{name} {value}: no number");
         match &*name {
-            "--minutes" => args.minutes = value.parse::<f64>().map_err(|_| bad(()))?,
+            "--minutes" => {
+                let given = value.parse::<f64>().map_err(|_| bad(()))?;
+                let fine = (0.0..=100_000.0).contains(&given).then_some(given);
+                args.length = minutes(fine.ok_or("--minutes is no time")?);
+            }
+            "--runs" => args.length = Length::Runs(value.parse::<u64>().map_err(|_| bad(()))?),
             "--seed" => args.seed = value.parse::<u64>().map_err(|_| bad(()))?,
             "--target" => {
                 let names = TARGETS.map(|(name, _)| name).join(", ");
                 let known = target(&value);
                 args.targets = vec![known.ok_or_else(|| format!("{value} is none of {names}"))?];
             }
-            _ => return Err(format!("{name} is none of --minutes, --target, --seed")),
+            _ => return Err(format!("{name} is none of --minutes, --runs, --target, --seed")),
         }
     }
-    let fine = (0.0..=100_000.0).contains(&args.minutes);
-    fine.then_some(args).ok_or_else(|| "--minutes is no time".to_owned())
+    if let Length::Time(time) = &mut args.length {
+        *time = time.div_f64(args.targets.len() as f64);
+    }
+    Ok(args)
 }
 
-/// Runs a target for a time; how often it ran, and the input that broke a promise.
-fn fuzz((name, body): Target, time: Duration, seed: u64) -> (u64, Option<Vec<u8>>) {
+/// Runs a target; how often it ran, and the input that broke a promise.
+fn fuzz((name, body): Target, length: Length, seed: u64) -> (u64, Option<Vec<u8>>) {
     let mut inputs: Vec<Vec<u8>> =
         seeds(name).into_iter().chain(corpus(name)).map(|(_, bytes)| bytes).collect();
     inputs.iter_mut().for_each(|bytes| bytes.truncate(LARGEST));
@@ -50,12 +67,17 @@ fn fuzz((name, body): Target, time: Duration, seed: u64) -> (u64, Option<Vec<u8>
     let mut dice = Dice::new(seed);
     let begun = Instant::now();
     let mut runs = 0;
-    while begun.elapsed() < time {
+    let goes_on = |runs: u64| match length {
+        Length::Time(time) => begun.elapsed() < time,
+        Length::Runs(all) => runs < all,
+    };
+    while goes_on(runs) {
         let input = mutated(&inputs, &mut dice);
         let started = Instant::now();
         let ended = catch_unwind(AssertUnwindSafe(|| body(&input)));
         runs += 1;
-        if ended.is_err() || started.elapsed() > LONGEST {
+        let slow = matches!(length, Length::Time(_)) && started.elapsed() > LONGEST;
+        if ended.is_err() || slow {
             return (runs, Some(input));
         }
     }
@@ -82,10 +104,9 @@ fn main() -> ExitCode {
             return ExitCode::from(2);
         }
     };
-    let share = Duration::from_secs_f64(args.minutes * 60.0 / args.targets.len() as f64);
     let mut found = false;
     for target in args.targets {
-        let (runs, input) = fuzz(target, share, args.seed);
+        let (runs, input) = fuzz(target, args.length, args.seed);
         let Some(input) = input else {
             println!("{}: {runs} runs, nothing found", target.0);
             continue;
