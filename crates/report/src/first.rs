@@ -294,7 +294,7 @@ impl Page<'_> {
         let same = self.answer.same.iter().map(|(name, of)| format!("{name} = {of}"));
         self.list(out, "the same results: ", &same.collect::<Vec<_>>());
         let twins: Vec<String> = self.answer.twins.iter().map(|name| (*name).to_owned()).collect();
-        self.list(out, "twins to the letter, with --full: ", &twins);
+        self.list(out, "exact twins, with --full: ", &twins);
     }
 
     /// A line with a title and as many of the parts as fit, and how many more there are.
