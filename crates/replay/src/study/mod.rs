@@ -95,6 +95,19 @@ impl Keys {
         Some(self.named("record", self.names.presets.get(preset)?))
     }
 
+    /// Keeps what was made for a preset, and gives it back.
+    fn keep_record(
+        &self,
+        context: &Context<'_>,
+        preset: usize,
+        record: Record,
+    ) -> Result<Record, Failure> {
+        if let Some(at) = self.of_record(preset) {
+            keep(context.store, at, &record)?;
+        }
+        Ok(record)
+    }
+
     fn named(&self, kind: &str, preset: &str) -> Key {
         let number = self.number.to_le_bytes();
         let setup = self.names.setup.as_bytes();
@@ -269,12 +282,7 @@ fn study_session<'s>(
                         keep(context.store, keys.of_facts(), &facts)?;
                         let _ = known.set(facts);
                     }
-                    keep(
-                        context.store,
-                        keys.named("record", &context.presets[at].fingerprint),
-                        &record,
-                    )?;
-                    record
+                    keys.keep_record(context, at, record)?
                 }
             };
             (context.progress)();
@@ -295,12 +303,7 @@ fn study_session<'s>(
                 let model = context.setup.model.as_deref().or(facts.session.model.as_deref());
                 let terms = context.setup.terms(model);
                 let record = as_recorded::record(&facts, records[baseline].clone(), &terms);
-                keep(
-                    context.store,
-                    keys.named("record", &context.presets[at].fingerprint),
-                    &record,
-                )?;
-                record
+                keys.keep_record(context, at, record)?
             }
         };
     }

@@ -22,14 +22,7 @@ fn a_file_that_grows_is_studied_as_what_was_read() {
         source.hash().unwrap()
     };
     let studied = |presets: &[Preset], hash: ContentHash| {
-        let context = Context {
-            presets,
-            setup: &setup,
-            names: Names::of(&setup, presets),
-            store: &store,
-            split: None,
-            progress: &|| {},
-        };
+        let context = context(presets, &setup, &store);
         study(&context, &source, hash)
     };
     let calls = |presets: &[Preset], hash: ContentHash| {
@@ -82,14 +75,7 @@ fn searches_that_a_provider_makes_are_billed() {
         let path = folder.path().join(name);
         fs::write(&path, text).unwrap();
         let source = Source::File(path);
-        let context = Context {
-            presets: &presets,
-            setup: &setup,
-            names: Names::of(&setup, &presets),
-            store: &store,
-            split: None,
-            progress: &|| {},
-        };
+        let context = context(&presets, &setup, &store);
         let studied = study(&context, &source, source.hash().unwrap()).unwrap().remove(0);
         assert_eq!(studied.facts.format, name);
         let facts = studied.keys.facts(&store).unwrap();
@@ -103,6 +89,12 @@ fn searches_that_a_provider_makes_are_billed() {
             assert!((bill.output_usd - due).abs() < 1e-9, "{name} {regime}: {bill:?}");
         }
     }
+}
+
+/// A study of all sessions that tells nobody how far it is.
+fn context<'a>(presets: &'a [Preset], setup: &'a Setup, store: &'a Store) -> Context<'a> {
+    let names = Names::of(setup, presets);
+    Context { presets, setup, names, store, split: None, progress: &|| {} }
 }
 
 /// What studies share, and the preset that does nothing.
@@ -131,14 +123,7 @@ fn presets_that_do_nothing_share_what_came_of_it() {
     let path = folder.path().join("talk.json");
     fs::write(&path, format!("{{\"messages\":[{TALK}{MORE}]}}")).unwrap();
     let (store, source) = (Store::temporary().unwrap(), Source::File(path));
-    let context = Context {
-        presets: &presets,
-        setup: &setup,
-        names: Names::of(&setup, &presets),
-        store: &store,
-        split: None,
-        progress: &|| {},
-    };
+    let context = context(&presets, &setup, &store);
     let studied = study(&context, &source, source.hash().unwrap()).unwrap().remove(0);
     let [first, others @ ..] = &studied.scores[..] else { panic!("no scores") };
     for other in others {
