@@ -39,6 +39,7 @@ fn writes_until_it_is_killed() {
 }
 
 #[test]
+#[ignore = "a process that is being started holds the locks of other tests for a moment; .ci/run runs it alone"]
 fn what_was_said_to_be_recorded_survives_a_kill() {
     for least in KILLS {
         let place = place();
