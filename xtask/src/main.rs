@@ -4,6 +4,10 @@
 //! test, which compiles and passes as it stands.
 //!
 //! `cargo xtask fuzz --minutes N [--target T] [--seed S]`, or `--runs N`, fuzzes on stable Rust; `tests/fuzz-targets` has the targets.
+//!
+//! `cargo xtask test-external [WORD]` runs the tests that need a program which not every machine has, such as a browser.
+
+mod external;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
@@ -22,9 +26,13 @@ fn main() -> ExitCode {
     let done = match args.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
         ["new-strategy", name] => new_strategy(name),
         ["fuzz", rest @ ..] => fuzz(rest),
-        _ => {
-            Err("usage: cargo xtask new-strategy NAME, or cargo xtask fuzz --minutes N".to_owned())
-        }
+        ["test-external"] => external::run(""),
+        ["test-external", only] => external::run(only),
+        _ => Err(
+            "usage: cargo xtask new-strategy NAME, cargo xtask fuzz --minutes N, or cargo xtask \
+                  test-external [WORD]"
+                .to_owned(),
+        ),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,

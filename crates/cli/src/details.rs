@@ -1,11 +1,12 @@
 //! What the page of a comparison shows of single sessions: stored call rows, and walks that are made by
 //! replaying the most telling sessions once more.
 
+use crate::error::Error;
 use crate::progress::Progress;
 use foldback_core::strategy::Kind;
 use foldback_replay::walk::{Detail, Walk};
 use foldback_replay::{Comparison, Corpus, Preset, Setup, Store};
-use foldback_report::html::{self, Details, Drawn};
+use foldback_report::html::{self, Details, Drawn, Most, Walked, reader};
 use rayon::prelude::*;
 
 /// Sessions whose saw-teeth a page draws, at most.
@@ -15,8 +16,11 @@ const DRAWN: usize = 12;
 /// takes seconds.
 const WALKED_CALLS: usize = 1_200;
 
-/// Excerpts are shorter than where one session is explained, since a page holds several.
-const DETAIL: Detail = Detail { excerpt: 160, written: 2_500 };
+/// Excerpts of a page that holds several sessions.
+const SEVERAL: Detail = Detail { excerpt: 400, written: 2_500 };
+
+/// Excerpts of a page that holds one.
+const ONE: Detail = Detail { excerpt: 2_000, written: 8_000 };
 
 /// What was compared and how.
 pub(crate) struct Compared<'a> {
@@ -28,12 +32,15 @@ pub(crate) struct Compared<'a> {
 }
 
 impl Compared<'_> {
-    pub(crate) fn details(&self) -> Details {
+    /// With so many sessions in the reader, or those that fit in.
+    pub(crate) fn details(&self, walked: Option<usize>) -> Details {
         let sessions = &self.comparison.corpus.sessions;
-        let (walked, mut others) = html::to_walk(self.comparison, WALKED_CALLS);
+        let most = walked.map_or(Most::Calls(WALKED_CALLS), Most::Sessions);
+        let room = walked.is_none().then_some(reader::ROOM);
+        let (walked, mut others) = html::to_walk(self.comparison, most);
         let progress = Progress::new(walked.len(), "sessions", "walked for the page".to_owned());
         let walk = |session: usize| {
-            let walk = self.walk(session);
+            let walk = self.walk(session, SEVERAL);
             progress.step();
             (session, walk)
         };
@@ -43,9 +50,34 @@ impl Compared<'_> {
         others.sort_unstable();
         Details {
             drawn: self.drawn(),
-            walks: walks.into_iter().filter_map(|(_, walk)| walk).collect(),
+            walks: walks
+                .into_iter()
+                .filter_map(|(session, walk)| Some(Walked { session, walk: walk? }))
+                .collect(),
+            room,
             not_walked: others.into_iter().map(|session| sessions[session].path.clone()).collect(),
+            ..Details::default()
         }
+    }
+
+    /// Gives the pages of all sessions that can be walked to `write`; `report` is where they lead back to. Says which
+    /// those were. No more than a few walks are in memory at a time.
+    pub(crate) fn pages(
+        &self,
+        report: &str,
+        write: impl Fn(usize, &str) -> Result<(), Error> + Sync,
+    ) -> Result<Vec<usize>, Error> {
+        let sessions = self.comparison.corpus.sessions.len();
+        let progress = Progress::new(sessions, "sessions", "written as pages".to_owned());
+        let page = |session: usize| {
+            let walk = self.walk(session, ONE);
+            let written = walk.map(|walk| write(session, &reader::page(&walk, report)));
+            progress.step();
+            written.transpose().map(|written| written.map(|()| session))
+        };
+        let written: Result<Vec<Option<usize>>, Error> =
+            (0..sessions).into_par_iter().map(page).collect();
+        Ok(written?.into_iter().flatten().collect())
     }
 
     fn drawn(&self) -> Vec<Drawn> {
@@ -60,25 +92,31 @@ impl Compared<'_> {
             .collect()
     }
 
-    /// The session under the strategies that changed something in it; `None` where its file can't be read
-    /// any more or has changed. Controls are there to be counted against, not to be read.
-    fn walk(&self, session: usize) -> Option<Walk> {
+    /// The session under the strategies that changed something in it, else under the first, which says why it did
+    /// nothing; `None` where its file can't be read any more or has changed. Controls are there to be counted
+    /// against, not to be read.
+    fn walk(&self, session: usize, detail: Detail) -> Option<Walk> {
         let path = &self.comparison.corpus.sessions[session].path;
         let scores = self.comparison.scores_of(session).iter();
         let changed = scores.filter(|score| score.metrics.compactions > 0);
-        let acted: Vec<usize> = changed
+        let mut acted: Vec<usize> = changed
             .map(|score| score.preset)
             .filter(|at| self.presets[*at].strategy.kind == Kind::Strategy)
             .collect();
+        if acted.is_empty() {
+            acted.push(
+                self.comparison.ranked().first().copied().unwrap_or(self.comparison.baseline),
+            );
+        }
         let make = || {
             let presets: Vec<&Preset> = acted.iter().map(|at| &self.presets[*at]).collect();
             Some(self.setup.walk(
                 path,
                 &self.comparison.session(self.corpus, session)?,
                 &presets,
-                DETAIL,
+                detail,
             ))
         };
-        self.comparison.walk(self.store, session, &acted, DETAIL, make)
+        self.comparison.walk(self.store, session, &acted, detail, make)
     }
 }

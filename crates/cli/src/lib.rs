@@ -19,6 +19,7 @@ mod folder;
 mod input;
 mod next;
 mod output;
+mod page;
 mod progress;
 mod results;
 mod selection;

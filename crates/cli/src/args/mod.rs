@@ -144,6 +144,12 @@ pub(crate) struct Compare {
     /// Write the comparison as one HTML file that needs no network.
     #[arg(long, value_name = "FILE")]
     pub(crate) html: Option<PathBuf>,
+    /// Sessions that the reader of the page holds, those first in which most was forgotten.
+    #[arg(long, value_name = "N", requires = "html")]
+    pub(crate) reader: Option<usize>,
+    /// Write a page for every session, into a folder beside the HTML file (report-sessions beside report.html).
+    #[arg(long, requires = "html")]
+    pub(crate) reader_all: bool,
     /// Write one row per session, preset and call: CSV or Parquet where the file ends in .csv or .parquet,
     /// else JSON lines.
     #[arg(long, value_name = "FILE")]

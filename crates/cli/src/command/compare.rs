@@ -8,9 +8,9 @@ use crate::error::Error;
 use crate::progress::Progress;
 use crate::strategies::Contender;
 use crate::summaries::Choice;
-use crate::{input, next, output, results, strategies};
+use crate::{input, next, output, page, results, strategies};
 use foldback_replay::{Comparison, Preset, Run, Store};
-use foldback_report::{first, html, json, rows, table};
+use foldback_report::{first, json, rows, table};
 
 pub(crate) fn run(args: &Compare) -> Result<(), Error> {
     let corpus = input::corpus(&args.corpus)?;
@@ -24,6 +24,9 @@ pub(crate) fn run(args: &Compare) -> Result<(), Error> {
         None => Design::of_args(args),
     };
     let choice = design.summarizer.as_deref().map(Choice::read).transpose()?;
+    if args.reader_all {
+        args.html.as_deref().map_or(Ok(()), page::has_folder)?;
+    }
     let contenders = strategies::presets(&registry, &design.strategies, choice.as_ref())?;
     let setup = strategies::setup(&registry, &design.model(&args.model))?;
     let reporting = design.reporting(&setup)?;
@@ -58,7 +61,7 @@ pub(crate) fn run(args: &Compare) -> Result<(), Error> {
             setup: &setup,
             store: &store,
         };
-        output::write(Some(path), &html::comparison(&comparison, &compared.details()))?;
+        page::write(path, &compared, args)?;
     }
     // A document on standard output stands alone, so that it can be piped.
     let mut named = [&args.json, &args.html, &args.rows].into_iter().flatten();

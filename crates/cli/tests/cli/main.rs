@@ -16,6 +16,7 @@ mod inspect;
 mod judge;
 mod killed;
 mod output;
+mod page;
 mod real_sessions;
 mod rereads;
 mod selection;

@@ -1,6 +1,6 @@
 //! The scores of a comparison as a table: by session and by preset.
 
-use super::{Known, Preset, Score, SessionLine};
+use super::{Comparison, Known, Preset, Score, SessionLine};
 use crate::split::Split;
 use crate::stats::Bootstrap;
 use crate::study::{Bill, Pauses};
@@ -106,6 +106,13 @@ impl<'a> Table<'a> {
                 })
             })
             .count()
+    }
+}
+
+impl Comparison {
+    /// What a session cost under a preset, by the prices that are reported; `None` where it has no bill under them.
+    pub fn bill<'a>(&self, score: &'a Score) -> Option<&'a Bill> {
+        bill(score, &self.reporting.regime)
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::figures::{change, or_dash, share};
 use super::markup::{
-    BODY, END_TABLE, breakable, col_heads, open_section, open_table, row_head, td,
+    BODY, END_TABLE, breakable, col_heads, named_td, open_section, open_table, row_head,
 };
 use foldback_replay::Comparison;
 use foldback_replay::compare::{Cheaper, Contrast, Difference, Primary};
@@ -19,14 +19,15 @@ pub(super) fn section(out: &mut String, comparison: &Comparison) {
     let names: Vec<&str> = ranked.map(|at| comparison.presets[at].preset.as_str()).collect();
     open_section(out, "contrasts");
     summary(out, comparison);
-    matrix(out, "By the bill", &names, contrasts, cost);
-    out.push_str(
-        "<p class=\"key\">The row against the column. <strong>cheaper</strong>, <strong>dearer</strong>: told \
-         apart, and even if everything that the cheaper one forgot were read again. <strong>less</strong>, \
-         <strong>more</strong>: the bills are told apart, but re-reading could turn it. tie: not told \
-         apart.</p>\n",
-    );
-    matrix(out, "By what is kept (kept)", &names, contrasts, kept);
+    if matrix(out, "By the bill", "its bill", &names, contrasts, cost) {
+        out.push_str(
+            "<p class=\"key\">The row against the column. <strong>▼ cheaper</strong>, <strong>▲ dearer</strong>: told \
+             apart, and even if everything that the cheaper one forgot were read again. <strong>▽ less</strong>, \
+             <strong>△ more</strong>: the bills are told apart, but re-reading could turn it. <strong>· tie</strong>: \
+             not told apart.</p>\n",
+        );
+    }
+    matrix(out, "By what is kept (kept)", "what it keeps", &names, contrasts, kept);
     pairs(out, contrasts);
     out.push_str("</section>\n");
 }
@@ -56,10 +57,11 @@ fn summary(out: &mut String, comparison: &Comparison) {
     out.push_str("</p>\n");
 }
 
-/// What a cell says of a pair, the first against the second, and its class.
-type Word = (&'static str, &'static str);
+/// What a cell says of a pair, the first against the second; the sign that stands for it where the screen is narrow;
+/// and its class.
+type Word = (&'static str, &'static str, &'static str);
 
-const TIE: Word = ("tie", "zero");
+const TIE: Word = ("tie", "·", "zero");
 
 /// Which way a pair that is told apart goes.
 fn way(difference: &Difference, null: f64) -> Option<Ordering> {
@@ -69,30 +71,36 @@ fn way(difference: &Difference, null: f64) -> Option<Ordering> {
 fn cost(contrast: &Contrast) -> Word {
     let certain = contrast.cheaper;
     match way(&contrast.cost, 1.0) {
-        Some(Ordering::Less) if certain == Cheaper::First => ("cheaper", "less2"),
-        Some(Ordering::Less) => ("less", "less1"),
-        Some(Ordering::Greater) if certain == Cheaper::Second => ("dearer", "more2"),
-        Some(Ordering::Greater) => ("more", "more1"),
+        Some(Ordering::Less) if certain == Cheaper::First => ("cheaper", "▼", "less2"),
+        Some(Ordering::Less) => ("less", "▽", "less1"),
+        Some(Ordering::Greater) if certain == Cheaper::Second => ("dearer", "▲", "more2"),
+        Some(Ordering::Greater) => ("more", "△", "more1"),
         _ => TIE,
     }
 }
 
 fn kept(contrast: &Contrast) -> Word {
     match way(&contrast.frr_obs_far, 0.0) {
-        Some(Ordering::Greater) => ("keeps more", "less2"),
-        Some(Ordering::Less) => ("less", "more2"),
+        Some(Ordering::Greater) => ("keeps more", "▲", "less2"),
+        Some(Ordering::Less) => ("less", "▼", "more2"),
         _ => TIE,
     }
 }
 
+/// The grid of all pairs by one measure, or one sentence where it tells nothing apart; says which.
 fn matrix(
     out: &mut String,
     title: &str,
+    measure: &str,
     names: &[&str],
     contrasts: &[Contrast],
     word: fn(&Contrast) -> Word,
-) {
+) -> bool {
     let _ = writeln!(out, "<h3>{title}</h3>");
+    if contrasts.iter().all(|contrast| word(contrast) == TIE) {
+        let _ = writeln!(out, "<p>No strategy can be told apart from another by {measure}.</p>");
+        return false;
+    }
     open_table(out, title, "matrix pairs");
     out.push_str("<td></td>");
     col_heads(out, names.iter().map(|name| breakable(name)));
@@ -101,12 +109,13 @@ fn matrix(
         row_head(out, breakable(row));
         for column in names {
             let contrast = contrasts.iter().find_map(|contrast| contrast.between(row, column));
-            let (word, class) = contrast.as_ref().map_or(("", ""), word);
-            td(out, class, word);
+            let (word, sign, class) = contrast.as_ref().map_or(("", "", ""), word);
+            let _ = write!(out, "<td class=\"{class}\" data-sign=\"{sign}\">{word}</td>");
         }
         out.push_str("</tr>\n");
     }
     out.push_str(END_TABLE);
+    true
 }
 
 /// Every pair with its numbers.
@@ -117,7 +126,7 @@ fn pairs(out: &mut String, contrasts: &[Contrast]) {
          adjustment; Wilcoxon: signed-rank p-value over sessions; MDD: the least difference that four in five \
          such comparisons would find.</p>\n",
     );
-    open_table(out, "All pairs", "matrix");
+    open_table(out, "All pairs", "matrix cards all-pairs");
     out.push_str(
         "<td></td><td></td><th scope=\"colgroup\" colspan=\"4\">bill</th><th scope=\"colgroup\" \
          colspan=\"4\">kept</th></tr>\n<tr>",
@@ -128,26 +137,38 @@ fn pairs(out: &mut String, contrasts: &[Contrast]) {
     out.push_str(BODY);
     for contrast in contrasts {
         row_head(out, breakable(&contrast.first));
-        td(out, "word", breakable(&contrast.second));
-        numbers(out, contrast, Primary::Cost, change);
-        numbers(out, contrast, Primary::FrrObsFar, points);
+        named_td(out, "against", "word", breakable(&contrast.second));
+        numbers(out, "bill", contrast, Primary::Cost, change);
+        numbers(out, "kept", contrast, Primary::FrrObsFar, points);
         out.push_str("</tr>\n");
     }
     out.push_str(END_TABLE);
     out.push_str("</details>\n");
 }
 
-fn numbers(out: &mut String, contrast: &Contrast, metric: Primary, write: fn(f64) -> String) {
+fn numbers(
+    out: &mut String,
+    of: &str,
+    contrast: &Contrast,
+    metric: Primary,
+    write: fn(f64) -> String,
+) {
     let difference = contrast.by(metric);
     let value = or_dash(difference.value, write);
     let range = match (difference.lo, difference.hi) {
         (Some(lo), Some(hi)) => format!(" <small>({} to {})</small>", write(lo), write(hi)),
         _ => String::new(),
     };
-    td(out, if difference.tie { "zero" } else { "" }, format_args!("{value}{range}"));
-    td(out, "", or_dash(difference.p_holm, p_value));
-    td(out, "", or_dash(difference.wilcoxon_p, p_value));
-    td(out, "", or_dash(contrast.detectable(metric), share));
+    let class = if difference.tie { "zero" } else { "" };
+    named_td(out, of, class, format_args!("{value}{range}"));
+    let tests = [
+        ("Holm", or_dash(difference.p_holm, p_value)),
+        ("Wilcoxon", or_dash(difference.wilcoxon_p, p_value)),
+        ("MDD", or_dash(contrast.detectable(metric), share)),
+    ];
+    for (test, value) in tests {
+        named_td(out, &format!("{of}, {test}"), "", value);
+    }
 }
 
 fn p_value(p: f64) -> String {

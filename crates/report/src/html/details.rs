@@ -6,6 +6,7 @@ use foldback_replay::compare::Score;
 use foldback_replay::study::Record;
 use foldback_replay::walk::Walk;
 use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// A session whose saw-teeth are drawn.
 #[derive(Clone, Debug)]
@@ -16,15 +17,37 @@ pub struct Drawn {
     pub records: Vec<Record>,
 }
 
+/// A session that can be walked.
+#[derive(Clone, Debug)]
+pub struct Walked {
+    /// Index into the sessions of the comparison.
+    pub session: usize,
+    /// The session under the presets that changed something in it.
+    pub walk: Walk,
+}
+
 /// What a page shows of single sessions. A page names those that it leaves out.
 #[derive(Clone, Debug, Default)]
 pub struct Details {
     /// Sessions with their saw-teeth, the most telling first.
     pub drawn: Vec<Drawn>,
     /// Sessions that can be walked in the reader, the most telling first.
-    pub walks: Vec<Walk>,
+    pub walks: Vec<Walked>,
+    /// Bytes of walks that the page takes at most; all of them where not given.
+    pub room: Option<usize>,
     /// Paths of the other sessions in which a strategy acted.
     pub not_walked: Vec<String>,
+    /// Pages of single sessions beside this one: their addresses by session.
+    pub pages: BTreeMap<usize, String>,
+}
+
+/// How many sessions are walked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Most {
+    /// Those in which a strategy acted, with so many model calls together.
+    Calls(usize),
+    /// So many, also such in which nothing acted.
+    Sessions(usize),
 }
 
 /// The sessions to draw: those in which something acted, the longest first, at most `most` of them.
@@ -37,9 +60,8 @@ pub fn to_draw(comparison: &Comparison, most: usize) -> Vec<usize> {
 }
 
 /// The sessions to walk, and the others in which a strategy acted: those first in which strategies
-/// forgot most that was needed, as long as they have no more than `calls` model calls together. A
-/// session that is too long is passed over, not the ones behind it.
-pub fn to_walk(comparison: &Comparison, calls: usize) -> (Vec<usize>, Vec<usize>) {
+/// forgot most that was needed.
+pub fn to_walk(comparison: &Comparison, most: Most) -> (Vec<usize>, Vec<usize>) {
     let strategy = |score: &Score| comparison.presets[score.preset].kind == Kind::Strategy;
     let mut acted = acted(comparison, |score| match strategy(score) {
         // One more than what was forgotten: it acted.
@@ -47,17 +69,23 @@ pub fn to_walk(comparison: &Comparison, calls: usize) -> (Vec<usize>, Vec<usize>
         _ => 0,
     });
     acted.sort_by_key(|(session, weight)| (Reverse(*weight), *session));
-    let mut left = calls;
-    let (mut walked, mut others) = (Vec::new(), Vec::new());
-    for (session, _) in acted {
-        let size = comparison.corpus.sessions[session].calls;
-        if size <= left {
-            left -= size;
-            walked.push(session);
-        } else {
-            others.push(session);
+    let acted: Vec<usize> = acted.into_iter().map(|(session, _)| session).collect();
+    let sessions = &comparison.corpus.sessions;
+    let (walked, mut others): (Vec<usize>, Vec<usize>) = match most {
+        // A session that is too long is passed over, not the ones behind it.
+        Most::Calls(mut left) => acted.into_iter().partition(|session| {
+            let calls = sessions[*session].calls;
+            let fits = calls <= left;
+            left -= if fits { calls } else { 0 };
+            fits
+        }),
+        Most::Sessions(count) => {
+            let known: BTreeSet<usize> = acted.iter().copied().collect();
+            let idle = (0..sessions.len()).filter(|session| !known.contains(session));
+            let walked = acted.iter().copied().chain(idle).take(count).collect();
+            (walked, acted.into_iter().skip(count).collect())
         }
-    }
+    };
     others.sort_unstable();
     (walked, others)
 }

@@ -3,7 +3,8 @@
 use super::chart::{position, ticks};
 use super::figures::{or_dash, per_mille, share};
 use super::markup::{
-    BODY, END_TABLE, breakable, col_heads, open_section, open_table, row_head, svg_text, td, text,
+    BODY, END_TABLE, breakable, col_heads, named_td, open_section, open_table, row_head, svg_text,
+    text,
 };
 use crate::number::grouped;
 use foldback_core::strategy::Kind;
@@ -139,24 +140,24 @@ fn path(out: &mut String, steps: &[Share; STEPS], floor: u64) {
 /// The numbers behind the charts, with how many references each step has.
 fn table(out: &mut String, title: &str, presets: &[PresetLine], order: &[usize]) {
     out.push_str("<details>\n<summary>The numbers</summary>\n");
-    open_table(out, title, "matrix");
-    let steps_to = DISTANCES.map(|step| format!("≤ {step}"));
-    let (first, last) = ("calls since".to_owned(), "&gt; 50".to_owned());
-    col_heads(out, [first].into_iter().chain(steps_to).chain([last]));
+    open_table(out, title, "matrix cards");
+    let steps_to = DISTANCES.into_iter().map(|step| format!("≤ {step}"));
+    let names: Vec<String> = steps_to.chain(["> 50".to_owned()]).collect();
+    col_heads(out, ["calls since"].into_iter().chain(names.iter().map(String::as_str)).map(text));
     out.push_str(BODY);
     if let Some(first) = order.first() {
         row_head(out, "references");
-        for share in steps(&presets[*first]) {
-            td(out, "", grouped(share.needed));
+        for (name, share) in names.iter().zip(steps(&presets[*first])) {
+            named_td(out, name, "", grouped(share.needed));
         }
         out.push_str("</tr>\n");
     }
     for at in order {
         let line = &presets[*at];
         row_head(out, breakable(&line.preset));
-        for step in steps(line) {
+        for (name, step) in names.iter().zip(steps(line)) {
             let class = if step.kept == step.needed { "zero" } else { "" };
-            td(out, class, or_dash(step.value(), share));
+            named_td(out, name, class, or_dash(step.value(), share));
         }
         out.push_str("</tr>\n");
     }

@@ -80,6 +80,13 @@ pub(super) fn td(out: &mut String, class: &str, markup: impl Display) {
     };
 }
 
+/// The same with the name of its column, which stands beside it where a screen is too narrow for columns.
+pub(super) fn named_td(out: &mut String, name: &str, class: &str, markup: impl Display) {
+    let cell = out.len() + "<td".len();
+    td(out, class, markup);
+    out.insert_str(cell, &format!(" data-name=\"{}\"", text(name)));
+}
+
 /// The rows of a table with a row per preset: strategies as they are placed, then the controls.
 pub(super) fn preset_rows(
     out: &mut String,

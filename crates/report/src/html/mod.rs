@@ -1,6 +1,6 @@
-//! The comparison as one HTML file that asks for nothing over the network: no font, no image, and no script but
-//! that of the reader, which the content security policy allows by its hash. The drawings are inline SVG in
-//! whole numbers, so the same comparison gives the same bytes.
+//! The comparison as one HTML file that asks for nothing over the network: no font, no image, and one script, which
+//! the content security policy allows by its hash. Without it the page has the same tables and drawings. The drawings
+//! are inline SVG in whole numbers, so the same comparison gives the same bytes.
 //!
 //! One module per section. Paths, reasons, names and assumptions are data: they pass through
 //! [`markup::text`] on their way in.
@@ -11,25 +11,24 @@ mod details;
 mod distance;
 mod figures;
 mod header;
+mod labels;
 mod markup;
 mod presets;
 pub mod reader;
 mod regimes;
 mod sawtooth;
+mod script;
 mod sessions;
 mod trade;
 
 #[cfg(test)]
 pub(crate) mod tests;
 
-pub use details::{Details, Drawn, to_draw, to_walk};
+pub use details::{Details, Drawn, Most, Walked, to_draw, to_walk};
 
 use foldback_replay::Comparison;
 
 const STYLE: &str = concat!(include_str!("style.css"), include_str!("charts.css"));
-
-/// Content security policy of a page without a reader.
-const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'";
 
 /// Sections by their ids. Not every page has all of them.
 const SECTIONS: [(&str, &str); 12] = [
@@ -57,8 +56,10 @@ pub fn comparison(comparison: &Comparison, details: &Details) -> String {
     contrasts::section(&mut main, comparison);
     presets::activity(&mut main, comparison);
     let drawn = sessions::drawings(&mut main, comparison, &details.drawn);
-    sessions::table(&mut main, comparison, &details.drawn[..drawn]);
-    reader::section(&mut main, &details.walks, &details.not_walked);
+    let reader = reader::section(details);
+    let places = sessions::Places::of(details, drawn, &reader.walked);
+    sessions::table(&mut main, comparison, &places);
+    main.push_str(&reader.section);
     presets::idle(&mut main, comparison);
     let mut foot = String::new();
     header::footer(&mut foot, comparison);
@@ -70,11 +71,12 @@ pub fn comparison(comparison: &Comparison, details: &Details) -> String {
         })
         .collect();
 
-    let (policy, style) = if there.iter().any(|(id, _)| *id == "reader") {
-        (reader::policy(), reader::STYLE)
-    } else {
-        (POLICY.to_owned(), "")
+    let (own, style) = match reader.walked.is_empty() {
+        true => ("", ""),
+        false => (reader::SCRIPT, reader::STYLE),
     };
+    let script = [script::DOM, script::SESSIONS, own, script::EXPORT].concat();
+    let policy = script::policy(&script);
     let mut out = format!(
         "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
@@ -88,6 +90,7 @@ pub fn comparison(comparison: &Comparison, details: &Details) -> String {
     out.push_str(&main);
     out.push_str("</main>\n");
     out.push_str(&foot);
+    out.push_str(&format!("<script>{script}</script>\n"));
     out.push_str("</body>\n</html>\n");
     out
 }

@@ -17,6 +17,9 @@ use std::fmt::Write as _;
 /// Groups of the headline, by their place in it, that stand in one table: what a page is wide.
 const TABLES: [(&str, &[usize]); 2] = [("Costs", &[0, 1, 5]), ("What is kept", &[2, 3, 4])];
 
+/// Idle sessions that are listed of a preset, the nearest ones.
+const IDLE: usize = 50;
+
 /// What presets cost and keep, what the columns mean, and who is not ranked.
 pub(super) fn headlines(out: &mut String, comparison: &Comparison) {
     open_section(out, "presets");
@@ -125,7 +128,7 @@ pub(super) fn idle(out: &mut String, comparison: &Comparison) {
             "<details>\n<summary>{} <small>idle {sentence}</small></summary>\n<ul>",
             text(&line.preset)
         );
-        for idle in nearest {
+        for idle in nearest.iter().take(IDLE) {
             let window = idle.window.map_or(String::new(), |window| {
                 format!("; it would act with a window of {} tokens", grouped(window))
             });
@@ -135,6 +138,10 @@ pub(super) fn idle(out: &mut String, comparison: &Comparison) {
                 text(&idle.path),
                 text(&idle.why)
             );
+        }
+        if let Some(more @ 1..) = nearest.len().checked_sub(IDLE) {
+            let _ =
+                writeln!(out, "<li>and {} more; all of them: --json</li>", grouped(more as u64));
         }
         out.push_str("</ul>\n</details>\n");
     }

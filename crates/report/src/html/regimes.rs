@@ -2,8 +2,8 @@
 
 use super::figures::{NONE, change, share};
 use super::markup::{
-    BODY, END_TABLE, breakable, col_heads, open_section, open_table, preset_rows, row_head, td,
-    text,
+    BODY, END_TABLE, breakable, col_heads, named_td, open_section, open_table, preset_rows,
+    row_head, text,
 };
 use foldback_replay::Comparison;
 use foldback_replay::compare::{Dollars, PresetLine};
@@ -29,7 +29,7 @@ pub(super) fn section(out: &mut String, comparison: &Comparison) {
     out.push_str("<p>The whole bill against that without compaction. ");
     out.push_str(&verdict(comparison, &regimes));
     out.push_str("</p>\n");
-    open_table(out, title, "matrix heat");
+    open_table(out, title, "matrix heat cards");
     let reported = &comparison.reporting.regime;
     let head = |regime: &&str| {
         let mark = if regime == reported { "<br><small>reported above</small>" } else { "" };
@@ -89,13 +89,14 @@ fn row(out: &mut String, line: &PresetLine, regimes: &[&str]) {
         let warm = find(line, regime, WARM);
         let Some((dollars, ratio)) = warm.and_then(|dollars| Some((dollars, dollars.ratio?)))
         else {
-            td(out, "zero", NONE);
+            named_td(out, regime, "zero", NONE);
             continue;
         };
         let _ = write!(
             out,
-            "<td class=\"{}\" title=\"{} of that without compaction; geometric mean over sessions {}; {} \
+            "<td data-name=\"{}\" class=\"{}\" title=\"{} of that without compaction; geometric mean over sessions {}; {} \
              sessions\">{}",
+            text(regime),
             class(ratio),
             share(ratio),
             dollars.ratio_geo.map_or_else(|| NONE.to_owned(), share),

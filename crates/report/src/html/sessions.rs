@@ -1,55 +1,168 @@
-//! The sessions: one table of all of them under all presets, and the saw-teeth of those in which something
+//! The sessions: one table of all of them, under a preset that is chosen, and the saw-teeth of those in which something
 //! acted.
 
-use super::details::Drawn;
+use super::details::{Details, Drawn};
+use super::figures::{NONE, change, or_dash, share};
 use super::markup::{
-    BODY, END_TABLE, breakable, col_heads, open_section, open_table, row_head, td, text,
+    BODY, END_TABLE, breakable, col_heads, named_td, open_section, open_table, row_head, text,
 };
 use super::sawtooth::{self, Scale};
+use super::{reader, script};
 use crate::columns::unit;
-use crate::number::{grouped, percent, short};
+use crate::number::{decimals, dollars, grouped, percent, short};
 use foldback_replay::Comparison;
-use foldback_replay::compare::Score;
+use foldback_replay::compare::{Known, Score};
+use serde::Serialize;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
-/// One row per session, one column per preset that compacts: the input of that without compaction.
-pub(super) fn table(out: &mut String, comparison: &Comparison, drawn: &[Drawn]) {
+/// Where the page has more on a session, by its place in the comparison.
+#[derive(Debug, Default)]
+pub(super) struct Places {
+    drawn: BTreeSet<usize>,
+    /// Addresses at which a reader opens it.
+    read: BTreeMap<usize, String>,
+}
+
+impl Places {
+    /// With so many of the drawings, and these sessions in the reader of the page.
+    pub(super) fn of(details: &Details, drawn: usize, walked: &[usize]) -> Self {
+        let beside = |(session, page): (&usize, &String)| {
+            (*session, format!("{page}{}", reader::address(0)))
+        };
+        let mut read: BTreeMap<usize, String> = details.pages.iter().map(beside).collect();
+        // In the page before beside it.
+        read.extend(walked.iter().enumerate().map(|(at, session)| (*session, reader::address(at))));
+        Self { drawn: details.drawn[..drawn].iter().map(|drawn| drawn.session).collect(), read }
+    }
+
+    /// The heading of a row: the path, which leads to the reader or else to the drawings.
+    fn head(&self, session: usize, path: &str) -> String {
+        let path = breakable(path);
+        let drawn = format!("#session-{}", session + 1);
+        match (self.read.get(&session), self.drawn.contains(&session)) {
+            (None, false) => path,
+            (None, true) => format!("<a href=\"{drawn}\">{path}</a>"),
+            (Some(address), is_drawn) => {
+                let address = text(address);
+                let more = if is_drawn {
+                    format!(" <small><a href=\"{drawn}\">drawn</a></small>")
+                } else {
+                    String::new()
+                };
+                format!("<a data-reader=\"{address}\" href=\"{address}\">{path}</a>{more}")
+            }
+        }
+    }
+}
+
+/// Columns of the table that every session has.
+const COLUMNS: [&str; 5] = ["session", "format", "calls", "turns", "bill of none"];
+
+/// Columns under the preset that is chosen.
+const UNDER: [&str; 4] = ["bill", "kept", "input", "reread"];
+
+/// What the table says of a session under a preset: a class, and a text per column of [`UNDER`].
+type Cells = [String; 1 + UNDER.len()];
+
+/// A preset as the script reads it.
+#[derive(Serialize)]
+struct Under<'a> {
+    name: &'a str,
+    /// In how many sessions it changed something.
+    acted: usize,
+    /// What there is to say, by session: where it changed something or was at fault.
+    rows: BTreeMap<usize, Cells>,
+}
+
+/// One row per session: what it is, what it costs as it stands, and what the preset that is chosen makes of it.
+/// Without script that is the first that acted, in the order of the ranking.
+pub(super) fn table(out: &mut String, comparison: &Comparison, places: &Places) {
     open_section(out, "sessions");
-    out.push_str(
-        "<p>Input of that without compaction. A dash: the preset did nothing. Red: it sent requests over \
-         the window or broke provider rules.</p>\n",
-    );
-    open_table(out, "Sessions", "matrix");
-    let compacts = |at: &usize| *at != comparison.baseline;
-    let presets = (0..comparison.presets.len()).filter(compacts);
-    let names = presets.map(|at| text(&comparison.presets[at].preset).to_string());
-    col_heads(
-        out,
-        ["session", "format", "calls", "turns"].map(str::to_owned).into_iter().chain(names),
-    );
+    let presets = under(comparison);
+    match presets.first() {
+        Some(first) => {
+            let _ = writeln!(
+                out,
+                "<p class=\"key\">Under <strong id=\"sessions-under\">{}</strong>, where it changed something. \
+                 <strong>bill</strong>: change against none; <strong>kept</strong>: of what later calls needed of older \
+                 results; <strong>input</strong>: tokens of all requests, of those without compaction; \
+                 <strong>reread</strong>: results that would have to be read again. Red: it sent requests over the \
+                 window or broke provider rules.</p>",
+                text(first.name)
+            );
+        }
+        None => out.push_str("<p class=\"key\">No preset changed anything in any session.</p>\n"),
+    }
+    open_table(out, "Sessions", "sessions cards");
+    let under: &[&str] = if presets.is_empty() { &[] } else { &UNDER };
+    col_heads(out, COLUMNS.iter().chain(under));
     out.push_str(BODY);
     for (number, session) in comparison.corpus.sessions.iter().enumerate() {
-        let path = breakable(&session.path);
-        match drawn.iter().any(|drawn| drawn.session == number) {
-            true => row_head(out, format_args!("<a href=\"#session-{}\">{path}</a>", number + 1)),
-            false => row_head(out, path),
+        row_head(out, places.head(number, &session.path));
+        let plain = comparison.scores_of(number).get(comparison.baseline);
+        let usd = plain.and_then(|score| comparison.bill(score)).map(|bill| bill.usd);
+        let facts = [
+            text(&session.format).to_string(),
+            grouped(session.calls as u64),
+            grouped(session.turns as u64),
+            or_dash(usd, |usd| dollars(usd, decimals(usd))),
+        ];
+        for (at, (name, fact)) in COLUMNS[1..].iter().zip(facts).enumerate() {
+            named_td(out, name, if at == 0 { "word" } else { "" }, fact);
         }
-        td(out, "word", text(&session.format));
-        td(out, "", grouped(session.calls as u64));
-        td(out, "", grouped(session.turns as u64));
-        for score in comparison.scores_of(number).iter().filter(|score| compacts(&score.preset)) {
-            let metrics = &score.metrics;
-            let class = match metrics.compactions {
-                _ if metrics.sent_over + metrics.strategy_violations > 0 => "bad",
-                0 => "zero",
-                _ => "",
+        let cells = presets.first().and_then(|first| first.rows.get(&number));
+        for (at, name) in under.iter().enumerate() {
+            let (class, cell) = match cells {
+                Some(cells) => (cells[0].as_str(), cells[1 + at].as_str()),
+                None => ("zero", NONE),
             };
-            td(out, class, input(comparison, score));
+            named_td(out, name, format!("under {class}").trim_end(), cell);
         }
         out.push_str("</tr>\n");
     }
     out.push_str(END_TABLE);
+    if !presets.is_empty() {
+        let json = serde_json::to_string(&presets).unwrap_or_default();
+        out.push_str(&script::data("sessions-data", &json));
+    }
     out.push_str("</section>\n");
+}
+
+/// The presets that changed something, strategies as they are ranked and then the controls.
+fn under(comparison: &Comparison) -> Vec<Under<'_>> {
+    let order = [comparison.ranked(), comparison.controls()].concat();
+    let presets = order.into_iter().filter(|at| *at != comparison.baseline).map(|at| {
+        let sessions = 0..comparison.corpus.sessions.len();
+        let scores =
+            || sessions.clone().filter_map(|session| comparison.scores_of(session).get(at));
+        let told = scores().filter(|score| score.metrics.compactions + faults(score) > 0);
+        Under {
+            name: &comparison.presets[at].preset,
+            acted: scores().filter(|score| score.metrics.compactions > 0).count(),
+            rows: told.map(|score| (score.session, cells(comparison, score))).collect(),
+        }
+    });
+    presets.filter(|preset| !preset.rows.is_empty()).collect()
+}
+
+/// Requests over the window that were sent, and rules that were broken.
+fn faults(score: &Score) -> u64 {
+    score.metrics.sent_over + score.metrics.strategy_violations
+}
+
+fn cells(comparison: &Comparison, score: &Score) -> Cells {
+    let usd = |score| comparison.bill(score).map(|bill| bill.usd);
+    let plain = comparison.scores_of(score.session).get(comparison.baseline);
+    let ratio = usd(score).zip(plain.and_then(usd)).filter(|(_, plain)| *plain > 0.0);
+    let known = score.known == Known::Everything;
+    [
+        if faults(score) > 0 { "bad" } else { "" }.to_owned(),
+        or_dash(ratio.map(|(own, plain)| own / plain), change),
+        or_dash(score.exam.references.frr_obs_far.value().filter(|_| known), share),
+        input(comparison, score),
+        if known { grouped(score.rereads) } else { NONE.to_owned() },
+    ]
 }
 
 /// The input of a session under a preset, of that without compaction.
@@ -57,7 +170,6 @@ fn input(comparison: &Comparison, score: &Score) -> String {
     let input = score.metrics.input_tokens;
     let plain = comparison.scores_of(score.session).get(comparison.baseline);
     match plain.map_or(0, |plain| plain.metrics.input_tokens) {
-        _ if score.metrics.compactions == 0 => "–".to_owned(),
         0 => short(input),
         plain => percent(input as f64 / plain as f64),
     }

@@ -3,19 +3,21 @@
 
 use super::chart::{position, ticks};
 use super::figures::{per_mille, range, share};
+use super::labels::place;
 use super::markup::{open_section, svg_text, text};
 use foldback_core::strategy::Kind;
 use foldback_replay::Comparison;
 use foldback_replay::compare::{Metric, Point, PresetLine, Standing};
 use std::fmt::Write as _;
 
-// The plot inside the drawing, in pixels. Names stand to its right.
+// The plot inside its drawing, in pixels.
 const LEFT: u64 = 52;
 const TOP: u64 = 24;
 const WIDTH: u64 = 420;
 const HEIGHT: u64 = 340;
 const BOTTOM: u64 = TOP + HEIGHT;
-const NAMES: u64 = LEFT + WIDTH + 40;
+/// Where names begin in theirs.
+const NAMES: u64 = 46;
 /// Pixels between two names.
 const LINE: u64 = 18;
 /// Lost shares, in thousandths, that the vertical axis may be marked at.
@@ -78,27 +80,29 @@ pub(super) fn section(out: &mut String, comparison: &Comparison) {
             Some(Dot { line, standing, x: scale.x(cost), y: scale.y(kept) })
         })
         .collect();
-    // From top to bottom, as their names will stand.
+    // From top to bottom, as they are numbered.
     dots.sort_by_key(|dot| (dot.y, std::cmp::Reverse(dot.x)));
-    let height = (BOTTOM + 48).max(TOP + dots.len() as u64 * LINE + 10);
     open_section(out, "trade");
     let _ = writeln!(
         out,
-        "<figure>\n\
-         <div class=\"wide\" tabindex=\"0\" role=\"region\" aria-label=\"Cost against retention\">\n\
-         <svg class=\"scatter\" viewBox=\"0 0 760 {height}\" role=\"img\" aria-label=\"Cost ratio against \
-         FRR-obs-far, one marker per preset; the numbers are in the table above\">"
+        "<figure>\n<div class=\"trade\">\n\
+         <svg class=\"scatter\" viewBox=\"0 0 {} {}\" role=\"img\" aria-label=\"Cost ratio against \
+         FRR-obs-far, one marker per preset; the figures are in the table above\">",
+        LEFT + WIDTH + 20,
+        BOTTOM + 48
     );
     axes(out, &scale);
     for dot in &dots {
         cross(out, dot, &scale);
     }
     front(out, &dots);
-    names(out, &dots, height);
     for dot in &dots {
         marker(out, dot);
     }
-    out.push_str("</svg>\n</div>\n<figcaption>Left is cheaper, up keeps more of what only tool results and user messages \
+    numbers(out, &dots);
+    out.push_str("</svg>\n");
+    names(out, &dots);
+    out.push_str("</div>\n<figcaption>Left is cheaper, up keeps more of what only tool results and user messages \
          had said, and not lately (FRR-obs-far); the vertical axis is stretched towards 100%. <span class=\"m front\">on the \
          front</span> <span class=\"m dominated\">dominated</span> <span class=\"m control\">control</span> \
          <span class=\"m failed\">not ranked</span>. Thin lines: 95% intervals, cut off at the axes; the two \
@@ -173,36 +177,68 @@ fn front(out: &mut String, dots: &[Dot<'_>]) {
     out.push_str("\"/>\n");
 }
 
-/// Names stand in a column so that presets that do the same stay readable; a thin line leads to each.
-fn names(out: &mut String, dots: &[Dot<'_>], height: u64) {
-    let mut y = TOP;
-    for (index, dot) in dots.iter().enumerate() {
-        // As near to the dot as the names above and those still to come leave room for.
-        let still = (dots.len() - index) as u64 * LINE;
-        y = dot.y.min(height.saturating_sub(still)).max(y);
-        let _ = writeln!(
-            out,
-            "<path class=\"lead\" d=\"M{} {}L{} {y}H{}\"/><text class=\"{}\" x=\"{NAMES}\" y=\"{}\">{}</text>",
-            dot.x,
-            dot.y,
-            LEFT + WIDTH + 12,
-            NAMES - 4,
-            dot.class(),
-            y + 4,
-            text(&dot.line.preset)
-        );
-        y += LINE;
+/// A number beside each marker, or one list of them where markers coincide; a thin line leads to what stands apart.
+fn numbers(out: &mut String, dots: &[Dot<'_>]) {
+    let spots: Vec<(u64, u64)> = dots.iter().map(|dot| (dot.x, dot.y)).collect();
+    let mut labels: Vec<((u64, u64), String)> = Vec::new();
+    for (at, spot) in spots.iter().enumerate() {
+        match labels.iter_mut().find(|(other, _)| other == spot) {
+            Some((_, numbers)) => numbers.push_str(&format!(",{}", at + 1)),
+            None => labels.push((*spot, (at + 1).to_string())),
+        }
     }
+    let frame = (LEFT, TOP, LEFT + WIDTH, BOTTOM);
+    let lengths: Vec<_> = labels.iter().map(|(spot, text)| (*spot, text.len())).collect();
+    for ((_, text), place) in labels.iter().zip(place(&lengths, frame)) {
+        if let Some([(x, y), (to_x, to_y)]) = place.lead {
+            let _ = write!(out, "<path class=\"lead\" d=\"M{x} {y}L{to_x} {to_y}\"/>");
+        }
+        let _ = write!(
+            out,
+            "<text class=\"number\" x=\"{}\" y=\"{}\" text-anchor=\"middle\">{text}</text>",
+            place.x,
+            place.y + 4
+        );
+    }
+    out.push('\n');
 }
 
-fn marker(out: &mut String, dot: &Dot<'_>) {
-    let (x, y, class) = (dot.x, dot.y, dot.class());
-    let shape = match class {
+/// The names by their numbers, each with its marker.
+fn names(out: &mut String, dots: &[Dot<'_>]) {
+    let longest = dots.iter().map(|dot| dot.line.preset.chars().count()).max().unwrap_or(0);
+    let (width, height) = (NAMES + 8 * longest as u64, LINE * dots.len() as u64 + 8);
+    let _ = writeln!(
+        out,
+        "<svg class=\"names\" viewBox=\"0 0 {width} {height}\" style=\"flex-basis:{width}px;max-width:{width}px\" \
+         role=\"img\" aria-label=\"The presets by their numbers\">"
+    );
+    for (index, dot) in dots.iter().enumerate() {
+        let y = LINE * index as u64 + 14;
+        svg_text(out, 20, y + 4, "end", index + 1);
+        let _ = writeln!(
+            out,
+            "<path class=\"marker {class}\" d=\"{}\"/><text class=\"{class}\" x=\"{NAMES}\" y=\"{}\">{}</text>",
+            shape(dot, 34, y),
+            y + 4,
+            text(&dot.line.preset),
+            class = dot.class(),
+        );
+    }
+    out.push_str("</svg>\n");
+}
+
+/// The outline of a dot's marker at a place.
+fn shape(dot: &Dot<'_>, x: u64, y: u64) -> String {
+    match dot.class() {
         "control" => format!("M{} {}h8v8h-8z", x - 4, y - 4),
         "failed" => format!("M{} {}l8 8m0-8l-8 8", x - 4, y - 4),
         // A circle, so that all markers are paths and can be styled alike.
         _ => format!("M{} {y}a5 5 0 1 0 10 0a5 5 0 1 0-10 0z", x - 5),
-    };
+    }
+}
+
+fn marker(out: &mut String, dot: &Dot<'_>) {
+    let (shape, class) = (shape(dot, dot.x, dot.y), dot.class());
     let _ = write!(
         out,
         "<path class=\"marker {class}\" d=\"{shape}\"><title>{}: cost {}, kept {}",

@@ -78,7 +78,7 @@ struct TrackData<'a> {
 
 type FiringRow<'a> = (usize, &'static str, &'a str, u8, &'a str, Option<&'a str>, u64, u64);
 
-/// The JSON of a walk, safe inside a script element.
+/// The JSON of a walk.
 pub(super) fn json(walk: &Walk) -> String {
     // Needs by their new place, in the old order.
     let missed = walk.tracks.iter().flat_map(|track| &track.forgotten);
@@ -117,8 +117,7 @@ pub(super) fn json(walk: &Walk) -> String {
             .collect(),
         tracks: walk.tracks.iter().map(|track| data(track, &places)).collect(),
     };
-    // A `<` in a string could end the script element; JSON may spell it otherwise.
-    serde_json::to_string(&session).unwrap_or_default().replace('<', "\\u003c")
+    serde_json::to_string(&session).unwrap_or_default()
 }
 
 fn data<'a>(track: &'a Track, places: &BTreeMap<usize, usize>) -> TrackData<'a> {

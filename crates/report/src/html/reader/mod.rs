@@ -1,58 +1,72 @@
 //! The reader: a session walked call by call, what a preset showed of each message, and what the calls needed
 //! that the view no longer had.
 //!
-//! The walks stand in the page as JSON in blocks that no browser runs; one script reads them. The page's
-//! content security policy allows that script by its hash and nothing else ([`policy`]), so that nothing in a
-//! recorded session can ever run. Without script, and on paper, the page has the worst of what was forgotten as
-//! a list instead.
+//! The walks stand in the page as JSON in blocks that no browser runs; the page's one script reads them. Without
+//! script, and on paper, the page has the worst of what was forgotten as a list instead. Sessions for which a page
+//! has no room have pages of their own beside it ([`page`]): a page that was opened as a file may not load another,
+//! but a link leads there.
 
 mod data;
 mod list;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 
+use super::Details;
 use super::markup::text;
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
+use super::script;
 use foldback_replay::walk::Walk;
-use sha2::{Digest as _, Sha256};
 use std::fmt::Write as _;
 
 /// Rules of the reader; they stand behind those of the page.
 pub const STYLE: &str = include_str!("reader.css");
 
 /// The script, model before view.
-const SCRIPT: &str = concat!(include_str!("model.js"), include_str!("view.js"));
+pub(super) const SCRIPT: &str = concat!(include_str!("model.js"), include_str!("view.js"));
 
-/// Bytes of walks that one page takes, at most.
-const BUDGET: usize = 3_500_000;
+/// Bytes of walks that one page takes where nobody asked for more.
+pub const ROOM: usize = 3_500_000;
 
-/// The content security policy of a page with a reader: inline styles, this one script, nothing else.
-pub fn policy() -> String {
-    let hash = STANDARD.encode(Sha256::digest(SCRIPT.as_bytes()));
-    format!("default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-{hash}'")
+/// The reader of a page.
+#[derive(Debug, Default)]
+pub(super) struct Reader {
+    /// Its section; nothing where there is no walk.
+    pub(super) section: String,
+    /// The sessions in it, as it numbers them.
+    pub(super) walked: Vec<usize>,
 }
 
-/// The reader as a section of a page that has [`STYLE`] and [`policy`] in its head. Walks are taken in
-/// their order as long as they fit; `others` are paths of sessions that there is no walk of. The section
-/// names both kinds of sessions that are not in it. Nothing is written when there are no walks.
-pub fn section(out: &mut String, walks: &[Walk], others: &[String]) {
+/// The address in a page at which the reader shows its session of that number.
+pub(super) fn address(number: usize) -> String {
+    format!("#session={number}")
+}
+
+/// The reader as a section of a page that has [`STYLE`] and [`SCRIPT`]. Walks are taken in their order as long as
+/// they fit. The section names the sessions that are neither in it nor have a page of their own.
+pub(super) fn section(details: &Details) -> Reader {
+    let room = details.room.unwrap_or(usize::MAX);
+    let mut reader = Reader::default();
     let mut taken: Vec<(&Walk, String)> = Vec::new();
     let mut left: Vec<&str> = Vec::new();
     let mut size = 0;
-    for walk in walks {
-        let json = data::json(walk);
-        if size + json.len() > BUDGET {
-            left.push(&walk.path);
+    for walked in &details.walks {
+        let json = data::json(&walked.walk);
+        if size + json.len() > room {
+            left.push(&walked.walk.path);
         } else {
             size += json.len();
-            taken.push((walk, json));
+            reader.walked.push(walked.session);
+            taken.push((&walked.walk, json));
         }
     }
-    left.extend(others.iter().map(String::as_str));
-    if taken.is_empty() {
-        return;
+    left.extend(details.not_walked.iter().map(String::as_str));
+    if !taken.is_empty() {
+        write(&mut reader.section, &taken, if details.pages.is_empty() { &left } else { &[] });
     }
+    reader
+}
+
+/// The section with these walks, naming those that it leaves out.
+fn write(out: &mut String, taken: &[(&Walk, String)], left: &[&str]) {
     let _ = writeln!(
         out,
         "<section id=\"reader\" aria-labelledby=\"reader-title\">\n<h2 id=\"reader-title\">A session, call by \
@@ -60,30 +74,38 @@ pub fn section(out: &mut String, walks: &[Walk], others: &[String]) {
     );
     out.push_str(
         "<div id=\"reader-app\" hidden></div>\n<noscript><p class=\"small\">Walking takes JavaScript; this is \
-         what there is to find.</p></noscript>\n",
+         what there is to find.</p>",
     );
-    list::list(out, &taken.iter().map(|(walk, _)| *walk).collect::<Vec<_>>());
-    omitted(out, taken.len(), &left);
-    for (index, (_, json)) in taken.iter().enumerate() {
-        let _ =
-            writeln!(out, "<script type=\"application/json\" id=\"walk-{index}\">{json}</script>");
+    // Where links of the table lead without script.
+    for index in 0..taken.len() {
+        let _ = write!(out, "<span id=\"{}\"></span>", address(index).trim_start_matches('#'));
     }
-    let _ = writeln!(out, "</section>\n<script>{SCRIPT}</script>");
+    out.push_str("</noscript>\n");
+    list::list(out, &taken.iter().map(|(walk, _)| *walk).collect::<Vec<_>>());
+    omitted(out, taken.len(), left);
+    for (index, (_, json)) in taken.iter().enumerate() {
+        out.push_str(&script::data(&format!("walk-{index}"), json));
+    }
+    out.push_str("</section>\n");
 }
 
-/// A page of its own around the reader.
-pub fn page(walks: &[Walk], others: &[String]) -> String {
+/// A page with one session, which leads back to the address of the report beside it.
+pub fn page(walk: &Walk, report: &str) -> String {
+    let script = [script::DOM, SCRIPT, script::EXPORT].concat();
     let mut out = format!(
         "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
          <meta name=\"color-scheme\" content=\"light dark\">\n\
          <meta http-equiv=\"Content-Security-Policy\" content=\"{}\">\n\
-         <title>foldback: a session, call by call</title>\n<style>\n{}{STYLE}</style>\n</head>\n<body>\n<main>\n",
-        policy(),
-        super::STYLE
+         <title>foldback: {}</title>\n<style>\n{}{STYLE}</style>\n</head>\n<body>\n\
+         <nav><a href=\"{}#sessions\">All sessions</a></nav>\n<main>\n",
+        script::policy(&script),
+        text(&walk.path),
+        super::STYLE,
+        text(report)
     );
-    section(&mut out, walks, others);
-    out.push_str("</main>\n</body>\n</html>\n");
+    write(&mut out, &[(walk, data::json(walk))], &[]);
+    let _ = writeln!(out, "</main>\n<script>{script}</script>\n</body>\n</html>");
     out
 }
 
@@ -94,8 +116,8 @@ fn omitted(out: &mut String, taken: usize, left: &[&str]) {
     }
     let _ = writeln!(
         out,
-        "<details class=\"small\">\n<summary>{taken} of {} sessions are in this page; the others: \
-         <code>foldback explain FILE --preset P</code></summary>\n<ul>",
+        "<details class=\"small\">\n<summary>{taken} of {} sessions are in this page; all of them: \
+         <code>--reader-all</code>, or one: <code>foldback explain FILE --preset P</code></summary>\n<ul>",
         taken + left.len()
     );
     for path in left {

@@ -1,4 +1,3 @@
-"use strict";
 // What a session was at each call under a preset. Reads the rows that data.rs writes.
 
 const ROLES = { s: "system", u: "user", a: "assistant", t: "tool" };
@@ -10,9 +9,6 @@ const STATES = [
   { name: "summarised", sign: "Σ" },
   { name: "dropped", sign: "✕" },
 ];
-
-const number = (value) => value.toLocaleString("en-US");
-const plural = (count, noun) => `${number(count)} ${noun}${count === 1 ? "" : "s"}`;
 
 /** A session with the presets that were replayed on it. */
 function readWalk(element) {
@@ -28,8 +24,10 @@ function readWalk(element) {
     }
     track.firedAt = new Map();
     for (const [call, moment, stage, fold, reason, degraded, before, after] of track.firings) {
-      if (!track.firedAt.has(call)) track.firedAt.set(call, []);
-      track.firedAt.get(call).push({ moment, stage, fold: fold === 1, reason, degraded, before, after });
+      // What fired when the session was over stands at its last call, and says so.
+      const at = Math.min(call, walk.calls - 1);
+      if (!track.firedAt.has(at)) track.firedAt.set(at, []);
+      track.firedAt.get(at).push({ moment, stage, fold: fold === 1, reason, degraded, before, after, behind: call > at });
     }
     track.missedCalls = [...track.missed.keys()].sort((a, b) => a - b);
     track.firedCalls = [...track.firedAt.keys()].sort((a, b) => a - b);
@@ -82,6 +80,38 @@ class View {
     for (let message = 0; message < this.length; message += 1) counts[this.states[message]] += 1;
     return counts;
   }
+}
+
+/** What all requests of a session hold together under a preset: the input that the table of sessions has. */
+function totals(walk, track) {
+  const sum = (values) => values.reduce((all, value) => all + value, 0);
+  const [sent, plain] = [sum(track.tokens), sum(walk.plain)];
+  const share = plain > 0 ? `, ${((100 * sent) / plain).toFixed(1)}% of that without compaction` : "";
+  return `${plural(sent, "token")} sent${share}`;
+}
+
+/** Where a text stands in a session under a preset: in what is here of its messages, and in what compactions wrote. */
+function hitsOf(walk, track, wanted) {
+  if (wanted === "") return [];
+  const has = (text) => text.toLowerCase().includes(wanted);
+  const messages = walk.texts.flatMap((text, message) => (has(text) || has(walk.names[message]) ? [{ message }] : []));
+  const written = track.written.flatMap(([, call, , text], at) => (has(text) ? [{ written: at, call }] : []));
+  return [...messages, ...written];
+}
+
+/** A text cut into what is found and what stands between, by turns; the first piece stands before. */
+function cutAt(text, wanted) {
+  const lower = text.toLowerCase();
+  const pieces = [];
+  let from = 0;
+  // Where small letters are longer than capitals, places do not agree, and nothing is marked.
+  while (wanted !== "" && lower.length === text.length) {
+    const at = lower.indexOf(wanted, from);
+    if (at < 0) break;
+    pieces.push(text.slice(from, at), text.slice(at, at + wanted.length));
+    from = at + wanted.length;
+  }
+  return [...pieces, text.slice(from)];
 }
 
 /** The first of the sorted calls behind `call`, or before it; undefined where there is none. */

@@ -1,5 +1,6 @@
 use super::*;
 use crate::explain::tests::walk;
+use crate::html::Walked;
 use foldback_core::log::{EntryKind, Role};
 use foldback_replay::walk::Written;
 
@@ -11,23 +12,26 @@ fn blocks<'a>(page: &'a str, open: &str) -> Vec<&'a str> {
         .collect()
 }
 
-#[test]
-fn the_policy_allows_the_script_of_the_page_and_no_other() {
-    let page = page(&[walk()], &[]);
-    let [script] = blocks(&page, "<script>")[..] else {
+/// The only script of a page, which its policy must allow and which must do nothing that a page is not for.
+pub(crate) fn allowed_script(page: &str) -> &str {
+    let [script] = blocks(page, "<script>")[..] else {
         panic!("one script");
     };
-    let hash = STANDARD.encode(Sha256::digest(script.as_bytes()));
-    let allowed = format!("script-src 'sha256-{hash}'\"");
-    assert!(page.contains(&allowed), "{}", policy());
-    assert_eq!(page.matches("<script").count(), 2, "script and data");
-    // What it may not do: load, send, or make code of text.
+    let policy = script::policy(script);
+    assert!(page.contains(&format!("content=\"{policy}\"")), "{policy}");
+    assert!(policy.starts_with("default-src 'none';"), "{policy}");
+    // What it may not do: load, send, or make code or markup of text.
     for call in [
         "fetch(",
         "XMLHttp",
+        "WebSocket",
+        "sendBeacon",
         "import(",
         "eval(",
         "innerHTML",
+        "outerHTML",
+        "insertAdjacentHTML",
+        "document.write",
         "http://",
         "https://",
         "new Function",
@@ -35,6 +39,25 @@ fn the_policy_allows_the_script_of_the_page_and_no_other() {
         let svg = "http://www.w3.org/2000/svg";
         assert!(!script.replace(svg, "").contains(call), "{call}");
     }
+    script
+}
+
+fn details(walks: Vec<Walk>, others: &[&str]) -> Details {
+    let walked = |(session, walk)| Walked { session, walk };
+    Details {
+        walks: walks.into_iter().enumerate().map(walked).collect(),
+        not_walked: others.iter().map(|path| (*path).to_owned()).collect(),
+        room: Some(ROOM),
+        ..Details::default()
+    }
+}
+
+#[test]
+fn the_policy_allows_the_script_of_the_page_and_no_other() {
+    let page = page(&walk(), "../report.html");
+    allowed_script(&page);
+    assert_eq!(page.matches("<script").count(), 2, "script and data");
+    assert!(page.contains("<a href=\"../report.html#sessions\">"));
 }
 
 #[test]
@@ -57,16 +80,19 @@ fn nothing_recorded_becomes_markup() {
             firing.stage = hostile.to_owned();
         }
     }
-    let page = page(std::slice::from_ref(&walk), &[hostile.to_owned()]);
-    assert_eq!(page.matches("<script").count(), 2);
-    assert_eq!(page.matches("<img").count(), 0);
-    assert_eq!(page.matches("<!--").count(), 0);
-    let [data] = blocks(&page, "id=\"walk-0\">")[..] else {
-        panic!("one block of data");
-    };
-    let data: serde_json::Value = serde_json::from_str(data).unwrap();
-    assert_eq!(data["path"], hostile);
-    assert_eq!(data["texts"][0], hostile);
+    let inside = section(&details(vec![walk.clone()], &[hostile])).section;
+    for (page, scripts) in [(page(&walk, hostile), 2), (inside, 1)] {
+        assert_eq!(page.matches("<script").count(), scripts);
+        assert_eq!(page.matches("<img").count(), 0);
+        assert_eq!(page.matches("<!--").count(), 0);
+        assert!(!page.contains("\"x onerror"), "an attribute was closed");
+        let [data] = blocks(&page, "id=\"walk-0\">")[..] else {
+            panic!("one block of data");
+        };
+        let data: serde_json::Value = serde_json::from_str(data).unwrap();
+        assert_eq!(data["path"], hostile);
+        assert_eq!(data["texts"][0], hostile);
+    }
 }
 
 #[test]
@@ -111,23 +137,26 @@ fn many_summaries_are_told_by_their_beginning() {
 fn sessions_that_do_not_fit_are_named() {
     let mut large = walk();
     large.path = "large.jsonl".to_owned();
-    large.messages[0].excerpt = "x".repeat(BUDGET);
-    let mut out = String::new();
-    section(&mut out, &[walk(), large.clone(), walk()], &["other.jsonl".to_owned()]);
+    large.messages[0].excerpt = "x".repeat(ROOM);
+    let mut three = details(vec![walk(), large.clone(), walk()], &["other.jsonl"]);
+    let Reader { section: out, walked } = section(&three);
+    assert_eq!(walked, [0, 2]);
     assert!(out.contains("2 of 4 sessions"), "{}", &out[out.len() - 3_000..]);
     for path in ["large.jsonl", "other.jsonl"] {
         assert!(out.contains(&format!("<li class=\"path\">{path}</li>")), "{path}");
     }
     assert_eq!(blocks(&out, "type=\"application/json\"").len(), 2);
-    let mut none = String::new();
-    section(&mut none, &[large], &[]);
-    assert!(none.is_empty(), "no walk fits, so there is no reader");
+    three.pages = [(1, "report-sessions/2.html".to_owned())].into();
+    assert!(!section(&three).section.contains("2 of 4"), "they have pages of their own");
+    three.room = None;
+    assert_eq!(section(&three).walked, [0, 1, 2], "whoever asks for them gets them");
+    let none = section(&details(vec![large], &[]));
+    assert!(none.section.is_empty(), "no walk fits, so there is no reader");
 }
 
 #[test]
 fn paper_and_pages_without_script_have_the_worst_as_a_list() {
-    let mut out = String::new();
-    section(&mut out, &[walk()], &[]);
+    let out = section(&details(vec![walk()], &[])).section;
     let list = &out[out.find("rd-static").unwrap()..out.find("<script").unwrap()];
     let told = "call 10 edits src/auth/token.rs; `fn token() {` left the view at call 8 (clear); last seen 9 \
                 calls ago in message 2 (read result)";

@@ -4,19 +4,6 @@
 const ROW = 62;
 const CHART = { height: 150, left: 46, right: 8, top: 10, bottom: 30 };
 
-/** An element with attributes (`on…` listeners too) and children. */
-function make(tag, attributes, ...children) {
-  const svg = ["svg", "path", "text"].includes(tag);
-  const element = svg ? document.createElementNS("http://www.w3.org/2000/svg", tag) : document.createElement(tag);
-  for (const [name, value] of Object.entries(attributes ?? {})) {
-    if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
-    else if (value === true) element.setAttribute(name, "");
-    else if (value !== false && value !== null && value !== undefined) element.setAttribute(name, value);
-  }
-  element.append(...children.filter((child) => child !== null && child !== undefined));
-  return element;
-}
-
 class Reader {
   constructor(root, app) {
     this.root = root;
@@ -27,8 +14,13 @@ class Reader {
     this.build();
     app.hidden = false;
     root.classList.add("rd-on");
-    this.readAddress() || this.open(0);
-    addEventListener("hashchange", () => this.readAddress());
+    if (!this.visit()) this.open(0);
+    addEventListener("hashchange", () => this.visit());
+    document.addEventListener("click", (event) => {
+      // A link to where the address is already changes nothing that a browser would tell of.
+      const link = event.target.closest?.('a[href^="#session="]');
+      if (link?.hash === location.hash) this.visit();
+    });
     addEventListener("resize", () => this.draw());
     document.addEventListener("keydown", (event) => this.key(event));
   }
@@ -51,6 +43,19 @@ class Reader {
     });
     this.firing = button("Next firing", "next firing (f), the one before (F)", "f", () => this.jump("firedCalls"));
     this.missing = button("Next forgotten", "next call that needed something its view no longer had (m), the one before (M)", "m", () => this.jump("missedCalls"));
+    this.query = make("input", {
+      type: "search", id: "rd-query", autocomplete: "off", "aria-keyshortcuts": "/",
+      title: "Looks in what this page has of each message, which is its beginning, and in what compactions wrote",
+      oninput: () => this.search(),
+      onkeydown: (event) => {
+        if (event.key !== "Enter") return;
+        event.preventDefault();
+        this.hit(event.shiftKey ? -1 : 1);
+      },
+    });
+    this.found = make("output", { for: "rd-query", class: "rd-found" });
+    this.hitButtons = [button("Previous hit", "the hit before (shift and enter in the field)", null, () => this.hit(-1)),
+      button("Next hit", "the next hit (enter in the field)", null, () => this.hit(1))];
     this.now = make("p", { class: "rd-now", "aria-live": "polite" });
     this.strip = make("canvas", { class: "rd-strip", height: 12, "aria-hidden": "true", onclick: (event) => this.pick(event) });
     this.legend = make("p", { class: "rd-legend" });
@@ -65,10 +70,12 @@ class Reader {
         " one call back and on, ", make("kbd", {}, "Home"), " ", make("kbd", {}, "End"), " the first and the last, ",
         make("kbd", {}, "f"), " next firing, ", make("kbd", {}, "m"),
         " next call that needed something forgotten; with shift, the one before; ",
+        make("kbd", {}, "/"), " search; ",
         make("kbd", {}, "↑"), " ", make("kbd", {}, "↓"), " in the list, a message. Calls and messages count from 0."),
       make("div", { class: "rd-bar" }, label("Session", this.session), label("Preset", this.preset)),
+      make("div", { class: "rd-bar rd-search" }, label("Search", this.query), ...this.hitButtons, this.found),
       this.chart,
-      make("p", { class: "key" }, "Tokens of each request",
+      make("p", { class: "key" }, svgButton(() => [...this.chart.children]), " Tokens of each request",
         ...[["size", "sent"], ["plain", "without compaction"], ["ceiling", "window"], ["prune", "pruning"], ["fold", "fold"], ["over", "needed something forgotten"]]
           .map(([name, text]) => make("span", { class: `k ${name}` }, text))),
       make("div", { class: "rd-bar rd-move" },
@@ -109,6 +116,7 @@ class Reader {
     this.range.max = this.walk.calls - 1;
     this.firing.disabled = this.track.firedCalls.length === 0;
     this.missing.disabled = this.track.missedCalls.length === 0;
+    this.search();
     this.go(call ?? stay ?? this.track.missedCalls[0] ?? this.walk.calls - 1);
   }
 
@@ -130,8 +138,53 @@ class Reader {
     if (call !== undefined) this.go(call);
   }
 
+  // ---- the search ----
+
+  search() {
+    this.wanted = this.query.value.trim().toLowerCase();
+    this.hits = hitsOf(this.walk, this.track, this.wanted);
+    this.at = -1;
+    this.tellHits();
+    if (this.view.call >= 0) this.rows();
+  }
+
+  tellHits() {
+    const count = this.hits.length;
+    for (const button of this.hitButtons) button.disabled = count === 0;
+    this.found.textContent = this.wanted === "" ? "" : this.at < 0 ? plural(count, "hit") : `hit ${number(this.at + 1)} of ${number(count)}`;
+  }
+
+  /** To the next hit, or the one before; around at the ends. */
+  hit(step) {
+    const count = this.hits.length;
+    if (count === 0) return;
+    this.at = this.at < 0 && step < 0 ? count - 1 : (this.at + step + count) % count;
+    const { message, call } = this.hits[this.at];
+    if (message === undefined) {
+      this.go(call);
+    } else {
+      // The call before which it stood, where this one is earlier.
+      const first = this.walk.answers.findIndex((answer) => answer > message);
+      const here = message < this.view.length;
+      this.go(here ? this.view.call : first < 0 ? this.walk.calls - 1 : first, message);
+    }
+    this.tellHits();
+  }
+
+  /** A text with what is searched for marked in it. */
+  marked(text) {
+    return cutAt(text, this.wanted).map((piece, at) => (at % 2 ? make("mark", {}, piece) : piece));
+  }
+
+  /** The same on one line that shows the first hit. */
+  line(text) {
+    const [before, ...rest] = cutAt(text, this.wanted);
+    if (rest.length === 0 || before.length < 60) return this.marked(text);
+    return this.marked(`…${before.slice(-30)}${rest.join("")}`);
+  }
+
   key(event) {
-    if (event.altKey || event.ctrlKey || event.metaKey || event.target.closest?.("select, textarea")) return;
+    if (event.altKey || event.ctrlKey || event.metaKey || event.target.closest?.('select, textarea, input:not([type="range"])')) return;
     const inside = this.root.contains(event.target);
     const box = this.app.getBoundingClientRect();
     const middle = innerHeight / 2;
@@ -156,10 +209,19 @@ class Reader {
       F: () => this.jump("firedCalls", true),
       m: () => this.jump("missedCalls"),
       M: () => this.jump("missedCalls", true),
+      "/": () => this.query.focus(),
     }[event.key];
     if (!walk) return;
     event.preventDefault();
     walk();
+  }
+
+  /** Goes where the address says, and shows the reader. */
+  visit() {
+    if (!this.readAddress()) return false;
+    this.root.scrollIntoView();
+    this.list.focus({ preventScroll: true });
+    return true;
   }
 
   // `#session=0&preset=opencode&call=12&message=40` leads here from anywhere.
@@ -247,6 +309,7 @@ class Reader {
       make("strong", {}, `${number(tokens)} tokens`),
       share === 100 ? ", as without compaction" : `, ${share}% of ${number(plain)} without compaction`,
       track.overflows.includes(view.call) ? make("strong", { class: "bad" }, "; refused as too large") : "", ".",
+      make("span", { class: "rd-all" }, ` All ${plural(walk.calls, "call")}: ${totals(walk, track)}.`),
       ...track.broken.filter(([call]) => call === view.call).map(([, text]) => make("p", { class: "bad" }, text)));
     const counts = view.counts();
     this.legend.replaceChildren(...STATES.map((state, at) =>
@@ -273,7 +336,7 @@ class Reader {
       changed.set(name, (changed.get(name) ?? 0) + 1);
     }
     const items = fired.map((one) => make("li", {},
-      make("strong", {}, one.stage), ` at ${one.moment}, ${number(one.before)} → ${number(one.after)} by its own count`,
+      one.behind ? "After the last call: " : "", make("strong", {}, one.stage), ` at ${one.moment}, ${number(one.before)} → ${number(one.after)} by its own count`,
       one.reason ? `; ${one.reason}` : "", one.degraded ? `; not as meant: ${one.degraded}` : ""));
     const sums = [...changed].map(([name, count]) => `${number(count)} ${name}`).join(", ");
     return this.box("Fired before this call", make("ul", {}, ...items), sums ? make("p", {}, `Messages changed: ${sums}.`) : null);
@@ -310,8 +373,8 @@ class Reader {
     const written = this.view.standing.map((at) => this.track.written[at]).filter(([, , , text]) => text !== "");
     if (written.length === 0) return null;
     return this.box("Written by compactions, in this view", ...written.map(([kind, call, tokens, text]) =>
-      make("details", { open: kind === "summary" && written.length < 4 },
-        make("summary", {}, `${kind} `, make("small", {}, `since call ${call}, ${plural(tokens, "token")}`)), make("pre", { tabindex: 0 }, text))));
+      make("details", { open: (kind === "summary" && written.length < 4) || cutAt(text, this.wanted).length > 1 },
+        make("summary", {}, `${kind} `, make("small", {}, `since call ${call}, ${plural(tokens, "token")}`)), make("pre", { tabindex: 0 }, ...this.marked(text)))));
   }
 
   worstBox() {
@@ -327,8 +390,8 @@ class Reader {
     const shown = view.shown[message];
     return this.box(`Message ${message}`,
       make("p", {}, `${ROLES[walk.roles[message]]}${walk.names[message] ? ` · ${walk.names[message]}` : ""}, ${plural(walk.tokens[message], "token")} as recorded, ${number(message < view.length ? view.tokens[message] : 0)} in this request; `,
-        make("strong", {}, message < view.length ? STATES[view.states[message]].name : "not there yet"), "."),
-      make("blockquote", {}, walk.texts[message] || "(no text)"),
+        make("strong", {}, message < view.length ? STATES[view.states[message]].name : message >= walk.answers.at(-1) ? "behind the last request" : "not there yet"), "."),
+      make("blockquote", {}, ...this.marked(walk.texts[message] || "(no text)")),
       shown >= 0 ? make("p", {}, "Shown instead: ", make("code", {}, this.track.shown[shown] || "(nothing)")) : null);
   }
 
@@ -373,7 +436,7 @@ class Reader {
           changed ? make("span", { class: "rd-mark" }, "changed now") : null,
           make("span", { class: "rd-who" }, `${message} ${ROLES[walk.roles[message]]}${walk.names[message] ? ` · ${walk.names[message]}` : ""}`),
           make("span", { class: "rd-size" }, now === before ? number(before) : `${number(before)} → ${number(now)}`)),
-        make("span", { class: "rd-text" }, shown >= 0 && this.track.shown[shown] ? this.track.shown[shown] : walk.texts[message] || "(no text)")));
+        make("span", { class: "rd-text" }, ...this.line(shown >= 0 && this.track.shown[shown] && cutAt(walk.texts[message], this.wanted).length === 1 ? this.track.shown[shown] : walk.texts[message] || "(no text)"))));
       row.style.top = `${message * ROW}px`;
       rows.push(row);
     }

@@ -1,0 +1,82 @@
+//! The page of a comparison, and the pages of its sessions beside it.
+
+use crate::args::Compare;
+use crate::details::Compared;
+use crate::error::Error;
+use crate::output;
+use foldback_report::html;
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+/// Writes the page where `path` says. The pages of the sessions come first, so that it never links to one that is
+/// not there.
+pub(crate) fn write(path: &Path, compared: &Compared<'_>, args: &Compare) -> Result<(), Error> {
+    let mut details = compared.details(args.reader);
+    if args.reader_all {
+        let (folder, name) = folder_of(path)?;
+        let fail = |error| Error::File { path: folder.clone(), error };
+        std::fs::create_dir_all(&folder).map_err(fail)?;
+        let back = format!("../{}", encoded(&file_name(path)?));
+        let written = compared
+            .pages(&back, |session, page| output::write(Some(&folder.join(file(session))), page))?;
+        details.pages = written
+            .iter()
+            .map(|session| (*session, format!("{}/{}", encoded(&name), file(*session))))
+            .collect();
+        remove_others(&folder, &written).map_err(fail)?;
+    }
+    output::write(Some(path), &html::comparison(compared.comparison, &details))
+}
+
+/// Refuses a place that has no folder, before anything is worked out.
+pub(crate) fn has_folder(path: &Path) -> Result<(), Error> {
+    if output::is_stdout(path) {
+        let why = "--reader-all writes a folder beside the page; name a file with --html";
+        return Err(Error::Usage(why.to_owned()));
+    }
+    folder_of(path).map(|_| ())
+}
+
+/// The folder of the pages beside a page, and its name: `report-sessions` beside `report.html`.
+fn folder_of(path: &Path) -> Result<(PathBuf, String), Error> {
+    file_name(path)?;
+    let stem = path.file_stem().map(|stem| stem.to_string_lossy().into_owned());
+    let name = format!("{}-sessions", stem.unwrap_or_default());
+    Ok((path.with_file_name(&name), name))
+}
+
+fn file_name(path: &Path) -> Result<String, Error> {
+    let name = path.file_name().map(|name| name.to_string_lossy().into_owned());
+    name.ok_or_else(|| Error::Usage(format!("{}: names no file", path.display())))
+}
+
+/// The page of a session, by its place from 1.
+fn file(session: usize) -> String {
+    format!("{}.html", session + 1)
+}
+
+/// Pages of sessions that an earlier report had and this one has not. What else lies there is somebody's own.
+fn remove_others(folder: &Path, written: &[usize]) -> std::io::Result<()> {
+    let written: BTreeSet<String> = written.iter().map(|session| file(*session)).collect();
+    for entry in std::fs::read_dir(folder)? {
+        let entry = entry?;
+        let name = entry.file_name().to_string_lossy().into_owned();
+        let is_page = name.strip_suffix(".html").is_some_and(|number| {
+            !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit())
+        });
+        if is_page && !written.contains(&name) && entry.file_type()?.is_file() {
+            std::fs::remove_file(entry.path())?;
+        }
+    }
+    Ok(())
+}
+
+/// A name as a part of an address.
+fn encoded(name: &str) -> String {
+    let byte = |byte: u8| match byte {
+        b'-' | b'_' | b'.' | b'~' => char::from(byte).to_string(),
+        byte if byte.is_ascii_alphanumeric() => char::from(byte).to_string(),
+        byte => format!("%{byte:02X}"),
+    };
+    name.bytes().map(byte).collect()
+}

@@ -1,0 +1,81 @@
+//! A page of a thousand sessions that were generated: what it weighs. How fast it opens is a bench.
+
+use super::fixtures::tiny;
+use crate::html::{Details, comparison};
+use foldback_replay::Comparison;
+use foldback_replay::compare::{Idle, Known, Outcome, Score};
+use foldback_replay::study::{Bill, Pauses};
+
+const SESSIONS: usize = 1_000;
+const PRESETS: usize = 24;
+
+fn bill(usd: f64) -> Bill {
+    Bill {
+        regime: "cached".to_owned(),
+        pauses: Pauses::Warm,
+        usd,
+        input_usd: usd,
+        output_usd: 0.0,
+        summaries_usd: 0.0,
+        summaries_shared_usd: 0.0,
+        read_tokens: 0,
+        equivalent_tokens: 0,
+        pessimistic_usd: usd,
+        ledger: Vec::new(),
+    }
+}
+
+/// Twenty-four presets over a thousand sessions: half of the presets act in every session, the others in none.
+fn large() -> Comparison {
+    let mut large = tiny();
+    let session = large.corpus.sessions[0].clone();
+    let path =
+        |at: usize| format!("recordings/of-{}/a-project-{}/session-{at:05}.jsonl", at % 7, at % 31);
+    large.corpus.sessions = (0..SESSIONS)
+        .map(|at| {
+            let mut session = session.clone();
+            session.path = path(at);
+            session
+        })
+        .collect();
+    let line = large.presets[1].clone();
+    large.presets.truncate(1);
+    for preset in 1..PRESETS {
+        let mut line = line.clone();
+        line.preset = format!("a-preset-{preset}+extractive");
+        let idle = |at| Idle {
+            path: path(at),
+            why: "52345 < 180000 of the window".to_owned(),
+            window: Some(61_000),
+        };
+        line.idle = if preset % 2 == 0 { (0..SESSIONS).map(idle).collect() } else { Vec::new() };
+        large.presets.push(line);
+    }
+    let score = |session: usize, preset: usize| {
+        let mut outcome = Outcome { known: Known::Everything, ..Outcome::default() };
+        outcome.metrics.compactions = (preset % 2) as u64 * 3;
+        outcome.metrics.input_tokens = (1_000_000 - 1_000 * preset - session) as u64;
+        outcome.rereads = session as u64 % 40;
+        outcome.exam.references.frr_obs_far.needed = 1_000;
+        outcome.exam.references.frr_obs_far.kept = 900 - session as u64 % 500;
+        outcome.bills = vec![bill(1.0 + preset as f64 / 9.0)];
+        Score::new(session, preset, outcome)
+    };
+    let pairs = (0..SESSIONS).flat_map(|session| (0..PRESETS).map(move |preset| (session, preset)));
+    large.scores = pairs.map(|(session, preset)| score(session, preset)).collect();
+    large
+}
+
+#[test]
+fn a_thousand_sessions_weigh_less_than_eight_megabytes() {
+    let page = comparison(&large(), &Details::default());
+    for session in ["00000.jsonl</", "00999.jsonl</"] {
+        assert!(page.contains(session), "{session}");
+    }
+    // What weighs most is the table with all presets; nothing else grows with the sessions without bound.
+    let table = &page[page.find("id=\"sessions\"").unwrap()..];
+    let table = &table[..table.find("</section>").unwrap()];
+    let rest = page.len() - table.len();
+    assert!(page.len() < 8_000_000, "{} bytes", page.len());
+    assert!(rest < 1_000_000, "{rest} bytes besides the table");
+}

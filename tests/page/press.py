@@ -1,0 +1,153 @@
+"""Uses the page of a comparison as a person does, in an installed Chromium: keys and clicks, nothing called from
+within. `press.py foldback` compares the sessions that ship and then sorts, filters, opens another session, searches,
+downloads and copies.
+"""
+
+import os
+import subprocess
+import sys
+import tempfile
+import xml.etree.ElementTree as ElementTree
+
+from browser import CONTROL, SHIFT, Browser, program
+
+ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
+COLUMN = "[...document.querySelectorAll('.sessions tbody tr:not([hidden])')].map(row => row.cells[%d].textContent)"
+# A file name that would be markup, if anything took it for that.
+HOSTILE = "<img src=x onerror=document.title='owned'>\"'$&_%#{}~^|`*.json"
+
+
+def check(what, said, expected):
+    if said != expected:
+        raise AssertionError(f"{what}: {said!r} instead of {expected!r}")
+    print(f"ok: {what}")
+
+
+def report(foldback, folder):
+    """A report of the sessions that ship and one with a hostile name; two sessions are in it, all beside it."""
+    sessions = os.path.join(ROOT, "examples", "sessions")
+    hostile = os.path.join(folder, HOSTILE)
+    with open(os.path.join(sessions, "journal-opencode.json"), encoding="utf-8") as file:
+        text = file.read()
+    with open(hostile, "w", encoding="utf-8") as file:
+        # Another session than that which it is a copy of.
+        file.write(text.replace("journal", "gazette"))
+    page = os.path.join(folder, "the report.html")
+    options = ["--html", page, "--reader", "2", "--reader-all", "--store", os.path.join(folder, "store")]
+    command = [foldback, "compare", sessions, hostile, *options]
+    subprocess.run(command, check=True, stdout=subprocess.DEVNULL, cwd=ROOT)
+    return page
+
+
+def table(page):
+    """Sorting, filtering, another preset: by mouse and by keys."""
+    listed = page.value(COLUMN % 2)
+    page.click(".sessions thead th:nth-child(3) button")
+    check("a click sorts", page.value(COLUMN % 2), sorted(listed, key=int))
+    check("and says so", page.value("document.querySelector('[aria-sort]').ariaSort"), "ascending")
+    page.press("Enter")
+    check("a key turns it around", page.value(COLUMN % 2), sorted(listed, key=int, reverse=True))
+    page.press("Enter")
+    check("and back", page.value(COLUMN % 2), listed)
+    page.click("#sessions-filter")
+    page.type("claude")
+    check("the filter", page.value(COLUMN % 1), ["claude-code"])
+    check("is counted", page.value("document.querySelector('[for=sessions-filter]:is(output)').textContent"), f"1 of {len(listed)} sessions")
+    for _ in "claude":
+        page.press("Backspace")
+    check("without it, all", page.value(COLUMN % 2), listed)
+    before = page.value(COLUMN % 5)
+    page.press("Tab", SHIFT)
+    page.press("ArrowDown")
+    check("another preset has other bills", page.value(COLUMN % 5) != before, True)
+
+
+def reader(page):
+    """A session of the page, its search, and the counts, which are those of the table."""
+    row = "document.querySelector('.sessions a[data-reader^=\"#\"]').closest('tr')"
+    shares = page.value(f"[{row}.cells[7].textContent, document.getElementById('sessions-under').textContent, {row}.cells[2].textContent]")
+    page.click(".sessions tbody tr:has(a[data-reader^='#']) td:nth-child(3)")
+    page.wait("location.hash.startsWith('#session=')")
+    page.wait("document.activeElement.className === 'rd-list'")
+    check("a click on a row opens the reader", page.value("document.getElementById('reader').getBoundingClientRect().top < 200"), True)
+    check("under the same preset", page.value("document.getElementById('rd-preset').selectedOptions[0].textContent.startsWith(document.getElementById('sessions-under').textContent)"), True)
+    together = page.value("document.querySelector('.rd-all').textContent")
+    check("which counts as the table does", (f" {shares[2]} calls:" in together, f" {shares[0]} of that" in together), (True, True))
+    page.press("/")
+    page.type("test")
+    found = page.value("document.querySelector('.rd-found').textContent")
+    hits = int(found.split()[0])
+    check("the search finds", hits > 1, True)
+    page.press("Enter")
+    check("enter goes to the first hit", page.value("document.querySelector('.rd-found').textContent"), f"hit 1 of {hits}")
+    check("and marks it", page.value("document.querySelector('.rd-picked mark').textContent.toLowerCase()"), "test")
+    page.press("Enter", SHIFT)
+    check("shift and enter go around", page.value("document.querySelector('.rd-found').textContent"), f"hit {hits} of {hits}")
+    page.click(".rd-search button:last-of-type")
+    check("a click goes on", page.value("document.querySelector('.rd-found').textContent"), f"hit 1 of {hits}")
+
+
+def beside(page):
+    """A session that the page does not hold."""
+    page.click(".sessions a:not([data-reader^='#'])[data-reader]")
+    page.wait("location.pathname.includes('-sessions/') && document.readyState === 'complete'")
+    check("another session opens beside the page", page.value("document.getElementById('reader-app').hidden"), False)
+    page.press("/")
+    page.type("e")
+    check("and is searched", page.value("document.querySelector('.rd-found').textContent.endsWith('hits')"), True)
+    page.click("nav a")
+    page.wait("location.hash === '#sessions' && document.readyState === 'complete'")
+    check("and leads back", page.value("document.querySelectorAll('.sessions').length"), 1)
+
+
+def figures(page):
+    """Downloads of figures."""
+    page.click("#trade .tool")
+    name = "foldback-" + page.value("document.querySelector('.scatter').getAttribute('aria-label')").lower()
+    name = "".join(sign if sign.isalnum() else " " for sign in name)
+    file = page.downloaded("-".join(name.split())[: len("foldback-") + 60].rstrip("-") + ".svg")
+    root = ElementTree.fromstring(file)
+    check("a figure downloads as SVG", root.tag, "{http://www.w3.org/2000/svg}svg")
+    check("with both its drawings", len(root.findall("{*}svg")), 2)
+    check("that needs no style sheet", ("class=" in file, "var(" in file, "stroke=" in file), (False, False, True))
+    check("on white", 'fill="#fff"' in file, True)
+    dark = page.value("getComputedStyle(document.body).color")
+    check("and the page stays dark", dark, "rgb(228, 231, 234)")
+
+
+def tables(page):
+    """Tables as text, pasted back."""
+    copied = {}
+    for number, kind in enumerate(["Markdown", "LaTeX"]):
+        page.click(f"#sessions .tools .tool:nth-of-type({number + 1})")
+        page.wait(f"document.querySelectorAll('#sessions .tools .tool')[{number}].textContent === 'done'")
+        page.value("document.body.append(Object.assign(document.createElement('textarea'), {id: 'paste'}))")
+        page.click("#paste")
+        page.press("v", CONTROL, ["paste"])
+        copied[kind] = page.value("document.getElementById('paste').value")
+        page.value("document.getElementById('paste').remove()")
+    lines = copied["Markdown"].splitlines()
+    check("a table copies as Markdown", lines[1].startswith("| --- | --- | ---: |"), True)
+    check("with every row as wide", {line.replace("\\|", "").count("|") for line in lines}, {10})
+    latex = copied["LaTeX"]
+    check("and as LaTeX", ("\\toprule" in latex, "\\bottomrule" in latex, latex.count("\\begin{tabular}")), (True, True, 1))
+    check("with what is special escaped", "\\textless{}img src=x" in latex and "'\\$\\&\\_\\%\\#\\{\\}\\textasciitilde{}" in latex, True)
+
+
+def main():
+    if program() is None:
+        sys.exit("no Chromium is installed")
+    with tempfile.TemporaryDirectory() as folder, Browser(dark=True) as page:
+        path = report(os.path.abspath(sys.argv[1]), folder)
+        page.open(path)
+        table(page)
+        reader(page)
+        beside(page)
+        figures(page)
+        tables(page)
+        check("nothing hostile ran", page.value("document.title.includes('owned')"), False)
+        check("nothing went wrong", page.errors, [])
+
+
+if __name__ == "__main__":
+    main()
