@@ -8,7 +8,7 @@ const HEIGHT: i64 = 6;
 const SIGN: i64 = 7;
 const ASIDE: i64 = 2;
 /// How far from its dot a label may stand, the nearest first.
-const AWAY: [i64; 8] = [15, 20, 28, 38, 50, 64, 80, 98];
+const AWAY: [i64; 8] = [15, 22, 30, 40, 52, 66, 82, 100];
 /// Directions in hundredths, the best first.
 const DIRECTIONS: [(i64, i64); 16] = [
     (71, -71),
@@ -45,6 +45,33 @@ fn around(x: i64, y: i64, width: i64, height: i64) -> Taken {
     (x - width, y - height, x + width, y + height)
 }
 
+/// Whether the way from a dot to its label passes over the middle of another.
+fn crosses(dot: (i64, i64), label: (i64, i64), others: &[(i64, i64)]) -> bool {
+    const STEPS: i64 = 16;
+    let passes = |(x, y): (i64, i64)| {
+        (1..STEPS).any(|step| {
+            let at = |from: i64, to: i64| from + (to - from) * step / STEPS;
+            at(dot.0, label.0).abs_diff(x) < 4 && at(dot.1, label.1).abs_diff(y) < 4
+        })
+    };
+    others.iter().any(|other| *other != dot && passes(*other))
+}
+
+/// The directions of a label, first those that lead away from the dots that are near.
+fn directions(dot: (i64, i64), others: &[(i64, i64)]) -> Vec<(i64, i64)> {
+    const NEAR: u64 = 40;
+    let (mut x, mut y) = (0, 0);
+    for other in others {
+        if other.0.abs_diff(dot.0) < NEAR && other.1.abs_diff(dot.1) < NEAR {
+            x += dot.0 - other.0;
+            y += dot.1 - other.1;
+        }
+    }
+    let mut directions = DIRECTIONS.to_vec();
+    directions.sort_by_key(|(dx, dy)| -(dx * x + dy * y));
+    directions
+}
+
 fn half_width(signs: usize) -> i64 {
     ASIDE + SIGN * i64::try_from(signs).unwrap_or(1) / 2
 }
@@ -58,15 +85,18 @@ pub(super) fn place(dots: &[((u64, u64), usize)], frame: (u64, u64, u64, u64)) -
     let signed = |at: u64| i64::try_from(at).unwrap_or(i64::MAX);
     let (left, top, right, bottom) =
         (signed(frame.0), signed(frame.1), signed(frame.2), signed(frame.3));
-    let markers = dots.iter().map(|((x, y), _)| around(signed(*x), signed(*y), MARKER, MARKER));
+    let middles: Vec<(i64, i64)> =
+        dots.iter().map(|((x, y), _)| (signed(*x), signed(*y))).collect();
+    let markers = middles.iter().map(|(x, y)| around(*x, *y, MARKER, MARKER));
     let mut taken: Vec<Taken> = markers.collect();
     dots.iter()
         .map(|((x, y), signs)| {
             let dot = (signed(*x), signed(*y));
             let half = half_width(*signs);
+            let directions = directions(dot, &middles);
             let places = AWAY.iter().flat_map(|away| {
                 // The middle of a long label stands further to the side, so that its end is as near.
-                DIRECTIONS.iter().map(move |(dx, dy)| {
+                directions.iter().map(move |(dx, dy)| {
                     let aside = (half - half_width(1)) * dx.signum();
                     (dot.0 + away * dx / 100 + aside, dot.1 + away * dy / 100, *away)
                 })
@@ -76,16 +106,18 @@ pub(super) fn place(dots: &[((u64, u64), usize)], frame: (u64, u64, u64, u64)) -
                 let inside = own.0 >= left && own.1 >= top && own.2 <= right && own.3 <= bottom;
                 inside && !taken.iter().any(|other| overlap(own, *other))
             };
-            let mut places = places;
-            // Where nothing is free, beside the dot after all.
-            let (x, y, away) = places.find(free).unwrap_or((dot.0 + AWAY[0], dot.1, AWAY[0]));
+            let clear = |(x, y, _): &(i64, i64, i64)| !crosses(dot, (*x, *y), &middles);
+            // A line over another marker is better than no room, and that than no label.
+            let place = places.clone().filter(free).find(clear);
+            let place = place.or_else(|| places.clone().find(free));
+            let (x, y, away) = place.unwrap_or((dot.0 + AWAY[0], dot.1, AWAY[0]));
             taken.push(around(x, y, half, HEIGHT));
-            // From the edge of the marker to that of the label.
+            // From within the marker, for others may lie on it, to the edge of the label.
             let along = |part: i64| {
                 let at = |from: i64, to: i64| (from + (to - from) * part / away).unsigned_abs();
                 (at(dot.0, x), at(dot.1, y))
             };
-            let lead = (away > AWAY[0]).then(|| [along(MARKER - 2), along(away - MARKER - 2)]);
+            let lead = (away > AWAY[0]).then(|| [along(0), along(away - MARKER - 2)]);
             Label { x: x.unsigned_abs(), y: y.unsigned_abs(), lead }
         })
         .collect()
