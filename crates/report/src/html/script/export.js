@@ -118,7 +118,7 @@ function markdownOf(table) {
 const LATEX = {
   "\\": "\\textbackslash{}", "{": "\\{", "}": "\\}", $: "\\$", "&": "\\&", "#": "\\#", "%": "\\%", _: "\\_",
   "^": "\\textasciicircum{}", "~": "\\textasciitilde{}", "<": "\\textless{}", ">": "\\textgreater{}", "|": "\\textbar{}",
-  "`": "\\textasciigrave{}", '"': "\\textquotedbl{}", "[": "{[}", "]": "{]}", "*": "{*}",
+  "`": "\\textasciigrave{}", '"': "''", "[": "{[}", "]": "{]}", "*": "{*}",
   "−": "$-$", "–": "--", "≤": "$\\leq$", "≥": "$\\geq$", "×": "$\\times$", "✗": "$\\times$", "★": "$\\star$", "…": "\\ldots{}", "→": "$\\rightarrow$",
 };
 const latexText = (text) => text.replace(/[\\{}$&#%_^~<>|`"[\]*−–≤≥×✗★…→]/g, (sign) => LATEX[sign]);
