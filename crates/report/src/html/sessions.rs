@@ -9,7 +9,7 @@ use super::markup::{
 use super::sawtooth::{self, Scale};
 use super::{reader, script};
 use crate::columns::unit;
-use crate::number::{decimals, dollars, grouped, percent, short};
+use crate::number::{count, decimals, dollars, grouped, percent, short};
 use foldback_replay::Comparison;
 use foldback_replay::compare::{Known, Score};
 use serde::Serialize;
@@ -93,6 +93,15 @@ pub(super) fn table(out: &mut String, comparison: &Comparison, places: &Places) 
             );
         }
         None => out.push_str("<p class=\"key\">No preset changed anything in any session.</p>\n"),
+    }
+    let sessions = comparison.corpus.sessions.len();
+    if places.read.len() < sessions {
+        let _ = writeln!(
+            out,
+            "<p class=\"key\">{} of {} open in the reader; <code>--reader-all</code> writes a page for each.</p>",
+            grouped(places.read.len() as u64),
+            count(sessions as u64, "session")
+        );
     }
     open_table(out, "Sessions", "sessions cards");
     let under: &[&str] = if presets.is_empty() { &[] } else { &UNDER };

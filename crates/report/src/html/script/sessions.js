@@ -24,6 +24,7 @@ class Sessions {
     this.heads = [...table.tHead.rows[0].cells];
     this.column = -1;
     this.descending = false;
+    for (const row of this.rows) row.classList.toggle("opens", row.querySelector("a") !== null);
     this.heads.forEach((head, at) => {
       const button = make("button", { type: "button", onclick: () => this.sort(at) });
       button.append(...head.childNodes);
