@@ -1,6 +1,7 @@
 //! What to type next, once a comparison has been read.
 
 use crate::args::{Compare, ModelArgs};
+use crate::output::quoted;
 use foldback_core::strategy::Kind;
 use foldback_replay::Comparison;
 use std::path::Path;
@@ -26,7 +27,7 @@ pub(crate) fn words(comparison: &Comparison, args: &Compare) -> Vec<String> {
 fn explain(comparison: &Comparison, args: &Compare) -> Option<Vec<String>> {
     // A strategy file goes by its path, and `explain` asks no model.
     let by_name = !args.preset.iter().any(|name| name.ends_with(".toml"));
-    if !by_name || args.experiment.is_some() || args.summaries.summarizer.is_some() {
+    if args.redact || !by_name || args.experiment.is_some() || args.summaries.summarizer.is_some() {
         return None;
     }
     let (session, preset) = comparison.telling(&comparison.answer(true))?;
@@ -52,13 +53,4 @@ fn flags(model: &ModelArgs) -> [(&'static str, Option<String>); 4] {
         ("--model", model.model.clone()),
         ("--models", model.models.as_ref().map(|path| path.display().to_string())),
     ]
-}
-
-/// For a shell.
-fn quoted(text: &str) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=:@+,%".contains(c);
-    match text.chars().all(plain) {
-        true => text.to_owned(),
-        false => format!("'{}'", text.replace('\'', r"'\''")),
-    }
 }

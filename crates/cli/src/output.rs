@@ -199,3 +199,12 @@ pub(crate) fn width() -> Width {
 
 /// Columns of the narrowest terminal that is heeded: below, a table has no room for a name and a number.
 const NARROWEST: u16 = 40;
+
+/// A word as a shell takes it.
+pub(crate) fn quoted(text: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=:@+,%".contains(c);
+    match text.chars().all(plain) {
+        true => text.to_owned(),
+        false => format!("'{}'", text.replace('\'', r"'\''")),
+    }
+}

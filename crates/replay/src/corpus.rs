@@ -118,21 +118,6 @@ pub struct Corpus {
 }
 
 impl Corpus {
-    /// Reads a session again, by the path that a comparison lists it under; `None` where its file is gone or
-    /// holds something else by now.
-    pub(crate) fn session(&self, path: &str, hash: ContentHash) -> Option<Session> {
-        let holds = |source: &&Source| {
-            let rest = path.strip_prefix(source.name().as_str());
-            rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('#'))
-        };
-        self.sources.iter().filter(holds).find_map(|source| {
-            let content = source.read().ok().filter(|content| content.hash == hash)?;
-            let sessions = content.sessions;
-            let many = sessions.len() > 1;
-            sessions.into_iter().find(|session| source.path_of(&session.id, many) == path)
-        })
-    }
-
     /// A corpus of sessions in memory, each a source of its own under its id.
     pub fn of(sessions: impl IntoIterator<Item = Session>) -> Self {
         Self {

@@ -3,7 +3,7 @@
 use crate::number::{grouped, percent};
 use foldback_core::strategy::Kind;
 use foldback_replay::Comparison;
-use foldback_replay::compare::{CorpusSummary, Idle, PresetLine};
+use foldback_replay::compare::{CorpusSummary, Idle, PresetLine, Provenance};
 use std::collections::BTreeMap;
 
 /// The sessions by format, in words: `3 claude-code, 1 codex`.
@@ -63,6 +63,24 @@ pub(crate) fn idle(comparison: &Comparison) -> Vec<(&PresetLine, String, Vec<&Id
             (line, sentence, nearest)
         })
         .collect()
+}
+
+/// What a comparison was made of and by, and how to cite it, a sentence each.
+pub(crate) fn provenance(comparison: &Comparison) -> Vec<String> {
+    let Provenance { version, command, configuration, inputs } = &comparison.provenance;
+    let experiment = comparison.reporting.experiment.as_ref();
+    let experiment = experiment.map(|hash| format!(", experiment {hash}"));
+    let experiment = experiment.unwrap_or_default();
+    let made = format!(
+        "Made by foldback {version}: configuration {configuration}, inputs {inputs}{experiment}. With the same \
+         three, the figures are the same."
+    );
+    let cite = format!(
+        "To cite: foldback, version {version}: context compaction for LLM agents (CITATION.cff in its repository), \
+         with the hashes above."
+    );
+    let command = command.as_ref().map(|command| format!("Command: {command}"));
+    [made].into_iter().chain(command).chain([cite]).collect()
 }
 
 /// What must be known to read the numbers: what the recordings bring along, then the assumptions.

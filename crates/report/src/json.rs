@@ -2,7 +2,9 @@
 
 use crate::schema;
 use foldback_replay::Comparison;
-use foldback_replay::compare::{Contrast, CorpusSummary, Judges, PresetLine, Reporting};
+use foldback_replay::compare::{
+    Contrast, CorpusSummary, Judges, PresetLine, Provenance, Reporting,
+};
 use foldback_replay::cost::Agreement;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -19,6 +21,8 @@ pub(crate) struct Document<'a> {
     /// Version of this document. Keys may be added without a new one.
     #[schemars(extend("const" = schema::COMPARISON))]
     schema: &'static str,
+    /// What it was made of and by.
+    provenance: &'a Provenance,
     /// What was compared, with every session accounted for.
     corpus: &'a CorpusSummary,
     /// By which prices, seed and primary metric: what a pre-registration fixes.
@@ -44,6 +48,7 @@ pub(crate) struct Document<'a> {
 pub fn comparison(comparison: &Comparison) -> serde_json::Result<String> {
     document(&Document {
         schema: schema::COMPARISON,
+        provenance: &comparison.provenance,
         corpus: &comparison.corpus,
         reporting: &comparison.reporting,
         assumptions: &comparison.assumptions,

@@ -220,13 +220,10 @@ fn footer(out: &mut String, comparison: &Comparison, width: Width) {
         corpus.skipped.len()
     );
     say(out, "  ", &accounted, width);
-    if let Some(experiment) = &comparison.reporting.experiment {
-        say(out, "  ", &format!("Experiment {experiment} (hash of the file)"), width);
-    }
     for (reason, paths) in facts::skipped(corpus) {
         say(out, "    ", &format!("{}: {reason}", paths.join(", ")), width);
     }
-    for note in facts::notes(comparison) {
+    for note in facts::notes(comparison).into_iter().chain(facts::provenance(comparison)) {
         say(out, "  ", &note, width);
     }
 }

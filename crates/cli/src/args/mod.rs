@@ -1,5 +1,6 @@
 //! What the command takes.
 
+mod command_line;
 mod inputs;
 mod search;
 mod summaries;
@@ -76,8 +77,13 @@ impl Args {
 
     /// Reads the process's arguments; help, version and what can't be read end the process.
     pub(crate) fn read() -> Self {
-        let matches = Self::described().get_matches();
-        Self::from_arg_matches(&matches).unwrap_or_else(|error| error.exit())
+        let described = Self::described();
+        let matches = described.clone().get_matches();
+        let mut args = Self::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
+        if let Command::Compare(compare) = &mut args.command {
+            compare.command_line = command_line::of(described, &matches);
+        }
+        args
     }
 }
 
@@ -154,8 +160,14 @@ pub(crate) struct Compare {
     /// else JSON lines.
     #[arg(long, value_name = "FILE")]
     pub(crate) rows: Option<PathBuf>,
+    /// Put pseudonyms in place of paths, tasks, tools and identifiers, and leave texts out, in every output.
+    #[arg(long)]
+    pub(crate) redact: bool,
     #[command(flatten)]
     pub(crate) summaries: SummaryArgs,
+    /// What of the command line the results depend on.
+    #[arg(skip)]
+    pub(crate) command_line: String,
 }
 
 #[derive(Debug, ClapArgs)]

@@ -40,7 +40,11 @@ pub(crate) fn run(args: &Compare) -> Result<(), Error> {
     let what = format!("{files} files under {} presets", presets.len());
     let progress = Progress::new(files * presets.len(), "replays", what);
     let run = Run { store: &store, progress: &|| progress.step(), strict: args.corpus.strict };
-    let comparison = foldback_replay::compare(&corpus, &presets, &setup, reporting, run)?;
+    let mut comparison = foldback_replay::compare(&corpus, &presets, &setup, reporting, run)?;
+    comparison.provenance.command = Some(args.command_line.clone());
+    if args.redact {
+        comparison.redact();
+    }
     drop(progress);
     if let Some(answers) = &answers
         && let Some(counted) = answers.finish(None)?

@@ -17,6 +17,7 @@ mod judge;
 mod killed;
 mod output;
 mod page;
+mod provenance;
 mod real_sessions;
 mod rereads;
 mod selection;

@@ -1,36 +1,37 @@
 //! Checks a request message by message.
 
 use super::ledger::{Change, Ledger, Rank};
+use super::names::{Name, Named, Names};
 use super::pairing::Pairing;
 use super::{Dialect, Violation, rule};
 use crate::log::{Part, PartKind, Role};
 use crate::view::Shown;
+use rustc_hash::FxHashMap;
 use serde_json::Value;
-use std::collections::HashMap;
 
 /// Checks a request that grows: fed message by message, asked at every call.
 ///
 /// While a view only grows, a replay feeds what is new and pays for nothing twice. An edit inside a
 /// message that was fed already is told by [`Checker::recheck`]; a new layout needs a new checker.
 #[derive(Clone, Debug)]
-pub struct Checker {
+pub(super) struct Checker {
     dialect: Dialect,
     pairing: Pairing,
     found: Ledger,
     /// By message, the places of what it breaks whatever stands around it.
-    content: HashMap<String, Vec<Rank>>,
+    content: FxHashMap<Name, Vec<Rank>>,
     /// Set when something was sent.
     started: bool,
 }
 
 impl Checker {
     /// A checker that has seen nothing.
-    pub fn new(dialect: Dialect) -> Self {
+    pub(super) fn new(dialect: Dialect) -> Self {
         Self {
             dialect,
             pairing: Pairing::new(dialect),
             found: Ledger::default(),
-            content: HashMap::new(),
+            content: FxHashMap::default(),
             started: false,
         }
     }
@@ -48,7 +49,7 @@ impl Checker {
     }
 
     /// The next message of the request.
-    pub fn push(&mut self, shown: &Shown<'_>) {
+    pub(super) fn push(&mut self, shown: &Shown<'_>, named: &Named) {
         let message = shown.message;
         // Anthropic and Gemini take system text apart from the conversation.
         let hoisted = message.role == Role::System
@@ -58,47 +59,50 @@ impl Checker {
         }
         if !self.started {
             self.started = true;
-            self.check_first(shown);
+            self.check_first(shown, named.message);
         }
         if message.role == Role::Assistant {
             self.pairing.model(&mut self.found);
-            for call in message.parts.iter().filter_map(Part::as_call) {
-                self.pairing.call(&message.id, &call.call_id, &mut self.found);
+            for (part, call) in message.parts.iter().zip(&named.calls) {
+                if let (PartKind::Call(_), Some(call)) = (&part.kind, call) {
+                    self.pairing.call(named.message, *call, &mut self.found);
+                }
             }
         } else {
-            self.push_user(shown);
+            self.push_user(shown, named);
         }
         self.found.remove(Rank::Last);
         if self.dialect == Dialect::Anthropic && self.ends_in_space(shown) {
-            self.found.add(|_| Rank::Last, rule::TRAILING_SPACE, &message.id, None);
+            self.found.add(|_| Rank::Last, rule::TRAILING_SPACE, named.message, None);
         }
-        self.check_content(shown);
+        self.check_content(shown, named);
     }
 
     /// Looks again at a message that was fed before and was edited since. An edit that decides whether
     /// the message is sent at all (a text that becomes empty, or no longer is) needs a new checker.
-    pub fn recheck(&mut self, shown: &Shown<'_>) {
-        for rank in self.content.remove(&shown.message.id).unwrap_or_default() {
+    pub(super) fn recheck(&mut self, shown: &Shown<'_>, named: &Named) {
+        for rank in self.content.remove(&named.message).unwrap_or_default() {
             self.found.remove(rank);
         }
         if self.is_sent(shown) {
-            self.check_content(shown);
+            self.check_content(shown, named);
         }
     }
 
     /// What is wrong with the request if it ends here.
-    pub fn violations(&self) -> Vec<Violation> {
-        self.found.standing().map(|broken| broken.violation(self.dialect)).collect()
+    pub(super) fn violations(&self, names: &Names) -> Vec<Violation> {
+        self.found.standing().map(|broken| broken.violation(self.dialect, names)).collect()
     }
 
     /// Results and everything else of a message that is not the model's, in order.
-    fn push_user(&mut self, shown: &Shown<'_>) {
-        let message = shown.message;
-        for (index, part) in message.parts.iter().enumerate() {
-            match part.as_result() {
-                Some(result) => self.pairing.result(&message.id, &result.call_id, &mut self.found),
-                None if self.sends(shown, index, part) => self.pairing.said(&mut self.found),
-                None => {}
+    fn push_user(&mut self, shown: &Shown<'_>, named: &Named) {
+        for (index, part) in shown.message.parts.iter().enumerate() {
+            match (&part.kind, named.calls[index]) {
+                (PartKind::Result(_), Some(call)) => {
+                    self.pairing.result(named.message, call, &mut self.found);
+                }
+                _ if self.sends(shown, index, part) => self.pairing.said(&mut self.found),
+                _ => {}
             }
         }
     }
@@ -123,7 +127,7 @@ impl Checker {
         shown.message.parts.iter().enumerate().any(|(index, part)| self.sends(shown, index, part))
     }
 
-    fn check_first(&mut self, shown: &Shown<'_>) {
+    fn check_first(&mut self, shown: &Shown<'_>, name: Name) {
         let message = shown.message;
         let refused = match self.dialect {
             Dialect::Anthropic => message.role == Role::Assistant,
@@ -133,7 +137,7 @@ impl Checker {
             Dialect::OpenAiChat | Dialect::OpenAiResponses => false,
         };
         if refused {
-            self.found.add(|_| Rank::First, rule::FIRST_NOT_USER, &message.id, None);
+            self.found.add(|_| Rank::First, rule::FIRST_NOT_USER, name, None);
         }
     }
 
@@ -147,7 +151,7 @@ impl Checker {
     }
 
     /// The rules that a message can break by itself.
-    fn check_content(&mut self, shown: &Shown<'_>) {
+    fn check_content(&mut self, shown: &Shown<'_>, named: &Named) {
         let message = shown.message;
         for (index, part) in message.parts.iter().enumerate() {
             match &part.kind {
@@ -155,26 +159,26 @@ impl Checker {
                     if self.dialect == Dialect::Anthropic
                         && shown.text_of(index).trim().is_empty() =>
                 {
-                    self.report(rule::EMPTY_TEXT, shown, None);
+                    self.report(rule::EMPTY_TEXT, named, None);
                 }
                 PartKind::Reasoning { opaque: Some(_), .. }
                     if shown.edit(index).is_some() && self.sends(shown, index, part) =>
                 {
-                    self.report(rule::REASONING_ALTERED, shown, None);
+                    self.report(rule::REASONING_ALTERED, named, None);
                 }
                 PartKind::Call(call) => {
                     let broken = shown
                         .edit(index)
                         .is_some_and(|edit| is_json(&call.arguments) && !is_json(&edit.text));
                     if broken {
-                        self.report(rule::ARGUMENTS_BROKEN, shown, Some(&call.call_id));
+                        self.report(rule::ARGUMENTS_BROKEN, named, named.calls[index]);
                     }
                 }
                 _ => {}
             }
         }
         if self.dialect == Dialect::OpenAiResponses && self.is_reasoning_alone(shown) {
-            self.report(rule::REASONING_ALONE, shown, None);
+            self.report(rule::REASONING_ALONE, named, None);
         }
     }
 
@@ -190,10 +194,9 @@ impl Checker {
                 .all(|(_, part)| matches!(part.kind, PartKind::Reasoning { .. }))
     }
 
-    fn report(&mut self, rule: &'static str, shown: &Shown<'_>, call: Option<&str>) {
-        let message = &shown.message.id;
-        let rank = self.found.add(Rank::Content, rule, message, call);
-        self.content.entry(message.clone()).or_default().push(rank);
+    fn report(&mut self, rule: &'static str, named: &Named, call: Option<Name>) {
+        let rank = self.found.add(Rank::Content, rule, named.message, call);
+        self.content.entry(named.message).or_default().push(rank);
     }
 }
 

@@ -1,9 +1,9 @@
 //! What a request breaks, in the order of reports, and what of it came and went since somebody looked.
 
+use super::names::{Name, Names};
 use super::{Dialect, Violation, rule};
 use crate::work;
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
 /// Where a violation stands among those of a request; within its kind by the order in which it was found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -23,17 +23,23 @@ pub(super) enum Rank {
 }
 
 /// What is broken: what makes two violations the same one, in a view and in the history underneath.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Broken {
     pub(super) rule: &'static str,
-    pub(super) message: String,
-    pub(super) call: Option<String>,
+    pub(super) message: Name,
+    pub(super) call: Option<Name>,
 }
 
 impl Broken {
+    /// What it is put in order by.
+    pub(super) fn words(self, names: &Names) -> (&'static str, &str, Option<&str>) {
+        (self.rule, names.id(self.message), self.call.map(|call| names.id(call)))
+    }
+
     /// The violation, in words.
-    pub(super) fn violation(&self, dialect: Dialect) -> Violation {
-        let call = self.call.as_deref().unwrap_or_default();
+    pub(super) fn violation(self, dialect: Dialect, names: &Names) -> Violation {
+        let named = self.call.map(|call| names.id(call));
+        let call = named.unwrap_or_default();
         let detail = match (self.rule, dialect) {
             (rule::CALL_UNANSWERED, Dialect::Anthropic) => {
                 format!("the call {call} has no result in the user turn after it")
@@ -74,18 +80,18 @@ impl Broken {
         Violation {
             dialect,
             rule: self.rule,
-            message: self.message.clone(),
-            call: self.call.clone(),
+            message: names.id(self.message).to_owned(),
+            call: named.map(str::to_owned),
             detail,
         }
     }
 }
 
 /// A violation that came or went.
-#[derive(Clone, Debug)]
+#[derive(Clone, Copy, Debug)]
 pub(super) struct Change {
     pub(super) rank: Rank,
-    pub(super) broken: Arc<Broken>,
+    pub(super) broken: Broken,
     pub(super) came: bool,
 }
 
@@ -95,7 +101,7 @@ const NEW: usize = 16;
 /// The violations of one request in one dialect.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Ledger {
-    standing: BTreeMap<Rank, Arc<Broken>>,
+    standing: BTreeMap<Rank, Broken>,
     changes: Vec<Change>,
     number: u64,
 }
@@ -106,16 +112,15 @@ impl Ledger {
         &mut self,
         rank: fn(u64) -> Rank,
         rule: &'static str,
-        message: &str,
-        call: Option<&str>,
+        message: Name,
+        call: Option<Name>,
     ) -> Rank {
         work::count(1);
         self.number += 1;
         let rank = rank(self.number);
         self.remove(rank);
-        let broken = Broken { rule, message: message.to_owned(), call: call.map(str::to_owned) };
-        let broken = Arc::new(broken);
-        self.standing.insert(rank, Arc::clone(&broken));
+        let broken = Broken { rule, message, call };
+        self.standing.insert(rank, broken);
         self.changes.push(Change { rank, broken, came: true });
         rank
     }
@@ -140,8 +145,8 @@ impl Ledger {
             if let Some(broken) = self.standing.remove(&rank) {
                 self.number += 1;
                 let settled = Rank::Settled(self.number);
-                self.standing.insert(settled, Arc::clone(&broken));
-                let went = Change { rank, broken: Arc::clone(&broken), came: false };
+                self.standing.insert(settled, broken);
+                let went = Change { rank, broken, came: false };
                 self.changes.extend([went, Change { rank: settled, broken, came: true }]);
             }
         }
@@ -156,7 +161,7 @@ impl Ledger {
     /// What is broken now, in order.
     pub(super) fn standing(&self) -> impl Iterator<Item = &Broken> {
         work::count(self.standing.len() as u64);
-        self.standing.values().map(|broken| &**broken)
+        self.standing.values()
     }
 
     /// What came and went since this was asked before.

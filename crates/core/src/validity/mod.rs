@@ -22,14 +22,16 @@
 mod checker;
 mod ledger;
 mod monitor;
+mod names;
 mod pairing;
 #[cfg(test)]
 mod tests;
 
-pub use checker::Checker;
 pub use monitor::{Findings, Monitor};
 
 use crate::view::Shown;
+use checker::Checker;
+use names::Names;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
@@ -137,11 +139,12 @@ pub fn validate<'a>(
     messages: impl IntoIterator<Item = Shown<'a>>,
     dialect: Dialect,
 ) -> Vec<Violation> {
-    let mut checker = Checker::new(dialect);
+    let (mut checker, mut names) = (Checker::new(dialect), Names::default());
     for shown in messages {
-        checker.push(&shown);
+        let named = names.of(shown.message);
+        checker.push(&shown, &named);
     }
-    checker.violations()
+    checker.violations(&names)
 }
 
 /// The violations of a view that the un-compacted history did not have: those that a strategy caused.

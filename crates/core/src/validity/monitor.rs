@@ -1,13 +1,15 @@
 //! Checks a conversation at every call and pays only for what changed since the last.
 
+use super::checker::Checker;
 use super::ledger::{Broken, Rank};
-use super::{Checker, Dialect, Violation, caused_by_strategy};
+use super::names::Names;
+use super::{Dialect, Violation, caused_by_strategy};
 use crate::conversation::Conversation;
 use crate::delta::{Cursor, ViewDelta};
 use crate::log::PartKind;
 use crate::view::{PartPos, Pos, Shown};
-use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::sync::Arc;
+use rustc_hash::FxHashMap;
+use std::collections::BTreeSet;
 
 /// What is wrong with the requests of a conversation.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -32,10 +34,11 @@ struct Tally {
 /// new layout starts the check of the view from the beginning.
 #[derive(Clone, Debug)]
 pub struct Monitor {
+    names: Names,
     view: Vec<Checker>,
     log: Vec<Checker>,
     /// By dialect, what is broken now in view or log.
-    tallies: Vec<HashMap<Arc<Broken>, Tally>>,
+    tallies: Vec<FxHashMap<Broken, Tally>>,
     cursor: Cursor,
     /// How many places of the view its checkers were fed.
     places_seen: usize,
@@ -44,9 +47,10 @@ pub struct Monitor {
 impl Default for Monitor {
     fn default() -> Self {
         Self {
+            names: Names::default(),
             view: checkers(),
             log: checkers(),
-            tallies: vec![HashMap::new(); Dialect::ALL.len()],
+            tallies: vec![FxHashMap::default(); Dialect::ALL.len()],
             cursor: Cursor::default(),
             places_seen: 0,
         }
@@ -65,13 +69,14 @@ impl Monitor {
         self.feed_log(conversation, &delta);
         self.feed_view(conversation, &delta);
         let mut findings = Findings::default();
+        let names = &self.names;
         let checkers = self.view.iter_mut().zip(&mut self.log).zip(&mut self.tallies);
         for (((view, log), tallies), dialect) in checkers.zip(Dialect::ALL) {
             // What changed, each with where it came first in the view.
-            let mut changed: BTreeMap<Arc<Broken>, Rank> = BTreeMap::new();
+            let mut changed: FxHashMap<Broken, Rank> = FxHashMap::default();
             for (changes, in_view) in [(view.take_changes(), true), (log.take_changes(), false)] {
                 for change in changes {
-                    let tally = tallies.entry(Arc::clone(&change.broken)).or_default();
+                    let tally = tallies.entry(change.broken).or_default();
                     let count = if in_view { &mut tally.view } else { &mut tally.log };
                     *count = if change.came { *count + 1 } else { count.saturating_sub(1) };
                     let rank = if in_view && change.came { change.rank } else { Rank::Last };
@@ -79,14 +84,16 @@ impl Monitor {
                     *first = rank.min(*first);
                 }
             }
+            let mut changed: Vec<(Broken, Rank)> = changed.into_iter().collect();
+            changed.sort_by_key(|(broken, _)| broken.words(names));
             let mut caused = Vec::new();
             for (broken, rank) in changed {
                 let tally = tallies.get(&broken).copied().unwrap_or_default();
                 if tally.view > tally.log {
-                    caused.push((rank, broken.violation(dialect)));
+                    caused.push((rank, broken.violation(dialect, names)));
                 }
                 if tally.log > 0 {
-                    findings.inherited.push(broken.violation(dialect));
+                    findings.inherited.push(broken.violation(dialect, names));
                 }
                 if tally.view + tally.log == 0 {
                     tallies.remove(&broken);
@@ -102,7 +109,8 @@ impl Monitor {
     pub fn findings(&self) -> Findings {
         let mut findings = Findings::default();
         for (view, log) in self.view.iter().zip(&self.log) {
-            let (own, mut inherited) = (view.violations(), log.violations());
+            let own = view.violations(&self.names);
+            let mut inherited = log.violations(&self.names);
             findings.caused.extend(caused_by_strategy(&own, &inherited));
             findings.inherited.append(&mut inherited);
         }
@@ -112,8 +120,8 @@ impl Monitor {
     fn feed_log(&mut self, conversation: &Conversation, delta: &ViewDelta) {
         for (_, message) in conversation.history().range(delta.appended.clone()) {
             if !message.is_entry() {
-                let shown = Shown::plain(message);
-                self.log.iter_mut().for_each(|checker| checker.push(&shown));
+                let (shown, named) = (Shown::plain(message), self.names.of(message));
+                self.log.iter_mut().for_each(|checker| checker.push(&shown, &named));
             }
         }
     }
@@ -135,13 +143,15 @@ impl Monitor {
         };
         for place in &view.places()[self.places_seen..] {
             let shown = view.show(history, *place);
-            self.view.iter_mut().for_each(|checker| checker.push(&shown));
+            let named = self.names.of(shown.message);
+            self.view.iter_mut().for_each(|checker| checker.push(&shown, &named));
         }
         self.places_seen = view.places().len();
         let items: BTreeSet<Pos> = again.iter().map(|at| at.item).collect();
         for pos in items.into_iter().filter(|pos| view.is_visible(*pos)) {
             let shown = view.show_item(history, pos);
-            self.view.iter_mut().for_each(|checker| checker.recheck(&shown));
+            let named = self.names.of(shown.message);
+            self.view.iter_mut().for_each(|checker| checker.recheck(&shown, &named));
         }
     }
 }

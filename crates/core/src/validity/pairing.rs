@@ -1,8 +1,10 @@
 //! Calls and results: which result a provider takes for which call.
 
 use super::ledger::{Ledger, Rank};
+use super::names::Name;
 use super::{Dialect, rule};
-use std::collections::{HashMap, HashSet, VecDeque};
+use rustc_hash::{FxHashMap, FxHashSet};
+use std::collections::VecDeque;
 
 /// What stands behind the calls of the last model turn.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -18,6 +20,26 @@ enum Phase {
     Said,
 }
 
+/// Places that wait, oldest first. Nearly always it is one.
+#[derive(Clone, Debug, Default)]
+struct Queue {
+    first: Option<Rank>,
+    rest: VecDeque<Rank>,
+}
+
+impl Queue {
+    fn push(&mut self, rank: Rank) {
+        match self.first {
+            None => self.first = Some(rank),
+            Some(_) => self.rest.push_back(rank),
+        }
+    }
+
+    fn pop(&mut self) -> Option<Rank> {
+        std::mem::replace(&mut self.first, self.rest.pop_front())
+    }
+}
+
 /// Follows calls and results through a request. What it finds goes into a [`Ledger`].
 #[derive(Clone, Debug)]
 pub(super) struct Pairing {
@@ -25,10 +47,10 @@ pub(super) struct Pairing {
     phase: Phase,
     /// Responses: every call; else those of the last model turn. By id, the places of those without a result,
     /// oldest first.
-    calls: HashMap<String, VecDeque<Rank>>,
+    calls: FxHashMap<Name, Queue>,
     /// Responses only: results whose call has not come, likewise.
-    waiting: HashMap<String, VecDeque<Rank>>,
-    seen: HashSet<String>,
+    waiting: FxHashMap<Name, Queue>,
+    seen: FxHashSet<Name>,
 }
 
 impl Pairing {
@@ -36,9 +58,9 @@ impl Pairing {
         Self {
             dialect,
             phase: Phase::default(),
-            calls: HashMap::new(),
-            waiting: HashMap::new(),
-            seen: HashSet::new(),
+            calls: FxHashMap::default(),
+            waiting: FxHashMap::default(),
+            seen: FxHashSet::default(),
         }
     }
 
@@ -52,27 +74,27 @@ impl Pairing {
     }
 
     /// A call in the message that [`Self::model`] began.
-    pub(super) fn call(&mut self, message: &str, call: &str, found: &mut Ledger) {
-        let unique = self.dialect == Dialect::Gemini || self.seen.insert(call.to_owned());
+    pub(super) fn call(&mut self, message: Name, call: Name, found: &mut Ledger) {
+        let unique = self.dialect == Dialect::Gemini || self.seen.insert(call);
         if !unique {
             found.add(Rank::Settled, rule::CALL_ID_REPEATED, message, Some(call));
         }
         // Responses joins by id alone, so a result may stand before its call.
-        if let Some(result) = self.waiting.get_mut(call).and_then(VecDeque::pop_front) {
+        if let Some(result) = self.waiting.get_mut(&call).and_then(Queue::pop) {
             found.remove(result);
             return;
         }
         let open = found.add(Rank::Open, rule::CALL_UNANSWERED, message, Some(call));
-        self.calls.entry(call.to_owned()).or_default().push_back(open);
+        self.calls.entry(call).or_default().push(open);
     }
 
     /// A result.
-    pub(super) fn result(&mut self, message: &str, call: &str, found: &mut Ledger) {
+    pub(super) fn result(&mut self, message: Name, call: Name, found: &mut Ledger) {
         if self.dialect == Dialect::OpenAiResponses {
             self.output(message, call, found);
             return;
         }
-        match self.calls.get_mut(call).map(VecDeque::pop_front) {
+        match self.calls.get_mut(&call).map(Queue::pop) {
             None => {
                 found.add(Rank::Settled, rule::RESULT_WITHOUT_CALL, message, Some(call));
             }
@@ -104,14 +126,14 @@ impl Pairing {
         }
     }
 
-    fn output(&mut self, message: &str, call: &str, found: &mut Ledger) {
-        if let Some(open) = self.calls.get_mut(call).and_then(VecDeque::pop_front) {
+    fn output(&mut self, message: Name, call: Name, found: &mut Ledger) {
+        if let Some(open) = self.calls.get_mut(&call).and_then(Queue::pop) {
             found.remove(open);
-        } else if self.seen.contains(call) {
+        } else if self.seen.contains(&call) {
             found.add(Rank::Settled, rule::RESULT_REPEATED, message, Some(call));
         } else {
             let waits = found.add(Rank::Waiting, rule::RESULT_WITHOUT_CALL, message, Some(call));
-            self.waiting.entry(call.to_owned()).or_default().push_back(waits);
+            self.waiting.entry(call).or_default().push(waits);
         }
     }
 

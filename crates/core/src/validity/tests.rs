@@ -189,12 +189,12 @@ fn content() {
             assert_eq!(codes(&found), expected, "{case} in {dialect}");
 
             // Feeding the message first and telling of the edit later comes to the same.
-            let mut checker = Checker::new(*dialect);
+            let (mut checker, mut names) = (Checker::new(*dialect), Names::default());
             for message in &request {
-                checker.push(&Shown::plain(message));
+                checker.push(&Shown::plain(message), &names.of(message));
             }
-            checker.recheck(&shown(1));
-            assert_eq!(checker.violations(), found, "{case} in {dialect}, edited");
+            checker.recheck(&shown(1), &names.of(&request[1]));
+            assert_eq!(checker.violations(&names), found, "{case} in {dialect}, edited");
         }
     }
 }
@@ -239,11 +239,12 @@ fn only_what_the_recording_lacked_counts() {
 fn a_checker_can_be_asked_at_any_time() {
     let log = request("u a(x) u a(y,z) t(z) a - t(y) u r a(x)");
     for dialect in Dialect::ALL {
-        let mut checker = Checker::new(dialect);
+        let (mut checker, mut names) = (Checker::new(dialect), Names::default());
         for (index, message) in log.iter().enumerate() {
-            checker.push(&Shown::plain(message));
+            let named = names.of(message);
+            checker.push(&Shown::plain(message), &named);
             let whole = check(&log[..=index], dialect);
-            assert_eq!(checker.violations(), whole, "{dialect} after m{index}");
+            assert_eq!(checker.violations(&names), whole, "{dialect} after m{index}");
         }
     }
 }

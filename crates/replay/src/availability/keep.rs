@@ -56,39 +56,36 @@ impl SetRecall {
 
 /// Files by what was done to them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Trail {
-    pub(super) read: BTreeSet<String>,
-    pub(super) created: BTreeSet<String>,
-    pub(super) modified: BTreeSet<String>,
+pub(super) struct Trail<'a> {
+    pub(super) read: BTreeSet<&'a str>,
+    pub(super) created: BTreeSet<&'a str>,
+    pub(super) modified: BTreeSet<&'a str>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Action {
+pub(crate) enum Action {
     Read,
     Write,
     Edit,
     Create,
 }
 
-impl Trail {
-    /// Takes over what a part did, if it is a call.
-    pub(super) fn take(&mut self, part: &Part) {
-        for (action, path) in actions(part) {
-            let known = self.read.contains(&path)
-                || self.created.contains(&path)
-                || self.modified.contains(&path);
-            match action {
-                Action::Read => {
-                    self.read.insert(path);
-                }
-                Action::Write | Action::Create if !known => {
-                    self.created.insert(path);
-                }
-                // What was created in the session stays created, however often it is changed.
-                Action::Write | Action::Create | Action::Edit => {
-                    if !self.created.contains(&path) {
-                        self.modified.insert(path);
-                    }
+impl<'a> Trail<'a> {
+    /// Takes over what a call did with a file.
+    pub(super) fn take(&mut self, action: Action, path: &'a str) {
+        let known =
+            self.read.contains(path) || self.created.contains(path) || self.modified.contains(path);
+        match action {
+            Action::Read => {
+                self.read.insert(path);
+            }
+            Action::Write | Action::Create if !known => {
+                self.created.insert(path);
+            }
+            // What was created in the session stays created, however often it is changed.
+            Action::Write | Action::Create | Action::Edit => {
+                if !self.created.contains(path) {
+                    self.modified.insert(path);
                 }
             }
         }
@@ -96,7 +93,7 @@ impl Trail {
 
     /// Compares the trail of the log with the one of the visible calls.
     pub(super) fn against(&self, found: &Self, mentioned: impl Fn(&str) -> bool) -> ArtifactTrail {
-        let compare = |truth: &BTreeSet<String>, found: &BTreeSet<String>| SetRecall {
+        let compare = |truth: &BTreeSet<&str>, found: &BTreeSet<&str>| SetRecall {
             truth: truth.len() as u64,
             found: found.len() as u64,
             correct: truth.intersection(found).count() as u64,
@@ -123,7 +120,8 @@ pub(crate) const PATH_FIELDS: [&str; 9] = [
     "filepath",
 ];
 
-fn actions(part: &Part) -> Vec<(Action, String)> {
+/// What a part does with which files, if it is a call.
+pub(crate) fn actions(part: &Part) -> Vec<(Action, String)> {
     let Some(call) = part.as_call() else {
         return Vec::new();
     };

@@ -25,8 +25,8 @@ mod rows;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use keep::{Action, PATH_FIELDS, actions, is_failure, plan_part};
 pub use keep::{ArtifactTrail, MustKeep, SetRecall};
-pub(crate) use keep::{PATH_FIELDS, is_failure, plan_part};
 pub use rows::{
     DISTANCES, Edit, FAR, Presence, Reference, RereadRow, Retention, Share, edits, references,
     score,
@@ -168,12 +168,10 @@ impl Availability {
 
     fn trail(&self, tracker: &Tracker) -> ArtifactTrail {
         let (mut truth, mut found) = (Trail::default(), Trail::default());
-        for (ordinal, message) in self.index.log.iter().enumerate() {
-            for (index, part) in message.parts.iter().enumerate() {
-                truth.take(part);
-                if tracker.is_original((ordinal, index)) {
-                    found.take(part);
-                }
+        for (at, action, path) in &self.index.acts {
+            truth.take(*action, path);
+            if tracker.is_original(*at) {
+                found.take(*action, path);
             }
         }
         let there = |id| tracker.has(id) || self.index.entries[id as usize].in_frame;

@@ -10,6 +10,8 @@ mod judges;
 mod line;
 mod metrics;
 mod prices;
+mod provenance;
+mod redact;
 mod strata;
 mod table;
 
@@ -26,6 +28,7 @@ pub use gate::Gate;
 pub use judges::{Judge, Judges, LEAST_GAP};
 pub use line::{Dollars, Idle, KeepShares, LedgerLine, PresetLine};
 pub use metrics::{Metric, Metrics};
+pub use provenance::Provenance;
 pub use strata::Stratum;
 pub use table::{Primary, Reporting};
 
@@ -39,7 +42,7 @@ use foldback_formats::Session;
 use rayon::prelude::*;
 use schemars::JsonSchema;
 use serde::Serialize;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use thiserror::Error;
 
 /// A session as the comparison lists it.
@@ -47,6 +50,8 @@ use thiserror::Error;
 pub struct SessionLine {
     /// Path of the file, `#id` behind it where the file holds several sessions.
     pub path: String,
+    /// Hash of the file's bytes: the first 16 hexadecimal digits that `b3sum` prints.
+    pub content: String,
     /// Id of the format.
     pub format: String,
     /// Task or repository; sessions of one are drawn together. The path where not recorded.
@@ -87,6 +92,8 @@ pub struct CorpusSummary {
 /// A comparison.
 #[derive(Clone, Debug, Default)]
 pub struct Comparison {
+    /// What it was made of and by.
+    pub provenance: Provenance,
     /// What was compared.
     pub corpus: CorpusSummary,
     /// By which prices, seed and primary metric.
@@ -112,6 +119,11 @@ pub struct Comparison {
     /// Index of the preset that never changes anything.
     pub baseline: usize,
     keys: Vec<Keys>,
+    /// By session, its source in the corpus.
+    sources: Vec<usize>,
+    /// Models of sessions that the model table does not list.
+    unlisted: Vec<String>,
+    redacted: bool,
 }
 
 impl Comparison {
@@ -128,13 +140,21 @@ impl Comparison {
 
     /// Everything that was measured on a session under a preset.
     pub fn record(&self, store: &Store, session: usize, preset: usize) -> Option<Record> {
-        self.keys.get(session)?.record(store, preset)
+        let keys = self.keys.get(session)?;
+        let mut record = keys.record(store, preset)?;
+        if self.redacted {
+            let broken = record.rows.iter_mut().flat_map(|row| &mut row.broken);
+            broken.for_each(|broken| redact::rule(broken, &keys.content()));
+        }
+        Some(record)
     }
 
     /// Reads a session again; `None` where its file is gone or holds something else by now.
     pub fn session(&self, corpus: &Corpus, session: usize) -> Option<Session> {
-        let path = &self.corpus.sessions.get(session)?.path;
-        corpus.session(path, self.keys.get(session)?.content())
+        let keys = self.keys.get(session)?;
+        let content = corpus.sources.get(*self.sources.get(session)?)?.read().ok()?;
+        let found = content.sessions.into_iter().nth(keys.number())?;
+        (content.hash == keys.content()).then_some(found)
     }
 
     /// The walk of a session under presets by their indices: from the store, else from `make`, and kept.
@@ -151,6 +171,9 @@ impl Comparison {
         let mut walk = keys.walk(store, presets, detail, make)?;
         // The same bytes may stand elsewhere by now.
         walk.path.clone_from(&self.corpus.sessions.get(session)?.path);
+        if self.redacted {
+            redact::walk(&mut walk, &keys.content());
+        }
         Some(walk)
     }
 }
@@ -213,14 +236,18 @@ pub fn compare(
         split: reporting.split,
         progress: run.progress,
     };
-    let studied: Vec<(String, Result<Vec<Studied>, Failure>)> = unique
+    let studied: Vec<(usize, Result<Vec<Studied>, Failure>)> = unique
         .par_iter()
-        .map(|(source, hash)| (source.name(), study(&context, source, *hash)))
+        .map(|(at, hash)| (*at, study(&context, &corpus.sources[*at], *hash)))
         .collect();
-    let mut sessions = Vec::new();
-    for (path, outcome) in studied {
+    let (mut sessions, mut sources) = (Vec::new(), Vec::new());
+    for (at, outcome) in studied {
+        let path = corpus.sources[at].name();
         match outcome {
-            Ok(more) => sessions.extend(more),
+            Ok(more) => {
+                sources.extend(more.iter().map(|_| at));
+                sessions.extend(more);
+            }
             Err(Failure::Source(reason)) => skipped.push(Skipped { path, reason }),
             Err(Failure::Store(error)) => return Err(CompareError::Store { path, error }),
         }
@@ -237,18 +264,24 @@ pub fn compare(
     {
         return Err(CompareError::Strict { path, warning });
     }
-    Ok(assemble(corpus, presets, baseline, setup, reporting, sessions, skipped))
+    let contents = sessions.iter().map(|session| session.keys.content());
+    let provenance = Provenance::of(presets, setup, contents);
+    let models = sessions.iter().filter_map(|session| session.facts.model.clone());
+    let unlisted = models.filter(|model| setup.models.find(model).is_none());
+    let unlisted: BTreeSet<String> = unlisted.collect();
+    let comparison = assemble(corpus, presets, baseline, setup, reporting, sessions, skipped);
+    Ok(Comparison { provenance, sources, unlisted: unlisted.into_iter().collect(), ..comparison })
 }
 
-/// The sources with the hashes of their content, and those that are left out: unreadable, or the same
+/// The places of the sources in the corpus with the hashes of their content, and those that are left out: unreadable, or the same
 /// bytes as one before.
-fn hashes(corpus: &Corpus) -> (Vec<(&Source, ContentHash)>, Vec<Skipped>) {
+fn hashes(corpus: &Corpus) -> (Vec<(usize, ContentHash)>, Vec<Skipped>) {
     let hashes: Vec<Result<ContentHash, String>> =
         corpus.sources.par_iter().map(Source::hash).collect();
     let mut first: BTreeMap<[u8; 32], String> = BTreeMap::new();
     let (mut unique, mut skipped) = (Vec::new(), Vec::new());
-    for (source, hash) in corpus.sources.iter().zip(hashes) {
-        let path = source.name();
+    for (at, hash) in hashes.into_iter().enumerate() {
+        let path = corpus.sources[at].name();
         match hash {
             Err(reason) => skipped.push(Skipped { path, reason }),
             Ok(hash) => match first.get(hash.as_bytes()) {
@@ -257,7 +290,7 @@ fn hashes(corpus: &Corpus) -> (Vec<(&Source, ContentHash)>, Vec<Skipped>) {
                 }
                 None => {
                     first.insert(*hash.as_bytes(), path);
-                    unique.push((source, hash));
+                    unique.push((at, hash));
                 }
             },
         }
@@ -298,7 +331,7 @@ fn assemble(
         ..CorpusSummary::default()
     };
     let clusters = summary.sessions.iter().map(|line| line.cluster.as_str());
-    summary.clusters = clusters.collect::<std::collections::BTreeSet<_>>().len();
+    summary.clusters = clusters.collect::<BTreeSet<_>>().len();
     let table = table::Table {
         sessions: &summary.sessions,
         scores: &scores,
@@ -337,6 +370,7 @@ fn assemble(
         scores,
         baseline,
         keys,
+        ..Comparison::default()
     }
 }
 
@@ -344,6 +378,7 @@ fn session_line(session: &Studied) -> SessionLine {
     let facts = &session.facts;
     SessionLine {
         path: session.path.clone(),
+        content: provenance::short(session.keys.content()),
         format: facts.format.clone(),
         cluster: facts.cluster.clone().unwrap_or_else(|| session.path.clone()),
         messages: facts.messages,

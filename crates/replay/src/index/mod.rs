@@ -13,7 +13,7 @@ pub use tracker::{Change, Tracker};
 
 pub(crate) use needles::NeedleId;
 
-use crate::availability::{is_failure, plan_part};
+use crate::availability::{Action, actions, is_failure, plan_part};
 use crate::identifiers::evidence::{Numbers, figures, telling};
 use crate::identifiers::{Class, Identifier, components, ends_with, identifiers, suffixes};
 use crate::verbatim::{PieceId, Verbatim};
@@ -161,6 +161,8 @@ pub struct Index {
     pub(crate) failed: Vec<bool>,
     /// By message of the log that writes the plan down, the part that does.
     pub(crate) plans: BTreeMap<usize, usize>,
+    /// What calls did with files, in order.
+    pub(crate) acts: Vec<(LogPart, Action, String)>,
 }
 
 impl Index {
@@ -369,6 +371,10 @@ impl Index {
             }
             self.failed.push(is_failure(message));
             self.plans.extend(plan_part(message).map(|part| (ordinal, part)));
+            for (at, part) in message.parts.iter().enumerate() {
+                let acts = actions(part).into_iter();
+                self.acts.extend(acts.map(|(action, path)| ((ordinal, at), action, path)));
+            }
         }
         for (ordinal, message) in log.iter().enumerate() {
             for part in instructions(message) {

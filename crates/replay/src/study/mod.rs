@@ -67,7 +67,7 @@ impl Names {
 pub struct Keys {
     content: ContentHash,
     /// Number of the session in its file.
-    number: u64,
+    number: usize,
     names: Arc<Names>,
 }
 
@@ -75,6 +75,11 @@ impl Keys {
     /// What the session was read from.
     pub(crate) fn content(&self) -> ContentHash {
         self.content
+    }
+
+    /// Number of the session among those of its file that have something in their log.
+    pub(crate) fn number(&self) -> usize {
+        self.number
     }
 
     /// The facts of the session; `None` when the store has lost them.
@@ -109,7 +114,7 @@ impl Keys {
     }
 
     fn named(&self, kind: &str, preset: &str) -> Key {
-        let number = self.number.to_le_bytes();
+        let number = (self.number as u64).to_le_bytes();
         let setup = self.names.setup.as_bytes();
         key(&[kind.as_bytes(), self.content.as_bytes(), &number, setup, preset.as_bytes()])
     }
@@ -255,7 +260,7 @@ fn study_session<'s>(
     path: String,
     session: &(dyn Fn() -> Result<&'s Session, Failure> + Sync),
 ) -> Result<Studied, Failure> {
-    let keys = Keys { content: hash, number: number as u64, names: Arc::clone(&context.names) };
+    let keys = Keys { content: hash, number, names: Arc::clone(&context.names) };
     let known: OnceLock<Facts> = OnceLock::new();
     if let Some(facts) = keys.facts(context.store) {
         let _ = known.set(facts);

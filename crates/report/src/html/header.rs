@@ -26,7 +26,11 @@ pub(super) fn footer(out: &mut String, comparison: &Comparison) {
         }
         out.push_str("</dl>\n");
     }
-    out.push_str("</footer>\n");
+    out.push_str("<h3 id=\"provenance\">Provenance</h3>\n<ul class=\"path\">\n");
+    for line in facts::provenance(comparison) {
+        let _ = writeln!(out, "<li>{}</li>", text(&line));
+    }
+    out.push_str("</ul>\n</footer>\n");
 }
 
 /// The head of the page, down to the links to its sections; `sections` are their ids and titles.

@@ -140,6 +140,14 @@ pub struct Row<'a> {
     pub summary_output: u64,
     /// Hash of the experiment file that fixed the comparison beforehand; empty without one.
     pub experiment: &'a str,
+    /// Hash of the bytes of the session's file.
+    pub content: &'a str,
+    /// Hash of limits, model tables, prices, estimator and the configuration of all presets.
+    pub configuration: &'a str,
+    /// Version of foldback.
+    pub version: &'a str,
+    /// The command line that the rows are of; empty where no command made them.
+    pub command: &'a str,
 }
 
 /// How rows are written.
@@ -215,6 +223,7 @@ fn each(
 ) -> Result<()> {
     let experiment = comparison.reporting.experiment.as_deref();
     let experiment = experiment.unwrap_or_default();
+    let provenance = &comparison.provenance;
     for (number, session) in comparison.corpus.sessions.iter().enumerate() {
         let gone = || io::Error::other(format!("the results of {} are gone", session.path));
         let facts = comparison.facts(store, number).ok_or_else(gone)?;
@@ -236,6 +245,9 @@ fn each(
                     summary_input: asked.input,
                     summary_output: asked.output,
                     experiment,
+                    configuration: &provenance.configuration,
+                    version: &provenance.version,
+                    command: provenance.command.as_deref().unwrap_or_default(),
                     ..row(session, preset, record, call, facts, forgotten, exam)
                 })?;
             }
@@ -306,6 +318,10 @@ fn row<'a>(
         summary_input: 0,
         summary_output: 0,
         experiment: "",
+        content: &session.content,
+        configuration: "",
+        version: "",
+        command: "",
     }
 }
 

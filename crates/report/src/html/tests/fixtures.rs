@@ -8,7 +8,7 @@ use foldback_replay::Comparison;
 use foldback_replay::availability::{Retention, Share};
 use foldback_replay::compare::{
     Cheaper, Contrast, CorpusSummary, Difference, Dollars, Gate, Idle, LedgerLine, Metric, Metrics,
-    Outcome, PresetLine, Score, SessionLine, Skipped,
+    Outcome, PresetLine, Provenance, Score, SessionLine, Skipped,
 };
 use foldback_replay::cost::Agreement;
 use foldback_replay::study::Record;
@@ -161,6 +161,12 @@ pub(crate) fn tiny() -> Comparison {
     comparison.reporting.regime = "cached".to_owned();
     comparison.reporting.estimator = "o200k +3/message".to_owned();
     comparison.reporting.experiment = Some("0123abcd".to_owned());
+    comparison.provenance = Provenance {
+        version: "1.2.3".to_owned(),
+        command: Some("foldback compare 'a <b>' --window 1000".to_owned()),
+        configuration: "89abcdef89abcdef".to_owned(),
+        inputs: "0123456701234567".to_owned(),
+    };
     comparison.cautions = vec!["only <2> sessions".to_owned()];
     let check = Agreement { pairs: 100, within: 97, late: 2, ..Agreement::default() };
     comparison.cache_check = vec![("cached".to_owned(), check)];

@@ -1,0 +1,52 @@
+//! The command line as outputs quote it: what of it results depend on, so that two runs that differ only in where
+//! they write quote the same.
+
+use crate::output::quoted;
+use clap::parser::ValueSource;
+use clap::{Arg, ArgMatches, Command};
+
+/// Options that say where results are kept and how they are shown.
+const SHOWN: [&str; 16] = [
+    "store",
+    "no_store",
+    "json",
+    "html",
+    "rows",
+    "full",
+    "reader",
+    "reader_all",
+    "redact",
+    "color",
+    "quiet",
+    "verbose",
+    "strict",
+    "cassette",
+    "record",
+    "replay_only",
+];
+
+/// The command line that was read, in the order in which the help lists its parts: options, then paths.
+pub(super) fn of(mut described: Command, matches: &ArgMatches) -> String {
+    described.build();
+    let mut words = vec![described.get_name().to_owned()];
+    let Some((name, matches)) = matches.subcommand() else { return words.remove(0) };
+    words.push(name.to_owned());
+    let args = described.find_subcommand(name).into_iter().flat_map(Command::get_arguments);
+    let (paths, options): (Vec<&Arg>, Vec<&Arg>) = args
+        .filter(|arg| !SHOWN.contains(&arg.get_id().as_str()))
+        .filter(|arg| matches.value_source(arg.get_id().as_str()) == Some(ValueSource::CommandLine))
+        .partition(|arg| arg.is_positional());
+    for arg in paths.into_iter().chain(options) {
+        let flag = arg.get_long().map(|long| format!("--{long}"));
+        let mut values = matches.get_raw(arg.get_id().as_str()).into_iter().flatten().peekable();
+        if !arg.get_action().takes_values() || values.peek().is_none() {
+            words.extend(flag);
+            continue;
+        }
+        for value in values {
+            words.extend(flag.clone());
+            words.push(quoted(&value.to_string_lossy()));
+        }
+    }
+    words.join(" ")
+}

@@ -1,0 +1,49 @@
+//! What a comparison was made of and by: what has to be the same for its figures to come out again.
+
+use super::{Preset, Setup};
+use crate::corpus::ContentHash;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+/// What a comparison was made of and by. Two with the same `version`, `configuration` and `inputs` have the same
+/// figures, but for what `reporting` says and for answers of models.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Provenance {
+    /// Version of foldback.
+    pub version: String,
+    /// Command line, without options that only say where and how results are shown; `null` where no command
+    /// made it.
+    pub command: Option<String>,
+    /// Hash of limits, model tables, prices, estimator and the merged configuration of every preset.
+    pub configuration: String,
+    /// Hash of the content of all sources, in whatever order they came and whatever they are called.
+    pub inputs: String,
+}
+
+impl Provenance {
+    pub(super) fn of(
+        presets: &[Preset],
+        setup: &Setup,
+        contents: impl IntoIterator<Item = ContentHash>,
+    ) -> Self {
+        let mut configuration = blake3::Hasher::new();
+        let fingerprints = presets.iter().map(|preset| preset.fingerprint.as_str());
+        for text in [setup.fingerprint().as_str()].into_iter().chain(fingerprints) {
+            configuration.update(&(text.len() as u64).to_le_bytes()).update(text.as_bytes());
+        }
+        let mut contents: Vec<[u8; 32]> = contents.into_iter().map(Into::into).collect();
+        contents.sort_unstable();
+        contents.dedup();
+        Self {
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            command: None,
+            configuration: short(configuration.finalize()),
+            inputs: short(blake3::hash(contents.as_flattened())),
+        }
+    }
+}
+
+/// The first 16 hexadecimal digits of a BLAKE3 hash: enough to tell things apart, short enough to print.
+pub(super) fn short(hash: ContentHash) -> String {
+    hash.to_hex()[..16].to_owned()
+}
