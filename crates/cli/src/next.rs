@@ -1,6 +1,6 @@
 //! What to type next, once a comparison has been read.
 
-use crate::args::{Compare, ModelArgs};
+use crate::args::{Compare, ModelArgs, SummaryArgs};
 use crate::output::quoted;
 use foldback_core::strategy::Kind;
 use foldback_replay::Comparison;
@@ -25,9 +25,9 @@ pub(crate) fn words(comparison: &Comparison, args: &Compare) -> Vec<String> {
 }
 
 fn explain(comparison: &Comparison, args: &Compare) -> Option<Vec<String>> {
-    // A strategy file goes by its path, and `explain` asks no model.
+    // A strategy file goes by its path.
     let by_name = !args.preset.iter().any(|name| name.ends_with(".toml"));
-    if args.redact || !by_name || args.experiment.is_some() || args.summaries.summarizer.is_some() {
+    if args.redact || !by_name || args.experiment.is_some() {
         return None;
     }
     let (session, preset) = comparison.telling(&comparison.answer(true))?;
@@ -38,10 +38,20 @@ fn explain(comparison: &Comparison, args: &Compare) -> Option<Vec<String>> {
     let mut words = ["foldback", "explain"].map(str::to_owned).to_vec();
     words.push(quoted(file));
     let options = [("--session", id), ("--preset", Some(preset.name().to_owned()))];
-    for (flag, value) in options.into_iter().chain(flags(&args.model)) {
+    for (flag, value) in options.into_iter().chain(flags(&args.model)).chain(asked(&args.summaries))
+    {
         words.extend(value.map(|value| format!("{flag} {}", quoted(&value))));
     }
     Some(words)
+}
+
+/// Who writes the summaries. Answers that were recorded are not paid for again.
+fn asked(summaries: &SummaryArgs) -> [(&'static str, Option<String>); 2] {
+    let cassette = summaries.cassette.as_ref();
+    [
+        ("--summarizer", summaries.summarizer.clone()),
+        ("--cassette", cassette.map(|path| path.display().to_string())),
+    ]
 }
 
 /// What both commands have to be given.

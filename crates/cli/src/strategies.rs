@@ -1,7 +1,7 @@
 //! From what the user named to compiled strategies.
 
 use crate::args::ModelArgs;
-use crate::asking::Asked;
+use crate::asking::{Answers, Asked};
 use crate::error::Error;
 use crate::summaries::{Choice, refuse_models, summarises};
 use crate::{input, output};
@@ -135,6 +135,17 @@ pub(crate) fn presets(
         (!contender.preset.is_baseline(), strategy.kind == Kind::Control)
     });
     Ok(contenders)
+}
+
+/// The presets, each with whoever answers it where it asks a model.
+pub(crate) fn with_answers(contenders: Vec<Contender>, answers: Option<&Answers>) -> Vec<Preset> {
+    let with = |(at, contender): (usize, Contender)| match answers {
+        Some(answers) if contender.asked.is_some() => {
+            contender.preset.with_completions(answers.model(at))
+        }
+        _ => contender.preset,
+    };
+    contenders.into_iter().enumerate().map(with).collect()
 }
 
 /// The controls that are made of each recording. They are in every comparison and have no strategy file.

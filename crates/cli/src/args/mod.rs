@@ -237,6 +237,8 @@ pub(crate) struct Explain {
     pub(crate) top: usize,
     #[command(flatten)]
     pub(crate) model: ModelArgs,
+    #[command(flatten)]
+    pub(crate) summaries: SummaryArgs,
 }
 
 #[derive(Debug, ClapArgs)]

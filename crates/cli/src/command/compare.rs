@@ -6,7 +6,6 @@ use crate::design::Design;
 use crate::details::Compared;
 use crate::error::Error;
 use crate::progress::Progress;
-use crate::strategies::Contender;
 use crate::summaries::Choice;
 use crate::{input, next, output, page, results, strategies};
 use foldback_replay::{Comparison, Preset, Run, Store};
@@ -31,7 +30,7 @@ pub(crate) fn run(args: &Compare) -> Result<(), Error> {
     let setup = strategies::setup(&registry, &design.model(&args.model))?;
     let reporting = design.reporting(&setup)?;
     let answers = Answers::open(&args.summaries, &contenders, choice.as_ref(), &setup)?;
-    let presets = with_answers(contenders, answers.as_ref());
+    let presets = strategies::with_answers(contenders, answers.as_ref());
     for preset in &presets {
         strategies::check_window(&preset.strategy, setup.limits)?;
     }
@@ -84,17 +83,6 @@ fn text(comparison: &Comparison, args: &Compare, named: bool) -> String {
     }
     let next = next::words(comparison, args);
     first::screen(comparison, output::width(), first::Commands { named, next: &next })
-}
-
-/// The presets, each with whoever answers it where it asks a model.
-fn with_answers(contenders: Vec<Contender>, answers: Option<&Answers>) -> Vec<Preset> {
-    let with = |(at, contender): (usize, Contender)| match answers {
-        Some(answers) if contender.asked.is_some() => {
-            contender.preset.with_completions(answers.model(at))
-        }
-        _ => contender.preset,
-    };
-    contenders.into_iter().enumerate().map(with).collect()
 }
 
 /// Results that a model had a part in are not kept: they depend on its answers, which a cassette keeps, and

@@ -1,7 +1,9 @@
 //! `foldback explain`
 
 use crate::args::Explain;
+use crate::asking::Answers;
 use crate::error::Error;
+use crate::summaries::Choice;
 use crate::{input, output, strategies};
 use foldback_replay::Preset;
 use foldback_replay::walk::Detail;
@@ -9,15 +11,12 @@ use foldback_report::explain;
 
 pub(crate) fn run(args: &Explain) -> Result<(), Error> {
     let registry = foldback::registry()?;
-    let compile = |name: &String| {
-        let compiled = strategies::compile_without_model(&registry, name, "explain")?;
-        // Nothing is kept, so that it needs no fingerprint.
-        Ok(Preset::new(compiled.strategy, String::new()))
-    };
-    let presets = strategies::all(args.preset.iter().map(compile))?;
+    let choice = args.summaries.summarizer.as_deref().map(Choice::read).transpose()?;
+    let contender = |name: &String| strategies::contender(&registry, name, choice.as_ref());
+    let contenders = strategies::all(args.preset.iter().map(contender))?;
     let setup = strategies::setup(&registry, &args.model)?;
-    for preset in &presets {
-        strategies::check_window(&preset.strategy, setup.limits)?;
+    for contender in &contenders {
+        strategies::check_window(&contender.preset.strategy, setup.limits)?;
     }
     let (session, _) = input::session(&args.session, None)?;
     let path = args.session.file.file.display().to_string();
@@ -26,6 +25,14 @@ pub(crate) fn run(args: &Explain) -> Result<(), Error> {
             "{path}: no model call is recorded in this session, so there is nothing to replay"
         )));
     }
-    let walk = setup.walk(&path, &session, &presets.iter().collect::<Vec<_>>(), Detail::default());
+    let answers = Answers::open(&args.summaries, &contenders, choice.as_ref(), &setup)?;
+    let presets = strategies::with_answers(contenders, answers.as_ref());
+    let walk =
+        setup.walk(&path, &session, &presets.iter().collect::<Vec<&Preset>>(), Detail::default());
+    if let Some(answers) = &answers
+        && let Some(counted) = answers.finish(None)?
+    {
+        return output::print(&counted);
+    }
     output::print(&explain::explain(&walk, output::width(), args.top))
 }

@@ -83,8 +83,9 @@ fn what_is_redacted_stands_in_no_output() {
     assert!(plain.iter().take(3).all(|output| output.contains("-plans")));
     assert!(found(&plain).len() > 20, "the page shows what stands in the session");
 
-    let redacted = compare(folder.path(), sessions, "--redact");
-    for output in &redacted {
+    let redacted = compare(folder.path(), sessions, "--redact --reader-all");
+    let page = std::fs::read_to_string(folder.path().join("page-sessions/1.html")).unwrap();
+    for output in redacted.iter().chain([&page]) {
         for name in ["plans", "secret-client", "private-words"] {
             assert!(!output.contains(name), "{name} stands in\n{output}");
         }
@@ -92,6 +93,8 @@ fn what_is_redacted_stands_in_no_output() {
     // A column's name, and a model that the table lists.
     let harmless = ["deepseek-chat", "input_tokens", "output_tokens"];
     assert_eq!(found(&redacted), BTreeSet::from(harmless));
+    let all: BTreeSet<&str> = found(&[page]);
+    assert!(all.is_subset(&BTreeSet::from(harmless)), "{all:?}");
     // The figures are the same, and so is the pseudonym in all outputs.
     let [json, rows, html, _] = &redacted;
     let document: Value = serde_json::from_str(json).unwrap();
@@ -99,6 +102,6 @@ fn what_is_redacted_stands_in_no_output() {
     assert_eq!(document["presets"][1]["metrics"], before["presets"][1]["metrics"]);
     let name = document["corpus"]["sessions"][0]["path"].as_str().unwrap();
     assert!(name.starts_with("session-") && rows.contains(name) && html.contains(name));
-    let again = compare(folder.path(), sessions, "--redact");
+    let again = compare(folder.path(), sessions, "--redact --reader-all");
     assert_eq!(again, redacted);
 }

@@ -186,10 +186,23 @@ fn a_strategy_file_of_ones_own_is_compacted_and_replayed() {
     let replayed = compact(&[]).done();
     assert!(replayed.stdout == recorded.stdout);
 
+    // The same answers explain the same folds.
+    let mut args = vec!["explain", SESSION, "--preset", &*strategy];
+    args.extend(["--window", "32000", "--max-output", "4000", "--cassette", &*cassette]);
+    let explained = foldback(&args).done().stdout;
+    assert!(explained.contains("mine+llm(small-model"), "{explained}");
+
     // What can't ask a model says so, instead of telling of another strategy.
-    let explained = foldback(&["explain", SESSION, "--preset", &*strategy]);
-    assert_eq!(explained.code, 2);
-    assert!(explained.stderr.contains("`explain` asks none"), "{}", explained.stderr);
+    let tuned = foldback(&[
+        "tune",
+        SESSION,
+        "--preset",
+        &*strategy,
+        "--vary",
+        "pruner.protect_tokens=1..9",
+    ]);
+    assert_eq!(tuned.code, 2);
+    assert!(tuned.stderr.contains("`tune` asks none"), "{}", tuned.stderr);
 }
 
 /// Budgets and providers that fail end the command, with nothing on standard output.
