@@ -20,7 +20,7 @@ const SESSIONS: usize = 1_000;
 /// Turns of the shortest session, and how many lengths there are.
 const TURNS: (usize, usize) = (2, 40);
 
-/// A window at which half of the sessions are long enough for something to act.
+/// A window at which most of the sessions are long enough for something to act.
 const LIMITS: Limits = Limits { context: 24_000, input: 0, output: 2_000 };
 
 fn compared() -> Comparison {
