@@ -26,6 +26,10 @@ static TOLD: OnceLock<Told> = OnceLock::new();
 
 /// Takes over how the user wants to be told things.
 pub(crate) fn set_up(args: OutputArgs) {
+    if let Some(threads) = args.jobs {
+        // It fails only where the threads are there already, and nothing has run yet.
+        let _ = rayon::ThreadPoolBuilder::new().num_threads(threads).build_global();
+    }
     let told = match (args.quiet, args.verbose) {
         (true, _) => Told::Errors,
         (false, false) => Told::Notes,

@@ -67,13 +67,13 @@ pub(crate) fn idle(comparison: &Comparison) -> Vec<(&PresetLine, String, Vec<&Id
 
 /// What a comparison was made of and by, and how to cite it, a sentence each.
 pub(crate) fn provenance(comparison: &Comparison) -> Vec<String> {
-    let Provenance { version, command, configuration, inputs } = &comparison.provenance;
+    let Provenance { version, command, .. } = &comparison.provenance;
     let experiment = comparison.reporting.experiment.as_ref();
     let experiment = experiment.map(|hash| format!(", experiment {hash}"));
     let experiment = experiment.unwrap_or_default();
     let made = format!(
-        "Made by foldback {version}: configuration {configuration}, inputs {inputs}{experiment}. With the same \
-         three, the figures are the same."
+        "{}{experiment}. With the same version and hashes, the figures are the same.",
+        comparison.provenance.made()
     );
     let cite = format!(
         "To cite: foldback, version {version}: context compaction for LLM agents (CITATION.cff in its repository), \

@@ -132,6 +132,7 @@ pub fn file(advice: &Advice<'_>, strategy: &str) -> String {
         "Replayed under the recorded actions: whether the agent would have succeeded on the smaller view, a \
          replay can't tell.",
     );
+    say(&mut out, &format!("{}.", tuned.tune.provenance.made()));
     out.push('\n');
     out.push_str(strategy);
     out

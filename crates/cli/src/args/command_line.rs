@@ -5,8 +5,8 @@ use crate::output::quoted;
 use clap::parser::ValueSource;
 use clap::{Arg, ArgMatches, Command};
 
-/// Options that say where results are kept and how they are shown.
-const SHOWN: [&str; 16] = [
+/// Options that say where results are kept, how they are made and how they are shown.
+const SHOWN: [&str; 18] = [
     "store",
     "no_store",
     "json",
@@ -23,6 +23,8 @@ const SHOWN: [&str; 16] = [
     "cassette",
     "record",
     "replay_only",
+    "jobs",
+    "toml",
 ];
 
 /// The command line that was read, in the order in which the help lists its parts: options, then paths.

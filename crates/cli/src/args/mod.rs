@@ -43,12 +43,22 @@ pub(crate) struct OutputArgs {
         hide_possible_values = true
     )]
     pub(crate) color: Color,
+    /// Threads that work at once; as many as there are processors when not given.
+    #[arg(long, global = true, value_name = "N", value_parser = a_thread)]
+    pub(crate) jobs: Option<usize>,
     /// Tell nothing but errors on standard error.
     #[arg(short, long, global = true, conflicts_with = "verbose")]
     pub(crate) quiet: bool,
     /// Tell more of how the work was done on standard error.
     #[arg(short, long, global = true)]
     pub(crate) verbose: bool,
+}
+
+fn a_thread(text: &str) -> Result<usize, String> {
+    match a_count(text)? {
+        0 => Err("nothing would be done; 1 is one thing at a time".to_owned()),
+        threads => Ok(threads),
+    }
 }
 
 /// When there are colours.
@@ -80,8 +90,13 @@ impl Args {
         let described = Self::described();
         let matches = described.clone().get_matches();
         let mut args = Self::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
-        if let Command::Compare(compare) = &mut args.command {
-            compare.command_line = command_line::of(described, &matches);
+        let quoted = match &mut args.command {
+            Command::Compare(compare) => Some(&mut compare.command_line),
+            Command::Tune(tune) => Some(&mut tune.search.command_line),
+            _ => None,
+        };
+        if let Some(quoted) = quoted {
+            *quoted = command_line::of(described, &matches);
         }
         args
     }

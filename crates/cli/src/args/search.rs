@@ -18,6 +18,9 @@ pub(crate) struct SearchArgs {
     pub(crate) model: ModelArgs,
     #[command(flatten)]
     pub(crate) store: StoreArgs,
+    /// What of the command line the results depend on.
+    #[arg(skip)]
+    pub(crate) command_line: String,
 }
 
 #[derive(Debug, ClapArgs)]

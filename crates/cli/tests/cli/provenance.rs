@@ -24,7 +24,7 @@ fn compare(folder: &Path, sessions: &str, more: &str) -> [String; 4] {
 #[test]
 fn outputs_say_what_they_were_made_of() {
     let folder = tempfile::tempdir().unwrap();
-    let [json, rows, html, _] = compare(folder.path(), "examples/sessions", "");
+    let [json, rows, html, _] = compare(folder.path(), "examples/sessions", "--jobs 1");
     let document: Value = serde_json::from_str(&json).unwrap();
     let made = &document["provenance"];
     let command = "foldback compare examples/sessions --preset none --preset opencode --preset window --window \
@@ -40,7 +40,7 @@ fn outputs_say_what_they_were_made_of() {
     assert!(rows.contains(made["configuration"].as_str().unwrap()));
     let sessions = document["corpus"]["sessions"].as_array().unwrap();
     assert!(sessions.iter().all(|session| rows.contains(session["content"].as_str().unwrap())));
-    // The same again elsewhere, and a part of the same.
+    // The same again elsewhere, by more threads, and a part of the same.
     let other = tempfile::tempdir().unwrap();
     let [again, ..] = compare(other.path(), "examples/sessions", "");
     assert_eq!(again, json);

@@ -21,6 +21,12 @@ pub struct Provenance {
 }
 
 impl Provenance {
+    /// Version and hashes, in words.
+    pub fn made(&self) -> String {
+        let Self { version, configuration, inputs, .. } = self;
+        format!("Made by foldback {version}: configuration {configuration}, inputs {inputs}")
+    }
+
     pub(super) fn of(
         presets: &[Preset],
         setup: &Setup,

@@ -2,7 +2,7 @@
 
 use super::{Candidate, Rejected};
 use crate::compare::{
-    CompareError, Contrast, Difference, Gate, Metric, Point, PresetLine, adjust, ranks,
+    CompareError, Contrast, Difference, Gate, Metric, Point, PresetLine, Provenance, adjust, ranks,
 };
 use crate::corpus::Corpus;
 use crate::setup::{Preset, Setup};
@@ -119,6 +119,8 @@ pub struct PartSummary {
     pub triggering: usize,
     /// Files that were not used, with the reason.
     pub skipped: Vec<crate::corpus::Skipped>,
+    /// What its numbers were made of and by.
+    pub provenance: Provenance,
 }
 
 impl PartSummary {
@@ -130,6 +132,7 @@ impl PartSummary {
             calls: corpus.sessions.iter().map(|session| session.calls).sum(),
             triggering: corpus.triggering,
             skipped: corpus.skipped.clone(),
+            provenance: comparison.provenance.clone(),
         }
     }
 }
