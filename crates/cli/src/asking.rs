@@ -36,6 +36,7 @@ const COMMON: [&str; 5] = ["use", "on_failure", "when", "enabled", "estimator"];
 pub(crate) struct Asked {
     endpoint: Endpoint,
     budget: Option<f64>,
+    scrub: bool,
 }
 
 impl Asked {
@@ -54,7 +55,7 @@ impl Asked {
         let config: LlmConfig = serde_json::from_value(section.to_value())
             .map_err(|error| wrong(&in_words(&error.to_string())))?;
         let endpoint = config.endpoint().map_err(|invalid| wrong(&invalid.message))?;
-        Ok(Some(Self { endpoint, budget: config.budget_usd() }))
+        Ok(Some(Self { endpoint, budget: config.budget_usd(), scrub: config.scrub }))
     }
 }
 
@@ -234,6 +235,11 @@ fn told(bill: &Bill, unused: u64) -> String {
             bill.untold
         );
     }
+    let _ = match bill.secrets {
+        0 => Ok(()),
+        1 => write!(text, "; 1 secret was left out of them"),
+        secrets => write!(text, "; {secrets} secrets were left out of them"),
+    };
     if unused > 0 {
         let _ = write!(text, "; {unused} of these tokens were for summaries that were not used");
     }
@@ -304,7 +310,13 @@ fn asking(args: &SummaryArgs, asked: &[&Asked], prices: &Prices) -> Result<Arc<B
     let mut told = BTreeSet::new();
     for endpoint in &endpoints {
         let address = client.check(endpoint)?;
-        told.insert(format!("text of the sessions is sent to {} at {address}", endpoint.model));
+        let mut of_it = asked.iter().filter(|one| one.endpoint == **endpoint);
+        let secrets = match of_it.all(|one| one.scrub) {
+            true => "secrets in known forms are left out",
+            false => "secrets in it are sent along, unless [summarizer] has scrub = true",
+        };
+        let model = &endpoint.model;
+        told.insert(format!("text of the sessions is sent to {model} at {address}; {secrets}"));
     }
     let own = asked.iter().filter_map(|one| one.budget).reduce(f64::min);
     let budget = args.budget_usd.or(own);

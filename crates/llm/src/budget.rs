@@ -1,5 +1,6 @@
 //! What models cost, and a limit on it.
 
+use crate::scrub::left_out;
 use async_trait::async_trait;
 use foldback_core::log::{Price, Usage};
 use foldback_core::provider::{
@@ -51,6 +52,8 @@ pub struct Bill {
     pub input: u64,
     /// Output tokens that providers counted, reasoning included.
     pub output: u64,
+    /// Secrets that were left out of the requests.
+    pub secrets: u64,
     /// US dollars.
     pub usd: f64,
 }
@@ -118,7 +121,9 @@ impl Budget {
             _ => {}
         }
         account.held += most;
-        Ok(Hold { account: Arc::clone(&self.account), price, most, charge: Charge::AtMost })
+        let secrets = request.turns.iter().map(|turn| left_out(&turn.text)).sum();
+        let account = Arc::clone(&self.account);
+        Ok(Hold { account, price, most, secrets, charge: Charge::AtMost })
     }
 }
 
@@ -127,6 +132,7 @@ struct Hold {
     account: Arc<Mutex<Account>>,
     price: Option<Price>,
     most: f64,
+    secrets: u64,
     charge: Charge,
 }
 
@@ -157,6 +163,7 @@ impl Drop for Hold {
             }
         }
         bill.requests += 1;
+        bill.secrets += self.secrets;
         bill.unpriced += u64::from(self.price.is_none());
     }
 }

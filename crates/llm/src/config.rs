@@ -42,6 +42,8 @@ pub struct LlmConfig {
     pub replicate: u32,
     /// Summaries that are kept so that the same text is not summarised twice; 0 for none.
     pub memo: usize,
+    /// Whether secrets in known forms (keys, tokens, passwords) are left out of what is sent, and counted.
+    pub scrub: bool,
     /// Most US dollars that the requests of a run may cost; no limit without it. Kept by whoever provides the model.
     pub budget_usd: Option<f64>,
 }
@@ -63,6 +65,7 @@ impl Default for LlmConfig {
             max_chunks: 8,
             replicate: 0,
             memo: 64,
+            scrub: false,
             budget_usd: None,
         }
     }
@@ -142,8 +145,10 @@ impl LlmConfig {
     /// it, as it is none of a recording.
     pub(crate) fn id(&self, endpoint: &Endpoint, prompts: u32) -> String {
         let settings = |config: &Self, endpoint: &Endpoint| {
+            // What was recorded before there was a choice keeps its name.
+            let scrub = if config.scrub { " scrub" } else { "" };
             format!(
-                "{:?}",
+                "{:?}{scrub}",
                 (
                     &endpoint.provider,
                     config.temperature,

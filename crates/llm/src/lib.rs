@@ -21,6 +21,7 @@ pub mod prompt;
 pub mod quote;
 mod retry;
 mod room;
+pub mod scrub;
 pub mod summarizer;
 pub mod watch;
 

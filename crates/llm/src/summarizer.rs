@@ -7,6 +7,7 @@ use crate::ladder::{Descent, End, Terms};
 use crate::memo::{self, Memo};
 use crate::prompt::{Prompts, record};
 use crate::retry::Retries;
+use crate::scrub;
 use async_trait::async_trait;
 use foldback_core::provider::Endpoint;
 use foldback_core::services::Services;
@@ -73,6 +74,8 @@ impl LlmSummarizer {
                 self.endpoint.model
             )));
         };
+        let scrubbed = self.config.scrub.then(|| scrub::request(request));
+        let request = scrubbed.as_ref().unwrap_or(request);
         let previous = request.previous.as_deref().unwrap_or_default();
         if record::is_empty(&request.messages) && previous.trim().is_empty() {
             return Err(SummaryError::Empty);

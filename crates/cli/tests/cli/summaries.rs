@@ -163,6 +163,34 @@ fn a_comparison_is_recorded_once_and_replayed_alike_without_a_network() {
     assert_eq!(damaged.code, 2, "{}", damaged.stderr);
 }
 
+/// What is sent, and to whom, is said before; what was left out of it, in the end.
+#[test]
+fn secrets_are_left_out_and_counted() {
+    let folder = Folder::new();
+    let session = std::fs::read_to_string(common::root().join(SESSION)).unwrap();
+    let planted = session.replace("\"content\": \"", "\"content\": \"MY_API_KEY=abc123def456 ");
+    assert!(planted != session);
+    let planted = folder.write("refunds.json", &planted);
+    let run = |scrub: &str| {
+        let server = Server::start(summary);
+        let file = folder.summarizer(&server.url);
+        let text = std::fs::read_to_string(&file).unwrap();
+        let text = text.replace("attempts = 1", &format!("attempts = 1\n{scrub}"));
+        std::fs::write(&file, text).unwrap();
+        let args = ["compare", &planted, "--preset", "window", "--window", "32000", "--no-store"];
+        let ran = foldback(&[&args[..], &["--max-output", "4000", "--summarizer", &file]].concat());
+        (ran.done().stderr, server.end())
+    };
+    let (told, asked) = run("scrub = true");
+    assert!(told.contains("secrets in known forms are left out"), "{told}");
+    assert!(told.contains(" secrets were left out of them"), "{told}");
+    assert!(!asked.is_empty() && asked.iter().all(|body| !body.contains("abc123def456")));
+    let (told, asked) = run("");
+    assert!(told.contains("secrets in it are sent along"), "{told}");
+    assert!(!told.contains("left out of them"), "{told}");
+    assert!(asked.iter().any(|body| body.contains("abc123def456")));
+}
+
 /// A strategy file that asks a model needs no flag for it.
 #[test]
 fn a_strategy_file_of_ones_own_is_compacted_and_replayed() {

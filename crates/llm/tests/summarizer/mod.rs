@@ -6,6 +6,7 @@ mod configs;
 mod failures;
 mod ladder;
 mod quoting;
+mod scrubbing;
 mod spans;
 mod stand_ins;
 mod support;

@@ -1,0 +1,176 @@
+//! Takes secrets out of what is sent to a model: keys, tokens and passwords in forms that are known.
+//!
+//! What is found is replaced before anything is cut, so that no half of a secret is left behind. A secret in no known
+//! form is sent as it is: this is a net, and no promise.
+
+use foldback_core::log::{Media, Message, Part, PartKind};
+use foldback_core::stage::SummaryRequest;
+use regex::{Captures, Regex};
+use serde_json::Value;
+use std::borrow::Cow;
+use std::sync::{Arc, LazyLock};
+
+/// What is taken for a secret: its name, and the form. A group `secret` is the part of the match that is replaced.
+const FORMS: [(&str, &str); 15] = [
+    (
+        "private key",
+        r"-----BEGIN [A-Z ]*PRIVATE KEY(?: BLOCK)?-----(?s:.*?)(?:-----END [A-Z ]*PRIVATE KEY(?: BLOCK)?-----|\z)",
+    ),
+    (
+        "authorization",
+        r#"(?i)\bauthorization["'\\]{0,3}\s*[:=]\s*["'\\]{0,3}(?:bearer|basic|digest|token)\s+(?<secret>[^\s"'\\,;\[$<{][^\s"'\\,;]{3,})"#,
+    ),
+    // Without a scheme; what is shorter is one.
+    (
+        "authorization",
+        r#"(?i)\bauthorization["'\\]{0,3}\s*[:=]\s*["'\\]{0,3}(?<secret>[^\s"'\\,;\[$<{][^\s"'\\,;]{7,})"#,
+    ),
+    ("bearer token", r"(?i)\bbearer\s+(?<secret>[a-z0-9_.~+/=-]{20,})"),
+    ("JWT", r"\beyJ[A-Za-z0-9_-]{5,}\.[A-Za-z0-9_-]{5,}\.[A-Za-z0-9_-]*"),
+    ("sk- key", r"\bsk-[A-Za-z0-9_-]{16,}"),
+    ("Stripe key", r"\b[rs]k_(?:live|test)_[A-Za-z0-9]{16,}"),
+    ("GitHub token", r"\b(?:gh[oprsu]_[A-Za-z0-9]{20,}|github_pat_[A-Za-z0-9_]{20,})"),
+    ("GitLab token", r"\bglpat-[A-Za-z0-9_-]{20,}"),
+    ("AWS key", r"\b(?:AKIA|ASIA)[A-Z0-9]{16}\b"),
+    ("Slack token", r"\bxox[a-z]-[A-Za-z0-9-]{10,}"),
+    ("Google key", r"\bAIza[A-Za-z0-9_-]{35}"),
+    ("registry token", r"\b(?:npm_[A-Za-z0-9]{36}|pypi-[A-Za-z0-9_-]{32,}|hf_[A-Za-z0-9]{30,})"),
+    (
+        "password in a URL",
+        r"\b[a-zA-Z][a-zA-Z0-9+.-]*://[^\s/:@]*:(?<secret>[^\s/@\[$<{][^\s/@]*)@",
+    ),
+    // A name in capitals, or any with a value in quotes; a reference such as `$KEY` is no secret.
+    (
+        "assignment",
+        r#"(?:\b[A-Z0-9_]*(?:_KEY|TOKEN|SECRET|PASSWORD|PASSWD)["'\\]{0,3}\s*[:=]\s*["'\\]{0,3}|(?i:\b[a-z0-9_-]*(?:[_-]key|apikey|token|secret|password|passwd)\\?["']?\s*[:=]\s*\\?["']))(?<secret>[^\s"'\\,;\[$<{(][^\s"'\\,;]{5,})"#,
+    ),
+];
+
+/// Begins what stands in the place of a secret.
+const PLACE: &str = "[secret left out: ";
+
+static COMPILED: LazyLock<Vec<(&str, Regex)>> = LazyLock::new(|| {
+    let compiled = FORMS.map(|(name, form)| Regex::new(form).map(|form| (name, form)));
+    // That all of them compile is tested.
+    compiled.into_iter().flatten().collect()
+});
+
+/// The text without secrets.
+pub fn scrub(text: &mut String) {
+    for (name, form) in COMPILED.iter() {
+        let replaced = form.replace_all(text, |found: &Captures<'_>| {
+            let whole = found.get_match();
+            let secret = found.name("secret").unwrap_or(whole);
+            let (before, after) = (&text[whole.start()..secret.start()], secret.end()..whole.end());
+            format!("{before}{PLACE}{name}]{}", &text[after])
+        });
+        if let Cow::Owned(replaced) = replaced {
+            *text = replaced;
+        }
+    }
+}
+
+/// How many secrets were left out of a text.
+pub fn left_out(text: &str) -> u64 {
+    text.matches(PLACE).count() as u64
+}
+
+/// The request without secrets, whatever comes of it.
+pub(crate) fn request(request: &SummaryRequest) -> SummaryRequest {
+    let mut clean = request.clone();
+    clean.messages = request.messages.iter().map(message).collect();
+    clean.previous.iter_mut().chain(&mut clean.instructions).for_each(scrub);
+    clean
+}
+
+fn message(message: &Arc<Message>) -> Arc<Message> {
+    let mut parts = message.parts.clone();
+    parts.iter_mut().for_each(part);
+    if parts == message.parts {
+        return Arc::clone(message);
+    }
+    // What was counted of the message is not true of this one.
+    let Message { id, role, .. } = &**message;
+    Arc::new(Message {
+        origin: message.origin,
+        mid_turn: message.mid_turn,
+        annotations: message.annotations.clone(),
+        ..Message::new(id.clone(), *role, parts)
+    })
+}
+
+fn part(part: &mut Part) {
+    match &mut part.kind {
+        PartKind::Text { text, .. } | PartKind::Reasoning { text, .. } => scrub(text),
+        PartKind::Call(call) => scrub(&mut call.arguments),
+        PartKind::Result(result) => {
+            scrub(&mut result.text);
+            result.media.iter_mut().for_each(media);
+        }
+        PartKind::File(file) => media(file),
+        PartKind::Marker(marker) => scrub(&mut marker.text),
+        PartKind::Unknown { raw, .. } => {
+            let mut text = raw.to_string();
+            scrub(&mut text);
+            *raw = serde_json::from_str(&text).unwrap_or(Value::String(text));
+        }
+    }
+}
+
+fn media(media: &mut Media) {
+    media.name.iter_mut().for_each(scrub);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn forms_as_a_table() {
+        assert_eq!(COMPILED.len(), FORMS.len());
+        let hex = "0123456789abcdef0123456789abcdef0123";
+        let key = "-----BEGIN RSA PRIVATE KEY-----\nMIIE\n-----END RSA PRIVATE KEY-----";
+        // What is left, with `*` where a secret stood.
+        let cases = [
+            (format!("a {key} b"), "a * b"),
+            (key[..50].to_owned(), "*"),
+            ("-H 'Authorization: Bearer abcd1234'".to_owned(), "-H 'Authorization: Bearer *'"),
+            (
+                "{\"Authorization\": \"Basic dXNlcjpw\"}".to_owned(),
+                "{\"Authorization\": \"Basic *\"}",
+            ),
+            ("Authorization: $TOKEN".to_owned(), "Authorization: $TOKEN"),
+            ("authorization=abcd1234".to_owned(), "authorization=*"),
+            (format!("bearer {hex}"), "bearer *"),
+            ("eyJhbGciOi.eyJzdWIiOi.SflKxw".to_owned(), "*"),
+            (format!("sk-ant-{hex}, sk-proj-{hex}"), "*, *"),
+            ("risk-based-something-that-is-long".to_owned(), "risk-based-something-that-is-long"),
+            (format!("sk_live_{hex} ghp_{hex} github_pat_{hex} glpat-{hex}"), "* * * *"),
+            ("AKIAIOSFODNN7EXAMPLE xoxb-123456789012-abc".to_owned(), "* *"),
+            (format!("AIza{} npm_{hex}", &hex[1..]), "* *"),
+            ("postgres://me:hunter2@db:5432/x".to_owned(), "postgres://me:*@db:5432/x"),
+            ("https://example.org:8080/a@b".to_owned(), "https://example.org:8080/a@b"),
+            ("export MY_API_KEY=abc123def".to_owned(), "export MY_API_KEY=*"),
+            ("DB_PASSWORD: 'hunter22'".to_owned(), "DB_PASSWORD: '*'"),
+            (r#"{"env": "API_TOKEN=\"abc123def\""}"#.to_owned(), r#"{"env": "API_TOKEN=\"*\""}"#),
+            ("\"client_secret\": \"abc123def\"".to_owned(), "\"client_secret\": \"*\""),
+            ("API_KEY=$OTHER_KEY".to_owned(), "API_KEY=$OTHER_KEY"),
+            ("let token = parser.next_token();".to_owned(), "let token = parser.next_token();"),
+            (
+                "max_tokens: 4096, MAX_TOKENS=200000".to_owned(),
+                "max_tokens: 4096, MAX_TOKENS=200000",
+            ),
+        ];
+        for (given, expected) in cases {
+            let mut text = given.clone();
+            scrub(&mut text);
+            let secrets = expected.matches('*').count() as u64;
+            assert_eq!(left_out(&text), secrets, "{given}: {text}");
+            let star = Regex::new(&format!("{}[^]]*]", regex::escape(PLACE))).unwrap();
+            assert_eq!(star.replace_all(&text, "*"), expected, "{given}");
+            let once = text.clone();
+            scrub(&mut text);
+            assert_eq!(text, once, "what is clean stays as it is");
+        }
+    }
+}
