@@ -3,7 +3,8 @@
 //! `cargo xtask new-strategy NAME` makes `strategies/NAME`: a crate with one stage, one preset and a
 //! test, which compiles and passes as it stands.
 //!
-//! `cargo xtask fuzz --minutes N [--target T] [--seed S]`, or `--runs N`, fuzzes on stable Rust; `tests/fuzz-targets` has the targets.
+//! `cargo xtask fuzz [--profile fuzz] --minutes N [--target T] [--seed S]`, or `--runs N`, fuzzes on stable Rust;
+//! `tests/fuzz-targets` has the targets. Behind `--profile` stands one of cargo's; `fuzz` is optimised and keeps its checks.
 //!
 //! `cargo xtask test-external [WORD]` runs the tests that need a program which not every machine has, such as a browser.
 
@@ -45,9 +46,15 @@ fn main() -> ExitCode {
 
 /// The targets are built for themselves: this program needs none of what they need.
 fn fuzz(args: &[&str]) -> Result<(), String> {
-    let run = ["run", "--quiet", "--package", "foldback-fuzz-targets", "--bin", "fuzz", "--"];
+    let (profile, args) = match args {
+        ["--profile", profile, rest @ ..] => (*profile, rest),
+        args => ("dev", args),
+    };
+    let run = ["run", "--quiet", "--package", "foldback-fuzz-targets", "--bin", "fuzz"];
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
-    let status = Command::new("cargo").args(run).args(args).current_dir(root).status();
+    let mut cargo = Command::new("cargo");
+    cargo.args(run).args(["--profile", profile, "--"]).args(args).current_dir(root);
+    let status = cargo.status();
     let status = status.map_err(|error| format!("cargo: {error}"))?;
     status.success().then_some(()).ok_or_else(|| "the fuzzer found something".to_owned())
 }

@@ -5,30 +5,47 @@
 
 mod drive;
 mod files;
+mod histories;
 mod import;
 pub mod mutate;
 mod seeds;
 mod texts;
 
-pub use seeds::{corpus, seeds};
+pub use seeds::inputs;
 
-/// A target: its name, and what it does with an input.
-pub type Target = (&'static str, fn(&[u8]));
+use mutate::Dice;
 
-/// All targets. The folders of the corpus and of `fuzz/fuzz_targets` have the same names.
-pub const TARGETS: [Target; 7] = [
-    ("import", import::import),
-    ("strategy", texts::strategy),
-    ("provider-error", texts::provider_error),
-    ("journal", files::journal),
-    ("store", files::store),
-    ("cassette", files::cassette),
-    ("drive", drive::drive),
+/// What is fuzzed under one name. The folders of the corpus and of `fuzz/fuzz_targets` have the same names.
+#[derive(Clone, Copy)]
+pub struct Target {
+    /// Its name.
+    pub name: &'static str,
+    /// What it does with an input; it panics where a promise is broken.
+    pub body: fn(&[u8]),
+    /// Makes an input, where no fuzzing engine does: of the inputs that there are, or from nothing.
+    pub make: fn(&[&[u8]], &mut Dice) -> Vec<u8>,
+}
+
+const fn mutating(name: &'static str, body: fn(&[u8])) -> Target {
+    Target { name, body, make: mutate::mutated }
+}
+
+/// All targets.
+pub const TARGETS: [Target; 9] = [
+    mutating("import", import::import),
+    mutating("strategy", texts::strategy),
+    mutating("experiment", texts::experiment),
+    mutating("provider-error", texts::provider_error),
+    mutating("journal", files::journal),
+    mutating("store", files::store),
+    mutating("cassette", files::cassette),
+    mutating("drive", drive::drive),
+    Target { name: "histories", body: histories::histories, make: histories::history },
 ];
 
 /// A target by its name.
 pub fn target(name: &str) -> Option<Target> {
-    TARGETS.into_iter().find(|(known, _)| *known == name)
+    TARGETS.into_iter().find(|target| target.name == name)
 }
 
 /// A target of `cargo fuzz`.
@@ -37,8 +54,8 @@ pub fn target(name: &str) -> Option<Target> {
 ///
 /// If there is no target of this name, or the input breaks a promise.
 pub fn run(name: &str, data: &[u8]) {
-    let (_, body) = target(name).unwrap_or_else(|| panic!("no target {name}"));
-    body(data);
+    let target = target(name).unwrap_or_else(|| panic!("no target {name}"));
+    (target.body)(data);
 }
 
 #[cfg(test)]
@@ -48,10 +65,8 @@ mod tests {
     /// What was found once is not found again, and every seed runs.
     #[test]
     fn seeds_and_corpus() {
-        for (name, body) in TARGETS {
-            let inputs: Vec<(String, Vec<u8>)> =
-                seeds(name).into_iter().chain(corpus(name)).collect();
-            for (input, bytes) in inputs {
+        for Target { name, body, .. } in TARGETS {
+            for (input, bytes) in inputs(name) {
                 println!("{name}: {input}");
                 body(&bytes);
             }
@@ -60,10 +75,10 @@ mod tests {
 
     #[test]
     fn the_same_seed_gives_the_same_mutations() {
-        let inputs = seeds("import");
+        let inputs = inputs("import");
         let all: Vec<&[u8]> = inputs.iter().map(|(_, bytes)| &**bytes).collect();
         let draw = || {
-            let mut dice = mutate::Dice::new(7);
+            let mut dice = Dice::new(7);
             (0..200).map(|_| mutate::mutated(&all, &mut dice)).collect::<Vec<_>>()
         };
         assert_eq!(draw(), draw());

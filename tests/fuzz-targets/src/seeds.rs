@@ -18,18 +18,19 @@ fn folder(folder: &str) -> Vec<(String, Vec<u8>)> {
     files
 }
 
-/// Inputs that were found or put together, under `fuzz/corpus`.
-pub fn corpus(target: &str) -> Vec<(String, Vec<u8>)> {
-    folder(&format!("fuzz/corpus/{target}"))
+/// What a target's inputs are made of, with names: files that the project has anyway, and what was found or put
+/// together under `fuzz/corpus`.
+pub fn inputs(target: &str) -> Vec<(String, Vec<u8>)> {
+    [seeds(target), folder(&format!("fuzz/corpus/{target}"))].concat()
 }
 
-/// Inputs that the project has anyway.
-pub fn seeds(target: &str) -> Vec<(String, Vec<u8>)> {
+fn seeds(target: &str) -> Vec<(String, Vec<u8>)> {
     match target {
         "import" => {
             (0u8..).zip(FORMATS).flat_map(|(number, format)| sessions(number, format.id)).collect()
         }
         "strategy" => [folder("configs"), folder("examples/strategies")].concat(),
+        "experiment" => experiments(),
         "provider-error" => provider_errors(),
         "drive" => (0u8..32).map(|preset| (format!("preset {preset}"), talk(preset))).collect(),
         "journal" => vec![("six records".to_owned(), files::written_journal())],
@@ -37,6 +38,12 @@ pub fn seeds(target: &str) -> Vec<(String, Vec<u8>)> {
         "cassette" => vec![("an answer".to_owned(), files::written_answer())],
         _ => Vec::new(),
     }
+}
+
+fn experiments() -> Vec<(String, Vec<u8>)> {
+    let shipped = folder("examples").into_iter().filter(|(name, _)| name.ends_with(".toml"));
+    let more = "strategies = [\"mine.toml\"]\nprimary = \"cost\"\nmargin = 0.02\nseed = 7\ndraws = 2000\nsplit = \"report\"\nmodel = \"claude-haiku-4-5\"\nestimator = \"o200k\"\nsummarizer = \"summaries.toml\"\n";
+    shipped.chain([("the other keys".to_owned(), more.into())]).collect()
 }
 
 fn sessions(number: u8, format: &str) -> Vec<(String, Vec<u8>)> {

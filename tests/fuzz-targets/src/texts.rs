@@ -2,6 +2,7 @@
 
 use foldback_core::config::{Document, Options, compile};
 use foldback_provider_errors::Classifier;
+use foldback_replay::Experiment;
 use std::sync::LazyLock;
 
 /// A strategy file compiles, or every error says something.
@@ -13,6 +14,16 @@ pub(crate) fn strategy(data: &[u8]) {
         .and_then(|document| compile(&REGISTRY, document, Options::default()));
     if let Err(errors) = compiled {
         assert!(!errors.to_string().is_empty());
+    }
+}
+
+/// An experiment file is read, or the error says which line is wrong; what is read can be computed with.
+pub(crate) fn experiment(data: &[u8]) {
+    let text = String::from_utf8_lossy(data);
+    let _ = Experiment::is_one("fuzz.toml", &text);
+    match Experiment::parse("fuzz.toml", &text) {
+        Ok(read) => assert!(read.margin >= 0.0 && (100..=1_000_000).contains(&read.draws)),
+        Err(error) => assert!(error.starts_with("fuzz.toml:"), "{error}"),
     }
 }
 

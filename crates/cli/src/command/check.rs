@@ -1,10 +1,10 @@
 //! `foldback check`
 
 use crate::args::Check;
-use crate::design::Design;
 use crate::error::Error;
 use crate::summaries::Choice;
-use crate::{input, output, strategies};
+use crate::{design, input, output, strategies};
+use foldback_replay::Experiment;
 
 pub(crate) fn run(args: &Check) -> Result<(), Error> {
     let registry = foldback::registry()?;
@@ -12,10 +12,10 @@ pub(crate) fn run(args: &Check) -> Result<(), Error> {
     if !path.ends_with(".toml") {
         return Err(Error::Usage(format!("{path}: a strategy file ends in .toml")));
     }
-    if Design::is_one(&path, &input::text(&args.file)?) {
-        let design = Design::read(&args.file)?;
-        let choice = design.summarizer.as_deref().map(Choice::read).transpose()?;
-        let contenders = strategies::presets(&registry, &design.strategies, choice.as_ref())?;
+    if Experiment::is_one(&path, &input::text(&args.file)?) {
+        let experiment = design::read(&args.file)?;
+        let choice = experiment.summarizer.as_deref().map(Choice::read).transpose()?;
+        let contenders = strategies::presets(&registry, &experiment.strategies, choice.as_ref())?;
         return output::print(&format!(
             "{path}: an experiment that is fine: `foldback compare PATH --experiment {path}` runs it, with {} presets and controls\n",
             contenders.len()

@@ -2,12 +2,11 @@
 
 use crate::args::Compare;
 use crate::asking::Answers;
-use crate::design::Design;
 use crate::details::Compared;
 use crate::error::Error;
 use crate::progress::Progress;
 use crate::summaries::Choice;
-use crate::{input, next, output, page, results, strategies};
+use crate::{design, input, next, output, page, results, strategies};
 use foldback_replay::{Comparison, Preset, Run, Store};
 use foldback_report::{first, json, rows, table};
 
@@ -18,17 +17,17 @@ pub(crate) fn run(args: &Compare) -> Result<(), Error> {
         None => None,
     };
     let registry = foldback::registry()?;
-    let design = match &args.experiment {
-        Some(path) => Design::read(path)?,
-        None => Design::of_args(args),
+    let experiment = match &args.experiment {
+        Some(path) => design::read(path)?,
+        None => design::of_args(args),
     };
-    let choice = design.summarizer.as_deref().map(Choice::read).transpose()?;
+    let choice = experiment.summarizer.as_deref().map(Choice::read).transpose()?;
     if args.reader_all {
         args.html.as_deref().map_or(Ok(()), page::has_folder)?;
     }
-    let contenders = strategies::presets(&registry, &design.strategies, choice.as_ref())?;
-    let setup = strategies::setup(&registry, &design.model(&args.model))?;
-    let reporting = design.reporting(&setup)?;
+    let contenders = strategies::presets(&registry, &experiment.strategies, choice.as_ref())?;
+    let setup = strategies::setup(&registry, &design::model(&experiment, &args.model))?;
+    let reporting = design::reporting(&experiment, &setup)?;
     let answers = Answers::open(&args.summaries, &contenders, choice.as_ref(), &setup)?;
     let presets = strategies::with_answers(contenders, answers.as_ref());
     for preset in &presets {
@@ -69,7 +68,7 @@ pub(crate) fn run(args: &Compare) -> Result<(), Error> {
     // A document on standard output stands alone, so that it can be piped.
     let mut named = [&args.json, &args.html, &args.rows].into_iter().flatten();
     if !named.any(|path| output::is_stdout(path)) {
-        output::print(&text(&comparison, args, !design.strategies.is_empty()))?;
+        output::print(&text(&comparison, args, !experiment.strategies.is_empty()))?;
     }
     tell_statistics(&presets);
     results::tell(&store);

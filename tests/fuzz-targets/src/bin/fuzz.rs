@@ -2,8 +2,8 @@
 //! `fuzz/corpus/TARGET` and ends the run with exit code 1. `--runs N` in place of minutes tries the same inputs every
 //! time, on any machine.
 
-use foldback_fuzz_targets::mutate::{Dice, mutated};
-use foldback_fuzz_targets::{TARGETS, Target, corpus, seeds, target};
+use foldback_fuzz_targets::mutate::Dice;
+use foldback_fuzz_targets::{TARGETS, Target, inputs, target};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -45,7 +45,7 @@ fn args() -> Result<Args, String> {
             "--runs" => args.length = Length::Runs(value.parse::<u64>().map_err(|_| bad(()))?),
             "--seed" => args.seed = value.parse::<u64>().map_err(|_| bad(()))?,
             "--target" => {
-                let names = TARGETS.map(|(name, _)| name).join(", ");
+                let names = TARGETS.map(|target| target.name).join(", ");
                 let known = target(&value);
                 args.targets = vec![known.ok_or_else(|| format!("{value} is none of {names}"))?];
             }
@@ -59,9 +59,9 @@ fn args() -> Result<Args, String> {
 }
 
 /// Runs a target; how often it ran, and the input that broke a promise.
-fn fuzz((name, body): Target, length: Length, seed: u64) -> (u64, Option<Vec<u8>>) {
+fn fuzz(target: Target, length: Length, seed: u64) -> (u64, Option<Vec<u8>>) {
     let mut inputs: Vec<Vec<u8>> =
-        seeds(name).into_iter().chain(corpus(name)).map(|(_, bytes)| bytes).collect();
+        inputs(target.name).into_iter().map(|(_, bytes)| bytes).collect();
     inputs.iter_mut().for_each(|bytes| bytes.truncate(LARGEST));
     let inputs: Vec<&[u8]> = inputs.iter().map(Vec::as_slice).collect();
     let mut dice = Dice::new(seed);
@@ -72,9 +72,9 @@ fn fuzz((name, body): Target, length: Length, seed: u64) -> (u64, Option<Vec<u8>
         Length::Runs(all) => runs < all,
     };
     while goes_on(runs) {
-        let input = mutated(&inputs, &mut dice);
+        let input = (target.make)(&inputs, &mut dice);
         let started = Instant::now();
-        let ended = catch_unwind(AssertUnwindSafe(|| body(&input)));
+        let ended = catch_unwind(AssertUnwindSafe(|| (target.body)(&input)));
         runs += 1;
         let slow = matches!(length, Length::Time(_)) && started.elapsed() > LONGEST;
         if ended.is_err() || slow {
@@ -87,11 +87,8 @@ fn fuzz((name, body): Target, length: Length, seed: u64) -> (u64, Option<Vec<u8>
 fn keep(name: &str, input: &[u8]) -> std::io::Result<PathBuf> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus").join(name);
     std::fs::create_dir_all(&folder)?;
-    // FNV-1a: the name says what the content is.
-    let hash = input.iter().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
-        (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3)
-    });
-    let path = folder.join(format!("found-{hash:016x}"));
+    // The name says what the content is.
+    let path = folder.join(format!("found-{}", &blake3::hash(input).to_hex()[..16]));
     std::fs::write(&path, input)?;
     Ok(path)
 }
@@ -108,13 +105,13 @@ fn main() -> ExitCode {
     for target in args.targets {
         let (runs, input) = fuzz(target, args.length, args.seed);
         let Some(input) = input else {
-            println!("{}: {runs} runs, nothing found", target.0);
+            println!("{}: {runs} runs, nothing found", target.name);
             continue;
         };
         found = true;
-        match keep(target.0, &input) {
-            Ok(path) => println!("{}: run {runs} found {}", target.0, path.display()),
-            Err(error) => println!("{}: run {runs} found {input:?} ({error})", target.0),
+        match keep(target.name, &input) {
+            Ok(path) => println!("{}: run {runs} found {}", target.name, path.display()),
+            Err(error) => println!("{}: run {runs} found {input:?} ({error})", target.name),
         }
     }
     if found { ExitCode::FAILURE } else { ExitCode::SUCCESS }

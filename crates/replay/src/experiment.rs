@@ -1,0 +1,119 @@
+//! An experiment: a comparison that a file fixes beforehand.
+
+use crate::compare::{Primary, Reporting};
+use crate::split::Split;
+use foldback_core::config::{Document, in_words};
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer};
+use std::ops::RangeInclusive;
+
+/// Everything that the outcome of a comparison depends on besides the sessions.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Experiment {
+    /// Presets by name, or TOML files; all presets when empty.
+    pub strategies: Vec<String>,
+    /// Price regime.
+    pub prices: String,
+    /// Metric that presets are ranked by.
+    pub primary: Primary,
+    /// Least difference that matters.
+    #[serde(deserialize_with = "margin")]
+    pub margin: f64,
+    /// Seed of the bootstrap.
+    pub seed: u64,
+    /// Draws of the bootstrap.
+    #[serde(deserialize_with = "draws")]
+    pub draws: usize,
+    /// Part of the sessions that is reported on; all of them when not given.
+    pub split: Option<Split>,
+    /// Window in tokens; the sessions' own when zero.
+    pub window: u64,
+    /// Output limit in tokens.
+    #[serde(alias = "output")]
+    pub max_output: u64,
+    /// Model whose limits apply.
+    pub model: Option<String>,
+    /// Estimator that reports.
+    #[serde(alias = "measure")]
+    pub estimator: String,
+    /// Who writes the summaries, as `--summarizer` takes it; the strategies' own choice when not given.
+    pub summarizer: Option<String>,
+    /// Hash of the file.
+    #[serde(skip)]
+    pub hash: Option<String>,
+}
+
+/// Draws that an experiment may ask for: fewer give no interval, and more take memory and time and tell nothing.
+const DRAWS: RangeInclusive<usize> = 100..=1_000_000;
+
+/// Keys of an experiment file that no strategy file has.
+const ONLY_HERE: [&str; 6] = ["strategies", "prices", "primary", "margin", "seed", "draws"];
+
+fn draws<'de, D: Deserializer<'de>>(value: D) -> Result<usize, D::Error> {
+    let draws = usize::deserialize(value)?;
+    DRAWS.contains(&draws).then_some(draws).ok_or_else(|| {
+        let (least, most) = (DRAWS.start(), DRAWS.end());
+        D::Error::custom(format!(
+            "draws = {draws} is not between {least} and {most}; 10000 is usual"
+        ))
+    })
+}
+
+fn margin<'de, D: Deserializer<'de>>(value: D) -> Result<f64, D::Error> {
+    let margin = f64::deserialize(value)?;
+    (margin.is_finite() && margin >= 0.0)
+        .then_some(margin)
+        .ok_or_else(|| D::Error::custom(format!("margin = {margin} is no difference; 0 is usual")))
+}
+
+impl Default for Experiment {
+    fn default() -> Self {
+        let reporting = Reporting::default();
+        Self {
+            strategies: Vec::new(),
+            prices: reporting.regime,
+            primary: reporting.primary,
+            margin: reporting.margin,
+            seed: reporting.seed,
+            draws: reporting.draws,
+            split: None,
+            window: 0,
+            max_output: 0,
+            model: None,
+            estimator: "o200k".to_owned(),
+            summarizer: None,
+            hash: None,
+        }
+    }
+}
+
+impl Experiment {
+    /// Whether a file is an experiment rather than a strategy: it says what only an experiment has, and neither
+    /// a name nor what it extends, which every strategy has one of.
+    pub fn is_one(name: &str, text: &str) -> bool {
+        let Ok(Document { root, .. }) = Document::parse(name, text) else {
+            return false;
+        };
+        let has = |keys: &[&str]| keys.iter().any(|key| root.get(key).is_some());
+        has(&ONLY_HERE) && !has(&["name", "extends"])
+    }
+
+    /// Reads the text of an experiment file.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong with it, with the line.
+    pub fn parse(name: &str, text: &str) -> Result<Self, String> {
+        let mut experiment: Self = toml::from_str(text).map_err(|error| {
+            let line =
+                error.span().map_or(1, |span| text[..span.start].matches('\n').count() + 1);
+            format!(
+                "{name}:{line}: {}; an experiment file has strategies, prices, primary, margin, seed, draws, split, window, max_output, model, estimator, summarizer",
+                in_words(error.message())
+            )
+        })?;
+        experiment.hash = Some(blake3::hash(text.as_bytes()).to_hex()[..16].to_owned());
+        Ok(experiment)
+    }
+}
