@@ -11,8 +11,10 @@ use std::path::Path;
 pub(crate) fn words(comparison: &Comparison, args: &Compare) -> Vec<String> {
     let words = |text: &str| text.split(' ').map(str::to_owned).collect();
     if comparison.corpus.triggering > 0 {
-        return explain(comparison, args)
-            .unwrap_or_else(|| words("the same with --html report.html, to walk the sessions"));
+        return explain(comparison, args).unwrap_or_else(|| match &args.html {
+            Some(page) => vec!["open".to_owned(), quoted(&page.display().to_string())],
+            None => words("the same with --html report.html, to walk the sessions"),
+        });
     }
     if comparison.of_kind(Kind::Strategy).is_empty() {
         return words("the same without --preset, for all presets");

@@ -1,6 +1,6 @@
 //! What every report says of a comparison besides its numbers, gathered once.
 
-use crate::number::{grouped, percent};
+use crate::number::{count, grouped, percent};
 use foldback_core::strategy::Kind;
 use foldback_replay::Comparison;
 use foldback_replay::compare::{CorpusSummary, Idle, PresetLine, Provenance};
@@ -90,15 +90,17 @@ pub(crate) fn notes(comparison: &Comparison) -> Vec<String> {
     let warnings: usize = with().map(|session| session.warnings).sum();
     if warnings > 0 {
         notes.push(format!(
-            "{warnings} warnings in {} sessions (`foldback inspect FILE` lists them)",
-            with().count()
+            "{} in {} (`foldback inspect FILE` lists them)",
+            count(warnings as u64, "warning"),
+            count(with().count() as u64, "session")
         ));
     }
     let lines = comparison.presets.iter();
     let inherited = lines.map(|line| line.inherited_violations).max().unwrap_or(0);
     if inherited > 0 {
         notes.push(format!(
-            "the recordings themselves break {inherited} provider rules, whatever the preset"
+            "the recordings themselves break {}, whatever the preset",
+            count(inherited, "provider rule")
         ));
     }
     for (regime, check) in &comparison.cache_check {

@@ -112,6 +112,7 @@ pub(super) fn walk(walk: &mut Walk, key: &ContentHash) {
     for line in &mut walk.messages {
         line.name = name("tool", &line.name);
         WITHHELD.clone_into(&mut line.excerpt);
+        line.cut = false;
     }
     for need in &mut walk.needs {
         need.text = name("text", &need.text);

@@ -26,7 +26,7 @@ pub(super) fn footer(out: &mut String, comparison: &Comparison) {
         }
         out.push_str("</dl>\n");
     }
-    out.push_str("<h3 id=\"provenance\">Provenance</h3>\n<ul class=\"path\">\n");
+    out.push_str("<h3 id=\"provenance\">Provenance</h3>\n<ul>\n");
     for line in facts::provenance(comparison) {
         let _ = writeln!(out, "<li>{}</li>", text(&line));
     }
