@@ -16,6 +16,31 @@ fn what_is_registered() {
     insta::assert_snapshot!([stages, presets].concat().join("\n"));
 }
 
+/// A preset is published with the package that embeds it; `configs` shows all of them by links.
+#[test]
+fn configs_shows_every_preset_of_every_package() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let registry = foldback::registry().unwrap();
+    let mut shown: Vec<String> = Vec::new();
+    for preset in registry.presets() {
+        let link = root.join("configs").join(format!("{}.toml", preset.item.name));
+        assert_eq!(
+            std::fs::read_to_string(&link).unwrap_or_default(),
+            preset.item.toml,
+            "{link:?}"
+        );
+        let package = link.canonicalize().unwrap();
+        assert!(package.parent().unwrap().ends_with("presets"), "{package:?}");
+        shown.push(format!("{}.toml", preset.item.name));
+    }
+    let entries = std::fs::read_dir(root.join("configs")).unwrap();
+    let mut there: Vec<String> =
+        entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+    there.sort();
+    shown.sort();
+    assert_eq!(there, shown);
+}
+
 #[test]
 fn every_stage_documents_every_field() {
     for stage in foldback::registry().unwrap().stages() {

@@ -19,7 +19,7 @@ const FILES: [(&str, &str); 5] = [
     ("strategies/{name}/src/lib.rs", include_str!("../template/lib.rs.txt")),
     ("strategies/{name}/src/clear.rs", include_str!("../template/clear.rs.txt")),
     ("strategies/{name}/tests/preset.rs", include_str!("../template/test.rs.txt")),
-    ("configs/{name}.toml", include_str!("../template/preset.toml.txt")),
+    ("strategies/{name}/presets/{name}.toml", include_str!("../template/preset.toml.txt")),
 ];
 
 fn main() -> ExitCode {
@@ -81,6 +81,9 @@ fn new_strategy(name: &str) -> Result<(), String> {
             .and_then(|()| std::fs::write(path, text))
             .map_err(|error| format!("{}: {error}", path.display()))?;
     }
+    let link = root.join("configs").join(format!("{name}.toml"));
+    show(Path::new(&fill("../strategies/{name}/presets/{name}.toml")), &link)
+        .map_err(|error| format!("{}: {error}", link.display()))?;
     add_to_workspace(&root, name)?;
     add_to_facade(&root, name, &ident)?;
     // The names that went in have a sorted place of their own.
@@ -93,10 +96,18 @@ fn new_strategy(name: &str) -> Result<(), String> {
         eprintln!("note: `cargo fmt` did not run; run it before you commit");
     }
     println!(
-        "made strategies/{name} and configs/{name}.toml, and named them in Cargo.toml and crates/foldback\n\
+        "made strategies/{name}, showed its preset in configs, and named them in Cargo.toml and crates/foldback\n\
          next: cargo test -p foldback-{name}"
     );
     Ok(())
+}
+
+/// Makes a link, so that `configs` shows the presets of all packages.
+fn show(preset: &Path, link: &Path) -> std::io::Result<()> {
+    #[cfg(unix)]
+    return std::os::unix::fs::symlink(preset, link);
+    #[cfg(windows)]
+    return std::os::windows::fs::symlink_file(preset, link);
 }
 
 /// Puts `line` behind the first line that `anchor` is found in.

@@ -51,16 +51,10 @@ pub const REGISTRATION: Registration = Registration {
         ),
     ],
     presets: &[
-        PresetDescriptor { name: "none", toml: include_str!("../../../configs/none.toml") },
-        PresetDescriptor { name: "random", toml: include_str!("../../../configs/random.toml") },
-        PresetDescriptor {
-            name: "keep-last-1",
-            toml: include_str!("../../../configs/keep-last-1.toml"),
-        },
-        PresetDescriptor {
-            name: "drop-oldest",
-            toml: include_str!("../../../configs/drop-oldest.toml"),
-        },
+        PresetDescriptor { name: "none", toml: include_str!("../presets/none.toml") },
+        PresetDescriptor { name: "random", toml: include_str!("../presets/random.toml") },
+        PresetDescriptor { name: "keep-last-1", toml: include_str!("../presets/keep-last-1.toml") },
+        PresetDescriptor { name: "drop-oldest", toml: include_str!("../presets/drop-oldest.toml") },
     ],
 };
 

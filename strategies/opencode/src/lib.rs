@@ -52,12 +52,12 @@ pub const REGISTRATION: Registration = Registration {
         ),
     ],
     presets: &[
-        PresetDescriptor { name: "opencode", toml: include_str!("../../../configs/opencode.toml") },
+        PresetDescriptor { name: "opencode", toml: include_str!("../presets/opencode.toml") },
         PresetDescriptor {
             name: "opencode-1.17",
-            toml: include_str!("../../../configs/opencode-1.17.toml"),
+            toml: include_str!("../presets/opencode-1.17.toml"),
         },
-        PresetDescriptor { name: "brutus", toml: include_str!("../../../configs/brutus.toml") },
+        PresetDescriptor { name: "brutus", toml: include_str!("../presets/brutus.toml") },
     ],
 };
 

@@ -47,10 +47,10 @@ pub const REGISTRATION: Registration = Registration {
         "Important messages stay, older ones are summarised in tiers, the harder the older",
     )],
     presets: &[
-        PresetDescriptor { name: "tiered", toml: include_str!("../../../configs/tiered.toml") },
+        PresetDescriptor { name: "tiered", toml: include_str!("../presets/tiered.toml") },
         PresetDescriptor {
             name: "tiered-doc-exact",
-            toml: include_str!("../../../configs/tiered-doc-exact.toml"),
+            toml: include_str!("../presets/tiered-doc-exact.toml"),
         },
     ],
 };

@@ -23,10 +23,10 @@ pub const REGISTRATION: Registration = Registration {
         "Replaces tool returns older than a protected amount by a placeholder",
     )],
     presets: &[
-        PresetDescriptor { name: "tunacode", toml: include_str!("../../../configs/tunacode.toml") },
+        PresetDescriptor { name: "tunacode", toml: include_str!("../presets/tunacode.toml") },
         PresetDescriptor {
             name: "tunacode-local",
-            toml: include_str!("../../../configs/tunacode-local.toml"),
+            toml: include_str!("../presets/tunacode-local.toml"),
         },
     ],
 };

@@ -39,10 +39,10 @@ pub const REGISTRATION: Registration = Registration {
         ),
     ],
     presets: &[
-        PresetDescriptor { name: "window", toml: include_str!("../../../configs/window.toml") },
+        PresetDescriptor { name: "window", toml: include_str!("../presets/window.toml") },
         PresetDescriptor {
             name: "window-faithful",
-            toml: include_str!("../../../configs/window-faithful.toml"),
+            toml: include_str!("../presets/window-faithful.toml"),
         },
     ],
 };

@@ -42,8 +42,8 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
     prop::collection::vec(step, 1..60)
 }
 
-const WINDOW: &str = include_str!("../../../configs/window.toml");
-const FAITHFUL: &str = include_str!("../../../configs/window-faithful.toml");
+const WINDOW: &str = include_str!("../presets/window.toml");
+const FAITHFUL: &str = include_str!("../presets/window-faithful.toml");
 
 /// A preset without its summarizer, so that the worst case is met: what is folded leaves no trace.
 fn preset(toml: &str, on_failure: &str) -> Compaction {

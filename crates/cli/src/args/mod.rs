@@ -33,7 +33,7 @@ pub(crate) struct Args {
 #[derive(Clone, Copy, Debug, ClapArgs)]
 #[command(next_help_heading = "Output")]
 pub(crate) struct OutputArgs {
-    /// Colours in what is told: auto, always or never.
+    /// When to use colours: auto, always or never.
     #[arg(
         long,
         global = true,
@@ -43,13 +43,13 @@ pub(crate) struct OutputArgs {
         hide_possible_values = true
     )]
     pub(crate) color: Color,
-    /// Threads that work at once; as many as there are processors when not given.
+    /// Number of threads; that of the processors when not given.
     #[arg(long, global = true, value_name = "N", value_parser = a_thread)]
     pub(crate) jobs: Option<usize>,
-    /// Tell nothing but errors on standard error.
+    /// Print nothing but errors on standard error.
     #[arg(short, long, global = true, conflicts_with = "verbose")]
     pub(crate) quiet: bool,
-    /// Tell more of how the work was done on standard error.
+    /// Print more about how the work was done on standard error.
     #[arg(short, long, global = true)]
     pub(crate) verbose: bool,
 }
@@ -104,21 +104,21 @@ impl Args {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Replay recorded sessions under every preset and say what each would have sent.
+    /// Compare strategies on recorded sessions: what each would have cost, and what it would have forgotten.
     Compare(Compare),
     /// Compact one session and write it in its own format.
     Compact(Compact),
-    /// Write a session in another format and say what that format has no place for.
+    /// Write a session in another format, and report what that format has no place for.
     Convert(Convert),
-    /// Say what presets did with one session: when they fired, and the worst of what they forgot.
+    /// Explain what presets did with one session: when they fired, and the worst of what they forgot.
     Explain(Explain),
-    /// Say what is in a session file (`-` is standard input), or list what several files or folders hold.
+    /// Show what is in a session file (`-` is standard input), or list what several files or folders hold.
     Inspect(Inspect),
     /// List the presets, or show one with all its values and where each comes from.
     Presets(Presets),
-    /// Say what agents really read again after recorded compactions, beside what they read twice anyway.
+    /// Measure what agents really read again after recorded compactions, beside what they read twice anyway.
     Rereads(Rereads),
-    /// Say which preset, with which parameters, meets a budget on recorded sessions, as one strategy file.
+    /// Find the preset and the parameters that meet a budget on recorded sessions, as one strategy file.
     Recommend(Recommend),
     /// Print the JSON Schema of what `compare --json` or `compare --rows` writes.
     Schema(Schema),
@@ -127,9 +127,9 @@ pub(crate) enum Command {
     /// Vary the parameters of a preset: what each setting costs and forgets, chosen on one part of the
     /// sessions and reported on the other.
     Tune(Tune),
-    /// Check a strategy file: all errors at once, each with its line.
+    /// Check a strategy or experiment file: all errors at once, each with its line.
     Check(Check),
-    /// Say how much room kept results take, or delete them.
+    /// Show how much room kept results take, or delete them.
     Cache(Cache),
     /// Print a script that completes this command in a shell.
     Completions(Completions),
@@ -296,7 +296,7 @@ pub(crate) struct Rereads {
 
 #[derive(Debug, ClapArgs)]
 pub(crate) struct Schema {
-    /// Of which of the two.
+    /// Which of the two.
     #[arg(value_enum, default_value = "comparison")]
     pub(crate) of: Described,
 }
@@ -318,7 +318,7 @@ pub(crate) struct Stages {
 
 #[derive(Debug, ClapArgs)]
 pub(crate) struct Check {
-    /// The strategy file.
+    /// The strategy or experiment file.
     pub(crate) file: PathBuf,
 }
 

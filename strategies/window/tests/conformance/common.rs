@@ -18,8 +18,8 @@ use serde::de::DeserializeOwned;
 use std::fmt::Debug;
 use std::sync::{Arc, Mutex};
 
-pub(crate) const WINDOW: &str = include_str!("../../../../configs/window.toml");
-pub(crate) const FAITHFUL: &str = include_str!("../../../../configs/window-faithful.toml");
+pub(crate) const WINDOW: &str = include_str!("../../presets/window.toml");
+pub(crate) const FAITHFUL: &str = include_str!("../../presets/window-faithful.toml");
 pub(crate) const PRESETS: [&str; 2] = [WINDOW, FAITHFUL];
 
 /// One row: what is given, and what is expected.
