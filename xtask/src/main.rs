@@ -130,7 +130,9 @@ fn add_to_workspace(root: &Path, name: &str) -> Result<(), String> {
             ("\"strategies/tunacode\"", format!("    \"strategies/{name}\",\n")),
             (
                 "foldback-tunacode = { path",
-                format!("foldback-{name} = {{ path = \"strategies/{name}\", version = \"0.1.0\" }}\n"),
+                format!(
+                    "foldback-{name} = {{ path = \"strategies/{name}\", version = \"0.1.0\" }}\n"
+                ),
             ),
         ],
     )
