@@ -60,7 +60,7 @@ pub fn counted(
     messages: &[Arc<Message>],
 ) -> Conversation {
     let mut conversation =
-        Conversation::new(Arc::clone(strategy), limits, Frame::default(), Services::default());
+        Conversation::new(Arc::clone(strategy), limits, Frame::default(), Services::fixed());
     for message in messages {
         conversation.append(Arc::clone(message));
     }

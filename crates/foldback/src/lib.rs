@@ -1,30 +1,34 @@
 //! Context compaction for LLM agents: what an agent builder adds.
 //!
 //! ```
-//! use foldback::{Conversation, Frame, Limits, Message, Moment, Services, Signals};
-//! use std::sync::Arc;
+//! use foldback::Message;
 //!
 //! # #[tokio::main(flavor = "current_thread")]
 //! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
-//! let registry = foldback::registry()?;
-//! let strategy = foldback::preset(&registry, "tunacode-local")?;
-//! let limits = Limits::new(10_000, 1_000);
-//! let mut conversation =
-//!     Conversation::new(Arc::new(strategy), limits, Frame::default(), Services::default());
-//!
-//! conversation.at(Moment::TurnStart, Signals::default()).await;
-//! conversation.append(Message::user("m1", "Why does the build fail?"));
-//! conversation.at(Moment::CallStart, Signals::default()).await;
-//! for message in conversation.sent() {
+//! let mut agent = foldback::agent("tunacode-local")
+//!     .window(10_000)
+//!     .max_output(1_000)
+//!     .system("You mend builds.")
+//!     .no_tools()
+//!     .build()?;
+//! agent.user(Message::user("m1", "Why does the build fail?")).await;
+//! agent.before_call().await;
+//! for message in agent.conversation().sent() {
 //!     println!("{}: {}", message.message.role.as_str(), message.message.shown_text());
 //! }
 //! # Ok(())
 //! # }
 //! ```
 //!
+//! [`agent`] is the common case; a [`Conversation`] can be driven without a loop, and a strategy be compiled from a
+//! file ([`config`]).
+//!
 //! The names of the stages and the presets are found in the registry of the crates that are linked
 //! in. This crate names every strategy crate behind a feature, so that `use foldback as _;` is enough.
 
+mod agent;
+
+pub use agent::{AgentBuilder, AgentError, Missing, agent};
 pub use foldback_core as core;
 pub use foldback_core::config::{self, Compiled, ConfigErrors, Document, Options};
 pub use foldback_core::conversation::{Conversation, Report, Signals};

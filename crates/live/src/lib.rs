@@ -12,6 +12,7 @@
 
 mod agent;
 pub mod channel;
+mod clock;
 pub mod journal;
 pub mod metrics;
 pub mod recall;
@@ -19,6 +20,7 @@ pub mod tools;
 
 pub use agent::{AgentLoop, NO_RESULT, Next, Stopped};
 pub use channel::ChannelObserver;
+pub use clock::SystemClock;
 pub use journal::Journal;
 pub use metrics::Metrics;
 pub use recall::Recall;

@@ -33,7 +33,7 @@ fn conversation(strategy: &Arc<Strategy>, context: u64, frame: usize) -> Convers
     let mut around = Frame::default();
     around.push_text(SegmentKind::System, "s".repeat(frame));
     let limits = Limits::new(context, 0);
-    Conversation::new(Arc::clone(strategy), limits, around, Services::default())
+    Conversation::new(Arc::clone(strategy), limits, around, Services::fixed())
 }
 
 /// A call of one character whose result has so many.

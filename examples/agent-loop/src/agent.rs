@@ -39,7 +39,7 @@ impl Agent {
     pub fn new(
         client: Client,
         tools: Tools,
-        conversation: Conversation,
+        context: AgentLoop,
         max_calls: u64,
         sink: Sink,
     ) -> Self {
@@ -47,8 +47,8 @@ impl Agent {
             client,
             retry: Retry::default(),
             tools,
-            context: AgentLoop::new(conversation), // 1
-            recall: Recall::new(),                 // 2
+            context,               // 1
+            recall: Recall::new(), // 2
             sink,
             calls: 0,
             max_calls,

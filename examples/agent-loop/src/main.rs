@@ -5,6 +5,7 @@ use agent_loop::client::{Client, Target};
 use agent_loop::setup::{self, SYSTEM};
 use agent_loop::tools::Tools;
 use clap::Parser;
+use foldback::live::SystemClock;
 use foldback::{Limits, Services};
 use std::io::BufRead;
 use std::path::PathBuf;
@@ -67,8 +68,9 @@ async fn run(args: Args) -> Result<ExitCode, String> {
     let limits = Limits::new(args.context, u64::from(args.max_output));
     // Only a strategy file that says `use = "llm"` has its summaries written by a model.
     let model = foldback::llm::Client::from_env().map_err(|error| error.to_string())?;
-    let services = Services { model: Some(Arc::new(model)), ..Services::default() };
-    let conversation = setup::conversation(strategy, limits, &tools, services)?;
+    let services =
+        Services { model: Some(Arc::new(model)), ..Services::with_clock(Arc::new(SystemClock)) };
+    let context = setup::context(strategy, limits, &tools, services)?;
     let target = Target { base_url: args.base_url, model: args.model, max_output: args.max_output };
     let key = std::env::var(&args.key_variable).unwrap_or_default();
     let http = genai::Client::new().map_err(|error| error.to_string())?;
@@ -78,7 +80,7 @@ async fn run(args: Args) -> Result<ExitCode, String> {
             println!("{line}");
         }
     };
-    let mut agent = Agent::new(client, tools, conversation, args.max_calls, Box::new(print));
+    let mut agent = Agent::new(client, tools, context, args.max_calls, Box::new(print));
     if !args.task.is_empty() {
         return turns(&mut agent, args.task.into_iter().map(Ok)).await;
     }

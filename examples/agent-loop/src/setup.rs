@@ -1,11 +1,9 @@
 //! From command-line values to a conversation.
 
 use crate::tools::Tools;
-use foldback::{
-    Conversation, Document, Frame, Limits, Options, SegmentKind, Services, Strategy, config,
-};
+use foldback::live::AgentLoop;
+use foldback::{AgentBuilder, Document, Limits, Options, Services, Strategy, config};
 use std::fs;
-use std::sync::Arc;
 
 /// What the model is told before anything else.
 pub const SYSTEM: &str = "You work on the files of one directory with the tools that you have. Look before you \
@@ -38,24 +36,24 @@ pub fn compile(source: &str, text: &str) -> Result<Strategy, String> {
         .map_err(|error| error.to_string())
 }
 
-/// An empty conversation under a strategy. The frame tells it what is sent besides the messages, so
-/// that its counts are those of the whole request.
+/// The loop around a strategy. It is told what is sent besides the messages, so that its counts are those of the
+/// whole request.
 ///
 /// # Errors
 ///
 /// The strategy can't work within these limits.
-pub fn conversation(
+pub fn context(
     strategy: Strategy,
     limits: Limits,
     tools: &Tools,
     services: Services,
-) -> Result<Conversation, String> {
-    if let Some(why) = strategy.refuses(limits) {
-        return Err(format!("{}: {why}", strategy.name));
-    }
-    let mut frame = Frame::default();
-    frame.push_text(SegmentKind::System, SYSTEM);
+) -> Result<AgentLoop, String> {
     let definitions = serde_json::to_string(&tools.definitions()).map_err(|e| e.to_string())?;
-    frame.push_text(SegmentKind::Tools, definitions);
-    Ok(Conversation::new(Arc::new(strategy), limits, frame, services))
+    let builder = AgentBuilder::with_strategy(strategy)
+        .window(limits.context)
+        .max_output(limits.output)
+        .system(SYSTEM)
+        .tools(definitions)
+        .services(services);
+    builder.build().map_err(|error| error.to_string())
 }

@@ -49,7 +49,7 @@ async fn a_provider_that_never_gives_in_is_asked_a_few_times() {
             let directory = tempfile::tempdir().unwrap();
             let transcript = Transcript::default();
             let strategy = setup::strategy(preset).unwrap();
-            let conversation = (strategy, Services::default());
+            let conversation = (strategy, Services::fixed());
             let mut agent =
                 agent(&http, &provider, directory.path(), conversation, 50, &transcript);
             let end = agent.turn("Look around.").await;
@@ -74,7 +74,7 @@ async fn a_passing_failure_is_waited_out_and_leaves_no_trace() {
     let directory = tempfile::tempdir().unwrap();
     let transcript = Transcript::default();
     let strategy = setup::strategy("window").unwrap();
-    let conversation = (strategy, Services::default());
+    let conversation = (strategy, Services::fixed());
     let mut agent = agent(&http, &provider, directory.path(), conversation, 50, &transcript);
     assert_eq!(agent.turn("Look around.").await, End::Finished);
     let said: Vec<String> =

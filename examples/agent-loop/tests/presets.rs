@@ -120,7 +120,7 @@ impl Expected {
             Variant::Reactive => setup::compile(&self.name(), &reactive(&self.preset)),
             Variant::Preset | Variant::InputWindow => setup::strategy(&self.preset),
         };
-        let mut services = Services::default();
+        let mut services = Services::fixed();
         if let Variant::Llm = self.variant {
             let client = Client::new(Keys::new(|_| None)).unwrap();
             services.model = Some(Arc::new(client));

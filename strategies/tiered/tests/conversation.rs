@@ -207,7 +207,7 @@ async fn a_cache_tells_apart_what_a_summary_depends_on() {
 async fn observers_are_told_tokens_and_ratio() {
     let diary = Arc::new(Events::default());
     let strategy = strategy("tiered", "", &names());
-    let mut services = foldback_core::services::Services::default();
+    let mut services = foldback_core::services::Services::fixed();
     services.observers.push(diary.clone());
     let mut conversation = Conversation::new(
         strategy,

@@ -37,7 +37,7 @@ pub fn compiled(registry: &Registry, toml: &str) -> Strategy {
 
 /// A conversation with nothing around it.
 pub fn conversation(strategy: impl Into<Arc<Strategy>>, limits: Limits) -> Conversation {
-    Conversation::new(strategy.into(), limits, Frame::default(), Services::default())
+    Conversation::new(strategy.into(), limits, Frame::default(), Services::fixed())
 }
 
 /// Appends messages.

@@ -4,6 +4,7 @@
 //! [`schedules`] lets everything happen at once, a thousand times, by seed. [`told`] compares what is
 //! told with what happened.
 
+mod builder;
 mod faults;
 mod guards;
 mod schedules;

@@ -89,7 +89,7 @@ async fn a_preview_leaves_no_trace() {
             model: Some(Arc::new(Faulty::new(Plan::Always(Fault::None)))),
             hooks: vec![Arc::clone(&hook) as _],
             observers: vec![Arc::clone(&events) as _],
-            ..Services::default()
+            ..Services::fixed()
         };
         let strategy = with_model("window", "");
         let mut conversation = Conversation::new(strategy, limits(), Frame::default(), services);
@@ -119,7 +119,7 @@ async fn prunings_that_are_taken_back_are_not_counted() {
         let services = Services {
             model: Some(Arc::new(Faulty::new(Plan::Always(fault)))),
             observers: vec![Arc::clone(&metrics) as _],
-            ..Services::default()
+            ..Services::fixed()
         };
         let mut conversation =
             Conversation::new(Arc::new(strategy), limits(), Frame::default(), services);

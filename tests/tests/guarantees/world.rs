@@ -34,7 +34,7 @@ pub(crate) fn agent(
     limits: Limits,
 ) -> AgentLoop {
     let services =
-        Services { model: model.map(|model| Arc::clone(model) as _), ..Services::default() };
+        Services { model: model.map(|model| Arc::clone(model) as _), ..Services::fixed() };
     AgentLoop::new(Conversation::new(Arc::clone(strategy), limits, Frame::default(), services))
 }
 

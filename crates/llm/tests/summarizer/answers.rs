@@ -217,7 +217,7 @@ async fn a_failure_is_not_remembered() {
 async fn without_a_model_the_error_says_what_to_do() {
     let summarizer: Arc<dyn Summarizer> =
         Arc::new(LlmSummarizer::new(LlmConfig::default()).unwrap());
-    let services = foldback_core::services::Services::default();
+    let services = foldback_core::services::Services::fixed();
     let asked = request("window.compact", small());
     let error = summarizer.summarize(&asked, &services).await.unwrap_err();
     assert!(matches!(&error, SummaryError::Unavailable(_)), "{error:?}");

@@ -38,7 +38,7 @@ async fn written(strategy: &Arc<Strategy>, services: Services) -> Vec<String> {
 #[tokio::test]
 async fn a_filter_that_keeps_summaries_keeps_no_stand_in() {
     let strategy = tiered();
-    let dry = Services { model: Some(Arc::new(DryRun::new())), ..Services::default() };
+    let dry = Services { model: Some(Arc::new(DryRun::new())), ..Services::fixed() };
     assert_eq!(written(&strategy, dry).await, [DRY_RUN; 3]);
     let bench = Bench::new(LlmConfig::default(), [says("a"), says("b"), says("c")]);
     let by = strategy.summarizer.as_ref().unwrap().id().to_owned();

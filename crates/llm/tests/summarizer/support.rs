@@ -107,7 +107,7 @@ impl Bench {
         let services = Services {
             model: Some(Arc::clone(&model) as _),
             observers: vec![Arc::clone(&notes) as _],
-            ..Services::default()
+            ..Services::fixed()
         };
         Self { summarizer: LlmSummarizer::new(config).unwrap(), model, notes, services }
     }

@@ -32,7 +32,7 @@ pub(crate) fn agent(
     let tools = Tools::new(directory.to_owned(), true);
     let limits = Limits::new(WINDOW, u64::from(OUTPUT));
     let (strategy, services) = conversation;
-    let conversation = setup::conversation(strategy, limits, &tools, services).unwrap();
+    let context = setup::context(strategy, limits, &tools, services).unwrap();
     let target = Target {
         base_url: provider.openai_url(),
         model: "scripted".to_owned(),
@@ -41,7 +41,7 @@ pub(crate) fn agent(
     let key = "sk-test".to_owned();
     let client = Client::new(http.clone(), target, key, SYSTEM.into(), tools.definitions());
     let retry = Retry { pause: |_| Box::pin(std::future::ready(())), ..Retry::default() };
-    Agent::new(client, tools, conversation, max_calls, transcript.sink()).with_retry(retry)
+    Agent::new(client, tools, context, max_calls, transcript.sink()).with_retry(retry)
 }
 
 /// Task after task until the agent can't go on, or there is none left.
