@@ -437,7 +437,7 @@ async fn hooks_may_say_no_and_everything_is_told() {
             model: Some(Arc::clone(&model) as _),
             hooks: vec![Arc::new(Says(verdict.clone()))],
             observers: vec![Arc::clone(&notes) as _],
-            ..Default::default()
+            ..foldback_core::services::Services::fixed()
         };
         let conversation = foldback_core::conversation::Conversation::new(
             strategy,
