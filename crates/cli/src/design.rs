@@ -21,10 +21,15 @@ pub(crate) fn of_args(args: &Compare) -> Experiment {
     }
 }
 
-/// Reads an experiment file. Strategy files that it names are looked up beside it.
+/// Reads an experiment file.
 pub(crate) fn read(path: &Path) -> Result<Experiment, Error> {
+    parse(path, &input::text(path)?)
+}
+
+/// Reads the text of an experiment file. Strategy files that it names are looked up beside it.
+pub(crate) fn parse(path: &Path, text: &str) -> Result<Experiment, Error> {
     let name = path.display().to_string();
-    let mut experiment = Experiment::parse(&name, &input::text(path)?).map_err(Error::Usage)?;
+    let mut experiment = Experiment::parse(&name, text).map_err(Error::Usage)?;
     let folder = path.parent().unwrap_or(Path::new(""));
     for name in experiment.strategies.iter_mut().chain(&mut experiment.summarizer) {
         if name.ends_with(".toml") {

@@ -1,6 +1,6 @@
 //! An experiment: a comparison that a file fixes beforehand.
 
-use crate::compare::{Primary, Reporting};
+use crate::compare::{Primary, Reporting, short};
 use crate::split::Split;
 use foldback_core::config::{Document, in_words};
 use serde::de::Error as _;
@@ -113,7 +113,7 @@ impl Experiment {
                 in_words(error.message())
             )
         })?;
-        experiment.hash = Some(blake3::hash(text.as_bytes()).to_hex()[..16].to_owned());
+        experiment.hash = Some(short(blake3::hash(text.as_bytes())));
         Ok(experiment)
     }
 }

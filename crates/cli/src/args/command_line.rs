@@ -27,9 +27,8 @@ const SHOWN: [&str; 18] = [
     "toml",
 ];
 
-/// The command line that was read, in the order in which the help lists its parts: options, then paths.
-pub(super) fn of(mut described: Command, matches: &ArgMatches) -> String {
-    described.build();
+/// The command line that was read: paths, then options in the order in which the help lists them.
+pub(super) fn of(described: &Command, matches: &ArgMatches) -> String {
     let mut words = vec![described.get_name().to_owned()];
     let Some((name, matches)) = matches.subcommand() else { return words.remove(0) };
     words.push(name.to_owned());

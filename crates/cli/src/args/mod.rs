@@ -87,8 +87,8 @@ impl Args {
 
     /// Reads the process's arguments; help, version and what can't be read end the process.
     pub(crate) fn read() -> Self {
-        let described = Self::described();
-        let matches = described.clone().get_matches();
+        let mut described = Self::described();
+        let matches = described.get_matches_mut();
         let mut args = Self::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
         let quoted = match &mut args.command {
             Command::Compare(compare) => Some(&mut compare.command_line),
@@ -96,7 +96,7 @@ impl Args {
             _ => None,
         };
         if let Some(quoted) = quoted {
-            *quoted = command_line::of(described, &matches);
+            *quoted = command_line::of(&described, &matches);
         }
         args
     }

@@ -12,8 +12,9 @@ pub(crate) fn run(args: &Check) -> Result<(), Error> {
     if !path.ends_with(".toml") {
         return Err(Error::Usage(format!("{path}: a strategy file ends in .toml")));
     }
-    if Experiment::is_one(&path, &input::text(&args.file)?) {
-        let experiment = design::read(&args.file)?;
+    let text = input::text(&args.file)?;
+    if Experiment::is_one(&path, &text) {
+        let experiment = design::parse(&args.file, &text)?;
         let choice = experiment.summarizer.as_deref().map(Choice::read).transpose()?;
         let contenders = strategies::presets(&registry, &experiment.strategies, choice.as_ref())?;
         return output::print(&format!(

@@ -388,19 +388,7 @@ mod tests {
                 },
                 ..Exam::default()
             },
-            bills: vec![Bill {
-                regime: "anthropic-5m".to_owned(),
-                pauses: Pauses::Recorded,
-                usd,
-                input_usd: usd,
-                output_usd: 0.0,
-                summaries_usd: 0.0,
-                summaries_shared_usd: 0.0,
-                read_tokens: 0,
-                equivalent_tokens: 0,
-                pessimistic_usd: usd,
-                ledger: Vec::new(),
-            }],
+            bills: vec![Bill::of_requests("anthropic-5m", Pauses::Recorded, usd, 0.0)],
             ..Outcome::default()
         };
         Score::new(session, preset, outcome)

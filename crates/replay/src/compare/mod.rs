@@ -29,6 +29,7 @@ pub use judges::{Judge, Judges, LEAST_GAP};
 pub use line::{Dollars, Idle, KeepShares, LedgerLine, PresetLine};
 pub use metrics::{Metric, Metrics};
 pub use provenance::Provenance;
+pub(crate) use provenance::short;
 pub use strata::Stratum;
 pub use table::{Primary, Reporting};
 
@@ -265,7 +266,7 @@ pub fn compare(
         return Err(CompareError::Strict { path, warning });
     }
     let contents = sessions.iter().map(|session| session.keys.content());
-    let provenance = Provenance::of(presets, setup, contents);
+    let provenance = Provenance::of(&context.names, contents);
     let models = sessions.iter().filter_map(|session| session.facts.model.clone());
     let unlisted = models.filter(|model| setup.models.find(model).is_none());
     let unlisted: BTreeSet<String> = unlisted.collect();

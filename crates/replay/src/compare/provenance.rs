@@ -1,7 +1,7 @@
 //! What a comparison was made of and by: what has to be the same for its figures to come out again.
 
-use super::{Preset, Setup};
 use crate::corpus::ContentHash;
+use crate::study::Names;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -27,29 +27,21 @@ impl Provenance {
         format!("Made by foldback {version}: configuration {configuration}, inputs {inputs}")
     }
 
-    pub(super) fn of(
-        presets: &[Preset],
-        setup: &Setup,
-        contents: impl IntoIterator<Item = ContentHash>,
-    ) -> Self {
-        let mut configuration = blake3::Hasher::new();
-        let fingerprints = presets.iter().map(|preset| preset.fingerprint.as_str());
-        for text in [setup.fingerprint().as_str()].into_iter().chain(fingerprints) {
-            configuration.update(&(text.len() as u64).to_le_bytes()).update(text.as_bytes());
-        }
+    /// `names` tells the results of a study from those of others, `contents` are hashes of what was read.
+    pub(super) fn of(names: &Names, contents: impl IntoIterator<Item = ContentHash>) -> Self {
         let mut contents: Vec<[u8; 32]> = contents.into_iter().map(Into::into).collect();
         contents.sort_unstable();
         contents.dedup();
         Self {
             version: env!("CARGO_PKG_VERSION").to_owned(),
             command: None,
-            configuration: short(configuration.finalize()),
+            configuration: short(names.hash()),
             inputs: short(blake3::hash(contents.as_flattened())),
         }
     }
 }
 
 /// The first 16 hexadecimal digits of a BLAKE3 hash: enough to tell things apart, short enough to print.
-pub(super) fn short(hash: ContentHash) -> String {
+pub(crate) fn short(hash: ContentHash) -> String {
     hash.to_hex()[..16].to_owned()
 }

@@ -3,11 +3,11 @@
 //! A pseudonym is a hash under the content of its session as the key. It is the same in every output and every run
 //! over the same file, and nobody who lacks the file can find the name by trying names.
 
-use super::{Comparison, Keys, SessionLine, Skipped};
+use super::{Comparison, Skipped};
 use crate::corpus::ContentHash;
 use crate::totals::BrokenRule;
 use crate::walk::Walk;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 
 impl Comparison {
     /// Puts pseudonyms in place of paths, tasks, repositories, tools, identifiers and models that no table lists,
@@ -16,40 +16,42 @@ impl Comparison {
     pub fn redact(&mut self) {
         self.redacted = true;
         self.provenance.command = None;
-        let mut names = Names::default();
-        let keys: Vec<ContentHash> = self.keys.iter().map(Keys::content).collect();
-        let sessions = || self.corpus.sessions.iter().zip(&keys);
-        let mut same: HashMap<&ContentHash, usize> = HashMap::new();
-        let mut clusters: BTreeMap<&str, &ContentHash> = BTreeMap::new();
-        for (session, key) in sessions() {
-            let number = same.entry(key).or_default();
-            let of_file = pseudonym("session", key, "");
-            let name = if *number == 0 { of_file } else { format!("{of_file}-{number}") };
-            *number += 1;
-            names.add(&session.path, name);
-            let least = clusters.entry(&session.cluster).or_insert(key);
+        // By cluster the least hash of its sessions, so that their order does not matter.
+        let mut clusters: BTreeMap<String, ContentHash> = BTreeMap::new();
+        for (session, keys) in self.corpus.sessions.iter().zip(&self.keys) {
+            let (cluster, key) = (session.cluster.clone(), keys.content());
+            let least = clusters.entry(cluster).or_insert(key);
             if key.as_bytes() < least.as_bytes() {
                 *least = key;
             }
         }
-        for (cluster, key) in clusters {
-            names.add(cluster, pseudonym("task", key, cluster));
+        let mut paths: BTreeMap<String, String> = BTreeMap::new();
+        for (session, keys) in self.corpus.sessions.iter_mut().zip(&self.keys) {
+            let path = match keys.number() {
+                0 => named("session", &keys.content()),
+                number => format!("{}-{number}", named("session", &keys.content())),
+            };
+            // Where no task is recorded, the path stands for it.
+            session.cluster = match session.cluster == session.path {
+                true => path.clone(),
+                false => pseudonym("task", &clusters[&session.cluster], &session.cluster),
+            };
+            paths.insert(std::mem::replace(&mut session.path, path.clone()), path);
         }
-        for (number, model) in self.unlisted.iter().enumerate() {
-            names.add(model, format!("model-{}", number + 1));
+        for idle in self.presets.iter_mut().flat_map(|line| &mut line.idle) {
+            idle.path = paths.get(&idle.path).cloned().unwrap_or_default();
         }
         for (number, skipped) in self.corpus.skipped.iter_mut().enumerate() {
             *skipped = without_names(skipped, number);
         }
-        for SessionLine { path, cluster, .. } in &mut self.corpus.sessions {
-            *path = names.of(path);
-            *cluster = names.of(cluster);
-        }
-        for idle in self.presets.iter_mut().flat_map(|line| &mut line.idle) {
-            idle.path = names.of(&idle.path);
-        }
+        // Sentences name models, and neither sessions nor tasks. The longest first: one may stand within another.
+        let models = self.unlisted.iter().enumerate().filter(|(_, model)| !model.is_empty());
+        let mut models: Vec<(usize, &String)> = models.collect();
+        models.sort_by_key(|(_, model)| std::cmp::Reverse(model.len()));
         for sentence in self.assumptions.iter_mut().chain(&mut self.cautions) {
-            *sentence = names.within(sentence);
+            for (number, model) in &models {
+                *sentence = sentence.replace(model.as_str(), &format!("model-{}", number + 1));
+            }
         }
     }
 }
@@ -63,35 +65,12 @@ fn without_names(skipped: &Skipped, number: usize) -> Skipped {
     Skipped { path: format!("skipped-{}", number + 1), reason: reason.to_owned() }
 }
 
-/// What stands in place of which name.
-#[derive(Default)]
-struct Names(BTreeMap<String, String>);
-
-impl Names {
-    /// The first pseudonym of a name stays: where no task is recorded, the path stands for it.
-    fn add(&mut self, name: &str, pseudonym: String) {
-        self.0.entry(name.to_owned()).or_insert(pseudonym);
-    }
-
-    fn of(&self, name: &str) -> String {
-        self.0.get(name).cloned().unwrap_or_default()
-    }
-
-    /// A sentence with all names replaced, the longest first: one may stand within another.
-    fn within(&self, sentence: &str) -> String {
-        let mut names: Vec<(&String, &String)> = self.0.iter().collect();
-        names.sort_by_key(|(name, _)| std::cmp::Reverse(name.len()));
-        names.into_iter().fold(sentence.to_owned(), |text, (name, pseudonym)| {
-            if name.is_empty() { text } else { text.replace(name, pseudonym) }
-        })
-    }
+/// A pseudonym of a text.
+fn pseudonym(kind: &str, key: &ContentHash, text: &str) -> String {
+    named(kind, &blake3::keyed_hash(key.as_bytes(), text.as_bytes()))
 }
 
-fn pseudonym(kind: &str, key: &ContentHash, text: &str) -> String {
-    let hash = match text {
-        "" => *key,
-        text => blake3::keyed_hash(key.as_bytes(), text.as_bytes()),
-    };
+fn named(kind: &str, hash: &ContentHash) -> String {
     format!("{kind}-{}", &hash.to_hex()[..8])
 }
 
@@ -129,3 +108,27 @@ pub(super) fn walk(walk: &mut Walk, key: &ContentHash) {
 
 /// What stands in place of a text.
 const WITHHELD: &str = "(withheld)";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::compare::{Keys, SessionLine};
+
+    /// A task may be called as what stands in any sentence.
+    #[test]
+    fn only_models_are_looked_for_in_sentences() {
+        let session =
+            SessionLine { path: "5".into(), cluster: "a".into(), ..SessionLine::default() };
+        let mut comparison = Comparison {
+            cautions: vec!["5 sessions of a-house and a-house-large".to_owned()],
+            keys: vec![Keys::of(blake3::hash(b"content"))],
+            unlisted: vec!["a-house".to_owned(), "a-house-large".to_owned()],
+            ..Comparison::default()
+        };
+        comparison.corpus.sessions = vec![session];
+        comparison.redact();
+        let SessionLine { path, cluster, .. } = &comparison.corpus.sessions[0];
+        assert!(path.starts_with("session-") && cluster.starts_with("task-"), "{path} {cluster}");
+        assert_eq!(comparison.cautions, ["5 sessions of model-1 and model-2"]);
+    }
+}

@@ -107,19 +107,10 @@ fn bill(rows: &[CallRow], calls: &[CallFacts], named: &NamedTerms, pauses: Pause
         output_usd += rates.output_usd(call.output, call.web_searches);
         read_tokens += cache.read;
     }
-    let usd = input_usd + output_usd;
     Bill {
-        regime: named.name.clone(),
-        pauses,
-        usd,
-        input_usd,
-        output_usd,
-        summaries_usd: 0.0,
-        summaries_shared_usd: 0.0,
         read_tokens,
         equivalent_tokens: rates.equivalent_tokens(input_usd),
-        pessimistic_usd: usd,
-        ledger: Vec::new(),
+        ..Bill::of_requests(&named.name, pauses, input_usd, output_usd)
     }
 }
 

@@ -79,6 +79,26 @@ pub struct Bill {
     pub ledger: Vec<LedgerRow>,
 }
 
+impl Bill {
+    /// Of requests without summaries, compactions and re-reads: their input and their answers alone.
+    pub fn of_requests(regime: &str, pauses: Pauses, input_usd: f64, output_usd: f64) -> Self {
+        let usd = input_usd + output_usd;
+        Self {
+            regime: regime.to_owned(),
+            pauses,
+            usd,
+            input_usd,
+            output_usd,
+            summaries_usd: 0.0,
+            summaries_shared_usd: 0.0,
+            read_tokens: 0,
+            equivalent_tokens: 0,
+            pessimistic_usd: usd,
+            ledger: Vec::new(),
+        }
+    }
+}
+
 /// What a bill is made of.
 pub(super) struct Items<'a> {
     pub(super) log: &'a RequestLog,

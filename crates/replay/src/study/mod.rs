@@ -60,6 +60,12 @@ impl Names {
         let presets = presets.iter().map(|preset| preset.fingerprint.clone()).collect();
         Arc::new(Self { setup: setup.fingerprint(), presets })
     }
+
+    /// A hash of all of them.
+    pub(crate) fn hash(&self) -> Key {
+        let names = [&self.setup].into_iter().chain(&self.presets);
+        key(&names.map(String::as_bytes).collect::<Vec<_>>())
+    }
 }
 
 /// Where the store keeps what is too large for memory.
@@ -72,6 +78,13 @@ pub struct Keys {
 }
 
 impl Keys {
+    /// Those of the first session of a file, without results.
+    #[cfg(test)]
+    pub(crate) fn of(content: ContentHash) -> Self {
+        let names = Names { setup: String::new(), presets: Vec::new() };
+        Self { content, number: 0, names: Arc::new(names) }
+    }
+
     /// What the session was read from.
     pub(crate) fn content(&self) -> ContentHash {
         self.content

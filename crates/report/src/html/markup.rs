@@ -1,6 +1,7 @@
 //! Text on its way into markup, and the pieces that every section is made of.
 
-use super::SECTIONS;
+use super::script::policy;
+use super::{SECTIONS, STYLE};
 use foldback_replay::Comparison;
 use std::fmt::{self, Display, Write as _};
 
@@ -36,6 +37,19 @@ impl fmt::Display for Text<'_> {
 pub(super) fn breakable(data: &str) -> String {
     let pieces = data.split_inclusive(['/', '+', '-']).map(|piece| text(piece).to_string());
     pieces.collect::<Vec<_>>().join("<wbr>")
+}
+
+/// The beginning of a page with one script, up to its body; `style` stands behind that of all pages.
+pub(super) fn head(title: &str, script: &str, style: &str) -> String {
+    format!(
+        "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
+         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
+         <meta name=\"color-scheme\" content=\"light dark\">\n\
+         <meta http-equiv=\"Content-Security-Policy\" content=\"{}\">\n\
+         <title>foldback: {}</title>\n<style>\n{STYLE}{style}</style>\n</head>\n<body>\n",
+        policy(script),
+        text(title),
+    )
 }
 
 /// Opens a section under its title, which is given back.
@@ -80,11 +94,17 @@ pub(super) fn td(out: &mut String, class: &str, markup: impl Display) {
     };
 }
 
-/// The same with the name of its column, which stands beside it where a screen is too narrow for columns.
+/// The same with the name of its column.
 pub(super) fn named_td(out: &mut String, name: &str, class: &str, markup: impl Display) {
-    let cell = out.len() + "<td".len();
-    td(out, class, markup);
-    out.insert_str(cell, &format!(" data-name=\"{}\"", text(name)));
+    named(out, name, |out| td(out, class, markup));
+}
+
+/// Gives the cell that is written the name of its column, which stands beside it where a screen is too narrow for
+/// columns.
+pub(super) fn named(out: &mut String, name: &str, cell: impl FnOnce(&mut String)) {
+    let at = out.len() + "<td".len();
+    cell(out);
+    out.insert_str(at, &format!(" data-name=\"{}\"", text(name)));
 }
 
 /// The rows of a table with a row per preset: strategies as they are placed, then the controls.

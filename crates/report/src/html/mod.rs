@@ -76,15 +76,8 @@ pub fn comparison(comparison: &Comparison, details: &Details) -> String {
         false => (reader::SCRIPT, reader::STYLE),
     };
     let script = [script::DOM, script::SESSIONS, own, script::EXPORT].concat();
-    let policy = script::policy(&script);
-    let mut out = format!(
-        "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
-         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
-         <meta name=\"color-scheme\" content=\"light dark\">\n\
-         <meta http-equiv=\"Content-Security-Policy\" content=\"{policy}\">\n\
-         <title>foldback: strategies compared</title>\n<style>\n{STYLE}{style}</style>\n</head>\n<body>\n\
-         <a class=\"skip\" href=\"#presets\">To the table</a>\n"
-    );
+    let mut out = markup::head("strategies compared", &script, style);
+    out.push_str("<a class=\"skip\" href=\"#presets\">To the table</a>\n");
     header::header(&mut out, comparison, &there);
     out.push_str("<main>\n");
     out.push_str(&main);

@@ -3,7 +3,7 @@
 
 use super::figures::{Axis, NONE, measured, or_dash, share};
 use super::markup::{
-    BODY, END_TABLE, breakable, open_section, open_table, preset_rows, row_head, td, text,
+    BODY, END_TABLE, breakable, named, open_section, open_table, preset_rows, row_head, td, text,
 };
 use crate::columns::{ACTIVITY, Cell, Column, HEADLINE, Line, PLACE, Value, headline, lines};
 use crate::facts;
@@ -80,9 +80,9 @@ fn headline_table(
         } else {
             row_head(out, breakable(&line.preset.preset));
         }
-        named(out, &PLACE, line, axes[0]);
+        cell(out, &PLACE, line, axes[0]);
         for ((_, columns), axis) in groups.iter().zip(&axes) {
-            columns.iter().for_each(|column| named(out, column, line, *axis));
+            columns.iter().for_each(|column| cell(out, column, line, *axis));
         }
         out.push_str("</tr>\n");
     });
@@ -103,7 +103,7 @@ pub(super) fn activity(out: &mut String, comparison: &Comparison) {
             Kind::Strategy => "",
         };
         row_head(out, format_args!("{}{control}", text(&line.preset.preset)));
-        ACTIVITY.iter().for_each(|column| named(out, column, line, axis));
+        ACTIVITY.iter().for_each(|column| cell(out, column, line, axis));
         out.push_str("</tr>\n");
     }
     out.push_str(END_TABLE);
@@ -164,11 +164,8 @@ fn meanings(out: &mut String, comparison: &Comparison, columns: &[Column]) {
     out.push_str("</dl>\n");
 }
 
-/// A cell with the name of its column, which stands beside it where a screen is too narrow for columns.
-fn named(out: &mut String, column: &Column, line: Line<'_>, axis: Axis) {
-    let cell = out.len() + "<td".len();
-    written(out, &(column.cell)(line), axis);
-    out.insert_str(cell, &format!(" data-name=\"{}\"", column.name));
+fn cell(out: &mut String, column: &Column, line: Line<'_>, axis: Axis) {
+    named(out, column.name, |out| written(out, &(column.cell)(line), axis));
 }
 
 /// A cell. What is nothing or does not apply steps back, and a fault stands out.

@@ -12,7 +12,7 @@ mod list;
 pub(crate) mod tests;
 
 use super::Details;
-use super::markup::text;
+use super::markup::{head, text};
 use super::script;
 use foldback_replay::walk::Walk;
 use std::fmt::Write as _;
@@ -92,18 +92,9 @@ fn write(out: &mut String, taken: &[(&Walk, String)], left: &[&str]) {
 /// A page with one session, which leads back to the address of the report beside it.
 pub fn page(walk: &Walk, report: &str) -> String {
     let script = [script::DOM, SCRIPT, script::EXPORT].concat();
-    let mut out = format!(
-        "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
-         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
-         <meta name=\"color-scheme\" content=\"light dark\">\n\
-         <meta http-equiv=\"Content-Security-Policy\" content=\"{}\">\n\
-         <title>foldback: {}</title>\n<style>\n{}{STYLE}</style>\n</head>\n<body>\n\
-         <nav><a href=\"{}#sessions\">All sessions</a></nav>\n<main>\n",
-        script::policy(&script),
-        text(&walk.path),
-        super::STYLE,
-        text(report)
-    );
+    let mut out = head(&walk.path, &script, STYLE);
+    let _ =
+        writeln!(out, "<nav><a href=\"{}#sessions\">All sessions</a></nav>\n<main>", text(report));
     write(&mut out, &[(walk, data::json(walk))], &[]);
     let _ = writeln!(out, "</main>\n<script>{script}</script>\n</body>\n</html>");
     out

@@ -9,22 +9,6 @@ use foldback_replay::study::{Bill, Pauses};
 const SESSIONS: usize = 1_000;
 const PRESETS: usize = 24;
 
-fn bill(usd: f64) -> Bill {
-    Bill {
-        regime: "cached".to_owned(),
-        pauses: Pauses::Warm,
-        usd,
-        input_usd: usd,
-        output_usd: 0.0,
-        summaries_usd: 0.0,
-        summaries_shared_usd: 0.0,
-        read_tokens: 0,
-        equivalent_tokens: 0,
-        pessimistic_usd: usd,
-        ledger: Vec::new(),
-    }
-}
-
 /// Twenty-four presets over a thousand sessions: half of the presets act in every session, the others in none.
 fn large() -> Comparison {
     let mut large = tiny();
@@ -58,7 +42,8 @@ fn large() -> Comparison {
         outcome.rereads = session as u64 % 40;
         outcome.exam.references.frr_obs_far.needed = 1_000;
         outcome.exam.references.frr_obs_far.kept = 900 - session as u64 % 500;
-        outcome.bills = vec![bill(1.0 + preset as f64 / 9.0)];
+        outcome.bills =
+            vec![Bill::of_requests("cached", Pauses::Warm, 1.0 + preset as f64 / 9.0, 0.0)];
         Score::new(session, preset, outcome)
     };
     let pairs = (0..SESSIONS).flat_map(|session| (0..PRESETS).map(move |preset| (session, preset)));
