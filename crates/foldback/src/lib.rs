@@ -20,6 +20,8 @@
 //! # }
 //! ```
 //!
+//! [`wire`] brings requests and answers of model providers into messages and back.
+//!
 //! [`agent`] is the common case; a [`Conversation`] can be driven without a loop, and a strategy be compiled from a
 //! file ([`config`]).
 //!
@@ -42,6 +44,7 @@ pub use foldback_core::{Frame, Limits, Message, Part, PartKind, Role, SegmentKin
 pub use foldback_live as live;
 pub use foldback_provider_errors as provider_errors;
 pub use foldback_stages as stages;
+pub use foldback_wire as wire;
 
 #[cfg(feature = "llm")]
 pub use foldback_llm as llm;

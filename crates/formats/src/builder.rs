@@ -1,19 +1,17 @@
 //! What every importer does alike: messages in order with unique ids, calls joined with their results,
 //! the frame, boundaries, and the warnings that come of it.
 
-use crate::ids::{Calls, Ids};
 use crate::pairing::pair;
 use crate::prelude::*;
+use foldback_wire::shared::messages::{self, Messages, ProblemKind};
+use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
 
 /// A session in the making.
 pub(crate) struct SessionBuilder {
-    /// The session without its messages.
+    /// The session without its messages and its frame.
     pub(crate) session: Session,
-    pub(crate) messages: Vec<Message>,
-    /// Joins calls with results whose recorded ids may repeat.
-    pub(crate) calls: Calls,
-    ids: Ids,
+    log: Messages,
     /// Types that are not known, each with the first record of it and how many there are.
     unknown: BTreeMap<String, (u32, u32)>,
 }
@@ -23,74 +21,20 @@ impl SessionBuilder {
         Self::from(Session::new(id, format, source))
     }
 
-    /// Adds a message under the id `wanted`, or one made of it where that is taken.
-    pub(crate) fn push(
-        &mut self,
-        record: u32,
-        wanted: &str,
-        role: Role,
-        parts: Vec<Part>,
-    ) -> &mut Message {
-        let id = self.ids.unique(wanted);
-        let message = Message { record: Some(record), ..Message::new(id, role, parts) };
-        self.push_message(message)
-    }
-
-    /// Adds a message that the recorder gave no id.
-    pub(crate) fn push_unnamed(
-        &mut self,
-        record: u32,
-        role: Role,
-        parts: Vec<Part>,
-    ) -> &mut Message {
-        self.push(record, &format!("m{record}"), role, parts)
-    }
-
-    /// Adds a message as it is.
-    pub(crate) fn push_message(&mut self, message: Message) -> &mut Message {
-        let index = self.messages.len();
-        self.messages.push(message);
-        &mut self.messages[index]
-    }
-
-    /// Adds parts of a record to a message, with the record where that is not the message's own.
-    pub(crate) fn extend(&mut self, index: usize, record: u32, parts: Vec<Part>) {
-        let message = &mut self.messages[index];
-        let source_record = (message.record != Some(record)).then_some(record);
-        message.parts.extend(parts.into_iter().map(|part| Part { source_record, ..part }));
-    }
-
-    /// An id that no message has yet, `wanted` if possible.
-    pub(crate) fn unique(&mut self, wanted: &str) -> String {
-        self.ids.unique(wanted)
-    }
-
-    /// A call, under a unique id.
-    pub(crate) fn call(&mut self, id: &str, tool: &str, arguments: impl Into<String>) -> Part {
-        Part::call(self.calls.call(id), tool, arguments)
-    }
-
-    /// A result, with the id of the call that it answers.
-    pub(crate) fn result(
-        &mut self,
-        id: &str,
-        tool: &str,
-        failed: bool,
-        text: impl Into<String>,
-        media: Vec<Media>,
-    ) -> Part {
-        result(self.calls.result(id), tool, failed, text, media)
-    }
-
-    /// Gives the calls and results among `parts` their ids.
-    pub(crate) fn join(&mut self, parts: &mut [Part]) {
-        for part in parts {
-            match &mut part.kind {
-                PartKind::Call(call) => call.call_id = self.calls.call(&call.call_id),
-                PartKind::Result(result) => result.call_id = self.calls.result(&result.call_id),
-                _ => {}
-            }
+    /// A session with messages that were read by the reader of a protocol.
+    pub(crate) fn read(session: Session, log: Messages) -> Self {
+        let mut out = Self::from(session);
+        out.log = log;
+        for problem in std::mem::take(&mut out.log.problems) {
+            let code = match problem.kind {
+                ProblemKind::Damaged => "damaged-line",
+                ProblemKind::UnknownRole => "unknown-role",
+                ProblemKind::WrongType => "wrong-type",
+                _ => "unknown-type",
+            };
+            out.warn(code, problem.pointer, problem.detail);
         }
+        out
     }
 
     pub(crate) fn warn(&mut self, code: &str, place: impl Into<String>, detail: impl Into<String>) {
@@ -106,8 +50,7 @@ impl SessionBuilder {
     /// Notes that there is no such role.
     pub(crate) fn unknown_role(&mut self, place: impl Into<String>, role: Option<&str>) {
         let role = role.unwrap_or("");
-        let detail = format!("there is no role `{role}` in this format; left out");
-        self.warn("unknown-role", place, detail);
+        self.warn("unknown-role", place, messages::unknown_role(role));
     }
 
     /// A part of a type that is not known.
@@ -118,7 +61,7 @@ impl SessionBuilder {
         name: &str,
         raw: &Value,
     ) -> Part {
-        self.warn("unknown-type", place, format!("{what} `{name}`; kept as it is"));
+        self.warn("unknown-type", place, messages::unknown_part(what, name));
         unknown(name, raw)
     }
 
@@ -132,30 +75,6 @@ impl SessionBuilder {
         for warning in unknown_types(std::mem::take(&mut self.unknown), what) {
             let place = place(&self.session.source, warning.0);
             self.warn("unknown-type", place, warning.1);
-        }
-    }
-
-    /// Adds a system prompt to the frame.
-    pub(crate) fn system(&mut self, text: impl Into<String>) {
-        self.session.frame.push_text(SegmentKind::System, text);
-    }
-
-    /// Adds what the system says before anything else to the frame, a segment for each part. Gives the
-    /// parts back where messages stand before them.
-    pub(crate) fn opening_system(&mut self, parts: Vec<Part>) -> Option<Vec<Part>> {
-        if !self.messages.is_empty() {
-            return Some(parts);
-        }
-        for part in parts {
-            self.system(part.shown());
-        }
-        None
-    }
-
-    /// Adds tool definitions to the frame, where there are any.
-    pub(crate) fn tools(&mut self, tools: Option<&Value>) {
-        if let Some(tools) = tools.filter(|tools| tools.as_array().is_some_and(|t| !t.is_empty())) {
-            self.session.frame.push_text(SegmentKind::Tools, tools.to_string());
         }
     }
 
@@ -213,7 +132,8 @@ impl SessionBuilder {
     /// The session.
     pub(crate) fn finish(self) -> Session {
         let mut session = self.session;
-        session.messages = self.messages.into_iter().map(Arc::new).collect();
+        session.messages = self.log.messages.into_iter().map(Arc::new).collect();
+        session.frame = self.log.frame;
         pair(&mut session);
         session
     }
@@ -227,14 +147,24 @@ impl SessionBuilder {
 }
 
 impl From<Session> for SessionBuilder {
-    fn from(session: Session) -> Self {
-        Self {
-            session,
-            messages: Vec::new(),
-            calls: Calls::default(),
-            ids: Ids::default(),
-            unknown: BTreeMap::new(),
-        }
+    fn from(mut session: Session) -> Self {
+        let mut log = Messages::default();
+        log.frame = std::mem::take(&mut session.frame);
+        Self { session, log, unknown: BTreeMap::new() }
+    }
+}
+
+impl Deref for SessionBuilder {
+    type Target = Messages;
+
+    fn deref(&self) -> &Messages {
+        &self.log
+    }
+}
+
+impl DerefMut for SessionBuilder {
+    fn deref_mut(&mut self) -> &mut Messages {
+        &mut self.log
     }
 }
 

@@ -68,15 +68,6 @@ pub(crate) fn call(raw: &Value, index: usize) -> Part {
     .at(format!("/tool_calls/{index}/function/arguments"))
 }
 
-/// A call as an entry of `tool_calls`.
-pub(crate) fn stored_call(call: &ToolCall) -> Value {
-    json!({
-        "id": call.call_id,
-        "type": "function",
-        "function": { "name": call.tool, "arguments": call.arguments },
-    })
-}
-
 /// What was said in the user's name in a run that a harness drives, and whether that came mid-turn: the task
 /// is the one turn, later the harness asks again for an answer that it could not use.
 pub(crate) fn prompt(raw: &Value, has_task: &mut bool) -> (Vec<Part>, bool) {

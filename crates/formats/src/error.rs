@@ -1,5 +1,6 @@
 //! Why a file could not be read or written at all.
 
+use foldback_wire::shared::rewrite::Stale;
 use thiserror::Error;
 
 /// A file that holds no session that could be used.
@@ -88,4 +89,10 @@ pub enum WriteError {
         /// What was wrong.
         detail: String,
     },
+}
+
+impl From<Stale> for WriteError {
+    fn from(Stale { record, detail }: Stale) -> Self {
+        Self::Record { record, detail }
+    }
 }

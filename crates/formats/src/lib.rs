@@ -41,14 +41,12 @@ mod openhands_llm;
 mod otel;
 mod overlay;
 mod pairing;
-mod parts;
+mod peek;
 mod pi;
 mod plausible;
 mod prelude;
 mod pydantic_ai;
-mod raw;
 mod read;
-mod records;
 mod rewrite;
 mod roo_code;
 pub mod session;
@@ -56,9 +54,10 @@ mod swe_agent;
 mod table;
 mod tau2;
 mod time;
-mod usage;
 mod value;
 mod write;
+
+use foldback_wire::shared::raw;
 
 pub use error::{ReadError, WriteError};
 pub use format::{Format, FormatId, Writer};

@@ -2,20 +2,20 @@
 
 pub(crate) use crate::builder::{SessionBuilder, document_or_lines, only, threads_of, with_damage};
 pub(crate) use crate::format::{Format, FormatId};
-pub(crate) use crate::parts::{
-    file, flattened, has_text, mark_synthetic, reasoning, reasoning_member, result, status, unknown,
-};
-pub(crate) use crate::raw::{self, Change, json_string, peek};
-pub(crate) use crate::records::Records;
-pub(crate) use crate::session::{Boundary, Cleared, Recorded, Shape, Source, Warning};
-pub(crate) use crate::usage::{Counts, finish};
+pub(crate) use crate::peek::peek;
+pub(crate) use crate::session::{Boundary, Cleared, Recorded, Records, Shape, Source, Warning};
 pub(crate) use crate::write::View;
-pub(crate) use crate::{ReadError, Session, WriteError, cluster, folded, jsonl, value};
+pub(crate) use crate::{ReadError, Session, WriteError, cluster, folded, jsonl, raw, value};
 pub(crate) use foldback_core::log::{
     Answer, EntryKind, Finish, Marker, Media, Message, Origin, Part, PartKind, ResultStatus, Role,
     ToolCall, ToolResult, Usage,
 };
 pub(crate) use foldback_core::view::{EditKind, PartEdit, PartPos, Shown};
 pub(crate) use foldback_core::{Frame, Limits, SegmentKind};
+pub(crate) use foldback_wire::shared::parts::{
+    file, flattened, has_text, mark_synthetic, reasoning, reasoning_member, result, status, unknown,
+};
+pub(crate) use foldback_wire::shared::raw::{Change, json_string};
+pub(crate) use foldback_wire::shared::usage::{Counts, finish};
 pub(crate) use serde_json::{Map, Value, json};
 pub(crate) use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, VecDeque};

@@ -1,11 +1,11 @@
 //! A recorded session, read from any format into the one canonical form.
 
+use crate::FormatId;
 pub use crate::folded::Folded;
-use crate::records::Records;
-use crate::{FormatId, ReadError, raw, value};
 use foldback_core::log::{EntryKind, Message, Origin};
 use foldback_core::view::{EditKind, PartEdit, PartPos};
 use foldback_core::{Frame, Limits};
+pub use foldback_wire::shared::source::{Records, Shape, Source};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::collections::BTreeSet;
@@ -104,52 +104,6 @@ impl Warning {
     }
 }
 
-/// How a file is divided into records.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Shape {
-    /// One JSON value a line; a record is a line.
-    Lines,
-    /// One JSON document; a record is an element of its message array.
-    Document,
-}
-
-/// The text of a file and where its records lie in it. A writer copies untouched records from here,
-/// byte for byte: parsing and writing JSON again changes almost every real line.
-#[derive(Clone, Debug)]
-pub struct Source {
-    /// The whole text.
-    pub text: Arc<str>,
-    /// How it is divided.
-    pub shape: Shape,
-    /// Byte range of each record in `text`, by record index.
-    pub records: Records,
-}
-
-impl Source {
-    /// A text whose records are its lines.
-    pub(crate) fn lines(text: &str) -> Self {
-        Self { text: text.into(), shape: Shape::Lines, records: raw::lines(text).into() }
-    }
-
-    /// A document whose records are the elements of the list at a JSON pointer.
-    pub(crate) fn document(text: &str, list: &str) -> Result<Self, ReadError> {
-        let records = value::elements(text, list)?;
-        Ok(Self { text: text.into(), shape: Shape::Document, records: records.into() })
-    }
-
-    /// The line that a record stands on, as an editor shows it.
-    pub(crate) fn place(&self, record: u32) -> String {
-        let start = self.records.get(record as usize).map_or(self.text.len(), |range| range.start);
-        format!("line {}", self.records.line(&self.text, start))
-    }
-
-    /// The raw text of a record.
-    pub fn record(&self, index: u32) -> Option<&str> {
-        self.records.get(index as usize).and_then(|range| self.text.get(range.clone()))
-    }
-}
-
 impl Session {
     /// Whether the recording begins in the middle of a conversation: what was said before is in its
     /// requests and their usage, but not in the file.
@@ -183,7 +137,7 @@ impl Session {
 
     /// The record that a message was read from, by its index.
     pub(crate) fn record_of(&self, message: usize) -> Option<Value> {
-        raw::parse(self.source.record(self.messages.get(message)?.record?)?).ok()
+        self.source.value_of(self.messages.get(message)?)
     }
 
     /// Number of recorded model calls.

@@ -51,7 +51,7 @@ fn read(text: &str) -> Result<Vec<Session>, ReadError> {
             damaged.push((format!("{list}/{index}"), "an episode without messages".to_owned()));
             continue;
         };
-        let source = Source::document(&text[range], messages)?;
+        let source = value::source(&text[range], messages)?;
         let mut out = SessionBuilder::new(ids.unique(&id_of(episode, index)), FORMAT.id, source);
         let domain = value::text_at(&root, "/info/environment_info/domain_name");
         out.session.cluster =

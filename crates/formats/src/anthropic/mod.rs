@@ -21,11 +21,6 @@ pub(crate) const FORMAT: Format = Format::new(
 /// Types of content blocks that only this format has.
 const OWN_BLOCKS: &[&str] = &["tool_use", "tool_result", "thinking", "redacted_thinking"];
 
-/// Whether a block belongs to a tool that runs at the provider: call and result stay in the answer.
-fn is_server_block(kind: &str) -> bool {
-    kind == "server_tool_use" || kind.ends_with("_tool_result")
-}
-
 fn detect(text: &str) -> u8 {
     let opening = peek(text);
     ["", "/messages", "/*/messages"]

@@ -1,12 +1,13 @@
 //! From the canonical form back into the list of messages.
 
-use super::is_server_block;
-use crate::bodies::{ToolShape, frame_tools, lines, object, results, runs, text_of, with_files};
+use crate::bodies::{ToolShape, frame_tools, lines};
 use crate::prelude::*;
-use crate::rewrite::{Dialect, rewrite};
+use crate::rewrite::rewrite;
+use foldback_wire::anthropic::{Writer, records};
 
 pub(super) fn patch(view: &View<'_>, losses: &mut Vec<String>) -> Result<String, WriteError> {
-    rewrite(view, &view.sent, &mut Anthropic { session: view.session, losses })
+    let own = view.session.own();
+    rewrite(view, &view.sent, &mut Writer { own: &own, losses })
 }
 
 /// A request body: model, system prompt, messages (one a line) and tools.
@@ -27,154 +28,4 @@ pub(super) fn generate(view: &View<'_>, losses: &mut Vec<String>) -> Result<Stri
     }
     out.push_str("}\n");
     Ok(out)
-}
-
-struct Anthropic<'a> {
-    session: &'a Session,
-    losses: &'a mut Vec<String>,
-}
-
-impl Dialect for Anthropic<'_> {
-    fn edited(&self, at: PartPos, part: &Part, pointer: &str, edit: &PartEdit) -> Option<String> {
-        Some(match &part.kind {
-            PartKind::Call(_) => object(&edit.text).to_string(),
-            PartKind::Result(result)
-                if edit.kind == EditKind::Truncate && !result.media.is_empty() =>
-            {
-                self.with_files(at, pointer, &edit.text).to_string()
-            }
-            _ => json_string(&edit.text),
-        })
-    }
-
-    fn generate(&mut self, messages: &[Message], _: Option<u32>) -> Vec<Value> {
-        records(messages, self.losses)
-    }
-}
-
-impl Anthropic<'_> {
-    /// The content of a tool result with its text cut and its files kept.
-    fn with_files(&self, at: PartPos, pointer: &str, text: &str) -> Value {
-        let record = self.session.record_of(at.item).unwrap_or_default();
-        let mut out = vec![json!({"type": "text", "text": text})];
-        let blocks = value::list_at(&record, pointer).iter();
-        let is_file =
-            |block: &&Value| matches!(value::text(block, "type"), Some("image" | "document"));
-        out.extend(blocks.filter(is_file).cloned());
-        Value::from(out)
-    }
-}
-
-/// Messages of a run of canonical ones: the results that follow an answer are one user message,
-/// because the API wants them together.
-fn records(messages: &[Message], losses: &mut Vec<String>) -> Vec<Value> {
-    let mut out = Vec::new();
-    let (mut unsigned, mut systems) = (0, 0);
-    for (message, run) in runs(messages) {
-        out.push(match message.role {
-            Role::Tool => {
-                let blocks: Vec<Value> = results(run).map(result_block).collect();
-                json!({"role": "user", "content": blocks})
-            }
-            Role::User | Role::System => {
-                systems += usize::from(message.role == Role::System);
-                json!({"role": "user", "content": user_content(message)})
-            }
-            Role::Assistant => {
-                let reasoning = message.parts.iter().filter(|part| is_unsigned(part));
-                unsigned += reasoning.count();
-                let blocks: Vec<Value> = message
-                    .parts
-                    .iter()
-                    .filter(|part| !is_unsigned(part))
-                    .filter_map(block)
-                    .collect();
-                json!({"role": "assistant", "content": blocks})
-            }
-        });
-    }
-    if unsigned > 0 {
-        losses.push(format!(
-            "{unsigned} reasoning parts without a signature, which the API would refuse"
-        ));
-    }
-    if systems > 0 {
-        losses.push(format!(
-            "{systems} system messages within the conversation became user messages"
-        ));
-    }
-    out
-}
-
-fn is_unsigned(part: &Part) -> bool {
-    matches!(&part.kind, PartKind::Reasoning { opaque: None, .. })
-}
-
-fn user_content(message: &Message) -> Value {
-    match message.parts.as_slice() {
-        [part] if !matches!(part.kind, PartKind::File(_) | PartKind::Unknown { .. }) => {
-            Value::from(part.shown().into_owned())
-        }
-        parts => parts.iter().filter_map(block).collect(),
-    }
-}
-
-/// A content block; none for a text without content, which the API refuses.
-fn block(part: &Part) -> Option<Value> {
-    Some(match &part.kind {
-        PartKind::Reasoning { text, opaque } if text.is_empty() => {
-            json!({"type": "redacted_thinking", "data": opaque})
-        }
-        PartKind::Reasoning { text, opaque } => {
-            json!({"type": "thinking", "thinking": text, "signature": opaque})
-        }
-        PartKind::Call(call) => json!({
-            "type": "tool_use",
-            "id": call.call_id,
-            "name": call.tool,
-            "input": object(&call.arguments),
-        }),
-        PartKind::Result(found) => result_block(found),
-        PartKind::File(media) => file_block(media),
-        // A block that this format named itself goes back as it came.
-        PartKind::Unknown { raw, name } if name == "compaction" || is_server_block(name) => {
-            raw.clone()
-        }
-        _ => {
-            let text = text_of(part);
-            if text.is_empty() {
-                return None;
-            }
-            json!({"type": "text", "text": text})
-        }
-    })
-}
-
-fn result_block(result: &ToolResult) -> Value {
-    let mut out = json!({
-        "type": "tool_result",
-        "tool_use_id": result.call_id,
-        "content": with_files(result, "text", file_block),
-    });
-    if result.status != ResultStatus::Completed {
-        out["is_error"] = true.into();
-    }
-    out
-}
-
-/// A file as a block. What is neither data that decodes nor a URL becomes a line of text.
-fn file_block(media: &Media) -> Value {
-    let source = if let Some(data) = value::base64_data(&media.url) {
-        json!({"type": "base64", "media_type": media.mime, "data": data})
-    } else if media.url.contains("://") {
-        json!({"type": "url", "url": media.url})
-    } else {
-        return json!({"type": "text", "text": text_of(&Part::new(PartKind::File(media.clone())))});
-    };
-    let kind = if media.mime.starts_with("image/") { "image" } else { "document" };
-    let mut out = json!({"type": kind, "source": source});
-    if let (Some(name), "document") = (&media.name, kind) {
-        out["title"] = name.as_str().into();
-    }
-    out
 }

@@ -4,7 +4,6 @@ use super::step::{self, Source};
 use super::{FORMAT, restore};
 use crate::ids::Ids;
 use crate::prelude::*;
-use crate::session;
 
 /// Reads a document: the trajectory, then those of its subagents, each a session.
 pub(super) fn read(text: &str) -> Result<Vec<Session>, ReadError> {
@@ -23,7 +22,7 @@ fn trajectory(
     let Some(steps) = root.get("steps").and_then(Value::as_array) else {
         return Err(value::malformed("/steps", "a trajectory has its list of steps here"));
     };
-    let source = session::Source::document(text, "/steps")?;
+    let source = value::source(text, "/steps")?;
     // Trajectories of one run may share its session id.
     let keys = match sessions.is_empty() {
         true => ["session_id", "trajectory_id"],

@@ -9,7 +9,7 @@ use super::{FORMAT, VERSION, read, restore, step};
 use crate::bodies::{ToolShape, frame_tools};
 use crate::prelude::*;
 use crate::raw::{Item, rebuild};
-use crate::rewrite::{Own, patched};
+use crate::rewrite::patched;
 
 pub(super) fn patch(view: &View<'_>, losses: &mut Vec<String>) -> Result<String, WriteError> {
     let fold = fold(view);
@@ -106,7 +106,7 @@ struct Recorded<'a> {
 impl<'a> Recorded<'a> {
     fn new(view: &View<'a>, fold: &Fold) -> Self {
         let session = view.session;
-        let own = Own::new(session);
+        let own = session.own();
         let of_session: Vec<Option<usize>> =
             view.stored.iter().map(|stored| own.index_of(stored.shown.message)).collect();
         let cleared: BTreeSet<(PartPos, i64)> =
@@ -160,7 +160,7 @@ fn own_steps(
     steps: &mut Steps,
     losses: &mut Vec<String>,
 ) {
-    let own = Own::new(view.session);
+    let own = view.session.own();
     let mut next = 0;
     let mut dropped = 0;
     let mut upto = |record: u32, steps: &mut Steps| {
@@ -265,7 +265,7 @@ fn renumbered(session: &Session, record: u32, number: usize) -> Result<Item, Wri
     let number = number.to_string();
     let other = raw::locate(step, "/step_id").is_ok_and(|at| step[at] != number);
     let change = other.then(|| ("/step_id".to_owned(), Change::Set(number)));
-    patched(&session.source, record, change.as_slice())
+    Ok(patched(&session.source, record, change.as_slice())?)
 }
 
 fn document(view: &View<'_>, pieces: &[Piece], losses: &mut Vec<String>) -> String {

@@ -57,7 +57,7 @@ pub(super) fn result(block: &Value, index: usize) -> Part {
     }
     let call = value::text(block, "tool_use_id").unwrap_or_default();
     let failed = value::flag(block, "is_error");
-    crate::parts::result(call, "", failed, text, media_found)
+    foldback_wire::shared::parts::result(call, "", failed, text, media_found)
         .at(format!("{CONTENT}/{index}/content"))
 }
 

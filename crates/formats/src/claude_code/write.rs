@@ -4,12 +4,12 @@ use super::generate::{self, Envelope, Spot};
 use super::line::{self, Line};
 use super::thread;
 use crate::jsonl::uuid;
-use crate::overlay::{Overlay, Rules, Step};
+use crate::overlay::{Overlay, Rules, Step, overlay};
 use crate::prelude::*;
 use crate::raw::{Item, rebuild};
 use crate::time::stamp;
 
-const RULES: Rules = Rules { edited: generate::edited, element, notes: true };
+const RULES: Rules = Rules { edited: generate::edited, element };
 
 /// The block that a part was read from: the first four segments of `/message/content/0/text`.
 fn element(pointer: &str) -> Option<&str> {
@@ -100,7 +100,7 @@ impl<'a> Patch<'a> {
         let (lines, copies) = line::with_copies(source);
         let (agent, members) = conversation(view.session, &lines);
         envelope.agent = agent;
-        let mut overlay = Overlay::new(view, &RULES, &copies);
+        let mut overlay = overlay(view, &RULES, &copies);
         let by_uuid: HashMap<String, u32> =
             lines.iter().filter_map(|line| Some((line.uuid.clone()?, line.record))).collect();
         let lines: HashMap<u32, Line> = lines.into_iter().map(|line| (line.record, line)).collect();
@@ -128,7 +128,7 @@ impl<'a> Patch<'a> {
             match step {
                 Step::Record(record) => {
                     self.relink(*record, &mut hook);
-                    items.push(self.overlay.item(self.view.session, *record)?);
+                    items.push(self.overlay.item(&self.view.session.source, *record)?);
                 }
                 Step::New(shown) => {
                     let next = steps[index + 1..].iter().find_map(|step| match step {

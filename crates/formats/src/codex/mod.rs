@@ -2,11 +2,10 @@
 //!
 //! A rollout is two logs in one: `response_item` lines are what the model is sent and answers,
 //! `event_msg` lines repeat the same for the screen. Messages come from the former alone; from the
-//! latter come usage, the window, and where turns begin and end. [`item`] reads one response item,
+//! latter come usage, the window, and where turns begin and end. One item is read as the Responses API has it,
 //! [`read`] puts them together to answers. The page `docs/codex.md` lists what is mapped to what.
 
 pub(crate) mod generate;
-pub(crate) mod item;
 mod read;
 mod write;
 

@@ -1,12 +1,12 @@
 //! A session as Codex would find it: the recorder's own lines where nothing changed.
 
 use super::generate;
-use crate::overlay::{Overlay, Rules, Step};
+use crate::overlay::{Rules, Step, overlay};
 use crate::prelude::*;
 use crate::raw::{Item, rebuild};
 use crate::time::{format_rfc3339, stamp};
 
-const RULES: Rules = Rules { edited: generate::edited, element, notes: true };
+const RULES: Rules = Rules { edited: generate::edited, element };
 
 /// Only a replacement history puts several messages into one line.
 fn element(pointer: &str) -> Option<&str> {
@@ -18,7 +18,7 @@ fn element(pointer: &str) -> Option<&str> {
 
 pub(super) fn patch(view: &View<'_>, losses: &mut Vec<String>) -> Result<String, WriteError> {
     let session = view.session;
-    let overlay = Overlay::new(view, &RULES, &jsonl::copies(&session.source));
+    let overlay = overlay(view, &RULES, &jsonl::copies(&session.source));
     overlay.tell(losses, "; the events that repeat them for the screen stay");
     if overlay.is_empty() {
         return Ok(session.source.text.to_string());
@@ -29,7 +29,7 @@ pub(super) fn patch(view: &View<'_>, losses: &mut Vec<String>) -> Result<String,
     for (index, step) in steps.iter().enumerate() {
         match step {
             Step::Record(record) if is_opaque_compaction(session, *record) => compactions += 1,
-            Step::Record(record) => items.push(overlay.item(session, *record)?),
+            Step::Record(record) => items.push(overlay.item(&session.source, *record)?),
             Step::New(shown) => {
                 let next = steps[index + 1..].iter().find_map(|step| match step {
                     Step::Record(record) => timestamp_of(session, *record),

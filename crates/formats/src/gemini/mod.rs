@@ -21,7 +21,7 @@ pub(crate) const FORMAT: Format = Format::new(
 /// Where a list of contents is kept.
 const LISTS: &[&str] = &["/contents", "/history"];
 
-/// Marks that the model put on a part and wants back unaltered.
+/// What only a model of Gemini puts on a part.
 const SIGNATURE: &str = "thoughtSignature";
 
 fn detect(text: &str) -> u8 {

@@ -39,7 +39,7 @@ pub(super) struct Recording {
 pub(super) fn recording(text: &str) -> Result<Recording, ReadError> {
     match value::document(text) {
         Ok(root) if root["messages"].is_array() => {
-            let source = Source::document(text, "/messages")?;
+            let source = value::source(text, "/messages")?;
             let mut recording = Recording::new(source);
             recording.name(&root);
             for (record, value) in (0u32..).zip(value::list(&root, "messages")) {

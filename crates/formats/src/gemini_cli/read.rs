@@ -1,8 +1,8 @@
 //! The messages of a recording in the canonical form.
 
 use super::lines::{self, Recording, Stored};
-use crate::gemini::read as gemini;
 use crate::prelude::*;
+use foldback_wire::gemini;
 
 /// Types of messages that are for the screen only.
 const SILENT: &[&str] = &["info", "warning", "error"];

@@ -55,7 +55,7 @@ pub(super) fn sample(text: &str, root: &Value, log: &Log) -> Result<Session, Rea
     let Some(stored) = root.get("messages").and_then(Value::as_array) else {
         return Err(value::malformed("/messages", "not a list of messages"));
     };
-    let source = Source::document(text, "/messages")?;
+    let source = value::source(text, "/messages")?;
     let part = |key: &str| root.get(key).map(value::shown).unwrap_or_default();
     let id = value::string(root, "uuid")
         .unwrap_or_else(|| format!("{}-epoch-{}", part("id"), part("epoch")));

@@ -17,7 +17,7 @@ fn conversation(text: &str, root: &Value) -> Result<Session, ReadError> {
     let (list, stored) = found.ok_or_else(|| {
         value::malformed("/messages", "a list of messages is needed here, or at the top")
     })?;
-    let source = Source::document(text, list)?;
+    let source = value::source(text, list)?;
     let id =
         value::first_string(root, &["thread_id", "id"]).unwrap_or_else(|| value::content_id(text));
     let mut reader = Reader { out: SessionBuilder::new(id, FORMAT.id, source) };

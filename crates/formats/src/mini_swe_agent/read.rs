@@ -11,7 +11,7 @@ pub(super) fn read(text: &str) -> Result<Vec<Session>, ReadError> {
     let Some(stored) = document.pointer(list).and_then(Value::as_array) else {
         return Err(value::malformed("/messages", "not a list of messages"));
     };
-    let source = Source::document(text, list)?;
+    let source = value::source(text, list)?;
     let id = value::text(&document, "instance_id").map_or_else(|| jsonl::uuid(text), str::to_owned);
     let mut reader = Reader {
         out: SessionBuilder::new(id, super::FORMAT.id, source),

@@ -4,6 +4,7 @@ use super::message;
 use crate::chat;
 use crate::prelude::*;
 use crate::rewrite::{Dialect, rewrite};
+use foldback_wire::shared::made::stored_call;
 
 pub(super) fn patch(view: &View<'_>, losses: &mut Vec<String>) -> Result<String, WriteError> {
     let session = view.session;
@@ -77,7 +78,7 @@ fn stored(message: &Message) -> Value {
         }
         Role::Assistant => {
             let calls = message.parts.iter().filter_map(Part::as_call);
-            let calls: Vec<Value> = calls.map(chat::stored_call).collect();
+            let calls: Vec<Value> = calls.map(stored_call).collect();
             let mut stored = json!({ "role": "assistant", "content": message.said() });
             if !calls.is_empty() {
                 stored["tool_calls"] = Value::Array(calls);

@@ -11,7 +11,7 @@ pub(super) fn read(text: &str) -> Result<Vec<Session>, ReadError> {
         .get("messages")
         .and_then(Value::as_array)
         .ok_or_else(|| value::malformed("/messages", "an OpenCode export has an array here"))?;
-    let source = Source::document(text, "/messages")?;
+    let source = value::source(text, "/messages")?;
     let id = value::text(info, "id").unwrap_or("session");
     let mut reader = Reader {
         out: SessionBuilder::new(id, FORMAT.id, source),
@@ -75,7 +75,7 @@ impl Reader {
     }
 
     fn user(&mut self, record: u32, info: &Value, parts: &[Value]) {
-        if self.out.session.frame.segments().is_empty()
+        if self.out.frame.segments().is_empty()
             && let Some(system) = value::filled(info, "system")
         {
             self.out.system(system);

@@ -5,13 +5,13 @@ use super::line::{self, Entries, Entry};
 use crate::bodies;
 use crate::ids::Ids;
 use crate::jsonl::uuid;
-use crate::overlay::{Overlay, Rules, Step};
+use crate::overlay::{Rules, Step, overlay};
 use crate::prelude::*;
 use crate::raw::{Item, rebuild};
 use crate::time::stamp;
 
 /// An entry holds one message, so nothing is ever taken out of one.
-const RULES: Rules = Rules { edited: generate::edited, element: |_| None, notes: true };
+const RULES: Rules = Rules { edited: generate::edited, element: |_| None };
 
 /// Short ids as pi makes them, the same each time and none twice.
 struct NewIds {
@@ -37,7 +37,7 @@ impl NewIds {
 pub(super) fn patch(view: &View<'_>, losses: &mut Vec<String>) -> Result<String, WriteError> {
     let session = view.session;
     let entries = line::parse(&session.source.text);
-    let mut overlay = Overlay::new(view, &RULES, &entries.copies);
+    let mut overlay = overlay(view, &RULES, &entries.copies);
     overlay.tell(losses, "");
     if overlay.is_empty() {
         return Ok(session.source.text.to_string());
@@ -59,7 +59,7 @@ pub(super) fn patch(view: &View<'_>, losses: &mut Vec<String>) -> Result<String,
                         last = entry.id().map(str::to_owned);
                     }
                 }
-                items.push(overlay.item(session, *record)?);
+                items.push(overlay.item(&session.source, *record)?);
             }
             Step::New(shown) => {
                 let next = tree.next(&steps, place);

@@ -12,7 +12,7 @@ pub(super) fn read(text: &str) -> Result<Vec<Session>, ReadError> {
             "a pydantic-ai history is a list of messages, or has one under `messages`",
         )
     })?;
-    let source = Source::document(text, list)?;
+    let source = value::source(text, list)?;
     let id = value::string(&root, "session_id").unwrap_or_else(|| value::content_id(text));
     let mut reader =
         Reader { out: SessionBuilder::new(id, FORMAT.id, source), instructions: None, list };

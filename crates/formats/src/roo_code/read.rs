@@ -15,7 +15,7 @@ pub(super) fn read(text: &str) -> Result<Vec<Session>, ReadError> {
     let Some(stored) = root.as_array() else {
         return Err(value::malformed("", "a list of messages is needed here"));
     };
-    let source = Source::document(text, "")?;
+    let source = value::source(text, "")?;
     let parents = |key: &str| -> HashSet<String> {
         stored.iter().filter_map(|m| value::string(m, key)).collect()
     };

@@ -9,7 +9,7 @@ pub(super) fn read(text: &str) -> Result<Vec<Session>, ReadError> {
     let document = value::document(text)?;
     let from_history = document["history"].is_array();
     let source = match from_history {
-        true => Source::document(text, "/history")?,
+        true => value::source(text, "/history")?,
         // Steps hold two messages each and are written anew.
         false => Source { text: text.into(), shape: Shape::Document, records: Records::default() },
     };

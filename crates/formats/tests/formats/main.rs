@@ -15,5 +15,6 @@ mod numbers;
 mod opencode_db;
 mod recorded;
 mod refused;
+mod wire;
 mod wrapped;
 mod written;

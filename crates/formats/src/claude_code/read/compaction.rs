@@ -54,13 +54,14 @@ impl<'a> Reader<'a> {
         let ids = value::list(metadata, "compactedToolIds").iter();
         let ids: HashSet<&str> = ids.filter_map(Value::as_str).collect();
         let time = line.at().unwrap_or(0);
+        let mut cleared = Vec::new();
         for (item, message) in self.out.messages.iter().enumerate() {
             for (part, of) in message.parts.iter().enumerate() {
                 if of.as_result().is_some_and(|r| ids.contains(r.call_id.as_str())) {
-                    let at = PartPos { item, part };
-                    self.out.session.cleared.push(Cleared { at, time });
+                    cleared.push(Cleared { at: PartPos { item, part }, time });
                 }
             }
         }
+        self.out.session.cleared.append(&mut cleared);
     }
 }

@@ -6,10 +6,10 @@ use super::attachment::{self, Attachment};
 use super::block;
 use super::line::{self, Line};
 use super::thread::{self, Thread};
-use crate::anthropic::read::{COUNTS, web_searches};
 use crate::prelude::*;
 use crate::session::BEGINS_MIDWAY;
 use foldback_core::work;
+use foldback_wire::anthropic::{COUNTS, web_searches};
 
 /// Model name under which the client writes its own error messages.
 const SYNTHETIC_MODEL: &str = "<synthetic>";

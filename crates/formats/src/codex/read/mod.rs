@@ -2,8 +2,8 @@
 
 mod event;
 
-use super::item::{self, Item};
 use crate::prelude::*;
+use foldback_wire::responses::item::{self, Item};
 
 /// Types of lines that neither reach the model nor tell anything about it.
 const SCREEN_ONLY: &[&str] = &["world_state"];

@@ -6,7 +6,7 @@ use std::ops::Range;
 
 /// What to do at a pointer.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Change {
+pub enum Change {
     /// Puts this JSON text in place of the value. An object member that is not there yet is added
     /// after the others; `-` appends to an array.
     Set(String),
@@ -21,7 +21,7 @@ pub(crate) enum Change {
 /// # Errors
 ///
 /// [`RawError::Missing`] where a pointer leads nowhere.
-pub(crate) fn patch(raw: &str, changes: &[(String, Change)]) -> Result<String, RawError> {
+pub fn patch(raw: &str, changes: &[(String, Change)]) -> Result<String, RawError> {
     let mut text = raw.to_owned();
     for (pointer, change) in changes {
         text = apply(&text, pointer, change)?;
@@ -132,13 +132,13 @@ fn splice(text: &str, range: Range<usize>, with: &str) -> String {
 }
 
 /// A string as JSON text.
-pub(crate) fn json_string(text: &str) -> String {
+pub fn json_string(text: &str) -> String {
     Value::from(text).to_string()
 }
 
 /// JSON text of a value that is to stand after `lead`: spread over lines where `lead` starts a new
 /// one, indented like it, and compact otherwise.
-pub(crate) fn pretty_like(value: &Value, lead: &str) -> String {
+pub(super) fn pretty_like(value: &Value, lead: &str) -> String {
     let Some((_, indent)) = lead.rsplit_once('\n') else {
         return value.to_string();
     };

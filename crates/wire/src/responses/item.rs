@@ -1,6 +1,8 @@
 //! One response item, in the Responses API's shape.
 
-use crate::prelude::*;
+use crate::shared::parts::{file, reasoning, unknown};
+use foldback_core::log::{Media, Part, PartKind, ResultStatus, ToolCall, ToolResult};
+use serde_json::Value;
 
 /// Items that carry nothing the log could hold: snapshots of the working tree, and the opaque
 /// result of a compaction, which stands for messages that the log still has.
@@ -28,7 +30,7 @@ const HARNESS: &[&str] = &[
 ];
 
 /// What an item is.
-pub(crate) enum Item {
+pub enum Item {
     /// Part of an answer of the model.
     Answer(Vec<Part>),
     /// A message of the user or of the harness in the user's name.
@@ -44,7 +46,7 @@ pub(crate) enum Item {
 }
 
 /// Reads an item; `at` is the pointer to it inside its line.
-pub(crate) fn read(item: &Value, at: &str) -> Item {
+pub fn read(item: &Value, at: &str) -> Item {
     let kind = item["type"].as_str().unwrap_or_default();
     match kind {
         "message" => message(item, at),
@@ -66,18 +68,18 @@ pub(crate) fn read(item: &Value, at: &str) -> Item {
 }
 
 /// Whether a part is a search of the web that the provider made and bills; pages that it opens are free.
-pub(super) fn is_search(part: &Part) -> bool {
+pub fn is_search(part: &Part) -> bool {
     matches!(&part.kind, PartKind::Unknown { name, raw }
         if name == "web_search_call" && raw["action"]["type"] == "search")
 }
 
 /// Whether a text was written by the harness.
-pub(super) fn is_harness(text: &str) -> bool {
+pub fn is_harness(text: &str) -> bool {
     HARNESS.iter().any(|opening| text.starts_with(opening))
 }
 
 /// Whether nothing in a user message comes from a person.
-pub(super) fn is_injected(parts: &[Part]) -> bool {
+pub fn is_injected(parts: &[Part]) -> bool {
     parts.iter().all(|part| matches!(part.kind, PartKind::Text { synthetic: true, .. }))
 }
 

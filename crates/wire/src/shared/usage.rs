@@ -1,27 +1,29 @@
 //! What recorders say about a call: token counts, each in its own words, and why the model stopped.
 
-use crate::prelude::*;
+use super::value;
+use foldback_core::log::{Finish, Usage};
+use serde_json::Value;
 
 /// Where a recorder writes its counts: JSON pointers, of which the first that leads to a count is taken.
 #[derive(Clone, Copy)]
-pub(crate) struct Counts {
-    pub(crate) input: &'static [&'static str],
-    pub(crate) cache_read: &'static [&'static str],
-    pub(crate) cache_write: &'static [&'static str],
-    pub(crate) output: &'static [&'static str],
-    pub(crate) reasoning: &'static [&'static str],
-    pub(crate) total: &'static str,
+pub struct Counts {
+    pub input: &'static [&'static str],
+    pub cache_read: &'static [&'static str],
+    pub cache_write: &'static [&'static str],
+    pub output: &'static [&'static str],
+    pub reasoning: &'static [&'static str],
+    pub total: &'static str,
     /// Input that is counted apart.
-    pub(crate) apart: &'static str,
+    pub apart: &'static str,
     /// Whether the input holds what the cache did.
-    pub(crate) cache_in_input: bool,
+    pub cache_in_input: bool,
     /// Whether the output holds the reasoning.
-    pub(crate) reasoning_in_output: bool,
+    pub reasoning_in_output: bool,
 }
 
 impl Counts {
     /// None of them; the input holds the cache, the output the reasoning.
-    pub(crate) const NONE: Self = Self {
+    pub const NONE: Self = Self {
         input: &[],
         cache_read: &[],
         cache_write: &[],
@@ -34,7 +36,7 @@ impl Counts {
     };
 
     /// The counts of `raw` as disjoint classes.
-    pub(crate) fn usage(&self, raw: &Value) -> Usage {
+    pub fn usage(&self, raw: &Value) -> Usage {
         let cache_read = value::first_count(raw, self.cache_read);
         let cache_write = value::first_count(raw, self.cache_write);
         let reasoning = value::first_count(raw, self.reasoning);
@@ -52,12 +54,12 @@ impl Counts {
     }
 
     /// [`Self::usage`] of an object.
-    pub(crate) fn of_object(&self, raw: &Value) -> Option<Usage> {
+    pub fn of_object(&self, raw: &Value) -> Option<Usage> {
         raw.is_object().then(|| self.usage(raw))
     }
 
     /// [`Self::usage`] where anything was counted.
-    pub(crate) fn any(&self, raw: &Value) -> Option<Usage> {
+    pub fn any(&self, raw: &Value) -> Option<Usage> {
         Some(self.usage(raw)).filter(|usage| !usage.is_zero())
     }
 }
@@ -78,7 +80,7 @@ const FINISHES: &[(Finish, &[&str])] = &[
 ];
 
 /// Why a model stopped, in any recorder's words.
-pub(crate) fn finish(word: &str) -> Finish {
+pub fn finish(word: &str) -> Finish {
     let known = FINISHES.iter().find(|(_, words)| words.contains(&word));
     known.map_or(Finish::Other, |(finish, _)| *finish)
 }

@@ -2,13 +2,13 @@
 
 use super::edit::pretty_like;
 use super::scan::is_blank;
-use crate::session::{Shape, Source};
+use crate::shared::source::{Shape, Source};
 use serde_json::Value;
 use std::borrow::Cow;
 
 /// One record of the document to be written.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Item {
+pub enum Item {
     /// A record of the source as it is.
     Keep(u32),
     /// A record of the source in a changed form (JSON text).
@@ -19,7 +19,7 @@ pub(crate) enum Item {
 
 /// The source with `items` in place of its records. Text around the records stays, records that are
 /// kept keep the blanks in front of them, and if all are kept in order the result is the source.
-pub(crate) fn rebuild(source: &Source, items: &[Item]) -> String {
+pub fn rebuild(source: &Source, items: &[Item]) -> String {
     let (Some(first), Some(last)) = (source.records.first(), source.records.last()) else {
         return source.text.to_string();
     };
@@ -85,8 +85,8 @@ fn blanks(source: &Source, from: usize, end: usize) -> usize {
 
 #[cfg(test)]
 mod tests {
+    use super::super::{elements, lines};
     use super::*;
-    use crate::raw::{elements, lines};
     use serde_json::json;
 
     fn document(text: &str, pointer: &str) -> Source {

@@ -1,35 +1,37 @@
-//! The parts that more than one importer makes.
+//! The parts that more than one reader makes.
 
-use crate::prelude::*;
+use super::value;
+use foldback_core::log::{Media, Part, PartKind, ResultStatus, ToolResult};
+use serde_json::Value;
 
 /// Reasoning, with what only its model can read.
-pub(crate) fn reasoning(text: impl Into<String>, opaque: Option<String>) -> Part {
+pub fn reasoning(text: impl Into<String>, opaque: Option<String>) -> Part {
     Part::new(PartKind::Reasoning { text: text.into(), opaque })
 }
 
 /// Reasoning that is a member of `raw`, at the pointer `at` to it; none where it is empty.
-pub(crate) fn reasoning_member(raw: &Value, key: &str, at: &str) -> Option<Part> {
+pub fn reasoning_member(raw: &Value, key: &str, at: &str) -> Option<Part> {
     let text = value::filled(raw, key)?;
     Some(reasoning(text, None).at(format!("{at}/{key}")))
 }
 
 /// A file.
-pub(crate) fn file(media: Media) -> Part {
+pub fn file(media: Media) -> Part {
     Part::new(PartKind::File(media))
 }
 
 /// A part as it was recorded.
-pub(crate) fn unknown(name: &str, raw: &Value) -> Part {
+pub fn unknown(name: &str, raw: &Value) -> Part {
     Part::new(PartKind::Unknown { name: name.to_owned(), raw: raw.clone() })
 }
 
 /// How a tool's run ended.
-pub(crate) fn status(failed: bool) -> ResultStatus {
+pub fn status(failed: bool) -> ResultStatus {
     if failed { ResultStatus::Error } else { ResultStatus::Completed }
 }
 
 /// A result.
-pub(crate) fn result(
+pub fn result(
     call_id: impl Into<String>,
     tool: &str,
     failed: bool,
@@ -48,7 +50,7 @@ pub(crate) fn result(
 
 /// Texts, joined, and files of a result's content, with the place of the text: its own where it is
 /// alone, else `whole`.
-pub(crate) fn flattened(parts: Vec<Part>, whole: String) -> (String, Vec<Media>, String) {
+pub fn flattened(parts: Vec<Part>, whole: String) -> (String, Vec<Media>, String) {
     let place = match parts.as_slice() {
         [only] => only.pointer.clone().unwrap_or(whole),
         _ => whole,
@@ -64,7 +66,7 @@ pub(crate) fn flattened(parts: Vec<Part>, whole: String) -> (String, Vec<Media>,
 }
 
 /// Marks the texts as written by the harness.
-pub(crate) fn mark_synthetic(parts: &mut [Part]) {
+pub fn mark_synthetic(parts: &mut [Part]) {
     for part in parts {
         if let PartKind::Text { synthetic, .. } = &mut part.kind {
             *synthetic = true;
@@ -73,6 +75,6 @@ pub(crate) fn mark_synthetic(parts: &mut [Part]) {
 }
 
 /// Whether a part can be edited at all: files and what is not known have no text to put another for.
-pub(crate) fn has_text(part: &Part) -> bool {
+pub fn has_text(part: &Part) -> bool {
     !matches!(part.kind, PartKind::File(_) | PartKind::Marker(_) | PartKind::Unknown { .. })
 }

@@ -11,7 +11,7 @@ use thiserror::Error;
 
 /// JSON text that cannot be walked, or that lacks what a pointer names.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
-pub(crate) enum RawError {
+pub enum RawError {
     /// Not JSON at this byte.
     #[error("byte {at}: expected {expected}")]
     Syntax {
@@ -30,22 +30,22 @@ pub(crate) enum RawError {
 
 /// A member of an object or an element of an array.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Child {
+pub(super) struct Child {
     /// Range of the key with its quotes; `None` in an array.
-    pub(crate) key: Option<Range<usize>>,
+    pub(super) key: Option<Range<usize>>,
     /// Range of the value.
-    pub(crate) value: Range<usize>,
+    pub(super) value: Range<usize>,
 }
 
 impl Child {
     /// Where the member begins: at its key, or at the value in an array.
-    pub(crate) fn start(&self) -> usize {
+    pub(super) fn start(&self) -> usize {
         self.key.as_ref().map_or(self.value.start, |key| key.start)
     }
 }
 
 /// The lines that hold anything: number (1-based) and range without the line end.
-pub(crate) fn numbered_lines(text: &str) -> impl Iterator<Item = (usize, Range<usize>)> {
+pub fn numbered_lines(text: &str) -> impl Iterator<Item = (usize, Range<usize>)> {
     let mut start = 0;
     text.split_inclusive('\n').enumerate().filter_map(move |(index, line)| {
         let content = line.trim_end_matches(['\n', '\r']);
@@ -56,13 +56,13 @@ pub(crate) fn numbered_lines(text: &str) -> impl Iterator<Item = (usize, Range<u
 }
 
 /// The ranges of [`numbered_lines`].
-pub(crate) fn lines(text: &str) -> Vec<Range<usize>> {
+pub fn lines(text: &str) -> Vec<Range<usize>> {
     numbered_lines(text).map(|(_, range)| range).collect()
 }
 
 /// Parses JSON as recorders write it: a string that a program cut in the middle of a surrogate pair
 /// is read with U+FFFD in place of the half, where a strict parser would give up the whole line.
-pub(crate) fn parse(text: &str) -> serde_json::Result<Value> {
+pub fn parse(text: &str) -> serde_json::Result<Value> {
     match serde_json::from_str(text) {
         Ok(value) => Ok(value),
         Err(error) => match without_lone_surrogates(text) {
@@ -117,7 +117,7 @@ fn without_lone_surrogates(text: &str) -> Cow<'_, str> {
 }
 
 /// The range of the value that a JSON pointer names, inside `text`.
-pub(crate) fn locate(text: &str, pointer: &str) -> Result<Range<usize>, RawError> {
+pub fn locate(text: &str, pointer: &str) -> Result<Range<usize>, RawError> {
     let missing = || RawError::Missing { pointer: pointer.to_owned() };
     let mut at = value(text, 0)?;
     for token in tokens(pointer) {
@@ -129,7 +129,7 @@ pub(crate) fn locate(text: &str, pointer: &str) -> Result<Range<usize>, RawError
 }
 
 /// The ranges of the elements of the array that a JSON pointer names.
-pub(crate) fn elements(text: &str, pointer: &str) -> Result<Vec<Range<usize>>, RawError> {
+pub fn elements(text: &str, pointer: &str) -> Result<Vec<Range<usize>>, RawError> {
     let at = locate(text, pointer)?;
     if text.as_bytes().get(at.start) != Some(&b'[') {
         return Err(RawError::Syntax { at: at.start, expected: "an array".to_owned() });
@@ -138,7 +138,7 @@ pub(crate) fn elements(text: &str, pointer: &str) -> Result<Vec<Range<usize>>, R
 }
 
 /// The unescaped reference tokens of a JSON pointer.
-pub(crate) fn tokens(pointer: &str) -> impl Iterator<Item = Cow<'_, str>> {
+pub(super) fn tokens(pointer: &str) -> impl Iterator<Item = Cow<'_, str>> {
     pointer.split('/').skip(1).map(|token| {
         if token.contains('~') {
             Cow::Owned(token.replace("~1", "/").replace("~0", "~"))
@@ -149,7 +149,7 @@ pub(crate) fn tokens(pointer: &str) -> impl Iterator<Item = Cow<'_, str>> {
 }
 
 /// Index of the child that a reference token names. Of equal keys the last counts, as in parsing.
-pub(crate) fn child_index(text: &str, children: &[Child], token: &str) -> Option<usize> {
+pub(super) fn child_index(text: &str, children: &[Child], token: &str) -> Option<usize> {
     match children.first()?.key {
         Some(_) => children.iter().rposition(|child| {
             child.key.as_ref().is_some_and(|key| key_is(&text[key.clone()], token))
@@ -167,7 +167,7 @@ fn key_is(quoted: &str, token: &str) -> bool {
 }
 
 /// The members or elements of the object or array at `at`; none for a scalar.
-pub(crate) fn children(text: &str, at: &Range<usize>) -> Result<Vec<Child>, RawError> {
+pub(super) fn children(text: &str, at: &Range<usize>) -> Result<Vec<Child>, RawError> {
     let inside = text.get(at.clone()).unwrap_or_default();
     let found = match inside.as_bytes().first() {
         Some(b'{') => serde_json::from_str(inside).map(|Members(found)| found),
@@ -213,7 +213,7 @@ impl<'de> Deserialize<'de> for Members<'de> {
 }
 
 /// The range of the value that begins at or after `from`.
-pub(crate) fn value(text: &str, from: usize) -> Result<Range<usize>, RawError> {
+pub(super) fn value(text: &str, from: usize) -> Result<Range<usize>, RawError> {
     let rest = text.get(from..).unwrap_or_default();
     let start = from + rest.len() - rest.trim_start().len();
     let mut values = serde_json::Deserializer::from_str(&text[start..]).into_iter::<&RawValue>();
@@ -224,7 +224,7 @@ pub(crate) fn value(text: &str, from: usize) -> Result<Range<usize>, RawError> {
     }
 }
 
-pub(crate) fn is_blank(byte: u8) -> bool {
+pub(super) fn is_blank(byte: u8) -> bool {
     matches!(byte, b' ' | b'\t' | b'\n' | b'\r')
 }
 

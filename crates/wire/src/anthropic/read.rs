@@ -1,0 +1,192 @@
+//! From message lists to the canonical form.
+
+use super::{COMPACTION, COUNTS, is_server_block, web_searches};
+use crate::shared::messages::{Messages, NO_ROLE, ProblemKind};
+use crate::shared::parts::{file, reasoning, unknown};
+use crate::shared::usage::finish;
+use crate::shared::value;
+use foldback_core::log::{Answer, Media, Message, Part, Role};
+use serde_json::Value;
+
+/// Reads the list of messages at a JSON pointer, and system prompt and tools beside it.
+pub(super) fn read(root: &Value, list: &str) -> Messages {
+    let mut reader = Reader { out: Messages::default(), list };
+    reader.out.tools(root.get("tools").or_else(|| root.get("functions")));
+    match root.get("system") {
+        Some(Value::Array(blocks)) => {
+            for text in blocks.iter().filter_map(|block| value::text(block, "text")) {
+                reader.out.system(text);
+            }
+        }
+        Some(Value::String(text)) => reader.out.system(text),
+        _ => {}
+    }
+    for (record, message) in (0u32..).zip(value::list_at(root, list)) {
+        reader.record(record, message);
+    }
+    reader.out
+}
+
+/// Reads an answer, which is a message.
+pub(super) fn answer(message: &Value) -> Option<Message> {
+    let mut reader = Reader { out: Messages::default(), list: "" };
+    reader.record(0, message);
+    reader.out.messages.pop()
+}
+
+struct Reader<'a> {
+    out: Messages,
+    list: &'a str,
+}
+
+impl Reader<'_> {
+    fn record(&mut self, record: u32, message: &Value) {
+        let role = match value::text(message, "role") {
+            Some("user") => Role::User,
+            Some("assistant") => Role::Assistant,
+            Some("system") => Role::System,
+            Some(other) => {
+                let place = format!("{}/{record}/role", self.list);
+                return self.out.unknown_role(place, other);
+            }
+            None => {
+                let place = format!("{}/{record}", self.list);
+                return self.out.problem(ProblemKind::Damaged, place, NO_ROLE);
+            }
+        };
+        let blocks = message.get("content").and_then(Value::as_array);
+        match role {
+            Role::User => self.user(record, message, blocks),
+            _ => {
+                let parts = self.blocks(record, message, blocks);
+                if role == Role::System && self.out.messages.is_empty() {
+                    let text: Vec<_> = parts.iter().map(Part::shown).collect();
+                    let text = text.join("\n");
+                    self.out.system(text);
+                    return;
+                }
+                let answer = (role == Role::Assistant).then(|| noted(message));
+                self.out.push_unnamed(record, role, parts).answer = answer;
+            }
+        }
+    }
+
+    /// A user message: its tool results become messages, and so does what stands between them. Text
+    /// beside a result was sent while the loop was running.
+    fn user(&mut self, record: u32, message: &Value, blocks: Option<&Vec<Value>>) {
+        let is_result = |block: &Value| value::text(block, "type") == Some("tool_result");
+        let Some(blocks) = blocks.filter(|blocks| blocks.iter().any(is_result)) else {
+            let parts = self.blocks(record, message, blocks);
+            self.out.push_unnamed(record, Role::User, parts);
+            return;
+        };
+        let mut said: Vec<Part> = Vec::new();
+        for (index, block) in blocks.iter().enumerate() {
+            if !is_result(block) {
+                said.push(self.block(record, index, block));
+                continue;
+            }
+            self.beside_results(record, &mut said);
+            let id = value::text(block, "tool_use_id").unwrap_or_default();
+            let (text, media) = result_content(block.get("content"));
+            let part = self.out.result(id, "", value::flag(block, "is_error"), text, media);
+            let part = part.at(format!("/content/{index}/content"));
+            self.out.push_unnamed(record, Role::Tool, vec![part]);
+        }
+        self.beside_results(record, &mut said);
+    }
+
+    fn beside_results(&mut self, record: u32, said: &mut Vec<Part>) {
+        if !said.is_empty() {
+            self.out.push_unnamed(record, Role::User, std::mem::take(said)).mid_turn = true;
+        }
+    }
+
+    fn blocks(&mut self, record: u32, message: &Value, blocks: Option<&Vec<Value>>) -> Vec<Part> {
+        match (blocks, message.get("content")) {
+            (Some(blocks), _) => blocks
+                .iter()
+                .enumerate()
+                .map(|(index, block)| self.block(record, index, block))
+                .collect(),
+            (None, None | Some(Value::Null)) => Vec::new(),
+            (None, Some(content)) => {
+                let place = format!("{}/{record}/content", self.list);
+                vec![self.out.whole_content(place, content).at("/content")]
+            }
+        }
+    }
+
+    fn block(&mut self, record: u32, index: usize, block: &Value) -> Part {
+        let pointer = format!("/content/{index}");
+        let kind = value::text(block, "type").unwrap_or("");
+        match kind {
+            "text" => Part::text(value::string(block, "text").unwrap_or_default())
+                .at(format!("{pointer}/text")),
+            "thinking" => reasoning(
+                value::string(block, "thinking").unwrap_or_default(),
+                value::string(block, "signature"),
+            )
+            .at(format!("{pointer}/thinking")),
+            "redacted_thinking" => {
+                reasoning(String::new(), value::string(block, "data")).at(pointer)
+            }
+            "tool_use" => {
+                let name = value::text(block, "name").unwrap_or_default();
+                let input = block.get("input").map_or("{}".to_owned(), Value::to_string);
+                let id = value::text(block, "id").unwrap_or(name);
+                self.out.call(id, name, input).at(format!("{pointer}/input"))
+            }
+            "image" | "document" => file(media(block)).at(pointer),
+            kind if kind == COMPACTION || is_server_block(kind) => unknown(kind, block).at(pointer),
+            kind => {
+                let place = format!("{}/{record}{pointer}", self.list);
+                self.out.unknown_part(place, "a block of type", kind, block).at(pointer)
+            }
+        }
+    }
+}
+
+/// What a recorder noted beside the message: bodies as they are sent have none of it.
+fn noted(message: &Value) -> Answer {
+    Answer {
+        usage: message.get("usage").and_then(|usage| COUNTS.any(usage)),
+        web_searches: web_searches(message),
+        finish: value::text(message, "stop_reason").map(finish),
+        model: value::string(message, "model"),
+        ..Answer::default()
+    }
+}
+
+/// The content of a tool result as one text, and the files in it.
+fn result_content(content: Option<&Value>) -> (String, Vec<Media>) {
+    match content {
+        None | Some(Value::Null) => (String::new(), Vec::new()),
+        Some(Value::Array(blocks)) => {
+            let is_file =
+                |block: &&Value| matches!(value::text(block, "type"), Some("image" | "document"));
+            let texts: Vec<String> = blocks
+                .iter()
+                .filter(|block| !is_file(block))
+                .map(|block| value::string(block, "text").unwrap_or_else(|| value::shown(block)))
+                .collect();
+            (texts.join("\n"), blocks.iter().filter(is_file).map(media).collect())
+        }
+        Some(content) => (value::shown(content), Vec::new()),
+    }
+}
+
+fn media(block: &Value) -> Media {
+    let source = block.get("source").unwrap_or(&Value::Null);
+    Media {
+        mime: value::string(source, "media_type").unwrap_or_else(|| {
+            match value::text(block, "type") {
+                Some("image") => "image/*",
+                _ => "application/octet-stream",
+            }
+            .to_owned()
+        }),
+        name: value::string(block, "title"),
+        url: value::first_string(source, &["url", "data", "file_id"]).unwrap_or_default(),
+    }
+}

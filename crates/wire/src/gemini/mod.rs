@@ -1,0 +1,114 @@
+//! Gemini `generateContent`.
+//!
+//! ```
+//! use foldback_wire::gemini;
+//!
+//! let request = gemini::request(r#"{"contents": [{"role": "user", "parts": [{"text": "Why?"}]}]}"#)?;
+//! assert_eq!(request.messages()[0].said(), "Why?");
+//! # Ok::<(), foldback_wire::WireError>(())
+//! ```
+
+mod read;
+pub(crate) mod stream;
+mod write;
+
+#[doc(hidden)]
+pub use read::media;
+#[doc(hidden)]
+pub use write::Writer;
+
+use crate::shared::messages::Messages;
+use crate::shared::usage;
+use crate::shared::usage::Counts;
+use crate::shared::value;
+use crate::{Request, Stream, WireError};
+use foldback_core::log::{Answer, Message, PartKind};
+use foldback_core::validity::Dialect;
+use serde_json::Value;
+use std::sync::Arc;
+
+/// Reads the body of a request; [`Request::parse`].
+///
+/// # Errors
+///
+/// As with [`Request::parse`].
+pub fn request(body: impl Into<Arc<str>>) -> Result<Request, WireError> {
+    Request::parse(Dialect::Gemini, body)
+}
+
+/// Reads an answer that did not stream; [`answer`](crate::answer).
+///
+/// # Errors
+///
+/// As with [`answer`](crate::answer).
+pub fn answer(id: &str, body: &str) -> Result<Message, WireError> {
+    crate::answer(Dialect::Gemini, id, body)
+}
+
+/// Assembles an answer that streams.
+pub fn stream() -> Stream {
+    Stream::new(Dialect::Gemini)
+}
+
+/// Reads the list of contents at a JSON pointer, and system prompt and tools beside it.
+#[doc(hidden)]
+pub fn read(root: &Value, list: &str) -> Messages {
+    read::read(root, list)
+}
+
+/// Contents of a run of canonical messages. Signatures are the model's own and only kept where `signed` says that they
+/// are Gemini's.
+#[doc(hidden)]
+pub fn records(messages: &[Message], signed: bool, losses: &mut Vec<String>) -> Vec<Value> {
+    write::records(messages, signed, losses)
+}
+
+pub(crate) fn answer_in(body: &Value, id: &str) -> Result<Message, WireError> {
+    if let Some(reason) = value::text_at(body, "/promptFeedback/blockReason") {
+        return Err(WireError::Blocked { reason: reason.to_owned() });
+    }
+    let candidate = body.pointer("/candidates/0");
+    let candidate = candidate.ok_or_else(|| WireError::no_answer("/candidates/0"))?;
+    // Content is left out where there is none, and the reason says why.
+    let content = &candidate["content"];
+    let mut message =
+        read::answer(content).ok_or_else(|| WireError::no_answer("/candidates/0/content"))?;
+    name_calls(&mut message, content, id);
+    message.answer = Some(Answer {
+        usage: COUNTS.any(&body["usageMetadata"]),
+        finish: value::text(candidate, "finishReason").map(usage::finish),
+        model: value::string(body, "modelVersion"),
+        ..Answer::default()
+    });
+    Ok(message)
+}
+
+/// Calls mostly come without ids, and those of two answers must not be the same.
+fn name_calls(message: &mut Message, content: &Value, id: &str) {
+    let called = value::list(content, "parts").iter().filter_map(|part| part.get("functionCall"));
+    let calls = message.parts.iter_mut().filter_map(|part| match &mut part.kind {
+        PartKind::Call(call) => Some(call),
+        _ => None,
+    });
+    for (number, (call, raw)) in calls.zip(called).enumerate() {
+        if raw.get("id").is_none() {
+            call.call_id = format!("{id}-call-{number}");
+        }
+    }
+}
+
+/// Marks that the model put on a part and wants back unaltered.
+pub(crate) const SIGNATURE: &str = "thoughtSignature";
+
+/// `promptTokenCount` holds the cached tokens, and what tools put into
+/// the prompt is counted apart.
+pub(crate) const COUNTS: Counts = Counts {
+    input: &["/promptTokenCount"],
+    cache_read: &["/cachedContentTokenCount"],
+    output: &["/candidatesTokenCount"],
+    reasoning: &["/thoughtsTokenCount"],
+    total: "/totalTokenCount",
+    apart: "/toolUsePromptTokenCount",
+    reasoning_in_output: false,
+    ..Counts::NONE
+};

@@ -1,0 +1,173 @@
+//! From contents to the canonical form.
+
+use super::{COUNTS, SIGNATURE};
+use crate::shared::messages::{Messages, ProblemKind};
+use crate::shared::parts::{file, reasoning, result, unknown};
+use crate::shared::value;
+use foldback_core::log::{Answer, Media, Message, Part, Role};
+use serde_json::Value;
+use std::collections::{HashMap, VecDeque};
+
+/// Reads the list of contents at a JSON pointer, and system prompt and tools beside it.
+pub(super) fn read(root: &Value, list: &str) -> Messages {
+    let mut reader = Reader { list, ..Reader::default() };
+    let system = ["systemInstruction", "system_instruction"].iter().find_map(|key| root.get(key));
+    if let Some(system) = system {
+        let parts = value::list(system, "parts").iter();
+        let texts = parts.filter_map(|part| value::text(part, "text"));
+        for text in texts.chain(system.as_str()) {
+            reader.out.system(text);
+        }
+    }
+    reader.out.tools(root.get("tools"));
+    for (record, content) in (0u32..).zip(value::list_at(root, list)) {
+        reader.content(record, content);
+    }
+    reader.out
+}
+
+/// Reads the content of an answer.
+pub(super) fn answer(content: &Value) -> Option<Message> {
+    let mut reader = Reader::default();
+    reader.model(0, content, value::list(content, "parts"));
+    reader.out.messages.pop()
+}
+
+#[derive(Default)]
+struct Reader<'a> {
+    out: Messages,
+    /// Open calls that came without an id, by the name of the tool.
+    unnamed: HashMap<String, VecDeque<String>>,
+    list: &'a str,
+}
+
+impl Reader<'_> {
+    fn content(&mut self, record: u32, content: &Value) {
+        let Some(parts) = content["parts"].as_array() else {
+            let place = format!("{}/{record}", self.list);
+            let detail = "a content needs a list of parts; left out";
+            return self.out.problem(ProblemKind::Damaged, place, detail);
+        };
+        match value::text(content, "role") {
+            Some("model") => self.model(record, content, parts),
+            Some("user" | "function") | None => self.user(record, parts),
+            Some(other) => {
+                self.out.unknown_role(format!("{}/{record}/role", self.list), other);
+            }
+        }
+    }
+
+    /// A user content: its results become messages, and so does what stands between them. What stands
+    /// beside a result was sent while the loop was running.
+    fn user(&mut self, record: u32, parts: &[Value]) {
+        let has_results = parts.iter().any(|part| part.get("functionResponse").is_some());
+        let mut said: Vec<Part> = Vec::new();
+        for (index, raw) in parts.iter().enumerate() {
+            let Some(response) = raw.get("functionResponse") else {
+                said.extend(self.part(record, index, raw));
+                continue;
+            };
+            self.said(record, &mut said, true);
+            let part = self.answered(response, &format!("/parts/{index}/functionResponse"));
+            self.out.push_unnamed(record, Role::Tool, vec![part]);
+        }
+        self.said(record, &mut said, has_results);
+    }
+
+    fn said(&mut self, record: u32, said: &mut Vec<Part>, mid_turn: bool) {
+        if !said.is_empty() {
+            let parts = std::mem::take(said);
+            self.out.push_unnamed(record, Role::User, parts).mid_turn = mid_turn;
+        }
+    }
+
+    fn model(&mut self, record: u32, content: &Value, parts: &[Value]) {
+        let parts = parts.iter().enumerate();
+        let parts = parts.flat_map(|(index, raw)| self.part(record, index, raw)).collect();
+        let answer = Answer {
+            usage: COUNTS.any(&content["usageMetadata"]),
+            model: value::string(content, "modelVersion"),
+            ..Answer::default()
+        };
+        self.out.push_unnamed(record, Role::Assistant, parts).answer = Some(answer);
+    }
+
+    /// A part; two where it carries a signature, which is reasoning that only the model can read.
+    fn part(&mut self, record: u32, index: usize, raw: &Value) -> Vec<Part> {
+        let at = format!("/parts/{index}");
+        let signature = value::string(raw, SIGNATURE);
+        let text = value::string(raw, "text");
+        if value::flag(raw, "thought") {
+            return vec![reasoning(text.unwrap_or_default(), signature).at(format!("{at}/text"))];
+        }
+        let mut parts = Vec::new();
+        if signature.is_some() {
+            parts.push(reasoning(String::new(), signature).at(format!("{at}/{SIGNATURE}")));
+        }
+        parts.push(if let Some(text) = text {
+            Part::text(text).at(format!("{at}/text"))
+        } else if let Some(call) = raw.get("functionCall") {
+            self.call(call).at(format!("{at}/functionCall/args"))
+        } else if let Some(media) = media(raw) {
+            file(media).at(at)
+        } else {
+            let name = raw.as_object().and_then(|object| object.keys().next());
+            let name = name.map_or("", String::as_str);
+            let known = ["executableCode", "codeExecutionResult"];
+            if known.contains(&name) {
+                unknown(name, raw).at(at)
+            } else {
+                let place = format!("{}/{record}{at}", self.list);
+                self.out.unknown_part(place, "a part of type", name, raw).at(at)
+            }
+        });
+        parts
+    }
+
+    fn call(&mut self, call: &Value) -> Part {
+        let name = value::text(call, "name").unwrap_or_default();
+        let id = match value::text(call, "id") {
+            Some(id) => self.out.calls.call(id),
+            None => {
+                let id = self.out.calls.call(name);
+                let open = self.unnamed.entry(name.to_owned()).or_default();
+                open.push_back(id.clone());
+                id
+            }
+        };
+        let arguments = call.get("args").map_or("{}".to_owned(), Value::to_string);
+        Part::call(id, name, arguments)
+    }
+
+    /// A result goes with the call of its id, else with the oldest open call of its tool.
+    fn answered(&mut self, response: &Value, at: &str) -> Part {
+        let name = value::text(response, "name").unwrap_or_default();
+        let unnamed = self.unnamed.get_mut(name).and_then(VecDeque::pop_front);
+        let call_id = match (value::text(response, "id"), unnamed) {
+            (Some(id), None) => self.out.calls.result(id),
+            (_, Some(id)) => id,
+            (None, None) => name.to_owned(),
+        };
+        let given = &response["response"];
+        let (text, place, failed) = match (value::text(given, "output"), given.get("error")) {
+            (Some(output), _) => (output.to_owned(), "/response/output", false),
+            (None, Some(error)) => (value::shown(error), "/response/error", true),
+            (None, None) => (given.to_string(), "/response", false),
+        };
+        let files = value::list(response, "parts").iter().filter_map(media).collect();
+        result(call_id, name, failed, text, files).at(format!("{at}{place}"))
+    }
+}
+
+/// A file of a part.
+pub fn media(part: &Value) -> Option<Media> {
+    let data = part.get("inlineData").or_else(|| part.get("fileData"))?;
+    Some(Media {
+        mime: value::string(data, "mimeType")
+            .unwrap_or_else(|| "application/octet-stream".to_owned()),
+        name: value::string(data, "displayName"),
+        url: value::string(data, "data")
+            .or_else(|| value::string(data, "fileUri"))
+            .unwrap_or_default(),
+    })
+}

@@ -1,0 +1,90 @@
+//! OpenAI Chat Completions, and everything compatible with it.
+//!
+//! ```
+//! use foldback_core::log::Role;
+//! use foldback_wire::openai;
+//!
+//! let request = openai::request(r#"{"model": "gpt-5", "messages": [{"role": "user", "content": "Why?"}]}"#)?;
+//! assert_eq!(request.messages()[0].role, Role::User);
+//!
+//! let answer = openai::answer("answer-1", r#"{
+//!     "choices": [{"message": {"role": "assistant", "content": "So."}, "finish_reason": "stop"}],
+//!     "usage": {"prompt_tokens": 10, "completion_tokens": 2}
+//! }"#)?;
+//! assert_eq!(answer.said(), "So.");
+//! # Ok::<(), foldback_wire::WireError>(())
+//! ```
+
+mod read;
+pub(crate) mod stream;
+mod write;
+
+#[doc(hidden)]
+pub use write::Writer;
+
+use crate::shared::messages::Messages;
+use crate::shared::usage;
+use crate::shared::usage::Counts;
+use crate::shared::value;
+use crate::{Request, Stream, WireError};
+use foldback_core::log::{Answer, Message};
+use foldback_core::validity::Dialect;
+use serde_json::Value;
+use std::sync::Arc;
+
+/// Reads the body of a request; [`Request::parse`].
+///
+/// # Errors
+///
+/// As with [`Request::parse`].
+pub fn request(body: impl Into<Arc<str>>) -> Result<Request, WireError> {
+    Request::parse(Dialect::OpenAiChat, body)
+}
+
+/// Reads an answer that did not stream; [`answer`](crate::answer).
+///
+/// # Errors
+///
+/// As with [`answer`](crate::answer).
+pub fn answer(id: &str, body: &str) -> Result<Message, WireError> {
+    crate::answer(Dialect::OpenAiChat, id, body)
+}
+
+/// Assembles an answer that streams.
+pub fn stream() -> Stream {
+    Stream::new(Dialect::OpenAiChat)
+}
+
+/// Reads the list of messages at a JSON pointer, and the tools beside it.
+#[doc(hidden)]
+pub fn read(root: &Value, list: &str) -> Messages {
+    read::read(root, list)
+}
+
+/// One chat message for every canonical one.
+#[doc(hidden)]
+pub fn records(messages: &[Message], losses: &mut Vec<String>) -> Vec<Value> {
+    write::records(messages, losses)
+}
+
+pub(crate) fn answer_in(body: &Value) -> Result<Message, WireError> {
+    let said = body.pointer("/choices/0/message").and_then(read::answer);
+    let mut message = said.ok_or_else(|| WireError::no_answer("/choices/0/message"))?;
+    message.answer = Some(Answer {
+        usage: body.get("usage").and_then(|usage| COUNTS.any(usage)),
+        finish: value::text_at(body, "/choices/0/finish_reason").map(usage::finish),
+        model: value::string(body, "model"),
+        ..Answer::default()
+    });
+    Ok(message)
+}
+
+/// `prompt_tokens` holds the cached tokens, `completion_tokens` the reasoning.
+pub(crate) const COUNTS: Counts = Counts {
+    input: &["/prompt_tokens"],
+    cache_read: &["/prompt_tokens_details/cached_tokens"],
+    output: &["/completion_tokens"],
+    reasoning: &["/completion_tokens_details/reasoning_tokens"],
+    total: "/total_tokens",
+    ..Counts::NONE
+};

@@ -1,0 +1,165 @@
+//! A request: read into messages, and written again as a view shows them.
+
+use crate::shared::messages::{Messages, Problem, ProblemKind};
+use crate::shared::pairing::pair;
+use crate::shared::raw::{self, Change};
+use crate::shared::rewrite::{Own, Stale, rewrite};
+use crate::shared::source::{Shape, Source};
+use crate::shared::value;
+use crate::{WireError, anthropic, gemini, openai, responses};
+use foldback_core::Frame;
+use foldback_core::log::Message;
+use foldback_core::validity::Dialect;
+use foldback_core::view::Shown;
+use serde_json::Value;
+use std::sync::Arc;
+
+/// A request of one of the protocols, with the messages that it holds.
+///
+/// Every message knows the record that it was read from, so [`folded`](Self::folded) copies what was not touched byte
+/// for byte. Reading the same list again gives the same ids: a conversation that grows from request to request can be
+/// followed by its messages.
+#[derive(Clone, Debug)]
+pub struct Request {
+    dialect: Dialect,
+    model: Option<String>,
+    frame: Frame,
+    messages: Vec<Arc<Message>>,
+    unknown: Vec<Problem>,
+    source: Source,
+}
+
+/// A request with other messages.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Folded {
+    /// The body to send.
+    pub body: String,
+    /// What has no place in this protocol and was left out, one line each. Empty for messages that came from requests
+    /// and answers of the same protocol.
+    pub losses: Vec<String>,
+}
+
+impl Request {
+    /// Reads the body of a request.
+    ///
+    /// # Errors
+    ///
+    /// It is no JSON; there is no list of messages in it; something in the list is no message; the provider keeps part
+    /// of the conversation. Content of a type that is not known is no error: it is kept as it is.
+    pub fn parse(dialect: Dialect, body: impl Into<Arc<str>>) -> Result<Self, WireError> {
+        let text = body.into();
+        let root = raw::parse(&text)?;
+        if !root.is_object() {
+            return Err(WireError::shape("", "a request is an object"));
+        }
+        let list = list_of(dialect);
+        let (records, read) = match dialect {
+            Dialect::OpenAiChat => (records(&text, &root, list)?, openai::read(&root, list)),
+            Dialect::Anthropic => (records(&text, &root, list)?, anthropic::read(&root, list)),
+            Dialect::Gemini => (records(&text, &root, list)?, gemini::read(&root, list)),
+            Dialect::OpenAiResponses => {
+                let records = match root.get("input") {
+                    Some(Value::String(_)) => vec![raw::locate(&text, list)?],
+                    _ => records(&text, &root, list)?,
+                };
+                (records, responses::read_request(&root)?)
+            }
+        };
+        let Messages { messages, frame, problems, .. } = read;
+        let mut unknown = Vec::new();
+        for problem in problems {
+            match problem.kind {
+                ProblemKind::UnknownType => unknown.push(problem),
+                _ => return Err(problem.into()),
+            }
+        }
+        let mut messages: Vec<Arc<Message>> = messages.into_iter().map(Arc::new).collect();
+        pair(&mut messages);
+        let source = Source { text, shape: Shape::Document, records: records.into() };
+        let model = value::string(&root, "model");
+        Ok(Self { dialect, model, frame, messages, unknown, source })
+    }
+
+    /// The protocol.
+    pub fn dialect(&self) -> Dialect {
+        self.dialect
+    }
+
+    /// The model that is asked; Gemini has it in the path and not in the body.
+    pub fn model(&self) -> Option<&str> {
+        self.model.as_deref()
+    }
+
+    /// System prompt and tool definitions, as they are sent.
+    pub fn frame(&self) -> &Frame {
+        &self.frame
+    }
+
+    /// The messages, in order. One assistant message for every answer, one tool message for every result.
+    pub fn messages(&self) -> &[Arc<Message>] {
+        &self.messages
+    }
+
+    /// Content of types that are not known, each with its place. It goes back as it came.
+    pub fn unknown(&self) -> impl Iterator<Item = &Problem> {
+        self.unknown.iter()
+    }
+
+    /// The body as it came.
+    pub fn body(&self) -> &str {
+        &self.source.text
+    }
+
+    /// The request with the messages that a view shows: [`Conversation::sent`](foldback_core::Conversation::sent).
+    ///
+    /// Of the body only the list of messages changes. In it, messages of this request that are shown without edits are
+    /// copied byte for byte; those with edits are the same bytes but for the edited text; others are made. If all are
+    /// shown and nothing is edited, the body is the one that came, byte for byte.
+    ///
+    /// # Errors
+    ///
+    /// [`WireError::Stale`] where a message says that it is of this request and is not.
+    pub fn folded(&self, sent: &[Shown<'_>]) -> Result<Folded, WireError> {
+        let mut losses = Vec::new();
+        let losses_of = &mut losses;
+        if self.source.records.is_empty() {
+            let messages: Vec<Message> = sent.iter().map(Shown::to_message).collect();
+            let list = Value::from(crate::messages(self.dialect, &messages, losses_of));
+            let change = (list_of(self.dialect).to_owned(), Change::Set(list.to_string()));
+            return Ok(Folded { body: raw::patch(&self.source.text, &[change])?, losses });
+        }
+        let own = &Own::new(&self.messages, &self.source);
+        let body = match self.dialect {
+            Dialect::OpenAiChat => {
+                rewrite(own, sent, &mut openai::Writer { losses: losses_of }, None)
+            }
+            Dialect::Anthropic => {
+                rewrite(own, sent, &mut anthropic::Writer { own, losses: losses_of }, None)
+            }
+            Dialect::Gemini => rewrite(own, sent, &mut gemini::Writer { losses: losses_of }, None),
+            Dialect::OpenAiResponses => {
+                let none = || Stale { record: 0, detail: "no list of items".to_owned() };
+                responses::rewrite(own, sent, losses_of).and_then(|body| body.ok_or_else(none))
+            }
+        };
+        Ok(Folded { body: body?, losses })
+    }
+}
+
+/// Where the messages of a request stand.
+fn list_of(dialect: Dialect) -> &'static str {
+    match dialect {
+        Dialect::OpenAiChat | Dialect::Anthropic => "/messages",
+        Dialect::Gemini => "/contents",
+        Dialect::OpenAiResponses => "/input",
+    }
+}
+
+fn records(text: &str, root: &Value, list: &str) -> Result<Vec<std::ops::Range<usize>>, WireError> {
+    match root.pointer(list) {
+        Some(Value::Array(_)) => Ok(raw::elements(text, list)?),
+        Some(_) => Err(WireError::shape(list, "this is to be a list of messages")),
+        None => Err(WireError::shape(list, "a request has its messages here; there are none")),
+    }
+}

@@ -1,0 +1,195 @@
+//! What every reader does alike: messages in order with unique ids, calls joined with their results, the frame, and
+//! what is not as the protocol has it.
+
+use super::ids::{Calls, Ids};
+use super::{parts, value};
+use foldback_core::log::{Media, Message, Part, PartKind, Role};
+use foldback_core::{Frame, SegmentKind};
+use serde_json::Value;
+use std::fmt;
+
+/// Messages that are being read.
+#[derive(Debug, Default)]
+pub struct Messages {
+    /// Those that were read so far.
+    pub messages: Vec<Message>,
+    /// What is sent around them.
+    pub frame: Frame,
+    /// Joins calls with results whose ids may repeat.
+    pub calls: Calls,
+    /// What is not as the protocol has it.
+    pub problems: Vec<Problem>,
+    ids: Ids,
+}
+
+/// Something that is not as the protocol has it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Problem {
+    /// What kind of thing.
+    pub kind: ProblemKind,
+    /// Where: a JSON pointer.
+    pub pointer: String,
+    /// What is wrong, and what was done about it.
+    pub detail: String,
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.pointer, self.detail)
+    }
+}
+
+/// Kinds of [`Problem`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ProblemKind {
+    /// It has not the shape of a message.
+    Damaged,
+    /// Nobody knows this speaker.
+    UnknownRole,
+    /// A value is not of the type that the protocol has there.
+    WrongType,
+    /// Content of a type that is not known; it is kept as it came.
+    UnknownType,
+}
+
+impl Messages {
+    /// Adds a message under the id `wanted`, or one made of it where that is taken.
+    pub fn push(
+        &mut self,
+        record: u32,
+        wanted: &str,
+        role: Role,
+        parts: Vec<Part>,
+    ) -> &mut Message {
+        let id = self.ids.unique(wanted);
+        self.push_message(Message { record: Some(record), ..Message::new(id, role, parts) })
+    }
+
+    /// Adds a message that came without an id.
+    pub fn push_unnamed(&mut self, record: u32, role: Role, parts: Vec<Part>) -> &mut Message {
+        self.push(record, &format!("m{record}"), role, parts)
+    }
+
+    /// Adds a message as it is.
+    pub fn push_message(&mut self, message: Message) -> &mut Message {
+        let index = self.messages.len();
+        self.messages.push(message);
+        &mut self.messages[index]
+    }
+
+    /// Adds parts of a record to a message, with the record where that is not the message's own.
+    pub fn extend(&mut self, index: usize, record: u32, parts: Vec<Part>) {
+        let message = &mut self.messages[index];
+        let source_record = (message.record != Some(record)).then_some(record);
+        message.parts.extend(parts.into_iter().map(|part| Part { source_record, ..part }));
+    }
+
+    /// An id that no message has yet, `wanted` if possible.
+    pub fn unique(&mut self, wanted: &str) -> String {
+        self.ids.unique(wanted)
+    }
+
+    /// A call, under a unique id.
+    pub fn call(&mut self, id: &str, tool: &str, arguments: impl Into<String>) -> Part {
+        Part::call(self.calls.call(id), tool, arguments)
+    }
+
+    /// A result, with the id of the call that it answers.
+    pub fn result(
+        &mut self,
+        id: &str,
+        tool: &str,
+        failed: bool,
+        text: impl Into<String>,
+        media: Vec<Media>,
+    ) -> Part {
+        parts::result(self.calls.result(id), tool, failed, text, media)
+    }
+
+    /// Gives the calls and results among `parts` their ids.
+    pub fn join(&mut self, parts: &mut [Part]) {
+        for part in parts {
+            match &mut part.kind {
+                PartKind::Call(call) => call.call_id = self.calls.call(&call.call_id),
+                PartKind::Result(result) => result.call_id = self.calls.result(&result.call_id),
+                _ => {}
+            }
+        }
+    }
+
+    /// Adds a system prompt to the frame.
+    pub fn system(&mut self, text: impl Into<String>) {
+        self.frame.push_text(SegmentKind::System, text);
+    }
+
+    /// Adds what the system says before anything else to the frame, a segment for each part. Gives the
+    /// parts back where messages stand before them.
+    pub fn opening_system(&mut self, parts: Vec<Part>) -> Option<Vec<Part>> {
+        if !self.messages.is_empty() {
+            return Some(parts);
+        }
+        for part in parts {
+            self.system(part.shown());
+        }
+        None
+    }
+
+    /// Adds tool definitions to the frame, where there are any.
+    pub fn tools(&mut self, tools: Option<&Value>) {
+        if let Some(tools) = tools.filter(|tools| tools.as_array().is_some_and(|t| !t.is_empty())) {
+            self.frame.push_text(SegmentKind::Tools, tools.to_string());
+        }
+    }
+
+    /// Notes what is not as the protocol has it.
+    pub fn problem(
+        &mut self,
+        kind: ProblemKind,
+        pointer: impl Into<String>,
+        detail: impl Into<String>,
+    ) {
+        self.problems.push(Problem { kind, pointer: pointer.into(), detail: detail.into() });
+    }
+
+    /// Notes that there is no such role.
+    pub fn unknown_role(&mut self, pointer: impl Into<String>, role: &str) {
+        let detail = unknown_role(role);
+        self.problem(ProblemKind::UnknownRole, pointer, detail);
+    }
+
+    /// Content that is no list of parts: a text.
+    pub fn whole_content(&mut self, pointer: impl Into<String>, content: &Value) -> Part {
+        if !content.is_string() {
+            let detail = "content is a text or a list; read as text";
+            self.problem(ProblemKind::WrongType, pointer, detail);
+        }
+        Part::text(value::shown(content))
+    }
+
+    /// A part of a type that is not known.
+    pub fn unknown_part(
+        &mut self,
+        pointer: impl Into<String>,
+        what: &str,
+        name: &str,
+        raw: &Value,
+    ) -> Part {
+        self.problem(ProblemKind::UnknownType, pointer, unknown_part(what, name));
+        parts::unknown(name, raw)
+    }
+}
+
+/// What is said of a role that is not known.
+pub fn unknown_role(role: &str) -> String {
+    format!("there is no role `{role}` in this format; left out")
+}
+
+/// What is said of a part of a type that is not known.
+pub fn unknown_part(what: &str, name: &str) -> String {
+    format!("{what} `{name}`; kept as it is")
+}
+
+/// What is said of an element that is no message.
+pub const NO_ROLE: &str = "a message needs an object with a `role`; left out";

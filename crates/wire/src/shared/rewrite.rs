@@ -1,0 +1,274 @@
+//! Writing a document format back over its own source.
+//!
+//! What a view shows is a sequence of messages, most of them read from records of the source. The
+//! records that come out are the source's own bytes, patched where an edit lies over a part, cut where
+//! a part of a record is hidden, and joined by new records for messages that the source does not hold.
+
+use super::parts::has_text;
+use super::raw::{Change, Item, json_string, patch, rebuild};
+use super::source::Source;
+use foldback_core::log::{Message, Part};
+use foldback_core::view::{PartEdit, PartPos, Shown};
+use serde_json::Value;
+use std::collections::{BTreeSet, HashMap};
+use std::sync::Arc;
+use thiserror::Error;
+
+/// The record of a message is not what it was when it was read.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("record {record}: {detail}")]
+pub struct Stale {
+    /// Index of the record.
+    pub record: u32,
+    /// What is wrong.
+    pub detail: String,
+}
+
+/// A change to a record.
+pub type RecordChange = (u32, (String, Change));
+
+/// What differs from format to format.
+pub trait Dialect {
+    /// The JSON text that stands for a part under `edit`, at the part's pointer; `None` where it stays as
+    /// it was. `at` indexes the session's messages.
+    fn edited(
+        &self,
+        _at: PartPos,
+        _part: &Part,
+        _pointer: &str,
+        edit: &PartEdit,
+    ) -> Option<String> {
+        Some(json_string(&edit.text))
+    }
+
+    /// The changes to the part's record that put `edit` over the part, or that undo what the recorder
+    /// had done to it where there is no edit.
+    fn changes(&self, at: PartPos, part: &Part, edit: Option<&PartEdit>) -> Vec<(String, Change)> {
+        let (Some(pointer), Some(edit)) = (&part.pointer, edit) else {
+            return Vec::new();
+        };
+        let new = has_text(part).then(|| self.edited(at, part, pointer, edit)).flatten();
+        new.map(|new| (pointer.clone(), Change::Set(new))).into_iter().collect()
+    }
+
+    /// New records for messages that the source does not hold; `after` is the last record written.
+    fn generate(&mut self, messages: &[Message], after: Option<u32>) -> Vec<Value>;
+
+    /// The object of a record in which a note of messages left out stands.
+    fn notes(&self) -> &'static str {
+        ""
+    }
+
+    /// Records that hold part of the frame, and stay with that part when all their messages go.
+    fn frame_records(&self) -> &[u32] {
+        &[]
+    }
+}
+
+/// The source with its records brought into the state that `sequence` shows, and with `note` in the record that it
+/// is for.
+///
+/// # Errors
+///
+/// [`Stale`] where a record is not what it was when it was read.
+pub fn rewrite(
+    own: &Own<'_>,
+    sequence: &[Shown<'_>],
+    dialect: &mut dyn Dialect,
+    mut note: Option<RecordChange>,
+) -> Result<String, Stale> {
+    let runs = runs(own, sequence);
+    let shown_records: BTreeSet<u32> = runs.iter().filter_map(|run| run.record).collect();
+    let mut items: Vec<Item> = Vec::new();
+    let mut loose = own.loose_records();
+
+    for record in dialect.frame_records().to_vec() {
+        if !shown_records.contains(&record) {
+            loose.retain(|(_, index)| *index != record);
+            items.push(own.cut(record, &[], Vec::new())?);
+        }
+    }
+    push_loose(&mut items, &mut loose, None);
+    let mut last = None;
+    for run in &runs {
+        match run.record {
+            Some(record) => {
+                let mut changes = Vec::new();
+                for (index, shown) in &run.messages {
+                    for (number, part) in shown.message.parts.iter().enumerate() {
+                        let at = PartPos { item: *index, part: number };
+                        changes.extend(dialect.changes(at, part, shown.edit(number)));
+                    }
+                }
+                changes.extend(note.take_if(|(at, _)| *at == record).map(|(_, change)| change));
+                let visible: Vec<usize> = run.messages.iter().map(|(index, _)| *index).collect();
+                items.push(own.cut(record, &visible, changes)?);
+                push_loose(&mut items, &mut loose, Some(record));
+                last = Some(record);
+            }
+            None => {
+                let messages: Vec<Message> =
+                    run.messages.iter().map(|(_, shown)| shown.to_message()).collect();
+                let records = dialect.generate(&messages, last);
+                items.extend(records.into_iter().map(Item::New));
+            }
+        }
+    }
+    Ok(rebuild(own.source, &items))
+}
+
+/// Consecutive messages of one record, or consecutive messages of none (`record` is `None`).
+struct Run<'a, 'b> {
+    record: Option<u32>,
+    messages: Vec<(usize, &'b Shown<'a>)>,
+}
+
+fn runs<'a, 'b>(own: &Own<'_>, sequence: &'b [Shown<'a>]) -> Vec<Run<'a, 'b>> {
+    let mut runs: Vec<Run<'a, 'b>> = Vec::new();
+    for shown in sequence {
+        let index = own.index_of(shown.message);
+        let record = index.and_then(|_| shown.message.record);
+        let index = index.unwrap_or(usize::MAX);
+        match runs.last_mut() {
+            Some(run) if run.record == record => run.messages.push((index, shown)),
+            _ => runs.push(Run { record, messages: vec![(index, shown)] }),
+        }
+    }
+    runs
+}
+
+/// Messages with the text that they were read from: which of a view are among them, and which records they have.
+pub struct Own<'a> {
+    /// The messages.
+    pub messages: &'a [Arc<Message>],
+    /// The text.
+    pub source: &'a Source,
+    by_address: HashMap<*const Message, usize>,
+    by_id: HashMap<&'a str, usize>,
+    by_record: HashMap<u32, Vec<usize>>,
+}
+
+impl<'a> Own<'a> {
+    /// Messages and the text that they were read from.
+    pub fn new(messages: &'a [Arc<Message>], source: &'a Source) -> Self {
+        let mut own = Self {
+            messages,
+            source,
+            by_address: HashMap::new(),
+            by_id: HashMap::new(),
+            by_record: HashMap::new(),
+        };
+        for (index, message) in messages.iter().enumerate() {
+            own.by_address.insert(Arc::as_ptr(message), index);
+            own.by_id.insert(&message.id, index);
+            if let Some(record) = message.record {
+                own.by_record.entry(record).or_default().push(index);
+            }
+        }
+        own
+    }
+
+    /// The indexes of those that `sequence` shows.
+    pub fn shown(&self, sequence: &[Shown<'_>]) -> BTreeSet<usize> {
+        sequence.iter().filter_map(|shown| self.index_of(shown.message)).collect()
+    }
+
+    /// The record that a message was read from, by the message's index.
+    pub fn record_of(&self, message: usize) -> Option<Value> {
+        self.source.value_of(self.messages.get(message)?)
+    }
+
+    /// Index of a message: the same allocation, or an equal message of the same id.
+    pub fn index_of(&self, message: &Arc<Message>) -> Option<usize> {
+        if let Some(index) = self.by_address.get(&Arc::as_ptr(message)) {
+            return Some(*index);
+        }
+        let index = *self.by_id.get(message.id.as_str())?;
+        (*self.messages[index] == **message).then_some(index)
+    }
+
+    /// Records without a message (damaged, unknown, or all frame), each with the record with messages
+    /// that it follows.
+    fn loose_records(&self) -> Vec<(Option<u32>, u32)> {
+        let mut out = Vec::new();
+        let mut anchor = None;
+        for record in 0..self.source.records.len() as u32 {
+            if self.by_record.contains_key(&record) {
+                anchor = Some(record);
+            } else {
+                out.push((anchor, record));
+            }
+        }
+        out
+    }
+
+    /// A record with `changes`, without the elements that only messages other than `visible` hold.
+    fn cut(
+        &self,
+        record: u32,
+        visible: &[usize],
+        mut changes: Vec<(String, Change)>,
+    ) -> Result<Item, Stale> {
+        let elements = |index: usize| {
+            self.messages[index]
+                .parts
+                .iter()
+                .filter_map(|part| Some(element(part.pointer.as_deref()?)))
+        };
+        let kept: BTreeSet<Element<'_>> =
+            visible.iter().flat_map(|index| elements(*index)).collect();
+        let hidden: BTreeSet<Element<'_>> = self
+            .by_record
+            .get(&record)
+            .into_iter()
+            .flatten()
+            .filter(|index| !visible.contains(index))
+            .flat_map(|index| elements(*index))
+            .filter(|element| !kept.contains(element))
+            .collect();
+        // From the back, so that the indices in front stay what they were.
+        for (array, index) in hidden.into_iter().rev() {
+            changes.push((format!("/{array}/{index}"), Change::Remove));
+        }
+        patched(self.source, record, &changes)
+    }
+}
+
+/// A record of a source: copied, or with `changes`.
+///
+/// # Errors
+///
+/// [`Stale`] where it is not what it was when it was read.
+pub fn patched(source: &Source, record: u32, changes: &[(String, Change)]) -> Result<Item, Stale> {
+    if changes.is_empty() {
+        return Ok(Item::Keep(record));
+    }
+    let fail = |detail: String| Stale { record, detail };
+    let raw =
+        source.record(record).ok_or_else(|| fail("the source does not hold it".to_owned()))?;
+    patch(raw, changes)
+        .map(|changed| Item::Changed(record, changed))
+        .map_err(|error| fail(error.to_string()))
+}
+
+/// The array of a record and the index in it that a part lives in.
+type Element<'a> = (&'a str, usize);
+
+/// The element of a record that a part with this pointer lives in: `/parts/3/state/output` lives in
+/// element 3 of `parts`. A part that is not in an array has the index 0 and never is the only one
+/// hidden, because its message is the record's only one.
+fn element(pointer: &str) -> Element<'_> {
+    let mut tokens = pointer.split('/').skip(1);
+    let array = tokens.next().unwrap_or("");
+    let index = tokens.next().and_then(|token| token.parse().ok());
+    (array, index.unwrap_or(0))
+}
+
+fn push_loose(items: &mut Vec<Item>, loose: &mut Vec<(Option<u32>, u32)>, anchor: Option<u32>) {
+    loose.retain(|(after, record)| {
+        if *after == anchor {
+            items.push(Item::Keep(*record));
+        }
+        *after != anchor
+    });
+}

@@ -1,0 +1,103 @@
+//! A text and where its records lie in it.
+
+use super::raw::{self, RawError};
+use foldback_core::log::Message;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use std::ops::{Deref, Range};
+use std::sync::{Arc, OnceLock};
+
+/// How a file is divided into records.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Shape {
+    /// One JSON value a line; a record is a line.
+    Lines,
+    /// One JSON document; a record is an element of its message array.
+    Document,
+}
+
+/// The text of a file and where its records lie in it. A writer copies untouched records from here,
+/// byte for byte: parsing and writing JSON again changes almost every real line.
+#[derive(Clone, Debug)]
+pub struct Source {
+    /// The whole text.
+    pub text: Arc<str>,
+    /// How it is divided.
+    pub shape: Shape,
+    /// Byte range of each record in `text`, by record index.
+    pub records: Records,
+}
+
+impl Source {
+    /// A text whose records are its lines.
+    pub fn lines(text: &str) -> Self {
+        Self { text: text.into(), shape: Shape::Lines, records: raw::lines(text).into() }
+    }
+
+    /// A document whose records are the elements of the list at a JSON pointer.
+    ///
+    /// # Errors
+    ///
+    /// There is no such list.
+    pub fn document(text: &str, list: &str) -> Result<Self, RawError> {
+        let records = raw::elements(text, list)?;
+        Ok(Self { text: text.into(), shape: Shape::Document, records: records.into() })
+    }
+
+    /// The line that a record stands on, as an editor shows it.
+    pub fn place(&self, record: u32) -> String {
+        let start = self.records.get(record as usize).map_or(self.text.len(), |range| range.start);
+        format!("line {}", self.records.line(&self.text, start))
+    }
+
+    /// The record that a message was read from.
+    pub fn value_of(&self, message: &Message) -> Option<Value> {
+        raw::parse(self.record(message.record?)?).ok()
+    }
+
+    /// The raw text of a record.
+    pub fn record(&self, index: u32) -> Option<&str> {
+        self.records.get(index as usize).and_then(|range| self.text.get(range.clone()))
+    }
+}
+
+/// Byte ranges of the records of a text, by record index. All sessions of a file share them.
+#[derive(Clone, Debug, Default)]
+pub struct Records {
+    ranges: Arc<Vec<Range<usize>>>,
+    /// Where the lines of the text end; found out once, for files of which much is to be said.
+    breaks: Arc<OnceLock<Vec<usize>>>,
+}
+
+impl Records {
+    /// Adds a record behind the others.
+    pub fn push(&mut self, range: Range<usize>) {
+        Arc::make_mut(&mut self.ranges).push(range);
+    }
+
+    /// The line (1-based) of a byte offset into the text that the records are of.
+    pub fn line(&self, text: &str, offset: usize) -> usize {
+        let breaks = self.breaks.get_or_init(|| {
+            foldback_core::work::count(text.len() as u64);
+            let ends = text.bytes().enumerate().filter(|(_, byte)| *byte == b'\n');
+            ends.map(|(at, _)| at).collect()
+        });
+        foldback_core::work::count(1);
+        breaks.partition_point(|at| *at < offset) + 1
+    }
+}
+
+impl From<Vec<Range<usize>>> for Records {
+    fn from(ranges: Vec<Range<usize>>) -> Self {
+        Self { ranges: Arc::new(ranges), breaks: Arc::default() }
+    }
+}
+
+impl Deref for Records {
+    type Target = [Range<usize>];
+
+    fn deref(&self) -> &Self::Target {
+        &self.ranges
+    }
+}

@@ -1,0 +1,150 @@
+//! What comes in goes out as it came, but for what a view changes.
+
+use crate::spelling::{body, turns};
+use crate::views::{CLEARED, Fold};
+use foldback_core::log::{Message, Part, PartKind, Role};
+use foldback_core::validity::validate;
+use foldback_core::view::Shown;
+use foldback_wire::{Dialect, Request};
+use proptest::prelude::*;
+use serde_json::Value;
+use std::sync::Arc;
+
+fn all(request: &Request) -> Vec<Shown<'_>> {
+    request.messages().iter().map(Shown::plain).collect()
+}
+
+/// Who says what, without what a fresh reading may name otherwise.
+fn said(message: &Message) -> (Role, Vec<String>) {
+    let part = |part: &Part| match &part.kind {
+        PartKind::Reasoning { text, opaque } => format!("thought {text} {opaque:?}"),
+        PartKind::Call(call) => format!("call {} {}", call.tool, call.arguments_value()),
+        PartKind::Result(result) => {
+            format!("result {} {} {:?} {:?}", result.tool, result.text, result.status, result.media)
+        }
+        other => format!("{other:?}"),
+    };
+    (message.role, message.parts.iter().map(part).collect())
+}
+
+/// The body without its list of messages, keys in order.
+fn around(body: &str) -> String {
+    let mut body: Value = serde_json::from_str(body).unwrap();
+    for list in ["messages", "contents", "input"] {
+        if let Some(list) = body.get_mut(list) {
+            *list = Value::Null;
+        }
+    }
+    body.to_string()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 96, ..ProptestConfig::default() })]
+
+    /// Nothing is folded: the same bytes, however the client spaces its JSON.
+    #[test]
+    fn an_unfolded_request_is_the_same_bytes(turns in turns(), pretty in any::<bool>()) {
+        for dialect in Dialect::ALL {
+            let body = body(dialect, &turns);
+            let body = if pretty { format!(" {body:#}\n") } else { body.to_string() };
+            let request = Request::parse(dialect, body.as_str()).unwrap();
+            let folded = request.folded(&all(&request)).unwrap();
+            prop_assert_eq!(folded.body, body, "{}", dialect);
+            prop_assert!(folded.losses.is_empty(), "{}: {:?}", dialect, folded.losses);
+            prop_assert_eq!(request.unknown().count(), 0);
+        }
+    }
+
+    /// A fold: the provider takes it, it says what the view shows, and all around the messages is as it was.
+    #[test]
+    fn a_folded_request_is_what_the_view_shows(
+        turns in turns(),
+        at in 0usize..40,
+        nth in 1usize..4,
+        pretty in any::<bool>(),
+    ) {
+        for dialect in Dialect::ALL {
+            let body = body(dialect, &turns);
+            let body = if pretty { format!("{body:#}") } else { body.to_string() };
+            let request = Request::parse(dialect, body).unwrap();
+            let fold = Fold::new(request.messages(), at, nth);
+            let sent = fold.sent(request.messages());
+            let folded = request.folded(&sent).unwrap();
+            prop_assert!(folded.losses.is_empty(), "{}: {:?}", dialect, folded.losses);
+
+            let again = Request::parse(dialect, folded.body.as_str()).unwrap();
+            let violations = validate(all(&again), dialect);
+            prop_assert!(violations.is_empty(), "{}: {:?}\n{}", dialect, violations, folded.body);
+            let mut shown: Vec<_> = sent.iter().map(|shown| said(&shown.to_message())).collect();
+            // What was cleared has no files any more.
+            for message in &mut shown {
+                for part in message.1.iter_mut().filter(|part| part.contains(CLEARED)) {
+                    if let Some(at) = part.rfind(" [Media") {
+                        part.replace_range(at.., " []");
+                    }
+                }
+            }
+            let read: Vec<_> = again.messages().iter().map(|message| said(message)).collect();
+            prop_assert_eq!(read, shown, "{}: {}", dialect, folded.body);
+            prop_assert_eq!(around(&folded.body), around(request.body()));
+            prop_assert_eq!(again.frame(), request.frame());
+        }
+    }
+
+    /// A request without messages takes any: what is made is read as what it was.
+    #[test]
+    fn messages_are_made_for_an_empty_request(turns in turns()) {
+        for dialect in Dialect::ALL {
+            let full = body(dialect, &turns);
+            let request = Request::parse(dialect, full.to_string()).unwrap();
+            // Not of the template's own: they have to be made.
+            let mut empty = full.clone();
+            for list in ["messages", "contents", "input"] {
+                if let Some(list) = empty.get_mut(list) {
+                    *list = Value::Array(Vec::new());
+                }
+            }
+            let template = Request::parse(dialect, empty.to_string()).unwrap();
+            let folded = template.folded(&all(&request)).unwrap();
+            let again = Request::parse(dialect, folded.body.as_str()).unwrap();
+            let violations = validate(all(&again), dialect);
+            prop_assert!(violations.is_empty(), "{}: {:?}\n{}", dialect, violations, folded.body);
+            let told = |request: &Request| -> Vec<_> {
+                request.messages().iter().map(|message| said(message)).collect()
+            };
+            // Chat has no system message here, and reasoning goes in front of the text.
+            if dialect != Dialect::OpenAiChat {
+                prop_assert_eq!(told(&again), told(&request), "{}: {}", dialect, folded.body);
+            }
+        }
+    }
+}
+
+#[test]
+fn the_same_messages_in_a_longer_request_are_equal() {
+    let short = r#"{"messages": [{"role": "user", "content": "a"}, {"role": "assistant", "content": "b"}]}"#;
+    let long = r#"{"messages":[{"role":"user","content":"a"},{"role":"assistant","content":"b"},
+        {"role":"user","content":"c"}]}"#;
+    let (short, long) =
+        (foldback_wire::openai::request(short), foldback_wire::openai::request(long));
+    let (short, long) = (short.unwrap(), long.unwrap());
+    assert_eq!(short.messages(), &long.messages()[..2]);
+    // A view of the first request's messages is one of the second's.
+    let mut sent: Vec<Shown<'_>> = all(&short);
+    sent.push(Shown::plain(&long.messages()[2]));
+    assert_eq!(long.folded(&sent).unwrap().body, long.body());
+}
+
+#[test]
+fn a_text_as_input_becomes_a_message_once_something_stands_beside_it() {
+    let body = r#"{"model": "m", "input": "a \u00e9", "store": false}"#;
+    let request = foldback_wire::responses::request(body).unwrap();
+    assert_eq!(request.folded(&all(&request)).unwrap().body, body);
+    let more = Arc::new(Message::user("more", "b"));
+    let mut sent = all(&request);
+    sent.push(Shown::plain(&more));
+    assert_eq!(
+        request.folded(&sent).unwrap().body,
+        r#"{"model": "m", "input": [{"role":"user","content":"a \u00e9"},{"type":"message","role":"user","content":[{"type":"input_text","text":"b"}]}], "store": false}"#
+    );
+}
