@@ -130,6 +130,48 @@ fn no_test_stands_where_none_is_run() {
     assert!(unseen.is_empty(), "{unseen:?}");
 }
 
+/// What a registry and docs.rs show of a package. Nothing names a repository that nobody has; docs/releasing.md says
+/// where its address goes.
+#[test]
+fn every_published_package_can_be_published() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let read = |path: &Path| -> toml::Table {
+        toml::from_str(&std::fs::read_to_string(path).unwrap()).unwrap()
+    };
+    let workspace = read(&root.join("Cargo.toml"))["workspace"].clone();
+    let mut problems = Vec::new();
+    for member in workspace["members"].as_array().unwrap() {
+        let folder = root.join(member.as_str().unwrap());
+        let manifest = read(&folder.join("Cargo.toml"));
+        let package = manifest["package"].as_table().unwrap();
+        if package.get("publish").and_then(toml::Value::as_bool) == Some(false) {
+            continue;
+        }
+        let mut want = |holds: bool, what: &str| {
+            if !holds {
+                problems.push(format!("{}: {what}", package["name"]));
+            }
+        };
+        for key in ["description", "license", "keywords", "categories", "rust-version"] {
+            want(package.contains_key(key), key);
+        }
+        let docs = package.get("metadata").and_then(|metadata| metadata.get("docs"));
+        want(
+            docs.is_some_and(|docs| docs["rs"]["all-features"].as_bool() == Some(true)),
+            "docs.rs",
+        );
+        for file in ["README.md", "LICENSE-MIT", "LICENSE-APACHE"] {
+            want(folder.join(file).metadata().is_ok_and(|file| file.len() > 200), file);
+        }
+        for (name, dependency) in manifest.get("dependencies").and_then(|d| d.as_table()).unwrap() {
+            let shared = dependency.get("workspace").map(|_| &workspace["dependencies"][name]);
+            let dependency = shared.unwrap_or(dependency);
+            want(dependency.get("path").is_none() || dependency.get("version").is_some(), name);
+        }
+    }
+    assert!(problems.is_empty(), "{problems:#?}");
+}
+
 fn visit(folder: &Path, see: &mut dyn FnMut(&Path, &str)) {
     let mut entries: Vec<_> =
         std::fs::read_dir(folder).unwrap().map(|e| e.unwrap().path()).collect();

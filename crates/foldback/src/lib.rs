@@ -1,29 +1,6 @@
-//! Context compaction for LLM agents: what an agent builder adds.
+#![doc = include_str!("../README.md")]
 //!
-//! ```
-//! use foldback::Message;
-//!
-//! # #[tokio::main(flavor = "current_thread")]
-//! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
-//! let mut agent = foldback::agent("tunacode-local")
-//!     .window(10_000)
-//!     .max_output(1_000)
-//!     .system("You mend builds.")
-//!     .no_tools()
-//!     .build()?;
-//! agent.user(Message::user("m1", "Why does the build fail?")).await;
-//! agent.before_call().await;
-//! for message in agent.conversation().sent() {
-//!     println!("{}: {}", message.message.role.as_str(), message.message.shown_text());
-//! }
-//! # Ok(())
-//! # }
-//! ```
-//!
-//! [`wire`] brings requests and answers of model providers into messages and back.
-//!
-//! [`agent`] is the common case; a [`Conversation`] can be driven without a loop, and a strategy be compiled from a
-//! file ([`config`]).
+//! # Stages and presets
 //!
 //! The names of the stages and the presets are found in the registry of the crates that are linked
 //! in. This crate names every strategy crate behind a feature, so that `use foldback as _;` is enough.

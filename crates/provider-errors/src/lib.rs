@@ -1,10 +1,15 @@
-//! From what a provider answered to an [`ErrorKind`]: what can be done about it.
+//! Turns the error of a model's provider into an [`ErrorKind`], which says what can be done about it.
 //!
 //! "Too long" is said in some thirty ways, most of them under a plain 400, and the words for "too many
 //! tokens per minute" are nearly the same. So the knowledge is data: [rules](Rule) in the order they
 //! are tried, each with the place where the text was seen ([`errors.toml`](BUILTIN)), and a user's own
 //! before them. Phrases are looked for in what the provider *said*, not in the whole body: validation
 //! errors echo the request, and a request may well contain the words "prompt is too long".
+
+/// The example of the README compiles.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;
 
 mod body;
 mod pattern;

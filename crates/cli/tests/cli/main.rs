@@ -17,6 +17,7 @@ mod judge;
 mod killed;
 mod output;
 mod page;
+mod presets;
 mod provenance;
 mod real_sessions;
 mod rereads;

@@ -8,6 +8,7 @@ mod answer;
 mod failure;
 mod provider;
 mod speech;
+mod tls;
 
 use crate::keys::Keys;
 use answer::completion;
@@ -49,6 +50,7 @@ impl Client {
     /// A client that looks keys up in `keys`. Fails where the system's certificates can't be read.
     pub fn new(keys: Keys) -> Result<Self, ProviderError> {
         let http = reqwest::Client::builder()
+            .tls_backend_preconfigured(tls::config().map_err(unusable)?)
             // A pooled connection belongs to the runtime that opened it, and hangs or breaks once that
             // is gone. Next to what a summary takes, a connection costs nothing.
             .pool_max_idle_per_host(0)
@@ -61,12 +63,7 @@ impl Client {
             .no_zstd()
             .no_deflate()
             .build()
-            .map_err(|error| {
-                ProviderError::new(
-                    ErrorKind::Transport,
-                    format!("the HTTP client can't be made: {error}"),
-                )
-            })?;
+            .map_err(unusable)?;
         Ok(Self { http, keys, classifier: Classifier::builtin().clone(), largest: LARGEST })
     }
 
@@ -222,4 +219,8 @@ impl Model for Client {
         }
         answer
     }
+}
+
+fn unusable(error: impl std::fmt::Display) -> ProviderError {
+    ProviderError::new(ErrorKind::Transport, format!("the HTTP client can't be made: {error}"))
 }
