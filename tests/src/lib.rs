@@ -82,7 +82,7 @@ impl Script {
         let id = format!("a{}", self.messages.len());
         let finish = if tools.is_empty() { Finish::Stop } else { Finish::ToolCalls };
         let answer = Answer { usage: Some(usage), finish: Some(finish), ..Answer::default() };
-        self.push(Message { answer: Some(answer), ..Message::assistant(id, parts) });
+        self.push(Message::assistant(id, parts).with_answer(answer));
         for (offset, (tool, _, result)) in tools.iter().enumerate() {
             let id = format!("t{}", self.messages.len());
             self.push(Message::tool(id, format!("call-{}", first + offset), *tool, *result));

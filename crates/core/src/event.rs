@@ -9,6 +9,7 @@ use std::sync::Arc;
 /// Why a model goes on with another context.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
 pub enum StartSource {
     /// A fold moved messages out of the view.
     Compact,
@@ -19,6 +20,7 @@ pub enum StartSource {
 /// What a summary is waiting for.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case", tag = "step")]
+#[non_exhaustive]
 pub enum ProgressStep {
     /// A model is asked.
     Asking {

@@ -26,6 +26,7 @@ use strum::{Display, IntoStaticStr};
 )]
 #[serde(rename_all = "kebab-case")]
 #[strum(serialize_all = "kebab-case")]
+#[non_exhaustive]
 pub enum Moment {
     /// A user turn begins. The new user message is not in the history yet (tunacode prunes the
     /// stored messages before it runs the agent on the new prompt).
@@ -50,7 +51,7 @@ pub enum Moment {
 
 impl Moment {
     /// Every moment.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: &'static [Self] = &[
         Self::TurnStart,
         Self::CallStart,
         Self::StepEnd,
@@ -77,6 +78,7 @@ impl Moment {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, IntoStaticStr)]
 #[serde(rename_all = "kebab-case")]
 #[strum(serialize_all = "kebab-case")]
+#[non_exhaustive]
 pub enum Trigger {
     /// A policy.
     Auto,

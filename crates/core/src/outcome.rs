@@ -35,6 +35,7 @@ pub const SUMMARY_FORM: &str = "summary-form";
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, IntoStaticStr)]
 #[serde(rename_all = "kebab-case", tag = "outcome", content = "why")]
 #[strum(serialize_all = "kebab-case")]
+#[non_exhaustive]
 pub enum Outcome {
     /// The view changed as the strategy meant it to.
     Changed,

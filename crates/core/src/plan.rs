@@ -39,6 +39,7 @@ pub type FoldId = u64;
 
 /// What one compaction would do.
 #[derive(Clone, Debug, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct Plan {
     /// The state that it was made on. A plan on another state is refused.
     pub base: Revision,

@@ -170,6 +170,7 @@ pub trait Observer: Send + Sync + fmt::Debug {
 
 /// Everything that is injected.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Services {
     /// The clock.
     pub clock: Arc<dyn Clock>,
@@ -202,6 +203,27 @@ impl Services {
     /// the time. An agent needs the time: under a clock that stands, nothing ever grows old.
     pub fn fixed() -> Self {
         Self::with_clock(Arc::new(FixedClock::default()))
+    }
+
+    /// The same with a model that stages may ask.
+    #[must_use]
+    pub fn with_model(mut self, model: Arc<dyn Model>) -> Self {
+        self.model = Some(model);
+        self
+    }
+
+    /// The same with one more observer.
+    #[must_use]
+    pub fn with_observer(mut self, observer: Arc<dyn Observer>) -> Self {
+        self.observers.push(observer);
+        self
+    }
+
+    /// The same with one more hook.
+    #[must_use]
+    pub fn with_hook(mut self, hook: Arc<dyn Hook>) -> Self {
+        self.hooks.push(hook);
+        self
     }
 
     /// The same for a run that does not count: nobody is told, and ids are of its own, unlike those of

@@ -69,6 +69,7 @@ pub struct Deviation {
 
 /// A compiled strategy.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Strategy {
     /// Name of the preset or of the file.
     pub name: String,
@@ -109,6 +110,30 @@ pub struct Strategy {
 }
 
 impl Strategy {
+    /// A strategy that counts and does nothing.
+    pub fn new(name: impl Into<String>, estimator: Arc<dyn Estimator>) -> Self {
+        Self {
+            name: name.into(),
+            description: String::new(),
+            reproduces: String::new(),
+            twin_of: None,
+            kind: Kind::default(),
+            estimators: vec![estimator],
+            overflow: None,
+            pruners: Vec::new(),
+            filter: None,
+            summarizer: None,
+            fallback: None,
+            on_failure: OnFailure::default(),
+            user_limits: Limits::default(),
+            preset_limits: Limits::default(),
+            model: None,
+            guards: Guards::default(),
+            carry: Carry::default(),
+            deviations: Vec::new(),
+        }
+    }
+
     /// The strategy's own estimator.
     pub fn estimator(&self) -> &Arc<dyn Estimator> {
         &self.estimators[0]

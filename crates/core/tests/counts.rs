@@ -10,7 +10,7 @@ use foldback_core::outcome::Why;
 use foldback_core::stage::{
     Decision, Estimator, OverflowPolicy, Pressure, Pruner, Pruning, StageContext,
 };
-use foldback_core::strategy::{Bound, Strategy};
+use foldback_core::strategy::Bound;
 use foldback_core::view::EditKind;
 use foldback_testkit::talk;
 use std::sync::Arc;
@@ -79,21 +79,19 @@ impl OverflowPolicy for Never {
 }
 
 fn conversation(estimator: &Arc<Counting>, clears: usize) -> Conversation {
-    let strategy = Strategy {
-        overflow: Some(Bound {
-            name: "never".to_owned(),
-            stage: Arc::new(Never),
-            when: vec![Moment::CallStart],
-            estimator: 0,
-        }),
-        pruners: vec![Bound {
-            name: "clear-oldest".to_owned(),
-            stage: Arc::new(ClearOldest(clears)),
-            when: vec![Moment::TurnEnd],
-            estimator: 0,
-        }],
-        ..bare(Arc::clone(estimator) as _)
-    };
+    let mut strategy = bare(Arc::clone(estimator) as _);
+    strategy.overflow = Some(Bound {
+        name: "never".to_owned(),
+        stage: Arc::new(Never),
+        when: vec![Moment::CallStart],
+        estimator: 0,
+    });
+    strategy.pruners = vec![Bound {
+        name: "clear-oldest".to_owned(),
+        stage: Arc::new(ClearOldest(clears)),
+        when: vec![Moment::TurnEnd],
+        estimator: 0,
+    }];
     talk::conversation(strategy, Limits::default())
 }
 

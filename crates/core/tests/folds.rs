@@ -5,7 +5,6 @@ use crate::support::{Letters, bare};
 use foldback_core::Limits;
 use foldback_core::conversation::{CommitError, Conversation};
 use foldback_core::log::{EntryKind, Message, Part};
-use foldback_core::plan::Plan;
 use foldback_core::view::EditKind;
 use foldback_testkit::act::{edit, layout, plan};
 use foldback_testkit::talk;
@@ -52,20 +51,21 @@ fn perform(conversation: &mut Conversation, number: usize, act: &Act) {
         }
         Act::Clear(at) if *at < conversation.history().len() => {
             let edit = edit(*at, EditKind::Clear, "[gone]");
-            let plan = Plan { edits: vec![edit], ..plan(conversation) };
+            let mut plan = plan(conversation);
+            plan.edits = vec![edit];
             conversation.commit(plan).expect("a fresh plan");
         }
         Act::Drop(at) if *at < conversation.history().len() => {
             let layout = layout(format!("i{number}"), *at, "what went before");
-            let plan = Plan { layout: Some(layout), ..plan(conversation) };
+            let mut plan = plan(conversation);
+            plan.layout = Some(layout);
             conversation.commit(plan).expect("a fresh plan");
         }
         Act::Enter(text) => {
-            let entry = Message {
-                origin: foldback_core::Origin::Entry(EntryKind::Continue),
-                ..Message::user(format!("e{number}"), text.clone())
-            };
-            let plan = Plan { entries: vec![entry], ..plan(conversation) };
+            let entry =
+                Message::user(format!("e{number}"), text.clone()).as_entry(EntryKind::Continue);
+            let mut plan = plan(conversation);
+            plan.entries = vec![entry];
             conversation.commit(plan).expect("a fresh plan");
         }
         Act::Undo => {

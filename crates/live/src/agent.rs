@@ -144,8 +144,7 @@ impl AgentLoop {
     pub async fn user(&mut self, message: Message) {
         self.reports.clear();
         if self.sent || !self.open_calls().is_empty() {
-            let mid_turn = true;
-            self.waiting.push(Message { mid_turn, ..message });
+            self.waiting.push(message.within_turn());
             return;
         }
         self.again = None;

@@ -140,6 +140,7 @@ impl Snapshot {
                 }
                 ProgressStep::Retrying { .. } => add(&mut self.model_retries, stage, 1),
                 ProgressStep::SteppingDown { .. } => add(&mut self.model_steps_down, stage, 1),
+                _ => {}
             },
             Event::Breaker { open: true, .. } => self.breaker_openings += 1,
             Event::HookFailed { .. } => self.hook_failures += 1,

@@ -28,10 +28,8 @@ impl Play {
         self.calls = (0..calls).map(|n| format!("c{}-{n}", self.number)).collect();
         let parts = self.calls.iter().map(|id| Part::call(id.clone(), "read", "{}"));
         let parts = std::iter::once(Part::text("So.")).chain(parts).collect();
-        Message {
-            answer: Some(Answer { finish, ..Answer::default() }),
-            ..Message::assistant(format!("a{}", self.number), parts)
-        }
+        Message::assistant(format!("a{}", self.number), parts)
+            .with_answer(Answer { finish, ..Answer::default() })
     }
 
     fn results(&self, which: &[usize]) -> Vec<Message> {
@@ -94,7 +92,8 @@ impl Play {
         let mut strategy = (**conversation.strategy()).clone();
         let policy = strategy.overflow.as_mut().unwrap();
         (policy.when, policy.stage) = (when, Arc::new(Always));
-        let services = foldback::Services { hooks, ..conversation.services().clone() };
+        let mut services = conversation.services().clone();
+        services.hooks = hooks;
         let (limits, frame) = (crate::support::limits(), foldback::Frame::default());
         let mut other = foldback::Conversation::new(Arc::new(strategy), limits, frame, services);
         talk::append(
@@ -197,7 +196,7 @@ struct Always;
 
 impl foldback_core::stage::OverflowPolicy for Always {
     fn moments(&self) -> &'static [Moment] {
-        &Moment::ALL
+        Moment::ALL
     }
 
     fn decide(&self, _: &foldback_core::stage::Pressure<'_>) -> foldback_core::stage::Decision {

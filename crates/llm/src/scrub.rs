@@ -91,12 +91,11 @@ fn message(message: &Arc<Message>) -> Arc<Message> {
     }
     // What was counted of the message is not true of this one.
     let Message { id, role, .. } = &**message;
-    Arc::new(Message {
-        origin: message.origin,
-        mid_turn: message.mid_turn,
-        annotations: message.annotations.clone(),
-        ..Message::new(id.clone(), *role, parts)
-    })
+    let mut scrubbed = Message::new(id.clone(), *role, parts);
+    scrubbed.origin = message.origin;
+    scrubbed.mid_turn = message.mid_turn;
+    scrubbed.annotations = message.annotations.clone();
+    Arc::new(scrubbed)
 }
 
 fn part(part: &mut Part) {

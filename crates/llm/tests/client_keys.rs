@@ -62,7 +62,7 @@ async fn a_planted_key_is_found_nowhere() {
     let model: Arc<dyn Model> = Arc::new(Client::new(keys).unwrap());
     let prices = Prices::new(|_| None);
     let budget = Budget::new(Arc::clone(&model), Some(1.0), prices.clone());
-    let services = Services { model: Some(Arc::clone(&model)), ..Services::fixed() };
+    let services = Services::fixed().with_model(Arc::clone(&model));
     let config = LlmConfig { key_variable: Some("ANY".to_owned()), ..LlmConfig::default() };
     let summarizer = LlmSummarizer::new(config.clone()).unwrap();
     let (watch, dry) = (Watch::new(model), DryRun::new());

@@ -160,18 +160,16 @@ fn usage_of(message: &Message) -> Option<foldback_core::log::Usage> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use foldback_core::log::EntryKind;
     use foldback_core::log::{Answer, Usage};
-    use foldback_core::{Origin, log::EntryKind};
     use foldback_formats::session::{Boundary, Shape, Source, Warning};
     use foldback_stages::estimator::CharsConfig;
     use std::sync::Arc;
 
     fn answer(id: &str, input: u64) -> Message {
         let usage = Usage { uncached: input, ..Usage::default() };
-        Message {
-            answer: Some(Answer { usage: Some(usage), ..Answer::default() }),
-            ..Message::assistant(id, vec![foldback_core::Part::text("x".repeat(400))])
-        }
+        Message::assistant(id, vec![foldback_core::Part::text("x".repeat(400))])
+            .with_answer(Answer { usage: Some(usage), ..Answer::default() })
     }
 
     fn session(messages: Vec<Message>, boundary: Option<usize>, midway: bool) -> Session {
@@ -197,10 +195,7 @@ mod tests {
     #[test]
     fn a_lost_beginning_is_no_system_prompt() {
         let user = |id: &str| Message::user(id, "y".repeat(400));
-        let summary = |id: &str| Message {
-            origin: Origin::Entry(EntryKind::Summary),
-            ..Message::user(id, "z".repeat(400))
-        };
+        let summary = |id: &str| Message::user(id, "z".repeat(400)).as_entry(EntryKind::Summary);
         let chars = CharsConfig::default().estimator().unwrap();
         let table = [
             (

@@ -66,11 +66,9 @@ pub fn conversation_for(
 ) -> (Conversation, Arc<FixedClock>) {
     let start = session.messages.iter().find_map(|message| message.at).unwrap_or(0);
     let clock = Arc::new(FixedClock::at(start));
-    let services = Services {
-        model: options.completions.clone(),
-        observers,
-        ..Services::with_clock(Arc::clone(&clock) as _)
-    };
+    let mut services = Services::with_clock(Arc::clone(&clock) as _);
+    services.model = options.completions.clone();
+    services.observers = observers;
     let frame = frame_for(session, &*options.measure);
     (
         Conversation::new(strategy, options.limits, frame, services)

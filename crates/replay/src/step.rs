@@ -167,7 +167,7 @@ mod tests {
     fn a_step_ends_behind_its_last_result_whoever_speaks_in_between() {
         let calls = |id: &str, calls: &[&str]| {
             let parts = calls.iter().map(|call| Part::call(*call, "read", "{}")).collect();
-            Message { answer: Some(Answer::default()), ..Message::assistant(id, parts) }
+            Message::assistant(id, parts).with_answer(Answer::default())
         };
         let result = |id: &str, call: &str| Message::tool(id, call, "read", "text");
         let user = |id: &str| Message::user(id, "wait");

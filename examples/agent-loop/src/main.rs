@@ -68,8 +68,7 @@ async fn run(args: Args) -> Result<ExitCode, String> {
     let limits = Limits::new(args.context, u64::from(args.max_output));
     // Only a strategy file that says `use = "llm"` has its summaries written by a model.
     let model = foldback::llm::Client::from_env().map_err(|error| error.to_string())?;
-    let services =
-        Services { model: Some(Arc::new(model)), ..Services::with_clock(Arc::new(SystemClock)) };
+    let services = Services::with_clock(Arc::new(SystemClock)).with_model(Arc::new(model));
     let context = setup::context(strategy, limits, &tools, services)?;
     let target = Target { base_url: args.base_url, model: args.model, max_output: args.max_output };
     let key = std::env::var(&args.key_variable).unwrap_or_default();

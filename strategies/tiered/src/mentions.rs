@@ -137,10 +137,7 @@ mod tests {
     #[test]
     fn references_as_a_table() {
         let asked = || Message::user("msg-123", "look");
-        let replying = |id: &str, parent: &str| Message {
-            parent: Some(parent.to_owned()),
-            ..Message::user(id, "yes")
-        };
+        let replying = |id: &str, parent: &str| Message::user(id, "yes").with_parent(parent);
         let calling = || {
             Message::new(
                 "msg-200",
@@ -187,13 +184,7 @@ mod tests {
             ),
             (
                 "parent and result are one message",
-                vec![
-                    calling(),
-                    Message {
-                        parent: Some("msg-200".to_owned()),
-                        ..Message::tool("r1", "call_1a", "read", "x")
-                    },
-                ],
+                vec![calling(), Message::tool("r1", "call_1a", "read", "x").with_parent("msg-200")],
                 vec![1, 0],
             ),
         ];

@@ -478,7 +478,7 @@ async fn age_is_measured_from_the_newest_message_or_the_clock() {
     for (from, factor) in [("newest", "very_recent"), ("clock", "recent")] {
         let filter = format!("age_from = \"{from}\"");
         let mut conversation = conversation(&strategy("tiered", &filter, &names()), 7_000);
-        let dated = |message: Message| Message { at: Some(600_000), ..message };
+        let dated = |message: Message| message.with_time(600_000);
         conversation.append(dated(important("r")));
         for n in 0..60 {
             conversation.append(dated(filler(&format!("m{n}"), 100)));

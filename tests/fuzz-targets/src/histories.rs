@@ -95,10 +95,7 @@ fn session(bytes: &[u8]) -> Session {
                 let calls = if kind == CALLS { 1 + usize::from(size) % 3 } else { 0 };
                 open = (0..calls).map(|call| format!("c{number}-{call}")).collect();
                 let answer = answer(kind, &open, characters / 4);
-                Message {
-                    answer: Some(answer),
-                    ..Message::assistant(format!("a{number}"), said(&open))
-                }
+                Message::assistant(format!("a{number}"), said(&open)).with_answer(answer)
             }
             _ if open.is_empty() => continue,
             _ => {

@@ -56,13 +56,16 @@ impl<'a> Act<'a> {
             }
             Self::Edit(id, kind, text) => {
                 let item = conversation.history().position(id).expect("a message of this id");
-                Plan { edits: vec![edit(item, kind, text)], ..plan(conversation) }
+                let mut plan = plan(conversation);
+                plan.edits = vec![edit(item, kind, text)];
+                plan
             }
-            Self::Summarise(tail_from, text) => Plan {
-                layout: Some(layout(format!("summary-{tail_from}"), tail_from, text)),
-                summaries: vec!["test".to_owned()],
-                ..plan(conversation)
-            },
+            Self::Summarise(tail_from, text) => {
+                let mut plan = plan(conversation);
+                plan.layout = Some(layout(format!("summary-{tail_from}"), tail_from, text));
+                plan.summaries = vec!["test".to_owned()];
+                plan
+            }
         };
         conversation.commit(plan).expect("a fresh plan");
     }
@@ -70,26 +73,7 @@ impl<'a> Act<'a> {
 
 /// A plan that does nothing, on the conversation as it is.
 pub fn plan(conversation: &Conversation) -> Plan {
-    Plan {
-        base: conversation.revision(),
-        moment: Moment::CallStart,
-        trigger: Trigger::Auto,
-        stage: "test".to_owned(),
-        estimator: "test".into(),
-        tokens_before: 0,
-        tokens_after: 0,
-        prunable: 0,
-        reclaimed: 0,
-        reasons: Vec::new(),
-        decision: None,
-        edits: Vec::new(),
-        entries: Vec::new(),
-        layout: None,
-        summaries: Vec::new(),
-        summary_tokens: 0,
-        tables: Default::default(),
-        degraded: None,
-    }
+    conversation.draft("test", Moment::CallStart, Trigger::Auto)
 }
 
 /// An edit of the first part of a message.

@@ -433,12 +433,10 @@ async fn hooks_may_say_no_and_everything_is_told() {
         let strategy = with_model("window", "[overflow]\nthreshold = 0.4\n");
         let model = model(Fault::None);
         let notes = Arc::new(Notes::default());
-        let services = foldback_core::services::Services {
-            model: Some(Arc::clone(&model) as _),
-            hooks: vec![Arc::new(Says(verdict.clone()))],
-            observers: vec![Arc::clone(&notes) as _],
-            ..foldback_core::services::Services::fixed()
-        };
+        let services = foldback_core::services::Services::fixed()
+            .with_model(Arc::clone(&model) as _)
+            .with_hook(Arc::new(Says(verdict.clone())))
+            .with_observer(Arc::clone(&notes) as _);
         let conversation = foldback_core::conversation::Conversation::new(
             strategy,
             limits(),

@@ -85,12 +85,10 @@ async fn a_preview_leaves_no_trace() {
     let mut ends = Vec::new();
     for previews in [0, 2] {
         let (hook, events) = (Arc::new(Counts::default()), Arc::new(Events::default()));
-        let services = Services {
-            model: Some(Arc::new(Faulty::new(Plan::Always(Fault::None)))),
-            hooks: vec![Arc::clone(&hook) as _],
-            observers: vec![Arc::clone(&events) as _],
-            ..Services::fixed()
-        };
+        let services = Services::fixed()
+            .with_model(Arc::new(Faulty::new(Plan::Always(Fault::None))))
+            .with_hook(Arc::clone(&hook) as _)
+            .with_observer(Arc::clone(&events) as _);
         let strategy = with_model("window", "");
         let mut conversation = Conversation::new(strategy, limits(), Frame::default(), services);
         fill(&mut conversation, 8);
@@ -116,11 +114,9 @@ async fn prunings_that_are_taken_back_are_not_counted() {
         let mut strategy = (*strategy).clone();
         strategy.on_failure = foldback_core::strategy::OnFailure::Keep;
         let metrics = Arc::new(Metrics::new());
-        let services = Services {
-            model: Some(Arc::new(Faulty::new(Plan::Always(fault)))),
-            observers: vec![Arc::clone(&metrics) as _],
-            ..Services::fixed()
-        };
+        let services = Services::fixed()
+            .with_model(Arc::new(Faulty::new(Plan::Always(fault))))
+            .with_observer(Arc::clone(&metrics) as _);
         let mut conversation =
             Conversation::new(Arc::new(strategy), limits(), Frame::default(), services);
         fill(&mut conversation, 6);

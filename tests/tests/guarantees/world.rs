@@ -33,8 +33,8 @@ pub(crate) fn agent(
     model: Option<&Arc<Faulty>>,
     limits: Limits,
 ) -> AgentLoop {
-    let services =
-        Services { model: model.map(|model| Arc::clone(model) as _), ..Services::fixed() };
+    let mut services = Services::fixed();
+    services.model = model.map(|model| Arc::clone(model) as _);
     AgentLoop::new(Conversation::new(Arc::clone(strategy), limits, Frame::default(), services))
 }
 
@@ -49,14 +49,11 @@ pub(crate) fn answer(
     let texts = (!text.is_empty()).then(|| Part::text(text));
     let calls =
         calls.iter().map(|(id, arguments)| Part::call(id.clone(), "read", arguments.clone()));
-    Message {
-        answer: Some(Answer {
-            usage: Some(Usage { uncached: input, output: 40, ..Usage::default() }),
-            finish: Some(finish),
-            ..Answer::default()
-        }),
-        ..Message::assistant(id, texts.into_iter().chain(calls).collect())
-    }
+    Message::assistant(id, texts.into_iter().chain(calls).collect()).with_answer(Answer {
+        usage: Some(Usage { uncached: input, output: 40, ..Usage::default() }),
+        finish: Some(finish),
+        ..Answer::default()
+    })
 }
 
 /// An answer of a few tokens that reads a file; the call is `id`.

@@ -6,7 +6,6 @@ mod future;
 mod scale;
 mod store;
 
-use foldback_core::log::Message;
 use foldback_formats::Session;
 use foldback_replay::{CallRow, Corpus, Probe, Request, Source};
 use foldback_tests::lab;
@@ -76,7 +75,8 @@ impl Probe for Sent {
         let shown = request.conversation.sent();
         let texts = shown.iter().map(|shown| {
             // Usage is what the provider said, and no part of a request.
-            let message = Message { answer: None, ..shown.to_message() };
+            let mut message = shown.to_message();
+            message.answer = None;
             serde_json::to_string(&message).unwrap()
         });
         self.views.push(texts.collect());

@@ -11,7 +11,7 @@ use foldback_core::log::{Answer, EntryKind, Finish, Message, Origin, Part};
 use foldback_core::provider::{
     Completion, CompletionRequest, Endpoint, Model, ProviderError, Turn,
 };
-use foldback_core::services::{CountingIds, FixedClock, Observer, Services};
+use foldback_core::services::{FixedClock, Observer, Services};
 use foldback_core::{Frame, Role};
 use foldback_live::{AgentLoop, Next, Stopped};
 use std::fmt::Write as _;
@@ -96,14 +96,11 @@ impl Session {
     fn new(given: &Given) -> Self {
         let model = Arc::new(Scripted::new(given.model.clone()));
         let witness = Arc::new(Witness::default());
-        let services = Services {
-            clock: Arc::new(FixedClock::at(NOW)),
-            ids: Arc::new(CountingIds::default()),
-            hooks: given.hook.clone().map(|hook| Arc::new(hook) as _).into_iter().collect(),
-            observers: vec![Arc::clone(&witness) as _],
-            extensions: given.extensions(),
-            model: Some(Arc::clone(&model) as _),
-        };
+        let mut services = Services::with_clock(Arc::new(FixedClock::at(NOW)))
+            .with_observer(Arc::clone(&witness) as _)
+            .with_model(Arc::clone(&model) as _);
+        services.hooks.extend(given.hook.clone().map(|hook| Arc::new(hook) as _));
+        services.extensions = given.extensions();
         let strategy = Arc::new(strategy(given));
         let conversation = Conversation::new(strategy, given.limits, Frame::default(), services);
         Self {
@@ -219,7 +216,7 @@ impl Session {
             finish: Some(completion.finish),
             ..Answer::default()
         };
-        let message = Message { answer: Some(answer), ..Message::assistant(&id, parts) };
+        let message = Message::assistant(&id, parts).with_answer(answer);
         self.appended.push(id);
         self.agent.answered(message).await
     }
@@ -228,8 +225,7 @@ impl Session {
     fn half(&mut self, text: String) {
         let id = format!("half-{}", self.appended.len());
         let answer = Answer { finish: Some(Finish::Error), ..Answer::default() };
-        let message =
-            Message { answer: Some(answer), ..Message::assistant(&id, vec![Part::text(text)]) };
+        let message = Message::assistant(&id, vec![Part::text(text)]).with_answer(answer);
         self.appended.push(id);
         self.agent.conversation_mut().append(message);
     }

@@ -41,10 +41,8 @@ pub(crate) fn prompt(id: &str, text: &str) -> Message {
 
 /// An answer that ended its turn.
 pub(crate) fn answer(id: &str, text: &str) -> Message {
-    Message {
-        answer: Some(Answer { finish: Some(Finish::Stop), ..Answer::default() }),
-        ..Message::assistant(id, vec![Part::text(text)])
-    }
+    Message::assistant(id, vec![Part::text(text)])
+        .with_answer(Answer { finish: Some(Finish::Stop), ..Answer::default() })
 }
 
 /// An image of so many characters of base64.

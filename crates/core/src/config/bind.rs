@@ -82,8 +82,8 @@ impl<'a> Binder<'a, '_> {
         match serde_json::from_value(value) {
             Ok(moments) => Some(moments),
             Err(_) => {
-                let known = Moment::ALL.map(Moment::as_str);
-                let hint = node.as_str().map_or(String::new(), |name| nearest(name, known));
+                let known: Vec<_> = Moment::ALL.iter().map(|moment| moment.as_str()).collect();
+                let hint = node.as_str().map_or(String::new(), |name| nearest(name, known.clone()));
                 let message = format!("is no moment{hint} (known: {})", known.join(", "));
                 self.errors.push(node, &join(path, "when"), message);
                 None

@@ -51,6 +51,7 @@ impl Fold {
 
 /// Why a plan was not committed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
 pub enum CommitError {
     /// The conversation has moved on since the plan was made.
     #[error("the plan was made on revision {plan}, the conversation is at {now}; plan again")]

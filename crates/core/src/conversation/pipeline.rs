@@ -519,8 +519,8 @@ impl Conversation {
 
 // The plan: counted before and after, on the current state.
 impl Conversation {
-    /// A plan of the current state that changes nothing yet.
-    fn draft(&self, stage: &str, moment: Moment, trigger: Trigger) -> Plan {
+    /// A plan of the current state that changes nothing yet, to be filled by hand and [committed](Self::commit).
+    pub fn draft(&self, stage: &str, moment: Moment, trigger: Trigger) -> Plan {
         Plan {
             base: self.revision,
             moment,

@@ -10,6 +10,7 @@ use thiserror::Error;
 
 /// Why something that was written down can't have happened in this conversation.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
 pub enum ReplayError {
     /// The fold names a message or a part that is not there.
     #[error("fold {fold} speaks of {what}, and the history has {messages} messages")]

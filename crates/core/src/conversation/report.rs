@@ -21,6 +21,7 @@ pub struct Signals {
 /// Which kind of stage a report is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
 pub enum StageRole {
     /// A pruner.
     Pruner,
@@ -32,6 +33,7 @@ pub enum StageRole {
 
 /// What one stage did at a moment, with its numbers and where they come from.
 #[derive(Clone, Debug, Serialize)]
+#[non_exhaustive]
 pub struct Report {
     /// When.
     pub moment: Moment,

@@ -66,6 +66,7 @@ pub enum Origin {
 
 /// One message of a history.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct Message {
     /// Unique within the session; the recorder's own id where it has one.
     pub id: String,
@@ -176,6 +177,55 @@ impl Message {
     #[must_use]
     pub fn annotated(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
         self.annotations.insert(name.into(), value.into());
+        self
+    }
+
+    /// The same message with the model call that it answers.
+    #[must_use]
+    pub fn with_answer(mut self, answer: Answer) -> Self {
+        self.answer = Some(answer);
+        self
+    }
+
+    /// The same message, recorded at this time, in milliseconds since the Unix epoch.
+    #[must_use]
+    pub fn with_time(mut self, millis: i64) -> Self {
+        self.at = Some(millis);
+        self
+    }
+
+    /// The same message of this agent.
+    #[must_use]
+    pub fn with_agent(mut self, agent: impl Into<String>) -> Self {
+        self.agent = Some(agent.into());
+        self
+    }
+
+    /// The same message from this record of the recorder's store.
+    #[must_use]
+    pub fn with_record(mut self, record: u32) -> Self {
+        self.record = Some(record);
+        self
+    }
+
+    /// The same message as the answer to another one.
+    #[must_use]
+    pub fn with_parent(mut self, parent: impl Into<String>) -> Self {
+        self.parent = Some(parent.into());
+        self
+    }
+
+    /// The same message as something that a compaction wrote.
+    #[must_use]
+    pub fn as_entry(mut self, kind: EntryKind) -> Self {
+        self.origin = Origin::Entry(kind);
+        self
+    }
+
+    /// The same message as one that came while the loop was running.
+    #[must_use]
+    pub fn within_turn(mut self) -> Self {
+        self.mid_turn = true;
         self
     }
 

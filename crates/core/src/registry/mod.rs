@@ -206,6 +206,7 @@ pub struct Registered<T> {
 
 /// Why the registry can't be used.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
 pub enum RegistryError {
     /// Nothing is registered.
     #[error(

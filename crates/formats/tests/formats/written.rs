@@ -2,7 +2,7 @@
 //! snapshot a row: what is lost, the lines that changed, and what is read from the file then.
 use crate::common::{CLEARED, detected, edits, fixture, hide, is_tool, rewritten, sessions, write};
 use crate::expected::{all_shown, check};
-use foldback_core::log::{EntryKind, Finish, Marker, Origin, PartKind, Role};
+use foldback_core::log::{EntryKind, Finish, Marker, PartKind, Role};
 use foldback_core::view::{EditKind, Shown, Stored};
 use foldback_core::{Message, Part};
 use foldback_formats::{Session, View};
@@ -172,8 +172,7 @@ fn changed(before: &str, after: &str) -> String {
 }
 
 fn summary() -> Message {
-    let origin = Origin::Entry(EntryKind::Summary);
-    Message { origin, ..Message::user("summary-1", "What went before.") }
+    Message::user("summary-1", "What went before.").as_entry(EntryKind::Summary)
 }
 
 fn note() -> Message {
@@ -191,7 +190,7 @@ fn compaction() -> [Message; 3] {
         answer.finish = Some(Finish::Stop);
     }
     let go_on = vec![Part::synthetic("Continue if you have next steps")];
-    let entry = |kind, message| Message { origin: Origin::Entry(kind), ..message };
+    let entry = |kind, message: Message| message.as_entry(kind);
     [
         entry(EntryKind::Marker, Message::new("entry-1", Role::User, marker)),
         entry(EntryKind::Summary, summary),

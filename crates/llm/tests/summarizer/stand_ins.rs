@@ -38,13 +38,13 @@ async fn written(strategy: &Arc<Strategy>, services: Services) -> Vec<String> {
 #[tokio::test]
 async fn a_filter_that_keeps_summaries_keeps_no_stand_in() {
     let strategy = tiered();
-    let dry = Services { model: Some(Arc::new(DryRun::new())), ..Services::fixed() };
+    let dry = Services::fixed().with_model(Arc::new(DryRun::new()));
     assert_eq!(written(&strategy, dry).await, [DRY_RUN; 3]);
     let bench = Bench::new(LlmConfig::default(), [says("a"), says("b"), says("c")]);
     let by = strategy.summarizer.as_ref().unwrap().id().to_owned();
     for (round, sent) in [("first", 3), ("again", 3)] {
-        let services = bench.services.clone();
-        let model_only = Services { observers: Vec::new(), ..services };
+        let mut model_only = bench.services.clone();
+        model_only.observers = Vec::new();
         assert_eq!(written(&strategy, model_only).await, [&*by; 3], "{round}");
         assert_eq!(bench.sent(), sent, "{round}");
     }

@@ -104,11 +104,9 @@ impl Bench {
             ..Scripted::default()
         });
         let notes = Arc::new(Notes::default());
-        let services = Services {
-            model: Some(Arc::clone(&model) as _),
-            observers: vec![Arc::clone(&notes) as _],
-            ..Services::fixed()
-        };
+        let services = Services::fixed()
+            .with_model(Arc::clone(&model) as _)
+            .with_observer(Arc::clone(&notes) as _);
         Self { summarizer: LlmSummarizer::new(config).unwrap(), model, notes, services }
     }
 
@@ -149,6 +147,7 @@ impl Bench {
                             assert!(!why.is_empty());
                             format!("to {to}")
                         }
+                        other => format!("{other:?}"),
                     }
                 }
                 other => panic!("{other:?}"),

@@ -3,14 +3,11 @@
 use super::choice::{Choice, Greedy, Worth};
 use super::foresight::{FactId, Foresight};
 use super::holders::{FactHolders, UnitId};
-use foldback_core::carry::Carry;
 use foldback_core::delta::Cursor;
-use foldback_core::guard::Guards;
-use foldback_core::limits::Limits;
 use foldback_core::moment::Moment;
 use foldback_core::registry::Invalid;
 use foldback_core::stage::{Pruner, Pruning, StageContext};
-use foldback_core::strategy::{Bound, Kind, OnFailure, Strategy};
+use foldback_core::strategy::{Bound, Kind, Strategy};
 use foldback_core::view::{EditKind, PartPos};
 use foldback_stages::estimator::CharsConfig;
 use foldback_stages::pruner::{Demand, Evict, EvictConfig};
@@ -53,26 +50,11 @@ pub(crate) fn control(
     description: &str,
     pruners: Vec<Bound<dyn Pruner>>,
 ) -> Result<Strategy, Invalid> {
-    Ok(Strategy {
-        name: name.to_owned(),
-        description: description.to_owned(),
-        reproduces: String::new(),
-        twin_of: None,
-        kind: Kind::Control,
-        estimators: vec![Arc::new(CharsConfig::default().estimator()?)],
-        overflow: None,
-        pruners,
-        filter: None,
-        summarizer: None,
-        fallback: None,
-        on_failure: OnFailure::default(),
-        user_limits: Limits::default(),
-        preset_limits: Limits::default(),
-        model: None,
-        guards: Guards::default(),
-        carry: Carry::default(),
-        deviations: Vec::new(),
-    })
+    let mut strategy = Strategy::new(name, Arc::new(CharsConfig::default().estimator()?));
+    strategy.description = description.to_owned();
+    strategy.kind = Kind::Control;
+    strategy.pruners = pruners;
+    Ok(strategy)
 }
 
 /// Clears the results that are needed least for their size. Sees the future.

@@ -252,10 +252,8 @@ mod tests {
             [(None, 100), (Some(1), 100), (Some(49), 100), (Some(50), 50), (Some(300), 300)]
         {
             let usage = recorded.map(|output| Usage { output, ..Usage::default() });
-            let answer = Message {
-                answer: Some(Answer { usage, ..Answer::default() }),
-                ..Message::assistant("a", vec![Part::text("x".repeat(400))])
-            };
+            let answer = Message::assistant("a", vec![Part::text("x".repeat(400))])
+                .with_answer(Answer { usage, ..Answer::default() });
             assert_eq!(output_tokens(&meter, &answer), tokens, "{recorded:?}");
         }
     }

@@ -3,7 +3,7 @@
 use super::totals::Total;
 use super::*;
 use crate::stats::Bootstrap;
-use foldback_core::log::{EntryKind, Marker, Message, Origin, Part, PartKind, Role, Usage};
+use foldback_core::log::{EntryKind, Marker, Message, Part, PartKind, Role, Usage};
 use foldback_core::stage::Estimator;
 use foldback_core::view::PartPos;
 use foldback_formats::Session;
@@ -31,7 +31,7 @@ fn boundary(before: usize, kind: &str) -> Boundary {
 }
 
 fn summary(id: &str, text: &str) -> Message {
-    Message { origin: Origin::Entry(EntryKind::Summary), ..Message::user(id, text) }
+    Message::user(id, text).as_entry(EntryKind::Summary)
 }
 
 /// One call of a tool and its result.

@@ -137,7 +137,7 @@ fn marks(out: &mut String, rows: &[CallRow], scale: Scale) {
         for fired in &row.fired {
             match fired.role {
                 StageRole::Pruner => prunes.insert(x),
-                StageRole::Fold | StageRole::Overflow => folds.insert(x),
+                _ => folds.insert(x),
             };
         }
         if row.overflow {

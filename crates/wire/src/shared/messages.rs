@@ -64,7 +64,7 @@ impl Messages {
         parts: Vec<Part>,
     ) -> &mut Message {
         let id = self.ids.unique(wanted);
-        self.push_message(Message { record: Some(record), ..Message::new(id, role, parts) })
+        self.push_message(Message::new(id, role, parts).with_record(record))
     }
 
     /// Adds a message that came without an id.

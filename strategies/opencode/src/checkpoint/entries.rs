@@ -4,9 +4,7 @@ use super::{CheckpointConfig, Continue};
 use crate::boundary::{filter_compacted, latest};
 use crate::render::attached;
 use crate::stored;
-use foldback_core::log::{
-    Answer, EntryKind, Finish, Marker, Message, Origin, Part, PartKind, Role,
-};
+use foldback_core::log::{Answer, EntryKind, Finish, Marker, Message, Part, PartKind, Role};
 use foldback_core::moment::{Moment, Trigger};
 use foldback_core::stage::{StageContext, Summary};
 use foldback_core::view::Pos;
@@ -84,20 +82,18 @@ impl<'a> NewEntries<'a> {
     fn summary(&self, id: String, marker: &str, summary: Option<&Summary>) -> Message {
         let text = summary.map_or(NO_SUMMARY, |summary| &summary.text);
         let now = self.context.now();
-        Message {
-            parent: Some(marker.to_owned()),
-            at: Some(now),
-            agent: Some(AGENT.to_owned()),
-            origin: Origin::Entry(EntryKind::Summary),
-            answer: Some(Answer {
+        Message::new(id, Role::Assistant, vec![Part::text(text)])
+            .with_parent(marker)
+            .with_time(now)
+            .with_agent(AGENT)
+            .as_entry(EntryKind::Summary)
+            .with_answer(Answer {
                 usage: summary.and_then(|summary| summary.usage),
                 finish: Some(Finish::Stop),
                 started: Some(now),
                 ended: Some(now),
                 ..self.model.clone().unwrap_or_default()
-            }),
-            ..Message::new(id, Role::Assistant, vec![Part::text(text)])
-        }
+            })
     }
 
     fn goes_on(&self) -> bool {
@@ -128,17 +124,17 @@ impl<'a> NewEntries<'a> {
                 kind => Some(Part::new(kind.clone())),
             })
             .collect();
-        Message { agent: prompt.agent.clone(), ..self.user(id, EntryKind::Continue, parts) }
+        let mut message = self.user(id, EntryKind::Continue, parts);
+        message.agent = prompt.agent.clone();
+        message
     }
 
     fn user(&self, id: String, kind: EntryKind, parts: Vec<Part>) -> Message {
-        Message {
-            at: Some(self.context.now()),
-            agent: self.agent.clone(),
-            origin: Origin::Entry(kind),
-            answer: self.model.clone(),
-            ..Message::new(id, Role::User, parts)
-        }
+        let mut message =
+            Message::new(id, Role::User, parts).as_entry(kind).with_time(self.context.now());
+        message.agent = self.agent.clone();
+        message.answer = self.model.clone();
+        message
     }
 
     fn is_overflow(&self) -> bool {

@@ -19,13 +19,13 @@ fn with(preset: &str, changes: &str, summarizer: &Arc<Scripted>) -> Conversation
 }
 
 fn prompt(id: &str, text: &str) -> Message {
-    Message { agent: Some("build".to_owned()), ..Message::user(id, text) }
+    Message::user(id, text).with_agent("build")
 }
 
 fn with_image(id: &str, text: &str, name: &str, url: &str) -> Message {
     let (mime, name, url) = ("image/png".to_owned(), Some(name.to_owned()), url.to_owned());
     let file = Part::new(PartKind::File(Media { mime, name, url }));
-    Message { parts: vec![Part::text(text), file], ..prompt(id, "") }
+    prompt(id, "").with_parts(vec![Part::text(text), file])
 }
 
 /// Long enough that a summary makes the view smaller.
@@ -217,7 +217,7 @@ fn empty_summaries_and_failures_leave_nothing() {
 fn auto_off_is_off_at_every_moment() {
     for preset in ["opencode", "opencode-1.17", "brutus"] {
         let (mut conversation, _) = filled(preset, "[overflow]\nauto = false", []);
-        for moment in Moment::ALL {
+        for &moment in Moment::ALL {
             if moment != Moment::Manual {
                 at(&mut conversation, moment, Some(usage(199_000, 0, 0)));
             }

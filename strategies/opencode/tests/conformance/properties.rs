@@ -81,7 +81,7 @@ fn messages(index: usize, what: &Happens) -> Vec<Message> {
     match what {
         Happens::Prompt { size } => vec![Message::user(id, "p".repeat(*size))],
         Happens::Interjection => {
-            vec![Message { mid_turn: true, ..Message::user(id, "by the way") }]
+            vec![Message::user(id, "by the way").within_turn()]
         }
         Happens::Answer { size } => vec![answer(&id, &"a".repeat(*size))],
         Happens::Orphan => vec![Message::tool(&id, format!("{id}-nobody"), "bash", "lost")],

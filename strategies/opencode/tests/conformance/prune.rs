@@ -3,7 +3,7 @@
 use crate::support::{answer, append, at, cleared, conversation, strategy, tools};
 use foldback_core::Limits;
 use foldback_core::conversation::Conversation;
-use foldback_core::log::{EntryKind, Message, Origin, Part, PartKind, ResultStatus, Role};
+use foldback_core::log::{EntryKind, Message, Part, PartKind, ResultStatus, Role};
 use foldback_core::moment::Moment;
 use foldback_core::outcome::Outcome;
 use foldback_core::view::PartPos;
@@ -37,7 +37,7 @@ fn stored(preset: &str, changes: &str, history: &str) -> Conversation {
     let mut conversation = conversation(strategy(preset, changes), Limits::new(2_000_000, 32_000));
     for (index, word) in history.split(' ').enumerate() {
         let id = format!("m{index}");
-        let entry = |kind, message| Message { origin: Origin::Entry(kind), ..message };
+        let entry = |kind, message: Message| message.as_entry(kind);
         let before = conversation.history().len();
         let messages = match word {
             "user" => vec![Message::user(id, "go on")],

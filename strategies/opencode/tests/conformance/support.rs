@@ -51,7 +51,7 @@ pub(crate) fn assistant(id: &str, parts: Vec<Part>, finish: Finish) -> Message {
         provider: Some("maker".to_owned()),
         ..Answer::default()
     };
-    Message { answer: Some(answer), ..Message::assistant(id, parts) }
+    Message::assistant(id, parts).with_answer(answer)
 }
 
 /// An answer that calls tools, and their results: (tool, output).

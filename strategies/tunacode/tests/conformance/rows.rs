@@ -79,7 +79,7 @@ fn which_parts_are_tool_returns() {
 
 #[test]
 fn which_messages_are_user_turns() {
-    let of_record = |id: &str, record| Message { record: Some(record), ..user(id) };
+    let of_record = |id: &str, record| user(id).with_record(record);
     // id, messages, user turns
     let rows: Vec<(&str, Vec<Message>, u64)> = vec![
         ("TU-5", vec![user("u")], 1),
@@ -95,11 +95,7 @@ fn which_messages_are_user_turns() {
         ),
         (
             "ours: a return between them does not part them",
-            vec![
-                of_record("a", 3),
-                Message { record: Some(3), ..returned("t", "out") },
-                of_record("b", 3),
-            ],
+            vec![of_record("a", 3), returned("t", "out").with_record(3), of_record("b", 3)],
             1,
         ),
         ("ours: system prompts are none", vec![Message::new("s", Role::System, vec![])], 0),

@@ -162,13 +162,11 @@ impl<'a> Reader<'a> {
     }
 
     fn push(&mut self, line: &Line, id: String, role: Role, parts: Vec<Part>) -> &mut Message {
-        self.out.push_message(Message {
-            parent: line.parent_uuid.clone(),
-            at: line.at(),
-            agent: line.agent_id.clone(),
-            record: Some(line.record),
-            ..Message::new(id, role, parts)
-        })
+        let message = self.out.push_message(Message::new(id, role, parts).with_record(line.record));
+        message.parent = line.parent_uuid.clone();
+        message.at = line.at();
+        message.agent = line.agent_id.clone();
+        message
     }
 
     fn user(&mut self, line: &'a Line) {
