@@ -3,6 +3,8 @@
 use crate::shared::messages::Problem;
 use crate::shared::raw::RawError;
 use crate::shared::rewrite::Stale;
+use foldback_core::provider::{ErrorKind, ProviderError};
+use foldback_provider_errors::Classifier;
 use serde_json::Value;
 use thiserror::Error;
 
@@ -36,7 +38,7 @@ pub enum WireError {
         /// Where it is referred to: a JSON pointer.
         pointer: String,
     },
-    /// The provider answered with an error. `foldback_provider_errors::Classifier` says what it means.
+    /// The provider answered with an error; [`provider_error`](Self::provider_error) says what it means.
     #[error("the provider answered with an error: {body}")]
     Refused {
         /// The error as it came.
@@ -63,6 +65,21 @@ pub enum WireError {
 }
 
 impl WireError {
+    /// What it means for an agent, in the words in which foldback asks whether a request was too large. `provider` is
+    /// whose answer it was, where that is known: `anthropic`, `openai`, `gemini`.
+    pub fn provider_error(&self, classifier: &Classifier, provider: Option<&str>) -> ProviderError {
+        let kind = match self {
+            Self::Refused { body } => {
+                return classifier.classify(provider, None, &body.to_string());
+            }
+            Self::Blocked { .. } => ErrorKind::ContentRefused,
+            Self::Unfinished => ErrorKind::Transport,
+            Self::Json { .. } | Self::Shape { .. } | Self::TooLong { .. } => ErrorKind::Decode,
+            Self::Elsewhere { .. } | Self::Stale(_) => ErrorKind::InvalidRequest,
+        };
+        ProviderError::new(kind, self.to_string())
+    }
+
     pub(crate) fn shape(pointer: impl Into<String>, detail: impl Into<String>) -> Self {
         Self::Shape { pointer: pointer.into(), detail: detail.into() }
     }

@@ -1,7 +1,7 @@
 //! The command: an agent in a directory, against any OpenAI-compatible endpoint.
 
 use agent_loop::agent::{Agent, End};
-use agent_loop::client::{Client, Target};
+use agent_loop::client::{self, Client, Target};
 use agent_loop::setup::{self, SYSTEM};
 use agent_loop::tools::Tools;
 use clap::Parser;
@@ -72,8 +72,9 @@ async fn run(args: Args) -> Result<ExitCode, String> {
     let context = setup::context(strategy, limits, &tools, services)?;
     let target = Target { base_url: args.base_url, model: args.model, max_output: args.max_output };
     let key = std::env::var(&args.key_variable).unwrap_or_default();
-    let http = genai::Client::new().map_err(|error| error.to_string())?;
-    let client = Client::new(http, target, key, SYSTEM.to_owned(), tools.definitions());
+    let http = client::http().map_err(|error| error.to_string())?;
+    let client = Client::new(http, target, key, SYSTEM, &tools.definitions());
+    let client = client.map_err(|error| error.to_string())?;
     let print = |event: agent_loop::event::Event<'_>| {
         if let Some(line) = event.line() {
             println!("{line}");

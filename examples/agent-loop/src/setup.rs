@@ -3,6 +3,7 @@
 use crate::tools::Tools;
 use foldback::live::AgentLoop;
 use foldback::{AgentBuilder, Document, Limits, Options, Services, Strategy, config};
+use serde_json::Value;
 use std::fs;
 
 /// What the model is told before anything else.
@@ -48,12 +49,11 @@ pub fn context(
     tools: &Tools,
     services: Services,
 ) -> Result<AgentLoop, String> {
-    let definitions = serde_json::to_string(&tools.definitions()).map_err(|e| e.to_string())?;
     let builder = AgentBuilder::with_strategy(strategy)
         .window(limits.context)
         .max_output(limits.output)
         .system(SYSTEM)
-        .tools(definitions)
+        .tools(Value::from(tools.definitions()).to_string())
         .services(services);
     builder.build().map_err(|error| error.to_string())
 }

@@ -4,6 +4,7 @@
 use crate::support::agent;
 use crate::support::transcript::Transcript;
 use agent_loop::agent::End;
+use agent_loop::client;
 use agent_loop::setup;
 use foldback::Services;
 use foldback::core::provider::ErrorKind;
@@ -38,7 +39,7 @@ async fn a_provider_that_never_gives_in_is_asked_a_few_times() {
         ("a wrong key", Reply::status(401, key), "auth", 1),
         ("nothing to say", Reply::empty(), "finished", 1),
     ];
-    let http = genai::Client::new().unwrap();
+    let http = client::http().unwrap();
     let registry = foldback::registry().unwrap();
     for preset in registry.presets() {
         let preset = preset.item.name;
@@ -69,7 +70,7 @@ async fn a_passing_failure_is_waited_out_and_leaves_no_trace() {
         Reply::text("Half of a sentence that is never heard of again").cut(300),
         Reply::text("Done."),
     ];
-    let http = genai::Client::new().unwrap();
+    let http = client::http().unwrap();
     let provider = FakeProvider::start(replies).await.unwrap();
     let directory = tempfile::tempdir().unwrap();
     let transcript = Transcript::default();

@@ -10,6 +10,7 @@ use crate::support::project;
 use crate::support::transcript::Transcript;
 use crate::support::{WINDOW, agent, work};
 use agent_loop::agent::End;
+use agent_loop::client;
 use agent_loop::setup;
 use foldback::Services;
 use foldback::live::Stopped;
@@ -103,7 +104,7 @@ impl Expected {
     }
 
     /// The run, and its page.
-    async fn run(&self, http: &genai::Client) -> (End, u64, Transcript, String) {
+    async fn run(&self, http: &reqwest::Client) -> (End, u64, Transcript, String) {
         let directory = tempfile::tempdir().unwrap();
         project::write(directory.path());
         let provider = FakeProvider::builder(model::script()).pairs();
@@ -169,7 +170,7 @@ fn every_run_ends_as_expected() {
     let worker = || {
         let mut runtime = tokio::runtime::Builder::new_current_thread();
         let runtime = runtime.enable_all().build().unwrap();
-        let http = genai::Client::new().unwrap();
+        let http = client::http().unwrap();
         loop {
             let Some(row) = rows.lock().unwrap().next() else {
                 return;

@@ -44,6 +44,10 @@ async fn what_the_model_is_told() {
     let tools = Tools::new(root.to_owned(), false);
     let told = call(&tools, "run", json!({"command": "true"})).await;
     assert_eq!(told, ("there is no tool `run`".to_owned(), true));
-    let names: Vec<String> = tools.definitions().iter().map(|tool| tool.name.to_string()).collect();
+    let names: Vec<String> = tools
+        .definitions()
+        .iter()
+        .map(|tool| tool["function"]["name"].as_str().unwrap().to_owned())
+        .collect();
     assert_eq!(names, ["read", "search", "edit", "recall"]);
 }

@@ -2,6 +2,7 @@
 
 use foldback_core::log::Role;
 use foldback_core::provider::{CompletionRequest, ErrorKind, ProviderError};
+use foldback_wire::openai;
 use reqwest::Url;
 use serde_json::{Value, json};
 
@@ -17,9 +18,6 @@ pub(crate) enum Speech {
     /// <https://github.com/ollama/ollama/blob/main/docs/api.md>.
     Ollama,
 }
-
-/// Models of OpenAI that refuse `max_tokens`.
-const COMPLETION_TOKENS: [&str; 5] = ["gpt-5", "gpt-6", "o1", "o3", "o4"];
 
 impl Speech {
     /// Where a request to `model` goes. The query of the base stays: gateways tell versions by it.
@@ -64,8 +62,7 @@ impl Speech {
         let output = request.max_output;
         let mut body = match self {
             Self::OpenAi => {
-                let refuses = COMPLETION_TOKENS.iter().any(|name| model.starts_with(name));
-                let limit = if refuses { "max_completion_tokens" } else { "max_tokens" };
+                let limit = openai::output_limit(model);
                 json!({"model": model, "messages": with_system(request), limit: output})
             }
             Self::Anthropic => {

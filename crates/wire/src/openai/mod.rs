@@ -55,6 +55,16 @@ pub fn stream() -> Stream {
     Stream::new(Dialect::OpenAiChat)
 }
 
+/// Models of OpenAI that refuse `max_tokens`.
+const COMPLETION_TOKENS: [&str; 5] = ["gpt-5", "gpt-6", "o1", "o3", "o4"];
+
+/// The member of a request that limits the output: `max_completion_tokens` for OpenAI's newer models, and `max_tokens`
+/// for all others, since compatible servers know that name.
+pub fn output_limit(model: &str) -> &'static str {
+    let newer = COMPLETION_TOKENS.iter().any(|name| model.starts_with(name));
+    if newer { "max_completion_tokens" } else { "max_tokens" }
+}
+
 /// Reads the list of messages at a JSON pointer, and the tools beside it.
 #[doc(hidden)]
 pub fn read(root: &Value, list: &str) -> Messages {

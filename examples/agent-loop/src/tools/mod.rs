@@ -10,7 +10,6 @@ mod run;
 use foldback::core::log::{Part, PartKind, ResultStatus, ToolCall, ToolResult};
 use foldback::live::tools as recall;
 use foldback::{Message, Role};
-use genai::chat::Tool;
 use serde_json::{Value, json};
 use std::path::PathBuf;
 
@@ -62,7 +61,7 @@ impl Tools {
     }
 
     /// The definitions that are sent with every request.
-    pub fn definitions(&self) -> Vec<Tool> {
+    pub fn definitions(&self) -> Vec<Value> {
         let run = self.run.then(|| {
             (
                 "run",
@@ -98,10 +97,6 @@ impl Tools {
                 }),
             ),
         ];
-        // What was cleared from the conversation is a call away.
-        let recall = Tool::new(recall::NAME)
-            .with_description(recall::DESCRIPTION)
-            .with_schema(recall::parameters());
         let tools = files.into_iter().chain(run);
         let tools = tools.map(|(name, description, properties)| {
             let required = match name {
@@ -110,13 +105,15 @@ impl Tools {
                 "edit" => json!(["path", "old", "new"]),
                 _ => json!(["command"]),
             };
-            Tool::new(name).with_description(description).with_schema(json!({
-                "type": "object",
-                "properties": properties,
-                "required": required,
-            }))
+            let parameters =
+                json!({"type": "object", "properties": properties, "required": required});
+            json!({
+                "type": "function",
+                "function": {"name": name, "description": description, "parameters": parameters},
+            })
         });
-        tools.chain([recall]).collect()
+        // What was cleared from the conversation is a call away.
+        tools.chain([recall::openai()]).collect()
     }
 
     /// Runs a call. Whatever goes wrong is told to the model.

@@ -22,7 +22,7 @@ pub(crate) const OUTPUT: u32 = 4_000;
 /// An agent against a provider, in a directory; it never really waits. The HTTP client belongs to the
 /// runtime that it is first used on.
 pub(crate) fn agent(
-    http: &genai::Client,
+    http: &reqwest::Client,
     provider: &FakeProvider,
     directory: &Path,
     conversation: (Strategy, Services),
@@ -39,7 +39,7 @@ pub(crate) fn agent(
         max_output: OUTPUT,
     };
     let key = "sk-test".to_owned();
-    let client = Client::new(http.clone(), target, key, SYSTEM.into(), tools.definitions());
+    let client = Client::new(http.clone(), target, key, SYSTEM, &tools.definitions()).unwrap();
     let retry = Retry { pause: |_| Box::pin(std::future::ready(())), ..Retry::default() };
     Agent::new(client, tools, context, max_calls, transcript.sink()).with_retry(retry)
 }
