@@ -241,3 +241,19 @@ fn ids_of_calls_without_one_are_of_their_answer() {
     assert_eq!(ids("a1"), ["a1-call-0", "a1-call-1"]);
     assert_eq!(ids("a2"), ["a2-call-0", "a2-call-1"]);
 }
+
+#[test]
+fn reasons_that_one_provider_alone_has() {
+    let rows = [
+        ("RECITATION", Finish::ContentFilter),
+        ("MAX_TOKENS", Finish::Length),
+        ("STOP", Finish::Stop),
+        ("MALFORMED_FUNCTION_CALL", Finish::Other),
+    ];
+    for (reason, expected) in rows {
+        let body = json!({"candidates": [{"finishReason": reason}]});
+        let answer = answer(Dialect::Gemini, "a", &body.to_string()).unwrap();
+        assert_eq!(answer.answer.unwrap().finish, Some(expected), "{reason}");
+        assert_eq!(answer.parts, [], "{reason}");
+    }
+}

@@ -1,9 +1,10 @@
 //! What a provider answered, in the terms of the core.
 
 use super::provider::Protocol;
-use super::speech::{Counts, Speech};
+use super::speech::Speech;
 use foldback_core::log::{Finish, Usage};
 use foldback_core::provider::{Completion, ErrorKind, ProviderError};
+use foldback_wire::shared::usage::{Counts, finish as finish_of};
 use serde_json::Value;
 
 /// Reads an answer.
@@ -13,7 +14,7 @@ pub(crate) fn completion(speech: Speech, body: &Value) -> Completion {
     Completion {
         finish: finish(said(speech.reason()), called, text.is_empty()),
         text,
-        usage: body.pointer(speech.counts().whole).and_then(|it| usage(speech.counts(), it)),
+        usage: body.pointer(speech.usage()).and_then(|told| usage(speech.counts(), told)),
         model: said(speech.model()).filter(|model| !model.is_empty()).map(str::to_owned),
     }
 }
@@ -61,68 +62,18 @@ fn without_thoughts(text: &str) -> String {
 
 /// Gemini says `STOP` where it called a function, and some servers say nothing at all.
 fn finish(reason: Option<&str>, called: bool, empty: bool) -> Finish {
-    let known = reason.map(|reason| REASONS.iter().find(|(words, _)| words.contains(&reason)));
-    match known {
-        Some(Some((_, Finish::Stop))) | None if called && empty => Finish::ToolCalls,
-        Some(Some((_, finish))) => *finish,
-        Some(None) | None => Finish::Other,
+    match reason.map(finish_of) {
+        Some(Finish::Stop) | None if called && empty => Finish::ToolCalls,
+        told => told.unwrap_or(Finish::Other),
     }
 }
 
-/// What providers call the reasons why a model stopped.
-const REASONS: [(&[&str], Finish); 4] = [
-    (
-        &["stop", "end_turn", "STOP", "COMPLETE", "completed", "stop_sequence", "STOP_SEQUENCE"],
-        Finish::Stop,
-    ),
-    (
-        &[
-            "length",
-            "max_tokens",
-            "MAX_TOKENS",
-            "incomplete",
-            "model_context_window_exceeded",
-            "model_length",
-        ],
-        Finish::Length,
-    ),
-    (&["tool_calls", "tool_use", "function_call"], Finish::ToolCalls),
-    (
-        &[
-            "content_filter",
-            "refusal",
-            "SAFETY",
-            "RECITATION",
-            "BLOCKLIST",
-            "PROHIBITED_CONTENT",
-            "SPII",
-            "LANGUAGE",
-            "ERROR_TOXIC",
-        ],
-        Finish::ContentFilter,
-    ),
-];
-
-/// Usage in classes that have nothing in common, whatever the provider counts together. `None` where it tells none.
+/// Usage as a provider tells it; `None` where it tells none.
 fn usage(counts: &Counts, told: &Value) -> Option<Usage> {
+    let usage = counts.any(told)?;
+    let total = usage.total_tokens();
     // What no model can take is a mistake of the provider.
-    let count = |pointer: &&str| told.pointer(pointer)?.as_u64().filter(|it| *it < 1 << 40);
-    let sum = |pointers: &[&str]| pointers.iter().filter_map(count).reduce(|a, b| a + b);
-    let (input, output) = (sum(counts.input), sum(counts.output));
-    if input.is_none() && output.is_none() {
-        return None;
-    }
-    let of = |pointers: &[&str]| sum(pointers).unwrap_or(0);
-    let (cache_read, cache_write) = (of(counts.read), of(counts.written));
-    let reasoning = of(counts.reasoning);
-    let less = |whole: Option<u64>, part: u64, holds: bool| {
-        let whole = whole.unwrap_or(0);
-        if holds { whole.saturating_sub(part) } else { whole }
-    };
-    let uncached = less(input, cache_read + cache_write, counts.input_holds_cache);
-    let output = less(output, reasoning, counts.output_holds_reasoning);
-    let total = uncached + cache_read + cache_write + output + reasoning;
-    Some(Usage { uncached, cache_read, cache_write, output, reasoning, total: Some(total) })
+    (total < 1 << 40).then_some(Usage { total: Some(total), ..usage })
 }
 
 /// What is wrong with an answer that came with status 200. Gateways send errors so, and a wrong

@@ -2,7 +2,8 @@
 
 use foldback_core::log::Role;
 use foldback_core::provider::{CompletionRequest, ErrorKind, ProviderError};
-use foldback_wire::openai;
+use foldback_wire::shared::usage::Counts;
+use foldback_wire::{anthropic, gemini, openai};
 use reqwest::Url;
 use serde_json::{Value, json};
 
@@ -129,74 +130,31 @@ impl Speech {
         }
     }
 
-    /// What the request cost.
+    /// The object that says what the request cost.
+    pub(crate) fn usage(self) -> &'static str {
+        match self {
+            Self::OpenAi | Self::Anthropic => "/usage",
+            Self::Gemini => "/usageMetadata",
+            Self::Ollama => "",
+        }
+    }
+
+    /// Where the figures stand in it.
     pub(crate) fn counts(self) -> &'static Counts {
         match self {
-            Self::OpenAi => &OPENAI,
-            Self::Anthropic => &ANTHROPIC,
-            Self::Gemini => &GEMINI,
+            Self::OpenAi => &openai::COUNTS,
+            Self::Anthropic => &anthropic::COUNTS,
+            Self::Gemini => &gemini::COUNTS,
             Self::Ollama => &OLLAMA,
         }
     }
 }
 
-/// Where usage stands. A class may be the sum of several figures.
-pub(crate) struct Counts {
-    /// The object that is there where usage is told.
-    pub(crate) whole: &'static str,
-    pub(crate) input: &'static [&'static str],
-    /// Whether the input has what was read from the cache and written into it in it.
-    pub(crate) input_holds_cache: bool,
-    pub(crate) read: &'static [&'static str],
-    pub(crate) written: &'static [&'static str],
-    pub(crate) output: &'static [&'static str],
-    /// Whether the output has the reasoning in it.
-    pub(crate) output_holds_reasoning: bool,
-    pub(crate) reasoning: &'static [&'static str],
-}
-
-const OPENAI: Counts = Counts {
-    whole: "/usage",
-    input: &["/prompt_tokens"],
-    input_holds_cache: true,
-    read: &["/prompt_tokens_details/cached_tokens"],
-    written: &[],
-    output: &["/completion_tokens"],
-    output_holds_reasoning: true,
-    reasoning: &["/completion_tokens_details/reasoning_tokens"],
-};
-
-const ANTHROPIC: Counts = Counts {
-    whole: "/usage",
-    input: &["/input_tokens"],
-    input_holds_cache: false,
-    read: &["/cache_read_input_tokens"],
-    written: &["/cache_creation_input_tokens"],
-    output: &["/output_tokens"],
-    output_holds_reasoning: true,
-    reasoning: &["/output_tokens_details/thinking_tokens"],
-};
-
-const GEMINI: Counts = Counts {
-    whole: "/usageMetadata",
-    input: &["/promptTokenCount", "/toolUsePromptTokenCount"],
-    input_holds_cache: true,
-    read: &["/cachedContentTokenCount"],
-    written: &[],
-    output: &["/candidatesTokenCount"],
-    output_holds_reasoning: false,
-    reasoning: &["/thoughtsTokenCount"],
-};
-
 const OLLAMA: Counts = Counts {
-    whole: "",
     input: &["/prompt_eval_count"],
-    input_holds_cache: true,
-    read: &["/prompt_eval_cached_count"],
-    written: &[],
+    cache_read: &["/prompt_eval_cached_count"],
     output: &["/eval_count"],
-    output_holds_reasoning: true,
-    reasoning: &[],
+    ..Counts::NONE
 };
 
 fn turns(request: &CompletionRequest) -> Vec<Value> {

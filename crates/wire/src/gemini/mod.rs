@@ -102,7 +102,8 @@ pub(crate) const SIGNATURE: &str = "thoughtSignature";
 
 /// `promptTokenCount` holds the cached tokens, and what tools put into
 /// the prompt is counted apart.
-pub(crate) const COUNTS: Counts = Counts {
+#[doc(hidden)]
+pub const COUNTS: Counts = Counts {
     input: &["/promptTokenCount"],
     cache_read: &["/cachedContentTokenCount"],
     output: &["/candidatesTokenCount"],

@@ -90,7 +90,8 @@ pub(crate) fn answer_in(body: &Value) -> Result<Message, WireError> {
 }
 
 /// `prompt_tokens` holds the cached tokens, `completion_tokens` the reasoning.
-pub(crate) const COUNTS: Counts = Counts {
+#[doc(hidden)]
+pub const COUNTS: Counts = Counts {
     input: &["/prompt_tokens"],
     cache_read: &["/prompt_tokens_details/cached_tokens"],
     output: &["/completion_tokens"],

@@ -64,18 +64,42 @@ impl Counts {
     }
 }
 
-/// The words for why a model stopped. No two recorders mean different things by one.
+/// The words for why a model stopped. No two providers or recorders mean different things by one.
 const FINISHES: &[(Finish, &[&str])] = &[
-    (Finish::Stop, &["stop", "end_turn", "stop_sequence", "STOP"]),
+    (
+        Finish::Stop,
+        &["stop", "end_turn", "stop_sequence", "STOP", "STOP_SEQUENCE", "COMPLETE", "completed"],
+    ),
     (
         Finish::ToolCalls,
         &["tool_calls", "tool_call", "tool_use", "toolUse", "tool-calls", "function_call"],
     ),
     (
         Finish::Length,
-        &["length", "max_tokens", "MAX_TOKENS", "model_length", "model_context_window_exceeded"],
+        &[
+            "length",
+            "max_tokens",
+            "MAX_TOKENS",
+            "model_length",
+            "model_context_window_exceeded",
+            "incomplete",
+        ],
     ),
-    (Finish::ContentFilter, &["content_filter", "content-filter", "refusal", "SAFETY"]),
+    (
+        Finish::ContentFilter,
+        &[
+            "content_filter",
+            "content-filter",
+            "refusal",
+            "SAFETY",
+            "RECITATION",
+            "BLOCKLIST",
+            "PROHIBITED_CONTENT",
+            "SPII",
+            "LANGUAGE",
+            "ERROR_TOXIC",
+        ],
+    ),
     (Finish::Error, &["error", "aborted"]),
 ];
 
