@@ -1,6 +1,17 @@
 //! What the tests of the workspace share: sessions made in code, every preset compiled, and the
 //! laboratory in one call.
 
+/// The examples of the documents compile and run.
+#[cfg(doctest)]
+mod documents {
+    #[doc = include_str!("../../docs/agents.md")]
+    struct Agents;
+    #[doc = include_str!("../../docs/stages.md")]
+    struct Stages;
+    #[doc = include_str!("../../crates/wire/README.md")]
+    struct Wire;
+}
+
 use foldback_core::log::{Answer, Finish, Message, Part, Usage};
 use foldback_core::strategy::Strategy;
 use foldback_core::{Limits, Part as MessagePart};

@@ -6,8 +6,11 @@
 //! `cargo xtask fuzz [--profile fuzz] --minutes N [--target T] [--seed S]`, or `--runs N`, fuzzes on stable Rust;
 //! `tests/fuzz-targets` has the targets. Behind `--profile` stands one of cargo's; `fuzz` is optimised and keeps its checks.
 //!
+//! `cargo xtask book` puts the documents together to a book in `target/book/html`.
+//!
 //! `cargo xtask test-external [WORD]` runs the tests that need a program which not every machine has, such as a browser.
 
+mod book;
 mod external;
 
 use std::path::{Path, PathBuf};
@@ -27,11 +30,12 @@ fn main() -> ExitCode {
     let done = match args.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
         ["new-strategy", name] => new_strategy(name),
         ["fuzz", rest @ ..] => fuzz(rest),
+        ["book"] => book::build().map(|page| println!("{}", page.display())),
         ["test-external"] => external::run(""),
         ["test-external", only] => external::run(only),
         _ => Err(
-            "usage: cargo xtask new-strategy NAME, cargo xtask fuzz --minutes N, or cargo xtask \
-                  test-external [WORD]"
+            "usage: cargo xtask new-strategy NAME, cargo xtask fuzz --minutes N, cargo xtask book, or \
+                  cargo xtask test-external [WORD]"
                 .to_owned(),
         ),
     };

@@ -5,4 +5,5 @@
 mod failures;
 mod presets;
 mod support;
+mod ten_lines;
 mod tools;

@@ -131,9 +131,16 @@ fn the_page_on_rows_shows_what_rows_give() {
 }
 
 #[test]
-fn the_readme_shows_what_its_first_command_prints() {
+fn the_readme_shows_what_its_first_command_prints_and_a_loop_that_runs() {
     let screen = line("compare examples/sessions --no-store").done().stdout;
+    let test = root().join("examples/agent-loop/tests/ten_lines.rs");
+    let test = std::fs::read_to_string(test).unwrap();
+    let code = test.split("    // README\n").nth(1).unwrap();
+    let code: String =
+        code.lines().map(|line| format!("{}\n", line.get(4..).unwrap_or(""))).collect();
     shows("README.md", |page| {
-        with(page, "The first one prints:\n\n```text\n", "```\n\n`--full` prints", &screen)
+        let page =
+            with(page, "The first one prints:\n\n```text\n", "```\n\n`--full` prints", &screen);
+        with(&page, "## In an agent\n\n```rust\n", "```\n", &code)
     });
 }
