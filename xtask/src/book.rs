@@ -1,6 +1,6 @@
 //! The documents as one book. Its chapters stay where they belong, beside the code that they are about, and link to each
 //! other as files of the repository; `docs/SUMMARY.md` lists them. They are put together in `target/book` and built by
-//! `mdbook`. A link to nothing, or to a page that is no chapter, is an error.
+//! `mdbook`. A link to a file that does not exist, or to a page that is not a chapter, is an error.
 
 use std::collections::BTreeSet;
 use std::path::{Component, Path, PathBuf};
@@ -64,12 +64,13 @@ impl Staged {
         if chapters.contains(&target) {
             return Some(link.to_owned());
         }
-        if file.is_dir() {
+        // The list of chapters stands beside each page.
+        if file.is_dir() || target == Path::new(SUMMARY) {
             return None;
         }
         let is_page = target.extension().is_some_and(|ending| ending == "md");
         if is_page || !file.is_file() {
-            let problem = if is_page { "which is no chapter" } else { "which is not there" };
+            let problem = if is_page { "which is not a chapter" } else { "which does not exist" };
             self.problems.push(format!("{}: a link to {link}, {problem}", page.display()));
         } else if let Err(error) = copy(&file, &self.source.join(&target)) {
             self.problems.push(error);

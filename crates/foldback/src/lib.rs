@@ -23,6 +23,13 @@ pub use foldback_provider_errors as provider_errors;
 pub use foldback_stages as stages;
 pub use foldback_wire as wire;
 
+/// What an agent's loop uses, to be imported whole: `use foldback::prelude::*;`.
+pub mod prelude {
+    pub use crate::live::{AgentLoop, Next, Stopped};
+    pub use crate::{AgentBuilder, AgentError, agent};
+    pub use crate::{Conversation, Limits, Message, Moment, Outcome, Part, Role, Signals};
+}
+
 #[cfg(feature = "llm")]
 pub use foldback_llm as llm;
 #[cfg(feature = "opencode")]
