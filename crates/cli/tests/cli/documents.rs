@@ -102,7 +102,7 @@ fn shows(document: &str, made: impl Fn(&str) -> String) {
     let differs = page.lines().zip(made.lines()).find(|(there, made)| there != made);
     assert!(
         page == made,
-        "{document} is out of date, see {differs:?}; UPDATE_DOCS=1 writes it anew"
+        "{document} is out of date, see {differs:?}; UPDATE_DOCS=1 rewrites it"
     );
 }
 
@@ -120,7 +120,7 @@ fn the_page_on_rows_shows_what_rows_give() {
     let rows: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     let sums = sums(&rows, &COLUMNS, |_| true);
     shows("docs/rows.md", |page| {
-        let same = "\nThe second line for the other two, with the same result:";
+        let same = "\nFor the other two formats, replace the second line; the result is the same:";
         let sum = "\"rereads\"]].sum())\n```\n\n";
         let page = with(page, sum, same, &pandas(&sums));
         let grouped = "\"rereads\")))\n```\n\n";
