@@ -13,12 +13,10 @@ use crate::args::SummaryArgs;
 use crate::error::Error;
 use crate::output;
 use crate::strategies::Contender;
-use crate::summaries::{Choice, ChosenPrice, asks_a_model};
-use foldback::Compiled;
+use crate::summaries::{Choice, ChosenPrice};
 use foldback::llm::dry_run::Tally;
-use foldback::llm::{Bill, Budget, Cassette, Client, DryRun, LlmConfig, Price, Prices, Watch};
-use foldback_core::config::in_words;
-use foldback_core::provider::{Endpoint, Model};
+use foldback::llm::{Bill, Budget, Cassette, Client, DryRun, Price, Prices, Watch};
+use foldback_core::provider::{Asks, Endpoint, Model};
 use foldback_core::stage::Estimator;
 use foldback_replay::{ModelTable, Setup};
 use foldback_report::number::grouped;
@@ -27,37 +25,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::path::Path;
 use std::sync::Arc;
-
-/// Keys of a [summarizer] section that are no settings of the summarizer.
-const COMMON: [&str; 5] = ["use", "on_failure", "when", "enabled", "estimator"];
-
-/// A model that a strategy asks.
-#[derive(Clone, Debug)]
-pub(crate) struct Asked {
-    endpoint: Endpoint,
-    budget: Option<f64>,
-    scrub: bool,
-}
-
-impl Asked {
-    /// The model that a strategy asks for its summaries, where it asks one.
-    pub(crate) fn of(compiled: &Compiled) -> Result<Option<Self>, Error> {
-        let section = compiled.root.get("summarizer");
-        let Some(section) = section.filter(|_| asks_a_model(compiled)) else {
-            return Ok(None);
-        };
-        let mut section = section.clone();
-        for key in COMMON {
-            section.take(key);
-        }
-        let wrong =
-            |why: &str| Error::Usage(format!("{}: [summarizer]: {why}", compiled.strategy.name));
-        let config: LlmConfig = serde_json::from_value(section.to_value())
-            .map_err(|error| wrong(&in_words(&error.to_string())))?;
-        let endpoint = config.endpoint().map_err(|invalid| wrong(&invalid.message))?;
-        Ok(Some(Self { endpoint, budget: config.budget_usd(), scrub: config.scrub }))
-    }
-}
 
 /// Answers to what the strategies of a run ask.
 #[derive(Debug)]
@@ -77,6 +44,7 @@ pub(crate) struct Answers {
 #[derive(Debug)]
 struct Count {
     label: String,
+    /// Who is named where nothing was asked.
     endpoint: Endpoint,
     dry_run: DryRun,
     model: Arc<Watch>,
@@ -91,8 +59,7 @@ impl Answers {
         choice: Option<&Choice>,
         setup: &Setup,
     ) -> Result<Option<Self>, Error> {
-        let asked: Vec<&Asked> =
-            contenders.iter().filter_map(|contender| contender.asked.as_ref()).collect();
+        let asked: Vec<&Asks> = contenders.iter().flat_map(|contender| &contender.asked).collect();
         if asked.is_empty() {
             let flags = [
                 ("--cassette", args.cassette.is_some()),
@@ -111,7 +78,7 @@ impl Answers {
         let (mut counts, mut budget) = (BTreeMap::new(), None);
         let cassette = if args.dry_run {
             for (at, contender) in contenders.iter().enumerate() {
-                if let Some(asked) = &contender.asked {
+                if let Some(asked) = contender.asked.first() {
                     let label = contender.preset.strategy.label();
                     let count = Count::new(label, asked.endpoint.clone(), folder, &setup.measure);
                     counts.insert(at, count);
@@ -299,7 +266,7 @@ fn replayed(folder: &Path) -> Result<Cassette, Error> {
 }
 
 /// A client for all models, with its bill, and a budget where there is one.
-fn asking(args: &SummaryArgs, asked: &[&Asked], prices: &Prices) -> Result<Arc<Budget>, Error> {
+fn asking(args: &SummaryArgs, asked: &[&Asks], prices: &Prices) -> Result<Arc<Budget>, Error> {
     let client = Client::from_env()?;
     let mut endpoints: Vec<&Endpoint> = Vec::new();
     for one in asked {
@@ -311,14 +278,16 @@ fn asking(args: &SummaryArgs, asked: &[&Asked], prices: &Prices) -> Result<Arc<B
     for endpoint in &endpoints {
         let address = client.check(endpoint)?;
         let mut of_it = asked.iter().filter(|one| one.endpoint == **endpoint);
-        let secrets = match of_it.all(|one| one.scrub) {
+        let secrets = match of_it.all(|one| one.scrubs) {
             true => "secrets in known forms are left out",
-            false => "secrets in it are sent along, unless [summarizer] has scrub = true",
+            false => {
+                "secrets in it are sent along, unless a summarizer leaves them out (`scrub = true` with `llm`)"
+            }
         };
         let model = &endpoint.model;
         told.insert(format!("text of the sessions is sent to {model} at {address}; {secrets}"));
     }
-    let own = asked.iter().filter_map(|one| one.budget).reduce(f64::min);
+    let own = asked.iter().filter_map(|one| one.budget_usd).reduce(f64::min);
     let budget = args.budget_usd.or(own);
     if budget.is_some() {
         let unknown: BTreeSet<&str> = endpoints

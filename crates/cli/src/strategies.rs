@@ -1,12 +1,13 @@
 //! From what the user named to compiled strategies.
 
 use crate::args::ModelArgs;
-use crate::asking::{Answers, Asked};
+use crate::asking::Answers;
 use crate::error::Error;
-use crate::summaries::{Choice, refuse_models, summarises};
+use crate::summaries::{Choice, refuse_models};
 use crate::{input, output};
 use foldback::{Compiled, Document, Options, Registry};
 use foldback_core::Limits;
+use foldback_core::provider::Asks;
 use foldback_core::registry::{Build, StageKind};
 use foldback_core::stage::Estimator;
 use foldback_core::strategy::{Kind, Strategy};
@@ -63,7 +64,7 @@ pub(crate) fn compile_with(
         Some(document) => foldback::config::compile(registry, document.clone(), options)?,
         None => foldback::config::compile_preset(registry, name, options)?,
     };
-    if let Some(choice) = choice.filter(|_| summarises(&compiled)) {
+    if let Some(choice) = choice.filter(|_| compiled.strategy.summarises()) {
         let section = choice.section(&compiled);
         let preset = || {
             // An alias has led to it; it goes by its own name from here.
@@ -88,11 +89,11 @@ pub(crate) fn compile_with(
     Ok(compiled)
 }
 
-/// A strategy that is compared, and the model that it asks.
+/// A strategy that is compared, and the models that it asks.
 #[derive(Debug)]
 pub(crate) struct Contender {
     pub(crate) preset: Preset,
-    pub(crate) asked: Option<Asked>,
+    pub(crate) asked: Vec<Asks>,
 }
 
 /// A strategy as the laboratory takes it, with the configuration that it goes by.
@@ -104,7 +105,7 @@ pub(crate) fn contender(
     let compiled = compile_with(registry, name, choice)?;
     let fingerprint = compiled.root.to_value().to_string();
     Ok(Contender {
-        asked: Asked::of(&compiled)?,
+        asked: compiled.strategy.asks(),
         preset: Preset::new(compiled.strategy, fingerprint),
     })
 }
@@ -129,7 +130,7 @@ pub(crate) fn presets(
             contenders.push(more);
         }
     }
-    contenders.extend(unseen.into_iter().map(|preset| Contender { preset, asked: None }));
+    contenders.extend(unseen.into_iter().map(|preset| Contender { preset, asked: Vec::new() }));
     contenders.sort_by_key(|contender| {
         let strategy = &contender.preset.strategy;
         (!contender.preset.is_baseline(), strategy.kind == Kind::Control)
@@ -140,7 +141,7 @@ pub(crate) fn presets(
 /// The presets, each with whoever answers it where it asks a model.
 pub(crate) fn with_answers(contenders: Vec<Contender>, answers: Option<&Answers>) -> Vec<Preset> {
     let with = |(at, contender): (usize, Contender)| match answers {
-        Some(answers) if contender.asked.is_some() => {
+        Some(answers) if !contender.asked.is_empty() => {
             contender.preset.with_completions(answers.model(at))
         }
         _ => contender.preset,

@@ -80,23 +80,9 @@ impl Choice {
     }
 }
 
-/// Whether a strategy has summaries written.
-pub(crate) fn summarises(compiled: &Compiled) -> bool {
-    compiled.strategy.filter.is_some() && used(compiled) != Some("none")
-}
-
-/// Whether it asks a model for them.
-pub(crate) fn asks_a_model(compiled: &Compiled) -> bool {
-    compiled.strategy.filter.is_some() && used(compiled) == Some("llm")
-}
-
-fn used(compiled: &Compiled) -> Option<&str> {
-    compiled.root.at("summarizer.use").and_then(Node::as_str)
-}
-
 /// Refuses a strategy that asks a model, for commands in which none can be asked.
 pub(crate) fn refuse_models(compiled: &Compiled, command: &str) -> Result<(), Error> {
-    if !asks_a_model(compiled) {
+    if compiled.strategy.asks().is_empty() {
         return Ok(());
     }
     Err(Error::Usage(format!(

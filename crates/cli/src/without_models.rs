@@ -1,23 +1,12 @@
-//! Without the feature `llm` no strategy asks a model.
+//! Without the feature `llm` no model is asked: a strategy that wants one can't be run.
 
 use crate::args::SummaryArgs;
 use crate::error::Error;
 use crate::strategies::Contender;
 use crate::summaries::Choice;
-use foldback::Compiled;
 use foldback_core::provider::Model;
 use foldback_replay::Setup;
 use std::sync::Arc;
-
-/// Nobody.
-#[derive(Debug)]
-pub(crate) enum Asked {}
-
-impl Asked {
-    pub(crate) fn of(_: &Compiled) -> Result<Option<Self>, Error> {
-        Ok(None)
-    }
-}
 
 /// No answers.
 #[derive(Debug)]
@@ -26,11 +15,12 @@ pub(crate) enum Answers {}
 impl Answers {
     pub(crate) fn open(
         args: &SummaryArgs,
-        _: &[Contender],
+        contenders: &[Contender],
         _: Option<&Choice>,
         _: &Setup,
     ) -> Result<Option<Self>, Error> {
-        if args.cassette.is_some() || args.dry_run || args.budget_usd.is_some() {
+        let wanted = contenders.iter().any(|contender| !contender.asked.is_empty());
+        if wanted || args.cassette.is_some() || args.dry_run || args.budget_usd.is_some() {
             return Err(Error::Usage(
                 "this program was built without the feature `llm`, so no model can be asked"
                     .to_owned(),

@@ -4,6 +4,7 @@ use crate::carry::Carry;
 use crate::guard::Guards;
 use crate::limits::Limits;
 use crate::moment::Moment;
+use crate::provider::Asks;
 use crate::stage::{Estimator, Filter, OverflowPolicy, Pruner, Summarizer};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -137,6 +138,26 @@ impl Strategy {
     /// The strategy's own estimator.
     pub fn estimator(&self) -> &Arc<dyn Estimator> {
         &self.estimators[0]
+    }
+
+    /// Whether it has summaries written.
+    pub fn summarises(&self) -> bool {
+        self.filter.is_some() && self.summarizer.is_some()
+    }
+
+    /// Whom its stages ask through [`Services::model`](crate::services::Services::model); nobody in most strategies.
+    pub fn asks(&self) -> Vec<Asks> {
+        let Some(filter) = &self.filter else { return Vec::new() };
+        // A filter may put a summarizer of its own in the place of the strategy's, or around it.
+        let placed = self.summarizer.iter().map(|own| filter.stage.summarizer(Arc::clone(own)));
+        let all = self.summarizer.iter().cloned().chain(placed).chain(self.fallback.clone());
+        let mut asks: Vec<Asks> = Vec::new();
+        for one in all.flat_map(|summarizer| summarizer.asks()) {
+            if !asks.contains(&one) {
+                asks.push(one);
+            }
+        }
+        asks
     }
 
     /// The name that reports use: with the summarizer that stood in, e.g. `opencode+extractive`, so

@@ -9,14 +9,11 @@ use crate::prompt::{Prompts, record};
 use crate::retry::Retries;
 use crate::scrub;
 use async_trait::async_trait;
-use foldback_core::provider::Endpoint;
+use foldback_core::provider::{Asks, Endpoint};
 use foldback_core::services::Services;
-use foldback_core::stage::{Summarizer, Summary, SummaryError, SummaryRequest};
+use foldback_core::stage::{DRY_RUN, Summarizer, Summary, SummaryError, SummaryRequest};
 use foldback_stages::extractive::Extractive;
 use tracing::Instrument;
-
-/// What [`Summary::by`] says where a dry run stood in for the model.
-pub const DRY_RUN: &str = "dry-run";
 
 /// Asks a model for summaries.
 ///
@@ -126,6 +123,11 @@ impl LlmSummarizer {
 impl Summarizer for LlmSummarizer {
     fn id(&self) -> &str {
         &self.id
+    }
+
+    fn asks(&self) -> Vec<Asks> {
+        let asks = Asks::new(self.endpoint.clone()).scrubs(self.config.scrub);
+        vec![asks.budget_usd(self.config.budget_usd())]
     }
 
     async fn summarize(

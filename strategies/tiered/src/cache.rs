@@ -11,6 +11,7 @@
 
 use async_trait::async_trait;
 use foldback_core::log::Message;
+use foldback_core::provider::Asks;
 use foldback_core::services::Services;
 use foldback_core::stage::{Summarizer, Summary, SummaryError, SummaryRequest};
 use lru::LruCache;
@@ -174,6 +175,10 @@ pub(crate) struct Cached {
 impl Summarizer for Cached {
     fn id(&self) -> &str {
         self.own.id()
+    }
+
+    fn asks(&self) -> Vec<Asks> {
+        self.own.asks()
     }
 
     async fn summarize(

@@ -28,6 +28,7 @@
 //! # Ok(()) }
 //! ```
 
+mod background;
 pub mod errors;
 mod protocol;
 mod recorded;
@@ -35,6 +36,7 @@ mod reply;
 mod server;
 mod state;
 
+pub use background::Background;
 pub use protocol::Protocol;
 pub use recorded::Recorded;
 pub use reply::{Answer, Call, Finish, Reply, Usage};

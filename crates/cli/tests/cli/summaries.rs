@@ -2,45 +2,10 @@
 //! when it is gone, and every way in which that can fail.
 
 use crate::common::{self, Ran, foldback, refused, run};
-use foldback_fake_provider::{FakeProvider, Recorded, Reply, Script};
+use foldback_fake_provider::{Background, Recorded, Reply};
 use std::path::{Path, PathBuf};
-use std::sync::mpsc;
-use std::thread::JoinHandle;
 
 const SESSION: &str = "examples/sessions/refunds-pydantic-ai.json";
-
-/// A provider on a thread of its own, for commands that are processes of their own.
-struct Server {
-    url: String,
-    stop: tokio::sync::oneshot::Sender<()>,
-    thread: JoinHandle<Vec<String>>,
-}
-
-impl Server {
-    fn start(answer: fn(&Recorded) -> Reply) -> Self {
-        let (stop, stopped) = tokio::sync::oneshot::channel();
-        let (tell, told) = mpsc::channel();
-        let thread = std::thread::spawn(move || {
-            let runtime =
-                tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-            runtime.block_on(async {
-                let server = FakeProvider::start(Script::answer(answer)).await.unwrap();
-                tell.send(server.openai_url()).unwrap();
-                let _ = stopped.await;
-                let requests = server.requests();
-                let asked = requests.iter().filter(|got| got.path.ends_with("completions"));
-                asked.map(|got| got.body.to_string()).collect()
-            })
-        });
-        Self { url: told.recv().unwrap(), stop, thread }
-    }
-
-    /// Ends it and gives the bodies of all requests to the model.
-    fn end(self) -> Vec<String> {
-        let _ = self.stop.send(());
-        self.thread.join().unwrap()
-    }
-}
 
 /// Under every heading that was asked for, how much was sent: two summaries of different texts differ.
 fn summary(got: &Recorded) -> Reply {
@@ -97,8 +62,8 @@ fn compare(more: &[&str]) -> Ran {
 #[test]
 fn a_comparison_is_recorded_once_and_replayed_alike_without_a_network() {
     let folder = Folder::new();
-    let server = Server::start(summary);
-    let file = folder.summarizer(&server.url);
+    let server = Background::start(summary).unwrap();
+    let file = folder.summarizer(&server.url());
     let cassette = folder.path("cassette");
     let with_cassette = ["--summarizer", &*file, "--cassette", &*cassette];
     let with = |more: &[&'static str]| compare(&[&with_cassette[..], more].concat());
@@ -172,8 +137,8 @@ fn secrets_are_left_out_and_counted() {
     assert!(planted != session);
     let planted = folder.write("refunds.json", &planted);
     let run = |scrub: &str| {
-        let server = Server::start(summary);
-        let file = folder.summarizer(&server.url);
+        let server = Background::start(summary).unwrap();
+        let file = folder.summarizer(&server.url());
         let text = std::fs::read_to_string(&file).unwrap();
         let text = text.replace("attempts = 1", &format!("attempts = 1\n{scrub}"));
         std::fs::write(&file, text).unwrap();
@@ -195,10 +160,10 @@ fn secrets_are_left_out_and_counted() {
 #[test]
 fn a_strategy_file_of_ones_own_is_compacted_and_replayed() {
     let folder = Folder::new();
-    let server = Server::start(summary);
+    let server = Background::start(summary).unwrap();
     let strategy = format!(
         "name = \"mine\"\nextends = \"opencode\"\n[summarizer]\nuse = \"llm\"\nmodel = \"small-model\"\nbase_url = \"{}\"\nattempts = 1\n",
-        server.url
+        server.url()
     );
     let strategy = folder.write("mine.toml", &strategy);
     let cassette = folder.path("cassette");
@@ -253,8 +218,8 @@ fn a_run_that_could_not_ask_everything_is_no_result() {
     ];
     for (name, answer, flags, parts, least) in table {
         let folder = Folder::new();
-        let server = Server::start(answer);
-        let file = folder.summarizer(&server.url);
+        let server = Background::start(answer).unwrap();
+        let file = folder.summarizer(&server.url());
         let ran = compare(&[&["--summarizer", &*file], flags].concat());
         let asked = server.end().len();
         assert_eq!((ran.code, &*ran.stdout), (2, ""), "{name}: {}", ran.stderr);
@@ -294,8 +259,8 @@ fn each_mistake_is_told_and_ends_with_2() {
 #[test]
 fn a_model_that_is_of_no_use_is_told() {
     let folder = Folder::new();
-    let server = Server::start(|_| Reply::text("word ".repeat(20_000)));
-    let file = folder.summarizer(&server.url);
+    let server = Background::start(|_| Reply::text("word ".repeat(20_000))).unwrap();
+    let file = folder.summarizer(&server.url());
     let ran = compare(&["--summarizer", &file]);
     assert!(!server.end().is_empty());
     assert_eq!(ran.code, 0, "{}", ran.stderr);
@@ -324,8 +289,8 @@ fn good_text_in_another_form_is_taken_and_failures_are_told() {
         foldback(&args).done()
     };
     let folder = Folder::new();
-    let server = Server::start(answers[0]);
-    let file = folder.summarizer(&server.url);
+    let server = Background::start(answers[0]).unwrap();
+    let file = folder.summarizer(&server.url());
     let ran = compact(&file, &["--plan"]);
     for part in ["degraded", "also when reminded, the model wrote its summary without", "## Goal"] {
         assert!(ran.stdout.contains(part), "no {part}: {}", ran.stdout);
@@ -349,8 +314,8 @@ fn good_text_in_another_form_is_taken_and_failures_are_told() {
     assert!(!told.contains("no summary of the model could be used"), "{told}");
     assert!(!server.end().is_empty());
 
-    let server = Server::start(answers[1]);
-    let file = folder.summarizer(&server.url);
+    let server = Background::start(answers[1]).unwrap();
+    let file = folder.summarizer(&server.url());
     for (more, stdout) in [(&["--plan"][..], true), (&[], false)] {
         let ran = compact(&file, more);
         let told = if stdout { &ran.stdout } else { &ran.stderr };
@@ -368,14 +333,15 @@ fn good_text_in_another_form_is_taken_and_failures_are_told() {
 fn a_planted_key_is_found_nowhere() {
     const KEY: &str = "sk-planted-0123456789abcdef";
     let folder = Folder::new();
-    let server = Server::start(|got| {
+    let server = Background::start(|got| {
         let sent = |name: &str| got.headers.iter().any(|(key, _)| key == name);
         match sent("authorization") {
             true => Reply::text(format!("{}\nYour key is {KEY}.", HEADINGS)),
             false => Reply::text(format!("{}\nNo key came.", HEADINGS)),
         }
-    });
-    let bare = folder.summarizer(&server.url);
+    })
+    .unwrap();
+    let bare = folder.summarizer(&server.url());
     let plain = std::fs::read_to_string(&bare).unwrap();
     let unnamed = plain.replace("provider = \"openai-compatible\"\n", "");
     assert_ne!(unnamed, plain);

@@ -20,9 +20,10 @@ use crate::moment::{Moment, Trigger};
 use crate::outcome::{Outcome, SUMMARY_FORM, Why};
 use crate::plan::{Edit, Plan};
 use crate::position::{Place, Pos};
+use crate::provider::ErrorKind;
 use crate::services::{BeforeCompaction, Verdict};
 use crate::stage::{
-    Arrangement, Checked, Decision, Filter, OverflowPolicy, Pressure, Pruner, Pruning,
+    Arrangement, Checked, DRY_RUN, Decision, Filter, OverflowPolicy, Pressure, Pruner, Pruning,
     StageContext, Summarizer, Summary, SummaryError, SummaryRequest,
 };
 use crate::strategy::{Bound, OnFailure};
@@ -481,6 +482,14 @@ impl Conversation {
                 let why = self.stand_in(request, &summary).or_else(lacks);
                 return Ok((Some(summary), why));
             }
+            Err(SummaryError::Provider(error)) if error.kind == ErrorKind::DryRun => {
+                // Whoever wrote it: a dry run goes on as if there were a summary, to see what is asked next.
+                if let Some(summary) = self.dry_summary(request).await {
+                    let why = self.stand_in(request, &summary);
+                    return Ok((Some(summary), why));
+                }
+                SummaryError::Provider(error)
+            }
             Err(error) => error,
         };
         let why =
@@ -500,6 +509,13 @@ impl Conversation {
                 }
             }
         }
+    }
+
+    /// What stands in for a summary that a dry run did not ask for.
+    async fn dry_summary(&self, request: &SummaryRequest) -> Option<Summary> {
+        let fallback = self.checked(self.strategy.fallback.as_ref()?);
+        let summary = fallback.summarize(request, &self.services).await.ok()?;
+        Some(Summary { by: DRY_RUN.to_owned(), ..summary })
     }
 
     fn checked(&self, summarizer: &Arc<dyn Summarizer>) -> Arc<dyn Summarizer> {

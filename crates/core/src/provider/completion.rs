@@ -24,6 +24,42 @@ pub struct Endpoint {
     pub key_variable: Option<String>,
 }
 
+/// What a stage asks of [`Services::model`](crate::services::Services::model).
+///
+/// Whoever runs a strategy provides the model by this: it looks for a key and a price before anything is sent, records
+/// answers, keeps the budget, and says what is sent to whom.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Asks {
+    /// Who is asked.
+    pub endpoint: Endpoint,
+    /// What it may cost in US dollars, where the stage's own settings say so.
+    pub budget_usd: Option<f64>,
+    /// Whether secrets in known forms are left out of what is sent.
+    pub scrubs: bool,
+}
+
+impl Asks {
+    /// Requests to an endpoint, with no limit of their own and texts sent as they are.
+    pub fn new(endpoint: Endpoint) -> Self {
+        Self { endpoint, budget_usd: None, scrubs: false }
+    }
+
+    /// The same with a limit in US dollars.
+    #[must_use]
+    pub fn budget_usd(mut self, most: Option<f64>) -> Self {
+        self.budget_usd = most;
+        self
+    }
+
+    /// The same, with or without secrets in what is sent.
+    #[must_use]
+    pub fn scrubs(mut self, scrubs: bool) -> Self {
+        self.scrubs = scrubs;
+        self
+    }
+}
+
 /// A text and who says it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Turn {

@@ -7,5 +7,5 @@
 mod completion;
 mod error;
 
-pub use completion::{Completion, CompletionRequest, Endpoint, Model, Turn};
+pub use completion::{Asks, Completion, CompletionRequest, Endpoint, Model, Turn};
 pub use error::{ErrorKind, ProviderError};

@@ -24,4 +24,4 @@ pub use filter::{Arrangement, Filter, Proposal};
 pub use overflow::{Decision, OverflowPolicy, Pressure, UsageReading, UsageSource};
 pub use pruner::{Pruner, Pruning};
 pub(crate) use summarizer::Checked;
-pub use summarizer::{Summarizer, Summary, SummaryError, SummaryRequest};
+pub use summarizer::{DRY_RUN, Summarizer, Summary, SummaryError, SummaryRequest};

@@ -2,7 +2,7 @@
 
 use super::Estimator;
 use crate::log::{Message, Usage};
-use crate::provider::ProviderError;
+use crate::provider::{Asks, ProviderError};
 use crate::services::Services;
 use async_trait::async_trait;
 use std::fmt;
@@ -72,6 +72,9 @@ pub enum SummaryError {
     Provider(#[from] ProviderError),
 }
 
+/// What [`Summary::by`] says where a dry run stood in for the model.
+pub const DRY_RUN: &str = "dry-run";
+
 /// Writes summaries.
 ///
 /// Dropping the future cancels the request; an implementation must not leave anything behind that a
@@ -81,8 +84,16 @@ pub trait Summarizer: Send + Sync + fmt::Debug {
     /// Names the summarizer and everything that its text depends on, e.g. `extractive`.
     fn id(&self) -> &str;
 
+    /// Whom it asks through [`Services::model`]: nobody by default. A summarizer that asks a model says so here, and one
+    /// that wraps another passes on what that one says. The command provides a model to those that do, with recorded
+    /// answers, a budget and dry runs; to the others it provides none.
+    fn asks(&self) -> Vec<Asks> {
+        Vec::new()
+    }
+
     /// Text that stands for `request.messages`. `services` holds the model to ask, for summarizers that
-    /// ask one, and the observers of their progress.
+    /// [ask](Self::asks) one, and the observers of their progress. What the model refuses is passed on as
+    /// [`SummaryError::Provider`].
     async fn summarize(
         &self,
         request: &SummaryRequest,
@@ -98,6 +109,10 @@ pub(crate) struct Checked(pub(crate) Arc<dyn Summarizer>);
 impl Summarizer for Checked {
     fn id(&self) -> &str {
         self.0.id()
+    }
+
+    fn asks(&self) -> Vec<Asks> {
+        self.0.asks()
     }
 
     async fn summarize(
