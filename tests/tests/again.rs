@@ -7,7 +7,7 @@ use foldback_formats::{Session, View, format, read};
 use foldback_replay::ReplayOptions;
 use foldback_replay::calibrate::unrecorded;
 use foldback_replay::state::{Ask, stored};
-use foldback_testkit::{needs_sessions, sessions, table};
+use foldback_test_support::{needs_sessions, sessions, table};
 use foldback_tests::{options, presets};
 use rayon::prelude::*;
 use std::collections::BTreeSet;

@@ -1,10 +1,12 @@
 //! What a call costs does not grow with the session: counted, not timed.
 
+use foldback_formats::Session;
 use foldback_replay::controls::{Hindsight, clairvoyant, clairvoyant_lines};
 use foldback_replay::index::Index;
 use foldback_replay::{Probe, Request, replay_with};
 use foldback_stages::pruner::EvictConfig;
-use foldback_tests::{Script, file, options, presets};
+use foldback_testkit::law::long_session;
+use foldback_tests::{options, presets};
 use rayon::prelude::*;
 use std::ops::Range;
 use std::sync::Arc;
@@ -40,16 +42,7 @@ impl Probe for Work {
 
 #[test]
 fn a_call_costs_the_same_however_long_the_session_is() {
-    let mut script = Script::default();
-    for call in 0..CALLS {
-        if call % 20 == 0 {
-            script.user(&format!("Please look at step {call} as well"));
-        }
-        let name = format!("src/m{}.rs", call % 200);
-        let arguments = format!("{{\"path\":\"{name}\"}}");
-        script.call("", &[("read", &arguments, &file(&name, 200))]);
-    }
-    let mut session = script.session();
+    let mut session = Session::of_messages("long", long_session(CALLS).messages().to_vec());
     // Sizes are counted, not recorded: what a strategy may do then depends on the view alone.
     for message in &mut session.messages {
         let message = Arc::make_mut(message);

@@ -197,7 +197,7 @@ fn files_below(folder: &Path, out: &mut Vec<PathBuf>) {
 #[ignore = "minutes without optimisation; run with --release --ignored --nocapture"]
 fn the_same_contrasts_on_recorded_sessions() {
     let mut paths = Vec::new();
-    files_below(&foldback_testkit::sessions(), &mut paths);
+    files_below(&foldback_test_support::sessions(), &mut paths);
     let corpus = Corpus { sources: paths.into_iter().map(Source::File).collect() };
     let mut presets = orders();
     presets.extend(["keep-last-10", "keep-last-10-batched"].map(example));

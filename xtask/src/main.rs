@@ -1,7 +1,7 @@
 //! Developer tasks.
 //!
-//! `cargo xtask new-strategy NAME` makes `strategies/NAME`: a crate with one stage, one preset and a
-//! test, which compiles and passes as it stands.
+//! `cargo xtask new-strategy NAME` makes `strategies/NAME`: a crate with one stage, one preset and
+//! tests, the laws of `foldback-testkit` among them, which compiles and passes as it stands.
 //!
 //! `cargo xtask fuzz [--profile fuzz] --minutes N [--target T] [--seed S]`, or `--runs N`, fuzzes on stable Rust;
 //! `tests/fuzz-targets` has the targets. Behind `--profile` stands one of cargo's; `fuzz` is optimised and keeps its checks.
@@ -17,8 +17,9 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
 /// Files of a new strategy crate: where they go, and what is in them.
-const FILES: [(&str, &str); 5] = [
+const FILES: [(&str, &str); 6] = [
     ("strategies/{name}/Cargo.toml", include_str!("../template/Cargo.toml.txt")),
+    ("strategies/{name}/README.md", include_str!("../template/README.md.txt")),
     ("strategies/{name}/src/lib.rs", include_str!("../template/lib.rs.txt")),
     ("strategies/{name}/src/clear.rs", include_str!("../template/clear.rs.txt")),
     ("strategies/{name}/tests/preset.rs", include_str!("../template/test.rs.txt")),
@@ -86,8 +87,13 @@ fn new_strategy(name: &str) -> Result<(), String> {
             .map_err(|error| format!("{}: {error}", path.display()))?;
     }
     let link = root.join("configs").join(format!("{name}.toml"));
-    show(Path::new(&fill("../strategies/{name}/presets/{name}.toml")), &link)
-        .map_err(|error| format!("{}: {error}", link.display()))?;
+    let mut links = vec![(fill("../strategies/{name}/presets/{name}.toml"), link)];
+    for licence in ["LICENSE-APACHE", "LICENSE-MIT"] {
+        links.push((format!("../../{licence}"), root.join("strategies").join(name).join(licence)));
+    }
+    for (to, link) in links {
+        show(Path::new(&to), &link).map_err(|error| format!("{}: {error}", link.display()))?;
+    }
     add_to_workspace(&root, name)?;
     add_to_facade(&root, name, &ident)?;
     // The names that went in have a sorted place of their own.
@@ -106,12 +112,12 @@ fn new_strategy(name: &str) -> Result<(), String> {
     Ok(())
 }
 
-/// Makes a link, so that `configs` shows the presets of all packages.
-fn show(preset: &Path, link: &Path) -> std::io::Result<()> {
+/// Makes a link: `configs` shows the presets of all packages, and each package has the licences.
+fn show(file: &Path, link: &Path) -> std::io::Result<()> {
     #[cfg(unix)]
-    return std::os::unix::fs::symlink(preset, link);
+    return std::os::unix::fs::symlink(file, link);
     #[cfg(windows)]
-    return std::os::windows::fs::symlink_file(preset, link);
+    return std::os::windows::fs::symlink_file(file, link);
 }
 
 /// Puts `line` behind the first line that `anchor` is found in.

@@ -6,7 +6,7 @@ use foldback_core::Limits;
 use foldback_core::conversation::{CommitError, Conversation};
 use foldback_core::log::{EntryKind, Message, Part};
 use foldback_core::view::EditKind;
-use foldback_testkit::act::{edit, layout, plan};
+use foldback_test_support::act::{edit, layout, plan};
 use foldback_testkit::talk;
 use proptest::prelude::*;
 use std::sync::Arc;

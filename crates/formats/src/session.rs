@@ -130,6 +130,12 @@ impl Session {
         }
     }
 
+    /// A session that no file holds, of messages that were made in code.
+    pub fn of_messages(id: impl Into<String>, messages: Vec<Arc<Message>>) -> Self {
+        let source = Source { text: "".into(), shape: Shape::Lines, records: Records::default() };
+        Self { messages, ..Self::new(id, "foldback", source) }
+    }
+
     /// The log: what happened, with the recorder's own compactions undone.
     pub fn log(&self) -> impl Iterator<Item = &Arc<Message>> {
         self.messages.iter().filter(|message| message.origin == Origin::Log)

@@ -8,7 +8,8 @@ use foldback_core::outcome::Outcome;
 use foldback_core::provider::ProviderError;
 use foldback_core::services::{BeforeCompaction, Hook, Verdict};
 use foldback_live::{AgentLoop, NO_RESULT, Next, Stopped};
-use foldback_testkit::{table, talk};
+use foldback_test_support::table;
+use foldback_testkit::talk;
 use std::sync::Arc;
 
 /// Tells an agent things, and notes what it says.

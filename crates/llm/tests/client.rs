@@ -6,7 +6,7 @@ use foldback_core::log::{Finish, Role, Usage};
 use foldback_core::provider::{Completion, Endpoint, ErrorKind, Model, ProviderError, Turn};
 use foldback_fake_provider::{Call, FakeProvider, Reply, errors};
 use foldback_llm::{Client, Keys};
-use foldback_testkit::table;
+use foldback_test_support::table;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use std::time::Duration;

@@ -7,7 +7,7 @@ use foldback_fake_provider::{FakeProvider, Reply};
 use foldback_llm::{
     Budget, Cassette, Client, DryRun, Keys, LlmConfig, LlmSummarizer, Prices, Watch,
 };
-use foldback_testkit::trace::Trace;
+use foldback_test_support::trace::Trace;
 use std::fmt::Write as _;
 use std::sync::Arc;
 

@@ -144,7 +144,7 @@ pub(crate) fn duration(mut text: &str) -> Option<Duration> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use foldback_testkit::table;
+    use foldback_test_support::table;
 
     #[test]
     fn durations() {

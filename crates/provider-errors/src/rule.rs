@@ -167,7 +167,7 @@ fn line(text: &str, span: Option<Range<usize>>) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use foldback_testkit::table;
+    use foldback_test_support::table;
 
     #[test]
     fn mistakes_are_named_with_their_place() {

@@ -4,7 +4,6 @@ use crate::asked::Asked;
 use crate::calibrate::{Running, faithful_until, unrecorded};
 use crate::cost::RequestLog;
 use crate::index::{Change, Index, Tracker};
-use crate::step::{Step, steps};
 use crate::totals::{BrokenRule, CallRow, Dropped, Fired, SessionMetrics};
 use foldback_core::conversation::{Conversation, Report, Signals, StageRole};
 use foldback_core::delta::{Cursor, ViewDelta};
@@ -13,6 +12,7 @@ use foldback_core::moment::Moment;
 use foldback_core::provider::Model;
 use foldback_core::services::{FixedClock, Observer, Services};
 use foldback_core::stage::{Estimator, UsageReading, UsageSource};
+use foldback_core::step::{Step, steps};
 use foldback_core::strategy::Strategy;
 use foldback_core::validity::{Dialect, Monitor, Violation};
 use foldback_core::{Frame, Limits, SegmentKind};
@@ -249,7 +249,7 @@ impl<'s> Driver<'s> {
     }
 
     async fn run(&mut self, session: &Session, probes: &mut [&mut dyn Probe]) {
-        for step in steps(session) {
+        for step in steps(session.log()) {
             match step {
                 Step::Append(message) => self.append(message),
                 Step::At(moment) => {

@@ -30,7 +30,6 @@ pub mod setup;
 pub mod split;
 pub mod state;
 pub mod stats;
-pub mod step;
 pub mod store;
 pub mod study;
 pub mod totals;

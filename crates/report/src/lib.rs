@@ -9,10 +9,8 @@ pub mod first;
 pub mod html;
 pub mod inspect;
 pub mod json;
-pub mod plain;
 pub mod plan;
 pub mod recommend;
-pub mod render;
 pub mod rereads;
 pub mod rows;
 pub mod schema;
@@ -23,5 +21,6 @@ pub mod tune;
 #[cfg(test)]
 mod tests;
 
+pub use foldback_core::{plain, render};
 pub use foldback_replay::number;
 pub use terminal::Width;

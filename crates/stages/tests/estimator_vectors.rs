@@ -5,7 +5,7 @@ use foldback_core::registry::StageConfig;
 use foldback_core::stage::Estimator;
 use foldback_core::{Message, Part};
 use foldback_stages::estimator::{CharsConfig, cl100k, o200k};
-use foldback_testkit::table;
+use foldback_test_support::table;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use std::sync::Arc;

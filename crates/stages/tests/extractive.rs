@@ -7,7 +7,7 @@ use foldback_core::services::Services;
 use foldback_core::stage::{Estimator, Summarizer, SummaryError, SummaryRequest};
 use foldback_stages::estimator::{Rounding, Unit, chars, o200k};
 use foldback_stages::extractive::Extractive;
-use foldback_testkit::table;
+use foldback_test_support::table;
 use proptest::prelude::*;
 use std::sync::Arc;
 

@@ -2,7 +2,7 @@
 
 use foldback_core::registry::{Build, Registry, StageKind};
 use foldback_stages::REGISTRATION;
-use foldback_testkit::table;
+use foldback_test_support::table;
 use serde_json::Value;
 
 fn registry() -> Registry {

@@ -6,7 +6,7 @@
 
 use foldback::core::registry::{Invalid, PresetDescriptor, StageConfig, StageDescriptor};
 use foldback::core::stage::{Pruner, Pruning, StageContext};
-use foldback::core::view::EditKind;
+use foldback::core::view::{EditKind, PartPos};
 use foldback::{Moment, Registration, Why};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -18,11 +18,13 @@ use std::sync::Arc;
 pub struct HeadTail {
     /// Lines that stay at either end of a result.
     pub lines: usize,
+    /// Results of fewer tokens stay whole, and are not even read.
+    pub over_tokens: u64,
 }
 
 impl Default for HeadTail {
     fn default() -> Self {
-        Self { lines: 20 }
+        Self { lines: 20, over_tokens: 400 }
     }
 }
 
@@ -54,18 +56,17 @@ impl Pruner for HeadTail {
 
     fn prune(&self, context: &StageContext<'_>) -> Pruning {
         let (mut edits, mut prunable) = (Vec::new(), 0);
-        for shown in context.shown() {
-            let Some(item) = shown.pos else { continue };
-            for (part, original) in shown.message.parts.iter().enumerate() {
-                if original.as_result().is_none() || shown.edit(part).is_some() {
-                    continue;
-                }
-                if let Some(text) = self.cut(&shown.text_of(part)) {
-                    let edit =
-                        context.edit(item, part, EditKind::Truncate, text.into(), "long result");
-                    prunable += edit.before.saturating_sub(edit.after);
-                    edits.push(edit);
-                }
+        // The meter has a row of all results. Going through the messages instead would cost more with every call.
+        for result in context.meter.standing() {
+            if result.edit.is_some() || result.tokens < self.over_tokens {
+                continue;
+            }
+            let PartPos { item, part } = result.at;
+            let original = &context.history.message(item).parts[part];
+            if let Some(text) = self.cut(&original.shown()) {
+                let edit = context.edit(item, part, EditKind::Truncate, text.into(), "long result");
+                prunable += edit.before.saturating_sub(edit.after);
+                edits.push(edit);
             }
         }
         if edits.is_empty() {

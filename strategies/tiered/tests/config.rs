@@ -2,7 +2,7 @@
 
 use crate::common::{compiled, registry};
 use foldback_core::config::{Options, compile_preset};
-use foldback_testkit::table;
+use foldback_test_support::table;
 
 fn refused(filter: &str) -> Vec<String> {
     compiled("tiered", filter, Options::default())

@@ -6,7 +6,7 @@ use foldback_core::fraction::Fraction;
 use foldback_core::log::ResultStatus;
 use foldback_core::{Frame, Message, Part, PartKind, Role, SegmentKind};
 use foldback_stages::estimator::{Rounding, Unit, chars};
-use foldback_testkit::table;
+use foldback_test_support::table;
 use foldback_tiered::assembly::{ACTIONS, CURRENT, IDENTITY, INSIGHT, TASK};
 use foldback_tiered::budget::{Fixed, Shares, allocate, allocate_exact, residual_ceiling};
 use foldback_tiered::reference::id_of;

@@ -1,91 +1,28 @@
 //! Properties that hold whatever the history is.
 
-use crate::common::{conversation, names, strategy, torn};
-use foldback_core::log::ResultStatus;
-use foldback_core::moment::Moment;
-use foldback_core::{Message, Part, PartKind};
-use foldback_testkit::talk::{append, at};
+use crate::common::{names, strategy};
+use foldback_testkit::law::Law;
+use foldback_testkit::{Subject, laws};
 use foldback_tiered::budget::{Fixed, Shares, allocate};
 use foldback_tiered::{tiers, truncate};
 use proptest::prelude::*;
 
-/// What happens next in a history: someone speaks, or the model calls tools.
-#[derive(Clone, Debug)]
-enum Turn {
-    Said { tokens: usize, decided: bool },
-    Called { results: Vec<(usize, bool)>, at_once: bool },
-}
+laws!(tiered: Subject::preset("tiered").breaks(Law::CostPerCallFlat, CUT_ANEW));
+laws!(every_summary_is_a_few_words: Subject::made_by(|_| strategy("tiered", "", &names()))
+    .windows(SMALL)
+    .breaks(Law::CostPerCallFlat, CUT_ANEW));
+laws!(tiered_doc_exact: Subject::preset("tiered-doc-exact")
+    .breaks(Law::CostPerCallFlat, CUT_ANEW)
+    .breaks(Law::ValidInEveryDialect, "the document lets a view begin with an answer of the model")
+    .breaks(Law::SmallerOrRefused, "the document folds at every call above the threshold, whatever it brings"));
 
-fn turn() -> impl Strategy<Value = Turn> {
-    prop_oneof![
-        (0usize..200, any::<bool>()).prop_map(|(tokens, decided)| Turn::Said { tokens, decided }),
-        (proptest::collection::vec((0usize..400, any::<bool>()), 1..4), any::<bool>())
-            .prop_map(|(results, at_once)| Turn::Called { results, at_once }),
-    ]
-}
+const CUT_ANEW: &str = "the document cuts the tiers anew from the whole history at each fold";
 
-fn messages(turns: &[Turn]) -> Vec<Vec<Message>> {
-    turns
-        .iter()
-        .enumerate()
-        .map(|(n, turn)| match turn {
-            Turn::Said { tokens, decided } => {
-                let start = if *decided { "We decided the task. " } else { "" };
-                let text = format!("{start}{}", "word ".repeat(*tokens));
-                let message = Message::user(format!("u{n}"), text);
-                vec![if *decided { message.annotated("importance", "medium") } else { message }]
-            }
-            Turn::Called { results, at_once } => {
-                let id = |k: usize| format!("call-{n}-{k}");
-                let calls = (0..results.len()).map(|k| Part::call(id(k), "read", "{}"));
-                let mut group = vec![Message::assistant(format!("a{n}"), calls.collect())];
-                for (k, (tokens, failed)) in results.iter().enumerate() {
-                    let text = "line\n".repeat(*tokens);
-                    let mut result = Message::tool(format!("t{n}-{k}"), id(k), "read", text);
-                    if let (true, PartKind::Result(result)) = (failed, &mut result.parts[0].kind) {
-                        result.status = ResultStatus::Error;
-                        result.text.push_str("the task failed");
-                    }
-                    group.push(result);
-                }
-                if !at_once {
-                    // A user who does not wait for the tools.
-                    group.insert(1, Message::user(format!("w{n}"), "wait"));
-                }
-                group
-            }
-        })
-        .collect()
-}
+/// Windows that a few messages fill.
+const SMALL: [(u64, u64); 3] = [(500, 0), (2_000, 0), (8_000, 0)];
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(32))]
-
-    #[test]
-    fn folds_keep_pairs_and_never_grow(
-        turns in proptest::collection::vec(turn(), 1..50),
-        window in 500u64..8_000,
-    ) {
-        let mut conversation = conversation(&strategy("tiered", "", &names()), window);
-        let mut appended = 0;
-        for group in messages(&turns) {
-            appended += group.len();
-            append(&mut conversation, group);
-            let before = conversation.tokens();
-            let reports = at(&mut conversation, Moment::CallStart);
-            // The guard would refuse a torn group; the filter must not propose one.
-            let refused = reports.iter().filter_map(|report| report.outcome.why());
-            prop_assert!(refused.into_iter().all(|why| why.code != "pair-broken"));
-            prop_assert!(conversation.tokens() <= before);
-            prop_assert!(torn(&conversation).is_empty());
-        }
-        prop_assert_eq!(conversation.history().len(), appended);
-        for fold in conversation.folds() {
-            prop_assert!(fold.plan.tokens_after <= fold.plan.tokens_before);
-        }
-        while conversation.undo().is_some() {}
-        prop_assert!(!conversation.view().is_folded());
-    }
 
     #[test]
     fn a_budget_never_gives_more_than_there_is(

@@ -7,7 +7,8 @@ use crate::common::{registry, torn_of};
 use foldback_core::Limits;
 use foldback_core::config::{Options, compile_preset};
 use foldback_core::moment::Moment;
-use foldback_testkit::{needs_sessions, sessions, talk};
+use foldback_test_support::{needs_sessions, sessions};
+use foldback_testkit::talk;
 use std::sync::Arc;
 
 /// Sessions with a window in which they overflow a few times.

@@ -4,7 +4,7 @@
 use foldback_core::registry::StageConfig;
 use foldback_core::stage::Estimator;
 use foldback_stages::estimator::{CharsConfig, Rounding};
-use foldback_testkit::table;
+use foldback_test_support::table;
 use foldback_tiered::TieredConfig;
 use foldback_tiered::segments::{
     Category, DEFAULT_BUDGET, PromptSegment, PromptSegmentRegistry, Situation,

@@ -1,6 +1,6 @@
 //! Sentence truncation, mended and to the letter, and cutting the middle.
 
-use foldback_testkit::table;
+use foldback_test_support::table;
 use foldback_tiered::truncate::{by_sentence, by_sentence_exact, length, middle, to_tokens};
 
 /// Name, content, target, keywords, what is left of it.

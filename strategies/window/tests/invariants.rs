@@ -1,90 +1,41 @@
-//! Whatever was said: `window` never sends a result without its call or a call without its result
-//! that the log did not lack, never makes a request larger, and can be taken back.
+//! Whatever was said: `window` keeps every law, also where what is folded leaves no trace.
 
-use foldback_core::conversation::{Conversation, Report};
-use foldback_core::limits::Limits;
-use foldback_core::log::{Message, Part, Role};
-use foldback_core::moment::Moment;
-use foldback_core::outcome::Outcome;
-use foldback_core::strategy::OnFailure;
-use foldback_core::strategy::Strategy as Compaction;
+use foldback_core::conversation::Conversation;
+use foldback_core::strategy::{OnFailure, Strategy};
 use foldback_core::validity::{Dialect, Monitor, Violation, caused_by_strategy, validate};
 use foldback_core::view::Shown;
-use foldback_testkit::talk::{self, at};
+use foldback_testkit::generate::{What, happens, session};
+use foldback_testkit::law::Law;
+use foldback_testkit::{Seen, Session, Subject, drive, laws, talk};
 use proptest::prelude::*;
-
-/// One thing that happens in a conversation.
-#[derive(Clone, Debug)]
-enum Step {
-    User(usize),
-    Answer(usize),
-    /// Calls with the size of each result; `None` for a call that was interrupted.
-    Calls(Vec<Option<usize>>),
-    /// Calls with a user message between call and results.
-    Steered(Vec<usize>),
-    /// A result whose call is not in the recording.
-    Orphan(usize),
-    LengthStop,
-    Manual,
-}
-
-fn steps() -> impl Strategy<Value = Vec<Step>> {
-    let size = || 0usize..3_000;
-    let step = prop_oneof![
-        3 => size().prop_map(Step::User),
-        3 => size().prop_map(Step::Answer),
-        8 => prop::collection::vec(prop::option::weighted(0.97, size()), 1..4).prop_map(Step::Calls),
-        1 => prop::collection::vec(size(), 1..3).prop_map(Step::Steered),
-        1 => size().prop_map(Step::Orphan),
-        1 => Just(Step::LengthStop),
-        1 => Just(Step::Manual),
-    ];
-    prop::collection::vec(step, 1..60)
-}
+use std::sync::Arc;
 
 const WINDOW: &str = include_str!("../presets/window.toml");
 const FAITHFUL: &str = include_str!("../presets/window-faithful.toml");
 
-/// A preset without its summarizer, so that the worst case is met: what is folded leaves no trace.
-fn preset(toml: &str, on_failure: &str) -> Compaction {
-    let toml = toml
-        .replace("use = \"extractive\"", "use = \"none\"")
+/// Windows that a few messages fill.
+const SMALL: [(u64, u64); 3] = [(600, 0), (2_000, 0), (6_000, 0)];
+
+laws!(window: Subject::preset("window")
+    .breaks(Law::CostPerCallFlat, "the summary is made from the one before, and grows up to its limit")
+    .breaks(Law::SmallerOrRefused, USELESS));
+laws!(without_a_trace: Subject::toml(preset(WINDOW, "hide")).windows(SMALL));
+laws!(window_faithful: Subject::preset("window-faithful")
+    .breaks(Law::ValidInEveryDialect, "the original cuts between a call and its result")
+    .breaks(Law::SmallerOrRefused, USELESS));
+
+const USELESS: &str = "where the newest messages alone are over the threshold, a fold leaves the view as large as it \
+                       was; the guard `breaker` ends that after three";
+
+/// A preset without its summarizer.
+fn preset(toml: &str, on_failure: &str) -> String {
+    toml.replace("use = \"extractive\"", "use = \"none\"")
         .replace("max_output = 16_384", "max_output = 100")
-        .replace("on_failure = \"hide\"", on_failure);
-    talk::compiled(&crate::conformance::registry(), &toml)
+        .replace("on_failure = \"hide\"", &format!("on_failure = \"{on_failure}\""))
 }
 
-fn messages(step: &Step, n: usize) -> Vec<Message> {
-    let text = |size: usize| "y".repeat(size.max(1));
-    let call = |k: usize| format!("c{n}-{k}");
-    let calling = |count: usize| {
-        let calls = (0..count).map(|k| Part::call(call(k), "bash", r#"{"command":"ls"}"#));
-        Message::assistant(format!("a{n}"), calls.collect())
-    };
-    let result = |k: usize, size| Message::tool(format!("t{n}-{k}"), call(k), "bash", text(size));
-    match step {
-        Step::User(size) => vec![Message::user(format!("u{n}"), text(*size))],
-        Step::Answer(size) => {
-            vec![Message::assistant(format!("a{n}"), vec![Part::text(text(*size))])]
-        }
-        Step::Calls(results) => std::iter::once(calling(results.len()))
-            .chain(
-                results.iter().enumerate().filter_map(|(k, size)| size.map(|size| result(k, size))),
-            )
-            .collect(),
-        Step::Steered(results) => [calling(results.len()), Message::user(format!("u{n}"), "stop")]
-            .into_iter()
-            .chain(results.iter().enumerate().map(|(k, size)| result(k, *size)))
-            .collect(),
-        Step::Orphan(size) => vec![result(9, *size)],
-        Step::LengthStop | Step::Manual => Vec::new(),
-    }
-}
-
-/// What the log breaks by itself, in every dialect.
-fn from_scratch(talk: &Conversation) -> Vec<String> {
-    let log = || talk.history().iter().map(|(_, message)| Shown::plain(message));
-    sorted(Dialect::ALL.into_iter().flat_map(|dialect| validate(log(), dialect)).collect())
+fn strategy(toml: &str, on_failure: &str) -> Arc<Strategy> {
+    Arc::new(talk::compiled(&crate::conformance::registry(), &preset(toml, on_failure)))
 }
 
 fn sorted(violations: Vec<Violation>) -> Vec<String> {
@@ -93,109 +44,56 @@ fn sorted(violations: Vec<Violation>) -> Vec<String> {
     lines
 }
 
-fn start(strategy: Compaction, context: u64) -> Conversation {
-    let mut talk = talk::conversation(strategy, Limits::new(context, 0));
-    talk.append(Message::user("u", "please"));
-    talk
+/// What a check of the whole request finds that the log does not break by itself, in every dialect.
+fn caused(talk: &Conversation) -> Vec<String> {
+    let caused = |dialect| {
+        let log = talk.history().iter().map(|(_, message)| Shown::plain(message));
+        caused_by_strategy(&validate(talk.sent(), dialect), &validate(log, dialect))
+    };
+    sorted(Dialect::ALL.into_iter().flat_map(caused).collect())
 }
 
-/// Runs one step as an agent's loop would.
-fn run(talk: &mut Conversation, step: &Step, n: usize) -> Vec<Report> {
-    match step {
-        Step::LengthStop => at(talk, Moment::LengthStop),
-        Step::Manual => at(talk, Moment::Manual),
-        _ => {
-            let mut reports = Vec::new();
-            for message in messages(step, n) {
-                let tool = message.role == Role::Tool;
-                talk.append(message);
-                if tool {
-                    reports.extend(at(talk, Moment::ToolResult));
-                }
-            }
-            reports.extend(at(talk, Moment::CallStart));
-            reports
-        }
-    }
-}
-
-/// Runs the steps of `window` and checks after each.
-fn drive(
-    strategy: Compaction,
-    steps: &[Step],
-    context: u64,
-) -> Result<Conversation, TestCaseError> {
-    let mut talk = start(strategy, context);
-    let mut monitor = Monitor::default();
-    for (n, step) in steps.iter().enumerate() {
-        for report in run(&mut talk, step, n) {
-            let grew = report.tokens_after > report.tokens_before;
-            prop_assert!(!grew, "{report:?}");
-            let refused =
-                matches!(&report.outcome, Outcome::Failed(why) if why.code == "pair-broken");
-            prop_assert!(!refused, "a guard had to step in: {report:?}");
-        }
-        monitor.check(&talk);
-        let found = monitor.findings();
-        prop_assert!(found.caused.is_empty(), "after step {n}: {:?}", found.caused);
-        prop_assert_eq!(sorted(found.inherited), from_scratch(&talk), "after step {}", n);
-    }
-    Ok(talk)
+fn in_window(happens: &[(What, u8)], context: u64) -> Session {
+    session(happens).window(context, 0)
 }
 
 proptest! {
     #![proptest_config(ProptestConfig { cases: 48, ..ProptestConfig::default() })]
 
-    #[test]
-    fn no_pair_is_ever_torn(steps in steps(), context in 300u64..6_000) {
-        drive(preset(WINDOW, "on_failure = \"hide\""), &steps, context)?;
-    }
-
     /// A monitor that follows a run says of the torn requests of `window-faithful`, and after every
     /// fold that is taken back, what a check of the whole request says.
     #[test]
-    fn a_monitor_sees_what_a_whole_check_sees(steps in steps(), context in 300u64..3_000) {
-        let mut talk = start(preset(FAITHFUL, "on_failure = \"hide\""), context);
+    fn a_monitor_sees_what_a_whole_check_sees(happens in happens(), context in 300u64..3_000) {
         let mut monitor = Monitor::default();
         let mut before: Vec<String> = Vec::new();
-        let mut agree = |monitor: &mut Monitor, talk: &Conversation| {
-            let caused = |dialect| {
-                let log = talk.history().iter().map(|(_, message)| Shown::plain(message));
-                caused_by_strategy(&validate(talk.sent(), dialect), &validate(log, dialect))
-            };
-            let whole = sorted(Dialect::ALL.into_iter().flat_map(caused).collect());
+        let mut agree = |talk: &Conversation| {
+            let whole = caused(talk);
             let news = sorted(monitor.check(talk).caused);
-            prop_assert_eq!(&sorted(monitor.findings().caused), &whole);
-            prop_assert!(news.iter().all(|line| whole.contains(line)), "{news:?} of {whole:?}");
+            let all = sorted(monitor.findings().caused);
             let came = whole.iter().filter(|line| !before.contains(line));
-            prop_assert!(came.clone().all(|line| news.contains(line)), "{news:?} of {whole:?}");
+            let told = came.into_iter().all(|line| news.contains(line));
+            let held = all == whole && told && news.iter().all(|line| whole.contains(line));
+            let found = format!("{news:?} and {all:?} of {whole:?}");
             before = whole;
-            Ok(())
+            if held { Ok(()) } else { Err(found) }
         };
-        for (n, step) in steps.iter().enumerate() {
-            run(&mut talk, step, n);
-            agree(&mut monitor, &talk)?;
-        }
+        let session = in_window(&happens, context);
+        let strategy = strategy(FAITHFUL, "hide");
+        let agreed = drive(&session, &strategy, &mut |talk, seen| match seen {
+            Seen::Asked => Ok(()),
+            _ => agree(talk),
+        });
+        let mut talk = agreed.map_err(TestCaseError::fail)?;
         while talk.undo().is_some() {
-            agree(&mut monitor, &talk)?;
+            agree(&talk).map_err(TestCaseError::fail)?;
         }
     }
 
     #[test]
-    fn every_fold_can_be_taken_back(steps in steps(), context in 300u64..6_000) {
-        let mut talk = drive(preset(WINDOW, "on_failure = \"hide\""), &steps, context)?;
-        while talk.undo().is_some() {}
-        prop_assert!(!talk.view().is_folded());
-        let sent = talk::sent_texts(&talk);
-        let log: Vec<String> = talk.history().iter().map(|(_, message)| message.shown_text()).collect();
-        prop_assert_eq!(sent, log);
-    }
-
-    #[test]
-    fn a_failed_summary_changes_nothing_where_the_strategy_keeps(steps in steps()) {
-        let strategy = preset(WINDOW, "on_failure = \"keep\"");
+    fn a_failed_summary_changes_nothing_where_the_strategy_keeps(happens in happens()) {
+        let strategy = strategy(WINDOW, "keep");
         prop_assert_eq!(strategy.on_failure, OnFailure::Keep);
-        let talk = drive(strategy, &steps, 1_000)?;
-        prop_assert_eq!(talk.counters().folds, 0);
+        let ran = drive(&in_window(&happens, 1_000), &strategy, &mut |_, _| Ok(()));
+        prop_assert_eq!(ran.map_err(TestCaseError::fail)?.counters().folds, 0);
     }
 }

@@ -11,8 +11,8 @@ use foldback_core::outcome::Outcome;
 use foldback_core::services::{BeforeCompaction, Hook, Services, Verdict};
 use foldback_core::{Frame, Limits};
 use foldback_live::{AgentLoop, Metrics};
+use foldback_test_support::trace::{Fields, Trace};
 use foldback_testkit::stand_in::Events;
-use foldback_testkit::trace::{Fields, Trace};
 use std::sync::{Arc, Mutex};
 
 fn limits() -> Limits {

@@ -1,13 +1,13 @@
 //! No strategy sees what is to come.
 
 use super::{Sent, few, mending};
-use foldback_core::log::{Message, Part};
 use foldback_core::strategy::Strategy;
 use foldback_formats::Session;
 use foldback_replay::controls::{Hindsight, clairvoyant};
 use foldback_replay::index::Index;
 use foldback_replay::replay_with;
 use foldback_stages::pruner::EvictConfig;
+use foldback_testkit::law::{FUTURES, first_answer_behind};
 use foldback_tests::lab::{self, everything};
 use foldback_tests::options;
 use foldback_tests::planted::Needs;
@@ -51,31 +51,6 @@ fn sent(session: &Session, strategy: &Arc<Strategy>, calls: usize) -> Sent {
     sent
 }
 
-/// The session with another future behind its first `cut` messages.
-type Future = fn(&mut Vec<Arc<Message>>, usize);
-
-const FUTURES: [(&str, Future); 3] = [
-    ("cut off", |messages, cut| messages.truncate(cut)),
-    ("turned round", |messages, cut| {
-        // By calls with their results, so that it stays a conversation.
-        let future = messages.split_off(cut);
-        let mut groups: Vec<Vec<Arc<Message>>> = Vec::new();
-        for message in future {
-            match groups.last_mut() {
-                Some(group) if message.role == foldback_core::Role::Tool => group.push(message),
-                _ => groups.push(vec![message]),
-            }
-        }
-        messages.extend(groups.into_iter().rev().flatten());
-    }),
-    ("another", |messages, cut| {
-        messages.truncate(cut);
-        messages.push(Arc::new(Message::assistant("stop", vec![Part::text("Done.")])));
-        messages.push(Arc::new(Message::user("other", "Now mend src/other.rs")));
-        messages.push(Arc::new(Message::assistant("end", vec![Part::text("No.")])));
-    }),
-];
-
 /// Whether a strategy sends the same up to the cut, whatever comes behind it.
 fn blind(session: &Session, cut: usize, make: &Maker) -> Result<(), String> {
     let past = session.messages[..cut].iter();
@@ -84,7 +59,8 @@ fn blind(session: &Session, cut: usize, make: &Maker) -> Result<(), String> {
     assert_eq!(recorded.rows.len(), calls);
     for (name, future) in FUTURES {
         let mut other = session.clone();
-        future(&mut other.messages, cut);
+        other.messages.truncate(cut);
+        other.messages.extend(future(&session.messages, cut));
         let other = sent(&other, &make(&other), calls);
         if other.views != recorded.views {
             return Err(format!("future {name}: other views"));
@@ -96,11 +72,10 @@ fn blind(session: &Session, cut: usize, make: &Maker) -> Result<(), String> {
     Ok(())
 }
 
-/// The first message behind the `share` of the session that is an answer: everything before it is whole.
+/// The first answer behind the `share` of the session: everything before it is whole.
 fn cut(session: &Session, share: f64) -> usize {
     let at = (session.messages.len() as f64 * share) as usize;
-    let behind = session.messages[at..].iter();
-    at + behind.take_while(|message| !message.is_answer()).count()
+    first_answer_behind(&session.messages, at)
 }
 
 #[test]

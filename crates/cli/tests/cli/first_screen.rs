@@ -1,7 +1,7 @@
 //! What `foldback compare` answers with: one screen, and tables that break nothing at any width.
 
 use crate::common::{Ran, root, run, write};
-use foldback_testkit::{needs_sessions, sessions};
+use foldback_test_support::{needs_sessions, sessions};
 use std::collections::BTreeSet;
 
 /// Runs a command on a terminal of so many columns, as far as `COLUMNS` says.

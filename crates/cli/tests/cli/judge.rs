@@ -1,7 +1,7 @@
 //! What `tests/judge` says: figures made again from outside, by docs/definitions.md.
 
 use crate::common::root;
-use foldback_testkit::needs_judge;
+use foldback_test_support::needs_judge;
 use std::process::Command;
 
 /// Presets that cut, clear, hide, summarise and carry over, at a size at which they do.

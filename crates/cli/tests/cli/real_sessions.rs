@@ -1,7 +1,7 @@
 //! The command on real recorded sessions, where they are beside the project.
 
 use crate::common::{foldback, root, run};
-use foldback_testkit::{needs_sessions, outline, sessions, table};
+use foldback_test_support::{needs_sessions, outline, sessions, table};
 use serde_json::Value;
 use std::collections::BTreeSet;
 

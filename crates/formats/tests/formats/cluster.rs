@@ -1,7 +1,7 @@
 //! What each format records of where, or on what, a session worked.
 use crate::common::{recorded, rows, sessions};
 use foldback_formats::read;
-use foldback_testkit::needs_sessions;
+use foldback_test_support::needs_sessions;
 
 #[test]
 fn the_cluster_is_read_where_it_is_recorded() {

@@ -3,7 +3,7 @@ use foldback_core::Message;
 use foldback_core::log::{Role, Usage};
 use foldback_core::view::{EditKind, PartEdit, PartPos};
 use foldback_formats::{FORMATS, FormatId, Outcome, Session, View, format, read};
-pub use foldback_testkit::sessions_of as recorded;
+pub use foldback_test_support::sessions_of as recorded;
 use std::collections::BTreeSet;
 use std::path::Path;
 

@@ -1,7 +1,7 @@
 //! What every importer promises: damage and repetition change nothing that was not damaged or repeated.
 use crate::common::{self, bare, fixture, recorded, sessions};
 use foldback_formats::{FORMATS, Session, format, read};
-use foldback_testkit::needs_sessions;
+use foldback_test_support::needs_sessions;
 use std::collections::BTreeSet;
 use std::path::Path;
 

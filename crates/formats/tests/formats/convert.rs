@@ -4,7 +4,7 @@ use crate::recorded::files;
 use foldback_core::log::Role;
 use foldback_formats::convert::{Converted, convert, writable};
 use foldback_formats::{Session, format, read};
-use foldback_testkit::needs_sessions;
+use foldback_test_support::needs_sessions;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Which formats may lose what, by the singular of [`foldback_formats::convert::Loss::what`]. Losses that are

@@ -1,7 +1,7 @@
 //! No format takes the files of another: every fixture and every recorded session is found to be of the
 //! format whose folder it lies in.
 use crate::common::{detected, fixtures, recorded};
-use foldback_testkit::needs_sessions;
+use foldback_test_support::needs_sessions;
 use serde_json::Value;
 use std::path::Path;
 

@@ -6,7 +6,7 @@ use crate::common::{
 use foldback_core::Message;
 use foldback_core::view::{EditKind, Shown};
 use foldback_formats::{FORMATS, Session, View, read};
-use foldback_testkit::needs_sessions;
+use foldback_test_support::needs_sessions;
 use std::sync::Arc;
 
 const ID: &str = "foldback";

@@ -4,7 +4,7 @@ use crate::common::{check, recorded, rewritten, session, usage, write};
 use foldback_core::log::{PartKind, Usage};
 use foldback_core::{Message, Part};
 use foldback_formats::{Session, View, format, read};
-use foldback_testkit::needs_sessions;
+use foldback_test_support::needs_sessions;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -3,7 +3,8 @@
 use foldback_core::registry::{Registry, StageConfig, StageKind};
 use foldback_core::stage::Summarizer;
 use foldback_llm::{LlmConfig, LlmSummarizer};
-use foldback_testkit::{table, talk};
+use foldback_test_support::table;
+use foldback_testkit::talk;
 
 pub(super) fn registry() -> Registry {
     let llm = [&foldback_llm::REGISTRATION];

@@ -5,7 +5,7 @@ use foldback_core::log::Message;
 use foldback_core::provider::ErrorKind;
 use foldback_core::stage::Summarizer;
 use foldback_llm::LlmConfig;
-use foldback_testkit::table;
+use foldback_test_support::table;
 use serde::Deserialize;
 
 /// A row of `ladder.toml`.

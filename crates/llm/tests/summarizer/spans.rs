@@ -3,7 +3,7 @@
 use super::support::{Bench, fails, paused, request, says, small};
 use foldback_core::provider::ErrorKind;
 use foldback_llm::LlmConfig;
-use foldback_testkit::trace::Trace;
+use foldback_test_support::trace::Trace;
 
 #[test]
 fn a_request_and_a_failure_leave_their_spans() {

@@ -1,15 +1,16 @@
 use super::*;
 use crate::drive::show;
 use crate::identifiers::Class;
-use crate::step::{Step, steps};
 use foldback_core::Limits;
 use foldback_core::delta::Cursor;
 use foldback_core::log::{Message, Part};
+use foldback_core::step::{Step, steps};
 use foldback_core::view::EditKind;
 use foldback_formats::Session;
 use foldback_formats::session::{Shape, Source};
-use foldback_testkit::act::Act;
-use foldback_testkit::{table, talk};
+use foldback_test_support::act::Act;
+use foldback_test_support::table;
+use foldback_testkit::talk;
 
 const CLEARED: Act<'_> = Act::Edit("r0", EditKind::Clear, "[cleared]");
 
@@ -57,7 +58,7 @@ fn run(messages: Vec<Message>, acts: &[(usize, Act<'_>)]) -> Ran {
     let index = Arc::new(Index::of(&session));
     let mut probe = Availability::new(Arc::clone(&index), measure);
     let (mut tracker, mut cursor) = (Tracker::new(Arc::clone(&index)), Cursor::default());
-    for step in steps(&session) {
+    for step in steps(session.log()) {
         match step {
             Step::Append(message) => {
                 conversation.append(Arc::clone(message));
@@ -297,10 +298,10 @@ fn must_keep() {
     assert_eq!(folded.trail.read.mentioned, 0);
 }
 
-#[foldback_testkit::needs_sessions]
+#[foldback_test_support::needs_sessions]
 #[test]
 fn real_sessions_without_compaction_lose_nothing() {
-    let mut paths = foldback_testkit::sessions_of("claude-code");
+    let mut paths = foldback_test_support::sessions_of("claude-code");
     paths.retain(|path| std::fs::metadata(path).is_ok_and(|file| file.len() < 2_100_000));
     let registry = foldback::registry().unwrap();
     let (mut needed, mut edits, mut lost) = (0, 0, 0);

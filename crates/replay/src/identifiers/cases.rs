@@ -49,7 +49,7 @@ fn is(case: &str, found: &str) -> bool {
         || (case.starts_with("../") && case.trim_start_matches("../") == found)
 }
 
-#[foldback_testkit::needs_sessions]
+#[foldback_test_support::needs_sessions]
 #[test]
 fn the_rule_agrees_with_the_labelled_cases() {
     let mut by_file: BTreeMap<&str, Vec<[&str; 7]>> = BTreeMap::new();
@@ -62,7 +62,7 @@ fn the_rule_agrees_with_the_labelled_cases() {
     let (mut before, mut now) = (Tally::default(), Tally::default());
     let mut classes: BTreeMap<&str, (Tally, Tally)> = BTreeMap::new();
     for (file, cases) in by_file {
-        let path = foldback_testkit::sessions().join(file);
+        let path = foldback_test_support::sessions().join(file);
         let sessions = foldback_formats::read(&std::fs::read(path).unwrap(), None).unwrap();
         let said: Vec<_> = sessions.iter().map(|session| references(&Index::of(session))).collect();
         for [_, session, call, class, verdict, version_1, identifier] in cases {

@@ -3,15 +3,15 @@ use super::*;
 use crate::drive::show;
 use crate::index::Tracker;
 use crate::index::text::text_of;
-use crate::step::{Step, steps};
 use crate::{Replay, ReplayOptions, replay_with};
 use foldback_core::Limits;
 use foldback_core::delta::Cursor;
 use foldback_core::log::{Message, Part};
+use foldback_core::step::{Step, steps};
 use foldback_core::view::EditKind;
 use foldback_formats::Session;
 use foldback_formats::session::{Shape, Source as Recorded};
-use foldback_testkit::act::Act;
+use foldback_test_support::act::Act;
 use foldback_testkit::talk;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -45,7 +45,7 @@ fn run(session: &Session, acts: &[(usize, Act<'_>)]) -> SessionMeasures {
     let mut probe = Measures::new(Arc::clone(&index), 0);
     let (mut tracker, mut cursor) = (Tracker::new(index), Cursor::default());
     let mut calls = 0;
-    for step in steps(session) {
+    for step in steps(session.log()) {
         match step {
             Step::Append(message) => {
                 conversation.append(Arc::clone(message));
@@ -232,10 +232,10 @@ fn shipped_sessions() {
     measures_agree(folder.unwrap().flatten().map(|entry| entry.path()).collect());
 }
 
-#[foldback_testkit::needs_sessions]
+#[foldback_test_support::needs_sessions]
 #[test]
 fn real_sessions() {
-    measures_agree(["claude-code", "codex"].map(foldback_testkit::sessions_of).concat());
+    measures_agree(["claude-code", "codex"].map(foldback_test_support::sessions_of).concat());
 }
 
 /// The measures agree with what the replay counted, on all sessions of these files but the largest.

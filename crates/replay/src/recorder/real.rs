@@ -2,7 +2,7 @@
 
 use super::{Policy, policy, rereads};
 use foldback_stages::estimator::o200k;
-use foldback_testkit::{needs_sessions, sessions};
+use foldback_test_support::{needs_sessions, sessions};
 
 /// Claude Code, Codex and OpenCode send everything between their compactions; Gemini CLI does not
 /// send thoughts back.

@@ -1,5 +1,5 @@
 use super::*;
-use foldback_testkit::table;
+use foldback_test_support::table;
 use proptest::prelude::*;
 
 /// One step of a session: who speaks, and what. A call names several strings.

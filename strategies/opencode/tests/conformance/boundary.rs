@@ -1,7 +1,7 @@
 //! The view filter. `rows.toml` says how a history is written.
 
 use foldback_opencode::boundary::{Completes, Latest, Seen, filter_compacted, latest};
-use foldback_testkit::table;
+use foldback_test_support::table;
 use std::collections::BTreeSet;
 
 fn seen(word: &str) -> Seen<'_> {

@@ -1,7 +1,7 @@
 //! Every row that this crate owes, and the ones that it does not pay, with the reason.
 
 use crate::{boundary, flow, overflow, prune, rendering, usage};
-use foldback_testkit::table;
+use foldback_test_support::table;
 use std::collections::BTreeSet;
 
 /// The rows of the suites OC1 and BR, and of OC17 overflow, prune, view filter and rendering.

@@ -6,7 +6,7 @@ use foldback_core::log::Usage;
 use foldback_core::moment::Moment;
 use foldback_core::stage::{Decision, Pressure, UsageReading, UsageSource};
 use foldback_opencode::window::{OUTPUT_TOKEN_MAX, WindowRule};
-use foldback_testkit::table;
+use foldback_test_support::table;
 use foldback_testkit::talk::pressure;
 use std::collections::BTreeSet;
 

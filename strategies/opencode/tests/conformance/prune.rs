@@ -7,7 +7,7 @@ use foldback_core::log::{EntryKind, Message, Part, PartKind, ResultStatus, Role}
 use foldback_core::moment::Moment;
 use foldback_core::outcome::Outcome;
 use foldback_core::view::PartPos;
-use foldback_testkit::table;
+use foldback_test_support::table;
 use std::collections::BTreeSet;
 
 /// Id, version, history, indices of the outputs that are cleared; `rows.toml` says how they are written.

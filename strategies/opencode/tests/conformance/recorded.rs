@@ -10,7 +10,7 @@ use foldback_core::conversation::Conversation;
 use foldback_core::log::{EntryKind, Finish};
 use foldback_core::moment::Moment;
 use foldback_formats::{Session, read};
-use foldback_testkit::{needs_sessions, outline, sessions};
+use foldback_test_support::{needs_sessions, outline, sessions};
 use std::sync::Arc;
 
 fn imported(export: &[u8]) -> Session {

@@ -6,7 +6,7 @@ use foldback_core::log::Message;
 use foldback_core::view::PartPos;
 use foldback_opencode::render::{Rendering, ResultMedia, Version, to_model_messages};
 use foldback_opencode::stored::stored_messages;
-use foldback_testkit::table;
+use foldback_test_support::table;
 use serde::Deserialize;
 use serde_json::Value;
 use std::collections::BTreeSet;

@@ -8,7 +8,8 @@ use foldback_core::log::{Message, Part, PartKind, ResultStatus, Role, ToolResult
 use foldback_core::moment::Moment;
 use foldback_core::stage::{Estimator, Pruning};
 use foldback_core::strategy::Strategy;
-use foldback_testkit::{table, talk};
+use foldback_test_support::table;
+use foldback_testkit::talk;
 use foldback_tunacode::{DEFAULT_PLACEHOLDER, PlaceholderConfig, count_user_turns, return_of};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;

@@ -29,7 +29,7 @@ fn every_row_is_here() {
         .collect();
     assert_eq!(missing, Vec::<String>::new());
     let exceptions: Vec<[String; 2]> =
-        foldback_testkit::table::rows(include_str!("rows.toml"), "exceptions");
+        foldback_test_support::table::rows(include_str!("rows.toml"), "exceptions");
     for [id, reason] in exceptions {
         assert!(!reason.is_empty(), "{id} has no reason");
     }

@@ -98,10 +98,10 @@ fn foresight_sees_from_the_last_copy_to_the_call() {
     assert_eq!(relied, [0, 0, 1, 0, 1, 1, 0, 0, 0]);
 }
 
-#[foldback_testkit::needs_sessions]
+#[foldback_test_support::needs_sessions]
 #[test]
 fn real_sessions_come_out_in_order() {
-    let mut paths = foldback_testkit::sessions_of("claude-code");
+    let mut paths = foldback_test_support::sessions_of("claude-code");
     paths.retain(|path| std::fs::metadata(path).is_ok_and(|file| file.len() < 2_100_000));
     let presets = ["none", "random", "keep-last-1", "drop-oldest", "window"];
     // By preset: kept by it, by chance and by foresight, of needed.

@@ -1,4 +1,18 @@
 //! Stand-ins for what a conversation is given: a summarizer that does as it is told, and an observer.
+//!
+//! ```
+//! use foldback_stages::REGISTRATION;
+//! use foldback_testkit::{Subject, stand_in::Scripted, talk};
+//! use std::sync::Arc;
+//!
+//! // A strategy whose summaries are always the same; `asked` says afterwards what they were to be of.
+//! let scripted = Scripted::always(Some("What was done so far."));
+//! let mut strategy = talk::compiled(&talk::registry([&REGISTRATION]), "name = \"mine\"\nextends = \"drop-oldest\"");
+//! strategy.summarizer = Some(scripted.clone());
+//! let subject = Subject::from(strategy);
+//! assert!(scripted.asked().is_empty());
+//! # let _ = subject;
+//! ```
 
 use async_trait::async_trait;
 use foldback_core::event::Event;

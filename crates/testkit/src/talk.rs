@@ -1,4 +1,21 @@
-//! Strategies and conversations as tests make them, and what they ask of them.
+//! Strategies and conversations by hand, for tests that go moment by moment.
+//!
+//! ```
+//! use foldback_core::{Limits, Message, moment::Moment};
+//! use foldback_testkit::talk::{append, at, compiled, conversation, registry, sent_texts, step};
+//!
+//! let registry = registry([&foldback_stages::REGISTRATION]);
+//! let strategy = compiled(&registry, r#"
+//!     name = "mine"
+//!     extends = "keep-last-1"
+//! "#);
+//! let mut talk = conversation(strategy, Limits::default());
+//! talk.append(Message::user("u", "Read both."));
+//! append(&mut talk, step(1, "read", "the first file ".repeat(20)));
+//! append(&mut talk, step(2, "read", "the second file ".repeat(20)));
+//! at(&mut talk, Moment::CallStart);
+//! assert_eq!(sent_texts(&talk)[2], "[Tool result cleared]");
+//! ```
 
 use foldback_core::config::{ConfigErrors, Document, Options, compile};
 use foldback_core::conversation::{Conversation, Report, Signals};

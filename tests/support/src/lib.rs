@@ -1,15 +1,13 @@
-//! What the tests of all crates share: tables of rows, stand-ins for what a strategy is given, what is
-//! asked of a conversation and what is logged, where recorded sessions lie, and the outlines of some of them.
+//! What the tests of this workspace share and nobody else needs: tables of rows, acts on a view, what is logged, where
+//! recorded sessions lie, and the outlines of some of them. What authors of strategies need too is in `foldback-testkit`.
 
 pub mod act;
 pub mod outline;
-pub mod stand_in;
 pub mod table;
-pub mod talk;
 pub mod trace;
 
 /// Stand above the `#[test]` of whatever reads [`sessions`] or runs `tests/judge`.
-pub use foldback_testkit_macros::{needs_judge, needs_sessions};
+pub use foldback_test_support_macros::{needs_judge, needs_sessions};
 
 use std::path::PathBuf;
 

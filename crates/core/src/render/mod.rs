@@ -3,10 +3,17 @@
 //! One line per part, titled sections, long texts cut in the middle with their length, so that a
 //! reviewer can read a whole context in a minute and a change shows up as a changed line.
 
+mod names;
+mod redact;
+mod review;
+
+pub use review::review;
+
+use crate::conversation::Conversation;
+use crate::log::{Origin, PartKind};
 use crate::plain;
-use foldback_core::conversation::Conversation;
-use foldback_core::log::{Origin, PartKind};
-use foldback_core::view::{EditKind, Shown};
+use crate::view::{EditKind, Shown};
+use names::Names;
 use std::fmt::Write as _;
 
 /// Longest text shown whole; of longer ones the beginning and the end are.
@@ -36,9 +43,15 @@ pub fn view(title: &str, conversation: &Conversation) -> String {
             let _ = writeln!(out, "{}: {size}", segment.kind.as_str());
         }
     }
+    sections(&mut out, conversation, &Names::default());
+    out
+}
+
+/// What is shown, message by message, and which messages are not.
+fn sections(out: &mut String, conversation: &Conversation, names: &Names) {
     out.push_str("\n## View\n");
     for (index, shown) in conversation.sent().iter().enumerate() {
-        message(&mut out, index + 1, shown);
+        message(out, index + 1, shown, names);
     }
     let hidden: Vec<Shown<'_>> = conversation
         .stored()
@@ -49,16 +62,15 @@ pub fn view(title: &str, conversation: &Conversation) -> String {
     if !hidden.is_empty() {
         let _ = writeln!(out, "\n## Hidden\n{}", ranges(&hidden));
     }
-    out
 }
 
-fn message(out: &mut String, number: usize, shown: &Shown<'_>) {
+fn message(out: &mut String, number: usize, shown: &Shown<'_>, names: &Names) {
     let message = shown.message;
     let origin = match message.origin {
         Origin::Log => String::new(),
         Origin::Entry(kind) => format!(" [{}]", kind.as_str()),
     };
-    let id = plain::line(&message.id);
+    let id = plain::line(names.of(&message.id));
     let _ = writeln!(out, "{number:03} {}{origin} {id}", message.role.as_str());
     for (index, part) in message.parts.iter().enumerate() {
         let mark = match shown.edit(index).map(|edit| edit.kind) {
@@ -67,14 +79,16 @@ fn message(out: &mut String, number: usize, shown: &Shown<'_>) {
             Some(EditKind::Truncate) => " (cut)",
         };
         let head = match &part.kind {
-            PartKind::Call(call) => format!("call {} {}", call.tool, call.call_id),
-            PartKind::Result(result) => format!("result {} {}", result.tool, result.call_id),
+            PartKind::Call(call) => format!("call {} {}", call.tool, names.of(&call.call_id)),
+            PartKind::Result(result) => {
+                format!("result {} {}", result.tool, names.of(&result.call_id))
+            }
             PartKind::Text { ignored: true, .. } => "text, never sent".to_owned(),
             PartKind::Text { synthetic: true, .. } => "synthetic text".to_owned(),
             PartKind::File(media) => format!("file {}", media.mime),
             _ => part.kind_name().to_owned(),
         };
-        let text = shown.text_of(index);
+        let text = names.text(shown.text_of(index));
         let _ = writeln!(out, "    {}{mark}: {}", plain::line(&head), brief(&text));
     }
 }

@@ -1,13 +1,11 @@
-//! A recorded session as the moments at which an agent would have called a conversation.
+//! A log as the moments at which an agent would have called a conversation.
 //!
 //! The order is the one of a real loop: the stored messages are there when a turn starts, the new
 //! user message comes after that, a call starts, its answer and the results of its tools arrive, and
 //! only then is the step at its end. Whoever drives by these steps never sees what is to come.
 
-use foldback_core::Message;
-use foldback_core::log::{Finish, Role};
-use foldback_core::moment::Moment;
-use foldback_formats::Session;
+use crate::log::{Finish, Message, Role};
+use crate::moment::Moment;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
@@ -33,9 +31,9 @@ pub enum Step<'a> {
     },
 }
 
-/// The steps of a session's log, the recorder's own compactions undone.
-pub fn steps(session: &Session) -> Vec<Step<'_>> {
-    let log: Vec<&Arc<Message>> = session.log().collect();
+/// The steps of a log: what happened, without the messages that a compaction wrote.
+pub fn steps<'a>(log: impl IntoIterator<Item = &'a Arc<Message>>) -> Vec<Step<'a>> {
+    let log: Vec<&Arc<Message>> = log.into_iter().collect();
     let mut builder = StepBuilder { last_results: last_results(&log), ..StepBuilder::default() };
     for (ordinal, message) in log.into_iter().enumerate() {
         builder.message(ordinal, message);
@@ -146,21 +144,17 @@ impl<'a> StepBuilder<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use foldback_core::{Part, log::Answer};
-    use foldback_formats::Session;
-    use foldback_formats::session::{Shape, Source};
+    use crate::log::{Answer, Part};
 
     fn told(messages: Vec<Message>) -> String {
-        let source = Source { text: "".into(), shape: Shape::Lines, records: Default::default() };
-        let mut session = Session::new("s", "foldback", source);
-        session.messages = messages.into_iter().map(Arc::new).collect();
+        let log: Vec<Arc<Message>> = messages.into_iter().map(Arc::new).collect();
         let word = |step: &Step<'_>| match step {
             Step::Append(message) => message.id.clone(),
             Step::At(moment) => moment.to_string(),
             Step::Call { call, .. } => format!("call-{call}"),
             Step::StepEnd { .. } => "step-end".to_owned(),
         };
-        steps(&session).iter().map(word).collect::<Vec<_>>().join(" ")
+        steps(&log).iter().map(word).collect::<Vec<_>>().join(" ")
     }
 
     #[test]

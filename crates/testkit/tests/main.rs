@@ -1,0 +1,4 @@
+//! The kit on itself.
+
+mod house;
+mod planted;

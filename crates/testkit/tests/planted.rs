@@ -1,0 +1,159 @@
+//! Stages with a defect each: the laws must find it, and name the law that it breaks.
+
+use foldback_core::layout::{Layout, Slot};
+use foldback_core::log::{Counts, Role};
+use foldback_core::moment::Moment;
+use foldback_core::outcome::Why;
+use foldback_core::plan::Edit;
+use foldback_core::stage::{Arrangement, Filter, Proposal, Pruner, Pruning, StageContext, Summary};
+use foldback_core::view::{EditKind, PartPos};
+use foldback_testkit::Subject;
+use foldback_testkit::law::{Law, check};
+use std::collections::BTreeSet;
+use std::fmt;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// A pruner that is a function.
+struct By<F>(F);
+
+impl<F> fmt::Debug for By<F> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("By")
+    }
+}
+
+impl<F: Fn(&StageContext<'_>) -> Vec<Edit> + Send + Sync> Pruner for By<F> {
+    fn moment(&self) -> Moment {
+        Moment::CallStart
+    }
+
+    fn prune(&self, context: &StageContext<'_>) -> Pruning {
+        let edits = (self.0)(context);
+        if edits.is_empty() {
+            return Pruning::Nothing(Why::new("nothing", "nothing to do"));
+        }
+        Pruning::Edits { prunable: 0, reason: format!("{} edits", edits.len()), edits }
+    }
+}
+
+fn pruner<F>(prune: F) -> Subject
+where
+    F: Fn(&StageContext<'_>) -> Vec<Edit> + Clone + Send + Sync + 'static,
+{
+    Subject::pruner(move || By(prune.clone()))
+}
+
+/// Clears what is large: no defect.
+fn sound(context: &StageContext<'_>) -> Vec<Edit> {
+    let large = context.meter.standing().filter(|result| result.tokens > 20);
+    context.clear(large.map(|result| result.at), &Arc::from("[gone]"), "test")
+}
+
+/// Keeps what comes from the newest result on, and not its call.
+#[derive(Debug)]
+struct Orphans;
+
+impl Filter for Orphans {
+    fn propose(&self, _: &StageContext<'_>) -> Result<Proposal, Why> {
+        Ok(Proposal::default())
+    }
+
+    fn arrange(
+        &self,
+        context: &StageContext<'_>,
+        _: &Proposal,
+        _: &[Option<Summary>],
+    ) -> Result<Arrangement, Why> {
+        let mut results = context.history.iter().rev().filter(|(_, m)| m.role == Role::Tool);
+        let (result, _) = results.next().ok_or_else(|| Why::new("nothing", "no result"))?;
+        let layout = Layout { slots: vec![Slot::Keep(0..1)], tail_from: result };
+        let (entries, edits, reasons, tables) = Default::default();
+        Ok(Arrangement { entries, layout, edits, reasons, tables })
+    }
+}
+
+/// Shows more than was there.
+fn grows(context: &StageContext<'_>) -> Vec<Edit> {
+    let large = context.meter.standing().filter(|result| result.tokens > 100);
+    let twice = |at: PartPos| {
+        let text = context.history.message(at.item).shown_text().repeat(2);
+        context.edit(at.item, at.part, EditKind::Clear, text.into(), "test")
+    };
+    large.map(|result| twice(result.at)).collect()
+}
+
+/// Reads the whole history at every call.
+fn quadratic(context: &StageContext<'_>) -> Vec<Edit> {
+    let said: usize = context.history.iter().map(|(_, message)| message.parts.len()).sum();
+    if said == 0 { Vec::new() } else { sound(context) }
+}
+
+/// Makes messages look small to whoever counts them later by an estimator that this strategy does not use.
+fn touches_the_log(context: &StageContext<'_>) -> Vec<Edit> {
+    let measure = Arc::from("chars(utf16)/4 ceil");
+    let nothing = || Counts { parts: Default::default(), overhead: 0 };
+    for result in context.meter.standing() {
+        context.history.message(result.at.item).counts.get_or_count(&measure, nothing);
+    }
+    sound(context)
+}
+
+/// Cuts what it has cut before.
+fn never_done(context: &StageContext<'_>) -> Vec<Edit> {
+    let Some(at) = context.meter.results().last().map(|result| result.at) else {
+        return Vec::new();
+    };
+    let text = context.view.show_item(context.history, at.item).text_of(at.part).into_owned();
+    let half: String = text.chars().take(text.chars().count() / 2).collect();
+    match text.len() > 100 {
+        true => vec![context.edit(at.item, at.part, EditKind::Truncate, half.into(), "test")],
+        false => Vec::new(),
+    }
+}
+
+/// Remembers across conversations what it has cleared.
+fn remembers() -> Subject {
+    Subject::pruner(|| {
+        let seen: Mutex<BTreeSet<String>> = Mutex::default();
+        By(move |context: &StageContext<'_>| {
+            let mut seen = seen.lock().unwrap_or_else(PoisonError::into_inner);
+            let new = |edit: &Edit| seen.insert(context.history.message(edit.at.item).id.clone());
+            sound(context).into_iter().filter(new).collect()
+        })
+    })
+}
+
+/// Is made with the session at hand, and keeps what comes near its end.
+fn looks_ahead() -> Subject {
+    Subject::made_by(|session| {
+        let all = session.messages().len();
+        let early = move |edit: &Edit| edit.at.item + 10 < all;
+        let prune =
+            move |context: &StageContext<'_>| sound(context).into_iter().filter(early).collect();
+        pruner(prune).strategy(session)
+    })
+}
+
+#[test]
+fn a_planted_defect_is_found_and_the_law_is_named() {
+    use Law::*;
+    let table: [(&str, Subject, &[Law]); 9] = [
+        ("sound", pruner(sound), &[]),
+        ("idle", pruner(|_| Vec::new()), &[Acts]),
+        ("orphans a result", Subject::filter(|| Orphans), &[ValidInEveryDialect]),
+        ("grows", pruner(grows), &[SmallerOrRefused]),
+        ("never done", pruner(never_done), &[IdempotentWhereNothingChanged]),
+        ("touches the log", pruner(touches_the_log), &[LogUntouched]),
+        ("remembers", remembers(), &[Deterministic]),
+        ("quadratic", pruner(quadratic), &[CostPerCallFlat]),
+        ("looks ahead", looks_ahead(), &[BlindToTheFuture]),
+    ];
+    for (name, subject, expected) in table {
+        let broken = Law::ALL.map(|law| check(law, &subject).err());
+        for breach in broken.iter().flatten() {
+            println!("{name}: {breach}");
+        }
+        let broken: Vec<Law> = broken.into_iter().flatten().map(|breach| breach.law).collect();
+        assert_eq!(broken, expected, "{name}");
+    }
+}
