@@ -72,7 +72,8 @@ pub(crate) enum Color {
 /// What the exit codes mean, for the help of every command.
 const EXIT_CODES: &str = "Exit codes:
   0  done
-  1  done, but a recommendation does not meet its budget on sessions that it was not chosen on
+  1  done, but a recommendation does not meet its budget on sessions that it was not chosen on, or a
+     snapshot is not what was kept
   2  the input or the request can't be used; nothing is written";
 
 impl Args {
@@ -122,6 +123,8 @@ pub(crate) enum Command {
     Recommend(Recommend),
     /// Print the JSON Schema of what `compare --json` or `compare --rows` writes.
     Schema(Schema),
+    /// Keep what a strategy makes of recorded sessions in files for review, and check that it still does.
+    Snapshot(Snapshot),
     /// List the stages, or show one with all its fields.
     Stages(Stages),
     /// Vary the parameters of a preset: what each setting costs and forgets, chosen on one part of the
@@ -308,6 +311,30 @@ pub(crate) enum Described {
     Comparison,
     /// One line of `compare --rows`.
     Row,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Snapshot {
+    /// Session files or folders of them.
+    #[arg(value_name = "FILE", required = true)]
+    pub(crate) paths: Vec<PathBuf>,
+    /// Presets by name, or TOML files; each has snapshots of its own.
+    #[arg(long, value_name = "A,B,FILE.toml", value_delimiter = ',', required = true)]
+    pub(crate) preset: Vec<String>,
+    /// Write the snapshots that are new or differ, instead of checking them.
+    #[arg(long)]
+    pub(crate) update: bool,
+    /// Folder of the snapshots.
+    #[arg(short, long, value_name = "DIR", default_value = "snapshots")]
+    pub(crate) out: PathBuf,
+    /// Format of the files, where it is not recognised.
+    #[arg(long, value_name = "FORMAT")]
+    pub(crate) from: Option<String>,
+    /// Treat warnings of the importer as errors.
+    #[arg(long)]
+    pub(crate) strict: bool,
+    #[command(flatten)]
+    pub(crate) model: ModelArgs,
 }
 
 #[derive(Debug, ClapArgs)]

@@ -13,6 +13,7 @@ mod presets;
 mod recommend;
 mod rereads;
 mod schema;
+mod snapshot;
 mod stages;
 mod tune;
 
@@ -31,6 +32,7 @@ pub(crate) fn run(command: Command) -> Result<(), Error> {
         Command::Recommend(args) => recommend::run(&args),
         Command::Rereads(args) => rereads::run(&args),
         Command::Schema(args) => schema::run(&args),
+        Command::Snapshot(args) => snapshot::run(&args),
         Command::Stages(args) => stages::run(&args),
         Command::Tune(args) => tune::run(&args),
         Command::Cache(args) => cache::run(&args),

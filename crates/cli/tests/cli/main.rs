@@ -22,6 +22,7 @@ mod provenance;
 mod real_sessions;
 mod rereads;
 mod selection;
+mod snapshot;
 mod store;
 mod summaries;
 mod tune;
