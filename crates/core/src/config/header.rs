@@ -8,10 +8,22 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+/// Version of the form of a strategy file.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[non_exhaustive]
+pub enum Schema {
+    /// The form that this version reads; also that of a file that does not say.
+    #[default]
+    #[serde(rename = "foldback/strategy/1")]
+    One,
+}
+
 /// Everything in a strategy file besides the sections of its stages.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Header {
+    /// Version of the form of the file.
+    pub schema: Schema,
     /// Name of the strategy.
     pub name: String,
     /// What it does, in a sentence.

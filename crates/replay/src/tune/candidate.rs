@@ -100,6 +100,7 @@ fn file(extends: &str, settings: &[(Field, Value)], header: Header<'_>) -> Strin
     let mut line = |key: &str, value: &str| {
         let _ = writeln!(out, "{key} = {}", toml::Value::from(value));
     };
+    line("schema", "foldback/strategy/1");
     line("name", header.name);
     if let Some(description) = header.description {
         line("description", description);
