@@ -2,6 +2,7 @@
 //! other as files of the repository; `docs/SUMMARY.md` lists them. They are put together in `target/book` and built by
 //! `mdbook`. A link to a file that does not exist, or to a page that is not a chapter, is an error.
 
+use crate::files::{copy, read, write};
 use std::collections::BTreeSet;
 use std::path::{Component, Path, PathBuf};
 use std::process::Command;
@@ -148,20 +149,4 @@ fn resolve(page: &Path, link: &str) -> PathBuf {
         }
     }
     path
-}
-
-fn read(path: &Path) -> Result<String, String> {
-    std::fs::read_to_string(path).map_err(|error| format!("{}: {error}", path.display()))
-}
-
-fn write(path: &Path, text: &str) -> Result<(), String> {
-    let made = std::fs::create_dir_all(path.parent().unwrap_or(path));
-    let wrote = made.and_then(|()| std::fs::write(path, text));
-    wrote.map_err(|error| format!("{}: {error}", path.display()))
-}
-
-fn copy(from: &Path, to: &Path) -> Result<(), String> {
-    let made = std::fs::create_dir_all(to.parent().unwrap_or(to));
-    let copied = made.and_then(|()| std::fs::copy(from, to).map(|_| ()));
-    copied.map_err(|error| format!("{}: {error}", from.display()))
 }

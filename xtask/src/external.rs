@@ -13,14 +13,21 @@ struct External {
     runs: &'static [&'static [&'static str]],
 }
 
-const TESTS: [External; 1] = [External {
-    name: "page: real key presses and clicks in a browser",
-    needs: &[&["python3"], CHROMIUM],
-    runs: &[
-        &["cargo", "build", "--quiet", "--package", "foldback-cli"],
-        &["python3", "tests/page/press.py", "{foldback}"],
-    ],
-}];
+const TESTS: [External; 2] = [
+    External {
+        name: "page: real key presses and clicks in a browser",
+        needs: &[&["python3"], CHROMIUM],
+        runs: &[
+            &["cargo", "build", "--quiet", "--package", "foldback-cli"],
+            &["python3", "tests/page/press.py", "{foldback}"],
+        ],
+    },
+    External {
+        name: "packages: a crate outside of the workspace, from the packed archives",
+        needs: &[&["tar"]],
+        runs: &[&["cargo", "xtask", "package"]],
+    },
+];
 
 /// As `tests/page/browser.py` looks for it.
 const CHROMIUM: &[&str] =

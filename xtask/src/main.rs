@@ -8,10 +8,14 @@
 //!
 //! `cargo xtask book` puts the documents together to a book in `target/book/html`.
 //!
+//! `cargo xtask package` packs every package and tests a crate outside of the workspace that uses them.
+//!
 //! `cargo xtask test-external [WORD]` runs the tests that need a program which not every machine has, such as a browser.
 
 mod book;
 mod external;
+mod files;
+mod package;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
@@ -32,10 +36,11 @@ fn main() -> ExitCode {
         ["new-strategy", name] => new_strategy(name),
         ["fuzz", rest @ ..] => fuzz(rest),
         ["book"] => book::build().map(|page| println!("{}", page.display())),
+        ["package"] => package::check(),
         ["test-external"] => external::run(""),
         ["test-external", only] => external::run(only),
         _ => Err(
-            "usage: cargo xtask new-strategy NAME, cargo xtask fuzz --minutes N, cargo xtask book, or \
+            "usage: cargo xtask new-strategy NAME, cargo xtask fuzz --minutes N, cargo xtask book, cargo xtask package, or \
                   cargo xtask test-external [WORD]"
                 .to_owned(),
         ),

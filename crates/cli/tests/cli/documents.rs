@@ -100,10 +100,7 @@ fn shows(document: &str, made: impl Fn(&str) -> String) {
         std::fs::write(&path, &made).unwrap();
     }
     let differs = page.lines().zip(made.lines()).find(|(there, made)| there != made);
-    assert!(
-        page == made,
-        "{document} is out of date, see {differs:?}; UPDATE_DOCS=1 rewrites it"
-    );
+    assert!(page == made, "{document} is out of date, see {differs:?}; UPDATE_DOCS=1 rewrites it");
 }
 
 #[test]

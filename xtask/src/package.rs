@@ -1,0 +1,104 @@
+//! The packages as others get them: each is packed, unpacked, and used by a crate outside of the workspace that has no
+//! path into it. That crate is the agent of the facade's README and the stage of `docs/stages.md`, which runs through
+//! the laws of the test kit.
+
+use crate::files::{copy, read, write};
+use serde_json::Value;
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// Packs everything and tests the crate outside.
+pub(crate) fn check() -> Result<(), String> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    // What is being worked on is packed as well. The crate outside builds what matters.
+    run(cargo(&root).args(["package", "--workspace", "--no-verify", "--allow-dirty", "--quiet"]))?;
+    let metadata = output(cargo(&root).args(["metadata", "--no-deps", "--format-version", "1"]))?;
+    let metadata: Value = serde_json::from_str(&metadata).map_err(|error| error.to_string())?;
+    let target = PathBuf::from(text(&metadata, "target_directory"));
+    let outside = target.join("outside");
+    let unpacked = outside.join("packages");
+    let _ = std::fs::remove_dir_all(&unpacked);
+    std::fs::create_dir_all(&unpacked)
+        .map_err(|error| format!("{}: {error}", unpacked.display()))?;
+    let mut patches = String::new();
+    for package in metadata["packages"].as_array().into_iter().flatten() {
+        // A package that may be published nowhere has an empty list of registries.
+        if package["publish"].as_array().is_some_and(Vec::is_empty) {
+            continue;
+        }
+        let (name, version) = (text(package, "name"), text(package, "version"));
+        let archive = target.join("package").join(format!("{name}-{version}.crate"));
+        run(Command::new("tar").arg("-xzf").arg(&archive).arg("-C").arg(&unpacked))?;
+        let _ = writeln!(patches, "{name} = {{ path = \"packages/{name}-{version}\" }}");
+    }
+    let (readme, stages) = ("crates/foldback/README.md", "docs/stages.md");
+    let manifest = format!("{MANIFEST}\n[patch.crates-io]\n{patches}");
+    write(&outside.join("Cargo.toml"), &manifest)?;
+    write(&outside.join("src/main.rs"), &example(&root.join(readme))?)?;
+    write(&outside.join("tests/laws.rs"), &format!("{}{LAWS}", example(&root.join(stages))?))?;
+    copy(&root.join("Cargo.lock"), &outside.join("Cargo.lock"))?;
+    run(cargo(&outside).args(["run", "--quiet"]))?;
+    run(cargo(&outside).args(["test", "--quiet"]))
+}
+
+const MANIFEST: &str = r#"[package]
+name = "outside"
+version = "0.0.0"
+edition = "2024"
+publish = false
+
+[workspace]
+
+[dependencies]
+foldback = "0.1"
+tokio = { version = "1", features = ["rt", "macros"] }
+
+[dev-dependencies]
+foldback-testkit = "0.1"
+schemars = "1"
+serde = { version = "1", features = ["derive"] }
+
+[profile.dev]
+debug = false
+[profile.dev.package.bpe]
+opt-level = 3
+[profile.dev.package.bpe-openai]
+opt-level = 3
+"#;
+
+const LAWS: &str = "\nfoldback_testkit::laws!(\"long\");\n";
+
+/// The first Rust example of a page; marks of lines that its readers do not see are taken off.
+fn example(page: &Path) -> Result<String, String> {
+    let text = read(page)?;
+    let code = text.split_once("```rust\n").and_then(|(_, rest)| rest.split_once("```\n"));
+    let (code, _) = code.ok_or_else(|| format!("{}: no Rust example", page.display()))?;
+    // Statements at the top level belong to a function, which a document's test has and a file has not.
+    Ok(code
+        .lines()
+        .filter(|line| !line.starts_with("# "))
+        .fold(String::new(), |out, line| out + line + "\n"))
+}
+
+fn cargo(folder: &Path) -> Command {
+    let mut cargo = Command::new("cargo");
+    cargo.current_dir(folder);
+    cargo
+}
+
+fn run(command: &mut Command) -> Result<(), String> {
+    let status = command.status().map_err(|error| format!("{command:?}: {error}"))?;
+    status.success().then_some(()).ok_or_else(|| format!("{command:?} failed"))
+}
+
+fn output(command: &mut Command) -> Result<String, String> {
+    let ran = command.output().map_err(|error| format!("{command:?}: {error}"))?;
+    let said = String::from_utf8_lossy(&ran.stderr).into_owned();
+    let gave = String::from_utf8(ran.stdout).map_err(|error| error.to_string())?;
+    if ran.status.success() { Ok(gave) } else { Err(format!("{command:?}: {said}")) }
+}
+
+fn text<'v>(value: &'v Value, key: &str) -> &'v str {
+    value[key].as_str().unwrap_or_default()
+}
