@@ -33,17 +33,27 @@
 //! Each has `request`, `answer` and `stream`; [`Request`], [`answer`] and [`Stream`] take the protocol as a value.
 
 pub mod anthropic;
+#[cfg(feature = "async-openai")]
+pub mod async_openai;
 mod error;
 pub mod gemini;
+#[cfg(feature = "genai")]
+pub mod genai;
+#[cfg(any(feature = "genai", feature = "rig"))]
+mod listed;
 pub mod openai;
 mod request;
 pub mod responses;
+#[cfg(feature = "rig")]
+pub mod rig;
 #[doc(hidden)]
 pub mod shared;
 mod stream;
 
 pub use error::WireError;
 pub use foldback_core::validity::Dialect;
+#[cfg(any(feature = "genai", feature = "rig"))]
+pub use listed::History;
 pub use request::{Folded, Request};
 pub use shared::messages::{Problem, ProblemKind};
 pub use shared::rewrite::Stale;

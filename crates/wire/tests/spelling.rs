@@ -25,13 +25,15 @@ fn text() -> impl Strategy<Value = String> {
     prop_oneof!["[a-z]{1,8}( [a-z]{1,8}){0,4}", Just("é \"quoted\"\n\\ 😀 </s>".to_owned())]
 }
 
-/// A conversation that ends with the user or with results.
-pub(crate) fn turns() -> impl Strategy<Value = Vec<Turn>> {
+/// A conversation that ends with the user, with or without reasoning.
+pub(crate) fn turns(thoughts: bool) -> impl Strategy<Value = Vec<Turn>> {
     let call = (text(), text(), any::<bool>(), any::<bool>())
         .prop_map(|(path, result, failed, image)| Call { path, result, failed, image });
     let calls = prop::collection::vec(call, 1..4);
-    let answer = (prop::option::of(text()), text(), calls)
-        .prop_map(|(thought, text, calls)| Turn::Answer { thought, text, calls });
+    let answer =
+        (prop::option::of(text()), text(), calls).prop_map(move |(thought, text, calls)| {
+            Turn::Answer { thought: thought.filter(|_| thoughts), text, calls }
+        });
     let answers = prop::collection::vec(answer, 0..4);
     let user = || (text(), any::<bool>()).prop_map(|(text, image)| Turn::User { text, image });
     let last = text().prop_map(|text| Turn::Answer { thought: None, text, calls: Vec::new() });

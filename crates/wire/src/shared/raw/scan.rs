@@ -262,7 +262,7 @@ mod tests {
             elements(text, "/m").unwrap().into_iter().map(|range| &text[range]).collect();
         assert_eq!(found, [r#"{"a":"[,"}"#, "2", r#""three""#]);
         assert!(elements(text, "/x").is_err());
-        assert_eq!(elements("[]", "").unwrap(), []);
+        assert!(elements("[]", "").unwrap().is_empty());
         assert!(elements(r#"[1, {"a": "b"#, "").is_err());
     }
 
