@@ -30,7 +30,8 @@
 //! | [`gemini`] | `generateContent` | a content; results that follow an answer are parts of one |
 //! | [`responses`] | Responses | an item; an answer is all items of its response |
 //!
-//! Each has `request`, `answer` and `stream`; [`Request`], [`answer`] and [`Stream`] take the protocol as a value.
+//! Each has `request`, `answer` and `stream`; [`Request`], [`answer`] and [`Stream`] take the protocol as a value. The
+//! features `async-openai`, `genai` and `rig` add a module each for the message types of these crates.
 
 pub mod anthropic;
 #[cfg(feature = "async-openai")]

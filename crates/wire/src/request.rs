@@ -111,7 +111,8 @@ impl Request {
         &self.source.text
     }
 
-    /// The request with the messages that a view shows: [`Conversation::sent`](foldback_core::Conversation::sent).
+    /// The request with the messages that a view shows: what
+    /// [`Conversation::sent`](foldback_core::conversation::Conversation::sent) returns.
     ///
     /// Of the body only the list of messages changes. In it, messages of this request that are shown without edits are
     /// copied byte for byte; those with edits are the same bytes but for the edited text; others are made. If all are
