@@ -18,13 +18,13 @@ fn streamed(dialect: Dialect, text: &str, step: usize) -> Result<Message, WireEr
     stream.finish("answer")
 }
 
-struct Row {
-    dialect: Dialect,
-    whole: Value,
-    events: Vec<Value>,
+pub(crate) struct Row {
+    pub(crate) dialect: Dialect,
+    pub(crate) whole: Value,
+    pub(crate) events: Vec<Value>,
 }
 
-fn rows() -> Vec<Row> {
+pub(crate) fn rows() -> Vec<Row> {
     let openai = |delta: Value, finish: Value| json!({"id": "c", "model": "m-1", "choices": [{"index": 0, "delta": delta, "finish_reason": finish}]});
     let openai_usage = json!({"prompt_tokens": 100, "completion_tokens": 30, "total_tokens": 130, "prompt_tokens_details": {"cached_tokens": 60}, "completion_tokens_details": {"reasoning_tokens": 10}});
     let openai_calls = json!([

@@ -7,6 +7,7 @@ mod answers;
 mod async_openai;
 #[cfg(feature = "genai")]
 mod genai;
+mod odd;
 mod refused;
 #[cfg(feature = "rig")]
 mod rig;
