@@ -35,3 +35,8 @@ pub use subject::Subject;
 
 #[doc(hidden)]
 pub use insta;
+
+/// The example of the page compiles.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -4,9 +4,10 @@
 use foldback_core::Limits;
 use foldback_core::moment::Moment;
 use foldback_core::strategy::Strategy;
-use foldback_testkit::Subject;
+use foldback_core::validity::Monitor;
 use foldback_testkit::generate::{What, session};
-use foldback_testkit::law::{Law, check_session};
+use foldback_testkit::law::{report_holds, unaltered};
+use foldback_testkit::{Seen, drive as run};
 use std::sync::{Arc, LazyLock};
 
 const WINDOW: (u64, u64) = (60_000, 15_000);
@@ -21,9 +22,6 @@ const MOMENTS: [Moment; 8] = [
     Moment::TurnEnd,
     Moment::Manual,
 ];
-
-/// What holds for every preset, and what for guarded ones too.
-const LAWS: [Law; 3] = [Law::LogUntouched, Law::ValidInEveryDialect, Law::SmallerOrRefused];
 
 static PRESETS: LazyLock<Vec<Arc<Strategy>>> = LazyLock::new(|| {
     let registry = foldback::registry().unwrap();
@@ -47,9 +45,17 @@ pub(crate) fn drive(data: &[u8]) {
         (what, pair[1])
     };
     let happens: Vec<(What, u8)> = happens.chunks_exact(2).map(read).collect();
-    let laws = if strategy.guards.off().is_empty() { &LAWS[..] } else { &LAWS[..1] };
     let session = session(&happens).window(WINDOW.0, WINDOW.1);
-    if let Err(breach) = check_session(laws, &Subject::from(Arc::clone(strategy)), &session) {
-        panic!("{breach}");
-    }
+    let guarded = strategy.guards.off().is_empty();
+    let mut monitor = Monitor::default();
+    let ran = run(&session, strategy, &mut |talk, seen| match seen {
+        Seen::Answered(_, _, reports) if guarded => reports.iter().try_for_each(report_holds),
+        Seen::Call | Seen::End if guarded => {
+            let caused = monitor.check(talk).caused;
+            caused.first().map_or(Ok(()), |broken| Err(broken.to_string()))
+        }
+        _ => Ok(()),
+    });
+    let held = ran.and_then(|talk| unaltered(session.messages(), talk.history()));
+    assert_eq!(held, Ok(()), "{}\n{session}", strategy.name);
 }

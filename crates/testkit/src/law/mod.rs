@@ -46,7 +46,8 @@ pub enum Law {
     LogUntouched,
     /// Asked again at the same moment, with nothing new, it changes nothing. A person may compact twice.
     IdempotentWhereNothingChanged,
-    /// What changes the view makes it smaller; what is refused or fails changes nothing.
+    /// What changes the view makes it smaller; what is refused or fails changes nothing. What a person asks for may leave
+    /// it as large as it was.
     SmallerOrRefused,
     /// Undoing what a moment did gives the view from before, and undoing everything gives the log.
     UndoRestores,

@@ -145,7 +145,8 @@ pub(super) fn smaller_or_refused(subject: &Subject, session: &Session) -> Result
                             "at {moment} no stage changed anything, and others are sent"
                         ));
                     }
-                    true if talk.tokens() >= before.1 => {
+                    // A person who compacts gets what there is.
+                    true if moment != Moment::Manual && talk.tokens() >= before.1 => {
                         let tokens = before.1;
                         return Err(format!(
                             "at {moment} others are sent, of {tokens} tokens as before"
