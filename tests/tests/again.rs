@@ -7,7 +7,7 @@ use foldback_formats::{Session, View, format, read};
 use foldback_replay::ReplayOptions;
 use foldback_replay::calibrate::unrecorded;
 use foldback_replay::state::{Ask, stored};
-use foldback_test_support::{needs_sessions, sessions, table};
+use foldback_test_support::{sessions, table};
 use foldback_tests::{options, presets};
 use rayon::prelude::*;
 use std::collections::BTreeSet;
@@ -104,7 +104,7 @@ fn a_second_run_changes_no_shipped_example() {
     check(&files(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples/sessions")));
 }
 
-#[needs_sessions]
+#[foldback_needs::sessions]
 #[test]
 fn a_second_run_changes_no_recorded_session() {
     let mut paths = files(&sessions());

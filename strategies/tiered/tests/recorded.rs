@@ -7,7 +7,7 @@ use crate::common::{registry, torn_of};
 use foldback_core::Limits;
 use foldback_core::config::{Options, compile_preset};
 use foldback_core::moment::Moment;
-use foldback_test_support::{needs_sessions, sessions};
+use foldback_test_support::sessions;
 use foldback_testkit::talk;
 use std::sync::Arc;
 
@@ -18,7 +18,7 @@ const SESSIONS: [(&str, u64); 3] = [
     ("opencode/nimbus-82msg-pruned.json", 30_000),
 ];
 
-#[needs_sessions]
+#[foldback_needs::sessions]
 #[test]
 fn real_sessions_keep_their_groups_and_get_smaller() {
     let compiled = compile_preset(&registry(), "tiered", Options::default()).unwrap();

@@ -7,7 +7,6 @@ pub mod table;
 pub mod trace;
 
 /// Stand above the `#[test]` of whatever reads [`sessions`] or runs `tests/judge`.
-pub use foldback_test_support_macros::{needs_judge, needs_sessions};
 
 use std::path::PathBuf;
 

@@ -1,7 +1,7 @@
 //! What `foldback compare` answers with: one screen, and tables that break nothing at any width.
 
 use crate::common::{Ran, root, run, write};
-use foldback_test_support::{needs_sessions, sessions};
+use foldback_test_support::sessions;
 use std::collections::BTreeSet;
 
 /// Runs a command on a terminal of so many columns, as far as `COLUMNS` says.
@@ -164,7 +164,7 @@ fn other_tables_break_nothing_either() {
 }
 
 /// The numbers of draws changes intervals and no width; with fewer the test takes a second once results are there.
-#[needs_sessions]
+#[foldback_needs::sessions]
 #[test]
 fn the_first_screen_of_recorded_sessions() {
     let folder = tempfile::tempdir().unwrap();

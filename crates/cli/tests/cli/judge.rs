@@ -1,7 +1,6 @@
 //! What `tests/judge` says: figures made again from outside, by docs/definitions.md.
 
 use crate::common::root;
-use foldback_test_support::needs_judge;
 use std::process::Command;
 
 /// Presets that cut, clear, hide, summarise and carry over, at a size at which they do.
@@ -16,13 +15,13 @@ fn python(folder: &str, args: &[&str]) {
     assert!(output.status.success(), "{said}{failed}");
 }
 
-#[needs_judge]
+#[foldback_needs::judge]
 #[test]
 fn the_judge_keeps_to_the_examples_of_its_page() {
     python("tests/judge", &["-m", "unittest", "test_judge"]);
 }
 
-#[needs_judge]
+#[foldback_needs::judge]
 #[test]
 fn an_outside_judge_comes_to_the_same_figures() {
     let judged = ["tests/judge/judge.py", env!("CARGO_BIN_EXE_foldback"), "examples/sessions"];

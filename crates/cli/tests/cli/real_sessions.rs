@@ -1,7 +1,7 @@
 //! The command on real recorded sessions, where they are beside the project.
 
 use crate::common::{foldback, root, run};
-use foldback_test_support::{needs_sessions, outline, sessions, table};
+use foldback_test_support::{outline, sessions, table};
 use serde_json::Value;
 use std::collections::BTreeSet;
 
@@ -20,7 +20,7 @@ fn marks(export: &Value) -> BTreeSet<(usize, usize)> {
 }
 
 /// OpenCode's own decisions: with its marks taken out, the preset sets exactly the same ones again.
-#[needs_sessions]
+#[foldback_needs::sessions]
 #[test]
 fn opencode_clears_what_the_real_program_cleared() {
     for (file, count) in [("nimbus-171msg-pruned.json", 116), ("nimbus-82msg-pruned.json", 52)] {
@@ -51,7 +51,7 @@ fn sets_the_same_marks_again(name: &str, export: &[u8], count: usize) {
     assert_eq!(marks(&written), marks(&recorded), "{name}");
 }
 
-#[needs_sessions]
+#[foldback_needs::sessions]
 #[test]
 fn every_file_is_imported_whole_and_no_guarded_preset_breaks_a_rule() {
     let files: Vec<(String, String, u64, u64)> =

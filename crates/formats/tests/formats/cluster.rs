@@ -1,7 +1,6 @@
 //! What each format records of where, or on what, a session worked.
 use crate::common::{recorded, rows, sessions};
 use foldback_formats::read;
-use foldback_test_support::needs_sessions;
 
 #[test]
 fn the_cluster_is_read_where_it_is_recorded() {
@@ -27,7 +26,7 @@ const RECORDED: &[(&str, usize, usize, usize)] = &[
     ("tau2-bench", 50, 50, 50),
 ];
 
-#[needs_sessions]
+#[foldback_needs::sessions]
 #[test]
 fn clusters_of_recorded_sessions() {
     for (folder, sessions, with, clusters) in RECORDED {

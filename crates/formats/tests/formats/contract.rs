@@ -1,7 +1,6 @@
 //! What every importer promises: damage and repetition change nothing that was not damaged or repeated.
 use crate::common::{self, bare, fixture, recorded, sessions};
 use foldback_formats::{FORMATS, Session, format, read};
-use foldback_test_support::needs_sessions;
 use std::collections::BTreeSet;
 use std::path::Path;
 
@@ -216,7 +215,7 @@ fn every_result_has_one_call_or_a_warning() {
     }
 }
 
-#[needs_sessions]
+#[foldback_needs::sessions]
 #[test]
 fn every_recorded_result_has_one_call_or_a_warning() {
     for folder in recorded("").iter().filter(|path| path.is_dir()) {

@@ -4,7 +4,6 @@ use crate::recorded::files;
 use foldback_core::log::Role;
 use foldback_formats::convert::{Converted, convert, writable};
 use foldback_formats::{Session, format, read};
-use foldback_test_support::needs_sessions;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Which formats may lose what, by the singular of [`foldback_formats::convert::Loss::what`]. Losses that are
@@ -82,7 +81,7 @@ fn foldback_and_atif_give_back_everything() {
     are_given_back(of_fixtures());
 }
 
-#[needs_sessions]
+#[foldback_needs::sessions]
 #[test]
 fn foldback_and_atif_give_back_every_recorded_session() {
     are_given_back(of_recorded());
@@ -170,7 +169,7 @@ fn what_is_not_said_to_be_lost_comes_back() {
     come_back(of_fixtures());
 }
 
-#[needs_sessions]
+#[foldback_needs::sessions]
 #[test]
 fn what_is_not_said_to_be_lost_of_recorded_sessions_comes_back() {
     come_back(of_recorded());

@@ -1,7 +1,6 @@
 //! No format takes the files of another: every fixture and every recorded session is found to be of the
 //! format whose folder it lies in.
 use crate::common::{detected, fixtures, recorded};
-use foldback_test_support::needs_sessions;
 use serde_json::Value;
 use std::path::Path;
 
@@ -41,7 +40,7 @@ fn any_entry_of_pi_is_one_of_pi() {
     assert!(found > 20, "{found} entries");
 }
 
-#[needs_sessions]
+#[foldback_needs::sessions]
 #[test]
 fn recorded_sessions_are_of_their_format() {
     for folder in recorded("") {

@@ -6,7 +6,6 @@ use crate::common::{
 use foldback_core::Message;
 use foldback_core::view::{EditKind, Shown};
 use foldback_formats::{FORMATS, Session, View, read};
-use foldback_test_support::needs_sessions;
 use std::sync::Arc;
 
 const ID: &str = "foldback";
@@ -46,7 +45,7 @@ fn sessions_of_every_format_come_back_as_they_were() {
     }
 }
 
-#[needs_sessions]
+#[foldback_needs::sessions]
 #[test]
 fn real_exports_come_back_byte_for_byte() {
     for path in recorded("opencode") {

@@ -4,7 +4,6 @@ use crate::common::{check, recorded, rewritten, session, usage, write};
 use foldback_core::log::{PartKind, Usage};
 use foldback_core::{Message, Part};
 use foldback_formats::{Session, View, format, read};
-use foldback_test_support::needs_sessions;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -43,7 +42,7 @@ fn row(name: &str, sessions: &[Session]) -> String {
     format!("{name} | {} | {} |{codes}", counted.join(" "), found.join(" "))
 }
 
-#[needs_sessions]
+#[foldback_needs::sessions]
 #[test]
 fn recorded_sessions_import_whole() {
     let table = include_str!("tables/recorded.txt").lines().filter(|row| !row.starts_with('#'));
@@ -61,7 +60,7 @@ fn recorded_sessions_import_whole() {
     assert_eq!(expected, BTreeSet::new());
 }
 
-#[needs_sessions]
+#[foldback_needs::sessions]
 #[test]
 fn recorded_sessions_are_written_back_byte_for_byte() {
     for folder in recorded("").iter().filter(|path| path.is_dir()) {
@@ -87,7 +86,7 @@ fn counts<const N: usize>(raw: &Value, names: [&str; N]) -> [u64; N] {
 }
 
 /// The sums over the answers are the recorders' own totals.
-#[needs_sessions]
+#[foldback_needs::sessions]
 #[test]
 fn recorded_usage_adds_up() {
     for (name, text, sessions) in files("codex") {
@@ -142,7 +141,7 @@ fn read_records(sessions: &[Session]) -> BTreeSet<u32> {
     sessions.iter().flat_map(|session| &session.messages).flat_map(|message| of(message)).collect()
 }
 
-#[needs_sessions]
+#[foldback_needs::sessions]
 #[test]
 fn no_line_of_a_conversation_is_left_out() {
     for (name, text, sessions) in files("codex") {
@@ -166,7 +165,7 @@ fn no_line_of_a_conversation_is_left_out() {
 
 /// Each call reads from the cache what the call before it had sent, so answers are in order and none
 /// is missing. Away from compactions only an expired cache breaks the rule.
-#[needs_sessions]
+#[foldback_needs::sessions]
 #[test]
 fn each_answer_of_claude_code_continues_the_one_before() {
     for session in files("claude-code").iter().flat_map(|(_, _, sessions)| sessions) {
@@ -186,7 +185,7 @@ fn each_answer_of_claude_code_continues_the_one_before() {
     }
 }
 
-#[needs_sessions]
+#[foldback_needs::sessions]
 #[test]
 fn every_summary_of_pi_names_its_tail() {
     let named =
@@ -197,7 +196,7 @@ fn every_summary_of_pi_names_its_tail() {
     }
 }
 
-#[needs_sessions]
+#[foldback_needs::sessions]
 #[test]
 fn recorded_marks_of_opencode_are_taken_out_and_set_again() {
     for (name, original, sessions) in files("opencode") {
@@ -211,7 +210,7 @@ fn recorded_marks_of_opencode_are_taken_out_and_set_again() {
 }
 
 /// Roo Code stores what it sends, with tools as text: whoever asks for it gets the plain messages.
-#[needs_sessions]
+#[foldback_needs::sessions]
 #[test]
 fn a_recorded_task_of_roo_code_is_a_list_of_messages() {
     for (name, text, _) in files("roo-code") {
@@ -221,7 +220,7 @@ fn a_recorded_task_of_roo_code_is_a_list_of_messages() {
     }
 }
 
-#[needs_sessions]
+#[foldback_needs::sessions]
 #[test]
 fn recorded_sessions_become_histories_of_pydantic_ai() {
     for (name, _, sessions) in files("opencode") {

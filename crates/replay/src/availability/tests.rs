@@ -298,7 +298,7 @@ fn must_keep() {
     assert_eq!(folded.trail.read.mentioned, 0);
 }
 
-#[foldback_test_support::needs_sessions]
+#[foldback_needs::sessions]
 #[test]
 fn real_sessions_without_compaction_lose_nothing() {
     let mut paths = foldback_test_support::sessions_of("claude-code");

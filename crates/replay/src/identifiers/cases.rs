@@ -49,7 +49,7 @@ fn is(case: &str, found: &str) -> bool {
         || (case.starts_with("../") && case.trim_start_matches("../") == found)
 }
 
-#[foldback_test_support::needs_sessions]
+#[foldback_needs::sessions]
 #[test]
 fn the_rule_agrees_with_the_labelled_cases() {
     let mut by_file: BTreeMap<&str, Vec<[&str; 7]>> = BTreeMap::new();

@@ -232,7 +232,7 @@ fn shipped_sessions() {
     measures_agree(folder.unwrap().flatten().map(|entry| entry.path()).collect());
 }
 
-#[foldback_test_support::needs_sessions]
+#[foldback_needs::sessions]
 #[test]
 fn real_sessions() {
     measures_agree(["claude-code", "codex"].map(foldback_test_support::sessions_of).concat());

@@ -2,11 +2,11 @@
 
 use super::{Policy, policy, rereads};
 use foldback_stages::estimator::o200k;
-use foldback_test_support::{needs_sessions, sessions};
+use foldback_test_support::sessions;
 
 /// Claude Code, Codex and OpenCode send everything between their compactions; Gemini CLI does not
 /// send thoughts back.
-#[needs_sessions]
+#[foldback_needs::sessions]
 #[test]
 fn the_recorders_policies_are_what_is_known_of_them() {
     // file, policy, largest error in percent, marked compactions
@@ -31,7 +31,7 @@ fn the_recorders_policies_are_what_is_known_of_them() {
     }
 }
 
-#[needs_sessions]
+#[foldback_needs::sessions]
 #[test]
 fn every_marked_compaction_has_an_aftermath_or_is_counted_as_silent() {
     // file, compactions, of them silent, dropped results at the first

@@ -10,7 +10,7 @@ use foldback_core::conversation::Conversation;
 use foldback_core::log::{EntryKind, Finish};
 use foldback_core::moment::Moment;
 use foldback_formats::{Session, read};
-use foldback_test_support::{needs_sessions, outline, sessions};
+use foldback_test_support::{outline, sessions};
 use std::sync::Arc;
 
 fn imported(export: &[u8]) -> Session {
@@ -61,7 +61,7 @@ fn clears_what_was_cleared(name: &str, session: &Session, parts: usize) {
     assert_eq!(found, recorded, "{name}");
 }
 
-#[needs_sessions]
+#[foldback_needs::sessions]
 #[test]
 fn clears_what_the_real_program_cleared() {
     for (name, parts) in [
@@ -80,7 +80,7 @@ fn clears_what_the_real_program_cleared_in_the_outlines_of_its_sessions() {
     }
 }
 
-#[needs_sessions]
+#[foldback_needs::sessions]
 #[test]
 fn a_recorded_checkpoint_is_in_force() {
     let session = recorded("sessionbridge-sonnet46-compaction.json");

@@ -98,7 +98,7 @@ fn foresight_sees_from_the_last_copy_to_the_call() {
     assert_eq!(relied, [0, 0, 1, 0, 1, 1, 0, 0, 0]);
 }
 
-#[foldback_test_support::needs_sessions]
+#[foldback_needs::sessions]
 #[test]
 fn real_sessions_come_out_in_order() {
     let mut paths = foldback_test_support::sessions_of("claude-code");

@@ -149,7 +149,7 @@ fn a_summary_weighs_on_its_firing_and_reads_only_what_still_lives() {
 /// Requests are put together from recorded sizes, so that no tokenizer stands between. Clients ask
 /// for five minutes or for an hour and do not all write down which, so the sessions are held against
 /// both. After a real expiry a recorded read is seldom zero: other sessions keep the system prompt warm.
-#[foldback_test_support::needs_sessions]
+#[foldback_needs::sessions]
 #[test]
 fn recorded_cache_reads_are_what_the_simulator_says() {
     let paths = foldback_test_support::sessions_of("claude-code");

@@ -6,18 +6,18 @@ use std::path::Path;
 use std::process::Command;
 
 /// Where the recorded sessions lie, from the folder of this crate.
-const SESSIONS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../../shared/sessions");
+const SESSIONS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/sessions");
 
 /// Stands above `#[test]` and has the test ignored, with the reason, where the recorded sessions are
 /// missing when it is compiled.
 #[proc_macro_attribute]
-pub fn needs_sessions(_: TokenStream, test: TokenStream) -> TokenStream {
+pub fn sessions(_: TokenStream, test: TokenStream) -> TokenStream {
     needs(Path::new(SESSIONS).is_dir(), "needs ../shared/sessions", test)
 }
 
 /// The same for a test that runs `tests/judge`, where Python or tiktoken are missing.
 #[proc_macro_attribute]
-pub fn needs_judge(_: TokenStream, test: TokenStream) -> TokenStream {
+pub fn judge(_: TokenStream, test: TokenStream) -> TokenStream {
     let run = Command::new("python3").args(["-c", "import tiktoken, tomllib"]).output();
     let there = run.is_ok_and(|output| output.status.success());
     needs(there, "needs python3 (3.11 or later) with tiktoken", test)
