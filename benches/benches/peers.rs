@@ -1,6 +1,6 @@
 //! Count, prune and fit to a budget, beside other libraries that do the same, in one run.
 //!
-//! Both start from messages of their own type that nobody has counted, and end with a view of at most
+//! Both start from uncounted messages of their own type, and end with a view of at most
 //! 46,000 tokens by four bytes each, too little for either to get by on clearing tool results. foldback's
 //! figure includes building the conversation.
 

@@ -255,7 +255,7 @@ class Run:
 
     session: Session
     calls: list[Call]
-    # Input and output of the requests to a summariser.
+    # Input and output of the requests to a summarizer.
     summaries: list[tuple[int, int]]
     rereads: list[Reread]
     # The calls before which something changed the view.

@@ -55,8 +55,7 @@ pub fn clairvoyant_lines() -> Preset {
 
 /// A control as if it were a strategy, for strategies alone are compared in pairs.
 pub fn as_strategy(mut preset: Preset) -> Preset {
-    Arc::get_mut(&mut preset.strategy).expect("a strategy that nobody else holds").kind =
-        Kind::Strategy;
+    Arc::get_mut(&mut preset.strategy).expect("the strategy is not shared").kind = Kind::Strategy;
     preset
 }
 

@@ -17,7 +17,7 @@ use std::sync::Arc;
 /// Windows and output limits: one that few sessions fill, and one that nearly all do.
 const LIMITS: [(u64, u64); 2] = [(60_000, 15_000), (20_000, 2_000)];
 
-/// Larger files take minutes without optimisation.
+/// Larger files take minutes without optimization.
 const MOST_BYTES: u64 = 1_000_000;
 
 /// A session as a strategy leaves it, in its own format; nothing where that is only read.

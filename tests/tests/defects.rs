@@ -20,7 +20,7 @@ fn with_summarizer(name: &str, summarizer: &Arc<Scripted>) -> Arc<Strategy> {
     Arc::new(strategy)
 }
 
-/// Presets that summarise.
+/// Presets that summarize.
 fn summarising() -> Vec<String> {
     let all = presets()
         .into_iter()

@@ -96,7 +96,7 @@ fn strategies_do_not_know_each_other() {
 }
 
 /// Libraries without unit tests or documented examples are not built for them (`test = false`, `doctest =
-/// false`), so that nobody waits for empty runs. A test that is written in one must not go unseen.
+/// false`), to avoid empty runs. A test that is written in one must not go unseen.
 #[test]
 fn no_test_stands_where_none_is_run() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
@@ -130,7 +130,7 @@ fn no_test_stands_where_none_is_run() {
     assert!(unseen.is_empty(), "{unseen:?}");
 }
 
-/// What a registry and docs.rs show of a package. Nothing names a repository that nobody has; docs/releasing.md says
+/// What a registry and docs.rs show of a package. No repository is named that does not exist; docs/releasing.md says
 /// where its address goes.
 #[test]
 fn every_published_package_can_be_published() {

@@ -42,7 +42,7 @@ fn how_often_each_preset_acts_in_one_turn() {
         if fired.is_empty() {
             let why = done.reports.iter().rev().find_map(|(_, report)| report.outcome.why());
             let why =
-                why.map_or_else(|| "none of its moments came".to_owned(), ToString::to_string);
+                why.map_or_else(|| "none of its moments occurred".to_owned(), ToString::to_string);
             let _ = writeln!(table, "    never: {why}");
         }
         for (what, calls) in fired {

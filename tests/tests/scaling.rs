@@ -139,7 +139,7 @@ fn opening_signs(n: usize) -> String {
     roo_code(&"<".repeat(n))
 }
 
-fn tags_that_nobody_closes(n: usize) -> String {
+fn unclosed_tags(n: usize) -> String {
     roo_code(&"<read_file>\n\n[Response interrupted\n".repeat(n))
 }
 
@@ -156,7 +156,7 @@ const ROWS: [Row; 10] = [
     ("unanswered calls of a chat", unanswered_calls_of_a_chat, Some("window")),
     ("parallel results", parallel_results, Some("tunacode-local")),
     ("opening signs", opening_signs, None),
-    ("tags that nobody closes", tags_that_nobody_closes, None),
+    ("tags that are never closed", unclosed_tags, None),
 ];
 
 /// The steps that it takes to read an input, and to replay it.

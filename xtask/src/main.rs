@@ -4,7 +4,7 @@
 //! tests, the laws of `foldback-testkit` among them, which compiles and passes as it stands.
 //!
 //! `cargo xtask fuzz [--profile fuzz] --minutes N [--target T] [--seed S]`, or `--runs N`, fuzzes on stable Rust;
-//! `tests/fuzz-targets` has the targets. Behind `--profile` stands one of cargo's; `fuzz` is optimised and keeps its checks.
+//! `tests/fuzz-targets` has the targets. Behind `--profile` stands one of cargo's; `fuzz` is optimized and keeps its checks.
 //!
 //! `cargo xtask book` puts the documents together to a book in `target/book/html`.
 //!

@@ -1,13 +1,13 @@
-//! Who answers where strategies ask a model: a cassette, a provider, or a count of what would be asked.
+//! The model that strategies may ask: a cassette, a provider, or a counter for dry runs.
 //!
 //! ```text
-//! watch ── cassette ── bill ── client          --record, or no cassette (then one that is thrown away)
+//! watch ── cassette ── bill ── client          --record, or no cassette (then a temporary one)
 //! watch ── cassette                            --cassette
 //! watch ── cassette ── count                   --dry-run, one for every strategy
 //! ```
 //!
-//! A strategy survives a summary that could not be had, and would be compared as something that it is
-//! not. So the watch asks in the end, and a request without an answer is an error of the command.
+//! A strategy survives a missing summary, and would then be compared as something that it is
+//! not. The watch therefore checks at the end, and a request without an answer is an error of the command.
 
 use crate::args::SummaryArgs;
 use crate::error::Error;
@@ -26,21 +26,21 @@ use std::fmt::Write as _;
 use std::path::Path;
 use std::sync::Arc;
 
-/// Answers to what the strategies of a run ask.
+/// Answers to the requests of the strategies of a run.
 #[derive(Debug)]
 pub(crate) struct Answers {
     watch: Arc<Watch>,
-    /// The cassette behind the watch, and whether a person named its folder.
+    /// The cassette inside the watch, and whether a person named its folder.
     cassette: Arc<Cassette>,
     named: bool,
-    /// What asking cost; `None` where nobody is asked.
+    /// The cost of the requests; `None` if no request is sent.
     budget: Option<Arc<Budget>>,
-    /// By strategy; empty where models are really asked.
+    /// By strategy; empty if requests are really sent.
     counts: BTreeMap<usize, Count>,
     prices: Prices,
 }
 
-/// What one strategy would ask.
+/// The requests that one strategy would send.
 #[derive(Debug)]
 struct Count {
     label: String,
@@ -51,8 +51,8 @@ struct Count {
 }
 
 impl Answers {
-    /// Opens what the flags say, and checks before anything runs that there is a key, somebody at the
-    /// address, and a price where a budget is to be kept. `None` where no strategy asks a model.
+    /// Opens what the flags select, and checks before anything runs that there is a key, a server at the
+    /// address, and a price if there is a budget. `None` if no strategy asks a model.
     pub(crate) fn open(
         args: &SummaryArgs,
         contenders: &[Contender],
@@ -69,7 +69,7 @@ impl Answers {
             return match flags.iter().find(|(_, given)| *given) {
                 None => Ok(None),
                 Some((flag, _)) => Err(Error::Usage(format!(
-                    "{flag} is for models, and no strategy asks one; let one write the summaries with --summarizer llm"
+                    "{flag} applies to models, and no strategy uses one; to let a model write the summaries, add --summarizer llm"
                 ))),
             };
         }
@@ -102,7 +102,7 @@ impl Answers {
         }))
     }
 
-    /// Who answers a strategy, by its place in the list.
+    /// The model of a strategy, by its place in the list.
     pub(crate) fn model(&self, strategy: usize) -> Arc<dyn Model> {
         match self.counts.get(&strategy) {
             Some(count) => Arc::clone(&count.model) as _,
@@ -110,8 +110,8 @@ impl Answers {
         }
     }
 
-    /// What is to be printed instead of a result after a dry run; an error where requests were not
-    /// not answered. `used` are tokens of requests that were not for nothing, where that is known.
+    /// What to print instead of a result after a dry run; an error if requests were
+    /// not answered. `used` are the tokens of requests whose summaries were used, if known.
     pub(crate) fn finish(&self, used: Option<u64>) -> Result<Option<String>, Error> {
         let recorded = self.cassette.recorded();
         if self.named && recorded > 0 {
@@ -121,7 +121,7 @@ impl Answers {
         let bill = self.budget.as_ref().map(|budget| budget.bill());
         if let Some(bill) = bill.filter(|bill| bill.requests > 0) {
             let answered = bill.input + bill.output;
-            // What the answers of an earlier run had cost is in `used` and not in the bill.
+            // The cost of answers of an earlier run is in `used` and not in the bill.
             let unused = used
                 .filter(|_| !self.named || self.cassette.replayed() == 0)
                 .map_or(0, |used| answered.saturating_sub(used));
@@ -155,7 +155,7 @@ impl Answers {
                 rows.push(row(count.label.clone(), endpoint.model, tally, dollars));
             }
         }
-        // What strategies have in common is sent once.
+        // Requests that strategies share are sent once.
         let (mut all, mut cost) = (Tally::default(), Some(0.0));
         for (endpoint, tally) in DryRun::together(self.counts.values().map(|count| &count.dry_run))
         {
@@ -168,10 +168,10 @@ impl Answers {
         let mut text = String::new();
         table(&mut text, output::width(), &heads, rows);
         text.push('\n');
-        let told = "A dry run: nothing was sent, and what it says is an estimate. Copied summaries stand in for the \
-             model's; other answers make other requests, and retries and reminders come on top. Input is counted \
-             by --estimator, output is put at all that may be generated. What the cassette holds is not counted, \
-             and what strategies have in common is sent once. --budget-usd is a limit that is kept.";
+        let told = "A dry run: nothing was sent, and the numbers are an estimate. Extracted summaries stand in for the \
+             model's; different answers lead to different requests, and retries and reminders come on top. Input is counted \
+             by --estimator; output is the most that may be generated. What the cassette holds is not counted, \
+             and requests that strategies share are sent once. --budget-usd is a hard limit.";
         let unknown = cost.is_none().then_some(PRICE);
         for told in std::iter::once(told).chain(unknown) {
             wrap(&mut text, "", "", told, output::width());
@@ -193,19 +193,19 @@ fn told(bill: &Bill, unused: u64) -> String {
     let mut text = format!("{requests}: {} input and {} output tokens, ", bill.input, bill.output);
     let _ = match bill.unpriced {
         0 => write!(text, "{:.4} USD", bill.usd),
-        _ => write!(text, "at a price that is not known"),
+        _ => write!(text, "at an unknown price"),
     };
     if bill.untold > 0 {
         let _ = write!(
             text,
-            "; of {} nobody told the tokens, and they are in at the most that they can have cost",
+            "; {} did not report their tokens and are billed at their maximum",
             bill.untold
         );
     }
     let _ = match bill.secrets {
         0 => Ok(()),
-        1 => write!(text, "; 1 secret was left out of them"),
-        secrets => write!(text, "; {secrets} secrets were left out of them"),
+        1 => write!(text, "; 1 secret was left out"),
+        secrets => write!(text, "; {secrets} secrets were left out"),
     };
     if unused > 0 {
         let _ = write!(text, "; {unused} of these tokens were for summaries that were not used");
@@ -242,10 +242,10 @@ impl Count {
     }
 }
 
-/// What to do about a price that is not known.
-const PRICE: &str = "The price of a model is not known: put [price] with input and output, in USD per million tokens, into the file for --summarizer, or the model into a table for --models.";
+/// What to do about an unknown price.
+const PRICE: &str = "The price of a model is unknown: add [price] with input and output, in USD per million tokens, to the file for --summarizer, or add the model to a table for --models.";
 
-/// A cassette in a folder, else one that nothing is left of.
+/// A cassette in a folder, else a temporary one.
 fn cassette(folder: Option<&Path>, model: Option<Arc<dyn Model>>) -> Cassette {
     match (folder, model) {
         (Some(folder), Some(model)) => Cassette::record(folder, model),
@@ -254,18 +254,18 @@ fn cassette(folder: Option<&Path>, model: Option<Arc<dyn Model>>) -> Cassette {
     }
 }
 
-/// A cassette that is only replayed. An empty folder is most often a misspelt one.
+/// A cassette that is only replayed. A missing folder is most often misspelled.
 fn replayed(folder: &Path) -> Result<Cassette, Error> {
     match std::fs::read_dir(folder) {
         Ok(_) => Ok(Cassette::replay(folder)),
         Err(error) => Err(Error::Usage(format!(
-            "there is no cassette {} ({error}); `--record` asks the models and writes it",
+            "there is no cassette {} ({error}); `--record` sends the requests and writes it",
             folder.display()
         ))),
     }
 }
 
-/// A client for all models, with its bill, and a budget where there is one.
+/// A client for all models, with its bill, and a budget if there is one.
 fn asking(args: &SummaryArgs, asked: &[&Asks], prices: &Prices) -> Result<Arc<Budget>, Error> {
     let client = Client::from_env()?;
     let mut endpoints: Vec<&Endpoint> = Vec::new();
@@ -281,7 +281,7 @@ fn asking(args: &SummaryArgs, asked: &[&Asks], prices: &Prices) -> Result<Arc<Bu
         let secrets = match of_it.all(|one| one.scrubs) {
             true => "secrets in known forms are left out",
             false => {
-                "secrets in it are sent along, unless a summarizer leaves them out (`scrub = true` with `llm`)"
+                "secrets in it are sent, too, unless a summarizer leaves them out (`scrub = true` with `llm`)"
             }
         };
         let model = &endpoint.model;
@@ -296,23 +296,23 @@ fn asking(args: &SummaryArgs, asked: &[&Asks], prices: &Prices) -> Result<Arc<Bu
             .map(|endpoint| endpoint.model.as_str())
             .collect();
         if let Some(model) = unknown.first() {
-            return Err(Error::Usage(format!("no budget can be kept for {model}. {PRICE}")));
+            return Err(Error::Usage(format!("no budget can be enforced for {model}. {PRICE}")));
         }
     }
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
-        .map_err(|error| Error::Usage(format!("no runtime can be made: {error}")))?;
+        .map_err(|error| Error::Usage(format!("can't create a runtime: {error}")))?;
     for endpoint in endpoints {
         runtime.block_on(client.reach(endpoint))?;
     }
-    // Before anything is sent: whoever does not want that can still stop it.
+    // Before anything is sent, so that the user can still stop it.
     told.iter().for_each(output::note);
     let budget = Budget::new(Arc::new(client), budget, prices.clone());
     Ok(Arc::new(budget))
 }
 
-/// The chosen price for every model, else the one of the table. What runs on one's own Ollama is free.
+/// The chosen price for every model, else the one of the table. Models on a local Ollama are free.
 fn prices(chosen: Option<ChosenPrice>, models: &ModelTable) -> Prices {
     let models = models.clone();
     Prices::new(move |endpoint| {

@@ -1,4 +1,4 @@
-//! How a comparison is made: from the command line, or from a file that fixes it beforehand.
+//! The design of a comparison: from the command line, or from a file that fixes it beforehand.
 
 use crate::args::{Compare, EstimatorArgs, ModelArgs};
 use crate::error::Error;
@@ -26,7 +26,7 @@ pub(crate) fn read(path: &Path) -> Result<Experiment, Error> {
     parse(path, &input::text(path)?)
 }
 
-/// Reads the text of an experiment file. Strategy files that it names are looked up beside it.
+/// Reads the text of an experiment file. Strategy files that it names are looked up relative to it.
 pub(crate) fn parse(path: &Path, text: &str) -> Result<Experiment, Error> {
     let name = path.display().to_string();
     let mut experiment = Experiment::parse(&name, text).map_err(Error::Usage)?;
@@ -39,7 +39,7 @@ pub(crate) fn parse(path: &Path, text: &str) -> Result<Experiment, Error> {
     Ok(experiment)
 }
 
-/// What takes the place of the command's own flags.
+/// What replaces the command's own flags.
 pub(crate) fn model(experiment: &Experiment, args: &ModelArgs) -> ModelArgs {
     ModelArgs {
         window: Some(experiment.window),

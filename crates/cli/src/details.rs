@@ -1,5 +1,5 @@
-//! What the page of a comparison shows of single sessions: stored call rows, and walks that are made by
-//! replaying the most telling sessions once more.
+//! What the page of a comparison shows for single sessions: stored call rows, and walks that are made by
+//! replaying the most informative sessions once more.
 
 use crate::error::Error;
 use crate::progress::Progress;
@@ -9,10 +9,10 @@ use foldback_replay::{Comparison, Corpus, Preset, Setup, Store};
 use foldback_report::html::{self, Details, Drawn, Most, Walked, reader};
 use rayon::prelude::*;
 
-/// Sessions whose saw-teeth a page draws, at most.
+/// The most sessions whose sawtooth curves a page draws.
 const DRAWN: usize = 12;
 
-/// Model calls of the sessions that can be walked, together at most: they are replayed once more, which
+/// The most model calls of the walked sessions together: they are replayed once more, which
 /// takes seconds.
 const WALKED_CALLS: usize = 1_200;
 
@@ -32,7 +32,7 @@ pub(crate) struct Compared<'a> {
 }
 
 impl Compared<'_> {
-    /// With so many sessions in the reader, or those that fit in.
+    /// With this many sessions in the reader, or as many as fit.
     pub(crate) fn details(&self, walked: Option<usize>) -> Details {
         let sessions = &self.comparison.corpus.sessions;
         let most = walked.map_or(Most::Calls(WALKED_CALLS), Most::Sessions);
@@ -60,7 +60,7 @@ impl Compared<'_> {
         }
     }
 
-    /// Gives the pages of all sessions that can be walked to `write`; `report` is where they lead back to. Says which
+    /// Passes the pages of all sessions that can be walked to `write`; `report` is where they link back to. Returns which
     /// those were. No more than a few walks are in memory at a time.
     pub(crate) fn pages(
         &self,
@@ -93,8 +93,8 @@ impl Compared<'_> {
     }
 
     /// The session under the strategies that changed something in it, else under the first, which says why it did
-    /// nothing; `None` where its file can't be read any more or has changed. Controls are there to be counted
-    /// against, not to be read.
+    /// nothing; `None` if its file can't be read any more or has changed. Controls exist for comparison
+    /// and are not shown.
     fn walk(&self, session: usize, detail: Detail) -> Option<Walk> {
         let path = &self.comparison.corpus.sessions[session].path;
         let scores = self.comparison.scores_of(session).iter();

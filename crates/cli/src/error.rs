@@ -1,4 +1,4 @@
-//! What the command says when it can't do what was asked.
+//! The errors of the command.
 
 use foldback::{ConfigErrors, RegistryError};
 use foldback_core::provider::ProviderError;
@@ -9,7 +9,7 @@ use foldback_report::plain;
 use std::path::PathBuf;
 use thiserror::Error;
 
-/// Everything that ends the command with another exit code than 0.
+/// Everything that ends the command with an exit code other than 0.
 #[derive(Debug, Error)]
 pub(crate) enum Error {
     #[error("{}: {error}", plain::line(.path))]
@@ -49,7 +49,7 @@ pub(crate) enum Error {
 }
 
 impl Error {
-    /// The exit code: 1 where the command did its work and what was asked for does not hold, else 2.
+    /// The exit code: 1 if the command did its work and the budget does not hold, else 2.
     pub(crate) fn code(&self) -> u8 {
         if matches!(self, Self::NotMet(_)) { 1 } else { 2 }
     }
@@ -65,12 +65,12 @@ fn lines(errors: &[Error]) -> String {
     errors.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
 }
 
-/// One cause stands for all requests without an answer: with one of them the result would be that of
+/// One cause represents all requests without an answer: even one of them makes the result that of
 /// another strategy.
 fn asked(error: &ProviderError, unanswered: usize) -> String {
     match unanswered {
         0 | 1 => error.to_string(),
-        more => format!("{error}\n{more} requests were not answered; this is the first of them"),
+        more => format!("{error}\n{more} requests were not answered; this is the first"),
     }
 }
 

@@ -1,7 +1,7 @@
 //! The session files of a folder and of the folders below it.
 //!
-//! A folder may hold anything: links that lead in circles, pipes, devices, folders that are closed. None of
-//! it hangs or ends a run. What looks like a session and can't be read is listed with the reason.
+//! A folder may hold anything: links in a loop, pipes, devices, unreadable folders. None of
+//! these hangs or ends a run. What looks like a session and can't be read is listed with the reason.
 
 use foldback_replay::Source;
 use std::collections::HashSet;
@@ -10,7 +10,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use walkdir::{DirEntry, WalkDir};
 
-/// Endings of files in a folder that may hold a session. A file that is named is read whatever it is
+/// Extensions of files in a folder that may hold a session. A file that is named is read whatever it is
 /// called.
 pub(crate) const ENDINGS: [&str; 5] = ["json", "jsonl", "ndjson", "traj", "eval"];
 
@@ -37,8 +37,8 @@ pub(crate) fn sources(folder: &Path) -> Vec<Source> {
         .collect()
 }
 
-/// What could not be looked at, where that matters: a link in a circle and one that leads nowhere lose nothing,
-/// unless the link is called like a session.
+/// What could not be read, if it matters: a link in a loop and a dangling one lose nothing,
+/// unless the link has the name of a session.
 fn unreadable(folder: &Path, error: &walkdir::Error) -> Option<Source> {
     let path = error.path().unwrap_or(folder);
     let reason = error.io_error()?;

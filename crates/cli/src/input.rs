@@ -57,7 +57,7 @@ pub(crate) fn session(
     Ok((session, format))
 }
 
-/// All sessions of a file, or the one with this id; the only one, where there may not be several. `out` is where
+/// All sessions of a file, or the one with this id; the only one, if there may not be several. `out` is where
 /// they are written.
 pub(crate) fn some(
     path: &Path,
@@ -73,8 +73,8 @@ pub(crate) fn some(
     }
 }
 
-/// The only session of a file, or the one with this id. It is refused where writing it would take the others
-/// away.
+/// The only session of a file, or the one with this id. It is refused if writing it would remove the
+/// others.
 fn pick(
     path: &Path,
     mut sessions: Vec<Session>,
@@ -95,7 +95,7 @@ fn pick(
     };
     if sessions.len() > 1 && out.is_some_and(|out| is_same(out, path)) {
         return Err(Error::Usage(format!(
-            "{} holds {} sessions, and only one of them would be left; name another file for the output",
+            "{} holds {} sessions, and only one would be left; name another file for the output",
             name(),
             sessions.len()
         )));
@@ -109,7 +109,7 @@ fn is_same(a: &Path, b: &Path) -> bool {
     found(a).is_some_and(|a| found(b) == Some(a))
 }
 
-/// Fails on the first warning, where `strict` asks for it.
+/// Fails on the first warning if `strict` is set.
 pub(crate) fn strict(path: &str, warnings: &[Warning], strict: bool) -> Result<(), Error> {
     match warnings.first() {
         Some(warning) if strict => Err(Error::Usage(format!(
@@ -120,12 +120,12 @@ pub(crate) fn strict(path: &str, warnings: &[Warning], strict: bool) -> Result<(
     }
 }
 
-/// The files that the paths name and the folders among them hold. A path that does not exist is an
-/// error, and so is none at all.
+/// The files that the paths name and the folders among them contain. A path that does not exist is an
+/// error, and so is an empty list.
 pub(crate) fn corpus(args: &CorpusArgs) -> Result<Corpus, Error> {
     if args.paths.is_empty() && !args.discover {
         return Err(Error::Usage(
-            "no session is named: name session files or folders, or use --discover".to_owned(),
+            "no session given: name session files or folders, or use --discover".to_owned(),
         ));
     }
     let mut sources = Vec::new();
@@ -155,13 +155,13 @@ pub(crate) fn corpus(args: &CorpusArgs) -> Result<Corpus, Error> {
     let sources = selection::of(sources, args);
     if sources.is_empty() && found > 0 {
         return Err(Error::Usage(format!(
-            "no session is left of {found} files: --exclude, --project and --since leave all of them out"
+            "none of {found} files is left: --exclude, --project and --since leave all of them out"
         )));
     }
     Ok(Corpus { sources })
 }
 
-/// That `--discover` found nothing, and where it looked.
+/// The error that `--discover` found nothing, with the places that it searched.
 fn nothing_discovered() -> Error {
     let store = opencode_store().filter(|_| cfg!(feature = "opencode-db"));
     let looked = usual_places().chain(store).map(|place| {
@@ -170,7 +170,7 @@ fn nothing_discovered() -> Error {
     });
     let looked: Vec<String> = looked.collect();
     let places = match looked.is_empty() {
-        true => "  no variable says where a user's home is; set HOME".to_owned(),
+        true => "  the home directory is unknown; set HOME".to_owned(),
         false => looked.join("\n"),
     };
     Error::Usage(format!(
@@ -178,7 +178,7 @@ fn nothing_discovered() -> Error {
     ))
 }
 
-/// Why nothing could be imported, one line a file.
+/// Why nothing could be imported, one line per file.
 pub(crate) fn reasons(skipped: &[Skipped]) -> String {
     if skipped.is_empty() {
         let endings = folder::ENDINGS.join(", .");
@@ -215,7 +215,7 @@ pub(crate) fn home() -> Option<PathBuf> {
     absolute("HOME").or_else(|| absolute("USERPROFILE"))
 }
 
-/// The folder that a variable names. An empty or relative one would be looked up wherever the command runs.
+/// The folder that a variable names. An empty or relative one would depend on where the command runs.
 pub(crate) fn absolute(variable: &str) -> Option<PathBuf> {
     let value = std::env::var_os(variable).map(PathBuf::from);
     value.filter(|path| path.is_absolute())

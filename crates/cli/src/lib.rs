@@ -28,8 +28,8 @@ mod summaries;
 
 use std::process::ExitCode;
 
-/// Runs the command on the process's arguments. Exit code 0 when it did what was asked, 1 when it did
-/// and a budget is not met, 2 when the input or the request could not be used.
+/// Runs the command on the process's arguments. Exit code 0 when it succeeded, 1 when it succeeded
+/// but a budget is not met, 2 when the input or the arguments could not be used.
 pub fn run() -> ExitCode {
     let args = args::Args::read();
     output::set_up(args.output);

@@ -1,4 +1,4 @@
-//! What to type next, once a comparison has been read.
+//! The next command to suggest after a comparison.
 
 use crate::args::{Compare, ModelArgs, SummaryArgs};
 use crate::output::quoted;
@@ -6,7 +6,7 @@ use foldback_core::strategy::Kind;
 use foldback_replay::Comparison;
 use std::path::Path;
 
-/// The words of the next command: a smaller window where nothing acted, else the session in which the first preset
+/// The words of the next command: a smaller window if nothing acted, else the session in which the first preset
 /// forgot most.
 pub(crate) fn words(comparison: &Comparison, args: &Compare) -> Vec<String> {
     let words = |text: &str| text.split(' ').map(str::to_owned).collect();
@@ -47,7 +47,7 @@ fn explain(comparison: &Comparison, args: &Compare) -> Option<Vec<String>> {
     Some(words)
 }
 
-/// Who writes the summaries. Answers that were recorded are not paid for again.
+/// The options for who writes the summaries. Recorded answers are not paid for again.
 fn asked(summaries: &SummaryArgs) -> [(&'static str, Option<String>); 2] {
     let cassette = summaries.cassette.as_ref();
     [
@@ -56,7 +56,7 @@ fn asked(summaries: &SummaryArgs) -> [(&'static str, Option<String>); 2] {
     ]
 }
 
-/// What both commands have to be given.
+/// The options that both commands need.
 fn flags(model: &ModelArgs) -> [(&'static str, Option<String>); 4] {
     let number = |number: Option<u64>| number.map(|number| number.to_string());
     [

@@ -1,4 +1,4 @@
-//! Writing what was asked for: to standard output, or whole to a file or not at all.
+//! Writing outputs: to standard output, or to a file, whole or not at all.
 
 use crate::args::{Color, OutputArgs};
 use crate::error::Error;
@@ -8,13 +8,13 @@ use std::io::{BufWriter, IsTerminal as _, Write};
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
-/// Prints a report to standard output. Whatever it quotes can't drive the terminal.
+/// Prints a report to standard output. Quoted text can't control the terminal.
 pub(crate) fn print(text: &str) -> Result<(), Error> {
     let mut out = anstream::stdout().lock();
     out.write_all(plain::text(text).as_bytes()).and_then(|()| out.flush()).map_err(Error::Output)
 }
 
-/// How much is told on standard error.
+/// How much is printed on standard error.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Told {
     Errors,
@@ -24,7 +24,7 @@ enum Told {
 
 static TOLD: OnceLock<Told> = OnceLock::new();
 
-/// Takes over how the user wants to be told things.
+/// Applies the user's output options.
 pub(crate) fn set_up(args: OutputArgs) {
     if let Some(threads) = args.jobs {
         // It fails only where the threads are there already, and nothing has run yet.
@@ -48,14 +48,14 @@ fn is_told(what: Told) -> bool {
     *TOLD.get().unwrap_or(&Told::Notes) >= what
 }
 
-/// Tells how the work was done, to whoever asked for it.
+/// Prints details of the run if `--verbose` is set.
 pub(crate) fn detail(text: impl std::fmt::Display) {
     if is_told(Told::Everything) {
         note(text);
     }
 }
 
-/// Tells a person something on standard error. Where nobody can be told, because it is closed or full, the
+/// Prints a note on standard error. A closed or full standard error is ignored: the
 /// results are what matters.
 pub(crate) fn note(text: impl std::fmt::Display) {
     if !is_told(Told::Notes) {
@@ -65,7 +65,7 @@ pub(crate) fn note(text: impl std::fmt::Display) {
     let _ = writeln!(anstream::stderr().lock(), "{}", plain::text(&text));
 }
 
-/// Tells why the command ends.
+/// Prints why the command ends.
 pub(crate) fn error(error: &Error) {
     use owo_colors::OwoColorize as _;
     let (sign, error) = ("error:".red(), error.to_string());
@@ -85,24 +85,24 @@ pub(crate) fn write(path: Option<&Path>, text: &str) -> Result<(), Error> {
     write_with(path, |out| out.write_all(text.as_bytes()))
 }
 
-/// Names of standard output. Opened as a file, it would lose what it holds already.
+/// Names of standard output. Opened as a file, it would lose its present content.
 const STDOUT: [&str; 4] = ["-", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"];
 
-/// Links to follow before they are taken for a loop, as Linux does.
+/// Links to follow before assuming a loop, as Linux does.
 const MOST_LINKS: usize = 40;
 
 /// Where an output goes.
 #[derive(PartialEq)]
 enum Target {
     Stdout,
-    /// A pipe, a device or whatever else can be opened and is no regular file: it is written into.
+    /// A pipe, a device or anything else that can be opened and is not a regular file: it is written to.
     Special,
     /// A regular file, or none yet: it is replaced as a whole.
     File(PathBuf),
 }
 
 impl Target {
-    /// Follows links, so that what they point at is replaced and not the link.
+    /// Follows links, so that their target is replaced and not the link.
     fn of(path: &Path) -> std::io::Result<Self> {
         let mut file = path.to_owned();
         for _ in 0..MOST_LINKS {
@@ -125,13 +125,13 @@ impl Target {
     }
 }
 
-/// Whether a path that was given for an output is standard output.
+/// Whether the path of an output is standard output.
 pub(crate) fn is_stdout(path: &Path) -> bool {
     Target::of(path).is_ok_and(|target| target == Target::Stdout)
 }
 
-/// Writes a file by way of a temporary one beside it, so that nothing is ever written half. `-` and
-/// nothing are standard output; what is no regular file is written into.
+/// Writes a file through a temporary one next to it, so that nothing is ever half written. `-` and
+/// no path are standard output; anything that is not a regular file is written to directly.
 pub(crate) fn write_with(
     path: Option<&Path>,
     content: impl FnOnce(&mut dyn Write) -> std::io::Result<()>,
@@ -151,13 +151,13 @@ pub(crate) fn write_with(
     }
 }
 
-/// Data goes out as it is: what strips colours from text would strip control characters, too.
+/// Data is written unchanged: stripping colors would strip control characters, too.
 fn to_stdout(content: impl FnOnce(&mut dyn Write) -> std::io::Result<()>) -> Result<(), Error> {
     let mut out = std::io::stdout().lock();
     content(&mut out).and_then(|()| out.flush()).map_err(Error::Output)
 }
 
-/// Puts a whole file in the place of another or of none.
+/// Replaces or creates a whole file.
 fn replace(
     file: &Path,
     content: impl FnOnce(&mut dyn Write) -> std::io::Result<()>,
@@ -185,12 +185,12 @@ fn replace(
     Ok(())
 }
 
-/// Whether somebody sees how far the command is.
+/// Whether progress is visible.
 pub(crate) fn shows_progress() -> bool {
     std::io::stderr().is_terminal() && is_told(Told::Notes)
 }
 
-/// How wide reports may be: what `COLUMNS` says, else as wide as the terminal that standard output is.
+/// How wide reports may be: `COLUMNS`, else the width of the terminal on standard output.
 pub(crate) fn width() -> Width {
     let set = std::env::var("COLUMNS").ok().and_then(|columns| columns.trim().parse().ok());
     let columns = set.filter(|columns| *columns > 0).or_else(|| {
@@ -201,7 +201,7 @@ pub(crate) fn width() -> Width {
     columns.map_or_else(Width::pipe, |columns: u16| Width::terminal(columns.max(NARROWEST)))
 }
 
-/// Columns of the narrowest terminal that is heeded: below, a table has no room for a name and a number.
+/// The smallest width that is respected: below, a table has no room for a name and a number.
 const NARROWEST: u16 = 40;
 
 /// A word as a shell takes it.

@@ -1,4 +1,4 @@
-//! The page of a comparison, and the pages of its sessions beside it.
+//! The page of a comparison, and the pages of its sessions.
 
 use crate::args::Compare;
 use crate::details::Compared;
@@ -8,8 +8,8 @@ use foldback_report::html;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-/// Writes the page where `path` says. The pages of the sessions come first, so that it never links to one that is
-/// not there.
+/// Writes the page to `path`. The pages of the sessions come first, so that it never links to one that is
+/// missing.
 pub(crate) fn write(path: &Path, compared: &Compared<'_>, args: &Compare) -> Result<(), Error> {
     let mut details = compared.details(args.reader);
     if args.reader_all {
@@ -28,16 +28,16 @@ pub(crate) fn write(path: &Path, compared: &Compared<'_>, args: &Compare) -> Res
     output::write(Some(path), &html::comparison(compared.comparison, &details))
 }
 
-/// Refuses a place that has no folder, before anything is worked out.
+/// Refuses a path without a folder, before anything is computed.
 pub(crate) fn has_folder(path: &Path) -> Result<(), Error> {
     if output::is_stdout(path) {
-        let why = "--reader-all writes a folder beside the page; name a file with --html";
+        let why = "--reader-all writes a folder next to the page; name a file with --html";
         return Err(Error::Usage(why.to_owned()));
     }
     folder_of(path).map(|_| ())
 }
 
-/// The folder of the pages beside a page, and its name: `report-sessions` beside `report.html`.
+/// The folder of the pages next to a page, and its name: `report-sessions` for `report.html`.
 fn folder_of(path: &Path) -> Result<(PathBuf, String), Error> {
     file_name(path)?;
     let stem = path.file_stem().map(|stem| stem.to_string_lossy().into_owned());
@@ -55,7 +55,7 @@ fn file(session: usize) -> String {
     format!("{}.html", session + 1)
 }
 
-/// Pages of sessions that an earlier report had and this one has not. What else lies there is somebody's own.
+/// Pages of sessions that an earlier report had and this one does not. Other files there belong to the user.
 fn remove_others(folder: &Path, written: &[usize]) -> std::io::Result<()> {
     let written: BTreeSet<String> = written.iter().map(|session| file(*session)).collect();
     for entry in std::fs::read_dir(folder)? {

@@ -1,15 +1,15 @@
-//! How far a command is: on standard error, and only where that is a terminal and somebody wants to be told.
+//! Progress on standard error, only if that is a terminal and the user wants it.
 
 use crate::output;
 use indicatif::{HumanDuration, ProgressBar, ProgressState, ProgressStyle};
 use std::fmt::Write;
 use std::time::Duration;
 
-/// How often what shows progress moves. The first step may take minutes; without this nothing is shown before it
+/// How often the progress display moves. The first step may take minutes; without this nothing is shown before it
 /// ends.
 const TICK: Duration = Duration::from_millis(200);
 
-/// Steps that are counted, of about so many: how many sessions files hold is not known before they are read.
+/// Steps that are counted, with an estimated total: how many sessions files hold is unknown before they are read.
 pub(crate) struct Progress(ProgressBar);
 
 impl Progress {
@@ -30,7 +30,7 @@ impl Progress {
         Self(bar)
     }
 
-    /// A step is done. Where there are more than was thought, the last one known is not the last.
+    /// A step is done. If there are more than expected, the last one known is not the last.
     pub(crate) fn step(&self) {
         self.0.inc(1);
         if self.0.length().is_some_and(|total| total < self.0.position()) {
@@ -40,18 +40,18 @@ impl Progress {
 }
 
 impl Drop for Progress {
-    /// What was shown is gone when there is something else to say, an error too.
+    /// Progress is cleared before anything else is printed, errors included.
     fn drop(&mut self) {
         self.0.finish_and_clear();
     }
 }
 
-/// How long it will take, where a step tells.
+/// How long it will take, once known.
 fn left(state: &ProgressState, out: &mut dyn Write) {
     let known = state.len().filter(|total| state.pos() < *total);
     let _ = match (known, state.pos()) {
         (_, 0) => write!(out, "reading"),
         (Some(_), _) => write!(out, "about {} left", HumanDuration(state.eta())),
-        (None, _) => write!(out, "working out the figures"),
+        (None, _) => write!(out, "computing the figures"),
     };
 }

@@ -1,4 +1,4 @@
-//! Where results of finished replays are kept.
+//! The store for results of finished replays.
 
 use crate::args::StoreArgs;
 use crate::error::Error;
@@ -6,8 +6,8 @@ use crate::{input, output};
 use foldback_replay::Store;
 use std::path::{Path, PathBuf};
 
-/// The store in the folder that was named, else in the user's cache folder; one that is gone in the end where
-/// results are not to be kept, nothing says where, or the cache folder can't be made.
+/// The store in the given folder, else in the user's cache folder; a temporary one if
+/// results are not stored, no folder is known, or the cache folder can't be created.
 pub(crate) fn open(args: &StoreArgs, keep_none: bool) -> Result<Store, Error> {
     let fail = |path: &Path, error| Error::File { path: path.to_owned(), error };
     if !keep_none && !args.no_store {
@@ -17,7 +17,7 @@ pub(crate) fn open(args: &StoreArgs, keep_none: bool) -> Result<Store, Error> {
         if let Some(folder) = usual_place() {
             match Store::open(&folder, &build()) {
                 Ok(store) => return Ok(store),
-                // Nobody asked for this folder, so it is no reason to end a run.
+                // The user did not choose this folder, so a failure does not end the run.
                 Err(error) => not_kept(&format!("{}: {error}", folder.display())),
             }
         }
@@ -25,7 +25,7 @@ pub(crate) fn open(args: &StoreArgs, keep_none: bool) -> Result<Store, Error> {
     Store::temporary().map_err(|error| fail(&std::env::temp_dir(), error))
 }
 
-/// Says what came of the store in a run.
+/// Reports on the store after a run.
 pub(crate) fn tell(store: &Store) {
     match store.damaged() {
         0 => {}
@@ -41,15 +41,15 @@ pub(crate) fn tell(store: &Store) {
 
 fn not_kept(why: &str) {
     output::note(format_args!(
-        "note: results are not kept for the next run ({why}); --store DIR names another folder"
+        "note: results are not stored for the next run ({why}); choose another folder with --store DIR"
     ));
 }
 
-/// The folder that was named, else the one in the user's cache folder.
+/// The given folder, else the one in the user's cache folder.
 pub(crate) fn folder(store: Option<&Path>) -> Result<PathBuf, Error> {
     let place = store.map(Path::to_owned).or_else(usual_place);
     place.ok_or_else(|| {
-        let why = "no variable says where a user's cache folder is; name one with --store";
+        let why = "the user's cache folder is unknown; name one with --store";
         Error::Usage(why.to_owned())
     })
 }
@@ -61,7 +61,7 @@ fn usual_place() -> Option<PathBuf> {
     Some(cache.join("foldback"))
 }
 
-/// Names this program: results of another build may be other results.
+/// Identifies this program: results of another build may differ.
 fn build() -> String {
     let program = std::env::current_exe().and_then(std::fs::read);
     program.map_or_else(

@@ -1,4 +1,4 @@
-//! Which of the sessions that were found are meant: by path, by project, by day.
+//! Selects among the sessions that were found: by path, by project, by day.
 
 use crate::args::CorpusArgs;
 use foldback_formats::Session;
@@ -16,7 +16,7 @@ pub(crate) fn day(text: &str) -> Result<i64, String> {
     }
 }
 
-/// The sources without those that are left out. Files are read only where what is in them decides.
+/// The sources without the excluded ones. Files are read only if their content decides.
 pub(crate) fn of(sources: Vec<Source>, args: &CorpusArgs) -> Vec<Source> {
     let excluded = |path: &str| args.exclude.iter().any(|text| is_like(path, text));
     let sources = sources.into_iter().filter(|source| !excluded(&source.name()));
@@ -26,7 +26,7 @@ pub(crate) fn of(sources: Vec<Source>, args: &CorpusArgs) -> Vec<Source> {
     sources.collect::<Vec<_>>().into_par_iter().filter_map(|source| meant(source, args)).collect()
 }
 
-/// Whether the parts of a text, which a `*` divides, stand in a path one after the other.
+/// Whether the parts of a text, which `*` separates, occur in a path one after the other.
 fn is_like(path: &str, text: &str) -> bool {
     let mut parts = text.split('*');
     let found = parts
@@ -34,7 +34,7 @@ fn is_like(path: &str, text: &str) -> bool {
     found.is_some()
 }
 
-/// A source with the sessions that are meant; `None` without any. What can't be read stays, so that it is told.
+/// A source with the selected sessions; `None` without any. Unreadable sources stay, so that they are reported.
 fn meant(source: Source, args: &CorpusArgs) -> Option<Source> {
     let Ok(all) = source.sessions() else {
         return Some(source);

@@ -1,4 +1,4 @@
-//! From what the user named to compiled strategies.
+//! Compiles the strategies that the user named.
 
 use crate::args::ModelArgs;
 use crate::asking::Answers;
@@ -21,12 +21,12 @@ use std::path::Path;
 use std::sync::Arc;
 
 /// Compiles a preset by name or a strategy file by path, with the environment variables of the
-/// original honoured; those that were found are printed.
+/// original honored; those that were found are printed.
 pub(crate) fn compile(registry: &Registry, name: &str) -> Result<Compiled, Error> {
     compile_with(registry, name, None)
 }
 
-/// The same for a command that asks no models.
+/// The same for a command that uses no models.
 pub(crate) fn compile_without_model(
     registry: &Registry,
     name: &str,
@@ -37,7 +37,7 @@ pub(crate) fn compile_without_model(
     Ok(compiled)
 }
 
-/// The same with another summarizer, where the strategy has summaries written.
+/// The same with another summarizer, if the strategy uses summaries.
 pub(crate) fn compile_with(
     registry: &Registry,
     name: &str,
@@ -89,14 +89,14 @@ pub(crate) fn compile_with(
     Ok(compiled)
 }
 
-/// A strategy that is compared, and the models that it asks.
+/// A strategy to compare, and the models that it asks.
 #[derive(Debug)]
 pub(crate) struct Contender {
     pub(crate) preset: Preset,
     pub(crate) asked: Vec<Asks>,
 }
 
-/// A strategy as the laboratory takes it, with the configuration that it goes by.
+/// A strategy for the laboratory, with its configuration.
 pub(crate) fn contender(
     registry: &Registry,
     name: &str,
@@ -110,7 +110,7 @@ pub(crate) fn contender(
     })
 }
 
-/// The presets that were named, or all of them, and every control: without what it is compared with, a
+/// The given presets, or all of them, and every control: without a reference, a
 /// number says little. No compaction comes first, the other controls last.
 pub(crate) fn presets(
     registry: &Registry,
@@ -138,7 +138,7 @@ pub(crate) fn presets(
     Ok(contenders)
 }
 
-/// The presets, each with whoever answers it where it asks a model.
+/// The presets, each with its model, if it asks one.
 pub(crate) fn with_answers(contenders: Vec<Contender>, answers: Option<&Answers>) -> Vec<Preset> {
     let with = |(at, contender): (usize, Contender)| match answers {
         Some(answers) if !contender.asked.is_empty() => {
@@ -149,7 +149,7 @@ pub(crate) fn with_answers(contenders: Vec<Contender>, answers: Option<&Answers>
     contenders.into_iter().enumerate().map(with).collect()
 }
 
-/// The controls that are made of each recording. They are in every comparison and have no strategy file.
+/// The controls that are derived from each recording. They are in every comparison and have no strategy file.
 pub(crate) fn unseen_controls() -> Result<Vec<Preset>, Error> {
     let made = [
         Preset::clairvoyant(EvictConfig::default()),
@@ -165,19 +165,19 @@ pub(crate) fn unseen_control(name: &str) -> Result<Option<Preset>, Error> {
     Ok(unseen_controls()?.into_iter().find(|control| control.strategy.name == name))
 }
 
-/// What one of them is good for.
+/// What a control is for.
 pub(crate) fn only_compared(control: &Preset) -> &'static str {
     match control.made {
         Made::Recorded => {
-            "a control that `compare` takes from each recording: presets are compared with it, and it can't be run"
+            "a control that `compare` takes from each recording: presets are compared with it; it can't be run"
         }
         _ => {
-            "a control that `compare` makes for each recording, whose later calls it knows: presets are compared with it, and it can't be run"
+            "a control that `compare` makes for each recording, with knowledge of its later calls: presets are compared with it; it can't be run"
         }
     }
 }
 
-/// Everything that was made, or everything that is wrong.
+/// All results, or all errors.
 pub(crate) fn all<T>(made: impl Iterator<Item = Result<T, Error>>) -> Result<Vec<T>, Error> {
     let (mut good, mut wrong) = (Vec::new(), Vec::new());
     for one in made {
@@ -202,12 +202,12 @@ pub(crate) fn setup(registry: &Registry, args: &ModelArgs) -> Result<Setup, Erro
         && limits.context == 0
     {
         return Err(Error::Usage(format!(
-            "the model table of {} has no model `{name}`{}; give its limits with --window and --max-output, \
+            "the model table of {} has no model `{name}`{}; set its limits with --window and --max-output, \
              or a table with --models",
             models.as_of,
             match models.near(name).as_slice() {
                 [] => String::new(),
-                near => format!("; near it are {}", near.join(", ")),
+                near => format!("; similar names are {}", near.join(", ")),
             }
         )));
     }
@@ -220,7 +220,7 @@ pub(crate) fn setup(registry: &Registry, args: &ModelArgs) -> Result<Setup, Erro
     })
 }
 
-/// Refuses a window in which nothing could ever fit, before anything runs.
+/// Refuses a window that is too small, before anything runs.
 pub(crate) fn check_window(strategy: &Strategy, limits: Limits) -> Result<(), Error> {
     match strategy.refuses(limits) {
         Some(why) if limits.context > 0 => Err(Error::Usage(format!(
@@ -231,7 +231,7 @@ pub(crate) fn check_window(strategy: &Strategy, limits: Limits) -> Result<(), Er
     }
 }
 
-/// Refuses a price regime that nobody knows.
+/// Refuses an unknown price regime.
 pub(crate) fn check_regime(setup: &Setup, name: &str) -> Result<(), Error> {
     match setup.regime(name) {
         Err(known) if name != OWN => Err(Error::Usage(format!(
@@ -242,7 +242,7 @@ pub(crate) fn check_regime(setup: &Setup, name: &str) -> Result<(), Error> {
     }
 }
 
-/// What measures: an estimator by the name of its stage, with its defaults, and what images weigh.
+/// The measuring estimator, by the name of its stage, with its defaults, and the size of images.
 pub(crate) fn estimator(registry: &Registry, name: &str) -> Result<Arc<dyn Estimator>, Error> {
     let known = || {
         let names: Vec<&str> = registry

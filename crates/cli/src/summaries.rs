@@ -1,4 +1,4 @@
-//! Who writes summaries: a strategy's own choice, or another one for every strategy that has some written.
+//! Who writes summaries: a strategy's own choice, or another one for every strategy that uses summaries.
 
 use crate::error::Error;
 use crate::input;
@@ -8,10 +8,10 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use std::path::Path;
 
-/// What `--summarizer` takes, as an error says it.
-const FORM: &str = "a file for --summarizer has a [summarizer] section as strategy files do, and where no model table has the model [price] with input and output in USD per million tokens";
+/// The form of a file for `--summarizer`, for errors.
+const FORM: &str = "a file for --summarizer has a [summarizer] section as in strategy files, and, if no model table lists the model, [price] with input and output in USD per million tokens";
 
-/// Another summarizer than the strategies' own.
+/// A summarizer other than the strategies' own.
 #[derive(Clone, Debug)]
 pub(crate) struct Choice {
     section: Node,
@@ -68,7 +68,7 @@ impl Choice {
         Ok(Self { section, price })
     }
 
-    /// The section for a strategy, which keeps its own answer to a summary that can't be had.
+    /// The section for a strategy, which keeps its own `on_failure`.
     pub(crate) fn section(&self, compiled: &Compiled) -> Node {
         let mut section = self.section.clone();
         if section.get("on_failure").is_none()
@@ -80,13 +80,13 @@ impl Choice {
     }
 }
 
-/// Refuses a strategy that asks a model, for commands in which none can be asked.
+/// Refuses a strategy that asks a model, for commands that support none.
 pub(crate) fn refuse_models(compiled: &Compiled, command: &str) -> Result<(), Error> {
     if compiled.strategy.asks().is_empty() {
         return Ok(());
     }
     Err(Error::Usage(format!(
-        "{} has its summaries written by a model, and `{command}` asks none; use `compare` or `compact`, or set [summarizer] use = \"extractive\"",
+        "a model writes the summaries of {}, and `{command}` supports none; use `compare` or `compact`, or set [summarizer] use = \"extractive\"",
         compiled.strategy.name
     )))
 }

@@ -1,4 +1,4 @@
-//! Without the feature `llm` no model is asked: a strategy that wants one can't be run.
+//! Without the feature `llm` no model is asked: a strategy that needs one can't run.
 
 use crate::args::SummaryArgs;
 use crate::error::Error;
@@ -22,8 +22,7 @@ impl Answers {
         let wanted = contenders.iter().any(|contender| !contender.asked.is_empty());
         if wanted || args.cassette.is_some() || args.dry_run || args.budget_usd.is_some() {
             return Err(Error::Usage(
-                "this program was built without the feature `llm`, so no model can be asked"
-                    .to_owned(),
+                "this program was built without the feature `llm` and can't use models".to_owned(),
             ));
         }
         Ok(None)

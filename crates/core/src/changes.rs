@@ -1,4 +1,4 @@
-//! What was done to a view, in order, for those who follow it; see [`crate::delta`].
+//! The changes of a view, in order, for those who follow it; see [`crate::delta`].
 
 use crate::position::{PartPos, Place};
 
@@ -30,7 +30,7 @@ impl Changes {
         self.0.get(number..).unwrap_or_default()
     }
 
-    /// The edit over a part changed; the message stands at `place`.
+    /// The edit over a part changed; the message is at `place`.
     pub(crate) fn edited(&mut self, at: PartPos, place: usize) {
         self.0.push((What::Edited(at), place));
     }
@@ -40,7 +40,7 @@ impl Changes {
         self.0.push((What::Moved, first));
     }
 
-    /// A place came to be shown, or is no longer.
+    /// A place is now shown, or is no longer.
     pub(crate) fn turned(&mut self, place: Place, shown: bool, first: usize) {
         let what = if shown { What::Shown(place) } else { What::Hidden(place) };
         self.0.push((what, first));

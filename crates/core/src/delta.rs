@@ -1,8 +1,8 @@
-//! What changed in a conversation since somebody last looked.
+//! The changes of a conversation since a given point.
 //!
-//! Whoever follows a conversation from request to request (a prompt cache, a check of provider rules, a
-//! journal, a measurement) keeps a [`Cursor`] and asks for a [`ViewDelta`]. Its size is that of the
-//! change, so following a conversation costs what happens in it, however long it has become.
+//! To follow a conversation from request to request (a prompt cache, a check of provider rules, a
+//! journal, a measurement), keep a [`Cursor`] and ask for a [`ViewDelta`]. Its size is that of the
+//! change, so the cost does not depend on the length of the conversation.
 
 use crate::changes::What;
 use crate::conversation::{Conversation, FoldId};
@@ -12,7 +12,7 @@ use crate::view::View;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
-/// Up to where somebody has followed a conversation. The default is its beginning.
+/// How far a conversation has been followed. The default is its beginning.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Cursor {
     messages: usize,
@@ -60,7 +60,7 @@ impl ViewDelta {
 }
 
 impl ViewDelta {
-    /// What changed in a view since the cursor, which then stands at its end. Folds are left to
+    /// What changed in a view since the cursor, which moves to its end. Folds are left to
     /// [`Conversation::delta`].
     pub(crate) fn of(history: &History, view: &View, since: &mut Cursor) -> Self {
         let changes = view.changes().since(since.changes);
@@ -99,7 +99,7 @@ impl ViewDelta {
 }
 
 impl Conversation {
-    /// What changed since the cursor, which then stands at the end. A cursor belongs to one
+    /// What changed since the cursor, which moves to the end. A cursor belongs to one
     /// conversation.
     pub fn delta(&self, since: &mut Cursor) -> ViewDelta {
         let folds = self.folds();

@@ -1,6 +1,6 @@
 //! What a fold changes for the model, message by message: for people who decide whether to keep it.
 //!
-//! A [`Plan`] says what stages did; a [`Diff`] says what the view lost and gained by it, whatever was
+//! A [`Plan`] says what stages did; a [`Diff`] says what the view lost and gained by it, regardless of what was
 //! folded before. It is made of a fold that was committed, or of a plan that only might be.
 
 use crate::conversation::{Conversation, FoldId};
@@ -44,9 +44,9 @@ pub struct Diff {
     pub hidden: Vec<DiffLine>,
     /// Messages that are shown again.
     pub shown: Vec<DiffLine>,
-    /// Texts of earlier folds that no longer stand in the view.
+    /// Texts of earlier folds that are no longer in the view.
     pub removed: Vec<DiffLine>,
-    /// Texts that stand in the view from now on.
+    /// Texts that are in the view from now on.
     pub added: Vec<DiffLine>,
     /// Parts whose content is replaced, in messages that are shown.
     pub edited: Vec<DiffEdit>,

@@ -1,4 +1,4 @@
-//! What observers are told.
+//! The events that observers receive.
 
 use crate::log::EntryKind;
 use crate::moment::{Moment, Trigger};
@@ -89,11 +89,11 @@ pub enum Event {
         /// What.
         step: ProgressStep,
     },
-    /// Automatic compaction is not tried any more, because it was of no use, or is tried again.
+    /// Automatic compaction is paused, because it had no effect, or resumed.
     Breaker {
         /// Whether it is held back from now on.
         open: bool,
-        /// Compactions in a row that were of no use.
+        /// Compactions in a row that had no effect.
         fruitless: u32,
     },
     /// A hook ended with an error, which changes nothing else.

@@ -1,8 +1,8 @@
-//! What the folds of a conversation brought and cost: kept with it, for policies that learn from it.
+//! What the folds of a conversation gained and cost: kept with it, for policies that learn from it.
 //!
 //! A fold yields tokens, costs a summary, and may be followed by the model asking again for what it
 //! hid. "Asking again" is the same tool with the same arguments as a call whose result the view no
-//! longer shows as it was, whoever cleared it, and every
+//! longer shows unchanged, regardless of what cleared it, and every
 //! [recall](crate::conversation::Conversation::note_recall). Neither needs to understand a text; a call
 //! that is repeated by nature (`git status`) counts where its last result is gone.
 

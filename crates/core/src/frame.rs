@@ -23,7 +23,7 @@ pub enum SegmentKind {
 }
 
 impl SegmentKind {
-    /// A segment with a name of one's own.
+    /// A segment with a custom name.
     pub const fn named(name: &'static str) -> Self {
         Self::Named(Cow::Borrowed(name))
     }
@@ -92,7 +92,7 @@ impl Frame {
         self.push(kind, text.into(), None);
     }
 
-    /// Adds a segment of which only the size is known.
+    /// Adds a segment with a known size and unknown text.
     pub fn push_tokens(&mut self, kind: SegmentKind, tokens: u64) {
         self.push(kind, String::new(), Some(tokens));
     }

@@ -1,6 +1,6 @@
 //! The engine's invariants, each with a name, checked on every plan before it is committed.
 //!
-//! The systems that foldback reproduces break some of them. Where people will want such a defect for
+//! The systems that foldback reproduces break some of them. If such a defect is wanted for
 //! study, a preset turns the guard off by name and is reported as such.
 
 use crate::history::History;
@@ -12,7 +12,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Automatic folds in a row that may be of no use, unless a file says otherwise.
+/// The default limit for automatic folds in a row that have no effect.
 const FRUITLESS: u32 = 3;
 
 /// Which guards are on. All are, unless a preset says otherwise.
@@ -27,11 +27,11 @@ pub struct Guards {
     pub repeat: bool,
     /// An empty or over-long summary is not accepted.
     pub summary: bool,
-    /// No message tells the model to continue when it had finished.
+    /// No message prompts a finished model to continue.
     pub continuation: bool,
     /// A fold that fails takes back the clearings that prepared it.
     pub atomic: bool,
-    /// After this many automatic compactions in a row that were of no use none is tried until the user
+    /// After this many automatic compactions in a row that had no effect, none is tried until the user
     /// speaks again or a person compacts; 0 for no end. See [`Breaker`](crate::conversation::Breaker).
     pub breaker: u32,
 }
@@ -91,7 +91,7 @@ impl Guards {
 }
 
 /// Refuses a layout that hides a call of the newest answer whose result is still to come: it would
-/// stand in the view without its call.
+/// be in the view without its call.
 fn check_open(history: &History, layout: &Layout) -> Result<(), Why> {
     let Some((pos, open)) = history.unanswered() else {
         return Ok(());
@@ -100,7 +100,7 @@ fn check_open(history: &History, layout: &Layout) -> Result<(), Why> {
         Some(call) if !layout.visible(history)[pos] => Err(Why::new(
             "pair-broken",
             format!(
-                "message {pos} would go while the result of its call {} is still to come",
+                "message {pos} would be hidden before the result of its call {} arrives",
                 call.call_id
             ),
         )),
@@ -120,7 +120,7 @@ fn check_pairs(history: &History, layout: &Layout) -> Result<(), Why> {
         .chain(std::iter::once(layout.tail_from..history.len()))
         .flat_map(|range| history.range(range).map(|(pos, _)| pos))
         .collect();
-    // Where each message stands in the view. What is checked is the view, not the history behind it.
+    // Where each message is in the view. What is checked is the view, not the history behind it.
     let order: BTreeMap<Pos, usize> = shown.iter().copied().zip(0..).collect();
     let mut whole = BTreeSet::new();
     for pos in &shown {

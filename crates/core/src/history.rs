@@ -1,6 +1,6 @@
-//! Log and entries together, in stored order: what the original program would have in its store.
+//! Log and entries together, in stored order, as the original program would store them.
 //!
-//! A history only grows, so a position never comes to mean another message. Entries (the messages
+//! A history only grows, so a position always means the same message. Entries (the messages
 //! that compaction writes) are appended like any other; undoing a fold withdraws its entries in
 //! place instead of removing them.
 
@@ -29,7 +29,7 @@ struct Item {
     kind: Kind,
 }
 
-/// What kind of message one is, kept beside it so that a walk over thousands reads none of them.
+/// The kind of a message, stored separately so that a walk over thousands reads none of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Kind {
     /// Who speaks.

@@ -1,4 +1,4 @@
-//! What stands where in a view.
+//! The order of messages in a view.
 
 use crate::history::History;
 use crate::log::{EntryKind, Message, Origin, Part, Role};
@@ -6,14 +6,14 @@ use crate::position::Pos;
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
 
-/// A message that stands in the view without being in the history.
+/// A message that is in the view but not in the history.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Insert {
     /// Id of the message.
     pub id: String,
     /// Who speaks.
     pub role: Role,
-    /// What is said.
+    /// The text.
     pub text: String,
     /// Which kind of entry it is.
     pub origin: EntryKind,
@@ -39,7 +39,7 @@ pub enum Slot {
     Insert(Insert),
 }
 
-/// What stands where: the slots in order, then everything in the history from `tail_from` on,
+/// The order of the view: the slots in order, then everything in the history from `tail_from` on,
 /// whatever is appended later included.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Layout {
@@ -50,7 +50,7 @@ pub struct Layout {
 }
 
 impl Layout {
-    /// The layout from a list of positions: runs of neighbours become ranges. `tail_from` must be
+    /// The layout from a list of positions: runs of neighbors become ranges. `tail_from` must be
     /// above all of them.
     pub fn of_positions(positions: impl IntoIterator<Item = Pos>, tail_from: Pos) -> Self {
         let mut slots = Vec::new();

@@ -1,4 +1,4 @@
-//! How much a model takes: window, input limit, output limit.
+//! The limits of a model: window, input limit, output limit.
 
 use serde::{Deserialize, Serialize};
 

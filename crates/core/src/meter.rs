@@ -11,7 +11,7 @@ use crate::view::{EditKind, PartPos, Place, Pos, View};
 use std::ops::Range;
 use std::sync::Arc;
 
-/// A message: where its parts and results begin, and what it comes to.
+/// A message: where its parts and results begin, and its total.
 #[derive(Clone, Copy, Debug)]
 struct Metered {
     part: usize,

@@ -11,7 +11,7 @@ use strum::IntoStaticStr;
 pub struct Why {
     /// Stable code, e.g. `below-threshold`.
     pub code: Cow<'static, str>,
-    /// The numbers behind it.
+    /// The numbers behind the reason.
     pub detail: String,
 }
 
@@ -55,7 +55,7 @@ impl Outcome {
         matches!(self, Self::Changed | Self::Degraded(_))
     }
 
-    /// The reason, where there is one.
+    /// The reason, if there is one.
     pub fn why(&self) -> Option<&Why> {
         match self {
             Self::Changed => None,

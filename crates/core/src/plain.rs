@@ -1,15 +1,15 @@
-//! Texts for a terminal without what would drive it: sessions, paths, names of models and tools and strategy files
-//! may hold anything, also sequences that move the cursor, set the title or write into the clipboard.
+//! Texts for a terminal without control sequences: sessions, paths, names of models and tools and strategy files
+//! may hold anything, including sequences that move the cursor, set the title or write to the clipboard.
 
 use std::borrow::Cow;
 
-/// A text with its control characters written out, as `\u{1b}`, and so are those that turn the direction of writing.
+/// A text with its control characters escaped, as `\u{1b}`, including those that change the direction of writing.
 /// Line breaks and tabs stay.
 pub fn text(text: &str) -> Cow<'_, str> {
     written_out(text, |c| drives(c) && !matches!(c, '\n' | '\t'))
 }
 
-/// The same of something that is one line, so that no name can pass for a line of ours.
+/// The same for a single line, so that no name can pass for a line of our own.
 pub fn line(text: &str) -> Cow<'_, str> {
     written_out(text, drives)
 }

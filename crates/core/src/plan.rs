@@ -57,7 +57,7 @@ pub struct Plan {
     pub tokens_after: u64,
     /// What the original counts as pruned: content that goes, placeholders not taken off.
     pub prunable: u64,
-    /// What the edits take off the view: content that goes less what stands in its place. Parts that
+    /// The net reduction of the view by the edits: removed content minus its replacement. Parts that
     /// the view hides do not count.
     pub reclaimed: u64,
     /// Why, in words, one line each.
@@ -70,10 +70,10 @@ pub struct Plan {
     /// Messages that go into the history.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub entries: Vec<Message>,
-    /// What stands where from now on; `None` where nothing moves.
+    /// The new layout; `None` if nothing moves.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub layout: Option<Layout>,
-    /// Who wrote the summaries, in order; empty where there are none.
+    /// Who wrote the summaries, in order; empty if there are none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub summaries: Vec<String>,
     /// Tokens that models read and wrote for the summaries, as they reported them.

@@ -84,7 +84,7 @@ impl IdSource for PreviewIds {
     }
 }
 
-/// What a hook is told before a compaction.
+/// The input of a hook before a compaction.
 #[derive(Clone, Debug)]
 pub struct BeforeCompaction {
     /// When.
@@ -124,7 +124,7 @@ pub trait Hook: Send + Sync + fmt::Debug {
     }
 }
 
-/// A hook that may say something and is not told what came of it.
+/// A hook that may contribute and does not learn the outcome.
 #[derive(Debug)]
 struct AskedOnly(Arc<dyn Hook>);
 
@@ -135,7 +135,7 @@ impl Hook for AskedOnly {
     }
 }
 
-/// What single stages need from outside, by type: each has a type of its own for it.
+/// What single stages need from outside, by type: each defines its own type.
 #[derive(Clone, Default)]
 pub struct Extensions(BTreeMap<TypeId, Arc<dyn Any + Send + Sync>>);
 
@@ -157,12 +157,12 @@ impl fmt::Debug for Extensions {
     }
 }
 
-/// Is told of everything that a conversation does.
+/// Is notified of everything that a conversation does.
 pub trait Observer: Send + Sync + fmt::Debug {
     /// One event.
     fn observe(&self, event: &Event);
 
-    /// A summary is asked for, whoever writes it.
+    /// A summary is requested, from a model or not.
     fn asks(&self, request: &SummaryRequest) {
         let _ = request;
     }
@@ -180,7 +180,7 @@ pub struct Services {
     pub hooks: Vec<Arc<dyn Hook>>,
     /// Observers, in order.
     pub observers: Vec<Arc<dyn Observer>>,
-    /// What single stages need besides.
+    /// What single stages need in addition.
     pub extensions: Extensions,
     /// The models that stages may ask; `None` where nothing may leave the program.
     pub model: Option<Arc<dyn Model>>,
@@ -199,7 +199,7 @@ impl Services {
         }
     }
 
-    /// A clock that stands at 1970, numbered ids, and nothing else: for tests, whose output must not depend on
+    /// A clock that is stopped at 1970, numbered ids, and nothing else: for tests, whose output must not depend on
     /// the time. An agent needs the time: under a clock that stands, nothing ever grows old.
     pub fn fixed() -> Self {
         Self::with_clock(Arc::new(FixedClock::default()))
@@ -226,7 +226,7 @@ impl Services {
         self
     }
 
-    /// The same for a run that does not count: nobody is told, and ids are of its own, unlike those of
+    /// The same for a run that does not count: observers are not notified, and its ids differ from those of
     /// any other preview.
     pub(crate) fn for_preview(&self, revision: u64) -> Self {
         let asked = |hook: &Arc<dyn Hook>| Arc::new(AskedOnly(Arc::clone(hook))) as Arc<dyn Hook>;

@@ -2,7 +2,7 @@
 //!
 //! The order is the one of a real loop: the stored messages are there when a turn starts, the new
 //! user message comes after that, a call starts, its answer and the results of its tools arrive, and
-//! only then is the step at its end. Whoever drives by these steps never sees what is to come.
+//! only then does the step end. A driver that follows these steps never sees the future.
 
 use crate::log::{Finish, Message, Role};
 use crate::moment::Moment;

@@ -41,7 +41,7 @@ pub enum OnFailure {
     /// Nothing changes and the outcome is `failed`.
     #[default]
     Keep,
-    /// What was to be summarised is hidden without a summary; the outcome is `degraded`.
+    /// What was to be summarized is hidden without a summary; the outcome is `degraded`.
     Hide,
     /// The extractive summarizer stands in; the outcome is `degraded`.
     Extractive,
@@ -76,7 +76,7 @@ pub struct Strategy {
     pub name: String,
     /// What it does, in a sentence.
     pub description: String,
-    /// Which system and version it reproduces; empty for a strategy of one's own.
+    /// Which system and version it reproduces; empty for a custom strategy.
     pub reproduces: String,
     /// The preset of the same system that is meant to be used, where this one is there for study.
     pub twin_of: Option<String>,
@@ -92,7 +92,7 @@ pub struct Strategy {
     pub filter: Option<Bound<dyn Filter>>,
     /// The summarizer.
     pub summarizer: Option<Arc<dyn Summarizer>>,
-    /// What stands in for the summarizer when it fails.
+    /// What replaces the summarizer when it fails.
     pub fallback: Option<Arc<dyn Summarizer>>,
     /// What happens when a summary can't be had.
     pub on_failure: OnFailure,
@@ -145,7 +145,7 @@ impl Strategy {
         self.filter.is_some() && self.summarizer.is_some()
     }
 
-    /// Whom its stages ask through [`Services::model`](crate::services::Services::model); nobody in most strategies.
+    /// The models that its stages ask through [`Services::model`](crate::services::Services::model); none in most strategies.
     pub fn asks(&self) -> Vec<Asks> {
         let Some(filter) = &self.filter else { return Vec::new() };
         // A filter may put a summarizer of its own in the place of the strategy's, or around it.

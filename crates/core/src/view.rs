@@ -1,6 +1,6 @@
-//! What the model would be sent now: the history seen through the committed folds.
+//! The messages to send now: the history as the committed folds show it.
 //!
-//! A view is an overlay. It holds the order of what is shown and the edits laid over single parts,
+//! A view is an overlay. It holds the order of what is shown and the edits over single parts,
 //! never a copy of a message.
 
 use crate::changes::Changes;
@@ -256,7 +256,7 @@ impl View {
         self.set_layout(history, layout);
     }
 
-    /// The index of an inserted message. An id that is used again is another message all the same.
+    /// The index of an inserted message. A reused id is still a different message.
     fn insert(&mut self, insert: &Insert) -> usize {
         let message = insert.to_message();
         let same_id = self.insert_ids.entry(insert.id.clone()).or_default();

@@ -1,4 +1,4 @@
-//! How much was done, for tests of how it grows: steps are counted where time would not be the same twice.
+//! Counts work, for tests of its growth: steps are reproducible, times are not.
 //!
 //! Without the feature `count-reads` nothing is counted.
 

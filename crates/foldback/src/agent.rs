@@ -20,7 +20,7 @@ use thiserror::Error;
 /// let mut agent = foldback::agent("opencode-1.17")
 ///     .window(200_000)
 ///     .max_output(32_000)
-///     .system("You mend builds.")
+///     .system("You fix builds.")
 ///     .tools(r#"[{"name": "bash", "input_schema": {"type": "object"}}]"#)
 ///     .build()?;
 /// agent.user(Message::user("m1", "Why does the build fail?")).await;
@@ -66,7 +66,7 @@ impl AgentBuilder {
         }
     }
 
-    /// Begins an agent's loop under a strategy of one's own, such as one compiled from a file
+    /// Begins an agent's loop under a strategy of your own, such as one compiled from a file
     /// ([`config`](crate::config)).
     pub fn with_strategy(strategy: impl Into<Arc<Strategy>>) -> Self {
         Self::new(Source::Strategy(strategy.into()))
@@ -118,13 +118,13 @@ impl AgentBuilder {
         self
     }
 
-    /// A hook that is asked before and told after every compaction.
+    /// A hook, which is called before and after every compaction.
     pub fn hook(mut self, hook: Arc<dyn Hook>) -> Self {
         self.services.hooks.push(hook);
         self
     }
 
-    /// Somebody who is told of everything that happens.
+    /// An observer, which is notified of everything that happens.
     pub fn observer(mut self, observer: Arc<dyn Observer>) -> Self {
         self.services.observers.push(observer);
         self
@@ -146,7 +146,7 @@ impl AgentBuilder {
     ///
     /// # Errors
     ///
-    /// All that is missing, at once; a preset that nobody knows; a window that is too small for the strategy to work in.
+    /// All missing values at once; an unknown preset; a window that is too small for the strategy to work in.
     pub fn build(self) -> Result<AgentLoop, AgentError> {
         let said = [
             (Missing::Window, self.window > 0),
@@ -178,7 +178,7 @@ impl AgentBuilder {
     }
 }
 
-/// Something that nobody but the agent's builder can know.
+/// Something that only the author of the agent can know.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Missing {

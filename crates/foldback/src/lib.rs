@@ -2,8 +2,8 @@
 //!
 //! # Stages and presets
 //!
-//! The names of the stages and the presets are found in the registry of the crates that are linked
-//! in. This crate names every strategy crate behind a feature, so that `use foldback as _;` is enough.
+//! The names of the stages and the presets are found in the registry of the linked crates.
+//! This crate names every strategy crate behind a feature, so that `use foldback as _;` is enough.
 
 mod agent;
 

@@ -1,5 +1,5 @@
-//! What every importer does alike: messages in order with unique ids, calls joined with their results,
-//! the frame, boundaries, and the warnings that come of it.
+//! The common work of all importers: messages in order with unique ids, calls joined with their results,
+//! the frame, boundaries, and the resulting warnings.
 
 use crate::pairing::pair;
 use crate::prelude::*;
@@ -104,7 +104,7 @@ impl SessionBuilder {
         &mut self.session.boundaries[index]
     }
 
-    /// Where the recorder wrote no reason, the content tells why the model stopped.
+    /// If the recorder wrote no reason, the content shows why the model stopped.
     pub(crate) fn infer_finish(&mut self) {
         for message in &mut self.messages {
             let has_calls = message.call_ids().next().is_some();
@@ -122,7 +122,7 @@ impl SessionBuilder {
         value::most_common(named)
     }
 
-    /// The session, with reasons and the model told from its answers.
+    /// The session, with reasons and the model derived from its answers.
     pub(crate) fn finish_run(mut self) -> Session {
         self.infer_finish();
         self.session.model = self.main_model().or(self.session.model.take());

@@ -8,7 +8,7 @@ use crate::prelude::*;
 pub(crate) struct Content {
     /// All texts as one: their borders only carry cache marks.
     pub text: String,
-    /// Pointer to the text, or to the whole content where there are several.
+    /// Pointer to the text, or to the whole content if there are several.
     pub pointer: String,
     /// Images.
     pub files: Vec<Media>,

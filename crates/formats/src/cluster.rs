@@ -1,7 +1,7 @@
-//! What a session shares with others of its kind.
+//! What a session has in common with related ones.
 //!
 //! Sessions in one repository, and runs of one benchmark task, resemble each other more than sessions
-//! that have nothing in common; statistics that took them for independent would claim too much. A
+//! that have nothing in common; statistics that treated them as independent would claim too much. A
 //! cluster is the name of what is shared, written alike by all formats: the repository as
 //! `host/owner/name`, else the folder as its absolute path, or the task as the benchmark names it.
 

@@ -15,7 +15,7 @@ pub enum ReadError {
         /// Offset of the first bad byte.
         offset: usize,
     },
-    /// No importer recognises it.
+    /// No importer recognizes it.
     #[error(
         "none of the known formats ({known}); if it is one of them, `foldback convert --from` reads it"
     )]
@@ -58,7 +58,7 @@ pub enum WriteError {
         detail: String,
     },
     /// The format has no writer.
-    #[error("the format {format} is only read; these can be written: {known}")]
+    #[error("the format {format} can only be read; these can be written: {known}")]
     ReadOnly {
         /// Id of the format.
         format: &'static str,

@@ -1,6 +1,6 @@
 //! The note in a written file that messages were left out of it.
 //!
-//! Usage says what a request weighed when it was sent. An answer whose history was left out afterwards seems to have
+//! Usage records the size of a request when it was sent. An answer whose history was left out afterwards seems to have
 //! been sent with an unrecorded frame of that size, and a second run would fold what the first one kept. So the last
 //! answer with usage that stays says that all usage up to it is of other requests, and what their frame weighed.
 
@@ -10,7 +10,7 @@ use crate::prelude::*;
 /// Messages were left out of a file after the usage in it had been counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Folded {
-    /// Index into [`Session::messages`] behind the last answer whose usage is of another request.
+    /// Index into [`Session::messages`] after the last answer whose usage is of another request.
     pub until: usize,
     /// What was sent around the history and not recorded, in tokens of the run that left messages out.
     pub unrecorded: u64,
@@ -29,7 +29,7 @@ pub(crate) fn note(
 ) -> Option<(u32, (String, Change))> {
     let answers = shown.iter().rev().filter_map(|index| view.session.messages.get(*index));
     let mut answers = answers.filter(|message| counted(message));
-    // The last: a line of reasoning that nobody can read is no part of what is read again.
+    // The last: a line of unreadable reasoning is not part of what is read again.
     let record = answers.find_map(|message| records_of(message).pop())?;
     let note = json!({ UNRECORDED: view.unrecorded }).to_string();
     Some((record, (format!("{inside}/{NOTE}"), Change::Set(note))))

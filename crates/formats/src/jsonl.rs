@@ -1,4 +1,4 @@
-//! What the line formats have in common: places that people can find, ids that come out the same
+//! What the line formats have in common: places that people can find, and ids that are the same
 //! each time.
 
 use crate::prelude::*;

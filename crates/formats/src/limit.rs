@@ -1,4 +1,4 @@
-//! How much is read of what somebody else made: a file may be a device without end, and a small archive may
+//! Limits on input: a file may be an endless device, and a small archive may
 //! unpack to more than any memory holds.
 
 use std::fs::File;
@@ -8,7 +8,7 @@ use std::path::Path;
 /// Raises the limit: bytes that a file may have, and that an archive may unpack to.
 pub const VARIABLE: &str = "FOLDBACK_MAX_BYTES";
 
-/// The limit where nobody says anything.
+/// The default limit.
 pub const LARGEST: u64 = 1 << 30;
 
 /// Share of the limit that one member of an archive may unpack to. The largest that was seen is a third of it.
@@ -18,7 +18,7 @@ pub(crate) const MEMBER: u64 = 16;
 ///
 /// # Errors
 ///
-/// The environment variable is set to something that is no number.
+/// The environment variable is set to something other than a number.
 pub fn largest() -> Result<u64> {
     let Some(value) = std::env::var_os(VARIABLE) else { return Ok(LARGEST) };
     let number = value.to_str().and_then(|value| value.trim().parse().ok());

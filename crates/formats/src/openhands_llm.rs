@@ -2,7 +2,7 @@
 //!
 //! The request holds the whole conversation as it was sent, in the form of Chat Completions, so the
 //! last file of a run is the run. The messages are read as `openai-chat` reads them; the message of
-//! the response is added behind them, with the usage of that one call. The format is only read.
+//! the response is added after them, with the usage of that one call. The format is only read.
 //! `docs/openhands-llm.md` has the mapping.
 
 use crate::ids::Ids;
@@ -82,7 +82,7 @@ fn complete(session: &mut Session) -> Result<(), ReadError> {
     Ok(())
 }
 
-/// The answer, as a record of its own behind those of the request.
+/// The answer, as a record of its own after those of the request.
 fn answer(
     session: &mut Session,
     root: &Value,

@@ -1,5 +1,5 @@
-//! Numbers that a recording can't mean: they are left out, so that whatever is summed over a session stays within
-//! what a sum can hold.
+//! Implausible numbers of a recording: they are left out, so that all sums over a session stay within
+//! their range.
 
 use crate::prelude::*;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! The words that all formats share.
+//! The imports that all formats share.
 
 pub(crate) use crate::builder::{SessionBuilder, document_or_lines, only, threads_of, with_damage};
 pub(crate) use crate::format::{Format, FormatId};

@@ -4,7 +4,7 @@ use crate::format::{Attempt, Format};
 use crate::table::{BINARIES, FORMATS};
 use crate::{ReadError, Session, folded, plausible};
 
-/// The format that recognises the opening of `text` best; the earlier row of the table wins a tie.
+/// The format that recognizes the opening of `text` best; the earlier row of the table wins a tie.
 pub fn detect(text: &str) -> Option<&'static Format> {
     let mut best: Option<(&'static Format, u8)> = None;
     for format in FORMATS {
@@ -35,7 +35,7 @@ fn nearest(id: &str) -> String {
         .map_or(String::new(), |(_, known)| format!(" (did you mean `{known}`?)"))
 }
 
-/// Reads the bytes of a file in the format `from`, or in the one that recognises it.
+/// Reads the bytes of a file in the format `from`, or in the one that recognizes it.
 pub fn read(bytes: &[u8], from: Option<&str>) -> Result<Vec<Session>, ReadError> {
     if bytes.iter().all(u8::is_ascii_whitespace) {
         return Err(ReadError::Empty);

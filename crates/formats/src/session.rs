@@ -31,7 +31,7 @@ pub struct Session {
     /// Leading system prompt, tool definitions and whatever else was sent around the history.
     pub frame: Frame,
     /// All messages in stored order. Those that the recorder's own compaction wrote are marked
-    /// [`Origin::Entry`]; those that it dropped from its view are here all the same, as long as the
+    /// [`Origin::Entry`]; those that it dropped from its view are here anyway, as long as the
     /// recording still holds them.
     pub messages: Vec<Arc<Message>>,
     /// Parts that the recorder itself had cleared, with the time. The text in `messages` is the original.
@@ -87,7 +87,7 @@ pub struct Boundary {
 /// Code of the warning that a recording begins in the middle of a conversation.
 pub(crate) const BEGINS_MIDWAY: &str = "begins-midway";
 
-/// Something that an importer could not use as it stood. Never fatal unless `--strict` asks for it.
+/// Something that an importer could not use. Never fatal unless `--strict` is set.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Warning {
     /// Stable, machine-readable kind, e.g. `damaged-line`, `unknown-type`, `orphan-result`.

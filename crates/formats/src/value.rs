@@ -1,4 +1,4 @@
-//! Reading out of parsed JSON: what files need beside what requests do.
+//! Reads from parsed JSON: what files need in addition to requests.
 
 use crate::session::Source;
 use crate::time::parse_rfc3339;

@@ -1,7 +1,7 @@
-//! A conversation in an agent's loop: says which moment it is, and what comes next.
+//! A conversation in an agent's loop: triggers the moments and says what comes next.
 //!
-//! The [`Conversation`] knows strategies and moments; an agent knows requests, answers and errors. This
-//! is what stands between them:
+//! The [`Conversation`] knows strategies and moments; an agent knows requests, answers and errors. This module
+//! connects them:
 //!
 //! | the agent … | moments | then |
 //! |---|---|---|
@@ -11,19 +11,19 @@
 //! | has the tools' results: [`results`](AgentLoop::results) | tool-result for each, step-end | [`Next`] |
 //! | was refused: [`refused`](AgentLoop::refused) | provider-overflow, where it was for the size | [`Next`] |
 //! | was stopped by its user: [`interrupted`](AgentLoop::interrupted) | | |
-//! | is told to: [`compact`](AgentLoop::compact) | manual | |
+//! | receives the command: [`compact`](AgentLoop::compact) | manual | |
 //!
 //! Nothing here loops. A refusal, or a stop for length, is answered by one fold and one more request at
 //! most: if that ends the same way, or there was nothing to fold, the agent is told to stop, with the
-//! reason. Whether to go on after a fold is decided by what the model did, not by the fold: a model that
-//! had finished is never told to continue.
+//! reason. What the model did decides whether to go on after a fold, not the fold itself: a model that
+//! had finished is never prompted to continue.
 //!
-//! Nothing is sent that a provider can't take. A user's message that comes while a request or a tool is
+//! Nothing is sent that a provider would not accept. A user's message that comes while a request or a tool is
 //! running waits until its answer and its results are there, and the model then goes on with it. A call
 //! whose result never comes gets one that says so before anything else is appended. A result that
 //! answers no open call (given twice, given late) is not appended.
 //!
-//! Any of the futures may be dropped: messages that were handed over are appended all the same, a stage
+//! Any of the futures may be dropped: messages that were passed are still appended, a stage
 //! that was running leaves nothing behind, and the moments that had not come yet do not come.
 
 use foldback_core::conversation::{Conversation, Report, Signals, StageRole};
@@ -68,7 +68,7 @@ pub enum Stopped {
     Provider(ProviderError),
 }
 
-/// What a tool that was given up is said to have answered.
+/// The answer of a tool that was abandoned.
 pub const NO_RESULT: &str = "[no result: the tool was interrupted]";
 
 /// Drives a [`Conversation`] through an agent's loop.
@@ -88,7 +88,7 @@ pub struct AgentLoop {
     reports: Vec<Report>,
 }
 
-/// Messages that are appended one by one, at the latest when this is dropped: no cancelled future
+/// Messages that are appended one by one, at the latest when this is dropped: no canceled future
 /// takes a message with it.
 struct Handed<'a> {
     agent: &'a mut AgentLoop,
@@ -127,7 +127,7 @@ impl AgentLoop {
         &mut self.conversation
     }
 
-    /// What every stage did that ran since the agent last told or asked something.
+    /// What every stage did that ran since the agent's last call.
     pub fn reports(&self) -> &[Report] {
         &self.reports
     }
@@ -164,7 +164,7 @@ impl AgentLoop {
     }
 
     /// A request is about to be sent. Where a compaction fails, [`reports`](Self::reports) say so and the
-    /// request goes ahead all the same: it may fit.
+    /// request is sent anyway: it may fit.
     pub async fn before_call(&mut self) {
         self.reports.clear();
         self.give_up();
@@ -186,7 +186,7 @@ impl AgentLoop {
         }
         self.conversation.append(message);
         if !self.open_calls().is_empty() {
-            // A call that was cut is a call all the same: nothing can be sent before it has a result.
+            // A call that was cut is a call anyway: nothing can be sent before it has a result.
             return Next::Tools;
         }
         if answer.finish == Some(Finish::Error) {
@@ -197,7 +197,7 @@ impl AgentLoop {
         if self.cut {
             return self.cut_short().await;
         }
-        // A fold comes before what the user said meanwhile, which stands behind it in full.
+        // A fold comes before what the user said meanwhile, which comes after it in full.
         self.at(Moment::StepEnd).await;
         if self.append_waiting() {
             return Next::Call;
@@ -292,8 +292,8 @@ impl AgentLoop {
             return Ok(());
         }
         Err(self.why_not(match moment {
-            Moment::LengthStop => "no stage of the strategy answers to a length stop",
-            _ => "no stage of the strategy answers to a refusal",
+            Moment::LengthStop => "no stage of the strategy reacts to a length stop",
+            _ => "no stage of the strategy reacts to a refusal",
         }))
     }
 

@@ -1,6 +1,6 @@
 //! Events on a channel: what a conversation does, for a task that shows or stores it.
 //!
-//! The conversation is never held up. A reader that is too slow misses events, and the number of those
+//! The conversation is never blocked. A reader that is too slow misses events, and the number of those
 //! is known ([`ChannelObserver::dropped`]); what counts in the end is in the [metrics](crate::metrics),
 //! which miss none.
 
@@ -27,7 +27,7 @@ impl ChannelObserver {
         (Self { sender, dropped }, receiver)
     }
 
-    /// Events that were lost because the channel was full, or nobody reads it any more. Clones of an
+    /// Events that were lost because the channel was full, or no longer has a reader. Clones of an
     /// observer count together.
     pub fn dropped(&self) -> u64 {
         self.dropped.load(Ordering::Relaxed)

@@ -1,4 +1,4 @@
-//! The time of the machine.
+//! The system clock.
 
 use foldback_core::services::Clock;
 use std::time::{SystemTime, UNIX_EPOCH};

@@ -2,13 +2,13 @@
 //!
 //! | for | here |
 //! |---|---|
-//! | saying which moment it is, and what comes next | [`AgentLoop`], [`Next`] |
+//! | triggering the moments, and what comes next | [`AgentLoop`], [`Next`] |
 //! | reaching what was cleared | [`recall`], and [`tools`] to offer it to the model |
 //! | surviving a crash | [`journal`] |
 //! | watching | [`channel`] for events, [`metrics`] for counters |
 //!
-//! Each stands alone: an agent that has its own loop can take the journal, and one that needs no
-//! journal can take the metrics.
+//! Each works on its own: an agent that has its own loop can use the journal, and one that needs no
+//! journal can use the metrics.
 
 mod agent;
 pub mod channel;

@@ -2,7 +2,7 @@
 //!
 //! [`Metrics`] is an observer: one instance may be shared by all conversations of a program. The names
 //! follow the naming rules of both worlds, so that an OpenTelemetry meter can be fed from a
-//! [`Snapshot`] without a table of its own:
+//! [`Snapshot`] without a mapping table:
 //!
 //! | Prometheus | OpenTelemetry | unit | attributes |
 //! |---|---|---|---|
@@ -41,7 +41,7 @@ pub struct CompactionLabels {
     pub stage: String,
     /// `changed`, `degraded`, `unchanged`, `skipped` or `failed`.
     pub outcome: &'static str,
-    /// Code of the reason; empty where there is none.
+    /// Code of the reason; empty if there is none.
     pub why: String,
 }
 

@@ -1,4 +1,4 @@
-//! A tool that an agent can offer its model, so that the model itself fetches what was cleared.
+//! A tool that an agent can offer its model to retrieve what was cleared.
 //!
 //! ```text
 //! tools.push(tools::openai());                            // or anthropic()
@@ -6,7 +6,7 @@
 //! tools::NAME => tools::handle(&mut recall, agent.conversation(), &call.arguments),
 //! ```
 //!
-//! The answer is always text for the model: what it asked for, or what it did wrong and what to do
+//! The answer is always text for the model: the requested content, or the mistake and what to do
 //! instead.
 
 use crate::recall::{HITS, Recall, RecallError};
@@ -19,7 +19,7 @@ use std::fmt::Write;
 /// Name of the tool.
 pub const NAME: &str = "recall";
 
-/// What the model is told about the tool.
+/// The description of the tool for the model.
 pub const DESCRIPTION: &str = "Gets back the original of something that was cleared from this \
     conversation or replaced by a summary. Give either `reference` (the id of a message or a tool call, \
     or an id named in a summary) to read the original, or `query` (words, identifiers, file names) to \

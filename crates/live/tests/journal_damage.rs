@@ -74,11 +74,11 @@ fn lines_are_in_their_place() {
     let foreign = fs::read_to_string(&foreign.path).unwrap();
     let mut spliced = lines.clone();
     spliced[2] = foreign.lines().nth(2).unwrap().to_owned();
-    refused(&spliced, ":3: is not what was written behind the line before it");
+    refused(&spliced, ":3: does not follow the line before it");
     let altered = lines[2].replacen("Question", "Qvestion", 1);
     assert_ne!(altered, lines[2]);
     spliced[2] = altered;
-    refused(&spliced, ":3: is not what was written behind the line before it");
+    refused(&spliced, ":3: does not follow the line before it");
 }
 
 #[test]
@@ -106,7 +106,7 @@ fn a_foreign_file_is_refused() {
     {
         let error = opened(text).1.unwrap_err();
         assert!(
-            error.contains("journal.jsonl:1: is no journal of foldback")
+            error.contains("journal.jsonl:1: is not a foldback journal")
                 || error.contains("has version"),
             "{error}"
         );
@@ -130,22 +130,22 @@ fn damage_is_named() {
             vec![lines[0], "[{\"letter\":1}]", lines[2]],
             ":2: can't be read (unknown variant `letter`",
         ),
-        (vec!["{\"a\":1}", lines[1]], ":1: is no journal of foldback"),
+        (vec!["{\"a\":1}", lines[1]], ":1: is not a foldback journal"),
         (vec!["{\"foldback_journal\":3}"], ":1: has version 3, and only 1 to 2 can be read"),
         (
             vec![lines[0], lines[1], "[{\"undo\":1}]"],
-            ":3: fold 1 is taken back, and the last fold in force is none",
+            ":3: fold 1 is undone, but the last fold in force is none",
         ),
         (
             vec![lines[0], lines[1], &fold],
-            ":3: fold 1 speaks of message 98, and the history has 1 messages",
+            ":3: fold 1 refers to message 98, but the history has 1 messages",
         ),
         (
             vec![
                 lines[0],
                 "[{\"mark\":{\"part\":{\"item\":0,\"part\":0},\"text\":\"\",\"at\":0}}]",
             ],
-            ":2: fold 0 speaks of part 0 of message 0",
+            ":2: fold 0 refers to part 0 of message 0",
         ),
     ];
     for (lines, expect) in cases {

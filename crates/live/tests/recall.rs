@@ -35,7 +35,7 @@ fn references() {
         ("#9999", 0, Err("nothing is stored under `#9999`")),
         ("", 0, Err("nothing is stored under ``")),
         ("t7", 0, Err("`t7` was not cleared")),
-        ("t0", 99_999, Err("offset 99999 is behind the end")),
+        ("t0", 99_999, Err("offset 99999 is past the end")),
     ];
     for (reference, offset, expect) in cases {
         match (recall.by_reference(&conversation, reference, offset), expect) {

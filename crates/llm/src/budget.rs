@@ -1,4 +1,4 @@
-//! What models cost, and a limit on it.
+//! The cost of models, and a limit on it.
 
 use crate::scrub::left_out;
 use async_trait::async_trait;
@@ -44,7 +44,7 @@ impl fmt::Debug for Prices {
 pub struct Bill {
     /// Requests that a model answered, or may have worked on.
     pub requests: u64,
-    /// Those among them whose tokens nobody counted; they are charged at the most that they can cost.
+    /// Those among them with unknown token counts; they are charged at their maximum cost.
     pub untold: u64,
     /// Those among them whose price is not known; they are charged at nothing.
     pub unpriced: u64,
@@ -62,7 +62,7 @@ pub struct Bill {
 ///
 /// What is compared is the most that a request can cost; what is charged is what the provider counted.
 /// A request that may have reached the model and whose cost is not known (no answer in time, a cut
-/// connection, an answer that can't be read, a cancelled request) is charged at its most. Requests that
+/// connection, an answer that can't be read, a canceled request) is charged at its most. Requests that
 /// the provider refused cost nothing. Several requests may be under way at once: each holds its most
 /// until it is charged, so that together they can't pass the limit either.
 #[derive(Debug)]

@@ -1,4 +1,4 @@
-//! Is an answer a summary that can be used?
+//! Is an answer a usable summary?
 
 use crate::prompt::{Reminder, fill, list};
 use foldback_core::log::Finish;
@@ -18,10 +18,10 @@ pub struct Demands<'a> {
     pub max_output: u64,
 }
 
-/// Tokens that a summary has beside its headings at the very least.
+/// The minimum of tokens that a summary has besides its headings.
 const LEAST_TEXT: u64 = 16;
 
-/// The smallest budget that a summary with these headings can keep. Nobody is asked for less: what came would
+/// The smallest budget that a summary with these headings can keep. Below it no request is sent: the answer would
 /// be too long, and the reminder for nothing.
 pub(crate) fn least_budget(headings: &[String], estimator: &dyn Estimator) -> u64 {
     estimator.text(&headings.join("\n")) + LEAST_TEXT
@@ -83,7 +83,7 @@ impl From<Fault> for SummaryError {
     }
 }
 
-/// The summary in an answer, a code fence around all of it taken off, and its size.
+/// The summary in an answer, without a code fence around all of it, and its size.
 ///
 /// # Errors
 ///
@@ -120,9 +120,8 @@ fn missing(text: &str, headings: &[String]) -> Vec<String> {
 /// What a text lacks of the form that was asked for, as a sentence.
 pub(crate) fn lacks(text: &str, headings: &[String]) -> Option<String> {
     let missing = missing(text, headings);
-    (!missing.is_empty()).then(|| {
-        format!("also when reminded, the model wrote its summary without {}", list(&missing))
-    })
+    (!missing.is_empty())
+        .then(|| format!("even after a reminder, the model's summary lacks {}", list(&missing)))
 }
 
 /// Whether a line is this heading, whatever its level, case and decoration: models write `### Goal`,

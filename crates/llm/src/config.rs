@@ -14,7 +14,7 @@ use std::time::Duration;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct LlmConfig {
-    /// Protocol, e.g. `anthropic`, `openai`, `gemini`; without it told by the model's name, or `openai-compatible` where a base_url is given.
+    /// Protocol, e.g. `anthropic`, `openai`, `gemini`; by default derived from the model's name, or `openai-compatible` if a base_url is given.
     pub provider: Option<String>,
     /// Model id as the provider spells it.
     pub model: String,
@@ -40,11 +40,11 @@ pub struct LlmConfig {
     pub max_chunks: u32,
     /// Number of the sample, for recordings that hold several answers to one request.
     pub replicate: u32,
-    /// Summaries that are kept so that the same text is not summarised twice; 0 for none.
+    /// Summaries that are kept so that the same text is not summarized twice; 0 for none.
     pub memo: usize,
     /// Whether secrets in known forms (keys, tokens, passwords) are left out of what is sent, and counted.
     pub scrub: bool,
-    /// Most US dollars that the requests of a run may cost; no limit without it. Kept by whoever provides the model.
+    /// Limit for the cost of a run's requests in US dollars; no limit without it. Enforced by the provider of the model.
     pub budget_usd: Option<f64>,
 }
 
@@ -94,7 +94,7 @@ impl LlmConfig {
         self.context_tokens.saturating_sub(self.max_output_tokens)
     }
 
-    /// What the requests of a run may cost in US dollars, for whoever provides the model.
+    /// What the requests of a run may cost in US dollars, for the provider of the model.
     pub fn budget_usd(&self) -> Option<f64> {
         self.budget_usd
     }
@@ -108,7 +108,7 @@ impl LlmConfig {
     ///
     /// # Errors
     ///
-    /// Where no provider is named and neither the model's name nor a base URL tells it.
+    /// If no provider is named and neither the model's name nor a base URL identifies it.
     pub fn endpoint(&self) -> Result<Endpoint, Invalid> {
         let by_name = || {
             PROVIDERS
@@ -124,8 +124,8 @@ impl LlmConfig {
                 Invalid::new(
                     "provider",
                     format!(
-                        "the name of the model `{}` does not tell its provider; say which protocol \
-                         to speak, e.g. \"openai\", and with a server of your own its base_url",
+                        "the name of the model `{}` does not identify its provider; set the protocol \
+                         to use, e.g. \"openai\", and, for a server of your own, its base_url",
                         self.model
                     ),
                 )
@@ -175,7 +175,10 @@ impl LlmConfig {
             return invalid("model", "name the model that writes the summaries");
         }
         if self.provider.as_ref().is_some_and(|p| p.trim().is_empty()) {
-            return invalid("provider", "must not be empty; leave it out to have it told");
+            return invalid(
+                "provider",
+                "must not be empty; leave it out to derive it from the model",
+            );
         }
         if let Some(url) = &self.base_url {
             // A URL with a password in it is not repeated.

@@ -1,4 +1,4 @@
-//! Counts what would be asked, and asks nothing.
+//! Counts the requests that would be sent, and sends none.
 
 use crate::budget::estimated_input;
 use crate::cassette::entry;

@@ -1,12 +1,12 @@
 //! Keys of providers: where they come from, and how they are kept out of everything that is written.
 //!
-//! A configuration names the variable that holds a key, never the key. Who builds a client says how a
+//! A configuration names the variable that holds a key, never the key. The builder of a client says how a
 //! variable is looked up, so that nothing here reads the environment on its own.
 
 use std::fmt;
 use std::sync::Arc;
 
-/// What stands where a key was.
+/// What replaces a key.
 const REDACTED: &str = "[key]";
 
 /// Shorter values are what people give to servers that take no key (`none`, `x`, `ollama`). To blot
@@ -70,7 +70,7 @@ impl Keys {
         Self::new(|name| std::env::var(name).ok())
     }
 
-    /// The key under this name, where there is one that is not blank.
+    /// The key under this name, if there is one that is not blank.
     pub fn get(&self, variable: &str) -> Option<Key> {
         (self.0)(variable).as_deref().and_then(Key::new)
     }

@@ -5,11 +5,11 @@
 //! | whole | everything, as the strategy gave it |
 //! | cleared | tool outputs and arguments cut |
 //! | chunks | the cut conversation in parts, oldest first; the summary of each goes into the next as the earlier summary, so the last answer is the summary |
-//! | extractive | nothing: the summary is copied together without a model |
+//! | extractive | nothing: the summary is extracted without a model |
 //!
 //! A rung is left where its request would not fit, or where the provider says that it did not. On every
 //! rung an answer that can't be used is followed by a reminder, one in a summary. What comes after it without the
-//! headings that were asked for is a summary all the same, as the systems that we reproduce take it. All of that ends after
+//! headings that were asked for is a summary anyway, as the systems that we reproduce take it. All of that ends after
 //! [`LlmConfig::max_requests`] requests.
 
 use crate::asking::Asker;
@@ -146,7 +146,7 @@ impl<'a> Descent<'a> {
         self.asker.progress(ProgressStep::SteppingDown { to: to.to_owned(), why: why.to_owned() });
     }
 
-    /// Chunk after chunk. Chunks are cut anew before each request, because an earlier summary may take
+    /// Chunk after chunk. Chunks are cut again before each request, because an earlier summary may take
     /// more room than was kept for it, and a refusal leaves less.
     async fn chunks(&mut self, blocks: Vec<String>) -> Result<Attempt, SummaryError> {
         let most = usize::try_from(self.terms.config.max_chunks).unwrap_or(usize::MAX);
@@ -203,7 +203,7 @@ impl<'a> Descent<'a> {
         }
     }
 
-    /// What a chunk's part of the record may take beside the instructions and the summary so far.
+    /// What a chunk's part of the record may take besides the instructions and the summary so far.
     fn chunk_limit(&self, previous: Option<&str>) -> Result<Size, TooLarge> {
         let estimator = &*self.request.estimator;
         // Numbers of parts are short; no conversation has more than this many chunks.
@@ -315,7 +315,7 @@ impl<'a> Descent<'a> {
         check(answer, &demands).map(|(text, tokens)| Attempt::Written { text, tokens })
     }
 
-    /// Sends a request that fits; errors that the ladder has an answer to are no errors here.
+    /// Sends a request that fits; errors that the ladder handles are not errors here.
     async fn send(
         &mut self,
         what: &str,

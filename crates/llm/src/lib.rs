@@ -3,7 +3,7 @@
 //! The [`llm`](summarizer) summarizer words its requests from [prompts that are data](prompt), quotes
 //! the recorded conversation so that nothing in it can pass for an instruction ([`quote`]), asks the
 //! [`Model`](foldback_core::provider::Model) that the services hold, [checks](check) what comes back and
-//! steps down a ladder where a request is too large: whole, with cut tool outputs, in chunks, and last
+//! steps down a ladder if a request is too large: whole, with cut tool outputs, in chunks, and last
 //! the extractive summary. Every way through it ends: [`config::LlmConfig::max_requests`] is the most
 //! requests that one summary can cost.
 
@@ -43,7 +43,7 @@ pub const REGISTRATION: Registration = Registration {
     version: env!("CARGO_PKG_VERSION"),
     stages: &[StageDescriptor::summarizer::<LlmConfig>(
         "llm",
-        "Asks a model, with smaller requests and then the extractive summary where it can't take them",
+        "Summarizes with a model; falls back to smaller requests and then to the extractive summary",
     )],
     presets: &[],
 };

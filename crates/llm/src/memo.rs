@@ -2,7 +2,7 @@
 //!
 //! Folds are previewed, undone and repeated, and one strategy runs over many branches of a session. A
 //! summary is kept under a hash of everything that it depends on, so a hit never depends on who came
-//! first. Only what a model wrote is kept; what stood in for it is tried anew.
+//! first. Only what a model wrote is kept; stand-ins are requested again.
 
 use foldback_core::provider::CompletionRequest;
 use foldback_core::stage::SummaryRequest;
@@ -80,7 +80,7 @@ impl Memo {
         }
     }
 
-    /// Summaries that did not have to be asked for.
+    /// Summaries that did not need a request.
     pub(crate) fn hits(&self) -> u64 {
         self.hits.load(Ordering::Relaxed)
     }

@@ -28,7 +28,7 @@ impl Retries {
         Self { waits }
     }
 
-    /// How long to wait before the request is sent again; `None` where that is of no use or no retry is
+    /// How long to wait before the request is sent again; `None` if that is useless or no retry is
     /// left.
     pub(crate) fn next(&mut self, error: &ProviderError) -> Option<Duration> {
         let asked = error.retry_after.unwrap_or_default();

@@ -2,7 +2,7 @@
 //!
 //! The summarizing model's own tokenizer is not known here, so sizes are chosen high: a text counts by
 //! the strategy's estimator or as a token per three bytes, whichever is more. A provider that refuses a
-//! request all the same has shown that the room is smaller than was believed; from then on half of what
+//! request anyway has shown that the room is smaller than was believed; from then on half of what
 //! it refused is taken for the room.
 
 use foldback_core::provider::{CompletionRequest, ErrorKind};
@@ -37,7 +37,7 @@ impl Size {
         }
     }
 
-    /// What of a limit is left beside `other`.
+    /// What is left of a limit besides `other`.
     pub(crate) fn less(self, other: Self) -> Self {
         Self {
             tokens: self.tokens.saturating_sub(other.tokens),
@@ -98,7 +98,7 @@ impl Room {
     }
 }
 
-/// Behind who speaks, before the rest of a message that did not fit into one chunk.
+/// After who speaks, before the rest of a message that did not fit into one chunk.
 const CONTINUED: &str = ", continued]: ";
 
 /// A piece of what the harness said in a person's place.
@@ -133,7 +133,7 @@ pub(crate) fn pieces(blocks: &[String], limit: Size, estimator: &dyn Estimator) 
     out
 }
 
-/// Who speaks from a line on, in one word; `None` where nobody else begins to.
+/// The speaker from a line on, in one word; `None` if the speaker does not change.
 fn speaks(line: &str) -> Option<&str> {
     let (who, _) = line.strip_prefix('[')?.split_once("]: ")?;
     if matches!(who.split_once(", "), Some((role, "by the harness")) if !role.contains(' '))
@@ -145,7 +145,7 @@ fn speaks(line: &str) -> Option<&str> {
     ["user", "assistant", "tool", "system", "earlier"].contains(&word).then_some(word)
 }
 
-/// Halves a text until every piece is within the limit; at a line break where there is one.
+/// Halves a text until every piece is within the limit; at a line break if there is one.
 fn split(text: &str, limit: Size, estimator: &dyn Estimator, out: &mut Vec<String>) {
     let middle = text.floor_char_boundary(text.len() / 2);
     if middle == 0 || Size::of_text(text, estimator).is_within(limit) {

@@ -1,4 +1,4 @@
-//! Takes secrets out of what is sent to a model: keys, tokens and passwords in forms that are known.
+//! Removes secrets from what is sent to a model: keys, tokens and passwords in known forms.
 //!
 //! What is found is replaced before anything is cut, so that no half of a secret is left behind. A secret in no known
 //! form is sent as it is: this is a net, and no promise.
@@ -46,7 +46,7 @@ const FORMS: [(&str, &str); 15] = [
     ),
 ];
 
-/// Begins what stands in the place of a secret.
+/// Begins what replaces a secret.
 const PLACE: &str = "[secret left out: ";
 
 static COMPILED: LazyLock<Vec<(&str, Regex)>> = LazyLock::new(|| {

@@ -17,7 +17,7 @@ use tracing::Instrument;
 
 /// Asks a model for summaries.
 ///
-/// It needs [`Services::model`], and a runtime with timers where there is one. A cancelled summary leaves
+/// It needs [`Services::model`], and a runtime with timers if there is one. A canceled summary leaves
 /// nothing behind: what was answered is kept only once the whole summary is there.
 #[derive(Debug)]
 pub struct LlmSummarizer {
@@ -54,7 +54,7 @@ impl LlmSummarizer {
         &self.prompts
     }
 
-    /// Summaries that did not have to be asked for, because the same one had been written before.
+    /// Summaries that did not need a request, because the same one had been written before.
     pub fn memo_hits(&self) -> u64 {
         self.memo.hits()
     }
@@ -81,7 +81,7 @@ impl LlmSummarizer {
         let least = check::least_budget(headings, &*request.estimator);
         if request.budget < least {
             return Err(SummaryError::Failed(format!(
-                "{} was not asked: the summary may have {} tokens, and with less than {least} it could say nothing",
+                "no request to {}: the summary may have {} tokens, but needs at least {least}",
                 self.endpoint.model, request.budget
             )));
         }

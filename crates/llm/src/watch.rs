@@ -28,7 +28,7 @@ fn is_local(kind: ErrorKind) -> bool {
 /// Remembers which requests were never answered.
 ///
 /// A request that fails and is answered later is forgotten. Failures that belong to the request (too
-/// large, content refused) and dry runs are no failures here: a summarizer deals with them, and would
+/// large, content refused) and dry runs are not failures here: a summarizer handles them, and would
 /// deal with them the same way again.
 #[derive(Debug)]
 pub struct Watch {
@@ -75,7 +75,7 @@ impl Watch {
         let dropped = ProviderError::new(
             ErrorKind::Timeout,
             format!(
-                "a request to {} was given up before it was answered; `timeout_seconds` in [summarizer] is how long an answer may take",
+                "a request to {} was abandoned before it was answered; `timeout_seconds` in [summarizer] is how long an answer may take",
                 request.endpoint.model
             ),
         );

@@ -223,7 +223,7 @@ async fn requests_at_the_same_time_share_a_budget() {
     assert_eq!(two.unwrap_err().kind, ErrorKind::Budget);
 }
 
-/// What is booked: what was counted, all of it where nobody knows, nothing where the provider refused.
+/// What is booked: what was counted, all of it if unknown, nothing if the provider refused.
 #[tokio::test]
 async fn what_is_booked() {
     let untold = Completion { usage: None, ..answer("1") };

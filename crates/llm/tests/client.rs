@@ -172,7 +172,7 @@ async fn a_refused_key_is_looked_for_in_its_variable() {
     assert!(error.message.ends_with("check the key in the variable ANTHROPIC_API_KEY"), "{error}");
 }
 
-/// A port that nobody listens on.
+/// A port without a listener.
 #[tokio::test]
 async fn nobody_there() {
     let server = FakeProvider::start([]).await.unwrap();

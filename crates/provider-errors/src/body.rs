@@ -186,7 +186,7 @@ impl Said {
     }
 }
 
-/// The first JSON object or list in a text, and what stands before it (all of it where there is none).
+/// The first JSON object or list in a text, and what stands before it (all of it if there is none).
 fn embedded(text: &str) -> (&str, Option<Value>) {
     for (at, _) in text.match_indices(['{', '[']).take(16) {
         let mut values = serde_json::Deserializer::from_str(&text[at..]).into_iter::<Value>();

@@ -1,6 +1,6 @@
 //! Turns the error of a model's provider into an [`ErrorKind`], which says what can be done about it.
 //!
-//! "Too long" is said in some thirty ways, most of them under a plain 400, and the words for "too many
+//! "Too long" has some thirty wordings, most of them under a plain 400, and the words for "too many
 //! tokens per minute" are nearly the same. So the knowledge is data: [rules](Rule) in the order they
 //! are tried, each with the place where the text was seen ([`errors.toml`](BUILTIN)), and a user's own
 //! before them. Phrases are looked for in what the provider *said*, not in the whole body: validation
@@ -29,7 +29,7 @@ pub const BUILTIN: &str = include_str!("errors.toml");
 /// Longest message that is kept of an error without a readable one, in bytes.
 const LONGEST: usize = 2_000;
 
-/// Recognises what providers answer.
+/// Recognizes what providers answer.
 #[derive(Clone, Debug)]
 pub struct Classifier {
     rules: Vec<Rule>,
@@ -40,7 +40,7 @@ impl Classifier {
     pub fn builtin() -> &'static Self {
         static BUILT: OnceLock<Classifier> = OnceLock::new();
         BUILT.get_or_init(|| Self {
-            // A test reads the file; with a mistake in it nothing would be recognised.
+            // A test reads the file; with a mistake in it nothing would be recognized.
             rules: rule::read(BUILTIN).unwrap_or_default(),
         })
     }
@@ -99,7 +99,7 @@ impl Classifier {
         self.classify(provider, status, body_or_message).kind
     }
 
-    /// How large the request was and how large it may be, in tokens, as far as the provider says so.
+    /// How large the request was and how large it may be, in tokens, if the provider says so.
     pub fn sizes(
         &self,
         provider: Option<&str>,

@@ -75,7 +75,7 @@ impl Rule {
         if let Some((field, _)) =
             lists.iter().find(|(_, list)| list.iter().any(|phrase| phrase.trim().is_empty()))
         {
-            let way_out = "an empty text is found everywhere; take it out";
+            let way_out = "an empty text matches everything; remove it";
             return Some((field, way_out.to_owned()));
         }
         let conditions = [&self.codes, &self.all_of, &self.any_of];
@@ -83,13 +83,13 @@ impl Rule {
             && self.empty.is_none()
             && conditions.iter().all(|list| list.is_empty())
         {
-            let way_out = "the rule would hold for every error; give `statuses`, `codes`, `all_of`, \
+            let way_out = "the rule would match every error; add `statuses`, `codes`, `all_of`, \
                            `any_of` or `empty`";
             return Some(("kind", way_out.to_owned()));
         }
         let wrong = |pattern: &&String| !pattern::is_valid(pattern);
         self.sizes.iter().find(wrong).map(|pattern| {
-            let way_out = "is no pattern: it needs {requested} or {limit}, each at most once, and text \
+            let way_out = "is not a pattern: it needs {requested} or {limit}, each at most once, and text \
                            between two numbers";
             ("sizes", format!("`{pattern}` {way_out}"))
         })

@@ -1,8 +1,8 @@
-//! What the summaries of a replay ask for: the tokens of the requests that a model would be sent.
+//! The summary requests of a replay: the tokens of the requests that a model would receive.
 //!
-//! The same whoever writes the summaries, so that a strategy's bill does not depend on who stood in. A
+//! It is the same for all summarizers, so that a strategy's bill does not depend on the stand-in. A
 //! request holds its wording, the earlier summary, the instructions of a person, and the messages that are
-//! to be summarised, as the strategy cut them: not the system prompt, not the tools, not the rest of the view.
+//! to be summarized, as the strategy cut them: not the system prompt, not the tools, not the rest of the view.
 
 use foldback_core::event::Event;
 use foldback_core::log::PartKind;

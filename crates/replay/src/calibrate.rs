@@ -1,5 +1,5 @@
 //! What a recording's usage says about an estimator: tokens per estimated token, and the overhead
-//! of what the recorder sent but did not write down.
+//! of what the recorder sent but did not record.
 
 use foldback_core::frame::Segment;
 use foldback_core::log::Message;
@@ -8,7 +8,7 @@ use foldback_formats::Session;
 use foldback_stages::estimator::{Calibration, Fit, Observation};
 
 /// Estimate of the un-compacted log and recorded request size, call by call, up to the recorder's
-/// first own compaction: behind it the recorder sent something else than the log.
+/// first own compaction: after it the recorder sent something else than the log.
 pub fn observations(session: &Session, estimator: &dyn Estimator) -> Vec<Observation> {
     let id = estimator.id();
     let mut sum = session.frame.tokens(estimator);
@@ -30,8 +30,8 @@ pub fn observations(session: &Session, estimator: &dyn Estimator) -> Vec<Observa
 /// What the first request weighed beyond its estimate: system prompt and tools that were sent and not
 /// written down. Nothing later than the first call enters, but where a [headless] recording lost its
 /// beginning; there it is the least that a request behind a compaction of the recorder leaves unexplained, and
-/// nothing where there is none. Where foldback left messages out of the file, it is what the file says, until a request
-/// behind that says better.
+/// nothing if there is none. Where foldback left messages out of the file, it is what the file says, until a request
+/// after that says better.
 ///
 /// [headless]: is_headless
 pub fn unrecorded(session: &Session, estimator: &dyn Estimator) -> u64 {
@@ -146,7 +146,7 @@ pub fn with_faith(session: &Session) -> impl Iterator<Item = (&Message, bool)> {
         .map(move |(index, message)| (&**message, until.is_none_or(|until| index < until)))
 }
 
-/// Index of the first message before which the recorder sent something else than the log: behind its first
+/// Index of the first message before which the recorder sent something else than the log: after its first
 /// own compaction, and from the start on where the beginning is lost.
 pub fn faithful_until(session: &Session) -> Option<usize> {
     let compacted = session.boundaries.iter().map(|boundary| boundary.before).min();

@@ -104,7 +104,7 @@ impl Source {
         Ok(self.read()?.sessions)
     }
 
-    /// Path of one of its sessions: with `#id` behind it where there are several.
+    /// Path of one of its sessions: with `#id` after it if there are several.
     pub fn path_of(&self, id: &str, many: bool) -> String {
         if many { format!("{}#{id}", self.name()) } else { self.name() }
     }

@@ -34,7 +34,7 @@ pub struct ReplayOptions {
     pub measure: Arc<dyn Estimator>,
     /// Whether to check every dialect's rules.
     pub validate: bool,
-    /// Who answers stages that ask a model; `None` where nobody may be asked.
+    /// The model that stages may ask; `None` if there is none.
     pub completions: Option<Arc<dyn Model>>,
 }
 
@@ -90,11 +90,11 @@ pub(crate) fn block_on<F: Future>(options: &ReplayOptions, future: F) -> F::Outp
     }
     match builder.build() {
         Ok(runtime) => runtime.block_on(future),
-        Err(error) => panic!("no runtime can be made to ask a model on: {error}"),
+        Err(error) => panic!("can't create a runtime for model requests: {error}"),
     }
 }
 
-/// The recorded frame, and behind it what usage says was sent besides.
+/// The recorded frame, and after it what usage says was sent besides.
 pub fn frame_for(session: &Session, measure: &dyn Estimator) -> Frame {
     let mut frame = session.frame.clone();
     let overhead = unrecorded(session, measure);
@@ -107,9 +107,9 @@ pub fn frame_for(session: &Session, measure: &dyn Estimator) -> Frame {
 /// What a probe is shown of a request.
 #[derive(Clone, Copy, Debug)]
 pub struct Request<'a> {
-    /// Number of the call, from 0; behind the last call the number of calls.
+    /// Number of the call, from 0; after the last call the number of calls.
     pub call: usize,
-    /// What the recorded model answered, which is not in the conversation yet; `None` behind the last
+    /// What the recorded model answered, which is not in the conversation yet; `None` after the last
     /// call.
     pub answer: Option<&'a Message>,
     /// The conversation as it is sent.

@@ -62,9 +62,9 @@ fn draws<'de, D: Deserializer<'de>>(value: D) -> Result<usize, D::Error> {
 
 fn margin<'de, D: Deserializer<'de>>(value: D) -> Result<f64, D::Error> {
     let margin = f64::deserialize(value)?;
-    (margin.is_finite() && margin >= 0.0)
-        .then_some(margin)
-        .ok_or_else(|| D::Error::custom(format!("margin = {margin} is no difference; 0 is usual")))
+    (margin.is_finite() && margin >= 0.0).then_some(margin).ok_or_else(|| {
+        D::Error::custom(format!("margin = {margin} is not a difference; 0 is usual"))
+    })
 }
 
 impl Default for Experiment {

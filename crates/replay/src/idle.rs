@@ -1,4 +1,4 @@
-//! What stages said where nothing came of them: what failed, and why nothing fired.
+//! Reports of stages without an effect: what failed, and why nothing fired.
 
 use crate::drive::Replay;
 use foldback_core::conversation::{Report, StageRole};
@@ -41,7 +41,7 @@ pub(crate) fn reasons(replay: &Replay) -> Vec<String> {
         }
     }
     if nearest.is_empty() {
-        return vec!["none of its moments came".to_owned()];
+        return vec!["none of its moments occurred".to_owned()];
     }
     nearest.into_values().map(|report| format!("{}: {}", report.stage, why(report))).collect()
 }

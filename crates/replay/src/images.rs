@@ -1,10 +1,10 @@
-//! What images weigh in the measure: by the rule of Anthropic's documentation, `width · height / 750` tokens behind
+//! The size of images in the measure: by the rule of Anthropic's documentation, `width · height / 750` tokens after
 //! scaling down to 1,568 pixels of the longer edge, and 1,600 at most.
 //!
-//! Without it an image is free, so that nothing is won by clearing one, and what it weighed is taken for text. The size
-//! stands in the head of a PNG; where it can't be read there (other kinds, URLs, bytes that a recorder left out) an
-//! image counts as the most that one can weigh. Other files count nothing: what a page of a document comes to depends on
-//! its text. The estimators of the presets stay those of their originals.
+//! Without it an image is free, so clearing one gains nothing, and its recorded size is taken for text. The size
+//! is in the head of a PNG; where it can't be read there (other kinds, URLs, bytes that a recorder left out) an
+//! image counts with the maximum size. Other files count nothing: the size of a page of a document depends on
+//! its text. The estimators of the presets remain those of their originals.
 
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
@@ -21,7 +21,7 @@ const PIXELS: u64 = 750;
 /// Tokens that an image weighs at most, and where its size is not known.
 const MOST: u64 = 1_600;
 
-/// An estimator, and what images weigh besides.
+/// An estimator, plus the size of images.
 #[derive(Clone, Debug)]
 pub struct WithImages {
     inner: Arc<dyn Estimator>,

@@ -3,7 +3,7 @@
 //! The recorded answers and tool results are fed call by call; a strategy keeps its own compacted
 //! view, and every request that it would have sent is measured. The strategy decides with its own
 //! estimator; one measuring estimator, the same for every strategy, reports. A strategy never sees
-//! what is to come: it is handed messages one by one and holds nothing else.
+//! the future: it receives messages one by one and holds nothing else.
 //!
 //! What a replay can't tell: whether the agent would have done the same on the smaller view. Every
 //! number here is a number of the recorded run.

@@ -113,7 +113,7 @@ impl ModelTable {
         })
     }
 
-    /// The model whose id is the longest beginning of `name`. A word or number of the name does not go on behind it:
+    /// The model whose id is the longest beginning of `name`. A word or number of the name does not go on after it:
     /// `claude-sonnet-45` is not `claude-sonnet-4`.
     pub fn find(&self, name: &str) -> Option<&Model> {
         let name = normalise(name);

@@ -1,4 +1,4 @@
-//! Numbers as people read them.
+//! Numbers in human-readable form.
 
 /// Reads a whole number as people write it: `200000`, `200_000`, `200k`, `1.5M`. `None` where it is none.
 pub fn parse(text: &str) -> Option<u64> {
@@ -15,7 +15,7 @@ pub fn parse(text: &str) -> Option<u64> {
     if whole.is_empty() || !is_digits(whole) || !is_digits(part) || number.ends_with('.') {
         return None;
     }
-    // The digits behind the point are worth a tenth, a hundredth and so on of the unit, and it must divide.
+    // The digits after the point are worth a tenth, a hundredth and so on of the unit, and it must divide.
     let scale = 10_u64.checked_pow(u32::try_from(part.len()).ok()?)?;
     if !unit.is_multiple_of(scale) {
         return None;

@@ -1,4 +1,4 @@
-//! The calibrated size of a request: what the recording's provider would have counted, where its usage tells.
+//! The calibrated size of a request: what the recording's provider would have counted, if its usage shows it.
 //!
 //! Measured tokens are those of another tokenizer than the model's. Let `u` be the recorded input of a call, `n` the
 //! measured size of the same request un-compacted, `u₀` and `n₀` those of the first call with usage. κ is the
@@ -12,7 +12,7 @@
 use foldback_stages::estimator::{Observation, mul_div};
 use serde::{Deserialize, Serialize};
 
-/// Calls behind the first that a scale is made of, at least.
+/// Calls after the first that a scale is made of, at least.
 const LEAST_CALLS: usize = 5;
 
 /// Share of a recorded size, one in so many, by which half of the calibrated ones may be off at most. Where they are

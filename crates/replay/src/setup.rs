@@ -1,4 +1,4 @@
-//! What all strategies of a run share: limits, model, prices, the estimator that reports.
+//! The setup that all strategies of a run share: limits, model, prices, the estimator that reports.
 
 use crate::controls::{Foresight, Hindsight, Seer, control};
 use crate::cost::{Regime, RegimeTable, Terms};
@@ -34,12 +34,12 @@ pub enum Made {
 pub struct Preset {
     /// The strategy.
     pub strategy: Arc<Strategy>,
-    /// Everything that its behaviour depends on, as text: its configuration after merging. Results
+    /// Everything that its behavior depends on, as text: its configuration after merging. Results
     /// are kept under it, so two strategies that do not behave alike must not share one.
     pub fingerprint: String,
     /// Where its requests come from.
     pub made: Made,
-    /// Who answers stages that ask a model; `None` where nobody may be asked. What is answered is no
+    /// The model that stages may ask; `None` if there is none. Its answers are no
     /// part of `fingerprint`: results that a model had a part in belong into a store of their own.
     pub completions: Option<Arc<dyn Completions>>,
 }
@@ -120,7 +120,7 @@ pub struct Setup {
 pub const DEFAULT_LIMITS: Limits = Limits { context: 200_000, input: 0, output: 32_000 };
 
 /// Limits of different sources need not fit together. An input limit of the window or more means
-/// nothing. An output limit that nobody gave for this window (the model's from the table, the window from
+/// nothing. An output limit that was not set for this window (the model's from the table, the window from
 /// the command line) may take half of it at most.
 fn consistent(limits: Limits, output_given: bool) -> Limits {
     let Limits { context, input, output } = limits;

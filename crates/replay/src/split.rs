@@ -1,4 +1,4 @@
-//! Sessions to tune on and sessions to report on, kept apart.
+//! Separates sessions to tune on from sessions to report on.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -1,5 +1,5 @@
-//! One session through one strategy, for its own sake: the state that an agent would have been left
-//! with, or what the strategy makes of a stored history.
+//! One session under one strategy: the state that an agent would have ended
+//! with, or the result of the strategy on a stored history.
 
 use crate::drive::{Probe, Replay, ReplayOptions, block_on, conversation_for, replay, replay_with};
 use crate::index::Index;

@@ -78,7 +78,7 @@ pub struct CallRow {
     pub fired: Vec<Fired>,
     /// The recorder had compacted its own context before this call.
     pub recorder_compacted: bool,
-    /// Provider rules that this request is the first to break. What the view breaks behind the last
+    /// Provider rules that this request is the first to break. What the view breaks after the last
     /// answer is with the last call.
     pub broken: Vec<BrokenRule>,
 }

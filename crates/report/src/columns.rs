@@ -1,16 +1,16 @@
-//! The columns of a comparison: what each is called, what it means and what stands in it, once for the
-//! terminal and the page. How a value is written is for them to say.
+//! The columns of a comparison: the name, meaning and content of each, once for the
+//! terminal and the page, which decide how a value is written.
 
 use foldback_replay::compare::{Metric, Place, PresetLine, Primary, Standing};
 use foldback_replay::number::{decimals, dollars};
 use foldback_replay::{Comparison, Reporting};
 
-/// What stands in a cell.
+/// The content of a cell.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Value<'a> {
     /// A share or a ratio with its interval.
     Metric(&'a Metric),
-    /// The same where another figure says otherwise.
+    /// The same if another figure disagrees.
     Doubted(&'a Metric),
     /// A share or a ratio.
     Share(Option<f64>),
@@ -20,25 +20,25 @@ pub(crate) enum Value<'a> {
     Percent(f64),
     /// The same, of a whole that may be drawn.
     Part(f64),
-    /// A number with so many decimals.
+    /// A number with this many decimals.
     Decimal(Option<f64>, usize),
-    /// So many tokens.
+    /// A number of tokens.
     Tokens(Option<u64>),
-    /// How many.
+    /// A count.
     Count(u64),
-    /// How many of what should not be; whether they stand out.
+    /// A count of defects; whether they stand out.
     Faults(u64, bool),
-    /// Requests that were refused, whether some were sent all the same, and those sent over by their calibrated size.
+    /// Requests that were refused, whether some were sent anyway, and those sent over by their calibrated size.
     Over(u64, bool, u64),
     /// Words.
     Text(String),
     /// A name, such as that of another preset.
     Name(&'a str),
-    /// The place of a preset, and whether its requests fit by measured tokens alone.
+    /// The rank of a preset, and whether its requests fit by measured tokens alone.
     Place(Place, bool),
 }
 
-/// A value and what there is to add where there is room for it.
+/// A value and a detail to add if there is room for it.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Cell<'a> {
     pub(crate) value: Value<'a>,
@@ -109,13 +109,13 @@ impl Column {
     }
 }
 
-/// The unit of what an estimator counts, in words: `o200k tokens`.
+/// The unit of an estimator, in words: `o200k tokens`.
 pub(crate) fn unit(estimator: &str) -> String {
     let vocabulary = estimator.split(' ').next().unwrap_or_default();
     format!("{vocabulary} tokens").trim_start().to_owned()
 }
 
-/// What columns of the headline mean, by their names, as a line of text.
+/// The meanings of columns of the headline, by their names, as a line of text.
 pub(crate) fn meanings(names: &[&str], reporting: &Reporting) -> String {
     let columns = headline().filter(|column| names.contains(&column.name));
     let meanings = columns.map(|column| format!("{}: {}", column.name, column.meaning(reporting)));
@@ -131,7 +131,7 @@ pub(crate) fn lines(comparison: &Comparison) -> Vec<Line<'_>> {
 const COST: &str = "cost";
 const KEPT: &str = "kept";
 
-/// Columns as rows: `narrow` for those that every table has room for, `wide` for those that only a page has.
+/// Columns as rows: `narrow` for those that every table has room for, `wide` for those that only a page shows.
 macro_rules! columns {
     ($($name:expr, $room:ident, $meaning:expr => |$line:ident| $cell:expr;)+) => {
         [$(Column {
@@ -145,9 +145,9 @@ macro_rules! columns {
     (wide) => { false };
 }
 
-/// Where a preset is placed.
+/// The rank of a preset.
 pub(crate) const PLACE: Column = columns! {
-    "#", narrow, "place by {primary}; presets that can't be told apart share one, controls have \
+    "#", narrow, "rank by {primary}; ties share one, controls have \
         none, ✗ fails a gate, ~ passes by {tokens} and not by the calibrated size of what it sent"
         => |line| place(line);
 }[0];
@@ -157,10 +157,10 @@ pub(crate) const HEADLINE: [(&str, &[Column]); 6] = [
     (
         "bill",
         &columns! {
-            COST, narrow, "the bill under {regime} of input, output and summaries, in percent of \
+            COST, narrow, "the bill for input, output and summaries under {regime}, in percent of \
                 that without compaction"
                 => |line| &line.preset.metrics.cost_ratio;
-            "saved", wide, "dollars saved a session, of the bill without compaction"
+            "saved", wide, "dollars saved per session against no compaction"
                 => |line| saved(line);
             "worst", narrow, "the same if everything missed were read again"
                 => |line| Value::AtMost(line.dollars.worst());
@@ -169,7 +169,7 @@ pub(crate) const HEADLINE: [(&str, &[Column]); 6] = [
     (
         "size and cache",
         &columns! {
-            "tokens", wide, "all requests together in {tokens}, of those without compaction"
+            "tokens", wide, "all requests together in {tokens}, relative to no compaction"
                 => |line| line.metrics.token_ratio.value;
             "hits", wide, "share of the input read from the simulated cache"
                 => |line| line.metrics.hit_rate.value;
@@ -186,24 +186,24 @@ pub(crate) const HEADLINE: [(&str, &[Column]); 6] = [
         "kept of what was needed",
         &columns! {
             KEPT, narrow, "of the references of later calls to what only tool results and user \
-                messages had said, and not in the last three calls, how many still stood in the view \
+                messages had said, and not in the last three calls, how many were still in the view \
                 (FRR-obs-far)"
                 => |line| &line.preset.metrics.frr_obs_far;
-            "verbatim", narrow, "the second judge, which knows no references: the same of pieces of \
+            "verbatim", narrow, "the second judge, which ignores references: the same for pieces of \
                 results that later calls repeat word for word; ! 20 points or more away \
                 from kept"
                 => |line| verbatim(line);
-            "kept obs", wide, "as kept, whenever it was last seen (FRR-obs)"
+            "kept obs", wide, "like kept, regardless of when it was last seen (FRR-obs)"
                 => |line| line.metrics.frr_obs.value;
-            "verbatim obs", wide, "as verbatim, whenever it was last seen"
+            "verbatim obs", wide, "like verbatim, regardless of when it was last seen"
                 => |line| line.metrics.verbatim.value;
-            "kept far", wide, "as kept, whoever said it (FRR-far): clearing never takes away what the \
+            "kept far", wide, "like kept, regardless of who said it (FRR-far): clearing never removes what the \
                 agent itself had said"
                 => |line| line.metrics.frr_far.value;
-            "edits", narrow, "of the old texts of edits, how many stood in the view line by line \
+            "edits", narrow, "of the old texts of edits, how many were in the view, line by line \
                 (EPR)"
                 => |line| line.metrics.epr.value;
-            "reread", narrow, "results to be read again per 100 calls, at most"
+            "reread", narrow, "results to read again per 100 calls, at most"
                 => |line| Value::Decimal(line.metrics.rereads_per_100_calls.value, 1);
             "NFR", wide, "kept obs (FRR-obs), between random (0) and clairvoyant eviction (1) at the same \
                 sizes of the view, over the sessions in which it acted"
@@ -213,26 +213,26 @@ pub(crate) const HEADLINE: [(&str, &[Column]); 6] = [
     (
         "must be kept",
         &columns! {
-            "instructions", wide, "user messages that stand word for word in the view at the end"
+            "instructions", wide, "user messages that are in the view at the end, word for word"
                 => |line| line.must_keep.instructions_end;
-            "last error", wide, "calls behind a failure whose view shows the latest one"
+            "last error", wide, "calls after a failure whose view shows the latest one"
                 => |line| line.must_keep.last_error;
-            "files", wide, "F1 of the set of changed files that the view at the end amounts to"
+            "files", wide, "F1 of the set of changed files as shown by the view at the end"
                 => |line| line.must_keep.modified_f1;
         },
     ),
     (
         "summaries",
         &columns! {
-            "faithful", wide, "identifiers in summaries that stood in what was summarised"
+            "faithful", wide, "identifiers in summaries that were in the summarized text"
                 => |line| line.summary_quality.faithfulness;
         },
     ),
     (
         "front",
         &columns! {
-            "dominated by", wide, "a strategy, or doing nothing where all of it fits, that is no \
-                dearer and keeps no \
+            "dominated by", wide, "a strategy, or doing nothing if everything fits, that costs no more, \
+                keeps no \
                 less (kept), and is better in one of them; by the values alone"
                 => |line| match line.standing {
                     Standing::Front => Value::Name("on the front"),
@@ -252,7 +252,7 @@ pub(crate) fn headline() -> impl Iterator<Item = Column> {
 pub(crate) const ACTIVITY: [Column; 9] = columns! {
     "acted", narrow, "sessions in which it changed something"
         => |line| Value::Text(format!("{}/{}", line.triggered, line.sessions));
-    "input", narrow, "all requests together in {tokens}, of those without compaction"
+    "input", narrow, "all requests together in {tokens}, relative to no compaction"
         => |line| Value::Part(line.input_ratio);
     "peak", narrow, "the largest request in {tokens}" => |line| Value::Tokens(Some(line.peak_tokens));
     "over", narrow, "requests that the provider would have refused as too large, by {tokens}; ~ how many \
@@ -261,7 +261,7 @@ pub(crate) const ACTIVITY: [Column; 9] = columns! {
     "folds", narrow, "summaries or drops"
         => |line| Value::Count(line.compactions - line.prune_operations);
     "prunes", narrow, "clearings" => |line| Value::Count(line.prune_operations);
-    "cleared", narrow, "tokens taken out, net, by the preset's own estimator"
+    "cleared", narrow, "tokens removed, net, by the preset's own estimator"
         => |line| Value::Tokens(Some(line.tokens_reclaimed));
     "cache", narrow, "share of the input read from a simulated prompt cache"
         => |line| Value::Percent(line.cache_hit_rate);

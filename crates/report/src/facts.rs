@@ -1,4 +1,4 @@
-//! What every report says of a comparison besides its numbers, gathered once.
+//! What every report says about a comparison besides its numbers, collected once.
 
 use crate::number::{count, grouped, percent};
 use foldback_core::strategy::Kind;
@@ -48,8 +48,8 @@ pub(crate) fn guards_off(comparison: &Comparison) -> Vec<String> {
         .collect()
 }
 
-/// Presets that did nothing in some sessions, in words, with those sessions, those first in which it came
-/// nearest.
+/// Presets that did nothing in some sessions, in words, with those sessions, those closest to acting
+/// first.
 pub(crate) fn idle(comparison: &Comparison) -> Vec<(&PresetLine, String, Vec<&Idle>)> {
     let lines = comparison.presets.iter().map(|line| (line, line.nearest_idle()));
     lines
@@ -65,7 +65,7 @@ pub(crate) fn idle(comparison: &Comparison) -> Vec<(&PresetLine, String, Vec<&Id
         .collect()
 }
 
-/// What a comparison was made of and by, and how to cite it, a sentence each.
+/// The inputs and the program of a comparison, and how to cite it, one sentence each.
 pub(crate) fn provenance(comparison: &Comparison) -> Vec<String> {
     let Provenance { version, command, .. } = &comparison.provenance;
     let experiment = comparison.reporting.experiment.as_ref();
@@ -83,7 +83,7 @@ pub(crate) fn provenance(comparison: &Comparison) -> Vec<String> {
     [made].into_iter().chain(command).chain([cite]).collect()
 }
 
-/// What must be known to read the numbers: what the recordings bring along, then the assumptions.
+/// Notes on the numbers: first on the recordings, then the assumptions.
 pub(crate) fn notes(comparison: &Comparison) -> Vec<String> {
     let mut notes = Vec::new();
     let with = || comparison.corpus.sessions.iter().filter(|one| one.warnings > 0);
@@ -99,14 +99,14 @@ pub(crate) fn notes(comparison: &Comparison) -> Vec<String> {
     let inherited = lines.map(|line| line.inherited_violations).max().unwrap_or(0);
     if inherited > 0 {
         notes.push(format!(
-            "the recordings themselves break {}, whatever the preset",
+            "the recordings themselves break {}, under any preset",
             count(inherited, "provider rule")
         ));
     }
     for (regime, check) in &comparison.cache_check {
         notes.push(format!(
-            "Cache of {regime} against what was recorded: within 3 percent in {} of {} calls; {} of the {} \
-             others came after a pause beyond its life.",
+            "Cache of {regime} compared with recorded reads: within 3 percent in {} of {} calls; {} of the {} \
+             others came after a pause longer than its lifetime.",
             grouped(check.within),
             grouped(check.pairs),
             grouped(check.late),

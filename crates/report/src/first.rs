@@ -1,6 +1,6 @@
 //! The first screen of a comparison: at most 80 columns and 25 lines, whatever was compared.
 //!
-//! It says what a person decides by, in dollars and percent, what stands out, and what to type next. All else is in
+//! It shows what a decision needs, in dollars and percent, what stands out, and the next command. All else is in
 //! [`crate::table`], the page and the JSON.
 
 use crate::facts;
@@ -16,31 +16,31 @@ const COLUMNS: usize = 80;
 const LINES: usize = 25;
 /// Presets that are shown at least.
 const LEAST: usize = 3;
-/// Presets from which on the legend goes before them.
+/// The number of presets from which the legend takes precedence over them.
 const ENOUGH: usize = 8;
-/// Lines of a table besides its rows.
+/// Lines of a table other than its rows.
 const FRAME: usize = 4;
 
 /// What headings, marks and words mean.
 const LEGEND: [&str; 9] = [
     "bill: change against none, 95% interval",
-    "saved: dollars a session",
+    "saved: dollars per session",
     "★ nothing is cheaper and keeps as much",
     "kept: % of what later calls needed of older results",
-    "✗ no provider takes it",
+    "✗ no provider accepts it",
     "tie: the bill may be that of none",
     "! the verbatim judge differs",
-    "reread: results to read again in 100 calls",
+    "reread: results to read again per 100 calls",
     "~ by calibrated size",
 ];
 
-/// Controls that are told first: chance, foresight, and keeping next to nothing.
+/// Controls that are listed first: chance, foresight, and keeping next to nothing.
 const TELLING: [&str; 3] = ["random", "clairvoyant", "keep-last-1"];
 
 /// What the command adds.
 #[derive(Clone, Copy, Debug)]
 pub struct Commands<'a> {
-    /// Whether presets were named, so that all of them are to be seen.
+    /// Whether presets were named, so that all of them are shown.
     pub named: bool,
     /// What to look at next: the words of a command, each as a shell takes it.
     pub next: &'a [String],
@@ -190,19 +190,19 @@ impl Page<'_> {
         usd.map_or_else(|| "–".to_owned(), |usd| dollars(usd, decimals))
     }
 
-    /// The name of a preset; with who wrote its summaries only where that is not the same for all.
+    /// The name of a preset, with its summarizer only if that is not the same for all.
     fn name<'l>(&self, line: &'l PresetLine) -> &'l str {
         if self.summarizer().is_some() { line.name() } else { &line.preset }
     }
 
-    /// Who wrote the summaries, where that is one.
+    /// The summarizer, if it is the same for all.
     fn summarizer(&self) -> Option<&str> {
         let mut all = self.comparison.presets.iter().filter_map(|line| line.summarizer.as_deref());
         let first = all.next()?;
         all.all(|other| other == first).then_some(first)
     }
 
-    /// What headings and words mean, as far as they are there, the least needed last.
+    /// What the headings and words in use mean, the least needed last.
     fn legend(&self) -> Vec<&'static str> {
         let lines = || self.answer.shown.iter().map(|at| &self.comparison.presets[*at]);
         let is_there = |item: &str| match item.chars().next() {
@@ -215,7 +215,7 @@ impl Page<'_> {
         LEGEND.into_iter().filter(|item| is_there(item)).collect()
     }
 
-    /// What stands below the table.
+    /// What follows the table.
     fn tail(&self, legend: &[&str], commands: Commands<'_>) -> String {
         let mut out = String::new();
         self.controls(&mut out);
@@ -247,13 +247,13 @@ impl Page<'_> {
         out
     }
 
-    /// The next command, its words on more than one line where they have to be, as a shell takes it; what has no room
-    /// even so can't be typed, and the page is named in its place.
+    /// The next command, on more than one line if necessary, as a shell takes it; a command that has no room
+    /// even so can't be typed, and the page is named instead.
     fn next(&self, out: &mut String, words: &[String]) {
         let mut text = "next:".to_owned();
         let mut column = text.len();
         for word in words {
-            // Room for a blank and, behind it, for the stroke that goes on.
+            // Room for a blank and, after it, for the stroke that goes on.
             if column + 1 + word.width() + 2 > self.columns {
                 text.push_str(" \\\n   ");
                 column = 3;
@@ -289,7 +289,7 @@ impl Page<'_> {
         self.list(out, "controls (bill, kept): ", &told);
     }
 
-    /// Presets that are there and not shown.
+    /// Presets that are not shown.
     fn left_out(&self, out: &mut String) {
         let same = self.answer.same.iter().map(|(name, of)| format!("{name} = {of}"));
         self.list(out, "the same results: ", &same.collect::<Vec<_>>());
@@ -342,7 +342,7 @@ fn remark(remark: Remark) -> String {
         Remark::NeverActed => "never acted".to_owned(),
         Remark::ForgetsMuch => "forgets much".to_owned(),
         Remark::Doubtful(requests) => format!("~ {} may be over", grouped(requests)),
-        Remark::Dearer => "dearer than none".to_owned(),
+        Remark::Dearer => "costs more than none".to_owned(),
         Remark::Tie => "tie".to_owned(),
     }
 }

@@ -12,10 +12,10 @@ use foldback_replay::corpus::Skipped;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// Warnings of one kind that are told.
+/// Warnings of one kind that are shown.
 const WARNINGS: usize = 5;
 
-/// Columns of the names in front of what is told.
+/// Columns of the names.
 const NAMES: usize = 14;
 
 /// What is in a session.
@@ -27,7 +27,7 @@ pub struct Inspected {
     model: Option<String>,
     /// Task or repository.
     project: Option<String>,
-    /// The window that is recorded.
+    /// The recorded window.
     window: Option<u64>,
     messages: usize,
     in_log: usize,
@@ -35,7 +35,7 @@ pub struct Inspected {
     turns: usize,
     tool_calls: usize,
     usage: Option<Usage>,
-    /// Who counted the tokens.
+    /// The estimator that counted the tokens.
     estimator: String,
     tokens: u64,
     tokens_by_kind: BTreeMap<&'static str, u64>,
@@ -45,7 +45,7 @@ pub struct Inspected {
     warnings: Vec<Warning>,
 }
 
-/// Usage as it is recorded, in tokens of input.
+/// Recorded usage, in tokens of input.
 #[derive(Clone, Copy, Debug, Serialize)]
 struct Usage {
     calls: usize,
@@ -54,7 +54,7 @@ struct Usage {
 }
 
 impl Inspected {
-    /// Of a session that is listed under `path`; tokens by `estimator`.
+    /// For a session that is listed under `path`; tokens by `estimator`.
     pub fn of(path: String, session: &Session, estimator: &dyn Estimator) -> Self {
         let tokens_by_kind = tokens_by_kind(session, estimator);
         Self {
@@ -97,7 +97,7 @@ pub fn json(
     document(&Document { files, skipped, sessions })
 }
 
-/// Many sessions, a row each, and what was not used.
+/// Many sessions, one row each, and what was not used.
 pub fn list(sessions: &[Inspected], skipped: &[Skipped], width: Width) -> String {
     let heads = [
         Head::names("session"),
@@ -132,7 +132,7 @@ pub fn list(sessions: &[Inspected], skipped: &[Skipped], width: Width) -> String
     let by = sessions.first().map_or("", |one| one.estimator.as_str());
     let told = format!(
         "{} with {} and {} tokens by {by}; largest: input tokens of the largest request, as recorded; `foldback \
-         inspect FILE` has all of one",
+         inspect FILE` shows all of one",
         count(sessions.len() as u64, "session"),
         count(calls as u64, "call"),
         short(tokens),
@@ -148,7 +148,7 @@ pub fn list(sessions: &[Inspected], skipped: &[Skipped], width: Width) -> String
     out
 }
 
-/// The folder that all paths begin with, with what divides it from them; empty where there is none.
+/// The folder that all paths begin with, with what divides it from them; empty if there is none.
 fn common_folder(sessions: &[Inspected]) -> &str {
     let mut paths = sessions.iter().map(|one| one.path.as_str());
     let first = paths.next().unwrap_or_default();
@@ -164,7 +164,7 @@ fn common_folder(sessions: &[Inspected]) -> &str {
 /// A session in words and numbers.
 pub fn session(one: &Inspected, width: Width) -> String {
     let mut out = String::new();
-    // Nothing of it is broken where nobody looks at it on a terminal.
+    // Nothing is wrapped if the output is not a terminal.
     let width = Width { text: width.table, ..width };
     let mut line = |name: &str, value: String| {
         let name = format!("{name:<NAMES$}");
@@ -249,7 +249,7 @@ fn usage(session: &Session) -> Option<Usage> {
     Some(Usage { calls: recorded.len(), input: recorded.iter().sum(), largest })
 }
 
-/// Kinds of parts by speaker, in the order in which they are told.
+/// Kinds of parts by speaker, in the order of the output.
 const KINDS: [&str; 7] =
     ["user text", "assistant text", "reasoning", "tool calls", "tool results", "frame", "other"];
 

@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 /// What every preset would have sent over a corpus of recorded sessions, what it would have cost and
 /// what it would have forgotten.
 ///
-/// Tokens are by the estimator that reports (`--estimator`) unless said otherwise, money is in US dollars,
+/// Tokens are by the reporting estimator (`--estimator`) unless stated otherwise, money is in US dollars,
 /// shares are from 0 to 1, and `null` is a value that does not exist.
 #[derive(Serialize, JsonSchema)]
 #[schemars(rename = "Comparison")]
@@ -21,24 +21,24 @@ pub(crate) struct Document<'a> {
     /// Version of this document. Keys may be added without a new one.
     #[schemars(extend("const" = schema::COMPARISON))]
     schema: &'static str,
-    /// What it was made of and by.
+    /// The inputs and the program behind it.
     provenance: &'a Provenance,
     /// What was compared, with every session accounted for.
     corpus: &'a CorpusSummary,
-    /// By which prices, seed and primary metric: what a pre-registration fixes.
+    /// Prices, seed and primary metric: what a pre-registration fixes.
     reporting: &'a Reporting,
-    /// What must be known to read the numbers, one sentence each.
+    /// Assumptions behind the numbers, one sentence each.
     assumptions: &'a [String],
-    /// What should make one doubt the comparison, one sentence each.
+    /// Reasons to doubt the comparison, one sentence each.
     cautions: &'a [String],
     /// Simulated against recorded cache reads, by price regime of those that the recordings could have
     /// had.
     cache_check: BTreeMap<&'a str, &'a Agreement>,
     /// One entry per preset, in the order that they were given.
     presets: &'a [PresetLine],
-    /// How far the two judges of what is kept agree, references and verbatim reuse.
+    /// How far the two judges of retention agree, references and verbatim reuse.
     judges: &'a Judges,
-    /// One entry per pair of strategies; controls are in none.
+    /// One entry per pair of strategies, without controls.
     contrasts: &'a [Contrast],
     /// One entry per strategy and control but no compaction: exploratory, not adjusted for.
     against_controls: &'a [Contrast],

@@ -1,6 +1,6 @@
-//! What people and programs read: terminal tables, JSON, rows, renderings of a view.
+//! Output for people and programs: terminal tables, JSON, rows, renderings of a view.
 //!
-//! Everything here takes results and gives text; nothing is computed anew and nothing is printed.
+//! Everything here takes results and returns text; nothing is computed and nothing is printed.
 
 mod columns;
 pub mod explain;

@@ -14,21 +14,21 @@ use foldback_replay::walk::Walk;
 /// Columns of the comments.
 const WIDTH: u16 = 96;
 
-/// Forgotten references that are told.
+/// Forgotten references that are listed.
 const EXAMPLES: usize = 3;
 
 /// What is recommended, and what is known about it.
 #[derive(Clone, Copy, Debug)]
 pub struct Advice<'a> {
-    /// Everything that was tried.
+    /// All trials.
     pub tuned: &'a Tuned,
-    /// Index of the trial that is recommended.
+    /// Index of the recommended trial.
     pub chosen: usize,
-    /// What it had to meet.
+    /// The budget.
     pub budget: Budget,
-    /// Model that it is for.
+    /// Model that it is chosen for.
     pub model: Option<&'a str>,
-    /// Window that it is for; the model's where zero.
+    /// Window that it is chosen for; the model's if zero.
     pub window: u64,
     /// What the model table has for the model.
     pub table: Option<&'a Model>,
@@ -96,13 +96,13 @@ pub fn file(advice: &Advice<'_>, strategy: &str) -> String {
         item(
             &mut out,
             "it changed nothing in any of these sessions: nothing that keeps as much is cheaper than no compaction \
-             at all, and what it would forget where it does act, they can't say",
+             at all, and they can't show what it would forget when it acts",
         );
     }
     if trial.tune.triggered > 0 && trial.tune.cost_ratio.value > Some(1.0) {
         item(
             &mut out,
-            "it is dearer than no compaction would be, if that fitted: it makes room, it saves nothing",
+            "it costs more than no compaction would if that fitted: it makes room but saves nothing",
         );
     }
     if let Some(runner) = runner_up(advice) {
@@ -117,8 +117,8 @@ pub fn file(advice: &Advice<'_>, strategy: &str) -> String {
         (Some(report), Some(part)) => reported(&mut out, advice, trial, report, part),
         _ => say(
             &mut out,
-            "Not verified: no session was left to check it on. The numbers above are those it was chosen by, and \
-             flatter it.",
+            "Not verified: no session was left to check it on. The numbers above are those it was chosen by, and are \
+             optimistic.",
         ),
     }
     forgotten(&mut out, advice);
@@ -129,8 +129,8 @@ pub fn file(advice: &Advice<'_>, strategy: &str) -> String {
     blank(&mut out);
     say(
         &mut out,
-        "Replayed under the recorded actions: whether the agent would have succeeded on the smaller view, a \
-         replay can't tell.",
+        "Replayed under the recorded actions: a replay can't tell whether the agent would have succeeded on the \
+         smaller view.",
     );
     say(&mut out, &format!("{}.", tuned.tune.provenance.made()));
     out.push('\n');
@@ -175,7 +175,7 @@ fn chosen(advice: &Advice<'_>, trial: &Trial) -> String {
     )
 }
 
-/// The best of another preset that meets the budget too.
+/// The best trial of another preset that meets the budget, too.
 fn runner_up(advice: &Advice<'_>) -> Option<String> {
     let (tuned, chosen) = (advice.tuned, advice.trial()?);
     let meeting = tuned.meeting(advice.budget).into_iter();
@@ -191,7 +191,7 @@ fn reported(
     summary: &PartSummary,
 ) {
     let text =
-        format!("On {} that it was not chosen on (95 % intervals over sessions):", part(summary));
+        format!("On {} held out for the check (95 % intervals over sessions):", part(summary));
     say(out, &text);
     item(out, &cost(&report.cost_ratio, &advice.tuned.reporting.regime));
     item(
@@ -205,7 +205,7 @@ fn reported(
         ),
     );
     if let Some(rereads) = report.rereads_per_100_calls.value {
-        let text = format!("to be read again: at most {rereads:.1} results per 100 calls");
+        let text = format!("to read again: at most {rereads:.1} results per 100 calls");
         item(out, &text);
     }
     item(out, &verdict(advice.budget, report));
@@ -218,7 +218,7 @@ fn reported(
         .and_then(|own| own.report.as_ref())
     {
         let own = point(own, interval);
-        item(out, &format!("{} as it comes, on the same sessions: {own}", trial.of));
+        item(out, &format!("{} with its own values, on the same sessions: {own}", trial.of));
     }
 }
 
@@ -226,7 +226,7 @@ fn cost(metric: &Metric, regime: &str) -> String {
     format!("cost: {} of the bill without compaction, prices of {regime}", interval(metric))
 }
 
-/// What a budget is asked of.
+/// The metric of a budget.
 fn asked(budget: Budget, measured: &Measured) -> &Metric {
     match budget {
         Budget::Cost(_) => &measured.cost_ratio,
@@ -234,7 +234,7 @@ fn asked(budget: Budget, measured: &Measured) -> &Metric {
     }
 }
 
-/// Whether the budget holds where the configuration was not chosen.
+/// Whether the budget holds on the held-out sessions.
 fn verdict(budget: Budget, report: &Measured) -> String {
     let metric = asked(budget, report);
     let worst = match budget {
@@ -252,9 +252,9 @@ fn verdict(budget: Budget, report: &Measured) -> String {
         }
     };
     let text = match (holds(at), worst.is_some_and(holds)) {
-        (true, true) => "the budget: met here too, over the whole interval",
-        (true, false) => "the budget: met here too, but the interval reaches beyond it",
-        (false, _) => "the budget: NOT met here; it was only met where it was chosen",
+        (true, true) => "the budget: also met here, over the whole interval",
+        (true, false) => "the budget: also met here, but the interval reaches beyond it",
+        (false, _) => "the budget: NOT met here; it was only met on the sessions it was chosen on",
     };
     format!("{text}{gate}")
 }
@@ -270,7 +270,7 @@ fn forgotten(out: &mut String, advice: &Advice<'_>) {
     for (walk, missed) in &told {
         item(out, &without_text(walk, missed));
     }
-    say(out, "`foldback explain` tells what it was.");
+    say(out, "`foldback explain` shows what it was.");
 }
 
 /// What was chosen, in a line.
@@ -292,14 +292,14 @@ pub fn told(advice: &Advice<'_>) -> String {
     match (&trial.report, &tuned.report) {
         (Some(report), Some(part)) => {
             line.push_str("; ");
-            line.push_str(&on(part, report, " that it was not chosen on"));
+            line.push_str(&on(part, report, " held out for the check"));
         }
         _ => line.push_str("; no session was left to verify it on"),
     }
     line
 }
 
-/// Why the budget is not met, where sessions that the configuration was not chosen on say so.
+/// Why the budget is not met on the held-out sessions.
 pub fn not_met(advice: &Advice<'_>) -> Option<String> {
     let report = advice.trial()?.report.as_ref()?;
     let missed = !advice.budget.holds(asked(advice.budget, report).value?);
@@ -309,8 +309,8 @@ pub fn not_met(advice: &Advice<'_>) -> Option<String> {
     };
     (missed || !report.gate.passed).then(|| {
         format!(
-            "the budget {} does not hold on {} that nothing was chosen on: {}{gate}; the file is written and says \
-             so; ask for less, or give more sessions",
+            "the budget {} does not hold on {} held out for the check: {}{gate}; the file is written and says \
+             so; lower the budget, or provide more sessions",
             advice.budget,
             advice.tuned.report.as_ref().map_or_else(String::new, part),
             point(report, value)
@@ -333,7 +333,7 @@ pub fn nearest(tuned: &Tuned, at: usize, budget: Budget) -> String {
         Budget::Keep(_) => Budget::Keep(rounded(trial.tune.frr_obs_far.value, false)),
     };
     format!(
-        "no configuration meets {budget} on {}; {} comes nearest, with a cost of {} and {} kept: ask for --budget {ask} \
+        "no configuration meets {budget} on {}; {} comes closest, with a cost of {} and {} kept: use --budget {ask} \
          to get it",
         part(&tuned.tune),
         trial.name,
@@ -346,14 +346,14 @@ pub fn nearest(tuned: &Tuned, at: usize, budget: Budget) -> String {
 pub fn nothing(tuned: &Tuned) -> String {
     match tuned.nearest_to_gates() {
         Some(trial) if !tuned.gates_passed => format!(
-            "no configuration passes the gates on {}: {} comes nearest, it {}; take a model with a larger window, or \
-             leave out the sessions whose first requests fit no such window",
+            "no configuration passes the gates on {}: {} comes closest, it {}; choose a model with a larger window, or \
+             leave out the sessions whose first requests do not fit",
             part(&tuned.tune),
             trial.name,
             trial.tune.gate.why().unwrap_or_default()
         ),
         _ => format!(
-            "on {} nothing fired, or nothing was needed after it, so that no configuration is better than \
+            "on {} nothing fired, or nothing was needed afterwards, so no configuration is better than \
              another; a smaller --window makes them act",
             part(&tuned.tune)
         ),

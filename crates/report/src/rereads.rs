@@ -1,5 +1,5 @@
-//! What `foldback rereads` prints: per session with a compaction what was dropped, needed and read
-//! again, the rates over all sessions beside what happens where nothing is dropped, and examples.
+//! The report of `foldback rereads`: per session with a compaction what was dropped, needed and read
+//! again, the rates over all sessions compared with those without a loss, and examples.
 
 use crate::json::document;
 use crate::number::{count, grouped, short};
@@ -19,7 +19,7 @@ const EXAMPLES: usize = 5;
 pub struct Layout {
     /// How wide it may be.
     pub width: Width,
-    /// Calls behind a compaction that the table per session and the examples look at; one of the
+    /// Calls after a compaction that the table per session and the examples cover; one of the
     /// horizons, `None` for all up to the next compaction.
     pub within: Option<usize>,
 }
@@ -76,15 +76,13 @@ pub fn rereads(survey: &Survey, pooled: &Pooled, groups: &[GroupPolicy], layout:
         match pooled.silent {
             0 => String::new(),
             silent => format!(
-                ", of which {silent} say nothing (no call follows, or what went is not recorded)"
+                ", of which {silent} show nothing (no call follows, or what was dropped is not recorded)"
             ),
         }
     ));
     if pooled.compactions == 0 {
-        say(
-            "No session here has a recorded compaction, so nothing can be said about what an agent reads \
-             again after one. Claude Code, Codex, OpenCode and pi mark theirs; try --discover.",
-        );
+        say("No session here has a recorded compaction, so it is unknown what an agent reads \
+             again after one. Claude Code, Codex, OpenCode and pi mark theirs; try --discover.");
     } else {
         out.push('\n');
         sessions(&mut out, survey, layout);
@@ -154,7 +152,7 @@ fn sessions(out: &mut String, survey: &Survey, layout: Layout) {
     };
     table(out, layout.width, &heads, compacted(survey).map(row).collect());
     let text = format!(
-        "dropped: tool results that the recorder took out of its own view; of those that got the same, the latest. \
+        "dropped: tool results that the recorder removed from its own view; among equal ones, the latest. \
          again: read again. needed: referred to while nothing else had it. both: needed and read again. {}.",
         match layout.within {
             Some(calls) => format!("All within {calls} calls of the compaction"),
@@ -164,7 +162,7 @@ fn sessions(out: &mut String, survey: &Survey, layout: Layout) {
     wrap(out, "", "", &text, layout.width);
 }
 
-/// Last component of a path, for a narrow table; the id behind `#` too.
+/// Last component of a path, for a narrow table; the id after `#` too.
 fn name(path: &str) -> &str {
     let file = path.split('#').next().unwrap_or(path);
     let start = file.rfind(['/', '\\']).map_or(0, |at| at + 1);
@@ -203,10 +201,10 @@ fn rates(out: &mut String, pooled: &Pooled, layout: Layout) {
         ]
     };
     table(out, layout.width, &heads, pooled.horizons.iter().map(row).collect());
-    let text = "control: the same shares behind points at which nothing had been dropped, since agents \
+    let text = "control: the same shares after points at which nothing had been dropped, since agents \
                 read things again anyway. Intervals: 95%, bootstrap over tasks or repositories, Wilson's \
-                where there is only one. Only windows in which that many calls follow count (compactions/controls); without a limit they \
-                reach to the next compaction.";
+                if there is only one. Only windows in which that many calls follow count (compactions/controls); without a limit they \
+                extend to the next compaction.";
     wrap(out, "", "", text, layout.width);
 }
 
@@ -265,7 +263,7 @@ fn verdict(out: &mut String, pooled: &Pooled, layout: Layout) {
                     );
                 }
                 _ => text.push_str(
-                    " No undisturbed stretch here tells how often that happens without a loss.",
+                    " No undisturbed stretch here shows how often that happens without a loss.",
                 ),
             }
             text
@@ -277,7 +275,7 @@ fn verdict(out: &mut String, pooled: &Pooled, layout: Layout) {
     {
         let _ = write!(
             text,
-            " The difference itself ({:+.0} to {:+.0} points) can't be told from none.",
+            " The difference ({:+.0} to {:+.0} points) can't be distinguished from none.",
             lo * 100.0,
             hi * 100.0
         );
@@ -296,7 +294,7 @@ fn verdict(out: &mut String, pooled: &Pooled, layout: Layout) {
     if horizon.elsewhere > 0 {
         let _ = write!(
             text,
-            "Not among the needed: {} that something else brought back first.",
+            "Not counted as needed: {} that something else brought back first.",
             count(horizon.elsewhere, "dropped result")
         );
     }

@@ -52,7 +52,7 @@ pub fn comparison(comparison: &Comparison, width: Width) -> String {
         .collect();
     if !dominated.is_empty() {
         let text = format!(
-            "the front first; behind it what is dominated, no cheaper and keeping no more: {}",
+            "the front first, then what is dominated, no cheaper and keeping no more: {}",
             dominated.join(", ")
         );
         say(&mut out, "", &text, width);
@@ -73,7 +73,7 @@ fn say(out: &mut String, indent: &str, text: &str, width: Width) {
     wrap(out, indent, &format!("{indent}  "), text, width);
 }
 
-/// A row per preset, its name behind the `first` columns and before the others, and what they mean.
+/// A row per preset, its name after the `first` columns and before the others, and what they mean.
 fn preset_table(
     out: &mut String,
     comparison: &Comparison,
@@ -135,7 +135,7 @@ fn written(value: &Value<'_>) -> String {
     }
 }
 
-/// Requests that were refused, and behind `~` those sent over by their calibrated size, where there are any.
+/// Requests that were refused, and after `~` those sent over by their calibrated size, where there are any.
 pub(crate) fn over(refused: u64, calibrated: u64) -> String {
     match calibrated {
         0 => grouped(refused),
@@ -170,8 +170,8 @@ fn ranking(out: &mut String, comparison: &Comparison, width: Width) {
         return;
     };
     let text = format!(
-        "{} of {} pairs can't be told apart (paired cluster bootstrap, {} draws, seed {}, Holm over all pairs); \
-         the least difference that four of five such comparisons would find is {:.0} to {:.0} percent, \
+        "{} of {} pairs are ties (paired cluster bootstrap, {} draws, seed {}, Holm over all pairs); \
+         the smallest difference that four of five such comparisons would find is {:.0} to {:.0} percent, \
          depending on the pair",
         told.ties,
         told.pairs,
@@ -210,7 +210,7 @@ fn footer(out: &mut String, comparison: &Comparison, width: Width) {
     let corpus = &comparison.corpus;
     out.push_str("\nNotes\n");
     let accounted = format!(
-        "{} files looked at: {} sessions of {} tasks or repositories imported, {} of them without a model \
+        "{} files read: {} sessions from {} tasks or repositories imported, {} of them without a model \
          call, a strategy acted in {}; {} files skipped",
         corpus.files,
         corpus.imported,

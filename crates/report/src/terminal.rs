@@ -15,7 +15,7 @@ pub struct Width {
     pub(crate) table: usize,
 }
 
-/// Columns of a text that nobody reads on a terminal.
+/// Columns of a text that is not for a terminal.
 const READABLE: usize = 100;
 
 impl Width {
@@ -181,7 +181,7 @@ pub(crate) fn shortened(name: &str, width: usize) -> String {
     format!("{start}…{}", end.chars().rev().collect::<String>())
 }
 
-/// A share in percent with a decimal, and its interval where there is one: `70.2% (52–91)`.
+/// A share in percent with a decimal, and its interval if there is one: `70.2% (52–91)`.
 pub(crate) fn measured(value: Option<f64>, interval: Option<(f64, f64)>) -> String {
     let Some(value) = value else {
         return "–".to_owned();

@@ -83,5 +83,5 @@ fn a_refused_request_that_was_mended_is_not_sent_over_the_window() {
     };
     let failing = tuned(vec![trial("sends", gate(0, 1, 1)), trial("breaks", gate(1, 3, 0))]);
     let said = recommend::nothing(&failing);
-    assert!(said.contains("breaks comes nearest, it broke provider rules once;"), "{said}");
+    assert!(said.contains("breaks comes closest, it broke provider rules once;"), "{said}");
 }

@@ -46,7 +46,7 @@ pub fn tuned(tuned: &Tuned, search: Search, width: Width) -> String {
     say(&mut out, &format!("Tuned on {}", part(&tuned.tune)));
     let left = choosing(&mut out, tuned, width);
     if left > 0 {
-        let text = format!("… and {left} more that the front beats (all of them with --json)");
+        let text = format!("… and {left} more that the front beats (all with --json)");
         say(&mut out, &text);
     }
     if let Some(report) = &tuned.report {
@@ -59,9 +59,9 @@ pub fn tuned(tuned: &Tuned, search: Search, width: Width) -> String {
     say(&mut out, &place(tuned));
     let legend = format!(
         "★ on the front: nothing is cheaper and keeps as much · ○ the preset's own values · {} · over: requests \
-         sent over the window, ✗ rules of the provider broken · than own: what tells it from the preset's own \
+         sent over the window, ✗ rules of the provider broken · than own: how it differs from the preset's own \
          values, Holm over all rows · in brackets 95 % intervals over sessions; those it was tuned on have none, \
-         because choosing among them spoils them",
+         because choosing among them biases them",
         columns::meanings(&MEASURED.map(|(name, _)| name), &tuned.reporting)
     );
     say(&mut out, &legend);
@@ -99,7 +99,7 @@ fn fields(tuned: &Tuned) -> impl Iterator<Item = &Field> {
     first.into_iter().flat_map(|trial| &trial.settings).map(|(field, _)| field)
 }
 
-/// The values under the heading, behind the marks.
+/// The values under the heading, after the marks.
 fn label(trial: &Trial) -> String {
     let star = if trial.rank == Some(0) { "★" } else { " " };
     if trial.settings.is_empty() {
@@ -178,7 +178,7 @@ fn against(trial: &Trial) -> String {
         Some(if value < null { less } else { more })
     };
     let words: Vec<&str> = [
-        word(&against.cost, 1.0, "cheaper", "dearer"),
+        word(&against.cost, 1.0, "cheaper", "costlier"),
         word(&against.frr_obs_far, 0.0, "keeps less", "keeps more"),
     ]
     .into_iter()
@@ -195,12 +195,12 @@ fn place(tuned: &Tuned) -> String {
     let name = &own.of;
     if own.rank == Some(0) {
         return format!(
-            "{name} as it comes is on the front: of what was tried, nothing is cheaper and keeps as much."
+            "{name} with its own values is on the front: nothing that was tried is cheaper and keeps as much."
         );
     }
     if own.rank.is_none() {
         return format!(
-            "{name} as it comes has no place: it fails a gate that others pass, or nothing was needed."
+            "{name} with its own values has no rank: it fails a gate that others pass, or nothing was needed."
         );
     }
     let beaten: Vec<&Trial> =
@@ -212,7 +212,7 @@ fn place(tuned: &Tuned) -> String {
         more => format!(" and {more} more"),
     };
     format!(
-        "{name} as it comes ({}) is dominated, on the sessions tuned on, by {}{more}.",
+        "{name} with its own values ({}) is dominated, on the sessions tuned on, by {}{more}.",
         point(&own.tune, value),
         names.join(", ")
     )

@@ -39,15 +39,15 @@ pub const REGISTRATION: Registration = Registration {
         ),
         StageDescriptor::pruner::<KeepLastConfig>(
             "keep-last",
-            "Clears every tool result but the newest ones, one by one or in batches",
+            "Clears all tool results except the newest ones, one by one or in batches",
         ),
         StageDescriptor::filter::<DropOldestConfig>(
             "drop-oldest",
-            "Leaves out the oldest messages and puts nothing in their place",
+            "Drops the oldest messages without a replacement",
         ),
         StageDescriptor::summarizer::<ExtractiveConfig>(
             "extractive",
-            "Copies what was asked, decided, touched, failed and left open; no model",
+            "Extracts what was requested, decided, touched, failed and left open; no model",
         ),
     ],
     presets: &[

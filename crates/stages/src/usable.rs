@@ -20,7 +20,7 @@ pub(crate) struct Usable {
 
 impl Usable {
     /// The usable window of a model; `None` where its window is not known. A limit of the input alone
-    /// leaves the output out already; from the whole window the reserve is taken off where it is asked for.
+    /// leaves the output out already; the reserve is subtracted from the whole window if requested.
     pub(crate) fn of(limits: Limits, reserve_output: bool) -> Option<Self> {
         let Limits { context, input, output } = limits;
         let (tokens, arithmetic) = if input > 0 {
@@ -42,7 +42,7 @@ impl Usable {
     }
 }
 
-/// Refuses a trigger that is no share above 0, and a target above it.
+/// Refuses a trigger that is not a share above 0, and a target above it.
 pub(crate) fn check_shares(trigger: f64, target: f64) -> Result<(), Invalid> {
     if !(trigger > 0.0 && trigger <= 1.0) {
         return Err(Invalid::new(

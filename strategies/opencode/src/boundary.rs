@@ -2,7 +2,7 @@
 //!
 //! A checkpoint is a user message with a marker and a summary that answers it. The versions differ in
 //! what completes one, and since 1.14 a marker may name the message that its kept tail starts with;
-//! the tail then stands behind the summary, out of the order of time. [`latest`] therefore goes by
+//! the tail then comes after the summary, out of chronological order. [`latest`] therefore goes by
 //! stored order: the last place is no longer the last thing that happened.
 
 use schemars::JsonSchema;
@@ -16,7 +16,7 @@ pub enum Completes {
     /// A summary that finished, with an error or without (January 2026).
     #[default]
     Finished,
-    /// A summary that finished without an error; a kept tail is put behind it (1.17).
+    /// A summary that finished without an error; a kept tail is put after it (1.17).
     Succeeded,
     /// Any summary (the BRUTUS design).
     Any,
@@ -135,11 +135,11 @@ pub struct Latest {
     pub assistant: Option<usize>,
     /// The newest message of the model that finished.
     pub finished: Option<usize>,
-    /// Markers that are newer than that: compactions that nobody has carried out yet.
+    /// Markers that are newer than that: compactions that have not been carried out yet.
     pub pending: Vec<usize>,
 }
 
-/// Finds the newest messages by stored order, wherever they stand in the view.
+/// Finds the newest messages by stored order, wherever they are in the view.
 pub fn latest(messages: &[Seen<'_>], view: &[usize]) -> Latest {
     let newest = |wanted: &dyn Fn(&Seen<'_>) -> bool| {
         view.iter().copied().filter(|index| wanted(&messages[*index])).max()

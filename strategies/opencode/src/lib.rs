@@ -1,6 +1,6 @@
 //! OpenCode's compaction, in three versions.
 //!
-//! OpenCode keeps every message it ever stored. What the model sees is worked out anew for each
+//! OpenCode keeps every message it ever stored. What the model sees is computed again for each
 //! request from marks on the stored messages: a timestamp on a tool part clears its output, and a
 //! user message with a compaction part, once a summary answers it, hides everything before it. The
 //! stages here are those marks, as plans:
@@ -44,11 +44,11 @@ pub const REGISTRATION: Registration = Registration {
         ),
         StageDescriptor::pruner::<prune::PruneConfig>(
             "opencode.prune",
-            "Clears old tool outputs beyond a protected amount, if enough comes together",
+            "Clears old tool outputs beyond a protected amount, if they are large enough together",
         ),
         StageDescriptor::filter::<checkpoint::CheckpointConfig>(
             "opencode.checkpoint",
-            "Marker, summary and continue message; hides what stood before, but for a kept tail",
+            "Marker, summary and continue message; hides everything before, except a kept tail",
         ),
     ],
     presets: &[

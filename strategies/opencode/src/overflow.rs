@@ -87,7 +87,7 @@ pub struct OverflowConfig {
     pub counts: Vec<TokenClass>,
     /// Cap of the model's output limit, and its value where none is known.
     pub output_token_max: u64,
-    /// Whether a reserve is taken off the input limit of models that have one.
+    /// Whether a reserve is subtracted from the input limit of models that have one.
     pub input_headroom: bool,
     /// That reserve in tokens; unset: 20,000, or the output limit where that is smaller.
     pub reserved: Option<u64>,
@@ -128,7 +128,7 @@ impl OverflowConfig {
         if self.output_token_max == 0 {
             return Err(Invalid::new(
                 "output_token_max",
-                "must be at least 1: it stands for the output limit of models that give none",
+                "must be at least 1: it is the output limit of models without one",
             ));
         }
         if self.counts.is_empty() {
@@ -221,7 +221,7 @@ impl OverflowPolicy for Overflow {
         (self.0.auto && limits.context > 0 && usable <= 0).then(|| {
             format!(
                 "leaves a usable window of {usable} tokens ({}), so every answer would overflow; \
-                 give a larger window or a smaller output limit",
+                 set a larger window or a smaller output limit",
                 self.window().describe(limits)
             )
         })

@@ -66,7 +66,7 @@ fn stored_from(history: &History, from: Pos) -> Vec<StoredMessage> {
 }
 
 /// The stored messages from the first on that the view shows, instructions of the harness aside. What
-/// stands before them is behind the latest checkpoint, where the view filter does not look: so a fold
+/// stands before them is after the latest checkpoint, where the view filter does not look: so a fold
 /// costs the view, not the history.
 pub fn in_sight(context: &StageContext<'_>) -> Vec<StoredMessage> {
     let history = context.history;

@@ -10,8 +10,8 @@ pub fn budget(usable: u64, minimum: u64, maximum: u64) -> u64 {
     (usable / 4).min(maximum).max(minimum)
 }
 
-/// Turns as ranges of messages: each begins with a user message that is no marker and goes on to the
-/// next. What stands before the first belongs to none.
+/// Turns as ranges of messages: each begins with a user message that is not a marker and extends to the
+/// next. What is before the first belongs to none.
 pub fn turns(begins_turn: &[bool]) -> Vec<Range<usize>> {
     let mut turns: Vec<Range<usize>> = Vec::new();
     for (index, begins) in begins_turn.iter().enumerate() {
@@ -25,7 +25,7 @@ pub fn turns(begins_turn: &[bool]) -> Vec<Range<usize>> {
 }
 
 /// Index of the message that the tail starts with; `None` where nothing fits, and where everything
-/// would be kept, since there would be nothing to summarise.
+/// would be kept, since there would be nothing to summarize.
 ///
 /// `size` gives the tokens of a range of messages. It must not shrink as a range grows at its front:
 /// the walk stops at the first message that makes the tail too large, so that it costs no more than

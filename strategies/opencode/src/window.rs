@@ -1,7 +1,7 @@
 //! How many tokens of a window OpenCode lets a conversation fill.
 //!
 //! Two rules, which differ only for models with a limit of the input alone. Until 1.1.5x that limit
-//! was itself the ceiling, which leaves no room at all; since 1.1.59 a reserve is taken off it. Every
+//! was itself the ceiling, which leaves no room at all; since 1.1.59 a reserve is subtracted from it. Every
 //! other model gets its window less the largest answer.
 
 use foldback_core::Limits;
@@ -17,7 +17,7 @@ pub const RESERVE: u64 = 20_000;
 pub struct WindowRule {
     /// Cap of the output limit; also the output limit of models that give none.
     pub output_token_max: u64,
-    /// Whether a reserve is taken off `limit.input` (1.1.59 and later).
+    /// Whether a reserve is subtracted from `limit.input` (1.1.59 and later).
     pub input_headroom: bool,
     /// That reserve in tokens, where it is configured.
     pub reserved: Option<u64>,

@@ -21,10 +21,10 @@ pub const CURRENT: SegmentKind = SegmentKind::named("current");
 pub const BEFORE: [SegmentKind; 6] =
     [SegmentKind::System, SegmentKind::Tools, SegmentKind::Unrecorded, IDENTITY, ACTIONS, INSIGHT];
 
-/// Segments behind the conversation, in order.
+/// Segments after the conversation, in order.
 pub const BEHIND: [SegmentKind; 2] = [TASK, CURRENT];
 
-/// The segments of a frame before and behind the conversation, each in assembly order. Segments of
+/// The segments of a frame before and after the conversation, each in assembly order. Segments of
 /// one kind keep theirs.
 pub fn around(frame: &Frame) -> (Vec<&Segment>, Vec<&Segment>) {
     let pick = |kinds: &[SegmentKind]| {

@@ -101,7 +101,7 @@ pub struct Allocated<N> {
     pub tiers: [N; TIERS],
 }
 
-/// A budget with what became of it, as it stands in the plan.
+/// A budget and its use, as the plan shows it.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct TokenBudget<N> {
     /// Tokens to deal out.
@@ -110,7 +110,7 @@ pub struct TokenBudget<N> {
     pub conversation: N,
     /// Who gets what.
     pub allocated: Allocated<N>,
-    /// Tokens that nobody got, the safety margin among them.
+    /// Unallocated tokens, the safety margin among them.
     pub remaining: N,
     /// Percent of the total that was given out.
     pub utilization_percent: f64,

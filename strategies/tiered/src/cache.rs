@@ -1,6 +1,6 @@
 //! Summaries that need not be asked for again.
 //!
-//! Tiers are cut anew from the log at every fold, so the same run of messages is summarised again
+//! Tiers are built again from the log at every fold, so the same run of messages is summarized again
 //! whenever a fold is previewed, undone, repeated or replayed. A summary is kept under a hash of
 //! everything that it depends on: tier, content, style and prompt version, budget, instructions,
 //! estimator and summarizer. A cache may therefore be shared by threads, sessions and strategies, and

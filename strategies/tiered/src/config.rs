@@ -58,9 +58,9 @@ pub struct TieredConfig {
     pub together: Together,
     /// How many of the newest messages are shown raw.
     pub tier0_size: usize,
-    /// Distance from the newest message at which the lightly summarised ones end.
+    /// Distance from the newest message at which the lightly summarized ones end.
     pub tier1_size: usize,
-    /// Distance from the newest message at which the moderately summarised ones end.
+    /// Distance from the newest message at which the moderately summarized ones end.
     pub tier2_size: usize,
     /// Percent of its tokens that a summary of tier 1, 2 and 3 may keep.
     pub preserve: [u32; 3],
@@ -71,7 +71,7 @@ pub struct TieredConfig {
     pub budget: bool,
     /// Tokens of the whole prompt after a fold; 0 takes the policy's target, else `budget_fraction` of the window.
     pub budget_tokens: u64,
-    /// Share of the window that the whole prompt may have after a fold nobody gave a target for (0 to 1).
+    /// Share of the window that the whole prompt may have after a fold without a target (0 to 1).
     pub budget_fraction: f64,
     /// How the budget is dealt out.
     pub shares: Shares,
@@ -81,7 +81,7 @@ pub struct TieredConfig {
     pub cut_tool_results: bool,
     /// Tokens that a tool result is never cut below.
     pub min_result_tokens: u64,
-    /// Percent of the view's tokens that a fold which nobody asked for must free (0 to 100); less is not worth a new prompt cache.
+    /// Percent of the view's tokens that an automatic fold must free (0 to 100); less is not worth a new prompt cache.
     pub min_gain_percent: u32,
     /// Summaries that are kept for the next fold of the same content.
     pub cache_entries: usize,
@@ -169,13 +169,13 @@ impl TieredConfig {
         }
         let dealt: u64 = self.shares.tiers.iter().map(|p| u64::from(*p)).sum();
         if dealt > 100 {
-            let message = format!("add up to {dealt} percent; at most 100 can be dealt out");
+            let message = format!("add up to {dealt} percent; at most 100 can be allocated");
             return Err(Invalid::new("shares.tiers", message));
         }
         if self.system_prompt_tokens == 0 {
             return Err(Invalid::new(
                 "system_prompt_tokens",
-                "is 0; no segment would fit, so give at least 1 (the original has 2,500)",
+                "is 0; no segment would fit, so set at least 1 (the original has 2,500)",
             ));
         }
         entries("cache_entries", self.cache_entries)?;

@@ -1,6 +1,6 @@
-//! One fold's worth of decisions: what is a residual, what stands in which tier, who gets how much.
+//! The decisions of one fold: the residuals, the tiers, and their budgets.
 //!
-//! The tiers are cut anew from the stored history each time, whatever earlier folds made of it. What
+//! The tiers are built again from the stored history each time, regardless of earlier folds. What
 //! comes out depends on history, frame, limits and clock alone, so a filter may work it out twice.
 
 use crate::budget::{self, Fixed, TokenBudget};

@@ -1,4 +1,4 @@
-//! `tiered.residual`: residuals stay, the newest messages stay, everything else is summarised, the
+//! `tiered.residual`: residuals stay, the newest messages stay, everything else is summarized, the
 //! harder the older.
 //!
 //! The layout is: system messages that open the history, one user message with the summaries of tiers
@@ -27,7 +27,7 @@ use std::sync::Arc;
 /// Name of the stage.
 pub const NAME: &str = "tiered.residual";
 
-/// Tiers that are summarised, in the order in which their summaries stand.
+/// Tiers that are summarized, in the order in which their summaries stand.
 const SUMMARISED: [usize; TIERS - 1] = [3, 2, 1];
 
 /// The filter.
@@ -68,7 +68,7 @@ impl TieredResidual {
         self.cache.statistics()
     }
 
-    /// The stored originals of what was summarised.
+    /// The stored originals of what was summarized.
     pub fn references(&self) -> &Arc<ContextReferences> {
         &self.references
     }
@@ -105,7 +105,7 @@ impl TieredResidual {
         truncate::to_tokens(text, whole, tokens, |text| estimator.text(text), cut)
     }
 
-    /// Refuses a fold that nobody asked for and that frees too little: each one costs a prompt cache,
+    /// Refuses an automatic fold that frees too little: each one costs a prompt cache,
     /// and where tier 0 alone is too large the next call would ask for another.
     pub(crate) fn worthwhile(&self, context: &StageContext<'_>, after: u64) -> Result<(), Why> {
         let before = context.view_tokens();
@@ -123,7 +123,7 @@ impl TieredResidual {
         ))
     }
 
-    /// The text of a tier that nobody summarises.
+    /// The text of a tier without a summary.
     pub(crate) fn sentences(
         &self,
         context: &StageContext<'_>,

@@ -1,4 +1,4 @@
-//! The second half of a fold: with the summaries at hand, what stands where.
+//! The second half of a fold: the layout, once the summaries are there.
 
 use crate::budget::TokenBudget;
 use crate::cut::{Budget, Cut};
@@ -45,7 +45,7 @@ impl<'a, 's> Fold<'a, 's> {
         }
     }
 
-    /// Puts what stands for a tier in its place. `answer` is what came for its request, if it had one.
+    /// Adds the text that replaces a tier. `answer` is the answer to its request, if it had one.
     pub(crate) fn add_tier(&mut self, tier: usize, answer: Option<&Option<Summary>>) {
         let config = &self.filter.config;
         let messages = self.cut.messages(tier);
@@ -246,7 +246,7 @@ impl<'a, 's> Fold<'a, 's> {
     }
 }
 
-/// What stands at a place of a view.
+/// The message at a position of a view.
 #[derive(PartialEq)]
 enum Shows<'a> {
     Item(Pos),

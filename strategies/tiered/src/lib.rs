@@ -8,11 +8,11 @@
 //! |---|---|
 //! | [`score`], [`mentions`] | how important is a message? |
 //! | [`residual`] | which messages bypass compression? |
-//! | [`tiers`] | which are shown raw, which are summarised how hard? |
+//! | [`tiers`] | which are shown raw, which are summarized how hard? |
 //! | [`budget`] | how many tokens does each part of the prompt get? |
 //! | [`truncate`] | what if no summary can be had? |
-//! | [`cache`] | was this summarised before? |
-//! | [`reference`] | what did a summary stand for? |
+//! | [`cache`] | was this summarized before? |
+//! | [`reference`] | what did a summary replace? |
 //! | [`segments`], [`assembly`] | what stands around the conversation? |
 //! | [`filter`] | all of it as one stage, `tiered.residual` |
 
@@ -44,7 +44,7 @@ pub const REGISTRATION: Registration = Registration {
     version: env!("CARGO_PKG_VERSION"),
     stages: &[StageDescriptor::filter::<TieredConfig>(
         filter::NAME,
-        "Important messages stay, older ones are summarised in tiers, the harder the older",
+        "Keeps important messages; summarizes older ones in tiers, older tiers more strongly",
     )],
     presets: &[
         PresetDescriptor { name: "tiered", toml: include_str!("../presets/tiered.toml") },

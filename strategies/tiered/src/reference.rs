@@ -1,4 +1,4 @@
-//! Context references: a short id that stands for a long context, and the store that gives it back.
+//! Context references: short ids for long contexts, and the store that returns them.
 //!
 //! An id is `ctx_` and the first eight hex digits of the SHA-256 of the context's JSON, so the same
 //! context always has the same id. The store is bounded; which entry makes room is a choice, because
@@ -68,7 +68,7 @@ impl ContextReferences {
     ///
     /// # Errors
     ///
-    /// Where the context can't be written as JSON (a map whose keys are no strings).
+    /// If the context can't be written as JSON (a map whose keys are not strings).
     pub fn create(
         &self,
         channel: &str,

@@ -1,5 +1,5 @@
-//! The texts of a fold: the one message that the summaries stand in, what a tier's messages look like
-//! when nobody can be asked for a summary, and tool results that have to be cut.
+//! The texts of a fold: the one message with the summaries, what a tier's messages look like
+//! without a summary, and tool results that must be cut.
 
 use crate::truncate;
 use foldback_core::log::{Message, Part, PartKind};
@@ -9,12 +9,12 @@ use foldback_core::view::{EditKind, PartPos, Pos};
 use std::fmt::Write as _;
 use std::sync::Arc;
 
-/// What stands for one tier.
+/// The text that replaces one tier.
 #[derive(Clone, Debug)]
 pub(crate) struct Section {
     /// The tier, 1 to 3.
     pub(crate) tier: usize,
-    /// Messages that it stands for.
+    /// Messages that it replaces.
     pub(crate) messages: usize,
     /// The summary.
     pub(crate) text: String,

@@ -1,6 +1,6 @@
-//! Which messages are shown raw, and which are summarised how hard?
+//! Which messages are shown raw, and which are summarized how hard?
 //!
-//! Messages that are no residuals are put in four tiers by how far they are from the newest one.
+//! Messages that are not residuals are put in four tiers by their distance from the newest one.
 //! With the document's sizes 10, 25 and 50: tier 0 is the last ten, raw; tier 1 the fifteen before
 //! them, tier 2 the twenty-five before those, and tier 3 everything older.
 

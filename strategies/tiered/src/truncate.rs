@@ -120,7 +120,7 @@ fn shortened(text: &str, target: usize) -> String {
 }
 
 /// The document's own version: split at every `.`, `!` and `?`, sentences in the order of their
-/// points, `". "` behind each and not counted, so that the result may be longer than the target. What
+/// points, `". "` after each and not counted, so that the result may be longer than the target. What
 /// the split leaves behind the last punctuation is an empty sentence that always fits.
 pub fn by_sentence_exact(content: &str, target: usize, keywords: &[String]) -> String {
     let keywords = lower(keywords);
@@ -162,7 +162,7 @@ pub fn middle(text: &str, target: usize) -> String {
     if total <= target {
         return text.to_owned();
     }
-    // The notice is as long as its number; a little room for it is taken off first.
+    // The notice is as long as its number; a little room for it is subtracted first.
     let notice = |cut: usize| format!("\n[... {cut} characters cut ...]\n");
     let room = target.saturating_sub(notice(total).len());
     let tail_room = room / 3;

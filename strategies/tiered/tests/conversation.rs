@@ -433,7 +433,7 @@ async fn a_fold_that_frees_next_to_nothing_is_not_made_unless_asked_for() {
     let report = at(&mut conversation, Moment::CallStart).await;
     let Outcome::Unchanged(why) = &report.outcome else { panic!("{report:?}") };
     assert_eq!(why.code, "not-worthwhile");
-    assert!(fake.asked().is_empty(), "nobody is asked for a summary in vain");
+    assert!(fake.asked().is_empty(), "no summary is requested in vain");
     let report = at(&mut conversation, Moment::Manual).await;
     assert_eq!(report.outcome, Outcome::Changed, "{report:?}");
 }

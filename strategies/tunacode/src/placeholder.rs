@@ -14,7 +14,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
-/// What stands in the place of a cleared tool return, unless configured otherwise.
+/// What replaces a cleared tool return, unless configured otherwise.
 pub const DEFAULT_PLACEHOLDER: &str = "[Old tool result content cleared]";
 
 /// Configuration of [`Placeholder`]. The default is tunacode's standard mode.
@@ -27,7 +27,7 @@ pub struct PlaceholderConfig {
     pub minimum_tokens: u64,
     /// User turns that the whole history must have. It protects no turn.
     pub min_user_turns: u64,
-    /// What stands in the place of a cleared return.
+    /// What replaces a cleared return.
     pub placeholder: String,
 }
 

@@ -50,7 +50,7 @@ pub fn walk<T>(
     for (item, tokens) in newest_first {
         any = true;
         sum += tokens;
-        // The sum never falls, so everything behind the first one beyond the boundary is beyond it too.
+        // The sum never falls, so everything after the first one beyond the boundary is beyond it too.
         if sum > thresholds.protect {
             returns.push(item);
             prunable += tokens;

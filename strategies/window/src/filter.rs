@@ -1,4 +1,4 @@
-//! `window.split`: a summary stands for everything before the last two fifths of the window.
+//! `window.split`: a summary replaces everything before the last two fifths of the window.
 //!
 //! The units are the messages of the view, so the summary of an earlier fold is the first message and
 //! goes into the next summary.
@@ -62,7 +62,7 @@ pub struct SplitConfig {
     pub summary_tokens: u64,
     /// Age in seconds below which the agent's notes on its session are used in place of a summary; 0: never.
     pub memory_seconds: u32,
-    /// Text that leads the view where there is no summary and what is kept does not start with a user message; empty: none.
+    /// Text at the start of the view if there is no summary and the kept part does not start with a user message; empty: none.
     pub hidden_note: String,
     /// Beta headers of the requests, as in `window.utilisation`.
     pub betas: Vec<String>,
@@ -93,7 +93,7 @@ impl StageConfig<dyn Filter> for SplitConfig {
     }
 }
 
-/// A summary stands for everything before the last messages.
+/// A summary replaces everything before the last messages.
 #[derive(Clone, Debug)]
 pub struct Split {
     preserve: Fraction,
@@ -135,7 +135,7 @@ impl Split {
         if config.prefix.trim().is_empty() {
             return Err(Invalid::new(
                 "prefix",
-                "must not be empty: it tells a summary from what a user wrote",
+                "must not be empty: it distinguishes a summary from user text",
             ));
         }
         for (field, value) in [
@@ -236,7 +236,7 @@ impl Split {
         Some(text.strip_prefix(&self.config.prefix).unwrap_or(text).trim_start())
     }
 
-    /// What is to be summarised: the earlier summary, where it goes apart, and the messages up to the cut.
+    /// What is to be summarized: the earlier summary, where it goes apart, and the messages up to the cut.
     fn folded(&self, context: &StageContext<'_>, at: usize) -> (Option<String>, Vec<Arc<Message>>) {
         let mut previous = None;
         let mut messages = Vec::with_capacity(at);

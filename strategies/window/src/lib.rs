@@ -5,7 +5,7 @@
 //! |---|---|---|---|
 //! | `window.utilisation` | policy | before a call, after a length stop | [`utilisation`] |
 //! | `window.truncate` | pruner | after a tool result | [`truncate`] |
-//! | `window.split` | filter | when the policy says so | [`filter`], [`split`] |
+//! | `window.split` | filter | when the policy decides to fold | [`filter`], [`split`] |
 //!
 //! The presets are `window`, which keeps a tool call with its results, and `window-faithful`, which
 //! has the original's defect: in a chain of tool calls its split leaves a result without its call.
@@ -35,7 +35,7 @@ pub const REGISTRATION: Registration = Registration {
         ),
         StageDescriptor::filter::<filter::SplitConfig>(
             "window.split",
-            "Keeps the end of the conversation that fits a share of the window; a summary stands for the rest",
+            "Keeps the end of the conversation that fits a share of the window; a summary replaces the rest",
         ),
     ],
     presets: &[

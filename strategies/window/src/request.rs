@@ -41,14 +41,14 @@ pub fn cut(mut message: Message, limit: usize, calls: bool) -> Message {
             call.arguments = cut_arguments(&call.arguments, limit);
             calls
         }
-        // Only content is summarised; the original has no place for the rest.
+        // Only content is summarized; the original has no place for the rest.
         PartKind::Reasoning { .. } => false,
         PartKind::File(_) | PartKind::Marker(_) | PartKind::Unknown { .. } => true,
     });
     message
 }
 
-/// Cuts a text to what is `left`, which is `None` behind a text that was cut. Whether anything stays.
+/// Cuts a text to what is `left`, which is `None` after a text that was cut. Whether anything stays.
 fn keep(text: &mut String, left: &mut Option<usize>) -> bool {
     let Some(bytes) = *left else {
         text.clear();

@@ -56,7 +56,7 @@ pub fn move_off_groups(units: &[Unit], split: usize) -> usize {
     }
     let (mut at, mut checked) = (split, units.len());
     loop {
-        // A result may be far behind its call, so every kept message counts, not the first alone.
+        // A result may be far after its call, so every kept message counts, not the first alone.
         let first = units[at..checked].iter().map(|unit| unit.group).min();
         checked = at;
         match first {

@@ -24,7 +24,7 @@ pub struct TruncateConfig {
     pub over_bytes: usize,
     /// Bytes at the start of a result that stay; a character is never cut in two.
     pub keep_bytes: usize,
-    /// What stands behind the bytes that stay, on a line of its own.
+    /// What comes after the bytes that stay, on a line of its own.
     pub marker: String,
 }
 

@@ -213,7 +213,7 @@ async fn failures_reach_the_client_as_failures() {
                     }
                     format!("{error:?} {error}")
                 }
-                // A body that is an error with status 200 is not recognised by every client.
+                // A body that is an error with status 200 is not recognized by every client.
                 Ok(read) if name == "an error in the stream" && !stream => format!("{read:?}"),
                 Ok(read) => panic!("{name}, stream {stream}: read as {read:?}"),
             };

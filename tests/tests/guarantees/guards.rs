@@ -272,7 +272,7 @@ async fn a_compaction_that_is_given_up_leaves_nothing() {
         let before = state(&agent);
         tokio::select! {
             biased;
-            _ = agent.compact(None) => panic!("{preset}: nobody answered"),
+            _ = agent.compact(None) => panic!("{preset}: no answer came"),
             () = async { while model.billed() == 0 { tokio::task::yield_now().await } } => {}
         }
         let after = state(&agent);

@@ -1,5 +1,5 @@
 //! The conformance rows that need a request to a model: OpenCode's compaction and loop, the general
-//! behaviour of its V2, and the window compactor of Spec 09.
+//! behavior of its V2, and the window compactor of Spec 09.
 //!
 //! Each row compiles a preset with the `llm` summarizer, drives it through an agent's loop, and counts
 //! and reads every request, the agent's and the summarizer's, that reaches one scripted model. Rows run

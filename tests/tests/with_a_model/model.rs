@@ -87,7 +87,7 @@ impl Scripted {
         self.broken.lock().unwrap().take()
     }
 
-    /// Replies that nobody has asked for.
+    /// Replies that were not requested.
     pub(crate) fn left(&self) -> usize {
         self.replies.lock().unwrap().len()
     }

@@ -65,7 +65,7 @@ pub(crate) struct Seen {
     pub(crate) events: String,
     /// Milliseconds that were waited.
     pub(crate) waited: u64,
-    /// Replies that nobody asked for.
+    /// Replies that were not requested.
     pub(crate) left: usize,
 }
 

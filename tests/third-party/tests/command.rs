@@ -45,7 +45,7 @@ fn a_summarizer_of_a_third_party_has_cassette_budget_and_dry_run() {
     let cassette = path("cassette");
     let with_cassette = ["--cassette", &*cassette];
 
-    // A dry run asks nobody, counts, and goes on behind the first summary.
+    // A dry run sends no request, counts, and continues after the first summary.
     let (code, counted, stderr) = compare(&file, &["--dry-run"]);
     assert_eq!(code, 0, "{stderr}");
     let row = counted.lines().find(|line| line.contains("opencode+headline"));

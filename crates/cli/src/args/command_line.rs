@@ -1,11 +1,11 @@
-//! The command line as outputs quote it: what of it results depend on, so that two runs that differ only in where
+//! The command line as outputs quote it: the part that results depend on, so that two runs that differ only in where
 //! they write quote the same.
 
 use crate::output::quoted;
 use clap::parser::ValueSource;
 use clap::{Arg, ArgMatches, Command};
 
-/// Options that say where results are kept, how they are made and how they are shown.
+/// Options that only affect where results are stored, how they are computed and how they are shown.
 const SHOWN: [&str; 18] = [
     "store",
     "no_store",
@@ -27,7 +27,7 @@ const SHOWN: [&str; 18] = [
     "toml",
 ];
 
-/// The command line that was read: paths, then options in the order in which the help lists them.
+/// The command line: paths, then options in the order of the help.
 pub(super) fn of(described: &Command, matches: &ArgMatches) -> String {
     let mut words = vec![described.get_name().to_owned()];
     let Some((name, matches)) = matches.subcommand() else { return words.remove(0) };

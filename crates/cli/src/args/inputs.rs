@@ -1,4 +1,4 @@
-//! What many commands take: sessions, a model, where results and outputs go, and numbers as people write them.
+//! Arguments that many commands share: sessions, a model, where results and outputs go, and numbers.
 
 use crate::selection;
 use clap::Args as ClapArgs;
@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 pub(crate) struct FileArgs {
     /// The session file (`-` is standard input).
     pub(crate) file: PathBuf,
-    /// Format of the file, where it is not recognised.
+    /// Format of the file, if it is not recognized.
     #[arg(long, value_name = "FORMAT")]
     pub(crate) from: Option<String>,
 }
@@ -21,7 +21,7 @@ pub(crate) struct FileArgs {
 pub(crate) struct SessionArgs {
     #[command(flatten)]
     pub(crate) file: FileArgs,
-    /// Which session, for files that hold several.
+    /// Id of the session, for files that hold several.
     #[arg(long, value_name = "ID")]
     pub(crate) session: Option<String>,
     /// Treat warnings of the importer as errors.
@@ -29,19 +29,19 @@ pub(crate) struct SessionArgs {
     pub(crate) strict: bool,
 }
 
-/// Files with sessions, as many as there are.
+/// Files with sessions.
 #[derive(Clone, Debug, ClapArgs)]
 pub(crate) struct CorpusArgs {
     /// Session files or folders of them, in any mix of formats.
     #[arg(value_name = "PATH")]
     pub(crate) paths: Vec<PathBuf>,
-    /// Also look where Claude Code, Codex and OpenCode keep this user's sessions.
+    /// Also use this user's sessions of Claude Code, Codex and OpenCode.
     #[arg(long)]
     pub(crate) discover: bool,
-    /// Leave out files with this in their path; `*` stands for anything. Give it once per text.
+    /// Leave out files whose path contains this; `*` matches anything. Can be repeated.
     #[arg(long, value_name = "TEXT")]
     pub(crate) exclude: Vec<String>,
-    /// Only sessions whose repository, folder or task, or whose path, has this in it.
+    /// Only sessions whose repository, folder, task or path contains this.
     #[arg(long, value_name = "NAME")]
     pub(crate) project: Option<String>,
     /// Only sessions with a model call on this day (UTC) or later; those without times are left out.
@@ -55,22 +55,22 @@ pub(crate) struct CorpusArgs {
 /// Where results are kept.
 #[derive(Clone, Debug, ClapArgs)]
 pub(crate) struct StoreArgs {
-    /// Folder in which results are kept, so that a rerun does only what is new; the user's cache
-    /// folder when not given.
+    /// Folder for stored results, so that a rerun computes only what changed; the user's cache
+    /// folder by default.
     #[arg(long, value_name = "DIR", conflicts_with = "no_store")]
     pub(crate) store: Option<PathBuf>,
-    /// Keep no results.
+    /// Do not store results.
     #[arg(long)]
     pub(crate) no_store: bool,
 }
 
-/// Where what is made goes.
+/// Where the output goes.
 #[derive(Clone, Debug, ClapArgs)]
 pub(crate) struct OutArgs {
-    /// Where to write; standard output when not given.
+    /// File to write; standard output by default.
     #[arg(short, long, value_name = "FILE")]
     out: Option<PathBuf>,
-    /// What `--out` was called once.
+    /// The old name of `--out`.
     #[arg(long, hide = true, conflicts_with = "out", value_parser = no_number)]
     output: Option<PathBuf>,
 }
@@ -81,12 +81,12 @@ impl OutArgs {
     }
 }
 
-/// A path, but no bare number: whoever writes `--output 32000` means tokens.
+/// A path, but not a bare number: `--output 32000` is meant as tokens.
 fn no_number(text: &str) -> Result<PathBuf, String> {
     match text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'_') {
         false => Ok(PathBuf::from(text)),
         true => Err(format!(
-            "it is the old name of --out and takes a path; a limit in tokens is --max-output {text}, a file \
+            "this is the old name of --out and takes a path; for a limit in tokens use --max-output {text}, for a file \
              of that name --out {text}"
         )),
     }
@@ -95,15 +95,15 @@ fn no_number(text: &str) -> Result<PathBuf, String> {
 /// The estimator that counts.
 #[derive(Clone, Debug, ClapArgs)]
 pub(crate) struct EstimatorArgs {
-    /// Estimator that counts what is reported, the same for every preset.
+    /// Estimator for all reported token counts, the same for every preset.
     #[arg(long, alias = "measure", value_name = "ESTIMATOR", default_value = "o200k")]
     pub(crate) estimator: String,
 }
 
-/// A window. In a strategy file, 0 is none, which is what leaving `--window` out says here.
+/// A window. In a strategy file, 0 means none; here, leave `--window` out for that.
 fn a_window(text: &str) -> Result<u64, String> {
     match tokens(text)? {
-        0 => Err("nothing fits; without --window, each session has its own".to_owned()),
+        0 => Err("nothing fits; leave --window out to use each session's own".to_owned()),
         tokens => Ok(tokens),
     }
 }
@@ -118,12 +118,12 @@ pub(super) fn a_number(text: &str) -> Result<u64, String> {
     number::parse(text).ok_or_else(|| "takes a number, such as 20, 2_000 or 2k".to_owned())
 }
 
-/// One that something is counted with.
+/// A count.
 pub(super) fn a_count(text: &str) -> Result<usize, String> {
     a_number(text)?.try_into().map_err(|_| "is too large".to_owned())
 }
 
-/// Which model, how much it takes, and who counts.
+/// The model, its limits, and the estimator.
 #[derive(Clone, Debug, ClapArgs)]
 pub(crate) struct ModelArgs {
     /// Window in tokens, for every session and preset.

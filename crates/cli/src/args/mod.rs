@@ -1,4 +1,4 @@
-//! What the command takes.
+//! The arguments of the command.
 
 mod command_line;
 mod inputs;
@@ -29,11 +29,11 @@ pub(crate) struct Args {
     pub(crate) output: OutputArgs,
 }
 
-/// How the command talks.
+/// What the command prints.
 #[derive(Clone, Copy, Debug, ClapArgs)]
 #[command(next_help_heading = "Output")]
 pub(crate) struct OutputArgs {
-    /// When to use colours: auto, always or never.
+    /// When to use colors: auto, always or never.
     #[arg(
         long,
         global = true,
@@ -43,25 +43,25 @@ pub(crate) struct OutputArgs {
         hide_possible_values = true
     )]
     pub(crate) color: Color,
-    /// Number of threads; that of the processors when not given.
+    /// Number of threads; the number of processors by default.
     #[arg(long, global = true, value_name = "N", value_parser = a_thread)]
     pub(crate) jobs: Option<usize>,
-    /// Print nothing but errors on standard error.
+    /// Print only errors on standard error.
     #[arg(short, long, global = true, conflicts_with = "verbose")]
     pub(crate) quiet: bool,
-    /// Print more about how the work was done on standard error.
+    /// Print more about the run on standard error.
     #[arg(short, long, global = true)]
     pub(crate) verbose: bool,
 }
 
 fn a_thread(text: &str) -> Result<usize, String> {
     match a_count(text)? {
-        0 => Err("nothing would be done; 1 is one thing at a time".to_owned()),
+        0 => Err("no work would be done; 1 runs everything in sequence".to_owned()),
         threads => Ok(threads),
     }
 }
 
-/// When there are colours.
+/// When colors are used.
 #[derive(Clone, Copy, Debug, clap::ValueEnum)]
 pub(crate) enum Color {
     Auto,
@@ -72,12 +72,12 @@ pub(crate) enum Color {
 /// What the exit codes mean, for the help of every command.
 const EXIT_CODES: &str = "Exit codes:
   0  done
-  1  done, but a recommendation does not meet its budget on sessions that it was not chosen on, or a
-     snapshot is not what was kept
-  2  the input or the request can't be used; nothing is written";
+  1  done, but a recommendation misses its budget on the sessions held out for the check, or a
+     snapshot differs from the stored one
+  2  the input or the arguments can't be used; nothing is written";
 
 impl Args {
-    /// The command line as it is described: every command's help ends with the exit codes.
+    /// The definition of the command line: every command's help ends with the exit codes.
     pub(crate) fn described() -> clap::Command {
         let told = |command: clap::Command| match command.get_after_help().cloned() {
             Some(more) => command.after_help(format!("{more}\n\n{EXIT_CODES}")),
@@ -86,7 +86,7 @@ impl Args {
         told(Self::command()).mut_subcommands(told)
     }
 
-    /// Reads the process's arguments; help, version and what can't be read end the process.
+    /// Parses the process's arguments; help, version and invalid arguments end the process.
     pub(crate) fn read() -> Self {
         let mut described = Self::described();
         let matches = described.get_matches_mut();
@@ -109,15 +109,15 @@ pub(crate) enum Command {
     Compare(Compare),
     /// Compact one session and write it in its own format.
     Compact(Compact),
-    /// Write a session in another format, and report what that format has no place for.
+    /// Write a session in another format, and report what is lost.
     Convert(Convert),
     /// Explain what presets did with one session: when they fired, and the worst of what they forgot.
     Explain(Explain),
-    /// Show what is in a session file (`-` is standard input), or list what several files or folders hold.
+    /// Show the contents of a session file (`-` is standard input), or list the sessions of files and folders.
     Inspect(Inspect),
-    /// List the presets, or show one with all its values and where each comes from.
+    /// List the presets, or show one with all its values and their sources.
     Presets(Presets),
-    /// Measure what agents really read again after recorded compactions, beside what they read twice anyway.
+    /// Measure what agents really read again after recorded compactions, compared with what they read twice anyway.
     Rereads(Rereads),
     /// Find the preset and the parameters that meet a budget on recorded sessions, as one strategy file.
     Recommend(Recommend),
@@ -132,9 +132,9 @@ pub(crate) enum Command {
     Tune(Tune),
     /// Check a strategy or experiment file: all errors at once, each with its line.
     Check(Check),
-    /// Show how much room kept results take, or delete them.
+    /// Show the size of the stored results, or delete them.
     Cache(Cache),
-    /// Print a script that completes this command in a shell.
+    /// Print a shell completion script.
     Completions(Completions),
     /// Write a manual page for every command.
     Man(Man),
@@ -144,12 +144,12 @@ pub(crate) enum Command {
 pub(crate) struct Compare {
     #[command(flatten)]
     pub(crate) corpus: CorpusArgs,
-    /// Presets by name, or TOML files; all presets when not given.
+    /// Presets by name, or TOML files; all presets by default.
     #[arg(long, value_name = "A,B,FILE.toml", value_delimiter = ',')]
     pub(crate) preset: Vec<String>,
     #[command(flatten)]
     pub(crate) model: ModelArgs,
-    /// Price regime that the report goes by: anthropic-5m, anthropic-1h, openai, gemini, deepseek,
+    /// Price regime of the report: anthropic-5m, anthropic-1h, openai, gemini, deepseek,
     /// no-cache, or own for each session's own model.
     #[arg(long, value_name = "REGIME")]
     pub(crate) prices: Option<String>,
@@ -157,7 +157,7 @@ pub(crate) struct Compare {
     /// every output.
     #[arg(long, value_name = "FILE", conflicts_with_all = ["preset", "prices", "window", "max_output", "model", "summarizer"])]
     pub(crate) experiment: Option<PathBuf>,
-    /// Print all of it: what each preset did, every column, the cautions in words, idle sessions, assumptions.
+    /// Print everything: what each preset did, every column, the cautions in words, idle sessions, assumptions.
     #[arg(long)]
     pub(crate) full: bool,
     #[command(flatten)]
@@ -168,22 +168,22 @@ pub(crate) struct Compare {
     /// Write the comparison as one HTML file that needs no network.
     #[arg(long, value_name = "FILE")]
     pub(crate) html: Option<PathBuf>,
-    /// Sessions that the reader of the page holds, those first in which most was forgotten.
+    /// Number of sessions in the reader of the page; those with the most forgotten come first.
     #[arg(long, value_name = "N", requires = "html")]
     pub(crate) reader: Option<usize>,
-    /// Write a page for every session, into a folder beside the HTML file (report-sessions beside report.html).
+    /// Write a page for every session, into a folder next to the HTML file (report-sessions next to report.html).
     #[arg(long, requires = "html")]
     pub(crate) reader_all: bool,
-    /// Write one row per session, preset and call: CSV or Parquet where the file ends in .csv or .parquet,
+    /// Write one row per session, preset and call: CSV or Parquet if the file ends in .csv or .parquet,
     /// else JSON lines.
     #[arg(long, value_name = "FILE")]
     pub(crate) rows: Option<PathBuf>,
-    /// Put pseudonyms in place of paths, tasks, tools and identifiers, and leave texts out, in every output.
+    /// Replace paths, tasks, tools and identifiers by pseudonyms, and leave texts out, in every output.
     #[arg(long)]
     pub(crate) redact: bool,
     #[command(flatten)]
     pub(crate) summaries: SummaryArgs,
-    /// What of the command line the results depend on.
+    /// The part of the command line that the results depend on.
     #[arg(skip)]
     pub(crate) command_line: String,
 }
@@ -195,7 +195,7 @@ pub(crate) struct Compact {
     /// Preset by name, or a TOML file.
     #[arg(long, value_name = "PRESET")]
     pub(crate) preset: String,
-    /// Format to write; the file's own when not given.
+    /// Format to write; the file's own by default.
     #[arg(long, value_name = "FORMAT")]
     pub(crate) to: Option<String>,
     #[command(flatten)]
@@ -209,7 +209,7 @@ pub(crate) struct Compact {
     /// Print a numbered rendering of the view instead of the session.
     #[arg(long, conflicts_with = "plan")]
     pub(crate) render: bool,
-    /// Compact as if a person had asked for it, whatever the thresholds say.
+    /// Compact as if a person had requested it, regardless of thresholds.
     #[arg(long, conflicts_with = "live")]
     pub(crate) manual: bool,
     /// Drive the session from its first message, moment by moment, as an agent would have.
@@ -232,10 +232,10 @@ pub(crate) struct Convert {
     /// Format to write.
     #[arg(long, value_name = "FORMAT")]
     pub(crate) to: String,
-    /// Format of the file, where it is not recognised.
+    /// Format of the file, where it is not recognized.
     #[arg(long, value_name = "FORMAT")]
     pub(crate) from: Option<String>,
-    /// Which session, for files that hold several; all of them where the new format takes several.
+    /// Id of the session, for files that hold several; all of them if the new format can hold several.
     #[arg(long, value_name = "ID")]
     pub(crate) session: Option<String>,
     /// Treat warnings of the importer as errors.
@@ -247,10 +247,10 @@ pub(crate) struct Convert {
 pub(crate) struct Explain {
     #[command(flatten)]
     pub(crate) session: SessionArgs,
-    /// Presets by name, or TOML files; told one after the other.
+    /// Presets by name, or TOML files; explained one after the other.
     #[arg(long, value_name = "A,B,FILE.toml", value_delimiter = ',', required = true)]
     pub(crate) preset: Vec<String>,
-    /// How many of the forgotten references are told.
+    /// Number of forgotten references to list.
     #[arg(long, value_name = "N", default_value_t = 10, value_parser = a_count)]
     pub(crate) top: usize,
     #[command(flatten)]
@@ -263,12 +263,12 @@ pub(crate) struct Explain {
 pub(crate) struct Inspect {
     #[command(flatten)]
     pub(crate) corpus: CorpusArgs,
-    /// Format of the file, where it is not recognised.
+    /// Format of the file, where it is not recognized.
     #[arg(long, value_name = "FORMAT")]
     pub(crate) from: Option<String>,
     #[command(flatten)]
     pub(crate) estimator: EstimatorArgs,
-    /// Write everything that was found as JSON (`-` is standard output).
+    /// Write all results as JSON (`-` is standard output).
     #[arg(long, value_name = "FILE")]
     pub(crate) json: Option<PathBuf>,
 }
@@ -286,25 +286,25 @@ pub(crate) struct Presets {
 pub(crate) struct Rereads {
     #[command(flatten)]
     pub(crate) corpus: CorpusArgs,
-    /// Calls behind a compaction that the table per session looks at: 5, 10, 20, or `end` for all up to
+    /// Calls after a compaction that the table per session covers: 5, 10, 20, or `end` for all up to
     /// the next compaction.
     #[arg(long, value_name = "K", default_value = "20")]
     pub(crate) within: String,
     #[command(flatten)]
     pub(crate) estimator: EstimatorArgs,
-    /// Write everything that was found as JSON (`-` is standard output).
+    /// Write all results as JSON (`-` is standard output).
     #[arg(long, value_name = "FILE")]
     pub(crate) json: Option<PathBuf>,
 }
 
 #[derive(Debug, ClapArgs)]
 pub(crate) struct Schema {
-    /// Which of the two.
+    /// Which schema.
     #[arg(value_enum, default_value = "comparison")]
     pub(crate) of: Described,
 }
 
-/// What there is a schema of.
+/// The outputs that have a schema.
 #[derive(Clone, Copy, Debug, clap::ValueEnum)]
 pub(crate) enum Described {
     /// The document of `compare --json`.
@@ -358,7 +358,7 @@ pub(crate) struct Completions {
 
 #[derive(Debug, ClapArgs)]
 pub(crate) struct Man {
-    /// Folder that the pages are written into; it is made where it is missing.
+    /// Folder for the pages; created if it does not exist.
     #[arg(value_name = "DIR")]
     pub(crate) folder: PathBuf,
 }
@@ -368,16 +368,16 @@ pub(crate) struct Cache {
     /// What to do.
     #[arg(value_enum)]
     pub(crate) task: CacheTask,
-    /// Folder of results; that in the user's cache folder when not given.
+    /// Folder of results; the one in the user's cache folder by default.
     #[arg(long, value_name = "DIR")]
     pub(crate) store: Option<PathBuf>,
 }
 
-/// What is done with kept results.
+/// What to do with stored results.
 #[derive(Clone, Copy, Debug, clap::ValueEnum)]
 pub(crate) enum CacheTask {
-    /// Say how much room they take.
+    /// Print their size.
     Size,
-    /// Delete them but for those that another process is writing.
+    /// Delete them, except those that another process is writing.
     Clean,
 }

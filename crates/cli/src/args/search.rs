@@ -1,24 +1,24 @@
-//! What the commands that search for a configuration take.
+//! The arguments of the commands that search for a configuration.
 
 use super::inputs::a_number;
 use super::{CorpusArgs, ModelArgs, OutArgs, StoreArgs};
 use clap::Args as ClapArgs;
 use std::path::PathBuf;
 
-/// Which sessions a search looks at, by which prices, and where its results are kept.
+/// The sessions of a search, its prices, and where its results are stored.
 #[derive(Debug, ClapArgs)]
 pub(crate) struct SearchArgs {
     #[command(flatten)]
     pub(crate) corpus: CorpusArgs,
     /// Price regime: anthropic-5m, anthropic-1h, openai, gemini, deepseek, no-cache, or own for the
-    /// session's own model or that of --model; own where --model has a price, else anthropic-5m.
+    /// session's own model or that of --model; own by default if --model has a price, else anthropic-5m.
     #[arg(long, value_name = "REGIME")]
     pub(crate) prices: Option<String>,
     #[command(flatten)]
     pub(crate) model: ModelArgs,
     #[command(flatten)]
     pub(crate) store: StoreArgs,
-    /// What of the command line the results depend on.
+    /// The part of the command line that the results depend on.
     #[arg(skip)]
     pub(crate) command_line: String,
 }
@@ -27,9 +27,9 @@ pub(crate) struct SearchArgs {
 pub(crate) struct Recommend {
     #[command(flatten)]
     pub(crate) search: SearchArgs,
-    /// What must hold: `cost=0.7`, a bill of at most 70 % of that without compaction, or `keep=0.95`, at least
-    /// that share of what later calls refer to and only tool results and user messages had said. Exit code 1 where it
-    /// does not hold on the sessions that nothing was chosen on.
+    /// Budget to meet: `cost=0.7`, a bill of at most 70 % of that without compaction, or `keep=0.95`, at least
+    /// that share of what later calls refer to and only tool results and user messages had said. Exit code 1 if it
+    /// does not hold on the sessions held out for the check.
     #[arg(long, value_name = "BUDGET", default_value = "keep=0.95")]
     pub(crate) budget: String,
     #[command(flatten)]
@@ -40,18 +40,18 @@ pub(crate) struct Recommend {
 pub(crate) struct Tune {
     #[command(flatten)]
     pub(crate) search: SearchArgs,
-    /// The preset that is varied, by name, or a TOML file.
+    /// The preset to vary, by name, or a TOML file.
     #[arg(long, value_name = "PRESET")]
     pub(crate) preset: String,
     /// A field and its values: `pruner.protect_tokens=2_000..40_000`, `overflow.trigger=0.5..0.95`, or a list
-    /// such as `a,b,c`. Give it once per field.
+    /// such as `a,b,c`. Can be repeated, once per field.
     #[arg(long, value_name = "FIELD=A..B", required = true)]
     pub(crate) vary: Vec<String>,
-    /// Points per range. All combinations are replayed while there are no more than 64, else a random
+    /// Points per range. All combinations are replayed if there are at most 64, else a random
     /// sample of 64.
     #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u8).range(2..))]
     pub(crate) grid: u8,
-    /// Replay a random sample of so many combinations instead.
+    /// Replay a random sample of this many combinations instead.
     #[arg(long, value_name = "N", conflicts_with = "grid", value_parser = some_samples)]
     pub(crate) samples: Option<u16>,
     /// Seed of the sample.
@@ -60,13 +60,13 @@ pub(crate) struct Tune {
     /// Write all configurations with their numbers as JSON (`-` is standard output).
     #[arg(long, value_name = "FILE")]
     pub(crate) json: Option<PathBuf>,
-    /// Write the cheapest configuration of the front that keeps no less than the preset's own values, as a
+    /// Write the cheapest configuration of the front that keeps at least as much as the preset's own values, as a
     /// strategy file (`-` is standard output).
     #[arg(long, value_name = "FILE.toml")]
     pub(crate) toml: Option<PathBuf>,
 }
 
-/// Combinations that a search may draw at most.
+/// The largest sample that a search may draw.
 const MOST_SAMPLES: u16 = 1_000;
 
 fn some_samples(text: &str) -> Result<u16, String> {

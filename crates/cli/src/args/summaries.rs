@@ -1,4 +1,4 @@
-//! Who writes summaries, and what that may cost.
+//! Arguments on who writes summaries, and what that may cost.
 
 use clap::Args as ClapArgs;
 use std::path::PathBuf;
@@ -6,23 +6,23 @@ use std::path::PathBuf;
 #[derive(Clone, Debug, Default, ClapArgs)]
 #[command(next_help_heading = "Summaries")]
 pub(crate) struct SummaryArgs {
-    /// Who writes the summaries of every preset that has some written: `llm`, `extractive`, or a TOML file
-    /// with the [summarizer] section to use, and [price] where no table has the model.
+    /// Summarizer for every preset that uses one: `llm`, `extractive`, or a TOML file
+    /// with the [summarizer] section to use, and [price] if no table lists the model.
     #[arg(long, value_name = "NAME|FILE.toml")]
     pub(crate) summarizer: Option<String>,
-    /// Folder of recorded answers. They are replayed; no model is asked.
+    /// Folder of recorded answers. They are replayed; no request is sent.
     #[arg(long, value_name = "DIR")]
     pub(crate) cassette: Option<PathBuf>,
-    /// Ask models for the answers that the cassette lacks, and record them.
+    /// Request the answers that the cassette lacks from models, and record them.
     #[arg(long, requires = "cassette")]
     pub(crate) record: bool,
-    /// Ask no model: what a cassette does without --record.
+    /// Send no request; the default of a cassette without --record.
     #[arg(long, requires = "cassette", conflicts_with = "record")]
     pub(crate) replay_only: bool,
-    /// Say how many requests models would get and what those may cost. Nothing is sent or written.
+    /// Print how many requests models would get and what those may cost. Nothing is sent or written.
     #[arg(long, conflicts_with_all = ["record", "replay_only"])]
     pub(crate) dry_run: bool,
-    /// Most US dollars that requests may cost; the run ends with an error before it is passed.
+    /// Limit for the cost of requests in US dollars; the run ends with an error before exceeding it.
     #[arg(long, value_name = "USD", value_parser = dollars, allow_negative_numbers = true)]
     pub(crate) budget_usd: Option<f64>,
 }

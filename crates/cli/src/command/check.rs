@@ -18,7 +18,7 @@ pub(crate) fn run(args: &Check) -> Result<(), Error> {
         let choice = experiment.summarizer.as_deref().map(Choice::read).transpose()?;
         let contenders = strategies::presets(&registry, &experiment.strategies, choice.as_ref())?;
         return output::print(&format!(
-            "{path}: an experiment that is fine: `foldback compare PATH --experiment {path}` runs it, with {} presets and controls\n",
+            "{path}: valid experiment with {} presets and controls; run it with `foldback compare PATH --experiment {path}`\n",
             contenders.len()
         ));
     }
@@ -34,5 +34,5 @@ pub(crate) fn run(args: &Check) -> Result<(), Error> {
         .collect();
     let stages =
         if stages.is_empty() { "no stage that folds".to_owned() } else { stages.join(", ") };
-    output::print(&format!("{path}: `{}` is fine: {stages}\n", strategy.name))
+    output::print(&format!("{path}: `{}` is valid: {stages}\n", strategy.name))
 }

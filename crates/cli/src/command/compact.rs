@@ -84,14 +84,14 @@ pub(crate) fn run(args: &Compact) -> Result<(), Error> {
     };
     let Some(outcome) = format.write(&view) else {
         return Err(Error::Usage(format!(
-            "the format {} is only read; choose another with --to",
+            "the format {} can't be written; choose another with --to",
             format.id
         )));
     };
     let outcome = outcome?;
     output::write(args.out.path(), &outcome.text)?;
     for loss in &outcome.losses {
-        output::note(format_args!("note: not as it was in the {} file: {loss}", format.id));
+        output::note(format_args!("note: differs from the {} file: {loss}", format.id));
     }
     // What happened goes beside the session, not into it.
     let happened = match reports.is_empty() {
@@ -102,12 +102,12 @@ pub(crate) fn run(args: &Compact) -> Result<(), Error> {
     Ok(())
 }
 
-/// Tokens of requests whose summaries stand in the view, input and output.
+/// Tokens of requests whose summaries are in the view, input and output.
 fn used(conversation: &Conversation) -> u64 {
     conversation.folds().iter().map(|fold| fold.plan.summary_tokens).sum()
 }
 
-/// That no stage did anything, as a sentence.
+/// The sentence that says that no stage did anything.
 fn nothing(conversation: &Conversation) -> String {
     let messages = conversation.history().len();
     let strategy = conversation.strategy();

@@ -84,17 +84,17 @@ fn text(comparison: &Comparison, args: &Compare, named: bool) -> String {
     first::screen(comparison, output::width(), first::Commands { named, next: &next })
 }
 
-/// Results that a model had a part in are not kept: they depend on its answers, which a cassette keeps, and
+/// Results that involve a model are not stored: they depend on its answers, which a cassette keeps, and
 /// replaying those takes no longer than without a model.
 fn store(args: &Compare, models: bool) -> Result<Store, Error> {
     if models && args.store.store.is_some() {
-        output::note("note: no results are kept in --store where a model is asked");
+        output::note("note: results that involve a model are not kept in --store");
     }
     results::open(&args.store, models)
 }
 
-/// What filters tell of their own work, such as the hit rate of a cache. It depends on what ran when, so it
-/// is no part of the result.
+/// What filters report on their own work, such as the hit rate of a cache. It depends on the schedule, so it
+/// is not part of the result.
 fn tell_statistics(presets: &[Preset]) {
     for preset in presets {
         let filter = preset.strategy.filter.as_ref();

@@ -39,10 +39,9 @@ fn target(id: &str) -> Result<&'static Format, Error> {
     match foldback_formats::format(id) {
         Ok(format) if format.writer.is_some() => Ok(format),
         Ok(format) => Err(Error::Write(WriteError::ReadOnly { format: format.id, known: known() })),
-        Err(_) => Err(Error::Usage(format!(
-            "there is no format `{id}`; these can be written: {}",
-            known()
-        ))),
+        Err(_) => {
+            Err(Error::Usage(format!("no format `{id}` can be written; known are {}", known())))
+        }
     }
 }
 

@@ -40,7 +40,7 @@ pub(crate) fn run(args: &Inspect) -> Result<(), Error> {
     output::print(&text)
 }
 
-/// All sessions of a file, in whatever format is given.
+/// All sessions of a file, in the given format.
 fn file(args: &Inspect, path: &Path, estimator: &dyn Estimator) -> Result<Vec<Inspected>, Error> {
     let name = path.display().to_string();
     let sessions = input::sessions(path, args.from.as_deref())?;
@@ -50,13 +50,13 @@ fn file(args: &Inspect, path: &Path, estimator: &dyn Estimator) -> Result<Vec<In
     Ok(sessions.iter().map(|session| Inspected::of(name.clone(), session, estimator)).collect())
 }
 
-/// What many files hold, each read when its turn comes.
+/// The contents of many files, each read when its turn comes.
 fn folders(
     args: &Inspect,
     estimator: &dyn Estimator,
 ) -> Result<(usize, Vec<Inspected>, Vec<Skipped>), Error> {
     if args.from.is_some() {
-        return Err(Error::Usage("--from says the format of one file; name that one".to_owned()));
+        return Err(Error::Usage("--from is the format of one file; name that one".to_owned()));
     }
     let corpus = input::corpus(&args.corpus)?;
     let files = corpus.sources.len();

@@ -57,11 +57,11 @@ fn list(registry: &Registry) -> Result<String, Error> {
         let _ = writeln!(out, "{}\n    {}", strategy.name, strategy.description);
         let _ = writeln!(out, "    {}", strategies::only_compared(&control));
     }
-    out.push_str("\n`foldback presets NAME` shows all values of one and where each comes from.\n");
+    out.push_str("\n`foldback presets NAME` shows all values of a preset and their sources.\n");
     Ok(out)
 }
 
-/// A preset with every value, the defaults included, and where each comes from.
+/// A preset with every value, the defaults included, and their sources.
 fn show(registry: &Registry, compiled: &Compiled) -> String {
     let mut out = String::new();
     let strategy = &compiled.strategy;

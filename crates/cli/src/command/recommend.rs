@@ -8,7 +8,7 @@ use foldback_replay::tune::advice::{Budget, Choice, choose, walks};
 use foldback_replay::tune::{Header, sweeps};
 use foldback_report::recommend::{self, Advice};
 
-/// Sessions that are walked through for examples of what was forgotten.
+/// Sessions to walk for examples of what was forgotten.
 const WALKED: usize = 4;
 
 pub(crate) fn run(args: &Recommend) -> Result<(), Error> {
@@ -16,7 +16,7 @@ pub(crate) fn run(args: &Recommend) -> Result<(), Error> {
         Budget::parse(&args.budget).map_err(|why| Error::Usage(format!("--budget {why}")))?;
     if args.search.model.model.is_none() && args.search.model.window.is_none() {
         return Err(Error::Usage(
-            "say for which model with --model, or for which window with --window".to_owned(),
+            "name the model with --model, or a window with --window".to_owned(),
         ));
     }
     let registry = foldback::registry()?;

@@ -63,7 +63,7 @@ fn within(text: &str) -> Result<Option<usize>, Error> {
         .collect();
     found.filter(|within| HORIZONS.contains(within)).ok_or_else(|| {
         Error::Usage(format!(
-            "--within {text}: it is one of {}, in calls behind a compaction",
+            "--within {text}: must be one of {}, in calls after a compaction",
             names.join(", ")
         ))
     })

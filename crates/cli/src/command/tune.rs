@@ -76,7 +76,7 @@ fn write(
         let best = tuned.no_worse().and_then(|at| candidates.get(at));
         let Some(best) = best else {
             return Err(Error::Usage(
-                "--toml: nothing was needed of any view, so no configuration is better than another"
+                "--toml: nothing in any view was needed, so no configuration is better than another"
                     .to_owned(),
             ));
         };
@@ -113,10 +113,10 @@ fn axes(
     Ok(axes.into_iter().unzip())
 }
 
-/// Configurations that a front has, about.
+/// The approximate number of configurations on a front.
 const FRONT: usize = 6;
 
-/// Everything that a search runs on.
+/// The inputs of a search.
 pub(super) struct Prepared {
     pub(super) corpus: Corpus,
     pub(super) setup: Setup,
@@ -179,7 +179,7 @@ pub(super) fn prepare(registry: &Registry, args: &SearchArgs) -> Result<Prepared
     })
 }
 
-/// Compiles with files read and the originals' environment variables honoured, as for any preset.
+/// Compiles with files read and the originals' environment variables honored, as for any preset.
 pub(super) fn with_options<T>(compile: impl FnOnce(Options<'_>) -> T) -> T {
     let read = |path: &str| std::fs::read_to_string(path).map_err(|error| error.to_string());
     let env = |name: &str| std::env::var(name).ok();

@@ -47,6 +47,6 @@ fn a_plan_of_nothing_is_a_sentence() {
 fn what_is_not_as_it_was_is_told() {
     let session = "examples/sessions/price-lists-codex.jsonl";
     let ran = foldback(&["compact", session, "--preset", "window", "--live", "--window", "24000"]);
-    let told = "note: not as it was in the codex file: ";
+    let told = "note: differs from the codex file: ";
     assert!(ran.done().stderr.contains(told), "no {told}");
 }

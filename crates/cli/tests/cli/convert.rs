@@ -45,8 +45,8 @@ fn what_cannot_be_written_is_refused_and_nothing_is_left_behind() {
     let out = folder.path().join("out.json");
     let out = out.to_str().unwrap();
     let cases: [(&str, &str, &str); 4] = [
-        (SESSION, "tau2", "the format tau2 is only read; these can be written: foldback, "),
-        (SESSION, "xml", "there is no format `xml`; these can be written: foldback, "),
+        (SESSION, "tau2", "the format tau2 can only be read; these can be written: foldback, "),
+        (SESSION, "xml", "no format `xml` can be written; known are foldback, "),
         ("{}", "atif", "none of the known formats"),
         ("", "atif", "the file is empty"),
     ];

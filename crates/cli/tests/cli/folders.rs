@@ -40,7 +40,7 @@ fn links_in_circles_are_walked_once() {
          mkdir s31",
     );
     let said = compared(folder.path());
-    assert!(said.contains("2 files looked at: 2 sessions"), "{said}");
+    assert!(said.contains("2 files read: 2 sessions"), "{said}");
     assert!(said.contains("0 files skipped"), "{said}");
 }
 
@@ -55,7 +55,7 @@ fn pipes_and_devices_are_listed_and_not_read() {
     );
     let said = compared(folder.path());
     for text in [
-        "4 files looked at: 1 sessions",
+        "4 files read: 1 sessions",
         "3 files skipped",
         "pipe.jsonl, ",
         "zeros.json: neither a file nor a folder",
@@ -76,7 +76,7 @@ fn a_folder_that_cant_be_read_costs_no_other() {
     let down = format!("for i in $(seq 1 19); do mkdir {name}; cd {name}; done");
     shell(folder.path(), &format!("{down}; mkdir -p {name}/{name}"));
     let said = compared(folder.path());
-    for text in ["2 files looked at: 1 sessions", "1 files skipped", "File name too long"] {
+    for text in ["2 files read: 1 sessions", "1 files skipped", "File name too long"] {
         assert!(said.contains(text), "{said}\nlacks {text:?}");
     }
 }

@@ -41,8 +41,8 @@ fn what_is_found_is_json_too() {
 fn what_holds_no_session_is_an_error() {
     for (args, says) in [
         ("inspect docs", "no session to look at"),
-        ("inspect examples/sessions --from codex", "--from says the format of one file"),
-        ("inspect", "no session is named"),
+        ("inspect examples/sessions --from codex", "--from is the format of one file"),
+        ("inspect", "no session given"),
     ] {
         let ran = line(args);
         assert_eq!(ran.code, 2, "{args}: {}", ran.stdout);

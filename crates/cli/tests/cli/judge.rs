@@ -3,7 +3,7 @@
 use crate::common::root;
 use std::process::Command;
 
-/// Presets that cut, clear, hide, summarise and carry over, at a size at which they do.
+/// Presets that cut, clear, hide, summarize and carry over, at a size at which they do.
 const PRESETS: &str = "none,opencode,window,tiered,tunacode-local";
 
 fn python(folder: &str, args: &[&str]) {

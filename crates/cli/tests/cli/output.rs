@@ -120,7 +120,7 @@ fn a_folder_is_no_output() {
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
 }
 
-/// What can't be told is no reason to keep the result back.
+/// A note that can't be printed does not hold back the result.
 #[test]
 fn a_full_standard_error_takes_nothing_away() {
     let folder = tempfile::tempdir().unwrap();

@@ -56,7 +56,7 @@ fn the_citation_names_this_version() {
     assert!(citation.contains(&format!("\nversion: {}\n", env!("CARGO_PKG_VERSION"))));
 }
 
-/// Words of a session that nobody but its owner should see: whatever is longer than what everybody writes.
+/// Words of a session that only its owner should see: anything longer than common words.
 fn words(text: &str) -> BTreeSet<&str> {
     let parts = text.split(|c: char| !c.is_alphanumeric() && c != '_' && c != '-');
     parts.filter(|word| word.len() >= 12 && word.contains(['_', '-'])).collect()

@@ -90,7 +90,7 @@ fn every_file_is_imported_whole_and_no_guarded_preset_breaks_a_rule() {
     }
 }
 
-/// The examples that ship: every pruning preset clears, every summarising one compacts, and no two
+/// The examples that ship: every pruning preset clears, every summarizing one compacts, and no two
 /// rows of the table are alike.
 #[test]
 fn the_examples_tell_the_presets_apart() {

@@ -28,7 +28,7 @@ fn sessions_are_left_out_by_path_project_and_day() {
     for nothing in [["--since", "2999-01-01"], ["--project", "no such"], ["--exclude", "s"]] {
         let ran = foldback(&[&["compare", folder], &nothing[..]].concat());
         assert_eq!(ran.code, 2, "{}", ran.stdout);
-        assert!(ran.stderr.contains("no session is left of 4 files"), "{}", ran.stderr);
+        assert!(ran.stderr.contains("none of 4 files is left"), "{}", ran.stderr);
     }
     let ran = foldback(&["compare", folder, "--since", "yesterday"]);
     assert!(ran.code == 2 && ran.stderr.contains("takes a day, such as"), "{}", ran.stderr);

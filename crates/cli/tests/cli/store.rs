@@ -79,7 +79,7 @@ fn a_store_is_shared_and_deletes_nothing_of_others() {
 fn a_cache_that_cant_be_made_is_told_and_a_store_that_cant_be_made_is_an_error() {
     let cache = [("XDG_CACHE_HOME", "/dev/null")];
     let ran = run(&ARGS, "", &cache).done();
-    assert!(ran.stderr.contains("note: results are not kept"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("note: results are not stored"), "{}", ran.stderr);
     assert!(ran.stderr.contains("/dev/null/foldback: "), "{}", ran.stderr);
     assert!(ran.stdout.contains("window"), "{}", ran.stdout);
     let ran = foldback(&[&ARGS[..], &["--store", "/dev/null/store"]].concat());

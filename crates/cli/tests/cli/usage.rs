@@ -1,4 +1,4 @@
-//! How the command talks: help, completions, manual pages, colours, how much is told, and numbers as people write
+//! How the command talks: help, completions, manual pages, colors, how much is told, and numbers as people write
 //! them.
 
 use crate::common::{foldback, line};

@@ -1,11 +1,11 @@
 //! What a fold may not lose: pinned messages, the user's own words, the open plan.
 //!
-//! Whatever a summary says, these stand in the view word for word, in one message that the driver
-//! puts in front of what a filter keeps. It is made anew from the log at every fold, so nothing wears
-//! off by being summarised again, and it holds only what the view would otherwise hide.
+//! Regardless of any summary, these are in the view word for word, in one message that the driver
+//! puts in front of what a filter keeps. It is built from the log at every fold, so nothing wears
+//! off by being summarized again, and it holds only what the view would otherwise hide.
 //!
 //! Pinned messages are always carried, whole. The rest is the `[carry]` section of a strategy file; it
-//! is off in presets that reproduce a system, which did no such thing.
+//! is off in presets that reproduce a system without it.
 
 use crate::history::History;
 use crate::log::{EntryKind, Role, open_items};
@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-/// What is carried over besides pinned messages.
+/// What is carried over in addition to pinned messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Carry {
@@ -54,7 +54,7 @@ impl Carry {
         Self { user: CarryUser::All, plan: true, ..Self::default() }
     }
 
-    /// The text that has to stand in the view besides what `layout` shows, or `None` where nothing is
+    /// The text that must be in the view in addition to what `layout` shows, or `None` if nothing is
     /// lost.
     pub(crate) fn text(
         &self,
@@ -208,7 +208,7 @@ fn fitting(items: &[String], room: u64, estimator: &Arc<dyn Estimator>) -> Optio
     (!list.is_empty()).then_some(list)
 }
 
-/// Puts the carried text into a layout: behind a summary that stands in front, else in front, where it
+/// Puts the carried text into a layout: after a summary at the front, else at the front, where it
 /// can part no call from its result. Takes out what an earlier fold had put there.
 pub(crate) fn place(layout: &mut Layout, insert: Option<Insert>) {
     layout.slots.retain(

@@ -10,7 +10,7 @@ use crate::strategy::{Bound, OnFailure};
 use serde_json::{Map, Value};
 use std::sync::Arc;
 
-/// Keys that every section may have besides the fields of its stage.
+/// Keys that every section may have in addition to the fields of its stage.
 const COMMON: [&str; 4] = ["use", "when", "enabled", "estimator"];
 
 /// Makes stages from sections.
@@ -224,7 +224,7 @@ impl<'a> Binder<'a, '_> {
         (self.checked(section, &["on_failure"], build), on_failure)
     }
 
-    /// The summarizer that stands in where a file names none: the embedded extractive one.
+    /// The default summarizer if a file names none: the embedded extractive one.
     pub(super) fn default_summarizer(&self) -> Option<Arc<dyn Summarizer>> {
         match self.registry.stage(StageKind::Summarizer, "extractive")?.item.build {
             Build::Summarizer(build) => build(Value::Object(Map::new())).ok(),

@@ -17,7 +17,7 @@ use std::sync::Arc;
 pub struct Compiled {
     /// Ready to run.
     pub strategy: Strategy,
-    /// Everything besides the stages.
+    /// Everything except the stages.
     pub header: Header,
     /// All values after merging, each with its place.
     pub root: Node,

@@ -1,4 +1,4 @@
-//! What is wrong with a strategy file: all of it at once, each with line and column.
+//! The errors of a strategy file: all at once, each with line and column.
 
 use std::fmt;
 
@@ -49,7 +49,7 @@ impl fmt::Display for ConfigErrors {
 
 impl std::error::Error for ConfigErrors {}
 
-/// What a deserialiser calls by names of Rust, and what it is in a file. Of a name that goes on, its beginning.
+/// What a deserializer calls by names of Rust, and what it is in a file. Of a name that goes on, its beginning.
 const TYPES: [(&str, &str); 6] = [
     ("struct ", "a table"),
     ("tuple ", "a list"),
@@ -59,7 +59,7 @@ const TYPES: [(&str, &str); 6] = [
     ("a map", "a table"),
 ];
 
-/// A deserialiser's message without names of Rust's types, which mean nothing to whoever writes a file.
+/// A deserializer's message without names of Rust's types, which mean nothing to the author of a file.
 pub fn in_words(message: &str) -> String {
     let Some((before, expected)) = message.rsplit_once("expected ") else {
         return message.to_owned();

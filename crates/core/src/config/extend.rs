@@ -1,4 +1,4 @@
-//! Laying a file over what it extends, and the environment over both.
+//! Merges a file with what it extends, and with the environment.
 
 use super::document::Document;
 use super::error::{ConfigError, ConfigErrors, nearest};
@@ -15,10 +15,10 @@ pub type ReadFile<'a> = dyn Fn(&str) -> Result<String, String> + 'a;
 /// Gives the value of an environment variable that is set.
 pub type ReadEnv<'a> = dyn Fn(&str) -> Option<String> + 'a;
 
-/// What a compilation may draw on besides the registry.
+/// What a compilation may use in addition to the registry.
 #[derive(Clone, Copy, Default)]
 pub struct Options<'a> {
-    /// Reads a file that `extends` names and that is no preset; `None` where files can't be read.
+    /// Reads a file that `extends` names and that is not a preset; `None` if files can't be read.
     pub read_file: Option<&'a ReadFile<'a>>,
     /// Looks up an environment variable of the original; `None` where the environment is not read.
     pub env: Option<&'a ReadEnv<'a>>,
@@ -106,7 +106,7 @@ pub(super) fn extend(
     Ok(merge(base, document.root))
 }
 
-/// Sets what the environment variables of the original set, and tells which were found.
+/// Sets what the environment variables of the original set, and returns those found.
 pub(super) fn apply_env(root: &mut Node, options: Options<'_>) -> Vec<(EnvFlag, String)> {
     let Some(lookup) = options.env else {
         return Vec::new();

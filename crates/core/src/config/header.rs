@@ -18,7 +18,7 @@ pub enum Schema {
     One,
 }
 
-/// Everything in a strategy file besides the sections of its stages.
+/// Everything in a strategy file except the sections of its stages.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Header {
@@ -45,9 +45,9 @@ pub struct Header {
     pub window: Limits,
     /// Which of the engine's guards are on.
     pub guards: Guards,
-    /// What folds may not lose besides pinned messages.
+    /// What folds may not lose, in addition to pinned messages.
     pub carry: Carry,
-    /// Environment variables of the original that the command honours.
+    /// Environment variables of the original that the command honors.
     pub env: Vec<EnvFlag>,
     /// How the strategy differs from what it reproduces.
     pub deviation: Vec<Deviation>,

@@ -1,4 +1,4 @@
-//! Laying one file over another.
+//! Merges one file into another.
 
 use super::node::{Node, NodeKind};
 use crate::registry::StageKind;
@@ -6,7 +6,7 @@ use crate::registry::StageKind;
 /// Lays `over` over `base`: the file that says `extends` over what it extends.
 ///
 /// A section whose `use` changes inherits nothing. Pruners are matched by `use`; one that the base
-/// does not have is added behind its own. Tables are merged key by key, everything else is replaced.
+/// does not have is added after its own. Tables are merged key by key, everything else is replaced.
 pub(super) fn merge(base: Node, over: Node) -> Node {
     let NodeKind::Table(mut entries) = base.kind else {
         return over;

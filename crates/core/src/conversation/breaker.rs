@@ -1,4 +1,4 @@
-//! Holds automatic compaction back where it can be of no use, so that nobody pays for it at every step.
+//! Pauses automatic compaction when it has no effect, to avoid its cost at every step.
 
 use super::Conversation;
 use super::report::{Report, Signals};
@@ -9,7 +9,7 @@ use crate::outcome::{Outcome, Why};
 use crate::stage::{OverflowPolicy, UsageReading, UsageSource};
 use crate::strategy::Bound;
 
-/// Counts automatic compactions in a row that were of no use.
+/// Counts automatic compactions in a row that had no effect.
 ///
 /// Of no use is one that failed (no summary, no gain, refused by a guard), and one after which the
 /// policy would fire again on what is left. Where a compaction found nothing to do it cost nothing and
@@ -24,7 +24,7 @@ pub struct Breaker {
 }
 
 impl Breaker {
-    /// Compactions in a row that were of no use, of the kind that this moment calls for.
+    /// Compactions in a row that had no effect, of the kind that this moment calls for.
     pub fn fruitless(&self, moment: Moment) -> u32 {
         if moment.is_reactive() { self.reactive } else { self.proactive }
     }
@@ -42,7 +42,7 @@ impl Breaker {
             Why::new(
                 "breaker-open",
                 format!(
-                    "{fruitless} automatic compactions in a row were of no use; the next user message, a manual compaction or other limits end this"
+                    "{fruitless} automatic compactions in a row had no effect; the next user message, a manual compaction or new limits end this"
                 ),
             )
         })

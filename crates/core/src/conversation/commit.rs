@@ -1,5 +1,5 @@
-//! From a plan to the view: the guards look at it, it is put in force and counted, and it can be taken
-//! back.
+//! From a plan to the view: the guards check it, it is applied and counted, and it can be
+//! undone.
 
 use super::Conversation;
 use crate::counters::Counters;
@@ -33,12 +33,12 @@ pub struct Fold {
 
 impl Fold {
     /// Length of the history when it was committed, its own messages not counted: what came later is
-    /// at this position or behind it.
+    /// at this position or after it.
     pub fn history_len(&self) -> usize {
         self.history_len
     }
 
-    /// Where the messages of the plan stand in the history, ascending.
+    /// Positions of the plan's messages in the history, ascending.
     pub fn entries(&self) -> &[Pos] {
         &self.entries
     }

@@ -6,8 +6,8 @@
 //! ```text
 //! append(message)            the log grows
 //! at(moment, signals)        the strategy may fold; every stage that ran gives a report
-//! sent()                     what the model would be sent
-//! undo()                     takes the last fold back
+//! sent()                     the messages to send
+//! undo()                     undoes the last fold
 //! ```
 
 mod breaker;
@@ -208,7 +208,7 @@ impl Conversation {
     }
 
     /// Switches everything automatic off or on again; a person can still compact. For agents whose
-    /// context somebody else looks after.
+    /// context is managed elsewhere.
     pub fn set_automatic(&mut self, on: bool) {
         self.automatic = on;
     }
@@ -224,7 +224,7 @@ impl Conversation {
         self.breaker
     }
 
-    /// Whether the model had ended its turn when the log was last appended to. Nobody tells it to go on
+    /// Whether the model had ended its turn when the log was last appended to. It is not prompted to continue
     /// then.
     pub fn has_finished(&self) -> bool {
         let log = self.history.iter().rev();
@@ -243,7 +243,7 @@ impl Conversation {
         self.revision += 1;
     }
 
-    /// Takes over that an automatic fold was made behind what was appended up to now.
+    /// Takes over that an automatic fold was made after what was appended up to now.
     pub fn mark_folded(&mut self) {
         self.folded_at = Some((self.history.log_len(), self.answers));
     }

@@ -1,4 +1,4 @@
-//! What happens at a moment, in the order in which it happens.
+//! The steps at a moment, in order.
 //!
 //! ```text
 //! moment ─▶ pruners ─▶ policy ─▶ hooks ─▶ pruners of before-summary
@@ -6,7 +6,7 @@
 //! ```
 //!
 //! Pruners and the policy run at the moments that the configuration gives them; what comes after the
-//! policy is one fold, which [commits](super::commit) whole or leaves nothing behind.
+//! policy is one fold, which [commits](super::commit) whole or not at all.
 
 use super::commit::Prepared;
 use super::report::{Report, Signals, StageRole};
@@ -307,7 +307,7 @@ impl Conversation {
             }
         }
         match veto {
-            Some(why) => Err(Why::new("vetoed", format!("a hook said no: {why}"))),
+            Some(why) => Err(Why::new("vetoed", format!("a hook vetoed it: {why}"))),
             None => Ok(signals.instructions.iter().cloned().chain(from_hooks).collect()),
         }
     }
@@ -497,7 +497,7 @@ impl Conversation {
         match (self.strategy.on_failure, &self.strategy.fallback) {
             (OnFailure::Keep, _) => Err(why("nothing was changed")),
             (OnFailure::Hide, _) => {
-                Ok((None, Some(why("what it stood for is hidden without a summary"))))
+                Ok((None, Some(why("its messages are hidden without a summary"))))
             }
             (OnFailure::Extractive, None) => Err(why("no extractive summarizer is registered")),
             (OnFailure::Extractive, Some(fallback)) => {
@@ -591,7 +591,7 @@ impl Conversation {
         }
     }
 
-    /// Tokens of the view that a layout would make, with the plan's entries behind the history and its
+    /// Tokens of the view that a layout would make, with the plan's entries after the history and its
     /// edits over it.
     fn tokens_under(&self, layout: &Layout, plan: &Plan) -> u64 {
         let meter = &self.meters[0];
@@ -613,7 +613,7 @@ impl Conversation {
         let stands = |pos: &Pos| !self.history.is_withdrawn(*pos);
         total += kept.iter().cloned().flatten().filter(stands).map(shown).sum::<u64>();
         for edit in plan.edits.iter().filter(|edit| stands(&edit.at.item)) {
-            // A message may stand in the view more than once.
+            // A message may be in the view more than once.
             let places = kept.iter().filter(|range| range.contains(&edit.at.item)).count() as u64;
             total = total + places * edit.after - places * edit.before;
         }

@@ -1,5 +1,5 @@
-//! Bringing a conversation back to a state that it had: folds that were committed before are put in
-//! force again, with their numbers and times. Nobody is told, since nothing happens.
+//! Restores a conversation to an earlier state: folds that were committed before are applied
+//! again, with their numbers and times. Observers are not notified, since nothing new happens.
 
 use super::{Conversation, FoldId};
 use crate::log::Message;
@@ -13,7 +13,7 @@ use thiserror::Error;
 #[non_exhaustive]
 pub enum ReplayError {
     /// The fold names a message or a part that is not there.
-    #[error("fold {fold} speaks of {what}, and the history has {messages} messages")]
+    #[error("fold {fold} refers to {what}, but the history has {messages} messages")]
     OutOfRange {
         /// The fold.
         fold: FoldId,
@@ -31,7 +31,7 @@ pub enum ReplayError {
         last: FoldId,
     },
     /// Only the last fold can be taken back.
-    #[error("fold {fold} is taken back, and the last fold in force is {}", .last.map_or("none".to_owned(), |last| last.to_string()))]
+    #[error("fold {fold} is undone, but the last fold in force is {}", .last.map_or("none".to_owned(), |last| last.to_string()))]
     NotLast {
         /// The fold.
         fold: FoldId,
@@ -75,7 +75,7 @@ impl Conversation {
         Ok(())
     }
 
-    /// Appends a message whose fold was taken back: it has a place, and nobody sees it.
+    /// Appends a message whose fold was undone: it keeps its position and is never shown.
     pub fn replay_withdrawn(&mut self, message: impl Into<Arc<Message>>) -> Pos {
         let message = message.into();
         self.services.ids.taken(&message.id);

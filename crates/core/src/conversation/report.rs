@@ -68,7 +68,7 @@ impl Report {
     /// Of a pruning that did not outlive the fold that it prepared.
     pub(super) fn take_back(&mut self) {
         if self.fold.take().is_some() {
-            let why = Why::new("taken-back", "the fold that it prepared was not committed");
+            let why = Why::new("taken-back", "the fold that it prepared for was not committed");
             self.outcome = Outcome::Skipped(why);
             self.tokens_after = self.tokens_before;
         }

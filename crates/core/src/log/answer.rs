@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 /// Token counts of one call as three disjoint input classes and the output.
 ///
 /// Providers disagree on whether `input` includes what was read from the cache (OpenAI, Gemini) or
-/// not (Anthropic, OpenCode). Importers normalise to disjoint classes, so that
+/// not (Anthropic, OpenCode). Importers normalize to disjoint classes, so that
 /// [`Usage::input_total`] is the size of the request in every format.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
@@ -84,7 +84,7 @@ impl Price {
     }
 
     /// The most that a request can cost: nothing of it is cached, or all of it is written to the cache
-    /// where that is dearer, and the answer is as long as it may be.
+    /// if that costs more, and the answer is as long as it may be.
     pub fn at_most(&self, input: u64, output: u64) -> f64 {
         (input as f64 * self.input.max(self.cache_write) + output as f64 * self.output) / 1e6
     }

@@ -1,6 +1,6 @@
 //! Token counts that belong to a message and are made once per estimator.
 //!
-//! Many strategies replay one log, and most of them count alike. A count is therefore kept with the
+//! Many strategies replay one log, and most of them count in the same way. A count is therefore kept with the
 //! message, under the estimator's id, and shared by every history that holds the message.
 
 use smallvec::SmallVec;
@@ -11,7 +11,7 @@ use std::sync::{Arc, OnceLock};
 pub struct Counts {
     /// Tokens of each part, in order. Hardly any message has more than two.
     pub parts: SmallVec<[u64; 2]>,
-    /// Tokens that the message costs besides its parts (role, separators).
+    /// Tokens of the message outside its parts (role, separators).
     pub overhead: u64,
 }
 
@@ -22,7 +22,7 @@ impl Counts {
     }
 }
 
-/// The counts of one message, one set per estimator id. The first estimator's stand in the message
+/// The counts of one message, one set per estimator id. The first estimator's are in the message
 /// itself: an agent has but one. The others that a comparison brings stand side by side.
 ///
 /// Cloning a message starts with an empty cache, and two messages are equal whatever is cached.

@@ -1,8 +1,8 @@
-//! What stages work out about a message or a history and keep with it.
+//! Data that stages derive from a message or a history and keep with it.
 //!
-//! A message never changes, so a hash of it, its telling lines or the marks in it are worked out once,
+//! A message never changes, so a hash of it, its telling lines or the marks in it are derived once,
 //! however often a fold looks at it and however many strategies replay the log. A history only grows, so
-//! what was read of it need not be read again.
+//! it is never read twice.
 
 use std::any::{Any, TypeId};
 use std::fmt;

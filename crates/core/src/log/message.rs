@@ -1,4 +1,4 @@
-//! A message: who speaks, in which parts, and where it was recorded.
+//! A message: its speaker, its parts, and where it was recorded.
 
 use super::{Answer, CountCache, Derived, Finish, Part, PartKind};
 use serde::{Deserialize, Deserializer, Serialize};
@@ -34,7 +34,7 @@ impl Role {
 #[serde(rename_all = "kebab-case")]
 #[strum(serialize_all = "kebab-case")]
 pub enum EntryKind {
-    /// Asks for a compaction; stands where it was asked for.
+    /// Requests a compaction; positioned where it was requested.
     Marker,
     /// The summary of what went before.
     Summary,
@@ -72,7 +72,7 @@ pub struct Message {
     pub id: String,
     /// Who speaks.
     pub role: Role,
-    /// What is said.
+    /// The parts.
     pub parts: Vec<Part>,
     /// Id of the message that this one answers, where recorded.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -93,7 +93,7 @@ pub struct Message {
     /// Name of the agent that the message belongs to, for recorders with several.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent: Option<String>,
-    /// What recorders and agents say about the message besides its content, by name.
+    /// What recorders and agents note about the message in addition to its content, by name.
     #[serde(
         default,
         alias = "importance",
@@ -113,7 +113,7 @@ pub struct Message {
     pub derived: Derived,
 }
 
-/// Annotations. Older files have the one that there was then, `importance`, as a field of its own.
+/// Annotations. Older files have `importance`, the only one then, as a separate field.
 fn annotations<'de, D: Deserializer<'de>>(from: D) -> Result<BTreeMap<String, String>, D::Error> {
     #[derive(Deserialize)]
     #[serde(untagged)]

@@ -2,11 +2,11 @@
 //!
 //! A [`Message`] is the canonical form that every recorded format is read into and every strategy
 //! works on: one assistant message per model answer, one [`Role::Tool`] message per tool result.
-//! Systems that store these units otherwise (OpenCode keeps call and result in one message,
+//! Systems that store other units (OpenCode keeps call and result in one message,
 //! pydantic-ai many returns in one) are recovered through [`Message::record`], the index of the
 //! stored record that a message came from.
 //!
-//! A message is never altered once it is in a history; what compaction does is laid over it
+//! A message is never altered once it is in a history; compaction only overlays it
 //! (see [`crate::view`]).
 
 mod answer;

@@ -24,7 +24,7 @@ pub struct Part {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "kebab-case")]
 pub enum PartKind {
-    /// Text that somebody wrote.
+    /// Text.
     Text {
         /// The text.
         text: String,
@@ -49,7 +49,7 @@ pub enum PartKind {
     Result(ToolResult),
     /// A file or an image in the conversation.
     File(Media),
-    /// The stub that stands where a compaction was asked for.
+    /// The stub at the position where a compaction was requested.
     Marker(Marker),
     /// Anything an importer does not know; kept as it came and sent as it came.
     Unknown {
@@ -137,7 +137,7 @@ pub struct Media {
     pub url: String,
 }
 
-/// The stub that stands where a compaction was asked for.
+/// The stub at the position where a compaction was requested.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Marker {
     /// What the model is shown in its place.

@@ -54,7 +54,7 @@ pub enum ErrorKind {
     Budget,
     /// Only the estimate was wanted.
     DryRun,
-    /// Not recognised.
+    /// Not recognized.
     Unknown,
 }
 
@@ -80,7 +80,7 @@ impl ErrorKind {
 
 /// Why a model did not answer.
 ///
-/// Texts come from the provider and may be long; they never hold a key, whoever makes the error sees
+/// Texts come from the provider and may be long; they never hold a key, the creator of the error sees
 /// to that.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ProviderError {

@@ -1,9 +1,9 @@
-//! The fields of a stage's configuration, as the catalogue shows them: read from the JSON schema of
+//! The fields of a stage's configuration, as the catalog shows them: read from the JSON schema of
 //! the struct, so that there is no second list.
 
 use serde_json::Value;
 
-/// A field of a stage's configuration, as the catalogue shows it.
+/// A field of a stage's configuration, as the catalog shows it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Field {
     /// Its name.

@@ -1,4 +1,4 @@
-//! What is there to put a strategy together from: stages and presets, registered at link time.
+//! The stages and presets that strategies are built from, registered at link time.
 //!
 //! A crate that owns stages has one constant [`Registration`] and submits it once:
 //!
@@ -15,7 +15,7 @@
 //! ```
 //!
 //! A crate that is only listed in `Cargo.toml` and never named registers nothing, silently: the
-//! linker never meets it. A binary says `use the_crate as _;`.
+//! linker drops it. A binary says `use the_crate as _;`.
 
 mod field;
 
@@ -77,7 +77,7 @@ impl Invalid {
 /// The typed configuration of a stage.
 ///
 /// Derive `Deserialize` and `JsonSchema`, with `#[serde(default, deny_unknown_fields)]`, a doc
-/// comment on every field and a `Default`: the catalogue (`foldback stages NAME`) and the error
+/// comment on every field and a `Default`: the catalog (`foldback stages NAME`) and the error
 /// messages are made from the schema.
 pub trait StageConfig<S: ?Sized>: DeserializeOwned + JsonSchema {
     /// Checks the values and makes the stage.

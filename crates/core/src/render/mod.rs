@@ -1,4 +1,4 @@
-//! A view as numbered lines: made for review and for snapshots.
+//! A view as numbered lines, for review and for snapshots.
 //!
 //! One line per part, titled sections, long texts cut in the middle with their length, so that a
 //! reviewer can read a whole context in a minute and a change shows up as a changed line.
@@ -16,7 +16,7 @@ use crate::view::{EditKind, Shown};
 use names::Names;
 use std::fmt::Write as _;
 
-/// Longest text shown whole; of longer ones the beginning and the end are.
+/// Longest text shown in full; longer ones are cut in the middle.
 const SHOWN: usize = 120;
 
 /// The view of a conversation, with a title.

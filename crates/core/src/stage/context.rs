@@ -1,4 +1,4 @@
-//! What a stage may look at.
+//! What a stage may read.
 
 use super::{Decision, Estimator};
 use crate::delta::{Cursor, ViewDelta};
@@ -35,8 +35,8 @@ pub struct StageContext<'a> {
     pub model: Option<&'a str>,
     /// What the policy decided, for stages that run because of it.
     pub decision: Option<&'a Decision>,
-    /// Whether anybody writes the summaries that a filter asks for. Where nobody does, what they would be
-    /// of need not be gathered.
+    /// Whether the summaries that a filter requests are written. If not, their content
+    /// need not be gathered.
     pub summarised: bool,
     /// Instructions for the summary, from a person or a hook.
     pub instructions: &'a [String],

@@ -32,13 +32,13 @@ pub trait Estimator: Send + Sync + fmt::Debug {
         None
     }
 
-    /// Tokens that a message costs besides its parts.
+    /// Tokens of a message outside its parts.
     fn overhead(&self, message: &Message) -> u64 {
         let _ = message;
         0
     }
 
-    /// Tokens that every request costs besides its messages and its frame, for estimators that know of
+    /// Tokens of every request outside its messages and its frame, for estimators that know of
     /// something that no recording holds. Counted with the frame.
     fn per_request(&self) -> u64 {
         0

@@ -1,4 +1,4 @@
-//! What stands where?
+//! Which messages are shown, and in which order?
 
 use super::{StageContext, Summarizer, Summary, SummaryRequest};
 use crate::log::Message;
@@ -21,10 +21,10 @@ pub struct Proposal {
 /// What a filter wants the view to be, with the summaries at hand.
 #[derive(Clone, Debug)]
 pub struct Arrangement {
-    /// Messages that go into the history, in order, right behind what is there now: the first one gets
+    /// Messages to append to the history, in order: the first one gets
     /// the position [`History::len`](crate::history::History::len). The layout may keep them.
     pub entries: Vec<Message>,
-    /// What stands where from now on.
+    /// The new layout.
     pub layout: Layout,
     /// Edits inside messages that the filter needs to reach its budget.
     pub edits: Vec<Edit>,
@@ -64,8 +64,8 @@ pub trait Filter: Send + Sync + fmt::Debug {
         own
     }
 
-    /// What the filter can tell of its own work over its life, by name. It depends on everything that the
-    /// filter was used for, so it is no part of any plan.
+    /// Statistics of the filter's work over its lifetime, by name. They depend on everything that the
+    /// filter was used for, so they are not part of any plan.
     fn report(&self) -> BTreeMap<String, Value> {
         BTreeMap::new()
     }

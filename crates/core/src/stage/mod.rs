@@ -1,14 +1,14 @@
-//! The five kinds of stage that a strategy is put together from.
+//! The five kinds of stage that make up a strategy.
 //!
 //! | stage | answers |
 //! |---|---|
 //! | [`Estimator`] | how many tokens is this? |
 //! | [`OverflowPolicy`] | fold now, and how far down? |
 //! | [`Pruner`] | which parts lose their content? |
-//! | [`Filter`] | what stands where? |
-//! | [`Summarizer`] | what stands for a group? |
+//! | [`Filter`] | which messages are shown, and in which order? |
+//! | [`Summarizer`] | which text replaces a group? |
 //!
-//! A stage looks at a [`StageContext`] and proposes; it never changes anything itself. The
+//! A stage reads a [`StageContext`] and makes proposals; it never changes anything itself. The
 //! [conversation](crate::conversation) turns proposals into plans, checks them and commits them.
 
 mod context;

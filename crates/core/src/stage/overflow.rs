@@ -65,7 +65,7 @@ pub struct Decision {
 }
 
 impl Decision {
-    /// A decision not to fold, for a reason that is no comparison.
+    /// A decision not to fold, for a reason other than a comparison.
     pub fn off(reason: impl Into<String>) -> Self {
         Self { fold: false, count: 0, trigger: 0, target: None, floor: None, reason: reason.into() }
     }

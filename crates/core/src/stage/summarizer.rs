@@ -1,4 +1,4 @@
-//! What stands for a group?
+//! Which text replaces a group?
 
 use super::Estimator;
 use crate::log::{Message, Usage};
@@ -16,10 +16,10 @@ pub struct SummaryRequest {
     pub name: String,
     /// Names the kind of summary, e.g. `opencode.checkpoint`; a summarizer may word its request by it.
     pub style: String,
-    /// What is to be summarised, in order: the originals, or what the view showed, edits for this
+    /// What is to be summarized, in order: the originals, or what the view showed, edits for this
     /// request alone (cut outputs, stripped media) already made.
     pub messages: Vec<Arc<Message>>,
-    /// The summary that stood for the beginning of it before, where there is one.
+    /// The earlier summary of its beginning, if there is one.
     pub previous: Option<String>,
     /// Instructions of a person or a hook, in order.
     pub instructions: Vec<String>,
@@ -27,7 +27,7 @@ pub struct SummaryRequest {
     pub budget: u64,
     /// What `budget` is counted in.
     pub estimator: Arc<dyn Estimator>,
-    /// What stands there already, so that nobody is asked for a summary.
+    /// A text that exists already, so that no summary is requested.
     pub ready: Option<Summary>,
 }
 
@@ -38,11 +38,11 @@ pub struct Summary {
     pub text: String,
     /// Its size by the request's estimator.
     pub tokens: u64,
-    /// Id of the summarizer, or what stood in for it.
+    /// Id of the summarizer, or of its stand-in.
     pub by: String,
     /// What the request for it cost, where a model was called.
     pub usage: Option<Usage>,
-    /// What it lacks of what was asked for, as a sentence, where it is used all the same.
+    /// What it lacks of the requested form, as a sentence, if it is used anyway.
     pub lacks: Option<String>,
 }
 
@@ -61,7 +61,7 @@ pub enum SummaryError {
         /// The budget.
         budget: u64,
     },
-    /// There is nothing to summarise with.
+    /// There is nothing to summarize with.
     #[error("{0}")]
     Unavailable(String),
     /// The summarizer failed.
@@ -72,7 +72,7 @@ pub enum SummaryError {
     Provider(#[from] ProviderError),
 }
 
-/// What [`Summary::by`] says where a dry run stood in for the model.
+/// The value of [`Summary::by`] if a dry run stood in for the model.
 pub const DRY_RUN: &str = "dry-run";
 
 /// Writes summaries.
@@ -84,14 +84,14 @@ pub trait Summarizer: Send + Sync + fmt::Debug {
     /// Names the summarizer and everything that its text depends on, e.g. `extractive`.
     fn id(&self) -> &str;
 
-    /// Whom it asks through [`Services::model`]: nobody by default. A summarizer that asks a model says so here, and one
-    /// that wraps another passes on what that one says. The command provides a model to those that do, with recorded
+    /// The models that it asks through [`Services::model`]; none by default. A summarizer that asks a model lists it here, and one
+    /// that wraps another passes on its list. The command provides a model to those that do, with recorded
     /// answers, a budget and dry runs; to the others it provides none.
     fn asks(&self) -> Vec<Asks> {
         Vec::new()
     }
 
-    /// Text that stands for `request.messages`. `services` holds the model to ask, for summarizers that
+    /// Text that replaces `request.messages`. `services` holds the model to ask, for summarizers that
     /// [ask](Self::asks) one, and the observers of their progress. What the model refuses is passed on as
     /// [`SummaryError::Provider`].
     async fn summarize(

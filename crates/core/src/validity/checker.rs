@@ -12,7 +12,7 @@ use serde_json::Value;
 /// Checks a request that grows: fed message by message, asked at every call.
 ///
 /// While a view only grows, a replay feeds what is new and pays for nothing twice. An edit inside a
-/// message that was fed already is told by [`Checker::recheck`]; a new layout needs a new checker.
+/// message that was already fed is reported with [`Checker::recheck`]; a new layout needs a new checker.
 #[derive(Clone, Debug)]
 pub(super) struct Checker {
     dialect: Dialect,
@@ -150,7 +150,7 @@ impl Checker {
             })
     }
 
-    /// The rules that a message can break by itself.
+    /// The rules that a message can break on its own.
     fn check_content(&mut self, shown: &Shown<'_>, named: &Named) {
         let message = shown.message;
         for (index, part) in message.parts.iter().enumerate() {

@@ -1,4 +1,4 @@
-//! What a request breaks, in the order of reports, and what of it came and went since somebody looked.
+//! The rules that a request breaks, in the order of reports, and the changes since the last check.
 
 use super::names::{Name, Names};
 use super::{Dialect, Violation, rule};
@@ -10,13 +10,13 @@ use std::collections::BTreeMap;
 pub(super) enum Rank {
     /// The request begins with the wrong message.
     First,
-    /// Nothing that still comes can mend it.
+    /// Nothing that follows can repair it.
     Settled(u64),
     /// A call whose result may still come.
     Open(u64),
     /// A result whose call may still come.
     Waiting(u64),
-    /// What a message breaks by itself.
+    /// What a message breaks on its own.
     Content(u64),
     /// The request ends with the wrong message.
     Last,
@@ -125,7 +125,7 @@ impl Ledger {
         rank
     }
 
-    /// Takes back what stands at a place, if anything does. What came since somebody looked, as a call does whose
+    /// Removes the entry at a position, if there is one. What came since the last check, as a call does whose
     /// result follows, never was there.
     pub(super) fn remove(&mut self, rank: Rank) {
         if let Some(broken) = self.standing.remove(&rank) {
@@ -137,7 +137,7 @@ impl Ledger {
         }
     }
 
-    /// Calls that are open will not be answered any more: they stay, behind what is settled already.
+    /// Open calls will not be answered any more: they stay, after what is already settled.
     pub(super) fn settle(&mut self) {
         let open = Rank::Open(0)..Rank::Waiting(0);
         let ranks: Vec<Rank> = self.standing.range(open).map(|(rank, _)| *rank).collect();

@@ -1,19 +1,19 @@
-//! Would a provider take this request? The structural rules of four providers, as pure functions.
+//! Would a provider accept this request? The structural rules of four providers, as pure functions.
 //!
 //! A view that separates a tool call from its result is refused by every provider, and a session in
 //! that state is dead. [`validate`] renders nothing: it walks the messages in their canonical form
-//! and applies what each provider would see of them. A recording may itself break the rules (a call
-//! that was interrupted), so [`caused_by_strategy`] takes away what the un-compacted history already
+//! and applies the rules to what each provider would see. A recording may itself break the rules (a call
+//! that was interrupted), so [`caused_by_strategy`] subtracts what the un-compacted history already
 //! had; only the rest counts against a strategy.
 //!
 //! What the canonical form becomes, by dialect:
 //!
 //! | dialect | rendering that the rules assume |
 //! |---|---|
-//! | `anthropic` | neighbours of one role are one turn; results are blocks of the user turn; system text is hoisted |
+//! | `anthropic` | neighbors of one role are one turn; results are blocks of the user turn; system text is hoisted |
 //! | `openai-chat` | one message each; reasoning is not sent |
 //! | `openai-responses` | one item per part, joined by `call_id` |
-//! | `gemini` | neighbours of one role are one turn; results are a turn of their own; system text is hoisted |
+//! | `gemini` | neighbors of one role are one turn; results are a turn of their own; system text is hoisted |
 //!
 //! In all of them a message with nothing to send is left out, and a result that is still pending or
 //! running is sent as an error, so the call counts as answered. What can't be seen from the messages
@@ -88,7 +88,7 @@ pub mod rule {
     pub const RESULT_REPEATED: &str = "result-repeated";
     /// Two calls have one id. All dialects but Gemini, which does not need ids.
     pub const CALL_ID_REPEATED: &str = "call-id-repeated";
-    /// A result stands behind other content of its user turn. Anthropic.
+    /// A result follows other content of its user turn. Anthropic.
     pub const RESULT_NOT_FIRST: &str = "result-not-first";
     /// The conversation does not start with a user turn. Anthropic, and Gemini where the first turn
     /// calls a function.

@@ -14,9 +14,9 @@ use std::collections::BTreeSet;
 /// What is wrong with the requests of a conversation.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Findings {
-    /// What the log does not break by itself.
+    /// What the log does not break on its own.
     pub caused: Vec<Violation>,
-    /// What the log breaks by itself, folded or not.
+    /// What the log breaks on its own, folded or not.
     pub inherited: Vec<Violation>,
 }
 

@@ -6,7 +6,7 @@ use super::{Dialect, rule};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::VecDeque;
 
-/// What stands behind the calls of the last model turn.
+/// What follows the calls of the last model turn.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Phase {
     /// Nothing yet, or no call is open.
@@ -16,7 +16,7 @@ enum Phase {
     Model,
     /// Results only.
     Results,
-    /// Something that is no result.
+    /// Something other than a result.
     Said,
 }
 

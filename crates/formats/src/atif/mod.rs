@@ -3,7 +3,7 @@
 //!
 //! A step is one turn of user, harness or agent, with the results of the agent's tools in it; a record is
 //! a step. A compaction is a system step with `extra.context_management`, and the steps before it stay:
-//! the file is a log, not what is sent. Writing keeps it so (`write`): what a strategy folded stands in
+//! the file is a log, not what is sent. Writing preserves this (`write`): what a strategy folded is in
 //! further system steps. Embedded trajectories of subagents are sessions of their own.
 //! `docs/atif.md` has the mapping.
 

@@ -1,7 +1,7 @@
 //! What the steps of a trajectory cannot say about a session of another format, so that it comes back as it
 //! was: ids, signatures of reasoning, who wrote a text, when a tool ran, the order of parts.
 //!
-//! It stands in `extra.foldback` of the document, where RFC 0001 lets producers put what they like, as the
+//! It is in `extra.foldback` of the document, where RFC 0001 lets producers store anything, as the
 //! difference between the session and what a reader gets from the steps alone. Other readers lose nothing by
 //! leaving it aside. Once steps were added or taken away it no longer fits, and is left aside here too.
 
@@ -34,10 +34,10 @@ struct Made {
     set: Vec<Change>,
 }
 
-/// JSON pointer and what stands there; nothing stands there any more where the value is missing.
+/// JSON pointer and its value; a missing value means that it is removed.
 type Change = Vec<Value>;
 
-/// What a session holds beside its messages.
+/// What a session holds besides its messages.
 #[derive(Debug, Serialize, Deserialize)]
 struct Rest {
     id: String,

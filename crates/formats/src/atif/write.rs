@@ -1,6 +1,6 @@
 //! From the canonical form back into a trajectory.
 //!
-//! A trajectory is a log. What a strategy did to it is told by system steps as RFC 0001 §VII has them:
+//! A trajectory is a log. System steps describe what a strategy did to it, as in RFC 0001 §VII:
 //! one whose observation replaces everything before it, and one that lists the parts which show
 //! something else than they hold.
 
@@ -37,7 +37,7 @@ pub(super) fn generate(view: &View<'_>, losses: &mut Vec<String>) -> Result<Stri
 
 /// Where a view departs from the history.
 struct Fold {
-    /// How many messages of the view stand for everything before `tail`; `None` where nothing does.
+    /// How many messages of the view replace everything before `tail`; `None` if nothing does.
     head: Option<usize>,
     /// The first stored message from which on the view shows the history as it is, edits aside.
     tail: usize,
@@ -146,7 +146,7 @@ impl<'a> Recorded<'a> {
         !self.with_message.contains(&record) && !step::changes_context(&step)
     }
 
-    /// Whether the file tells of this edit already.
+    /// Whether the file already lists this edit.
     fn has(&self, at: PartPos, edit: &PartEdit) -> bool {
         self.agrees && edit.kind == EditKind::Clear && self.cleared.contains(&(at, edit.at))
     }

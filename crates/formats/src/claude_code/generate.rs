@@ -1,4 +1,4 @@
-//! Lines that are written anew: for sessions of other formats, and for what a strategy put in.
+//! Newly written lines: for sessions of other formats, and for what a strategy added.
 
 use super::write::Ids;
 use crate::bodies::{input_of, with_files};
@@ -39,7 +39,7 @@ impl Envelope<'_> {
         line
     }
 
-    /// The line that tells that a compaction took place; it begins a chain of its own.
+    /// The line that marks a compaction; it begins a chain of its own.
     pub(super) fn boundary(&self, uuid: &str, timestamp: &str) -> Value {
         let spot = Spot { parent: None, timestamp: timestamp.to_owned() };
         let mut line = self.line("system", uuid, &spot);
@@ -51,7 +51,7 @@ impl Envelope<'_> {
         line
     }
 
-    /// A user line of one text that somebody other than the user wrote.
+    /// A user line of one text that the user did not write.
     pub(super) fn inserted(&self, uuid: &str, spot: &Spot, text: &str, summary: bool) -> Value {
         let mut line = self.line("user", uuid, spot);
         line["message"] = json!({ "role": "user", "content": text });
@@ -163,7 +163,7 @@ fn image(media: &Media) -> Value {
     json!({ "type": kind, "source": source })
 }
 
-/// The JSON text that stands for an edited part.
+/// The JSON text that replaces an edited part.
 pub(super) fn edited(part: &Part, text: &str) -> Option<String> {
     match &part.kind {
         PartKind::Text { .. } | PartKind::Reasoning { .. } | PartKind::Result(_) => {

@@ -1,4 +1,4 @@
-//! Lines that are written anew: for sessions of other formats, and for what a strategy put in.
+//! Newly written lines: for sessions of other formats, and for what a strategy added.
 
 use crate::prelude::*;
 

@@ -1,4 +1,4 @@
-//! What a session holds, as lists of facts that can be told apart.
+//! What a session holds, as lists of facts that can be distinguished.
 
 use crate::prelude::*;
 use std::borrow::Cow;

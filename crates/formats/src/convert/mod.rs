@@ -1,8 +1,8 @@
 //! A session in another format, and what that format has no place for.
 //!
-//! What is lost is not declared by the writers but found out: the text that was written is read again, and
-//! what the session had and the one that came back has not is a loss ([`losses`]). So a loss that nobody
-//! thought of is told as well, and a file that its own reader does not take is never handed out.
+//! Losses are not declared by the writers but detected: the text that was written is read again, and
+//! what the session had and the one that came back has not is a loss ([`losses`]). Even an unforeseen
+//! loss is therefore reported, and a file that its own reader does not accept is never returned.
 //!
 //! A log (`Format::log`) is given every message, those that the recorder's compaction wrote included, and
 //! the marks of what it had cleared. Any other format holds one conversation, and is given what happened in

@@ -56,7 +56,7 @@ pub(super) fn read(text: &str) -> Result<Vec<Session>, ReadError> {
 
 struct Builder {
     session: Session,
-    /// Shape of the source, number of its records, text behind the last.
+    /// Shape of the source, number of its records, text after the last.
     source: Option<(Shape, usize, String)>,
     /// Lead and text of the records.
     records: BTreeMap<u32, (String, String)>,

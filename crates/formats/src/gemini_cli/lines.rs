@@ -1,4 +1,4 @@
-//! A recording as a list of messages, whichever way it was kept.
+//! A recording as a list of messages, from either form.
 
 use crate::prelude::*;
 

@@ -36,7 +36,7 @@ pub(super) fn read(text: &str) -> Result<Vec<Session>, ReadError> {
 
 struct Reader {
     out: SessionBuilder,
-    /// The last answer, until somebody else speaks.
+    /// The last answer, until another speaker follows.
     last: Option<usize>,
     running: bool,
 }

@@ -1,5 +1,5 @@
 //! The `.eval` archive: a ZIP file with one JSON member for every sample (`samples/<id>_epoch_<n>.json`) and
-//! the rest of the log beside them. Members are deflated, or compressed with Zstandard in newer versions.
+//! the rest of the log next to them. Members are deflated, or compressed with Zstandard in newer versions.
 
 use super::read::{Log, sample};
 use crate::format::Attempt;

@@ -86,7 +86,7 @@ fn media(block: &Value) -> Option<Media> {
 }
 
 /// The calls of an answer: id, name, arguments and pointer. Calls whose arguments did not parse were
-/// made all the same.
+/// made anyway.
 pub(super) fn calls(fields: &Value, at: &str) -> Vec<(String, String, String, String)> {
     let list = |key: &str| fields.get(key).and_then(Value::as_array);
     let mut out = Vec::new();

@@ -78,7 +78,7 @@ impl Reader {
         self.out.push(record, &wanted, role, parts)
     }
 
-    /// A user's message, or the summary that the summarisation middleware put in place of what it
+    /// A user's message, or the summary that the summarization middleware put in place of what it
     /// removed.
     fn human(&mut self, record: u32, raw: &Fields<'_>) {
         let mut parts = self.content(record, raw);

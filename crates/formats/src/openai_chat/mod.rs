@@ -1,5 +1,5 @@
 //! `openai-chat`: messages as OpenAI's Chat Completions API takes them, which most other providers and
-//! training sets have taken over. A bare list, a request body `{messages, tools}`, or one of them a line.
+//! training sets have adopted. A bare list, a request body `{messages, tools}`, or one of them a line.
 //!
 //! Every message is one record. The file is what is sent: writing puts the text of an edit in place of
 //! the content and leaves out what is hidden. `docs/openai-chat.md` has the mapping.

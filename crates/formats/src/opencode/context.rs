@@ -1,4 +1,4 @@
-//! What a new message of an export takes over from those before it: ids that sort behind theirs, agent,
+//! What a new message of an export takes over from those before it: ids that sort after theirs, agent,
 //! model, paths, time.
 
 use super::FORMAT;
@@ -95,7 +95,7 @@ impl Context {
         }
     }
 
-    /// An id that OpenCode, which orders messages by id, sorts behind the message before.
+    /// An id that OpenCode, which orders messages by id, sorts after the message before.
     pub(super) fn id(&mut self, message: &Message) -> String {
         let id = if message.id.starts_with("msg_") && !self.written.contains_key(&message.id) {
             message.id.clone()

@@ -86,7 +86,7 @@ pub(super) fn messages(
     out
 }
 
-/// The messages with every result behind its call: a tool part is both, whatever was said in between.
+/// The messages with every result after its call: a tool part is both, whatever was said in between.
 fn behind_their_calls(messages: &[Message]) -> Vec<Message> {
     let mut out: Vec<Message> = Vec::with_capacity(messages.len());
     for message in messages {

@@ -140,7 +140,7 @@ const COUNTS: Counts = Counts {
 };
 
 /// The tokens of a step or a message; none where nothing was counted. Older versions count reasoning in
-/// `output` as well; the total, where there is one, tells.
+/// `output` as well; the total, if there is one, tells.
 pub(super) fn usage(of: Option<&Value>) -> Option<Usage> {
     let mut usage = COUNTS.usage(of?.get("tokens")?);
     if usage.total == Some(usage.input_total() + usage.output) {

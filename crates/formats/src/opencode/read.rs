@@ -305,7 +305,7 @@ fn is_continue(message: &Message, parts: &[Value]) -> bool {
     parts.iter().any(marked) || message.parts.iter().any(begins)
 }
 
-/// Whether no model call stands behind an assistant message: OpenCode stores the tool run of a
+/// Whether no model call comes after an assistant message: OpenCode stores the tool run of a
 /// subtask that the user asked for as a message of its own, without a step and without tokens.
 fn is_unasked(message: &Message, step: &Step<'_>, info: &Value) -> bool {
     !step.begun

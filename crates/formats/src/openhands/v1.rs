@@ -1,11 +1,11 @@
-//! One event of the SDK of version 1, told by its `kind`.
+//! One event of the SDK of version 1, identified by its `kind`.
 
 use super::read::Reader;
 use super::stream::Event;
 use crate::chat;
 use crate::prelude::*;
 
-/// Kinds that a file is recognised by.
+/// Kinds that a file is recognized by.
 pub(super) const KINDS: &[&str] = &[
     "SystemPromptEvent",
     "MessageEvent",

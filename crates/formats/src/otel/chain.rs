@@ -1,4 +1,4 @@
-//! A conversation, put together from the requests that continue each other.
+//! A conversation, assembled from the requests that continue each other.
 
 use super::message::{Unit, instructions, units};
 use super::span::Span;
@@ -10,7 +10,7 @@ struct Held {
     message: usize,
 }
 
-/// How a request stands to a chain.
+/// How a request relates to a chain.
 pub(super) enum Relation {
     /// It is the context so far and more; the results at these places show something else now.
     Continues(Vec<usize>),
@@ -83,7 +83,7 @@ impl Chain {
         self.context.len()
     }
 
-    /// How `request` stands to this chain.
+    /// How `request` relates to this chain.
     pub(super) fn relation(&self, request: &Request<'_>) -> Relation {
         let mut other = Vec::new();
         let pairs = self.context.iter().zip(&request.units);

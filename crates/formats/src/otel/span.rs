@@ -10,7 +10,7 @@ const AROUND_CALLS: [&str; 5] =
 
 /// One span.
 pub(super) struct Span {
-    /// Where it stands in the file.
+    /// Where it is in the file.
     pub(super) range: Range<usize>,
     pub(super) trace: String,
     pub(super) parent: String,
@@ -39,7 +39,7 @@ impl Span {
             .filter(|text| !text.is_empty())
     }
 
-    /// An attribute that is a count; 0 where there is none.
+    /// An attribute that is a count; 0 if there is none.
     pub(super) fn count(&self, names: &[&str]) -> u64 {
         names
             .iter()

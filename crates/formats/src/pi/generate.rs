@@ -1,9 +1,9 @@
-//! Entries that are written anew: for sessions of other formats, and for what a strategy put in.
+//! Newly written entries: for sessions of other formats, and for what a strategy added.
 
 use crate::bodies::{bare_data, object};
 use crate::prelude::*;
 
-/// What stands in every entry besides its content.
+/// What every entry has besides its content.
 pub(super) struct Envelope {
     /// Own id and the parent's, in files that have ids.
     pub link: Option<(String, Option<String>)>,
@@ -29,7 +29,7 @@ impl Envelope {
         entry
     }
 
-    /// A compaction; `first_kept` names the entry behind it as the file's version does.
+    /// A compaction; `first_kept` names the entry after it as the file's version does.
     pub(super) fn compaction(&self, summary: &str, first_kept: (&str, Value)) -> Value {
         let mut entry = self.entry("compaction");
         entry["summary"] = summary.into();
@@ -149,7 +149,7 @@ fn image(media: &Media) -> Value {
     json!({ "type": "image", "data": bare_data(media), "mimeType": media.mime })
 }
 
-/// The JSON text that stands for an edited part.
+/// The JSON text that replaces an edited part.
 pub(super) fn edited(part: &Part, text: &str) -> Option<String> {
     let pointer = part.pointer.as_deref()?;
     match &part.kind {

@@ -139,7 +139,7 @@ pub(super) struct Path {
 }
 
 /// Walks from the last entry to the root. An entry without `parentId` follows the one before it, and
-/// so does one whose parent is missing: the parent's line is damaged, its neighbours are not.
+/// so does one whose parent is missing: the parent's line is damaged, its neighbors are not.
 pub(super) fn path(entries: &[Entry]) -> Path {
     let body: Vec<usize> =
         (0..entries.len()).filter(|&index| !entries[index].is_header()).collect();

@@ -1,4 +1,4 @@
-//! `roo-code`: the `api_conversation_history.json` of Roo Code, Cline and their kin.
+//! `roo-code`: the `api_conversation_history.json` of Roo Code, Cline and related agents.
 //!
 //! Messages as Anthropic's API takes them, each with its time. Before tools were called natively, the
 //! model wrote a call as XML tags in its text and the harness answered in the user's name, which is

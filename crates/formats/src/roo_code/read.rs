@@ -48,7 +48,7 @@ struct Reader {
     open: VecDeque<(String, String, Option<String>)>,
     /// Ids of the summaries whose originals are still in the file.
     condensed: HashSet<String>,
-    /// Reasoning that was stored as a message of its own, for the answer behind it.
+    /// Reasoning that was stored as a message of its own, for the answer after it.
     thought: Vec<Part>,
 }
 

@@ -42,7 +42,7 @@ const TOOLS: &[&str] = &[
 /// Parameters whose values may hold any text, their own closing tag included.
 const FREE: &[&str] = &["content", "diff", "result", "write_to_file", "attempt_completion"];
 
-/// What the harness puts behind a call whose answer it cut off.
+/// What the harness puts after a call whose answer it cut off.
 const INTERRUPTED: &str = "\n\n[Response interrupted";
 
 /// A call in a text.
@@ -79,7 +79,7 @@ pub(super) fn around(text: &str, tags: &[Tag<'_>]) -> String {
     out.trim().to_owned()
 }
 
-/// The next call behind `from`: where it is, its tool, and what stands between its tags. `open` are the tools
+/// The next call after `from`: where it is, its tool, and what stands between its tags. `open` are the tools
 /// that no closing tag comes for.
 fn next<'a>(
     text: &'a str,
@@ -100,7 +100,7 @@ fn next<'a>(
             None => (before, blank),
         };
         let begins = same && text[line..start].trim().is_empty();
-        // Behind this sign the line is not blank any more.
+        // After this sign the line is not blank any more.
         blank = false;
         let name = opening(&text[start..]).filter(|name| begins && TOOLS.contains(name));
         let Some(tool) = name else {
@@ -122,7 +122,7 @@ fn opening(text: &str) -> Option<&str> {
 }
 
 /// The text up to the closing tag, and where that ends. A tag that is never closed reaches to the end
-/// of what the model wrote; its name is added to `open`, so that nobody looks through all the rest again.
+/// of what the model wrote; its name is added to `open`, so that the rest is not searched again.
 fn closed<'a>(text: &'a str, name: &'a str, open: &mut HashSet<&'a str>) -> (&'a str, usize) {
     let close = format!("</{name}>");
     let at = match FREE.contains(&name) {

@@ -70,7 +70,7 @@ impl History<'_> {
         Some(format!("{before}{}{after}", tags::render(tag.tool, new)))
     }
 
-    /// The block of a result that stands behind its announcement.
+    /// The block of a result that comes after its announcement.
     fn announced(&self, at: PartPos, pointer: &str, new: &str) -> Option<Value> {
         let recorded = self.recorded(at, pointer)?;
         let whole = value::text(&recorded, "text")?;

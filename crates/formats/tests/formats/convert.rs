@@ -249,7 +249,7 @@ fn several_sessions_are_one_file_only_where_they_can_be() {
     let error = convert(&sessions[..1], format("tau2").unwrap()).unwrap_err();
     assert_eq!(
         error.to_string(),
-        "the format tau2 is only read; these can be written: foldback, claude-code, codex, pi, roo-code, \
+        "the format tau2 can only be read; these can be written: foldback, claude-code, codex, pi, roo-code, \
          gemini, opencode, atif, pydantic-ai, swe-agent, mini-swe-agent, openai-responses, openai-chat, anthropic"
     );
 }

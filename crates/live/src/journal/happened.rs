@@ -1,4 +1,4 @@
-//! What can happen to a conversation, as it is written down and as it happens again.
+//! What can happen to a conversation, as it is recorded and replayed.
 
 use foldback_core::conversation::{Conversation, FoldId, ReplayError};
 use foldback_core::delta::Cursor;
@@ -20,7 +20,7 @@ pub(super) enum Happened {
     Withdrawn(Arc<Message>),
     /// A loaded history had this part cleared.
     Mark { part: PartPos, text: Arc<str>, at: i64 },
-    /// What a loaded history said of its own folds was put in force.
+    /// The folds that a loaded history lists were applied.
     Restored,
     /// A fold was committed.
     Fold { id: FoldId, at: i64, plan: Arc<Plan> },

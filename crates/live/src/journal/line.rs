@@ -1,6 +1,6 @@
 //! The lines of a journal: a head, and then what happened, line by line, each with its number and a check that
-//! goes over the line before it, too. So a line that is missing, doubled, at another place or from another
-//! journal is found.
+//! covers the line before it, too. A line that is missing, doubled, moved or from another
+//! journal is therefore detected.
 
 use super::happened::Happened;
 use serde::{Deserialize, Serialize};
@@ -19,7 +19,7 @@ struct Head {
     foldback_journal: u32,
 }
 
-/// A line behind the first.
+/// A line after the first.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Line {
@@ -80,7 +80,7 @@ impl Lines {
         }
         self.check = self.check_of(&happened);
         if check != self.check {
-            return Err("is not what was written behind the line before it".to_owned());
+            return Err("does not follow the line before it".to_owned());
         }
         serde_json::from_str(happened.get()).map_err(cant)
     }
@@ -94,7 +94,7 @@ impl Lines {
     }
 }
 
-/// Why a file is no journal that can be read.
+/// Why a file is not a readable journal.
 pub(super) enum Foreign {
     /// It is something else.
     Other(String),

@@ -1,10 +1,10 @@
-//! A conversation that survives the end of its process: a file to which everything that happened is
-//! appended, and from which the same view comes back.
+//! A conversation that survives its process: a file to which everything that happened is
+//! appended, and from which the same view is restored.
 //!
 //! Each line is a JSON object with a list of what happened together (messages, folds with their plans, undos,
 //! pins) and counts as a whole or not at all. Lines are numbered and carry a checksum, so that one that is
 //! missing, doubled or swapped is found. A line that was not finished when the process died is dropped, so a
-//! fold either happened or did not. Lines with a fold or an undo are on the disk before
+//! fold either happened or did not. Lines with a fold or an undo are on disk before
 //! [`Journal::record`] returns; lines of messages alone are left to the operating system, as they can
 //! be asked for again.
 //!
@@ -21,7 +21,7 @@
 //!
 //! What is not written: the strategy, the limits, the frame, the model, and whether automatic compaction
 //! is switched on, which are the caller's to set up again. Plans are replayed, not made again, so another
-//! strategy may go on with the journal. A breaker that was open is closed.
+//! strategy may continue the journal. A breaker that was open is closed.
 
 mod happened;
 mod line;
@@ -50,7 +50,7 @@ pub enum JournalError {
         error: io::Error,
     },
     /// A line that is not the last can't be read.
-    #[error("{}:{line}: {message}; what comes before it is whole: cut the file there to go on without the rest", path.display())]
+    #[error("{}:{line}: {message}; everything before it is intact: cut the file there to continue without the rest", path.display())]
     Damaged {
         /// The file.
         path: PathBuf,
@@ -60,7 +60,7 @@ pub enum JournalError {
         message: String,
     },
     /// The file is something else.
-    #[error("{}:1: is no journal of foldback ({message}); name another file", path.display())]
+    #[error("{}:1: is not a foldback journal ({message}); name another file", path.display())]
     Foreign {
         /// The file.
         path: PathBuf,
@@ -114,7 +114,7 @@ impl Journal {
     ///
     /// # Errors
     ///
-    /// Where the file can't be read, is in use or is no journal, or a line before the last is damaged. The
+    /// If the file can't be read, is in use or is not a journal, or a line before the last is damaged. The
     /// conversation is then as far as the file is whole, and the file as it was.
     pub fn open(
         path: impl AsRef<Path>,
@@ -137,7 +137,7 @@ impl Journal {
             if !is_begun(&bytes) {
                 return Err(JournalError::Foreign {
                     path,
-                    message: "it has no whole line".to_owned(),
+                    message: "it has no complete line".to_owned(),
                 });
             }
             if !conversation.folds().is_empty() {
@@ -199,7 +199,7 @@ impl Journal {
         // The name of a new file is in its folder.
         let folder = journal.path.parent().filter(|folder| !folder.as_os_str().is_empty());
         let folder = folder.unwrap_or(Path::new("."));
-        // Some systems can't open folders; the content is safe there all the same.
+        // Some systems can't open folders; the content is safe there anyway.
         if let Ok(folder) = File::open(folder) {
             folder.sync_all().ok();
         }

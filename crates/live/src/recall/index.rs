@@ -5,7 +5,7 @@
 //! Why not the crate `bm25` (2.3.2): it bakes the mean length of all documents into each document when
 //! that is added, so after folds and undos the ranking would depend on the way to a state instead of on
 //! the state; it keeps one entry for every occurrence of a word and looks a query's words up in them
-//! from the start; and what it brings beside that, a tokenizer for prose, is not what code needs.
+//! from the start; and its tokenizer for prose does not suit code.
 
 use super::tokens::words;
 use std::collections::{BTreeMap, BTreeSet};

@@ -1,12 +1,12 @@
 //! What a fold cleared or hid stays reachable: by reference, or by a search over all of it.
 //!
-//! A fold never deletes. The history holds every message as it came; the view merely does not show
-//! it. [`Recall`] reads the history where the view hides or replaces it, and nowhere else: what the
-//! model sees anyway is neither found nor given out again.
+//! A fold never deletes. The history holds every message unchanged; the view merely does not show
+//! it. [`Recall`] reads only what the view hides or replaces: what the
+//! model already sees is neither found nor returned.
 //!
 //! References are the ids that the model has seen: of a message, of a tool call, and of whatever else
 //! a strategy names in its summaries ([`Recall::with_store`], e.g. the `ctx_…` ids of the tiered
-//! strategy). A message whose id is used by a later one goes by its place, `#12`.
+//! strategy). A message whose id is reused by a later one has its position as reference, `#12`.
 
 mod index;
 mod page;
@@ -56,14 +56,14 @@ pub struct Hit {
 /// Why there is nothing to give out.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RecallError {
-    /// Nothing goes by this reference.
+    /// The reference is unknown.
     #[error("nothing is stored under `{0}`")]
     Unknown(String),
     /// It was never cleared.
     #[error("`{0}` was not cleared: the conversation shows it in full")]
     Visible(String),
     /// The text is shorter than that.
-    #[error("offset {offset} is behind the end: `{reference}` has {bytes} bytes")]
+    #[error("offset {offset} is past the end: `{reference}` has {bytes} bytes")]
     Offset {
         /// The reference.
         reference: String,
@@ -92,7 +92,7 @@ impl Recall {
         self
     }
 
-    /// Looks references up here that are no ids of messages or calls.
+    /// Looks up references here that are not ids of messages or calls.
     #[must_use]
     pub fn with_store(
         mut self,
@@ -106,7 +106,7 @@ impl Recall {
     ///
     /// # Errors
     ///
-    /// Where nothing goes by the reference, or the view shows it as it is.
+    /// If the reference is unknown, or the view shows it unchanged.
     pub fn by_reference(
         &self,
         conversation: &Conversation,
@@ -155,7 +155,7 @@ impl Recall {
 
     /// Brings the index to the state of the conversation. Reads only the texts of what was hidden or
     /// shown again since; an undo takes out what its fold had brought in. Messages that compactions wrote
-    /// are left out: what a summary says is found in what it stands for.
+    /// are left out: what a summary says is found in what it replaces.
     pub fn update(&mut self, conversation: &Conversation) {
         let (history, view) = (conversation.history(), conversation.view());
         for item in conversation.delta(&mut self.cursor).positions() {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-/// Longest word that is indexed, in characters: nobody asks for more of a hash or a data URL.
+/// Longest word that is indexed, in characters: enough for a hash or the start of a data URL.
 const LONGEST: usize = 64;
 
 /// The words of a text, in lower case, in order, repeats included. An identifier or a path gives itself

@@ -1,4 +1,4 @@
-//! A recorded answer as a file: readable, diffable, and named by what was asked.
+//! A recorded answer as a file: readable, diffable, and named by its request.
 
 use foldback_core::log::{Finish, Role, Usage};
 use foldback_core::provider::{Completion, CompletionRequest, ErrorKind, ProviderError, Turn};
@@ -102,8 +102,8 @@ pub(crate) fn name(request: &CompletionRequest) -> String {
     RecordedRequest::of(request).name()
 }
 
-/// Whether a failure says something about the request rather than about the moment, so that it would
-/// come again and what is done about it has to be replayed: too large, refused for its content, more
+/// Whether a failure is due to the request rather than to the moment, so that it would
+/// recur and its handling must be replayed: too large, refused for its content, more
 /// output than there may be.
 pub(crate) fn lasting(kind: ErrorKind) -> bool {
     kind.is_overflow() || matches!(kind, ErrorKind::ContentRefused | ErrorKind::OutputLimit)

@@ -1,9 +1,9 @@
 //! Recorded answers: a folder with one file for every answer, so that comparisons, snapshots and CI run
-//! without a network and twice the same.
+//! without a network and reproducibly.
 //!
 //! A file is named by the BLAKE3 hash of everything that its answer depends on: the texts, provider and
 //! model, temperature, output limit, number of the sample, version of the format. It holds the request
-//! as well, for people to review, and therefore whatever the session said that was to be summarised. It
+//! as well, for people to review, and therefore whatever the session said that was to be summarized. It
 //! never holds a key.
 
 pub(crate) mod entry;
@@ -44,7 +44,7 @@ impl Place {
 #[derive(Debug)]
 pub struct Cassette {
     place: Place,
-    /// Who is asked where nothing is recorded; `None` where nobody may be.
+    /// The model to ask if nothing is recorded; `None` if no request may be sent.
     model: Option<Arc<dyn Model>>,
     /// Requests that are under way, so that of two equal ones only the first is sent.
     under_way: Mutex<BTreeMap<String, Arc<tokio::sync::Mutex<()>>>>,
@@ -53,7 +53,7 @@ pub struct Cassette {
 }
 
 impl Cassette {
-    /// Replays what is recorded in `folder` and asks nobody: a request that is not recorded is an error
+    /// Replays what is recorded in `folder` and sends no request: a request that is not recorded is an error
     /// of kind [`ErrorKind::NotRecorded`].
     pub fn replay(folder: impl Into<PathBuf>) -> Self {
         Self::new(Place::Folder(folder.into()), None)
@@ -65,7 +65,7 @@ impl Cassette {
         Self::new(Place::Folder(folder.into()), Some(model))
     }
 
-    /// Asks `model`, where there is one, and answers equal requests alike. Nothing is written anywhere.
+    /// Asks `model`, if there is one, and answers equal requests alike. Nothing is written anywhere.
     pub fn in_memory(model: Option<Arc<dyn Model>>) -> Self {
         Self::new(Place::Memory(Mutex::default()), model)
     }
@@ -176,7 +176,7 @@ impl Model for Cassette {
 
 fn missing(file: &Path, request: &CompletionRequest) -> ProviderError {
     unusable(format!(
-        "{} is missing, the answer of {} ({}) to a request of {} bytes; `--record` asks the model and writes it",
+        "{} is missing, the answer of {} ({}) to a request of {} bytes; `--record` sends the request and records it",
         file.display(),
         request.endpoint.model,
         request.endpoint.provider,
@@ -184,7 +184,7 @@ fn missing(file: &Path, request: &CompletionRequest) -> ProviderError {
     ))
 }
 
-/// Whatever is wrong with a recording, there is no recorded answer, and to try again would not help.
+/// Any defect of a recording means that there is no recorded answer, and a retry would not help.
 fn unusable(message: String) -> ProviderError {
     ProviderError::new(ErrorKind::NotRecorded, message)
 }

@@ -23,7 +23,7 @@ pub struct Prompt {
     pub style: String,
     /// What is asked for where there is no earlier summary.
     pub create: String,
-    /// What is asked for where there is one; without it `create` and [`Shared::update`].
+    /// What is asked for if there is one; without it `create` and [`Shared::update`].
     pub update: Option<String>,
     /// Lines that an answer must have as headings.
     pub headings: Vec<String>,
@@ -51,11 +51,11 @@ pub struct Shared {
     pub headings: String,
     /// How long the answer may be.
     pub budget: String,
-    /// What is said to an answer that can't be used.
+    /// The reply to an unusable answer.
     pub reminder: Reminder,
 }
 
-/// What is said to an answer that can't be used.
+/// The replies to unusable answers.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Reminder {

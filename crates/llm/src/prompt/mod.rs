@@ -19,7 +19,7 @@ pub struct Material<'a> {
     pub record: &'a str,
     /// Which part of the record it is, from one, and of how many.
     pub part: Option<(usize, usize)>,
-    /// The summary that stands for what came before the record.
+    /// The summary of what came before the record.
     pub previous: Option<&'a str>,
     /// Instructions of a person or a hook.
     pub instructions: &'a [String],

@@ -55,7 +55,7 @@ fn line(message: &Message, part: &Part, tool_output_max: Option<usize>) -> Optio
             let who = match message.origin {
                 Origin::Entry(EntryKind::Summary) => "earlier summary".to_owned(),
                 Origin::Log if !*synthetic => role.to_owned(),
-                // What an earlier compaction wrote, nobody said.
+                // No person wrote what an earlier compaction wrote.
                 Origin::Log | Origin::Entry(_) => format!("{role}, by the harness"),
             };
             (who, without_base64(text).into_owned())
@@ -103,7 +103,7 @@ fn attached(media: &Media) -> String {
     }
 }
 
-/// A name on one line, not longer than need be: whoever names a tool or a file may have written more
+/// A name on one line, no longer than necessary: the name of a tool or a file may contain more
 /// than a name.
 fn one_line(text: &str) -> String {
     let flat = |c: char| if breaks(c) || c.is_control() { ' ' } else { c };
@@ -116,7 +116,7 @@ fn name(text: &str) -> String {
     one_line(text).replace('[', "(").replace(']', ")")
 }
 
-/// Whether a reader may see a new line behind a character.
+/// Whether a reader may see a new line after a character.
 fn breaks(c: char) -> bool {
     matches!(c, '\n' | '\r' | '\u{b}' | '\u{c}' | '\u{85}' | '\u{2028}' | '\u{2029}')
 }
@@ -139,7 +139,7 @@ fn is_blank(c: char) -> bool {
         )
 }
 
-/// The text with every line but the first, which stands behind who said it, so that none begins with a
+/// The text with every line but the first, which comes after who said it, so that none begins with a
 /// bracket.
 fn set_off(text: &str) -> Cow<'_, str> {
     let mut out = String::new();

@@ -94,7 +94,7 @@ async fn text_without_headings_is_a_summary_after_its_reminder() {
         let summary = bench.ask(&asked).await.expect(missing);
         assert_eq!((summary.text.as_str(), bench.sent()), (answers[1], 2));
         let lacks = summary.lacks.expect("it is told");
-        assert!(lacks.contains("when reminded") && lacks.contains(missing), "{lacks}");
+        assert!(lacks.contains("even after a reminder") && lacks.contains(missing), "{lacks}");
         // What is remembered is told no better than it was.
         let again = bench.ask(&asked).await.unwrap();
         assert_eq!((again.lacks, bench.sent()), (Some(lacks), 2));
@@ -106,7 +106,7 @@ async fn text_without_headings_is_a_summary_after_its_reminder() {
 
 /// Where a window is too small, strategies ask for summaries of a few tokens, again and again.
 #[tokio::test]
-async fn nobody_is_asked_for_a_summary_that_could_say_nothing() {
+async fn no_request_is_sent_for_a_summary_without_room() {
     // (style, the smallest budget that it is asked with): 16, and its headings at four bytes a token
     for (style, least) in [("window.compact", 16), ("opencode.anchored", 45)] {
         for (budget, sent) in [(1, 0), (least - 1, 0), (least, 1)] {
@@ -114,7 +114,7 @@ async fn nobody_is_asked_for_a_summary_that_could_say_nothing() {
             let asked = SummaryRequest { budget, ..request(style, small()) };
             let error = bench.ask(&asked).await.unwrap_err();
             assert_eq!(bench.sent(), sent, "{style} {budget}: {error}");
-            let told = format!("with less than {least}");
+            let told = format!("needs at least {least}");
             assert_eq!(error.to_string().contains(&told), sent == 0, "{error}");
         }
     }

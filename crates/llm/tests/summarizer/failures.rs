@@ -1,4 +1,4 @@
-//! Errors of the provider: sent again, given up, cancelled. Time is paused: waits take none.
+//! Errors of the provider: sent again, given up, canceled. Time is paused: waits take none.
 
 use super::support::{Bench, Step, ends, fails, request, says, small};
 use foldback_core::log::Finish;

@@ -49,7 +49,7 @@ async fn no_request_has_a_secret() {
 
     let bench = Bench::new(LlmConfig::default(), [says("x")]);
     let _ = bench.ask(&asked).await;
-    assert!(bench.request(0).turns[0].text.contains(SECRET), "nobody asked for it");
+    assert!(bench.request(0).turns[0].text.contains(SECRET), "scrubbing is off");
 }
 
 /// A recording of a request with secrets answers none without.

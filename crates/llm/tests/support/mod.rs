@@ -51,7 +51,7 @@ pub(crate) fn request(endpoint: Endpoint) -> CompletionRequest {
     }
 }
 
-/// A request to nobody.
+/// A request without an address.
 pub(crate) fn plain(text: &str) -> CompletionRequest {
     let mut request = request(Endpoint {
         provider: "openai".to_owned(),

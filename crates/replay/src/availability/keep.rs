@@ -1,5 +1,5 @@
-//! What has to be kept whatever else goes: the user's instructions, the latest error, the plan, and
-//! which files were read, created and changed. Ground truth comes from the log alone, no model judges.
+//! What must be kept in any case: the user's instructions, the latest error, the plan, and
+//! which files were read, created and changed. Ground truth comes from the log alone, without a model.
 
 use super::rows::Share;
 use foldback_core::log::{Message, Part, ResultStatus};
@@ -14,15 +14,15 @@ pub struct MustKeep {
     pub instructions_end: Share,
     /// The same at the call with the lowest share, the first such call.
     pub instructions_worst: Share,
-    /// Calls behind a failed tool run or a failing test whose view shows the latest of them.
+    /// Calls after a failed tool run or a failing test whose view shows the latest of them.
     pub last_error: Share,
-    /// Calls behind an update of the plan (a to-do list) whose view shows the latest of them.
+    /// Calls after an update of the plan (a to-do list) whose view shows the latest of them.
     pub plan: Share,
     /// Files, at the end.
     pub trail: ArtifactTrail,
 }
 
-/// What the view at the end still tells about the files that the agent touched.
+/// What the view at the end still shows about the files that the agent touched.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ArtifactTrail {
     /// Files that were read.

@@ -1,21 +1,21 @@
-//! Availability: how much of what the agent later refers to still stands in the view.
+//! Availability: how much of what the agent later refers to is still in the view.
 //!
-//! A recorded run tells what an agent needed: the identifiers in the arguments of its tool calls. If
-//! such an identifier had stood in the log before and stands in the view of the call, the strategy
+//! A recorded run shows what an agent needed: the identifiers in the arguments of its tool calls. If
+//! such an identifier had been in the log before and is in the view of the call, the strategy
 //! has kept what was needed; if not, the agent would have had to guess it or to find it again. No
 //! model takes part.
 //!
 //! - *Forward-reference retention* (FRR): [`score`] over [`Reference`]s and their [`Presence`]. For call t the references
 //!   are Q_t = ids(arguments of the answer) without ids(head), head being the frame and the first user
-//!   message, as far as they stood in the log before t; FRR is the share of them that stands in the
+//!   message, as far as they were in the log before t; FRR is the share of them that is in the
 //!   view. Strata: `obs`, `far`, class, distance, `rescued`.
 //! - *Edit-precondition retention* (EPR): a [`Share`] of [`Edit`]s. Of the edits whose old
-//!   text had stood in the log, the share whose old text stands in the view. Texts are compared line by line, in
+//!   text had been in the log, the share whose old text is in the view. Texts are compared line by line, in
 //!   what is of the same file (`index/lines.rs`).
 //! - *Would-be re-reads*: [`RereadRow`]s, the price of the misses of both.
 //! - *Must-keep*: [`MustKeep`].
 //!
-//! Presence is an upper bound on use: that a string stands in the context does not mean that a model
+//! Presence is an upper bound on use: that a string is in the context does not mean that a model
 //! finds it there.
 //!
 //! [`Index`] holds what the calls refer to, [`Tracker`](crate::index::Tracker) what of it the view has.
@@ -44,9 +44,9 @@ use std::sync::Arc;
 pub struct Findings {
     /// How each of the session's [`references`] stood.
     pub references: Vec<Presence>,
-    /// For each of its [`edits`], whether its old text stood in the view.
+    /// For each of its [`edits`], whether its old text was in the view.
     pub edits: Vec<bool>,
-    /// For each of the pieces that it [reuses](crate::verbatim), whether it stood in the view.
+    /// For each of the pieces that it [reuses](crate::verbatim), whether it was in the view.
     pub pieces: Vec<bool>,
     /// One row per result that would have had to be read again.
     pub rereads: Vec<RereadRow>,
@@ -179,7 +179,7 @@ impl Availability {
     }
 }
 
-/// The user's messages so far, and which of them stand in the view word for word.
+/// The user's messages so far, and which of them are in the view word for word.
 #[derive(Debug)]
 struct Instructions {
     /// By ordinal of the message, its parts that the user wrote.

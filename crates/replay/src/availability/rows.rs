@@ -1,4 +1,4 @@
-//! What the calls of a session refer to, how it stood in a replay, and the shares that are made of it.
+//! What the calls of a session refer to, whether a replay kept it, and the resulting shares.
 
 use crate::identifiers::Class;
 use crate::index::{EditNeed, Index, ReferenceNeed};
@@ -13,17 +13,17 @@ pub const FAR: usize = 3;
 /// Upper ends of the steps of the curve over distance; the last step is open.
 pub const DISTANCES: [usize; 7] = [1, 2, 3, 5, 10, 20, 50];
 
-/// A reference of a call: an identifier in the arguments of a tool call that had stood in the log
-/// before, and does not stand in the head of the request.
+/// A reference of a call: an identifier in the arguments of a tool call that had been in the log
+/// before, and is not in the head of the request.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Reference {
     /// Number of the call that refers, from 0.
     pub call: usize,
-    /// The identifier, normalised.
+    /// The identifier, normalized.
     pub identifier: Arc<str>,
     /// What it refers to.
     pub class: Class,
-    /// Calls since it last stood in the log; 1 for what the call before brought.
+    /// Calls since it was last in the log; 1 for what the call before brought.
     pub distance: usize,
     /// Before the call it stood only in what tools and users said, never in what the model wrote.
     pub obs: bool,
@@ -31,10 +31,10 @@ pub struct Reference {
     pub last_seen: String,
 }
 
-/// How a reference stood in the view of the call that made it.
+/// How a reference was in the view of the call that made it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Presence {
-    /// It stood there.
+    /// It was there.
     pub kept: bool,
     /// It did so only in what a compaction wrote (summary, placeholder), in no original any more.
     pub rescued: bool,
@@ -42,7 +42,7 @@ pub struct Presence {
     pub left_view_at: Option<usize>,
 }
 
-/// An edit whose old text had stood in the log before.
+/// An edit whose old text had been in the log before.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Edit {
     /// Number of the call that edits.
@@ -125,7 +125,7 @@ impl Share {
 }
 
 /// Forward-reference retention with its strata: of the references that calls really made, how many
-/// still stood in the view.
+/// was still in the view.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Retention {
     /// All references.

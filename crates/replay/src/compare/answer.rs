@@ -1,56 +1,56 @@
-//! What a comparison comes to, for whoever reads no more than one screen of it: which presets are to be shown and
-//! in which order, what stands out of each, what it costs in dollars a session.
+//! The result of a comparison on one screen: which presets are shown and
+//! in which order, what stands out about each, and what it costs in dollars per session.
 
 use super::line::Dollars;
 use super::{Comparison, PresetLine, SessionLine};
 use crate::setup::AS_RECORDED;
 
-/// Less than this share of what later calls needed is much forgotten.
+/// A preset that keeps less than this share of what later calls needed forgets much.
 pub const MUCH_FORGOTTEN: f64 = 0.8;
 
-/// What stands out most of a preset, the worst first.
+/// What stands out most about a preset, the worst first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Remark {
-    /// It sent so many requests over the window.
+    /// It sent this many requests over the window.
     SentOver(u64),
-    /// It broke rules of the provider so often.
+    /// It broke rules of the provider this many times.
     BrokeRules(u64),
     /// It changed nothing in any session.
     NeverActed,
     /// It keeps less than [`MUCH_FORGOTTEN`].
     ForgetsMuch,
-    /// It sent so many requests that are over the window by their calibrated size.
+    /// It sent this many requests that are over the window by their calibrated size.
     Doubtful(u64),
-    /// Its bill is above that of no compaction, with the whole interval.
+    /// The whole interval of its bill is above that of no compaction.
     Dearer,
     /// The interval of its bill holds that of no compaction.
     Tie,
 }
 
-/// What is shown of a comparison first.
+/// What is shown first.
 #[derive(Clone, Debug, Default)]
 pub struct Answer<'a> {
     /// Indices of the strategies in the order of [`Comparison::ranked`], without those below.
     pub shown: Vec<usize>,
-    /// Names of presets that are there for study, as the twins of others that are compared.
+    /// Names of presets that exist for study, as twins of others that are compared.
     pub twins: Vec<&'a str>,
-    /// Names of presets whose results are those of another, and the other.
+    /// Names of presets with the same results as another, and that other.
     pub same: Vec<(&'a str, &'a str)>,
-    /// The controls that are no bill of their own kind: all but no compaction and what was recorded.
+    /// All controls except no compaction and what was recorded.
     pub controls: Vec<&'a PresetLine>,
-    /// What the recorders really sent, where one of them compacted.
+    /// What the recorders really sent, if one of them compacted.
     pub recorded: Option<&'a PresetLine>,
     /// Sessions in which no strategy changed anything.
     pub too_short: usize,
 }
 
 impl Dollars {
-    /// The bill of a session, in the mean.
+    /// The mean bill of a session.
     pub fn a_session(&self) -> Option<f64> {
         (self.n > 0).then(|| self.usd / self.n as f64)
     }
 
-    /// What is saved of the bill without compaction, a session.
+    /// The savings against no compaction, per session.
     pub fn saved_a_session(&self) -> Option<f64> {
         let ratio = self.ratio.filter(|ratio| *ratio > 0.0)?;
         Some(self.a_session()? * (ratio.recip() - 1.0))
@@ -82,7 +82,7 @@ impl PresetLine {
         })
     }
 
-    /// Whether nothing that is counted tells the two apart.
+    /// Whether all counts of the two are equal.
     fn is_like(&self, other: &Self) -> bool {
         let counts = |line: &Self| {
             let sizes = [line.input_tokens, line.peak_tokens, line.churn_tokens];
@@ -97,7 +97,7 @@ impl PresetLine {
 }
 
 impl Comparison {
-    /// What is shown first. Twins are left out where `twins` says so; a preset that was named is to be seen.
+    /// What is shown first. `twins` says whether twins are left out; a preset that was named is always shown.
     pub fn answer(&self, twins: bool) -> Answer<'_> {
         let mut answer = Answer {
             too_short: self.corpus.imported - self.corpus.triggering,

@@ -1,4 +1,4 @@
-//! What must be known to read the numbers of a comparison, and what should make one doubt it.
+//! The assumptions behind the numbers of a comparison, and the reasons to doubt it.
 
 use super::contrast::LEAST_CLUSTERS;
 use super::prices;
@@ -19,52 +19,52 @@ pub(super) fn assumptions(
     reporting: &Reporting,
 ) -> Vec<String> {
     let mut lines = vec![
-        "Replayed under the recorded actions: what the agent would have done on a smaller view, and \
-         whether it would have succeeded, a replay can't tell."
+        "Replayed under the recorded actions: a replay can't tell what the agent would have done on a smaller \
+         view, or whether it would have succeeded."
             .to_owned(),
         format!(
             "Every preset decides with its own estimator; all token columns are measured with {}.",
             setup.measure.id()
         ),
         scales(setup, sessions),
-        "What the recorders compacted themselves is undone where the file still holds it.".to_owned(),
+        "The recorders' own compactions are undone if the file still holds the original.".to_owned(),
         prices::whole(setup, sessions, reporting),
         cache(setup, sessions, reporting),
     ];
     let with_usage = sessions.iter().filter(|facts| facts.records_usage).count();
     lines.push(format!(
-        "{with_usage} of {} sessions record usage; there, system prompt and tools that were not \
-         recorded are put at what usage says they weigh.",
+        "{with_usage} of {} sessions record usage; in these, the size of system prompt and tools that were not \
+         recorded is derived from usage.",
         sessions.len()
     ));
     let estimated: usize = sessions.iter().map(|facts| facts.outputs_estimated).sum();
     if estimated > 0 {
         let calls: usize = sessions.iter().map(|facts| facts.calls).sum();
         lines.push(format!(
-            "{estimated} of {calls} answers have a recorded output that can't be right, less than half of what \
+            "{estimated} of {calls} answers have an impossible recorded output, less than half of what \
              they show; they are billed by what they show."
         ));
     }
     let headless = sessions.iter().filter(|facts| facts.headless).count();
     if headless > 0 {
         lines.push(format!(
-            "{headless} of {} sessions begin in the middle of a conversation: what was lost is in no \
-             request here, and their usage decides nothing.",
+            "{headless} of {} sessions begin in the middle of a conversation: the lost part is in no \
+             request here, and their usage is ignored.",
             sessions.len()
         ));
     }
     if presets.iter().any(|preset| preset.strategy.filter.is_some()) {
         lines.push(
-            "Summaries are written by the summarizer that the preset's name ends with, not by a model \
-             of the original; the bill charges them as if a model had been asked, with a prompt of its own."
+            "Summaries are written by the summarizer at the end of the preset's name, not by a model \
+             of the original; the bill charges them as if a model had written them, with a prompt of its own."
                 .to_owned(),
         );
     }
     if presets.iter().any(|preset| preset.completions.is_some()) {
         lines.push(
-            "Where a preset's name ends with llm(MODEL vN), this MODEL was asked, now or when its answers \
-             were recorded, with prompts of foldback's own of version N; the code behind them tells other \
-             settings apart. What that cost is not in the bill, which goes by the prices of the regime."
+            "If a preset's name ends with llm(MODEL vN), this MODEL wrote the summaries, now or when its answers \
+             were recorded, with version N of foldback's own prompts; the code after them identifies other \
+             settings. Their real cost is not in the bill, which uses the prices of the regime."
                 .to_owned(),
         );
     }
@@ -74,10 +74,10 @@ pub(super) fn assumptions(
     lines
 }
 
-/// Models of which the scale is told.
+/// Models whose scale is listed.
 const SCALES: usize = 6;
 
-/// What recorded usage says of the measure, by model: those of most sessions.
+/// What recorded usage says about the measure, by model: those with the most sessions.
 fn scales(setup: &Setup, sessions: &[SessionFacts]) -> String {
     let mut models: BTreeMap<&str, Vec<u64>> = BTreeMap::new();
     for facts in sessions {
@@ -90,7 +90,7 @@ fn scales(setup: &Setup, sessions: &[SessionFacts]) -> String {
     let calibrated: usize = models.values().map(Vec::len).sum();
     if calibrated == 0 {
         return format!(
-            "No session's recorded usage says how many of its provider's tokens one of {measure} is."
+            "No session's recorded usage converts {measure} tokens to those of its provider."
         );
     }
     let mut models: Vec<(&str, Vec<u64>)> = models.into_iter().collect();
@@ -106,14 +106,14 @@ fn scales(setup: &Setup, sessions: &[SessionFacts]) -> String {
         more => format!(", of {more} other models"),
     };
     format!(
-        "By the usage of {calibrated} of {} sessions a token of {measure} is, in the median, {}{more}. ~ marks what is \
-         over the window by such calibrated sizes alone; the gate and all else go by {measure}.",
+        "By the usage of {calibrated} of {} sessions a token of {measure} is, in the median, {}{more}. ~ marks presets \
+         over the window only by such calibrated sizes; the gate and all else use {measure}.",
         sessions.len(),
         told.join(", ")
     )
 }
 
-/// Which context policies the recorders themselves used: a retention is flattered where the recorded
+/// The context policies of the recorders themselves: retention is inflated if the recorded
 /// agent saw no more than the strategy keeps.
 fn recorders(sessions: &[SessionFacts]) -> Vec<String> {
     let mut full = 0;
@@ -133,7 +133,7 @@ fn recorders(sessions: &[SessionFacts]) -> Vec<String> {
     for (policy, sessions) in others {
         let _ = write!(line, ", {sessions} {policy}");
     }
-    let _ = write!(line, ", {unknown} can't be told");
+    let _ = write!(line, ", {unknown} can't be determined");
     if unmarked > 0 {
         let _ = write!(line, "; in {unmarked} the input drops as if compacted, without a mark");
     }
@@ -149,14 +149,14 @@ fn recorders(sessions: &[SessionFacts]) -> Vec<String> {
     let found = groups.into_iter().filter_map(|group| {
         let policy = group.policy?;
         Some(format!(
-            "{} sessions {}: by their totals the recorder sent {policy}.",
+            "{} sessions {}: by their totals, the recorder sent {policy}.",
             group.sessions, group.group
         ))
     });
     std::iter::once(line).chain(found).collect()
 }
 
-/// What is known of the recorders' own requests.
+/// What is known about the recorders' own requests.
 fn as_recorded(presets: &[Preset], scores: &[Score]) -> Option<String> {
     let at = presets.iter().position(|preset| matches!(preset.made, Made::Recorded))?;
     let own: Vec<&Score> = scores.iter().filter(|score| score.preset == at).collect();
@@ -167,25 +167,25 @@ fn as_recorded(presets: &[Preset], scores: &[Score]) -> Option<String> {
         return Some(format!("{name} is the same as none: no recorder compacted its own context."));
     }
     let mut line =
-        format!("{name}: of {} sessions the recorder compacted {}.", own.len(), sizes + unknown);
+        format!("{name}: the recorder compacted {1} of {0} sessions.", own.len(), sizes + unknown);
     if sizes > 0 {
         let _ = write!(
             line,
-            " Sizes and bills of {sizes} are by its usage, brought to the estimator of the other rows by \
+            " Sizes and bills of {sizes} are from its usage, converted to the estimator of the other rows by \
              each session's own calibration; what its requests held and what its summaries cost is not recorded."
         );
     }
     if unknown > 0 {
-        let _ = write!(line, " {unknown} do not say what was sent and are left out of the row.");
+        let _ = write!(line, " {unknown} do not record what was sent and are left out of the row.");
     }
-    line.push_str(" In the others it is the same as none.");
+    line.push_str(" In the others, it is the same as none.");
     Some(line)
 }
 
 fn cache(setup: &Setup, sessions: &[SessionFacts], reporting: &Reporting) -> String {
     let timed = sessions.iter().filter(|facts| facts.timed).count();
     format!(
-        "Caching rules of {} as of {}; pauses as recorded in {timed} of {} sessions, in the others the cache is \
+        "Caching rules of {} as of {}; pauses as recorded in {timed} of {} sessions; in the others the cache is \
          always warm.",
         reporting.regime,
         setup.regimes.as_of,
@@ -218,7 +218,7 @@ fn windows(setup: &Setup, sessions: &[SessionFacts], scores: &[Score]) -> String
     )
 }
 
-/// Presets whose name promises summaries of a model that were not all had, or not as they were asked for.
+/// Presets named after a model whose summaries are missing in part, or not in the requested form.
 fn without_model<'a>(
     presets: &'a [Preset],
     lines: &'a [PresetLine],
@@ -236,16 +236,16 @@ fn without_model<'a>(
             let failed = line.failures;
             let unused = (failed + without > 0).then(|| {
                 format!(
-                    "{}: no summary of the model could be used in {} compactions; {failed} of them changed \
-                     nothing, {without} did without or with a stand-in. Its numbers are of that as well.",
+                    "{}: in {} compactions no summary of the model could be used; {failed} of them changed \
+                     nothing, {without} went without one or used a stand-in. Its numbers include these.",
                     line.preset,
                     failed + without
                 )
             });
             let taken = (formless > 0).then(|| {
                 format!(
-                    "{}: in {formless} compactions the model kept to the headings not even when it was reminded; its \
-                     summary was taken as it came.",
+                    "{}: in {formless} compactions the model ignored the headings even after a reminder; its \
+                     summary was used anyway.",
                     line.preset
                 )
             });
@@ -270,14 +270,14 @@ pub(super) fn cautions(
     }
     if corpus.clusters < LEAST_CLUSTERS {
         lines.push(format!(
-            "The sessions are of {} tasks or repositories: below {LEAST_CLUSTERS}, intervals promise more than \
-             they hold, and no preset is placed before another.",
+            "The sessions come from {} tasks or repositories: below {LEAST_CLUSTERS}, intervals promise more than \
+             they deliver, and no preset is ranked above another.",
             corpus.clusters
         ));
     } else if corpus.triggering > 0 && corpus.triggering < 50 {
         lines.push(format!(
-            "Strategies acted in {} sessions of {} tasks or repositories; below 50, only coarse differences \
-             can be told from chance.",
+            "Strategies acted in {} sessions from {} tasks or repositories; below 50, only coarse differences \
+             can be distinguished from chance.",
             corpus.triggering, corpus.clusters
         ));
     }
@@ -296,7 +296,7 @@ pub(super) fn cautions(
             .collect();
         if !beaten.is_empty() {
             lines.push(format!(
-                "Random eviction sends less and keeps at least as much of what only observations said, and not lately, as {}.",
+                "Random eviction sends less than {} and keeps at least as much of what only observations said, and not recently.",
                 beaten.join(", ")
             ));
         }
@@ -309,8 +309,8 @@ pub(super) fn cautions(
         .collect();
     if !slack.is_empty() {
         lines.push(format!(
-            "At the sizes of {}, foresight keeps hardly more than chance: the budget does not bind, and what they \
-             keep says nothing about how well they choose.",
+            "At the sizes of {}, foresight keeps hardly more than chance: the budget does not bind, and their \
+             retention says nothing about how well they choose.",
             slack.join(", ")
         ));
     }
@@ -319,22 +319,22 @@ pub(super) fn cautions(
     lines
 }
 
-/// What of the baseline no provider would have taken: a bill in percent of it is in percent of something that
-/// can't be had.
+/// The part of the baseline that no provider would have accepted: bills are then percentages of something
+/// impossible.
 fn impossible(contenders: &[Preset], presets: &[PresetLine]) -> Option<String> {
     let at = contenders.iter().position(Preset::is_baseline)?;
     let line = presets.get(at).filter(|line| line.gate.sent_over > 0)?;
     let share = 100.0 * line.over_input_tokens as f64 / line.input_tokens.max(1) as f64;
     Some(format!(
-        "{}, which all bills are in percent of, sends {} of {} requests ({share:.0}% of its input) over the \
-         limits, which no provider takes; the row as-recorded, where it is there, has what was really sent.",
+        "{}, the basis of all bills, sends {} of {} requests ({share:.0}% of its input) over the \
+         limits, which no provider accepts; the row as-recorded, if present, has what was really sent.",
         line.preset,
         grouped(line.gate.sent_over),
         grouped(line.calls),
     ))
 }
 
-/// Where chance and foresight end up with the same requests, eviction had no choice: all that can be
+/// If chance and foresight send the same requests, eviction had no choice: all that can be
 /// cleared is cleared, and the two controls say nothing about who chooses well.
 fn coincidence(presets: &[PresetLine], scores: &[Score]) -> Option<String> {
     let at = |name: &str| presets.iter().position(|line| line.preset == name);
@@ -350,14 +350,14 @@ fn coincidence(presets: &[PresetLine], scores: &[Score]) -> Option<String> {
     let alike = alike.count();
     (alike > 0).then(|| {
         format!(
-            "In {alike} of {} sessions random and clairvoyant eviction end up with the same requests: clearing \
-             everything that can be cleared is not enough there, and neither says who chooses well.",
+            "In {alike} of {} sessions random and clairvoyant eviction send the same requests: clearing \
+             everything that can be cleared is not enough there, so they do not show who chooses well.",
             acted.len()
         )
     })
 }
 
-/// What is done about models without known limits, and how to give them.
+/// How models without known limits are treated, and how to set them.
 fn unknown(names: &BTreeMap<&str, usize>) -> String {
     if names.is_empty() {
         return String::new();
@@ -365,8 +365,8 @@ fn unknown(names: &BTreeMap<&str, usize>) -> String {
     let named: Vec<String> =
         names.iter().map(|(name, sessions)| format!("{name} ({sessions})")).collect();
     format!(
-        "; sessions of models without known limits go by {} as what their provider takes, and by a preset's \
-         own window where it has one: {}; --window or a table for --models gives them",
+        "; sessions of models without known limits use {} as the provider's limit, and a preset's \
+         own window if it has one: {}; set them with --window or a table for --models",
         DEFAULT_LIMITS.context,
         named.join(", ")
     )

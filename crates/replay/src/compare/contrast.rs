@@ -12,7 +12,7 @@ use serde::Serialize;
 /// A paired difference over sessions.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct Difference {
-    /// Ratio of bills first to second, or difference of shares first less second; `null` where
+    /// Ratio of bills first to second, or difference of shares first minus second; `null` if
     /// neither applies.
     pub value: Option<f64>,
     /// Lower end of the 95 % interval.
@@ -34,7 +34,7 @@ pub struct Difference {
     pub n: usize,
     /// Tasks or repositories that they fall into.
     pub clusters: usize,
-    /// Not ranked: the interval and the adjusted test do not both tell the two apart, or there are fewer
+    /// Not ranked: the interval and the adjusted test do not both separate the two, or there are fewer
     /// than ten clusters to draw from.
     pub tie: bool,
 }
@@ -60,7 +60,7 @@ pub struct Contrast {
     pub second: String,
     /// Ratio of their bills.
     pub cost: Difference,
-    /// Difference of their retention of what only observations said, and not lately.
+    /// Difference of their retention of what only observations said, and not recently.
     pub frr_obs_far: Difference,
     /// By the bounds of the forgetting cost.
     pub cheaper: Cheaper,
@@ -80,7 +80,7 @@ impl Difference {
 }
 
 impl Contrast {
-    /// The contrast the way round that it is wanted; `None` where it is one of other strategies.
+    /// The contrast in the wanted direction; `None` if it is one of other strategies.
     pub fn between(&self, first: &str, second: &str) -> Option<Self> {
         let names = (self.first.as_str(), self.second.as_str());
         if names == (first, second) {
@@ -119,19 +119,19 @@ impl Contrast {
     }
 }
 
-/// How many pairs of strategies can be told apart by a metric, and how small a difference could have been.
+/// How many pairs of strategies a metric separates, and how small a difference could have been.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct ToldApart {
     /// Pairs.
     pub pairs: usize,
-    /// Those that can't be told apart.
+    /// Those that it does not separate.
     pub ties: usize,
     /// The least and the largest of the differences that [`Contrast::detectable`] gives.
     pub detectable: Option<(f64, f64)>,
 }
 
 impl Comparison {
-    /// How many pairs of strategies can be told apart by a metric.
+    /// How many pairs of strategies a metric separates.
     pub fn told_apart(&self, metric: Primary) -> ToldApart {
         let pairs = &self.contrasts;
         let least = || pairs.iter().filter_map(|pair| pair.detectable(metric));
@@ -143,7 +143,7 @@ impl Comparison {
     }
 }
 
-/// With fewer clusters the draws are too few and too alike for an interval to hold what it promises
+/// With fewer clusters the draws are too few and too similar for an interval to be valid
 /// (Cameron, Gelbach and Miller, "Bootstrap-Based Improvements for Inference with Clustered Errors", 2008).
 pub(super) const LEAST_CLUSTERS: usize = 10;
 
@@ -153,7 +153,7 @@ const SAME_BILL: f64 = 1.0;
 /// Difference of two shares that are the same.
 const SAME_SHARE: f64 = 0.0;
 
-/// All pairs of strategies that are no controls.
+/// All pairs of strategies that are not controls.
 pub(super) fn contrasts(
     table: &Table<'_>,
     presets: &[Preset],
@@ -284,7 +284,7 @@ impl Difference {
 }
 
 /// Holm over one family, the bills and the shares of these pairs, and what is a tie by it. Differences
-/// that were adjusted in a larger family are judged anew.
+/// that were adjusted in a larger family are judged again.
 pub(crate) fn adjust<'d>(pairs: impl Iterator<Item = (&'d mut Difference, &'d mut Difference)>) {
     let mut family: Vec<(&mut Difference, f64)> =
         pairs.flat_map(|(cost, share)| [(cost, SAME_BILL), (share, SAME_SHARE)]).collect();

@@ -1,5 +1,5 @@
 //! What a preset's line says beyond the headline: pressure, half-life, summaries, position, and where
-//! its retention stands between chance and foresight. Values over all sessions, without intervals.
+//! its retention is between chance and foresight. Values over all sessions, without intervals.
 
 use super::Score;
 use crate::availability::Share;
@@ -52,20 +52,20 @@ pub struct SummaryQuality {
     pub n: u64,
     /// Their tokens.
     pub tokens: u64,
-    /// Share of the identifiers in summaries that stood in what was summarised; one less is invented.
+    /// Share of the identifiers in summaries that were in the summarized text; the rest is invented.
     pub faithfulness: Option<f64>,
-    /// Of the identifiers that later calls referred to, the share that the summaries had.
+    /// Share of the identifiers that later calls referred to that the summaries had.
     pub recall: Option<f64>,
-    /// Of the identifiers that compactions took out, the share that the view still had.
+    /// Share of the identifiers removed by compactions that the view still had.
     pub identifier_recall: Option<f64>,
     /// Sessions with at least two summaries one after the other.
     pub repeated: u64,
-    /// Mean over those of what each further compaction loses of the first span: the slope of the share
+    /// Mean over those of how much each further compaction loses of the first span: the slope of the share
     /// that survives.
     pub drift: Option<f64>,
 }
 
-/// Where in the view needed references stand, nearest occurrence.
+/// The position of needed references in the view, nearest occurrence.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct Position {
     /// Needed references by tenth of the view, from its start.
@@ -80,7 +80,7 @@ pub struct Position {
 /// the sessions in which it changed something.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct Normalised {
-    /// `(FRR − FRR_random) / (FRR_clairvoyant − FRR_random)`; `null` where that means nothing.
+    /// `(FRR − FRR_random) / (FRR_clairvoyant − FRR_random)`; `null` if that is meaningless.
     pub value: Option<f64>,
     /// The preset's retention there.
     pub own: Option<f64>,
@@ -167,8 +167,8 @@ pub(super) fn position(own: &[&Score]) -> Position {
     }
 }
 
-/// Normalises one retention: `own` is the preset's, `of` that of a shadow. Controls have none: they are what is
-/// compared with, at sizes of their own.
+/// Normalizes one retention: `own` is the preset's, `of` that of a shadow. Controls have none: they are the
+/// reference, at sizes of their own.
 pub(super) fn normalised(
     kind: Kind,
     scores: &[&Score],
@@ -176,7 +176,7 @@ pub(super) fn normalised(
     of: fn(&Shadow) -> Share,
 ) -> Normalised {
     if kind == Kind::Control {
-        let why = Some("a control is what others are compared with".to_owned());
+        let why = Some("controls are the reference for others".to_owned());
         return Normalised { why, ..Normalised::default() };
     }
     let acted = || scores.iter().filter(|score| score.metrics.compactions > 0);

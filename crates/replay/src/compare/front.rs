@@ -1,4 +1,4 @@
-//! Where presets stand: the front of cost against retention, which holds what nothing else beats on both, and
+//! The order of presets: the front of cost against retention, which holds what nothing else beats on both, and
 //! the order in which they are shown.
 
 use super::{Comparison, PresetLine};
@@ -24,8 +24,8 @@ impl Point {
 }
 
 /// Ranks by non-dominated sorting (Srinivas and Deb, Evolutionary Computation 2(3), 1994): 0 for what
-/// nothing dominates, 1 for what nothing but rank 0 does, and so on. Points that are alike share a rank.
-/// `None` for what has no place.
+/// nothing dominates, 1 for what only rank 0 dominates, and so on. Equal points share a rank.
+/// `None` for points without a rank.
 pub fn ranks(points: &[Option<Point>]) -> Vec<Option<usize>> {
     let mut ranks: Vec<Option<usize>> = vec![None; points.len()];
     let mut left: Vec<(usize, Point)> = points
@@ -48,21 +48,21 @@ pub fn ranks(points: &[Option<Point>]) -> Vec<Option<usize>> {
     ranks
 }
 
-/// Where a preset stands to the front.
+/// The position of a preset relative to the front.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Standing<'a> {
-    /// No strategy that passes the gates is both cheaper and keeps more, nor is doing nothing.
+    /// No strategy that passes the gates is cheaper and keeps more, and neither is doing nothing.
     Front,
     /// This one is at least as good in both and better in one.
     Dominated(&'a str),
-    /// Not among those that are compared: a control, a gate failed, or a value is missing.
+    /// Not compared: a control, a failed gate, or a missing value.
     Apart,
 }
 
-/// What a preset is placed as.
+/// The rank of a preset.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Place {
-    /// By the primary metric; what can't be told apart shares one.
+    /// By the primary metric; ties share a rank.
     Rank(usize),
     /// A control has none.
     Control,
@@ -71,7 +71,7 @@ pub enum Place {
 }
 
 impl PresetLine {
-    /// Its bill and its retention of what only observations said, and not lately, where it has both.
+    /// Its bill and its retention of what only observations said, and not recently, if it has both.
     pub fn point(&self) -> Option<Point> {
         let metrics = &self.metrics;
         Some(Point { cost: metrics.cost_ratio.value?, kept: metrics.frr_obs_far.value? })
@@ -86,7 +86,7 @@ impl PresetLine {
         }
     }
 
-    /// Whether it is something to use and does nothing that no provider takes.
+    /// Whether it is a strategy that every provider accepts.
     fn is_usable(&self) -> bool {
         self.kind == Kind::Strategy && self.gate.passed
     }
@@ -94,7 +94,7 @@ impl PresetLine {
 
 impl Comparison {
     /// The standing of every preset, by the values alone, in the order of the presets. Doing nothing is an
-    /// option too, where every request fits. Of several that dominate a preset the one that keeps most is
+    /// option too, if every request fits. Among several that dominate a preset, the one that keeps most is
     /// named, then the cheapest.
     pub fn standings(&self) -> Vec<Standing<'_>> {
         let idle = self.baseline().filter(|line| line.gate.passed);

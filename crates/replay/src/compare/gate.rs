@@ -5,7 +5,7 @@ use crate::study::Score;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// What a preset did that no provider takes. A preset that fails is shown and not ranked.
+/// What a preset did that no provider accepts. A preset that fails is shown and not ranked.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Gate {
     /// Nothing below happened.
@@ -40,7 +40,7 @@ impl Gate {
         gate
     }
 
-    /// Requests that were sent over the window by their calibrated size, where those are more than by measured tokens.
+    /// Requests that were sent over the window by their calibrated size, if those are more than by measured tokens.
     pub fn more_calibrated(&self) -> Option<u64> {
         self.calibrated_over.filter(|over| *over > self.sent_over)
     }
@@ -50,8 +50,8 @@ impl Gate {
         self.sent_over == 0 && self.more_calibrated().is_some()
     }
 
-    /// What it did that no provider takes, in words. A request that was refused and mended before it was
-    /// sent again is none of it. `None` where it passes.
+    /// What it did that no provider accepts, in words. A request that was refused and reduced before it was
+    /// sent again does not count. `None` if it passes.
     pub fn why(&self) -> Option<String> {
         let rules = match self.strategy_violations {
             0 => None,

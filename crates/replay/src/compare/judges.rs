@@ -1,17 +1,17 @@
 //! Two judges of what is kept that share nothing: references (`frr_obs_far`) and verbatim reuse
-//! (`verbatim_far`), both of what only tool results (and users) had said and of what was not seen lately.
+//! (`verbatim_far`), both of what only tool results (and users) had said and what was not seen recently.
 //!
 //! A preset can be made for one of them: a placeholder that lists the identifiers of what it cleared keeps
-//! all references and nothing of what stood around them. So it is said how far the two orders agree, and
-//! what is [good by one judge only](PresetLine::good_by_one).
+//! all references and none of their context. The comparison therefore reports how far the two orders agree, and
+//! which presets are [good by one judge only](PresetLine::good_by_one).
 
 use super::PresetLine;
 use crate::stats::kendall_tau_b;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// So much more of a whole must one judge say is kept than the other for a preset to be good by one only.
-/// Whole results that go or stay move both judges alike; on recorded sessions the shipped presets are up
+/// The difference between the judges from which a preset is good by one only.
+/// Whole results that go or stay affect both judges alike; on recorded sessions the shipped presets are up
 /// to 13 points apart.
 pub const LEAST_GAP: f64 = 0.2;
 
@@ -29,7 +29,7 @@ pub enum Judge {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct Judges {
     /// Kendall's tau-b of the orders that they put the presets in; `null` with fewer than two orders to
-    /// compare, or where all are alike to one of them.
+    /// compare, or if one of them rates all alike.
     pub tau: Option<f64>,
     /// Presets that both judged, controls included; without those that changed nothing.
     pub presets: usize,
@@ -45,7 +45,7 @@ impl Judges {
     pub(super) fn sentence(self) -> Option<String> {
         let tau = self.tau?;
         Some(format!(
-            "Two judges that share nothing, references (kept) and verbatim reuse, put the {} presets that \
+            "Two independent judges, references (kept) and verbatim reuse, put the {} presets that \
              acted in orders that agree with a Kendall's tau of {tau:.2}.",
             self.presets
         ))
@@ -53,12 +53,12 @@ impl Judges {
 }
 
 impl PresetLine {
-    /// What each judge says is kept, where both say something.
+    /// What each judge says is kept, if both have a value.
     fn judged(&self) -> Option<(f64, f64)> {
         Some((self.metrics.frr_obs_far.value?, self.metrics.verbatim_far.value?))
     }
 
-    /// The only judge by which it is good: that says it keeps at least [`LEAST_GAP`] more than the other
+    /// The only judge by which it is good: the one that says it keeps at least [`LEAST_GAP`] more than the other
     /// does.
     pub(super) fn good_by(&self) -> Option<Judge> {
         let (references, verbatim) = self.judged()?;
@@ -85,8 +85,8 @@ pub(super) fn caution(lines: &[PresetLine]) -> Option<String> {
         .collect();
     (!flagged.is_empty()).then(|| {
         format!(
-            "Good by one judge only, the other says at least {:.0} points less: {}. A preset may have been made \
-             for that judge, such as one that lists the identifiers of what it clears.",
+            "Good by one judge only, at least {:.0} points less by the other: {}. A preset may be tuned \
+             to that judge, such as one that lists the identifiers of what it clears.",
             LEAST_GAP * 100.0,
             flagged.join(", ")
         )

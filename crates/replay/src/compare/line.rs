@@ -21,9 +21,9 @@ use serde::Serialize;
 pub struct Idle {
     /// Path of the session.
     pub path: String,
-    /// Why it did nothing, at the moment when it came nearest.
+    /// Why it did nothing, at the moment when it was closest to acting.
     pub why: String,
-    /// A window at which it would have acted, where there is one.
+    /// A window at which it would have acted, if there is one.
     pub window: Option<u64>,
 }
 
@@ -43,7 +43,7 @@ pub struct Dollars {
     pub input_usd: f64,
     /// Output alone, the same for every preset.
     pub output_usd: f64,
-    /// The summariser's calls, asked with a prompt of their own.
+    /// The summarizer's calls, with a prompt of their own.
     pub summaries_usd: f64,
     /// The same if they shared the conversation's prefix.
     pub summaries_shared_usd: f64,
@@ -78,7 +78,7 @@ pub struct LedgerLine {
     pub paid_back: u64,
     /// Those before which the cache had expired.
     pub cold: u64,
-    /// Those that never could have.
+    /// Those that could never have.
     pub never: u64,
     /// Median of the calls after which they pay, over those that can.
     pub median_break_even: Option<f64>,
@@ -91,13 +91,13 @@ pub struct LedgerLine {
 /// What must be kept and was.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct KeepShares {
-    /// User messages that stand word for word in the view at the end.
+    /// User messages that are in the view at the end, word for word.
     pub instructions_end: Option<f64>,
     /// The same, each session at its worst call.
     pub instructions_worst: Option<f64>,
-    /// Calls behind a failure whose view shows the latest.
+    /// Calls after a failure whose view shows the latest.
     pub last_error: Option<f64>,
-    /// Calls behind a plan whose view shows the latest.
+    /// Calls after a plan whose view shows the latest.
     pub plan: Option<f64>,
     /// Harmonic mean of precision and recall of the files that were read, pooled over sessions.
     pub read_f1: Option<f64>,
@@ -105,7 +105,7 @@ pub struct KeepShares {
     pub created_f1: Option<f64>,
     /// Of those that were changed.
     pub modified_f1: Option<f64>,
-    /// Changed files whose path stands anywhere in the view at the end, summaries included.
+    /// Changed files whose path is anywhere in the view at the end, summaries included.
     pub modified_mentioned: Option<f64>,
 }
 
@@ -119,12 +119,12 @@ pub struct PresetLine {
     pub kind: Kind,
     /// Who wrote the summaries; `null` where the preset has none.
     pub summarizer: Option<String>,
-    /// The preset of the same system that is meant to be used, where this one is there for study.
+    /// The preset of the same system that is meant to be used, if this one exists for study.
     pub twin_of: Option<String>,
     /// Rank by the primary metric among strategies that pass the gates, ties sharing one; `null` for
     /// controls and for those that fail.
     pub rank: Option<usize>,
-    /// What it must not do.
+    /// The gate.
     pub gate: Gate,
     /// Sessions that were replayed.
     pub sessions: usize,
@@ -136,7 +136,7 @@ pub struct PresetLine {
     pub input_tokens: u64,
     /// The same as a ratio to no compaction.
     pub input_ratio: f64,
-    /// The same ratio over the sessions in which it changed something; `null` where there is none.
+    /// The same ratio over the sessions in which it changed something; `null` if there is none.
     pub triggered_input_ratio: Option<f64>,
     /// The largest request.
     pub peak_tokens: u64,
@@ -152,13 +152,13 @@ pub struct PresetLine {
     pub compactions_per_100_calls: f64,
     /// Compactions within three calls of the one before.
     pub thrash: u64,
-    /// Of what stood in the view before a compaction, the share that it took out, over all of them.
+    /// Share of the view that a compaction removed, over all of them.
     pub removal_ratio: Option<f64>,
     /// How often its policy said that the view is too large.
     pub overflow_detections: u64,
     /// How often a pruner changed something.
     pub prune_operations: u64,
-    /// Content that pruners took out, by the preset's own estimator, placeholders not taken off.
+    /// Content that pruners removed, by the preset's own estimator, placeholders not subtracted.
     pub tokens_pruned: u64,
     /// The same, net of placeholders.
     pub tokens_reclaimed: u64,
@@ -184,8 +184,8 @@ pub struct PresetLine {
     pub guards_off: Vec<&'static str>,
     /// What it costs and what it forgets, with intervals.
     pub metrics: Metrics,
-    /// The one of the two judges of what is kept by which alone it is good, 20 points above the other; `null`
-    /// where they say the same.
+    /// The only judge of retention by which it is good, 20 points above the other; `null`
+    /// if they agree.
     pub good_by_one: Option<Judge>,
     /// Its bill under the regime that is reported.
     pub dollars: Dollars,
@@ -195,11 +195,11 @@ pub struct PresetLine {
     pub ledger: LedgerLine,
     /// Retention with its strata, over all sessions of which it is known what was in view.
     pub retention: Retention,
-    /// Where its retention stands between chance and foresight.
+    /// Where its retention is between chance and foresight.
     pub nfr: Normalised,
     /// The same of what only observations said.
     pub nfr_obs: Normalised,
-    /// What must be kept and was.
+    /// What must be kept, and how much of it was.
     pub must_keep: KeepShares,
     /// Size and pressure.
     pub pressure: Pressure,
@@ -207,7 +207,7 @@ pub struct PresetLine {
     pub half_life: HalfLife,
     /// What its summaries were worth.
     pub summary_quality: SummaryQuality,
-    /// Where needed references stand.
+    /// The position of needed references.
     pub position: Position,
     /// The headline metrics by length and by recorder.
     pub strata: Vec<Stratum>,
@@ -216,8 +216,8 @@ pub struct PresetLine {
 }
 
 impl PresetLine {
-    /// The sessions in which it did nothing, those first in which it came nearest: it would act at a larger
-    /// window than in the others. None of what does nothing on purpose, a control or a strategy without stages.
+    /// The sessions in which it did nothing, those closest to acting first: it would act at a larger
+    /// window than in the others. Empty for controls and strategies without stages, which do nothing on purpose.
     pub fn nearest_idle(&self) -> Vec<&Idle> {
         let meant = self.kind == Kind::Control || self.idle.iter().all(|idle| idle.why == NO_STAGE);
         let mut nearest: Vec<&Idle> = self.idle.iter().filter(|_| !meant).collect();

@@ -20,7 +20,7 @@ pub struct Metric {
     pub lo: Option<f64>,
     /// Upper end of the interval.
     pub hi: Option<f64>,
-    /// Sessions that the value is made of.
+    /// Sessions behind the value.
     pub n: usize,
     /// Why there is no value.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -37,31 +37,31 @@ impl Metric {
 /// The metrics of a preset.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct Metrics {
-    /// Forward-reference retention: of what later calls referred to, how much stood in the view.
+    /// Forward-reference retention: how much of what later calls referred to was in the view.
     pub frr: Metric,
-    /// The same over references that had only stood in what tools and users said.
+    /// The same over references that only tools and users had said.
     pub frr_obs: Metric,
     /// The same over references last seen more than three calls ago.
     pub frr_far: Metric,
-    /// The same over references that are both: the headline of what is kept. Clearing can't take away what
+    /// The same over references that are both: the headline of retention. Clearing can't remove what
     /// the agent itself had said, nor does it reach what the last calls brought.
     pub frr_obs_far: Metric,
-    /// Edit-precondition retention: of the old texts of edits, how many stood in the view.
+    /// Edit-precondition retention: how many old texts of edits were in the view.
     pub epr: Metric,
-    /// Verbatim reuse, the second judge: of the pieces of results that later calls repeated word for word,
-    /// how many stood in the view.
+    /// Verbatim reuse, the second judge: among the pieces of results that later calls repeated word for word,
+    /// how many were in the view.
     pub verbatim: Metric,
     /// The same over pieces last seen more than three calls ago.
     pub verbatim_far: Metric,
-    /// `frr_obs` over the calls before any compaction of the recorder's own: behind one the recorded
-    /// agent acted on what the recorder had left it.
+    /// `frr_obs` over the calls before any compaction of the recorder's own: after one the recorded
+    /// agent acted on what the recorder had left.
     pub frr_obs_before_recorder: Metric,
     /// `frr_far` over the same calls.
     pub frr_far_before_recorder: Metric,
     /// `frr_obs_far` over the same calls.
     pub frr_obs_far_before_recorder: Metric,
     /// The bill to that of no compaction, over the total, under the regime that is reported: input,
-    /// output, and summaries as if a model had been asked for them.
+    /// output, and summaries as if a model had written them.
     pub cost_ratio: Metric,
     /// The same as the geometric mean over sessions.
     pub cost_ratio_geo: Metric,
@@ -82,7 +82,7 @@ pub struct Metrics {
 const NOTHING_NEEDED: &str = "no preset fired in any session, or nothing was referred to after it";
 const NO_CALLS: &str = "no session has a call";
 const NOT_RECORDED: &str =
-    "what the recorder's requests held behind its own compactions is not recorded";
+    "the content of the recorder's requests after its own compactions is not recorded";
 const NO_BILL: &str = "no session could be billed under the regime";
 
 /// The metrics of one preset.
@@ -140,12 +140,12 @@ struct Of<'t, 'a> {
     bootstrap: &'t Bootstrap,
     table: &'t Table<'a>,
     preset: usize,
-    /// It is known what every request held.
+    /// The content of every request is known.
     contents: bool,
 }
 
 impl<'a> Of<'_, 'a> {
-    /// A metric of what requests held.
+    /// A metric of the content of requests.
     fn if_known(&self, metric: impl FnOnce() -> Metric) -> Metric {
         if self.contents {
             return metric();

@@ -49,13 +49,13 @@ use thiserror::Error;
 /// A session as the comparison lists it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct SessionLine {
-    /// Path of the file, `#id` behind it where the file holds several sessions.
+    /// Path of the file, followed by `#id` if the file holds several sessions.
     pub path: String,
     /// Hash of the file's bytes: the first 16 hexadecimal digits that `b3sum` prints.
     pub content: String,
     /// Id of the format.
     pub format: String,
-    /// Task or repository; sessions of one are drawn together. The path where not recorded.
+    /// Task or repository; sessions of one are drawn together. The path if not recorded.
     pub cluster: String,
     /// Messages as the format counts them.
     pub messages: usize,
@@ -78,7 +78,7 @@ pub struct CorpusSummary {
     pub files: usize,
     /// Sessions that were imported.
     pub imported: usize,
-    /// Sessions without a model call: they count for nothing.
+    /// Sessions without a model call: they are ignored.
     pub without_calls: usize,
     /// Sessions in which at least one strategy changed something.
     pub triggering: usize,
@@ -93,23 +93,23 @@ pub struct CorpusSummary {
 /// A comparison.
 #[derive(Clone, Debug, Default)]
 pub struct Comparison {
-    /// What it was made of and by.
+    /// The inputs and the program behind it.
     pub provenance: Provenance,
     /// What was compared.
     pub corpus: CorpusSummary,
-    /// By which prices, seed and primary metric.
+    /// Prices, seed and primary metric.
     pub reporting: Reporting,
-    /// What must be known to read the numbers, one sentence each.
+    /// Assumptions behind the numbers, one sentence each.
     pub assumptions: Vec<String>,
-    /// What should make one doubt the comparison, one sentence each.
+    /// Reasons to doubt the comparison, one sentence each.
     pub cautions: Vec<String>,
-    /// By which prices, in short; the assumptions have it whole.
+    /// The prices in short; the assumptions have the full text.
     pub prices: String,
     /// Simulated against recorded cache reads, by regime of those that the recordings could have had.
     pub cache_check: Vec<(String, Agreement)>,
     /// One line per preset, in the order that they were given.
     pub presets: Vec<PresetLine>,
-    /// How far the two judges of what is kept agree.
+    /// How far the two judges of retention agree.
     pub judges: Judges,
     /// Pairs of strategies.
     pub contrasts: Vec<Contrast>,
@@ -159,7 +159,7 @@ impl Comparison {
     }
 
     /// The walk of a session under presets by their indices: from the store, else from `make`, and kept.
-    /// `make` is given the same presets in the same order and says `None` where it can't.
+    /// `make` is given the same presets in the same order and returns `None` if it can't.
     pub fn walk(
         &self,
         store: &Store,
@@ -183,12 +183,12 @@ impl Comparison {
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum CompareError {
     /// No preset leaves sessions as they are, so there is nothing to compare with.
-    #[error("nothing to compare with: no preset is without stages; add `none`")]
+    #[error("nothing to compare with: every preset has stages; add `none`")]
     NoBaseline,
     /// No file held a session. What was skipped, with the reasons.
     #[error("no session could be imported")]
     NothingImported(Vec<Skipped>),
-    /// Results can't be kept, neither in the store nor in a temporary file. What a comparison says is made of
+    /// Results can't be stored, neither in the store nor in a temporary file. A comparison is computed from
     /// them, so one without them would be one of fewer sessions.
     #[error("the results of {path} can't be stored: {error}")]
     Store {
@@ -197,7 +197,7 @@ pub enum CompareError {
         /// What the system said.
         error: String,
     },
-    /// Warnings were to be errors.
+    /// Warnings are errors.
     #[error("{path}: {warning}; without --strict it would be counted and the rest used")]
     Strict {
         /// Path of the session.
@@ -212,7 +212,7 @@ pub enum CompareError {
 pub struct Run<'a> {
     /// Where results are kept.
     pub store: &'a Store,
-    /// Called once per preset that is done with a session.
+    /// Called once per preset and session when done.
     pub progress: &'a (dyn Fn() + Sync),
     /// Whether a warning of an importer is an error.
     pub strict: bool,
@@ -274,7 +274,7 @@ pub fn compare(
     Ok(Comparison { provenance, sources, unlisted: unlisted.into_iter().collect(), ..comparison })
 }
 
-/// The places of the sources in the corpus with the hashes of their content, and those that are left out: unreadable, or the same
+/// The positions of the sources in the corpus with the hashes of their content, and those that are left out: unreadable, or the same
 /// bytes as one before.
 fn hashes(corpus: &Corpus) -> (Vec<(usize, ContentHash)>, Vec<Skipped>) {
     let hashes: Vec<Result<ContentHash, String>> =

@@ -1,4 +1,4 @@
-//! By which prices a comparison is billed, in words: whose they are, of which day, and how to give others.
+//! The prices of a comparison, in words: whose they are, their date, and how to set others.
 
 use super::{Reporting, Setup};
 use crate::study::SessionFacts;
@@ -16,7 +16,7 @@ pub(super) fn short(setup: &Setup, reporting: &Reporting) -> String {
             Some(model) => format!("{model}, {day}, for all sessions; --models FILE"),
             None => {
                 format!(
-                    "each session's own model, {day}; no bill where it is not listed; --models FILE"
+                    "each session's own model, {day}; no bill if it is not listed; --models FILE"
                 )
             }
         },
@@ -28,14 +28,14 @@ pub(super) fn whole(setup: &Setup, sessions: &[SessionFacts], reporting: &Report
     let day = &setup.models.as_of;
     let others = "--prices names another regime, `own` bills each session by its own model";
     let table = format!(
-        "the model table of {day} (pydantic/genai-prices, by the providers' pages); --models FILE takes its place"
+        "the model table of {day} (pydantic/genai-prices, from the providers' pages); --models FILE replaces it"
     );
     let Ok(regime) = setup.regime(&reporting.regime) else {
         return own(setup, sessions, &table);
     };
     let amounts = setup.models.find(&regime.base).map_or_else(String::new, |model| {
         let price = model.price;
-        format!(", {} USD a million tokens of input and {} of output", price.input, price.output)
+        format!(", {} USD per million tokens of input and {} of output", price.input, price.output)
     });
     format!(
         "Prices: every session is billed as {} under {}{amounts}, whatever its model, listed or not. They are from \

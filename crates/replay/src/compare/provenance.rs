@@ -1,12 +1,12 @@
-//! What a comparison was made of and by: what has to be the same for its figures to come out again.
+//! The inputs and the program of a comparison: what must be the same to reproduce its figures.
 
 use crate::corpus::ContentHash;
 use crate::study::Names;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// What a comparison was made of and by. Two with the same `version`, `configuration` and `inputs` have the same
-/// figures, but for what `reporting` says and for answers of models.
+/// The inputs and the program of a comparison. Two with the same `version`, `configuration` and `inputs` have the same
+/// figures, apart from `reporting` and answers of models.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Provenance {
     /// Version of foldback.
@@ -41,7 +41,7 @@ impl Provenance {
     }
 }
 
-/// The first 16 hexadecimal digits of a BLAKE3 hash: enough to tell things apart, short enough to print.
+/// The first 16 hexadecimal digits of a BLAKE3 hash: long enough to identify, short enough to print.
 pub(crate) fn short(hash: ContentHash) -> String {
     hash.to_hex()[..16].to_owned()
 }

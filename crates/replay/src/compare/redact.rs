@@ -1,7 +1,7 @@
-//! Pseudonyms in place of what says whose sessions were compared, and placeholders in place of what stands in them.
+//! Replaces names that identify the compared sessions by pseudonyms, and their texts by placeholders.
 //!
-//! A pseudonym is a hash under the content of its session as the key. It is the same in every output and every run
-//! over the same file, and nobody who lacks the file can find the name by trying names.
+//! A pseudonym is a hash with the content of its session as the key. It is the same in every output and every run
+//! over the same file, and without the file the name can't be found by trying names.
 
 use super::{Comparison, Skipped};
 use crate::corpus::ContentHash;
@@ -10,8 +10,8 @@ use crate::walk::Walk;
 use std::collections::BTreeMap;
 
 impl Comparison {
-    /// Puts pseudonyms in place of paths, tasks, repositories, tools, identifiers and models that no table lists,
-    /// and placeholders in place of texts, in everything that is read from the comparison from now on: its lines and
+    /// Replaces paths, tasks, repositories, tools, identifiers and models that no table lists by pseudonyms,
+    /// and texts by placeholders, in everything that is read from the comparison from now on: its lines and
     /// sentences, [records](Self::record) and [walks](Self::walk).
     pub fn redact(&mut self) {
         self.redacted = true;
@@ -56,7 +56,7 @@ impl Comparison {
     }
 }
 
-/// Why a file was left out, without its name and without what stands in it.
+/// Why a file was left out, without its name or content.
 fn without_names(skipped: &Skipped, number: usize) -> Skipped {
     let reason = match skipped.reason.starts_with("the same bytes as") {
         true => "the same bytes as another file",
@@ -106,7 +106,7 @@ pub(super) fn walk(walk: &mut Walk, key: &ContentHash) {
     }
 }
 
-/// What stands in place of a text.
+/// What replaces a text.
 const WITHHELD: &str = "(withheld)";
 
 #[cfg(test)]

@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 pub struct Stratum {
     /// `length` (terciles of the largest request without compaction) or `format`.
     pub by: &'static str,
-    /// Which one.
+    /// The stratum.
     pub name: String,
     /// Sessions in it.
     pub n: usize,

@@ -8,24 +8,24 @@ use foldback_core::strategy::Kind;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// By which prices, seed and metric a comparison is reported: what a pre-registration fixes.
+/// The prices, seed and metric of a comparison: what a pre-registration fixes.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Reporting {
     /// Name of the price regime; `own` for each session's own model.
     pub regime: String,
     /// Metric that presets are ranked by: `cost` or `frr_obs_far`.
     pub primary: Primary,
-    /// Least difference that matters: of the cost ratio, or of the share.
+    /// Smallest difference that matters: of the cost ratio, or of the share.
     pub margin: f64,
     /// Seed of the bootstrap.
     pub seed: u64,
     /// Draws of the bootstrap.
     pub draws: usize,
-    /// Part of the sessions that is reported on; all where not given.
+    /// Part of the sessions that is reported on; all by default.
     pub split: Option<Split>,
     /// Estimator that counted the tokens.
     pub estimator: String,
-    /// Hash of the experiment file, where there is one.
+    /// Hash of the experiment file, if there is one.
     pub experiment: Option<String>,
 }
 
@@ -36,7 +36,7 @@ pub enum Primary {
     /// The bill; less is better.
     #[default]
     Cost,
-    /// Forward-reference retention of what only observations said, and not lately; more is better.
+    /// Forward-reference retention of what only observations said, and not recently; more is better.
     FrrObsFar,
 }
 
@@ -95,7 +95,7 @@ impl<'a> Table<'a> {
         bill(score, &self.reporting.regime)
     }
 
-    /// Sessions in which at least one strategy that is no control changed something.
+    /// Sessions in which at least one strategy other than a control changed something.
     pub(super) fn triggering(&self, presets: &[Preset]) -> usize {
         self.scores
             .chunks(self.presets.max(1))

@@ -1,4 +1,4 @@
-//! Which unit goes next: any, or the one that is needed least for its size.
+//! Which unit is evicted next: any, or the one that is needed least for its size.
 
 use super::holders::UnitId;
 use crate::stats::SplitMix64;
@@ -62,7 +62,7 @@ impl Choice for Greedy {
     }
 }
 
-/// Any tool result, and where there is none, any other unit.
+/// Any tool result, and if there is none, any other unit.
 #[derive(Debug)]
 pub(super) struct Random {
     rng: SplitMix64,

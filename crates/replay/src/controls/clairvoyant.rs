@@ -44,7 +44,7 @@ pub(super) fn seeing(
     control(name, description, vec![pruner])
 }
 
-/// A control that is no preset. It counts like the preset `random`.
+/// A control that is not a preset. It counts like the preset `random`.
 pub(crate) fn control(
     name: &str,
     description: &str,

@@ -17,7 +17,7 @@ use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// What could be kept for next to nothing by whoever writes placeholders or summaries: the lines that later
-/// calls take from a result stand behind its placeholder. A strategy that can be replayed over **the session
+/// calls take from a result come after its placeholder. A strategy that can be replayed over **the session
 /// of the index alone**. Trigger, target, order and placeholder are those of `evict`, and it counts like the
 /// preset `random`. A result that would hardly get smaller stays.
 ///
@@ -124,7 +124,7 @@ fn taken(index: &Index) -> ByResult {
 }
 
 impl Lines {
-    /// What stands in the place of a result when call `call` is about to be made.
+    /// What replaces a result when call `call` is about to be made.
     fn text(&self, at: LogPart, shown: &str, call: usize) -> String {
         let mut out = self.placeholder.clone();
         let Some(taken) = self.taken.get(&at) else {
@@ -225,7 +225,7 @@ impl Pruner for Lines {
                 at.part,
                 EditKind::Clear,
                 text.into(),
-                "evicted but for the lines that later calls reuse",
+                "evicted except for the lines that later calls reuse",
             );
             let gain = edit.before.saturating_sub(edit.after);
             if gain == 0 {
@@ -239,7 +239,7 @@ impl Pruner for Lines {
             }
         }
         let reason = format!(
-            "clears {} of {} tool results but for the lines that later calls reuse: {}",
+            "clears {} of {} tool results except for the lines that later calls reuse: {}",
             edits.len(),
             demand.candidates.len(),
             demand.reason

@@ -1,15 +1,15 @@
 //! Matched controls: what chance and foresight would have kept at the sizes that a strategy's views
 //! really had.
 //!
-//! A strategy that keeps more forgets less. So that it is judged by what it chose and not by how much
-//! it kept, a shadow goes through the same session and is made, before each call, no larger than the
+//! A strategy that keeps more forgets less. To judge a strategy by what it chose and not by how much
+//! it kept, a shadow replays the same session and is reduced, before each call, to at most the size of the
 //! strategy's view of that call. It clears tool results to a stub of [`STUB_TOKENS`], and where
 //! that is not enough it leaves out calls together with their results, and other messages.
 //!
 //! The head (system messages in front, the first user message) always stays, and a shadow is never
 //! smaller than it. The newest call is left out only where nothing else is left. By chance, messages
-//! only go when there is no result left to clear; by foresight, messages that nobody needs go before
-//! results that somebody does.
+//! only go when there is no result left to clear; by foresight, messages that are not needed go before
+//! results that are.
 //!
 //! A shadow is arithmetic over sizes and facts, no conversation: its cost is that of the session's
 //! references and some logarithms.

@@ -1,7 +1,7 @@
-//! Controls: what a strategy is measured against besides not compacting at all.
+//! Controls: what a strategy is compared with, in addition to no compaction.
 //!
 //! *Presets* that know no more than a strategy does are ordinary ones (`random`, `keep-last-1`,
-//! `drop-oldest`, in `foldback-stages`). Here is what is none:
+//! `drop-oldest`, in `foldback-stages`). This module has the others:
 //!
 //! - [`clairvoyant`]: the same eviction as `evict`, at the same trigger and target, choosing by what
 //!   will be needed. It is replayed and measured like a preset.

@@ -1,4 +1,4 @@
-//! Normalised retention: where a strategy stands between chance and foresight.
+//! Normalized retention: the position of a strategy between chance and foresight.
 
 use thiserror::Error;
 
@@ -17,7 +17,7 @@ pub struct NotBinding {
     pub gap: f64,
 }
 
-/// Normalised forward-reference retention, (FRR − FRR_random) / (FRR_clairvoyant − FRR_random): 0 is
+/// Normalized forward-reference retention, (FRR − FRR_random) / (FRR_clairvoyant − FRR_random): 0 is
 /// chance and 1 is greedy foresight, at the sizes that the strategy's own views had. Below 0 and above
 /// 1 are possible; foresight is greedy and bound to the sizes of the strategy.
 ///

@@ -1,4 +1,4 @@
-//! Whether the simulated cache reads what a real one read: checked on what a recorder wrote down, as
+//! Whether the simulated cache matches a real one: checked on recorded cache reads, as
 //! far as it sent its whole log.
 
 use super::cache::{CacheRules, simulate};

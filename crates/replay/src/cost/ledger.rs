@@ -10,7 +10,7 @@ pub struct LedgerFiring {
     pub call: usize,
     /// `R`: by how many tokens the view shrank.
     pub reclaimed: u64,
-    /// `S`: dollars of the summariser call; 0 without one.
+    /// `S`: dollars of the summarizer call; 0 without one.
     pub summary_usd: f64,
 }
 
@@ -21,7 +21,7 @@ pub struct LedgerRow {
     pub call: usize,
     /// `R`, in tokens.
     pub reclaimed: u64,
-    /// `W`: tokens behind the first edit that had been cached and had to be written again; tokens
+    /// `W`: tokens after the first edit that had been cached and had to be written again; tokens
     /// that were new anyway are not counted.
     pub rewritten: u64,
     /// `S`, in dollars.

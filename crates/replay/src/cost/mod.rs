@@ -1,11 +1,11 @@
 //! What the requests of a session cost: the prompt cache with its minimum, granularity and lifetime,
-//! price regimes, summariser calls, and whether a compaction paid for itself.
+//! price regimes, summarizer calls, and whether a compaction paid for itself.
 //!
-//! A [`RequestLog`] holds the requests of one replay as lists of blocks; a replay fills it, or one does
+//! A [`RequestLog`] holds the requests of one replay as lists of blocks; a replay fills it, or you do
 //! by hand. [`Priced`] prices it under [`Terms`]: a provider's caching
 //! rules with its prices. [`Priced::ledger`] and [`bounds`] are built on that.
 //!
-//! Tokens saved are not money saved: an edit in the middle of a cached prefix makes everything behind
+//! Tokens saved are not money saved: an edit in the middle of a cached prefix makes everything after
 //! it be written again.
 
 mod agreement;

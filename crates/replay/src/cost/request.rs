@@ -1,4 +1,4 @@
-//! The requests of one replay, each stored as what differs from the one before.
+//! The requests of one replay, each stored as its difference from the one before.
 
 use foldback_core::conversation::Conversation;
 use foldback_core::delta::ViewDelta;
@@ -85,7 +85,7 @@ impl RequestLog {
     }
 
     /// Adds a request that begins with the first `same` blocks of the one before, as far as that has so
-    /// many; `blocks` are those behind them.
+    /// many; `blocks` are those after them.
     pub fn push(
         &mut self,
         same: usize,

@@ -16,7 +16,7 @@ pub struct CallCost {
     pub output_usd: f64,
 }
 
-/// A call of the summariser.
+/// A call of the summarizer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SummaryCall {
     /// Number of the request that came next.
@@ -35,7 +35,7 @@ pub struct SummaryCall {
 pub struct SessionCost {
     /// The calls.
     pub calls: Vec<CallCost>,
-    /// Dollars of each summariser call, in the order given.
+    /// Dollars of each summarizer call, in the order given.
     pub summaries: Vec<f64>,
     /// Tokens sent.
     pub input_tokens: u64,
@@ -74,7 +74,7 @@ impl<'a> Priced<'a> {
     }
 
     /// Prices the session: `p_r·read + p_w·write + p_u·uncached + p_o·output` per call, at the prices of a
-    /// request of that size, searches of the web, and the summariser's calls.
+    /// request of that size, searches of the web, and the summarizer's calls.
     pub fn cost(&self, summaries: &[SummaryCall]) -> SessionCost {
         let mut bill = SessionCost::default();
         for (request, cache) in self.log.requests().iter().zip(&self.uses) {
@@ -98,7 +98,7 @@ impl<'a> Priced<'a> {
         bill
     }
 
-    /// Dollars of a summariser call.
+    /// Dollars of a summarizer call.
     pub fn summary_usd(&self, summary: &SummaryCall) -> f64 {
         let rates = self.terms.rates.at(summary.input_tokens);
         let before = summary.call.checked_sub(1).and_then(|call| self.log.requests().get(call));

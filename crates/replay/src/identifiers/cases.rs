@@ -1,4 +1,4 @@
-//! The rule of [`super::evidence`] against what a reader of the context said.
+//! Compares the rule of [`super::evidence`] with the verdicts of a reader of the context.
 //!
 //! `cases.tsv` was drawn from `../shared/sessions`: by class and format from what version 1 counted as a reference, and from
 //! what stood before word for word and was not counted, paths above all. Its verdicts were made by reading the

@@ -1,14 +1,14 @@
-//! Whether an identifier in the arguments of a call refers to something that was seen before, or stands there
+//! Whether an identifier in the arguments of a call refers to something that was seen before, or is there
 //! by coincidence.
 //!
-//! A string that stood somewhere before is no reference for that alone: `400` is a colour in one place and a
+//! An earlier occurrence alone does not make a string a reference: `400` is a color in one place and a
 //! status in another, and `--name` comes from knowing `find`. A reference needs *evidence*:
 //!
 //! 1. *It says enough for its class* ([`telling`]).
 //! 2. *It is not in the tools' own schema*: it is no name of a tool and no name of an argument of the session's
 //!    calls. Constants of well-known tools are stop identifiers.
 //! 3. *Chance does not explain it*. A whole number carries no information where a third of all whole numbers
-//!    with as many figures stood in the session before ([`Numbers`]): in a log full of line numbers every
+//!    with as many digits were in the session before ([`Numbers`]): in a log full of line numbers every
 //!    number of three figures is found. A flag counts only if a tool or a user was first to say it.
 //!
 //! This decides what calls are asked for. What a text makes present is not touched by it.

@@ -1,9 +1,9 @@
 //! Identifiers: the strings by which an agent refers to things exactly.
 //!
 //! Whether a summary "still says it" needs a judge; whether `src/parser.rs`, `E0308` or `max_depth`
-//! still stands in a context does not. The measures of information that are made without a model
+//! is still in a context does not. The measures of information without a model
 //! ([`crate::availability`]) compare sets of identifiers, and everything they say rests on this one
-//! function, so it is versioned: results of different [`VERSION`]s must not be put side by side.
+//! function, so it is versioned: results of different [`VERSION`]s are not comparable.
 //!
 //! | class | what is taken |
 //! |---|---|
@@ -16,9 +16,9 @@
 //! | [`Class::Quoted`] | 8 to 200 characters in quotes on one line, unless another class takes the whole |
 //! | [`Class::Flag`] | `--long`, `-rf` |
 //!
-//! Normalisation only ever takes something off an end, so every identifier is a slice of the text:
+//! Normalization only ever takes something off an end, so every identifier is a slice of the text:
 //! a position (`:12`, `:12:5`, `:12-20`, `#L12`), a leading `./`, a trailing slash, trailing
-//! punctuation, the `()` of a call. Case is kept. A backslash with a letter behind it is an escape
+//! punctuation, the `()` of a call. Case is kept. A backslash with a letter after it is an escape
 //! (`\n`, `\b`) and separates, except in a path that starts with a drive. Numbers in the gutter of a
 //! listing (`  12→`, `12|`, a figure and a tab, at the start of a line) are places, not content, and are not
 //! taken. Strings that say nothing (`and/or`, `/dev/null`, `GitHub`, `--help`) are stop identifiers.
@@ -87,7 +87,7 @@ impl Class {
     ];
 }
 
-/// One identifier of a text, normalised.
+/// One identifier of a text, normalized.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Identifier<'a> {
     /// What it refers to.
@@ -264,7 +264,7 @@ impl<'a> Identifiers<'a> {
         matches!(before, "--- " | "+++ ") || before.starts_with("diff --git ")
     }
 
-    /// Offset behind the line number of a listing, where the line starts with one.
+    /// Offset after the line number of a listing, where the line starts with one.
     fn behind_gutter(&self) -> Option<usize> {
         let rest = &self.text[self.at..];
         let figures = rest.bytes().take_while(u8::is_ascii_digit).count();
@@ -280,7 +280,7 @@ impl<'a> Identifiers<'a> {
         if open < self.quoted_until {
             return;
         }
-        // An apostrophe stands behind a letter, an opening quote does not.
+        // An apostrophe comes after a letter, an opening quote does not.
         if open > 0 && bytes[open - 1].is_ascii_alphanumeric() {
             return;
         }

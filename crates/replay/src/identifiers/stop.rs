@@ -1,4 +1,4 @@
-//! Stop identifiers: strings that have the shape of a reference and stand in so many sessions that
+//! Stop identifiers: strings that have the shape of a reference and occur in so many sessions that
 //! finding one in a context says nothing about what the context still knows.
 
 /// Sorted, for binary search.

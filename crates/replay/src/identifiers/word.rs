@@ -1,4 +1,4 @@
-//! What a single word is.
+//! Classifies a single word.
 
 use super::stop::is_stop;
 use super::{Class, Identifier};
@@ -15,7 +15,7 @@ pub(super) fn push<'a>(found: &mut VecDeque<Identifier<'a>>, class: Class, text:
 const ENDS: [char; 8] = ['.', ':', '-', '+', '%', '#', '$', '@'];
 
 /// Whether a word is one of those without identifiers that can be told at a glance, as most words are: a
-/// lower-case word, with a capital or without, or one or two figures; a sign behind it.
+/// lower-case word, with a capital or without, or one or two figures; a sign after it.
 pub(super) fn says_nothing(word: &str) -> bool {
     let bytes = word.as_bytes();
     let end = bytes.iter().rposition(|byte| !ENDS.contains(&char::from(*byte)));
@@ -407,7 +407,7 @@ fn is_snake(word: &str) -> bool {
     inner.len() >= 3 && inner.contains('_')
 }
 
-/// A capital behind a small letter (`fooBar`), or behind capitals and before a small letter
+/// A capital after a small letter (`fooBar`), or after capitals and before a small letter
 /// (`HTTPServer`; not `URLs`).
 fn is_camel(word: &str) -> bool {
     let bytes = word.as_bytes();

@@ -1,4 +1,4 @@
-//! What an edit needs to see: the old text that it names, and the file that it is of.
+//! What an edit needs to see: the old text that it names, and its file.
 
 use crate::availability::PATH_FIELDS;
 use foldback_core::log::{Message, ToolCall};

@@ -46,8 +46,8 @@ fn side(line: &str, here: char, there: char) -> Option<&str> {
     }
 }
 
-/// What stands behind a line number: `  12→x` (Claude Code), `    12\tx` (`cat -n`, SWE-agent), `00012| x`
-/// (OpenCode), `12:x` and, beside a match, `12-x` (`grep -n`, `rg -n`), these also behind the name of a file.
+/// What comes after a line number: `  12→x` (Claude Code), `    12\tx` (`cat -n`, SWE-agent), `00012| x`
+/// (OpenCode), `12:x` and, beside a match, `12-x` (`grep -n`, `rg -n`), these also after the name of a file.
 fn gutter(line: &str) -> Option<&str> {
     let rest = line.trim_start_matches(' ');
     let (number, rest) = figures(rest);
@@ -59,7 +59,7 @@ fn gutter(line: &str) -> Option<&str> {
     behind_name(rest, name, ':').or_else(|| behind_name(rest, name, '-'))
 }
 
-/// What stands behind `name:12:`, the name being shorter than `until` bytes and with a point or a slash in it.
+/// What comes after `name:12:`, the name being shorter than `until` bytes and with a point or a slash in it.
 fn behind_name(line: &str, until: usize, sign: char) -> Option<&str> {
     line[..until].match_indices(sign).find_map(|(at, _)| {
         if !line[..at].contains(['.', '/', '\\']) {
@@ -70,7 +70,7 @@ fn behind_name(line: &str, until: usize, sign: char) -> Option<&str> {
     })
 }
 
-/// Whether a text begins with figures, and what comes behind them.
+/// Whether a text begins with figures, and what comes after them.
 fn figures(text: &str) -> (bool, &str) {
     let rest = text.trim_start_matches(|c: char| c.is_ascii_digit());
     (rest.len() < text.len(), rest)

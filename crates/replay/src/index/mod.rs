@@ -1,5 +1,5 @@
-//! Everything that a session says, read once: its identifiers, what each call refers to, and where that
-//! stood before. No strategy can change any of it, so it is shared by all replays of a session.
+//! The content of a session, read once: its identifiers, what each call refers to, and where that
+//! was before. No strategy can change any of it, so all replays of a session share it.
 //!
 //! [`Tracker`] follows one replay over it: which of these things a view holds.
 
@@ -100,7 +100,7 @@ pub(crate) struct ReferenceNeed {
     pub(crate) source: Option<LogPart>,
 }
 
-/// The old text of one edit that had stood in the log before.
+/// The old text of one edit that had been in the log before.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct EditNeed {
     pub(crate) needle: NeedleId,
@@ -537,7 +537,7 @@ impl Index {
                         references.push(ReferenceNeed {
                             reference: *reference,
                             id,
-                            // Call t comes behind t answers; what call t - 1 brought is at 1.
+                            // Call t comes after t answers; what call t - 1 brought is at 1.
                             distance: call + 1 - answers,
                             obs: !seen.by_model,
                             last_seen,
@@ -578,7 +578,7 @@ impl Index {
             && (class != Class::Flag || *source != Speaker::Assistant)
     }
 
-    /// Files the old texts of edits that had stood in the log before their call.
+    /// Files the old texts of edits that had been in the log before their call.
     fn place_edits(&mut self, edits: &[Edit]) {
         for Edit { call, answer, needle } in edits {
             let held = &self.held[*needle as usize];

@@ -1,4 +1,4 @@
-//! Texts that are looked for all at once: what users wrote, word for word, and the old texts of edits, line by
+//! Texts that are searched all at once: what users wrote, word for word, and the old texts of edits, line by
 //! line.
 
 use super::edits::OldText;

@@ -1,4 +1,4 @@
-//! Which identifiers and which texts stand in the view of a replay now. Follows the conversation by
+//! Which identifiers and which texts are in the view of a replay now. Follows the conversation by
 //! what changed since the request before, so its cost does not grow with the history.
 
 use super::{Id, Index, LogPart, NeedleId};
@@ -10,7 +10,7 @@ use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// How a part stands in the view.
+/// How a part is in the view.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
     /// The view does not show the message.
@@ -60,7 +60,7 @@ pub struct Change {
     pub(crate) needles: Vec<NeedleId>,
 }
 
-/// How a reference stands in the view.
+/// How a reference is in the view.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Standing {
     pub(crate) kept: bool,
@@ -211,7 +211,7 @@ impl Tracker {
         self.looked_at
     }
 
-    /// How a reference, by its index in [`Index::asked`], stands in the view.
+    /// How a reference, by its index in [`Index::asked`], is in the view.
     pub(crate) fn standing(&self, reference: u32) -> Standing {
         let id = self.index.asked[reference as usize].id as usize;
         let (original, written) = (self.original[id] > 0, self.rewritten[id] > 0);
@@ -369,7 +369,7 @@ impl Tracker {
     }
 
     /// Adds or takes away what a part contributes in a state. What is left of a part that was cut is
-    /// original, what stands in place of a cleared one is not.
+    /// original, what replaces a cleared one is not.
     fn count(&mut self, content: &Content, state: State, add: bool) {
         let text = match (state, content) {
             (State::Hidden, _) => return,

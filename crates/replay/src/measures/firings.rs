@@ -10,7 +10,7 @@
 //! - reclaim ratio R/C: the share of the request that went (the one by which a firing is worth its
 //!   price).
 //!
-//! Folds behind the last request (at the end of the last turn) are firings of a call that never came:
+//! Folds after the last request (at the end of the last turn) are firings of a call that never came:
 //! their `call` is the number of calls.
 
 use crate::drive::Request;
@@ -46,7 +46,7 @@ pub struct Firing {
     pub after: u64,
     /// Tokens of the frame.
     pub frame: u64,
-    /// Summaries that a summariser was asked for.
+    /// Summaries that a summarizer was asked for.
     pub summaries: u64,
     /// Folds that had to do with a stand-in for one, or without.
     pub stand_ins: u64,

@@ -1,8 +1,8 @@
 //! What one replay of one session says about a strategy beyond price and retention: size and pressure,
-//! firings, how long facts live, what summaries are worth, and where needed things stand.
+//! firings, how long facts live, what summaries are worth, and the position of needed content.
 //!
 //! [`Measures`] is one [`Probe`] that feeds every measure; [`SessionMeasures`] is what it hands
-//! out: compact, serialisable, without the session. Identifiers are those of
+//! out: compact, serializable, without the session. Identifiers are those of
 //! [`crate::identifiers`], tokens those of the measuring estimator, a view is what a request sends:
 //! what is appended and folded away between two requests was dropped, and several folds between two
 //! requests are one firing.
@@ -73,7 +73,7 @@ pub struct Measures {
 
 impl Measures {
     /// A probe over one session. `meter` is the index of the conversation's meter that measures: in
-    /// [`crate::replay_with`] it comes behind those of the strategy, so it is the length of
+    /// [`crate::replay_with`] it comes after those of the strategy, so it is the length of
     /// [`Strategy::estimators`](foldback_core::strategy::Strategy::estimators).
     pub fn new(index: Arc<Index>, meter: usize) -> Self {
         Self {

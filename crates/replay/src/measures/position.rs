@@ -1,9 +1,9 @@
-//! Position: where in a request what the call needs stands.
+//! Position: where in a request the content that the call needs is.
 //!
-//! For a reference of a call that stands in the view, the position is that of the middle of the message
+//! For a reference of a call that is in the view, the position is that of the middle of the message
 //! that has it nearest to the end, in tokens of the whole request: 0 is the start of the frame, 1 the
 //! end of the view. Models use the middle of a long context worse than its ends (Liu et al., *Lost in
-//! the Middle*, TACL 2024), so the share between 0.2 and 0.8 is given; what it means depends on the
+//! the Middle*, TACL 2024), so the share between 0.2 and 0.8 is reported; its meaning depends on the
 //! model.
 
 use crate::availability::FAR;

@@ -1,9 +1,9 @@
-//! Summaries: whether they say what their source says, what of it they have that is needed later, and
-//! what repeated compaction leaves of the beginning.
+//! Summaries: whether they match their source, how much of what is needed later they have, and
+//! how much of the beginning survives repeated compaction.
 //!
 //! With h = ids(summary), s = ids(source) and t the identifiers of s that arguments of later calls have:
 //!
-//! - faithfulness prec = |h ∩ s| / |h|; 1 - prec is the share of identifiers that the summariser made
+//! - faithfulness prec = |h ∩ s| / |h|; 1 - prec is the share of identifiers that the summarizer made
 //!   up (Nan et al. 2021, *Entity-level Factual Consistency*, arXiv 2102.09130);
 //! - recall_t = |h ∩ t| / |t|;
 //! - drift: with D the identifiers of what the first summary stood for when it was written, the share
@@ -11,18 +11,18 @@
 //!   slope is that of the least-squares line of the former over k.
 //!
 //! The source is everything that the view no longer shows as it was recorded, and what earlier folds
-//! put in its place: what a summariser was given, or was given in an earlier form. Filters may show a
-//! summariser less than that; what it then says from elsewhere in the source is not made up.
+//! put in its place: what a summarizer was given, or was given in an earlier form. Filters may show a
+//! summarizer less than that; what it then says from elsewhere in the source is not made up.
 //! An identifier is in the source if it is one of the source's identifiers (paths by
 //! [`same_path`](crate::identifiers::same_path)); a call's source is its name and its arguments, as
 //! values and as the JSON that they are.
 //!
 //! Two things in a summary are no statements about its source and are not in h: numbers by which filters
 //! count what a section stands for, in its headings (`# Long ago (101 messages)`), or what they cut out
-//! of a result before a summariser is given it (OpenCode's `omitted 3521 chars]`), and what was cut in
+//! of a result before a summarizer is given it (OpenCode's `omitted 3521 chars]`), and what was cut in
 //! the middle: an identifier that the source has not in this form and that a cut mark
 //! follows (`src/par …`) or that is the beginning of one of the source (filters cut long outputs before
-//! a summariser is given them). With these, a summary that copies has a faithfulness of exactly 1.
+//! a summarizer is given them). With these, a summary that copies has a faithfulness of exactly 1.
 
 use crate::identifiers::{Class, Identifier, identifiers};
 use crate::index::{Id, Index, Tracker};
@@ -155,7 +155,7 @@ impl Reader {
         }
     }
 
-    /// Takes note of a text that a fold put in place of a part: a summariser may be given it.
+    /// Takes note of a text that a fold put in place of a part: a summarizer may be given it.
     pub(super) fn lay_over(&mut self, text: &Arc<str>) {
         if self.known.insert(Arc::clone(text)) {
             let unknown = identifiers(text).filter(|id| !self.index.supported(*id, |_| true));
@@ -231,7 +231,7 @@ impl Reader {
 }
 
 /// The identifiers of a summary, with their class and whether they stand anywhere without a cut mark
-/// behind them.
+/// after them.
 fn statements(summary: &str) -> BTreeMap<&str, (Class, bool)> {
     let mut out = BTreeMap::new();
     for line in summary.lines() {

@@ -1,6 +1,6 @@
-//! Identifier survival and half-life: how long what was once said stays in the view.
+//! Identifier survival and half-life: how long identifiers stay in the view.
 //!
-//! For an identifier f that first stands in the log before request s, T_f is the number of requests
+//! For an identifier f that is first in the log before request s, T_f is the number of requests
 //! from s on that have it, up to the first whose view does not; it is right-censored where the session
 //! ends first. S(d) is the Kaplan–Meier estimate over all identifiers (Kaplan & Meier, JASA 53, 1958),
 //! the half-life its median, in calls. What comes back later, because the agent reads it again, does

@@ -12,7 +12,7 @@
 //!
 //! A path in a shell is taken relative to `cd` in the same command line, else to the `workdir` or
 //! `cwd` of the call. A search in a folder (`grep -r`, `rg`, `Grep`, `Glob`, `ls`, `find`) is only read
-//! again by the same search: a listing that happens to hold the same lines is not recognised. Nor is a file that
+//! again by the same search: a listing that happens to hold the same lines is not recognized. Nor is a file that
 //! a script, a variable or a glob names.
 
 use crate::identifiers::{components, suffixes};
@@ -256,7 +256,7 @@ fn lines_of(arguments: &Value) -> Lines {
 /// The files that the simple commands of a command line print.
 fn shell(command: &str, folder: Option<&str>, out: &mut Vec<FileLines>) {
     let mut folder = folder.map(str::to_owned);
-    // Files that the command before printed, for a `sed` or `head` behind a pipe.
+    // Files that the command before printed, for a `sed` or `head` after a pipe.
     let mut printed = 0..0;
     for words in simple_commands(command) {
         let Some((program, words)) = words.split_first() else {

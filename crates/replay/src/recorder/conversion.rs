@@ -1,4 +1,4 @@
-//! How often a would-be re-read becomes a real one, over many sessions.
+//! How often a would-be re-read is a real one, over many sessions.
 
 use super::access::Kind;
 use super::rereads::{Aftermath, DroppedResult, SessionRereads};
@@ -68,7 +68,7 @@ pub struct KindRates {
 pub struct Horizon {
     /// Calls; `None` is up to the next compaction or the end.
     pub within: Option<usize>,
-    /// Windows behind compactions that are long enough.
+    /// Windows after compactions that are long enough.
     pub windows: usize,
     /// Control windows that are long enough.
     pub control_windows: usize,

@@ -1,17 +1,17 @@
-//! Compactions that a recording does not mark, found in its usage.
+//! Unmarked compactions of a recording, found in its usage.
 
 use serde::{Deserialize, Serialize};
 
 /// Least drop, in tokens, of a session with a large context.
 const LEAST_DROP: u64 = 64_000;
 
-/// How many calls behind the drop must stay low.
+/// How many calls after the drop must stay low.
 const STEPS: usize = 3;
 
 /// A drop of the request's size that looks like a compaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Drop {
-    /// Number of the first call behind it.
+    /// Number of the first call after it.
     pub call: usize,
     /// Input tokens of the call before it.
     pub before: u64,
@@ -78,7 +78,7 @@ mod tests {
             inputs.extend((1..=5).map(|call| (call, if call == at { 120_000 } else { 20_000 })));
             drops(&inputs).first().map(|drop| drop.call)
         };
-        // Being back at call 3 makes the fall behind it another one.
+        // Being back at call 3 makes the fall after it another one.
         assert_eq!((back(3), back(4)), (Some(4), Some(1)));
     }
 

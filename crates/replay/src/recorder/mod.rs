@@ -1,7 +1,7 @@
-//! What the recorder did to its own context, and what came of it.
+//! What the recorder did to its own context, and the consequences.
 //!
-//! A replay takes a recording for what the agent saw. Where the recorder masked or compacted, that
-//! is not so, and the measures lean towards the recorder's own policy. This module says so from the
+//! A replay assumes that a recording is what the agent saw. If the recorder masked or compacted, that
+//! is false, and the measures favor the recorder's own policy. This module detects it from the
 //! recording alone:
 //!
 //! - [`policy`]: which context policy fits the recorded usage (all of it, the last k observations, …);

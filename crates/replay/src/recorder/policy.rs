@@ -151,11 +151,11 @@ impl RecorderPolicy {
                 percent(FITS),
             ),
             (None, Basis::Total) => {
-                "Only a total was recorded: the recorder's policy shows over several sessions of a model."
+                "Only a total was recorded: the recorder's policy can be derived only from several sessions of a model."
                     .to_owned()
             }
             (None, Basis::Nothing) => {
-                "Too little usage was recorded to tell the recorder's policy.".to_owned()
+                "Too little usage was recorded to determine the recorder's policy.".to_owned()
             }
         };
         if let Some(first) = self.unmarked.first() {

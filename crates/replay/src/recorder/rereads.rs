@@ -1,8 +1,8 @@
-//! What an agent really read again after the recorder had taken it away.
+//! What an agent really read again after the recorder had dropped it.
 //!
 //! A would-be re-read ([`crate::availability`]) is a tool result that had left the view and that a later call
 //! needed something of. How often does such a miss become a real re-read? Recordings with
-//! compactions answer it, since there the agent did work without what was dropped.
+//! compactions answer it, since the agent really worked without what was dropped.
 //!
 //! Per compaction and tool result that it dropped:
 //!
@@ -55,7 +55,7 @@ pub struct Aftermath {
     pub control: bool,
     /// Kind and trigger of the compaction (`summary, auto`), or `control`.
     pub what: String,
-    /// Number of the first call behind it.
+    /// Number of the first call after it.
     pub call: usize,
     /// Calls up to the next compaction or the end.
     pub follow: usize,
@@ -106,7 +106,7 @@ pub fn rereads(session: &Session, measure: &dyn Estimator) -> SessionRereads {
     }
 }
 
-/// What the call behind a tool result gets, and its number.
+/// What the call after a tool result gets, and its number.
 struct Asked {
     access: Access,
     call: usize,

@@ -1,4 +1,4 @@
-//! The probe over a corpus: one file at a time per thread, nothing of a session kept but what was found.
+//! The probe over a corpus: one file at a time per thread, only the findings of a session are kept.
 
 use super::{PooledSession, RecorderPolicy, SessionRereads, policy, rereads};
 use crate::corpus::{Corpus, Skipped, Source};
@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 /// What was found of one session.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Surveyed {
-    /// Path, with `#id` behind it where a file holds several.
+    /// Path, with `#id` after it where a file holds several.
     pub path: String,
     /// Format.
     pub format: String,

@@ -161,7 +161,7 @@ fn too_little_usage_says_nothing() {
 #[test]
 fn a_marked_compaction_begins_a_stretch_and_an_unmarked_one_is_told() {
     let measure = o200k();
-    // The recorder starts anew behind call 20; what it kept is of unknown size.
+    // The recorder starts anew after call 20; what it kept is of unknown size.
     let mut session = recorded(Policy::Full, 0.0);
     let at = session.messages.iter().position(|m| m.id == "u20").unwrap();
     let mut lost = None;

@@ -1,4 +1,4 @@
-//! The recorder's policy where a recording has one total: over several sessions of a model.
+//! The recorder's policy if a recording has only a total: over several sessions of a model.
 //!
 //! The tokenizer's error is a property of the model, so under the right policy the ratio of recorded to
 //! predicted tokens is nearly the same in all of its sessions: the candidate with the smallest

@@ -23,7 +23,7 @@ const PLACES: [usize; 3] = [1, 2, 3];
 pub(super) enum Begin {
     /// The recorder compacted; index into [`Session::boundaries`].
     Compaction(usize),
-    /// Nothing: what stood in the log is treated as if it had gone, and the agent still saw it.
+    /// Nothing: what was in the log is treated as if it had gone, and the agent still saw it.
     Control,
 }
 
@@ -33,7 +33,7 @@ pub(super) struct Window {
     pub(super) begin: Begin,
     /// Number of the first call in it.
     pub(super) first_call: usize,
-    /// Number of the first call behind it.
+    /// Number of the first call after it.
     pub(super) end_call: usize,
     /// Ordinals of the log messages in it.
     pub(super) log: std::ops::Range<usize>,
@@ -47,7 +47,7 @@ pub(super) struct Window {
 
 /// Number of messages of the log before each message, and of calls before each message of the log.
 struct Places {
-    /// By message: ordinal in the log of the first log message at or behind it.
+    /// By message: ordinal in the log of the first log message at or after it.
     ordinal: Vec<usize>,
     /// By ordinal: number of calls before it; one more at the end.
     calls: Vec<usize>,
@@ -123,7 +123,7 @@ pub(super) fn windows(session: &Session, index: &Index) -> Vec<Window> {
             continue;
         }
         let mut kept = summaries.clone();
-        // What the harness puts before the first call behind a compaction (files attached again, the
+        // What the harness puts before the first call after a compaction (files attached again, the
         // user's next message) is in that call's view.
         let seen = places.answer(first_call);
         kept.extend(standing(index, 0..seen, &gone));
@@ -140,7 +140,7 @@ pub(super) fn windows(session: &Session, index: &Index) -> Vec<Window> {
     out
 }
 
-/// Windows behind points at which nothing was dropped, in the stretch before the first compaction.
+/// Windows after points at which nothing was dropped, in the stretch before the first compaction.
 fn controls(session: &Session, index: &Index, places: &Places) -> Vec<Window> {
     let first = session.boundaries.iter().map(|boundary| boundary.before);
     let until = first.min().map_or(index.log.len(), |before| places.ordinal(before));
@@ -224,7 +224,7 @@ fn taken(
     Some(taken)
 }
 
-/// The parts that one run of clearing took. Times tell which run where there are several.
+/// The parts that one run of clearing took. Times tell which run if there are several.
 fn cleared(session: &Session, places: &Places, number: usize) -> BTreeSet<LogPart> {
     let clears = || {
         let all = session.boundaries.iter().enumerate();

@@ -1,4 +1,4 @@
-//! The folder of a store: which of its files are packs, which go when there are too many, and what an earlier
+//! The folder of a store: which of its files are packs, which are deleted when there are too many, and what an earlier
 //! version left.
 
 use super::pack;
@@ -7,7 +7,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-/// How long nothing was written into a store of the first version before it counts as one that nobody uses: it
+/// How long nothing was written into a store of the first version before it counts as unused: it
 /// has no lock to ask.
 const UNUSED: Duration = Duration::from_hours(1);
 
@@ -30,7 +30,7 @@ fn number(path: &Path) -> Option<u64> {
     (digits.len() >= 6 && path.is_file()).then(|| digits.parse().ok())?
 }
 
-/// Begins a pack behind all others and locks it.
+/// Begins a pack after all others and locks it.
 pub(super) fn begin(folder: &Path) -> io::Result<(PathBuf, File)> {
     let mut number = packs(folder)?.last().map_or(0, |(number, _)| *number);
     loop {
@@ -92,7 +92,7 @@ pub(super) fn size(folder: &Path) -> io::Result<(usize, u64)> {
 }
 
 /// Deletes what the first version left, a folder `build-…` with a file for each entry: only where nothing else
-/// is in it and nobody uses it.
+/// is in it and it is unused.
 pub(super) fn remove_first_version(folder: &Path) -> io::Result<()> {
     for entry in fs::read_dir(folder)? {
         let entry = entry?;

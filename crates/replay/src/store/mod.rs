@@ -1,9 +1,9 @@
-//! Results of finished replays on disk, so that a run that was stopped goes on where it was, and a run
+//! Results of finished replays on disk, so that a stopped run resumes, and a run
 //! with one preset more replays only that one.
 //!
 //! An entry is named by the hash of everything that its content depends on: bytes of the session file,
-//! configuration of the preset, limits, prices, estimator, and the build that made it. Entries stand in a few
-//! [packs](pack) with their length and hash. Nothing is ever updated in place. An entry that is not what was
+//! configuration of the preset, limits, prices, estimator, and the build that made it. Entries are stored in a few
+//! [packs](pack) with their length and hash. Nothing is ever updated in place. An entry that differs from what was
 //! written counts as missing and is counted.
 //!
 //! Several processes, also of several builds, may use one folder. Each writes a pack of its own, which it
@@ -149,7 +149,7 @@ impl Store {
         Some(format!("{}: {error}", folder.display()))
     }
 
-    /// The entry, where there is one that can be read.
+    /// The entry, if there is one that can be read.
     pub(crate) fn get<T: DeserializeOwned>(&self, key: Key) -> Option<T> {
         let name = self.name(key);
         let (pack, place) = {
@@ -239,7 +239,7 @@ impl Store {
         let Some(mut scan) = pack::scan(&mut file)? else { return Ok(()) };
         if scan.damaged
             && let Some(mut locked) = folder::lock(&path)
-            // Looked at again, now that nobody writes it.
+            // Checked again, now that no process writes it.
             && let Some(again) = pack::scan(&mut locked)?
         {
             if again.damaged {

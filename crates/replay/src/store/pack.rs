@@ -1,8 +1,8 @@
-//! A pack: a file with a head and entries one behind the other.
+//! A pack: a file with a head followed by entries.
 //!
 //! An entry is its key (32 bytes), the length of its content (8, little-endian), the hash of key, length and
-//! content (32), the first 8 bytes of the hash of all that, and the content. So a length is believed only
-//! when it was checked, and a content only as the content of its key. Entries are appended and never
+//! content (32), the first 8 bytes of the hash of all that, and the content. A length is therefore trusted only
+//! after it was checked, and a content only as the content of its key. Entries are appended and never
 //! changed.
 
 use std::fs::File;
@@ -101,7 +101,7 @@ pub(super) fn scan(file: &mut File) -> io::Result<Option<Scan>> {
     Ok(Some(scan))
 }
 
-/// Appends an entry behind `end`, or what is left of the head where the pack was just begun.
+/// Appends an entry after `end`, or what is left of the head where the pack was just begun.
 pub(super) fn append(file: &mut File, end: u64, entry: &[u8]) -> io::Result<Place> {
     let start = if end < HEAD.len() as u64 { 0 } else { end };
     let head = if start == 0 { HEAD } else { &[] };

@@ -1,9 +1,9 @@
 //! The control `as-recorded`: what the recorder really sent, its own compactions included.
 //!
-//! Where the recorder never compacted, its requests are those of no compaction, and so is everything that is
-//! measured on them. Where it did, usage says how large its requests were and what was read from the cache.
-//! Those are tokens of the provider; they are brought to the measuring estimator by the [`Scale`](crate::scale::Scale) of the session,
-//! the other way round.
+//! If the recorder never compacted, its requests are those of no compaction, and so is everything that is
+//! measured on them. If it did, usage says how large its requests were and what was read from the cache.
+//! Those are tokens of the provider; the inverted [`Scale`](crate::scale::Scale) of the session converts them
+//! to the measuring estimator.
 //!
 //! The same share of a request counts as read from the cache as was recorded. What those requests held is not
 //! recorded, nor is what the recorder paid for its summaries: retention is unknown there, and the bill is

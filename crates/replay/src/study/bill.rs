@@ -65,7 +65,7 @@ pub struct Bill {
     pub input_usd: f64,
     /// Output alone, in dollars.
     pub output_usd: f64,
-    /// The summariser's calls, asked with a prompt of their own: all their input is plain.
+    /// The summarizer's calls, asked with a prompt of their own: all their input is plain.
     pub summaries_usd: f64,
     /// The same asked as a continuation of the conversation: what it shares with it is a cache read.
     pub summaries_shared_usd: f64,
@@ -110,7 +110,7 @@ pub(super) struct Items<'a> {
     pub(super) rereads: &'a [Reread],
 }
 
-/// The summariser's calls, each with a prompt of its own: they are billed for what they are asked. What was
+/// The summarizer's calls, each with a prompt of its own: they are billed for what they are asked. What was
 /// written stands with the first of the calls before a request.
 pub(super) fn summary_calls(
     inputs: &[(usize, u64)],

@@ -1,4 +1,4 @@
-//! What of a session no strategy can change.
+//! The facts of a session that no strategy can change.
 
 use crate::availability::{Edit, Reference, edits, references};
 use crate::cost::{

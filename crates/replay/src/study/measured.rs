@@ -59,7 +59,7 @@ pub(super) fn replay(
         ..setup.options(session, strategy)
     };
     let measure = &setup.measure;
-    // The measuring meter comes behind those of the strategy.
+    // The measuring meter comes after those of the strategy.
     let meter = strategy.estimators.len();
     let mut availability = Availability::new(Arc::clone(&shared.index), Arc::clone(measure));
     let mut measures = Measures::new(Arc::clone(&shared.index), meter);

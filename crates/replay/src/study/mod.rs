@@ -2,7 +2,7 @@
 //! comparison keeps.
 //!
 //! A session is read only when the store lacks something of it. It is shared by the replays of all
-//! strategies, which run in parallel, and is gone when they are done. What is left are a [`Record`]
+//! strategies, which run in parallel, and dropped when they are done. What remains is a [`Record`]
 //! per strategy in the store, with every row, and a [`Score`] of fixed size in memory.
 
 mod as_recorded;

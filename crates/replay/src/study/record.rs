@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 pub struct Inaction {
     /// Why, at the moment when it came nearest.
     pub why: String,
-    /// A window at which it would have acted, where there is one.
+    /// A window at which it would have acted, if there is one.
     pub window: Option<u64>,
 }
 
@@ -44,9 +44,9 @@ pub struct Record {
     pub rows: Vec<CallRow>,
     /// One entry per reference of the session.
     pub references: Vec<Presence>,
-    /// By edit of the session, whether its old text stood in the view.
+    /// By edit of the session, whether its old text was in the view.
     pub edits: Vec<bool>,
-    /// By piece that the session reuses, whether it stood in the view.
+    /// By piece that the session reuses, whether it was in the view.
     pub pieces: Vec<bool>,
     /// What would have had to be read again.
     pub rereads: Vec<RereadRow>,

@@ -56,7 +56,7 @@ pub struct Outcome {
     pub metrics: SessionMetrics,
     /// Over the calls from the first on before which any strategy had fired; empty where none had.
     pub exam: Exam,
-    /// The same without the calls behind a compaction of the recorder's own.
+    /// The same without the calls after a compaction of the recorder's own.
     pub exam_before_recorder: Exam,
     /// Requests that were sent with a calibrated size over the ceiling; `None` where the session has no scale.
     pub calibrated_over: Option<u64>,

@@ -91,7 +91,7 @@ fn searches_that_a_provider_makes_are_billed() {
     }
 }
 
-/// A study of all sessions that tells nobody how far it is.
+/// A study of all sessions without progress reports.
 fn context<'a>(presets: &'a [Preset], setup: &'a Setup, store: &'a Store) -> Context<'a> {
     let names = Names::of(setup, presets);
     Context { presets, setup, names, store, split: None, progress: &|| {} }

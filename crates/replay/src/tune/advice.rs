@@ -1,4 +1,4 @@
-//! The configuration that meets a budget at the best price in the other coin, and what it forgot.
+//! The configuration that meets a budget best, and what it forgot.
 
 use super::{Trial, Tuned};
 use crate::compare::{Comparison, Point};
@@ -24,7 +24,7 @@ impl Budget {
     pub fn parse(text: &str) -> Result<Self, String> {
         let wrong = || {
             format!(
-                "`{text}` is no budget: write `cost=0.7` (a bill of at most 70 % of that without compaction) or \
+                "`{text}` is not a budget: write `cost=0.7` (a bill of at most 70 % of that without compaction) or \
                  `keep=0.95` (at least 95 % of what later calls refer to stays in the view)"
             )
         };

@@ -1,4 +1,4 @@
-//! A configuration: a strategy with some of its fields set otherwise, as a file that extends it.
+//! A configuration: a strategy with some of its fields changed, as a file that extends it.
 
 use super::Field;
 use crate::setup::Preset;
@@ -186,7 +186,7 @@ fn compile(
     let text = file(extends, settings, header);
     let document = Document::parse(name, &text);
     let compiled = document.and_then(|document| config::compile(registry, document, options));
-    // Nobody sees the lines of this file, so that the path has to do.
+    // The lines of this file are never visible, so the path must be enough.
     let compiled = compiled.map_err(|errors| {
         let each = errors.0.iter().map(|error| match error.path.is_empty() {
             true => error.message.clone(),

@@ -21,8 +21,8 @@ pub struct Field {
 const OTHERS: [&str; 2] = ["window", "guards"];
 
 impl Field {
-    /// Finds the section of a path: `SECTION.field`; for pruners `pruner.field` where there is one,
-    /// `pruner[1].field` or `pruner.NAME.field` where there are several. Whether the stage has the field is
+    /// Finds the section of a path: `SECTION.field`; for pruners `pruner.field` if there is one,
+    /// `pruner[1].field` or `pruner.NAME.field` if there are several. Whether the stage has the field is
     /// for the compiler to say. The error says which fields of that name there are.
     pub fn find(registry: &Registry, strategy: &Compiled, path: &str) -> Result<Self, String> {
         let (head, rest) = path.split_once('.').unwrap_or((path, ""));
@@ -148,7 +148,7 @@ fn pruner<'p>(
     // A file that extends another finds its pruners by name.
     if names.iter().filter(|name| **name == stage).count() > 1 {
         return Err(format!(
-            "two pruners are called {stage}, and a file that extends this one can't tell them apart"
+            "two pruners are called {stage}, and a file that extends this one can't address them"
         ));
     }
     Ok((stage.to_owned(), rest))
@@ -202,7 +202,7 @@ fn unknown(registry: &Registry, strategy: &Compiled, path: &str) -> String {
     };
     let name = &strategy.strategy.name;
     match near.is_empty() {
-        false => format!("{name} has no field `{path}`; near it are {}", near.join(", ")),
+        false => format!("{name} has no field `{path}`; similar names are {}", near.join(", ")),
         true => {
             let there = sections().filter(|section| strategy.root.get(section).is_some());
             format!(

@@ -1,8 +1,8 @@
 //! Tuning: a strategy's fields varied over a grid or a sample, what each configuration costs and forgets,
-//! and which of them nothing beats on both.
+//! and which are on the front of both.
 //!
 //! Sessions are split by a hash of their ids ([`Split`](crate::Split)): configurations are chosen on the one
-//! part and reported on the other, so that nobody reports a parameter on the sessions that it was chosen on. The
+//! part and reported on the other, so that no parameter is reported on the sessions that it was chosen on. The
 //! result is a front, not a number: cost and retention have no common unit.
 //!
 //! - [`Range`] and [`Search`] say which values are tried, [`Field`] where they are set.

@@ -46,7 +46,7 @@ impl Range {
             (Some(lo), Some(hi)) if lo > hi => Err(above()),
             (Some(lo), Some(hi)) => Ok(Self::Floats(lo, hi)),
             _ => Err(format!(
-                "`{from}..{to}` is no range of numbers; words are given as a list: `a,b,c`"
+                "`{from}..{to}` is not a range of numbers; give words as a list: `a,b,c`"
             )),
         }
     }

@@ -189,7 +189,7 @@ pub struct Bench<'a> {
 
 impl Bench<'_> {
     /// Compares configurations on one part of the sessions; `None` where no session falls into it. Their
-    /// lines come behind those of the controls.
+    /// lines come after those of the controls.
     fn on(
         &self,
         split: Split,
@@ -259,7 +259,7 @@ impl Bench<'_> {
         if !gates_passed {
             tuned.cautions.push(
                 "No configuration passes the gates: each broke a rule of the provider or sent requests over the \
-                 window. The front is drawn among all of them all the same."
+                 window. The front includes all of them anyway."
                     .to_owned(),
             );
         }
@@ -267,7 +267,7 @@ impl Bench<'_> {
     }
 
     /// Reports some of the trials, by index, on the other part of the sessions, beside the own values of
-    /// what they change. Gives the comparison with the indices of the trials behind the controls' lines.
+    /// what they change. Gives the comparison with the indices of the trials after the controls' lines.
     pub fn report(
         &self,
         tuned: &mut Tuned,
@@ -291,7 +291,7 @@ impl Bench<'_> {
         let Some(comparison) = comparison else {
             tuned.cautions.push(
                 "No session falls into the part to report on (two in five, by a hash of their ids). The \
-                 numbers are those of the sessions that the configurations were chosen on, and flatter them."
+                 numbers are those of the sessions that the configurations were chosen on, and are optimistic."
                     .to_owned(),
             );
             return Ok(None);
@@ -312,7 +312,7 @@ impl Bench<'_> {
             });
         }
         // The family is what is asked here: every configuration that is shown against the own values. The
-        // comparison's own is all pairs, of which most are nobody's question.
+        // comparison's own is all pairs, most of which are irrelevant here.
         let asked = tuned.trials.iter_mut();
         let asked = asked.filter_map(|trial| trial.against_own.as_mut());
         adjust(asked.map(|against| (&mut against.cost, &mut against.frr_obs_far)));
@@ -347,8 +347,8 @@ impl Tuned {
         };
         if part.triggering < LEAST_TRIGGERING {
             self.cautions.push(format!(
-                "Of the {} sessions that are {name}, a configuration changed something in {}: too few to say \
-                 anything with. Add sessions, or make the window smaller.",
+                "Of the {} sessions that are {name}, a configuration changed something in {}: too few for a \
+                 conclusion. Add sessions, or use a smaller window.",
                 part.sessions, part.triggering
             ));
         }

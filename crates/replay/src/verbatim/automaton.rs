@@ -1,7 +1,7 @@
-//! A suffix automaton over what the calls of a session name, in words and what stands between them
+//! A suffix automaton over what the calls of a session name, in words and separators
 //! (Blumer et al., Theoretical Computer Science 40, 1985; for several texts). It is shown the tool
 //! results one after the other, and knows of every stretch of arguments the longest end that one of them
-//! held. All of it takes time in proportion to the texts, whatever they are.
+//! held. It takes time in proportion to the texts, regardless of their content.
 
 use rustc_hash::FxHashMap;
 

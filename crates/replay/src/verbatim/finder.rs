@@ -62,7 +62,7 @@ impl Finder {
                 continue;
             };
             let rest = &text[*at..];
-            // What a text begins with, the last piece that is not behind the text begins with too.
+            // What a text begins with, the last piece that is not after the text begins with too.
             let behind = self.pieces[near.clone()].partition_point(|(piece, _)| **piece <= *rest);
             let last = (near.start + behind).checked_sub(1).filter(|last| *last >= near.start);
             let mut piece = last.and_then(|last| PieceId::try_from(last).ok());

@@ -1,11 +1,11 @@
 //! The second judge of retention: *verbatim reuse*. It knows no identifiers, and shares no code with them.
-//! Where both judges agree that a preset keeps more, that does not hang on what either takes for something
-//! that matters. A preset that is good by one only has been made for that one.
+//! If both judges agree that a preset keeps more, that does not depend on what either considers
+//! important. A preset that is good by one only was tuned to that one.
 //!
-//! - A *word* is a run of letters, figures and underscores, as long as it can be. A text *holds* another
+//! - A *word* is the longest possible run of letters, digits and underscores. A text *holds* another
 //!   if it is found there from the start of a word to the end of one.
 //! - A *piece* of a text runs from the start of a word to the end of a word and has at least 16 characters
-//!   (code points), whatever stands between its words: blanks and line feeds are characters as others are.
+//!   (code points), regardless of separators: spaces and line feeds are characters like any others.
 //! - The strings and numbers in the arguments of a call, decoded from JSON and each for itself, are compared
 //!   with what each part of tool messages of the log before the answer says. Names of members, `true`,
 //!   `false` and `null` are left out; arguments that are no JSON are one string.
@@ -177,7 +177,7 @@ impl<'m> Heard<'m> {
                 out.calls.push((named, before));
             }
         }
-        // What nobody refers to any more is of no use.
+        // What is no longer referred to is dropped.
         out.places.truncate(out.calls.last().map_or(0, |(_, before)| *before));
         let mut named = Seeds::for_about(
             out.calls.iter().flat_map(|(texts, _)| texts).map(|text| text.len() / 4).sum(),
@@ -252,7 +252,7 @@ impl<'m> Heard<'m> {
         out
     }
 
-    /// Which of the candidates nobody but tools had said.
+    /// Which of the candidates only tools had said.
     fn needed(&self, finder: &Finder, candidates: &[Vec<Box<str>>]) -> Verbatim {
         /// What is known of a candidate.
         #[derive(Clone, Copy, Default)]
@@ -285,7 +285,7 @@ impl<'m> Heard<'m> {
             }
             for piece in candidates.iter().filter_map(|text| finder.number(text)) {
                 if let Seen { said: false, answers: Some(answers) } = seen[piece as usize] {
-                    // Call t comes behind t answers; what call t - 1 brought is at 1.
+                    // Call t comes after t answers; what call t - 1 brought is at 1.
                     needed.push((Reused { call, distance: call + 1 - answers }, piece));
                 }
             }

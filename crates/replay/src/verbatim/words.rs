@@ -2,10 +2,10 @@
 
 use std::ops::Range;
 
-/// Least length of a piece in characters, and bytes of a seed: what a piece is first recognised by.
+/// Least length of a piece in characters, and bytes of a seed: what a piece is first recognized by.
 pub(super) const LEAST: usize = 16;
 
-/// The first bytes of a text behind the start of a word.
+/// The first bytes of a text after the start of a word.
 pub(super) type Seed = u128;
 
 /// Whether a character belongs to words.
@@ -13,7 +13,7 @@ pub(super) fn is_word(c: char) -> bool {
     c.is_alphanumeric() || c == '_'
 }
 
-/// The words of a text that begin at `at` or behind it. A word that `at` stands in is cut.
+/// The words of a text that begin at `at` or after it. A word that `at` stands in is cut.
 pub(super) fn words(text: &str, at: usize) -> Words<'_> {
     Words { text, at }
 }
@@ -124,7 +124,7 @@ pub(super) fn starts(text: &str, seeds: &Seeds) -> Vec<usize> {
 /// whose seeds are among the ascending `starts`.
 ///
 /// The words of a piece that begin less than a seed before its end have no seed of their own. So a
-/// stretch goes on behind its last seed over all words that begin less than a seed behind the next word.
+/// stretch goes on after its last seed over all words that begin less than a seed after the next word.
 pub(super) fn stretches(text: &str, starts: &[usize]) -> Vec<Range<usize>> {
     let mut out = Vec::new();
     let mut left = starts.iter().copied().peekable();

@@ -1,4 +1,4 @@
-//! The log as a reader is shown it: excerpts, and which call each message belongs to.
+//! The log as the reader shows it: excerpts, and which call each message belongs to.
 
 use super::{Call, Detail, Line};
 use crate::drive::frame_for;
@@ -102,7 +102,7 @@ fn tools(message: &Message) -> String {
 }
 
 /// A text on one line, at most `limit` characters of it, and whether that is not all. Runs of white space
-/// become one blank: what is left is for recognising a message, not for reading it.
+/// become one blank: what is left is for recognizing a message, not for reading it.
 pub(super) fn one_line(text: &str, limit: usize) -> (String, bool) {
     let mut out = String::new();
     let mut taken = 0;

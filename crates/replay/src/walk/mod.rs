@@ -4,8 +4,8 @@
 //! A [`Walk`] is what a reader needs and no more: excerpts instead of texts, changes instead of states. It
 //! holds neither the session nor a conversation, so a report over many sessions can keep the walks of some.
 //!
-//! - Everything that no preset can change stands once: [`Line`]s, [`Call`]s, [`Need`]s.
-//! - Everything that a preset does stands in its [`Track`]: sizes, [`TrackFiring`]s, [`ViewStep`]s, [`Forgotten`]s.
+//! - Everything that no preset can change is stored once: [`Line`]s, [`Call`]s, [`Need`]s.
+//! - Everything that a preset does is in its [`Track`]: sizes, [`TrackFiring`]s, [`ViewStep`]s, [`Forgotten`]s.
 //!
 //! Messages go by their ordinal in the log, calls by their number; both count from 0. Tokens are by the
 //! measuring estimator unless a field says otherwise.
@@ -53,7 +53,7 @@ impl Default for Detail {
 /// A session and what presets made of it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Walk {
-    /// Path of the file, `#id` behind it where the file holds several sessions.
+    /// Path of the file, `#id` after it where the file holds several sessions.
     pub path: String,
     /// Id of the session.
     pub session: String,
@@ -78,7 +78,7 @@ pub struct Walk {
 pub struct Line {
     /// Who speaks.
     pub role: Role,
-    /// Tools that are called, or the tool that answers; empty where there is none.
+    /// Tools that are called, or the tool that answers; empty if there is none.
     pub name: String,
     /// Size of the message as it was recorded.
     pub tokens: u64,
@@ -111,7 +111,7 @@ pub enum NeedKind {
     Reference(Class),
 }
 
-/// Something that a call names and that had stood in the log before.
+/// Something that a call names and that had been in the log before.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Need {
     /// Number of the call.
@@ -122,7 +122,7 @@ pub struct Need {
     pub text: String,
     /// The file that is edited, as the call names it.
     pub file: Option<String>,
-    /// Calls since it last stood in the log; 1 for what the call before brought.
+    /// Calls since it was last in the log; 1 for what the call before brought.
     pub distance: usize,
     /// Ordinal of the message that had it last.
     pub seen: usize,
@@ -217,7 +217,7 @@ pub struct ViewStep {
     pub call: usize,
     /// Messages in another state, ascending.
     pub changes: Vec<MessageChange>,
-    /// Indices into [`Track::written`] of all that stands in the view from now on, in its order.
+    /// Indices into [`Track::written`] of all that is in the view from now on, in its order.
     pub standing: Vec<usize>,
 }
 

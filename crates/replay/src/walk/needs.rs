@@ -1,4 +1,4 @@
-//! What the calls of a session refer to, as far as it had stood in the log before.
+//! What the calls of a session refer to, as far as it had been in the log before.
 //!
 //! The needs of a call come in the order of the rows that [`crate::availability`] makes of them, references
 //! first, so that a row finds its need by its place.

@@ -131,7 +131,7 @@ impl Tracer {
         }
     }
 
-    /// What stands in the view of the messages that compactions wrote.
+    /// What is in the view of the messages that compactions wrote.
     fn stand(&mut self, conversation: &Conversation, call: usize) -> Vec<usize> {
         let (history, view) = (conversation.history(), conversation.view());
         let mut standing = Vec::new();
@@ -249,7 +249,7 @@ fn left(tracker: &Tracker, places: &[LogPart]) -> Option<usize> {
     places.iter().map(|place| tracker.left_at(*place)).max().flatten()
 }
 
-/// The meter of the measuring estimator: the replay adds it behind those of the strategy.
+/// The meter of the measuring estimator: the replay adds it after those of the strategy.
 fn meter(conversation: &Conversation) -> &Meter {
     conversation.meter(conversation.strategy().estimators.len())
 }

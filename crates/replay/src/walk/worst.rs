@@ -1,4 +1,4 @@
-//! Which of the forgotten needs are worth telling first.
+//! Orders the forgotten needs by importance.
 
 use super::{Need, NeedKind, Track, Walk};
 use std::collections::BTreeSet;

@@ -1,4 +1,4 @@
-//! What presets did with one session, told in words: the size of the requests over the calls, every firing,
+//! What presets did with one session, in words: the size of the requests over the calls, every firing,
 //! and the worst of what later calls needed and no longer had.
 
 mod saw;
@@ -109,7 +109,7 @@ fn firing(out: &mut String, fired: &TrackFiring, width: Width) {
         let _ = write!(text, "; {}", fired.reason);
     }
     if let Some(why) = &fired.degraded {
-        let _ = write!(text, "; not as meant: {why}");
+        let _ = write!(text, "; degraded: {why}");
     }
     wrap(out, "  ", "    ", &text, width);
 }

@@ -1,5 +1,5 @@
-//! The saw-tooth in characters: one column for one or more calls, the request in eighths of a line, dots
-//! where it would stand without compaction, firings under the axis.
+//! The sawtooth curve in characters: one column for one or more calls, the request in eighths of a line, dots
+//! for the size without compaction, firings under the axis.
 
 use crate::number::short;
 use crate::terminal::Width;
@@ -9,7 +9,7 @@ use std::ops::Range;
 
 /// Lines of the plot.
 const HEIGHT: u64 = 8;
-/// Columns of the axis values and the rule behind them.
+/// Columns of the axis values and the rule after them.
 const MARGIN: usize = 8;
 const EIGHTHS: [char; 9] = [' ', '▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 

@@ -59,7 +59,7 @@ fn lost(walk: &Walk, missed: &Missed<'_>) -> String {
     }
     if missed.more > 0 {
         let more = grouped(missed.more as u64);
-        out.push_str(&format!("; {more} more of what calls needed stood there"));
+        out.push_str(&format!("; {more} more of what calls needed was there"));
     }
     out
 }

@@ -1,4 +1,4 @@
-//! Which pairs of strategies can be told apart, by their bills and by what they keep.
+//! Which pairs of strategies can be distinguished, by their bills and by what they keep.
 
 use super::figures::{change, or_dash, share};
 use super::markup::{
@@ -21,8 +21,8 @@ pub(super) fn section(out: &mut String, comparison: &Comparison) {
     summary(out, comparison);
     if matrix(out, "By the bill", "its bill", &names, contrasts, cost) {
         out.push_str(
-            "<p class=\"key\">The row against the column. <strong>▼ cheaper</strong>, <strong>▲ dearer</strong>: told \
-             apart, and even if everything that the cheaper one forgot were read again. <strong>▽ less</strong>, \
+            "<p class=\"key\">The row against the column. <strong>▼ cheaper</strong>, <strong>▲ costlier</strong>: \
+             significant, even if everything that the cheaper one forgot were read again. <strong>▽ less</strong>, \
              <strong>△ more</strong>: the bills are told apart, but re-reading could turn it. <strong>· tie</strong>: \
              not told apart.</p>\n",
         );
@@ -36,7 +36,7 @@ fn summary(out: &mut String, comparison: &Comparison) {
     let told = comparison.told_apart(Primary::Cost);
     let _ = write!(
         out,
-        "<p>Of {} pairs {} can't be told apart by their bills and {} not by what they keep: paired cluster \
+        "<p>Of {} pairs, {} are ties by their bills and {} by what they keep: paired cluster \
          bootstrap, Holm's adjustment over all pairs and both questions.",
         told.pairs,
         told.ties,
@@ -51,7 +51,7 @@ fn summary(out: &mut String, comparison: &Comparison) {
         };
         let _ = write!(
             out,
-            " Bills that differ by less than {by} would be missed by more than one in five such comparisons."
+            " More than one in five such comparisons would miss bills that differ by less than {by}."
         );
     }
     out.push_str("</p>\n");
@@ -73,7 +73,7 @@ fn cost(contrast: &Contrast) -> Word {
     match way(&contrast.cost, 1.0) {
         Some(Ordering::Less) if certain == Cheaper::First => ("cheaper", "▼", "less2"),
         Some(Ordering::Less) => ("less", "▽", "less1"),
-        Some(Ordering::Greater) if certain == Cheaper::Second => ("dearer", "▲", "more2"),
+        Some(Ordering::Greater) if certain == Cheaper::Second => ("costlier", "▲", "more2"),
         Some(Ordering::Greater) => ("more", "△", "more1"),
         _ => TIE,
     }
@@ -98,7 +98,7 @@ fn matrix(
 ) -> bool {
     let _ = writeln!(out, "<h3>{title}</h3>");
     if contrasts.iter().all(|contrast| word(contrast) == TIE) {
-        let _ = writeln!(out, "<p>No strategy can be told apart from another by {measure}.</p>");
+        let _ = writeln!(out, "<p>All strategies tie by {measure}.</p>");
         return false;
     }
     open_table(out, title, "matrix pairs");
@@ -122,8 +122,8 @@ fn matrix(
 fn pairs(out: &mut String, contrasts: &[Contrast]) {
     out.push_str(
         "<details>\n<summary>The numbers of all pairs</summary>\n<p class=\"small\">Bill: the first against the \
-         second. Kept: the first less the second, in points. In brackets 95% intervals; Holm: p-value after \
-         adjustment; Wilcoxon: signed-rank p-value over sessions; MDD: the least difference that four in five \
+         second. Kept: the first minus the second, in points. In brackets 95% intervals; Holm: p-value after \
+         adjustment; Wilcoxon: signed-rank p-value over sessions; MDD: the smallest difference that four in five \
          such comparisons would find.</p>\n",
     );
     open_table(out, "All pairs", "matrix cards all-pairs");
@@ -205,11 +205,11 @@ mod tests {
     #[test]
     fn cheaper_is_only_said_when_re_reading_cannot_turn_it() {
         let cases = [
-            (0.8, false, Cheaper::First, "cheaper", "dearer"),
+            (0.8, false, Cheaper::First, "cheaper", "costlier"),
             (0.8, false, Cheaper::Depends, "less", "more"),
             // By the bounds the other one, by the bills this one: then it is not certain.
             (0.8, false, Cheaper::Second, "less", "more"),
-            (1.2, false, Cheaper::Second, "dearer", "cheaper"),
+            (1.2, false, Cheaper::Second, "costlier", "cheaper"),
             (0.8, true, Cheaper::First, "tie", "tie"),
         ];
         for (ratio, tie, cheaper, forward, backward) in cases {

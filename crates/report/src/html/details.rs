@@ -72,7 +72,7 @@ pub fn to_walk(comparison: &Comparison, most: Most) -> (Vec<usize>, Vec<usize>) 
     let acted: Vec<usize> = acted.into_iter().map(|(session, _)| session).collect();
     let sessions = &comparison.corpus.sessions;
     let (walked, mut others): (Vec<usize>, Vec<usize>) = match most {
-        // A session that is too long is passed over, not the ones behind it.
+        // A session that is too long is passed over, not the ones after it.
         Most::Calls(mut left) => acted.into_iter().partition(|session| {
             let calls = sessions[*session].calls;
             let fits = calls <= left;

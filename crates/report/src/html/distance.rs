@@ -35,8 +35,8 @@ pub(super) fn section(out: &mut String, comparison: &Comparison) {
     let title = open_section(out, "distance");
     let _ = writeln!(
         out,
-        "<p class=\"key\">Of what calls referred \
-         to, how much still stood in the view, by the number of calls since it was last seen: up to 1, 2, 3, \
+        "<p class=\"key\">How much of what calls referred \
+         to was still in the view, by the number of calls since it was last seen: up to 1, 2, 3, \
          5, 10, 20, 50, and more. {} references in all; hollow: fewer than 30. </p>",
         grouped(asked)
     );

@@ -1,4 +1,4 @@
-//! Shares, ratios and counts as the page writes them, and the small bars of intervals beside them.
+//! Shares, ratios and counts as the page writes them, and the small bars of intervals next to them.
 
 use super::chart::position;
 use foldback_replay::compare::Metric;
@@ -33,7 +33,7 @@ pub(super) fn or_dash(value: Option<f64>, write: impl Fn(f64) -> String) -> Stri
     value.map_or_else(|| NONE.to_owned(), write)
 }
 
-/// The interval of a metric without the sign: `97–115`; `None` where there is none.
+/// The interval of a metric without the sign: `97–115`; `None` if there is none.
 pub(super) fn range(metric: &Metric) -> Option<String> {
     let (lo, hi) = (share(metric.lo?), share(metric.hi?));
     let bare = |text: &str| text.trim_end_matches('%').to_owned();

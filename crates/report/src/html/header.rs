@@ -1,5 +1,5 @@
-//! The head and the foot of the page: what was compared, by which prices and seed, what should make one doubt
-//! it, and what must be known to read it.
+//! The head and the foot of the page: what was compared, by which prices and seed, the cautions
+//! and the assumptions.
 
 use super::markup::text;
 use crate::facts;
@@ -63,7 +63,7 @@ fn corpus(out: &mut String, comparison: &Comparison) {
     );
     let _ = write!(
         out,
-        "<p>{} looked at: {} imported, from {}; {} without a model call; a strategy acted in {}; {} ",
+        "<p>{} read: {} imported, from {}; {} without a model call; a strategy acted in {}; {} ",
         count(corpus.files as u64, "file"),
         count(corpus.imported as u64, "session"),
         count_of(corpus.clusters as u64, "task or repository", "tasks or repositories"),
@@ -82,13 +82,13 @@ fn reporting(out: &mut String, comparison: &Comparison) {
     let reporting = &comparison.reporting;
     let primary = match reporting.primary {
         Primary::Cost => "the bill",
-        Primary::FrrObsFar => "retention of what only observations said, and not lately",
+        Primary::FrrObsFar => "retention of what only observations said, and not recently",
     };
     let prices = if comparison.prices.is_empty() { &reporting.regime } else { &comparison.prices };
     let _ = write!(out, "<p>Prices: {}. Ranked by {primary}", text(prices));
     if reporting.margin > 0.0 {
         let _ =
-            write!(out, ", differences up to {} points counting as none", reporting.margin * 100.0);
+            write!(out, ", differences up to {} points counting as ties", reporting.margin * 100.0);
     }
     let _ = write!(
         out,
@@ -98,8 +98,8 @@ fn reporting(out: &mut String, comparison: &Comparison) {
     );
     if let Some(split) = reporting.split {
         let part = match split {
-            Split::Tune => "the part of the sessions that is tuned on",
-            Split::Report => "the part of the sessions that is held out",
+            Split::Tune => "the part of the sessions used for tuning",
+            Split::Report => "the held-out part of the sessions",
         };
         let _ = write!(out, "; {part}");
     }

@@ -1,4 +1,4 @@
-//! Where the labels of dots go: beside them where there is room, else further away, never over another. The same dots
+//! Where the labels of dots go: next to them if there is room, else further away, never over another. The same dots
 //! give the same places.
 
 /// Half the room that a marker takes, in pixels.

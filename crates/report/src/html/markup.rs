@@ -33,13 +33,13 @@ impl fmt::Display for Text<'_> {
     }
 }
 
-/// Text that may be broken behind slashes, plus signs and hyphens.
+/// Text that may be broken after slashes, plus signs and hyphens.
 pub(super) fn breakable(data: &str) -> String {
     let pieces = data.split_inclusive(['/', '+', '-']).map(|piece| text(piece).to_string());
     pieces.collect::<Vec<_>>().join("<wbr>")
 }
 
-/// The beginning of a page with one script, up to its body; `style` stands behind that of all pages.
+/// The beginning of a page with one script, up to its body; `style` comes after that of all pages.
 pub(super) fn head(title: &str, script: &str, style: &str) -> String {
     format!(
         "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
@@ -86,7 +86,7 @@ pub(super) fn row_head(out: &mut String, name: impl Display) {
     let _ = write!(out, "<tr><th scope=\"row\">{name}</th>");
 }
 
-/// A cell with markup in it, and of a class where there is one.
+/// A cell with markup in it, and of a class if there is one.
 pub(super) fn td(out: &mut String, class: &str, markup: impl Display) {
     let _ = match class {
         "" => write!(out, "<td>{markup}</td>"),

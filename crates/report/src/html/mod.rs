@@ -1,4 +1,4 @@
-//! The comparison as one HTML file that asks for nothing over the network: no font, no image, and one script, which
+//! The comparison as one HTML file that loads nothing over the network: no font, no image, and one script, which
 //! the content security policy allows by its hash. Without it the page has the same tables and drawings. The drawings
 //! are inline SVG in whole numbers, so the same comparison gives the same bytes.
 //!

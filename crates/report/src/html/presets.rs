@@ -1,4 +1,4 @@
-//! The tables of presets: the one that a decision is made from, what each costs, sends, keeps and loses, with
+//! The tables of presets: the one to decide by, with what each costs, sends, keeps and loses, with
 //! intervals; and what each did. Their columns are those of [`crate::columns`].
 
 use super::figures::{Axis, NONE, measured, or_dash, share};
@@ -36,7 +36,7 @@ pub(super) fn headlines(out: &mut String, comparison: &Comparison) {
     let failed = facts::unranked(comparison);
     if !failed.is_empty() {
         out.push_str(
-            "<p>Not ranked, since no provider would have taken all that they sent:</p>\n<ul>\n",
+            "<p>Not ranked, since no provider would have accepted all that they sent:</p>\n<ul>\n",
         );
         for (preset, why) in failed {
             let _ = writeln!(out, "<li><strong>{}</strong> {}</li>", text(preset), text(&why));

@@ -13,7 +13,7 @@ use std::fmt::Write as _;
 const WARM: &str = "recorded-or-warm";
 /// Recorded pauses, and a cold cache at every user turn where none were recorded.
 const COLD: &str = "recorded-or-cold";
-/// A change below this is neither cheaper nor dearer.
+/// A change below this is neither cheaper nor costlier.
 const SAME: f64 = 0.005;
 /// A difference between the two readings of pauses that is worth a line.
 const NOTABLE: f64 = 0.02;
@@ -26,7 +26,7 @@ pub(super) fn section(out: &mut String, comparison: &Comparison) {
         return;
     }
     let title = open_section(out, "regimes");
-    out.push_str("<p>The whole bill against that without compaction. ");
+    out.push_str("<p>The whole bill, relative to no compaction. ");
     out.push_str(&verdict(comparison, &regimes));
     out.push_str("</p>\n");
     open_table(out, title, "matrix heat cards");
@@ -59,7 +59,7 @@ fn find<'a>(line: &'a PresetLine, regime: &str, pauses: &str) -> Option<&'a Doll
     costs.find(|dollars| dollars.regime == regime && dollars.pauses == pauses)
 }
 
-/// How many strategies are cheaper under some regimes and dearer under others.
+/// How many strategies are cheaper under some regimes and costlier under others.
 fn verdict(comparison: &Comparison, regimes: &[&str]) -> String {
     let ratios = |at: &usize| -> Vec<f64> {
         let dollars =
@@ -74,12 +74,15 @@ fn verdict(comparison: &Comparison, regimes: &[&str]) -> String {
         both += usize::from(cheaper && dearer);
     }
     let some = match both {
-        0 => return "No strategy changes sides between the regimes here.".to_owned(),
+        0 => {
+            return "No strategy is cheaper under one regime and costlier under another here."
+                .to_owned();
+        }
         1 => format!("One of {all} strategies is"),
         both => format!("{both} of {all} strategies are"),
     };
     format!(
-        "{some} cheaper under some regimes and dearer under others: the prices decide, not the strategy alone."
+        "{some} cheaper under some regimes and costlier under others: the prices decide, not the strategy alone."
     )
 }
 
@@ -112,7 +115,7 @@ fn row(out: &mut String, line: &PresetLine, regimes: &[&str]) {
     out.push_str("</tr>\n");
 }
 
-/// Colour by how far the ratio is from one: three steps to either side.
+/// Color by how far the ratio is from one: three steps to either side.
 fn class(ratio: f64) -> &'static str {
     match ratio {
         ..0.5 => "less3",
@@ -136,7 +139,7 @@ fn notes(out: &mut String, presets: &[PresetLine], regimes: &[&str]) {
         })
         .collect();
     out.push_str(
-        "<p class=\"key\">cold: where it differs by two points or more, with a cold cache at every user turn of the recordings \
+        "<p class=\"key\">cold: if it differs by two points or more, with a cold cache at every user turn of the recordings \
          without times.",
     );
     if regimes.contains(&"own") {

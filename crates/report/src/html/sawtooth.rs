@@ -1,7 +1,7 @@
-//! Size of the requests over the calls of one session under one preset: the saw-tooth.
+//! Size of the requests over the calls of one session under one preset: the sawtooth curve.
 //!
 //! The grey line is the session without compaction, marks under the axis say where something fired, a
-//! dashed line is the largest request that the provider would take, a band lies where the recorder itself had
+//! dashed line is the largest request that the provider would accept, a band lies where the recorder itself had
 //! compacted.
 
 use super::chart::{position, thinned, ticks};
@@ -108,7 +108,7 @@ fn axes(out: &mut String, scale: Scale) {
     }
 }
 
-/// A band over the calls behind a compaction of the recorder's own.
+/// A band over the calls after a compaction of the recorder's own.
 fn recorder(out: &mut String, rows: &[CallRow], scale: Scale) {
     let mut calls = 0;
     for run in rows.chunk_by(|a, b| a.recorder_compacted == b.recorder_compacted) {

@@ -85,8 +85,8 @@ pub(super) fn table(out: &mut String, comparison: &Comparison, places: &Places) 
             let _ = writeln!(
                 out,
                 "<p class=\"key\">Under <strong id=\"sessions-under\">{}</strong>, where it changed something. \
-                 <strong>bill</strong>: change against none; <strong>kept</strong>: of what later calls needed of older \
-                 results; <strong>input</strong>: tokens of all requests, of those without compaction; \
+                 <strong>bill</strong>: change against none; <strong>kept</strong>: share of what later calls needed of older \
+                 results; <strong>input</strong>: tokens of all requests, relative to no compaction; \
                  <strong>reread</strong>: results that would have to be read again. Red: it sent requests over the \
                  window or broke provider rules.</p>",
                 text(first.name)
@@ -204,7 +204,7 @@ pub(super) fn drawings(out: &mut String, comparison: &Comparison, drawn: &[Drawn
         "<p class=\"key\">Size of each request in {}, over the number of the call. <span class=\"k size\">under the preset</span> <span class=\"k \
          plain\">without compaction</span> <span class=\"k ceiling\">window</span> <span class=\"k \
          prune\">pruned</span> <span class=\"k fold\">folded</span> <span class=\"k over\">refused as too \
-         large</span> <span class=\"k recorder\">behind a compaction of the recorder</span></p>",
+         large</span> <span class=\"k recorder\">after a compaction of the recorder</span></p>",
         text(&unit(&comparison.reporting.estimator))
     );
     let sessions = 0..comparison.corpus.sessions.len();

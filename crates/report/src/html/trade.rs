@@ -103,10 +103,10 @@ pub(super) fn section(out: &mut String, comparison: &Comparison) {
     out.push_str("</svg>\n");
     names(out, &dots);
     out.push_str("</div>\n<figcaption>Left is cheaper, up keeps more of what only tool results and user messages \
-         had said, and not lately (FRR-obs-far); the vertical axis is stretched towards 100%. <span class=\"m front\">on the \
+         had said, and not recently (FRR-obs-far); the vertical axis is stretched towards 100%. <span class=\"m front\">on the \
          front</span> <span class=\"m dominated\">dominated</span> <span class=\"m control\">control</span> \
          <span class=\"m failed\">not ranked</span>. Thin lines: 95% intervals, cut off at the axes; the two \
-         are not independent. The front goes by the values alone; which pairs can be told apart stands \
+         are not independent. The front uses the values alone; which pairs tie is shown \
          below.</figcaption>\n");
     absent(out, presets);
     out.push_str("</figure>\n</section>\n");

@@ -1,4 +1,4 @@
-//! Plans as programs read them.
+//! Plans for programs.
 
 use foldback_core::conversation::{Conversation, Fold};
 use foldback_core::plan::Plan;
@@ -29,14 +29,14 @@ pub struct Plans<'a> {
     folds: Vec<PlanLine<'a>>,
     /// The views that calls were sent, in order; empty where no calls were replayed.
     calls: &'a [View],
-    /// The requests to a summariser, in order, those that failed included.
+    /// The requests to a summarizer, in order, those that failed included.
     asked: &'a [Asked],
 }
 
-/// A request to a summariser.
+/// A request to a summarizer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 struct Asked {
-    /// Number of the call that came next, from 0; behind the last call the number of calls.
+    /// Number of the call that came next, from 0; after the last call the number of calls.
     call: usize,
     /// Its input in tokens, as the bill has it.
     input_tokens: u64,
@@ -90,7 +90,7 @@ impl<'a> Plans<'a> {
 struct View {
     /// Number of messages.
     messages: usize,
-    /// SHA-256 over the messages' own: of the role and, behind a zero byte each, of what the parts show.
+    /// SHA-256 over the messages' own: of the role and, after a zero byte each, of what the parts show.
     sha256: String,
 }
 
@@ -104,7 +104,7 @@ pub struct Views {
 }
 
 impl Views {
-    /// Notes the requests to a summariser, each with the number of the call that came next.
+    /// Notes the requests to a summarizer, each with the number of the call that came next.
     pub fn asked(&mut self, inputs: &[(usize, u64)]) {
         let asked = |(call, input_tokens): &(usize, u64)| Asked {
             call: *call,

@@ -1,4 +1,4 @@
-//! Plans as people read them, and as programs do.
+//! Plans for people and for programs.
 
 mod json;
 
@@ -12,7 +12,7 @@ use foldback_core::plan::{Plan, Slot};
 use foldback_core::view::EditKind;
 use std::fmt::Write as _;
 
-/// What the stages reported, one line each; behind a change the reasons of its plan.
+/// What the stages reported, one line each; after a change the reasons of its plan.
 pub fn reports(reports: &[Report], conversation: &Conversation) -> String {
     let mut out = String::new();
     for report in reports {
@@ -56,7 +56,7 @@ fn plan(out: &mut String, conversation: &Conversation, number: u64, plan: &Plan)
         let _ = writeln!(out, "  because {reason}");
     }
     if let Some(degraded) = &plan.degraded {
-        let _ = writeln!(out, "  not as meant: {degraded}");
+        let _ = writeln!(out, "  degraded: {degraded}");
     }
     let history = conversation.history();
     for edit in &plan.edits {

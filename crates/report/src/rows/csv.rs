@@ -40,7 +40,7 @@ impl<'w> Table<'w> {
     }
 }
 
-/// Whether a spreadsheet would take a text for something to work out, such as a command or an address to fetch.
+/// Whether a spreadsheet would evaluate a text, such as a command or an address to fetch.
 fn is_formula(text: &str) -> bool {
     text.starts_with(['=', '+', '-', '@', '\t', '\r'])
 }

@@ -25,19 +25,19 @@ use thiserror::Error;
 
 /// One request that a preset would have sent in the place of a recorded one.
 ///
-/// Tokens are by the estimator that reports (`--estimator`), those of the provider said to be so.
-/// `session`, `preset` and `call` together name a row. `null` is an empty cell in CSV and Parquet.
+/// Tokens are by the reporting estimator (`--estimator`) unless they are stated to be the provider's.
+/// `session`, `preset` and `call` together identify a row. `null` is an empty cell in CSV and Parquet.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Row<'a> {
-    /// Path of the file, `#id` behind it where the file holds several sessions.
+    /// Path of the file, followed by `#id` if the file holds several sessions.
     pub session: &'a str,
-    /// Task or repository: sessions of one are not independent. The path where not recorded.
+    /// Task or repository: sessions of one are not independent. The path if not recorded.
     pub cluster: &'a str,
     /// Id of the format of the recording.
     pub format: &'a str,
     /// Name of the preset, with the summarizer that stood in.
     pub preset: &'a str,
-    /// `strategy` for something to use, `control` for something to compare with.
+    /// `strategy` for something to use, `control` for a reference.
     pub kind: Kind,
     /// Estimator that the preset decides with.
     pub estimator: &'a str,
@@ -49,37 +49,37 @@ pub struct Row<'a> {
     pub call: usize,
     /// Number of the user turn, from 1.
     pub turn: usize,
-    /// When the request was sent, in milliseconds since the Unix epoch; `null` where not recorded.
+    /// When the request was sent, in milliseconds since the Unix epoch; `null` if not recorded.
     pub start_ms: Option<i64>,
-    /// Messages in the view; `null` where what the request held is not recorded.
+    /// Messages in the view; `null` if the content of the request is not recorded.
     pub messages: Option<u64>,
     /// Size of the request in tokens: system prompt, tools and view.
     pub input_tokens: u64,
     /// The same in tokens as the recording's provider would count them, by the scale that recorded usage gives; `null`
-    /// where it gives none.
+    /// if it gives none.
     pub calibrated_input: Option<u64>,
-    /// The same in tokens by the preset's own estimator; `null` where no preset decided.
+    /// The same in tokens by the preset's own estimator; `null` if no preset decided.
     pub decision_tokens: Option<u64>,
     /// Size of the request in tokens if nothing had ever been compacted.
     pub uncompacted_tokens: u64,
-    /// Tokens of the recorded answer, by the provider's count where recorded.
+    /// Tokens of the recorded answer, by the provider's count if recorded.
     pub output_tokens: u64,
-    /// Searches of the web that the provider made for the answer and bills apart, as far as recorded.
+    /// Web searches that the provider made for the answer and bills separately, if recorded.
     pub web_searches: u64,
-    /// Size in tokens of the request that the recorder sent, by its provider's count; `null` where not
+    /// Size in tokens of the request that the recorder sent, by its provider's count; `null` if not
     /// recorded.
     pub recorded_input: Option<u64>,
-    /// Tokens that the provider read from its cache for it; `null` where not recorded.
+    /// Tokens that the provider read from its cache for it; `null` if not recorded.
     pub recorded_cache_read: Option<u64>,
-    /// Tokens of the request that a prompt cache holds which never expires: what it shares with the
-    /// request before from the start on.
+    /// Tokens of the request in a prompt cache without expiry: the prefix that it shares with the
+    /// request before.
     pub cache_read: u64,
-    /// Tokens that this cache held and that had to be written again, because something before them had
+    /// Tokens that were in this cache and had to be written again, because something before them had
     /// changed.
     pub churn: u64,
-    /// Largest request that the provider would take, in tokens; `null` where unknown.
+    /// Largest request that the provider would accept, in tokens; `null` if unknown.
     pub ceiling: Option<u64>,
-    /// The provider would have refused the request as it stood before the preset could react to the
+    /// The provider would have refused the request as it was before the preset could react to the
     /// refusal.
     pub overflow: bool,
     /// Tokens by which the request that was finally sent is over the ceiling.
@@ -95,46 +95,46 @@ pub struct Row<'a> {
     /// The call counts for retention: it is not before the first call of the session at which any of the
     /// presets had changed something. The same for all presets.
     pub exam: bool,
-    /// References of the call: identifiers in the arguments of its tool calls that had stood in the log.
+    /// References of the call: identifiers in the arguments of its tool calls that were already in the log.
     pub frr_needed: u64,
-    /// Of those, how many stand in the view.
+    /// How many of those are in the view.
     pub frr_kept: u64,
-    /// Of those kept, how many stand only in what a compaction wrote.
+    /// How many of those kept are only in what a compaction wrote.
     pub frr_rescued: u64,
     /// References that only tools and users had said, never the model.
     pub frr_obs_needed: u64,
-    /// Of those, how many stand in the view.
+    /// How many of those are in the view.
     pub frr_obs_kept: u64,
     /// References last seen more than three calls ago.
     pub frr_far_needed: u64,
-    /// Of those, how many stand in the view.
+    /// How many of those are in the view.
     pub frr_far_kept: u64,
     /// References that are both: seen only in what tools and users said, and more than three calls ago.
     pub frr_obs_far_needed: u64,
-    /// Of those, how many stand in the view.
+    /// How many of those are in the view.
     pub frr_obs_far_kept: u64,
-    /// Edits of the call whose old text had stood in the log.
+    /// Edits of the call whose old text was already in the log.
     pub epr_needed: u64,
-    /// Of those, how many old texts stand in the view.
+    /// How many of those old texts are in the view.
     pub epr_kept: u64,
-    /// Pieces of the call's arguments that stood word for word in tool results and that neither user nor
+    /// Pieces of the call's arguments that were in tool results word for word and that neither user nor
     /// model had said.
     pub verbatim_needed: u64,
-    /// Of those, how many stand in the view.
+    /// How many of those are in the view.
     pub verbatim_kept: u64,
     /// Such pieces last seen more than three calls ago.
     pub verbatim_far_needed: u64,
-    /// Of those, how many stand in the view.
+    /// How many of those are in the view.
     pub verbatim_far_kept: u64,
     /// Tool results that left the view and that this call is the first to miss: an upper bound of what
     /// the agent would have read again.
     pub rereads: u64,
     /// Size of those results in tokens.
     pub reread_tokens: u64,
-    /// Requests to a summariser that compactions made since the call before; on the last call of a
-    /// session also those that came after it.
+    /// Summary requests that compactions made since the call before; on the last call of a
+    /// session also those after it.
     pub summary_requests: u64,
-    /// Input of those requests in tokens, as the bill has it.
+    /// Input of those requests in tokens, as billed.
     pub summary_input: u64,
     /// Their answers in tokens.
     pub summary_output: u64,
@@ -146,7 +146,7 @@ pub struct Row<'a> {
     pub configuration: &'a str,
     /// Version of foldback.
     pub version: &'a str,
-    /// The command line that the rows are of; empty where no command made them.
+    /// The command line that made the rows; empty without one.
     pub command: &'a str,
 }
 
@@ -162,7 +162,7 @@ pub enum Format {
     Parquet,
 }
 
-/// Parquet was asked of a build without the feature.
+/// Parquet was requested in a build without the feature.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[error(
     "this build can't write Parquet. Build it with `--features parquet` \
@@ -174,7 +174,7 @@ pub enum Format {
 pub struct NoParquet;
 
 impl Format {
-    /// By the ending of the file: `.csv`, `.parquet`, JSON lines for everything else.
+    /// By the file name extension: `.csv`, `.parquet`, JSON lines for everything else.
     pub fn of(path: &Path) -> std::result::Result<Self, NoParquet> {
         let ending = path.extension().unwrap_or_default();
         if ending.eq_ignore_ascii_case("csv") {
@@ -325,7 +325,7 @@ fn row<'a>(
     }
 }
 
-/// What a call needed and what of it had been forgotten.
+/// What a call needed and how much of it had been forgotten.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Forgotten {
     frr: Share,
@@ -379,7 +379,7 @@ impl Forgotten {
     }
 }
 
-/// What summarisers were asked for before a call.
+/// The summary requests before a call.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Summaries {
     requests: u64,
@@ -388,7 +388,7 @@ struct Summaries {
 }
 
 impl Summaries {
-    /// By call. What came behind the last call goes with it, so that the sums over rows are those of the
+    /// By call. Requests after the last call belong to it, so that the sums over rows are those of the
     /// bill.
     fn of(record: &Record) -> Vec<Self> {
         let mut calls = vec![Self::default(); record.rows.len()];

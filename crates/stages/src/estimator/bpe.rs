@@ -78,7 +78,7 @@ impl StageConfig<dyn Estimator> for BpeConfig {
 #[serde(transparent)]
 pub struct Cl100k(pub BpeConfig);
 
-// Derived, it would be a reference to the other schema, and the catalogue would find no fields in it.
+// Derived, it would be a reference to the other schema, and the catalog would find no fields in it.
 impl JsonSchema for Cl100k {
     fn schema_name() -> Cow<'static, str> {
         "Cl100k".into()

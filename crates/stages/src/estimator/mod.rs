@@ -7,7 +7,7 @@
 //! | `calibrated` | one of these, times a factor fitted on the usage that a session recorded |
 //!
 //! An estimator's id names everything that its counts depend on, because messages cache counts under
-//! it and reports print it beside every number.
+//! it and reports print it next to every number.
 
 mod bpe;
 mod calibrated;

@@ -2,13 +2,13 @@
 //!
 //! The vocabularies cut a text into words, numbers and runs of marks, and each of these pieces is encoded
 //! on its own. Nearly all pieces of a session are short and were met before; to encode one sets up an
-//! encoder anew, to look one up costs a tenth of that.
+//! encoder again, a lookup costs a tenth of that.
 
 use super::bpe::Vocabulary;
 use std::cell::RefCell;
 
 thread_local! {
-    /// What pieces come to, by vocabulary. A thread's own, so that nobody waits.
+    /// Token counts of pieces, by vocabulary. One table per thread, so that threads never wait.
     static KNOWN: [RefCell<Known>; 2] = const { [const { RefCell::new(Known(Vec::new())) }; 2] };
 }
 

@@ -177,7 +177,7 @@ impl Filling<'_> {
             || self.chosen.iter().any(|(index, text)| *text != self.items[*index])
     }
 
-    /// Fills the section anew with at most `room` tokens, heading included.
+    /// Refills the section with at most `room` tokens, heading included.
     fn fill(&mut self, room: u64, estimator: &dyn Estimator) {
         self.chosen.clear();
         self.used = 0;
@@ -258,7 +258,7 @@ fn leads_on(sentence: &str) -> bool {
     sentence.ends_with('?') || is_open(sentence) || sentence.to_lowercase().contains("next")
 }
 
-/// Whether a sentence binds whoever carries on.
+/// Whether a sentence binds the next agent.
 fn is_constraint(sentence: &str) -> bool {
     const MARKS: [&str; 12] = [
         "must",

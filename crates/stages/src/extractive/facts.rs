@@ -103,7 +103,7 @@ fn failed_calls(request: &SummaryRequest) -> FxHashSet<&str> {
         .collect()
 }
 
-/// The first and the last sentence of what the messages show, for requests in which nobody says
+/// The first and the last sentence of what the messages show, for requests without a message that says
 /// anything: tool results alone, or reasoning.
 fn ends(request: &SummaryRequest) -> Option<String> {
     let shown = |message: &Message| {
@@ -126,7 +126,7 @@ struct Run {
     is_command: bool,
 }
 
-/// What a call tells by itself.
+/// What a call shows on its own.
 struct Called {
     run: Run,
     touched: Vec<(String, Touch)>,
@@ -198,7 +198,7 @@ impl Called {
     }
 }
 
-/// What is said of a failure.
+/// The description of a failure.
 enum Failure<'a> {
     /// What was run, and the telling lines of its result.
     Lines(&'a str, &'a str),
@@ -455,7 +455,7 @@ fn unmarked(line: &str) -> &str {
     line
 }
 
-/// Whether a sentence tells what was decided or found out, or has a word that the instructions for
+/// Whether a sentence states what was decided or found out, or has a word that the instructions for
 /// the summary ask for.
 fn is_decision(sentence: &str, keywords: &[String]) -> bool {
     const MARKS: [&str; 24] = [

@@ -22,7 +22,7 @@ pub enum Touch {
 impl Touch {
     pub(super) const ALL: [Self; 3] = [Self::Read, Self::Modified, Self::Created];
 
-    /// What the summary puts behind the path.
+    /// What the summary puts after the path.
     pub(super) fn mark(self) -> &'static str {
         match self {
             Self::Read => " (read)",
@@ -43,7 +43,7 @@ pub enum Tool {
     Patch,
     /// Runs a command.
     Shell,
-    /// Keeps a list of what is to be done.
+    /// Keeps a to-do list.
     Todo,
     /// Anything else.
     Other,

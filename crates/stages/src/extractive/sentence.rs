@@ -34,7 +34,7 @@ impl<'a> Iterator for Sentences<'a> {
             };
             let wide = matches!(c, '。' | '！' | '？');
             let narrow = matches!(c, '.' | '!' | '?') && next.is_whitespace();
-            // A small letter behind a full stop is an abbreviation (`e.g. this`) more often than not, and
+            // A small letter after a full stop is an abbreviation (`e.g. this`) more often than not, and
             // a number before it the mark of a list.
             let goes_on = c == '.'
                 && (self.rest[next_at..].trim_start().starts_with(|c: char| c.is_lowercase())
@@ -55,7 +55,7 @@ pub(super) fn head(text: &str, bytes: usize) -> &str {
     &text[..text.floor_char_boundary(bytes)]
 }
 
-/// The text, or its [`head`] with [`CUT`] behind it: what is cut says so, lest half a path be taken for
+/// The text, or its [`head`] with [`CUT`] after it: what is cut says so, lest half a path be taken for
 /// a path.
 pub(super) fn cut(text: &str, bytes: usize) -> Cow<'_, str> {
     match head(text, bytes) {
@@ -64,7 +64,7 @@ pub(super) fn cut(text: &str, bytes: usize) -> Cow<'_, str> {
     }
 }
 
-/// A text within a number of tokens: itself, or its telling sentences in order with [`CUT`] behind
+/// A text within a number of tokens: itself, or its telling sentences in order with [`CUT`] after
 /// them, or the words of its beginning. `None` where not even a word fits.
 ///
 /// Sentences are chosen by rank: the first one, those that `telling` picks, then the others from the
@@ -124,7 +124,7 @@ pub(super) fn fit(
     words(&kept, tokens, estimator)
 }
 
-/// As many words from the beginning as fit, with [`CUT`] behind them; as many letters of a single word
+/// As many words from the beginning as fit, with [`CUT`] after them; as many letters of a single word
 /// that is too long; without the mark where it takes the last room.
 fn words(text: &str, room: u64, estimator: &dyn Estimator) -> Option<String> {
     let text = text.trim();

@@ -1,6 +1,6 @@
 //! Files that a shell command reads and writes, as far as its words say so.
 //!
-//! This is no shell. It splits a command into words, knows quotes, operators, redirections and here
+//! This is not a shell. It splits a command into words, knows quotes, operators, redirections and here
 //! documents, and looks at a dozen programs whose arguments are files. What it does not understand it
 //! leaves out.
 

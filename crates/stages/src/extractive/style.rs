@@ -82,7 +82,7 @@ pub(super) fn style(name: &str) -> &'static [Section] {
     }
 }
 
-/// The topic that a heading stands for, in whatever style the summary was written.
+/// The topic of a heading, in any style of summary.
 pub(super) fn topic_of(heading: &str) -> Option<Topic> {
     [GENERAL, ANCHORED, MIDDLE, OLDEST]
         .into_iter()

@@ -71,7 +71,7 @@ impl DropOldest {
                 .share(self.config.target),
         };
         if request <= target {
-            let detail = format!("{request} <= {target}: the request is at the target already");
+            let detail = format!("{request} <= {target}: the request is already at the target");
             return Err(Why::new("below-target", detail));
         }
         Ok((request, target))

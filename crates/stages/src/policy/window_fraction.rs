@@ -28,7 +28,7 @@ pub struct WindowFractionConfig {
     pub target: f64,
     /// Share of the usable window that a fold must not go below (0 to `target`).
     pub floor: f64,
-    /// Whether the output limit is taken off the window first. A limit of the input alone already leaves it out.
+    /// Whether the output limit is subtracted from the window first. A limit of the input alone already leaves it out.
     pub reserve_output: bool,
     /// Whether the target moves with what the last folds of the conversation brought and what was missed after them.
     pub adaptive: bool,

@@ -20,14 +20,14 @@ use std::sync::Arc;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Order {
-    /// The one that has stood there longest.
+    /// The oldest one.
     #[default]
     Oldest,
     /// The one that came last, even where the model has not seen it yet.
     Newest,
     /// The largest, of equals the oldest.
     Largest,
-    /// Any, all alike; drawn anew at each eviction.
+    /// Any, with equal chance; drawn again at each eviction.
     Random,
 }
 
@@ -54,9 +54,9 @@ pub struct EvictConfig {
     pub order: Order,
     /// Start of the random order; of no effect in the others.
     pub seed: u64,
-    /// Whether the output limit is taken off the window first. A limit of the input alone already leaves it out.
+    /// Whether the output limit is subtracted from the window first. A limit of the input alone already leaves it out.
     pub reserve_output: bool,
-    /// What stands in the place of a cleared result.
+    /// What replaces a cleared result.
     pub placeholder: String,
 }
 

@@ -22,7 +22,7 @@ pub struct KeepLastConfig {
     pub keep: usize,
     /// Results by which the boundary moves at once; up to `batch` - 1 more than `keep` stay meanwhile.
     pub batch: usize,
-    /// What stands in the place of a cleared result.
+    /// What replaces a cleared result.
     pub placeholder: String,
 }
 

@@ -4,7 +4,7 @@ use foldback_core::meter::{LastText, MeteredResult};
 use foldback_core::registry::Invalid;
 use foldback_core::stage::StageContext;
 
-/// What stands in the place of a cleared result, unless configured otherwise.
+/// What replaces a cleared result, unless configured otherwise.
 pub const DEFAULT_PLACEHOLDER: &str = "[Tool result cleared]";
 
 /// Refuses a placeholder that says nothing: providers refuse empty results.
@@ -12,7 +12,7 @@ pub(super) fn check_placeholder(placeholder: &str) -> Result<(), Invalid> {
     if placeholder.trim().is_empty() {
         return Err(Invalid::new(
             "placeholder",
-            "must not be empty: it tells the model that something stood there",
+            "must not be empty: it tells the model that something was there",
         ));
     }
     Ok(())

@@ -9,13 +9,13 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
-/// Whether the model is told to go on after a compaction.
+/// Whether the model is prompted to continue after a compaction.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Continue {
     /// Never.
     Never,
-    /// After every compaction that nobody asked for, even if the model had ended its answer.
+    /// After every automatic compaction, even if the model had ended its answer.
     #[default]
     Auto,
     /// After such a compaction, if the model was in the middle of something.
@@ -46,12 +46,12 @@ pub struct CheckpointConfig {
     pub output_token_max: u64,
     /// Reserve below the input limit in tokens, for the usable window; unset: 20,000, or the output limit where that is smaller.
     pub reserved: Option<u64>,
-    /// Whether the last prompt is put behind the summary again when the provider refused the request.
+    /// Whether the last prompt is repeated after the summary when the provider refused the request.
     pub replay_on_overflow: bool,
-    /// Whether the model is told to go on.
+    /// Whether the model is prompted to continue.
     #[serde(rename = "continue")]
     pub continues: Continue,
-    /// What it is told.
+    /// The text of that prompt.
     pub continue_text: String,
     /// What the marker shows.
     pub marker_text: String,

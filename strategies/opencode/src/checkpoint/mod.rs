@@ -37,11 +37,11 @@ pub struct Checkpoint(CheckpointConfig);
 
 /// What becomes of the messages of the view.
 struct Selection {
-    /// What the summary stands for, in order.
+    /// What the summary replaces, in order.
     head: Vec<StoredMessage>,
     /// The first message of the kept tail.
     tail_start: Option<Pos>,
-    /// The prompt that is put behind the summary again.
+    /// The prompt that is repeated after the summary.
     replay: Option<Pos>,
     /// The last summary, where it is given apart.
     previous: Option<String>,
@@ -77,10 +77,7 @@ impl Filter for Checkpoint {
             })
             .collect();
         if messages.iter().all(|message| message.is_entry()) {
-            return Err(Why::new(
-                "nothing-to-fold",
-                "the view holds nothing besides what compaction wrote",
-            ));
+            return Err(Why::new("nothing-to-fold", "the view holds only what compaction wrote"));
         }
         let entries = NewEntries::of(&self.0, context, selection.tail_start, selection.replay);
         let (style, marker) = if self.0.anchored {
@@ -90,7 +87,7 @@ impl Filter for Checkpoint {
             let marker = entries.marker("request-marker".to_owned());
             ("opencode.checkpoint", Some(Arc::new(marker)))
         };
-        let mut reasons = vec![format!("{} messages are summarised", messages.len())];
+        let mut reasons = vec![format!("{} messages are summarized", messages.len())];
         if let Some(start) = selection.tail_start {
             reasons.push(format!(
                 "kept from message {} on, within {} tokens",
@@ -100,7 +97,7 @@ impl Filter for Checkpoint {
         }
         if let Some(replay) = selection.replay {
             reasons.push(format!(
-                "prompt {} is put behind the summary again",
+                "prompt {} is repeated after the summary",
                 context.history.message(replay).id
             ));
         }
@@ -188,7 +185,7 @@ impl Checkpoint {
         let mut replay = None;
         if self.0.replay_on_overflow && context.moment == Moment::ProviderOverflow {
             let last = rest.iter().rposition(is_prompt);
-            // Without an earlier prompt there would be nothing to summarise.
+            // Without an earlier prompt there would be nothing to summarize.
             if let Some(at) = last.filter(|at| rest[..*at].iter().any(is_prompt)) {
                 replay = Some(all[rest[at]].first());
                 rest.truncate(at);
@@ -242,7 +239,7 @@ impl Checkpoint {
 }
 
 /// The stored messages that the view shows, in its order, without instructions of the harness: those
-/// are never summarised.
+/// are never summarized.
 fn conversation_units(context: &StageContext<'_>, all: &[StoredMessage]) -> Vec<usize> {
     let from = all.first().map_or(0, StoredMessage::first);
     let mut unit_of: Vec<Option<usize>> = vec![None; context.history.len() - from];
@@ -298,7 +295,7 @@ fn layout(before: Vec<Pos>, stored: &[StoredMessage], order: &[usize], len: usiz
     let hidden = (0..stored.len()).filter(is_hidden_system);
     positions.extend(hidden.flat_map(|index| stored[index].items.iter().copied()));
     // Within a run that is in stored order the messages stay as they are, even where a late result
-    // stands behind the next stored message.
+    // comes after the next stored message.
     for run in order.chunk_by(|a, b| a < b) {
         let mut items: Vec<Pos> =
             run.iter().flat_map(|index| stored[*index].items.iter().copied()).collect();

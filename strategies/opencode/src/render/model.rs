@@ -25,7 +25,7 @@ pub enum ModelRole {
 pub struct ModelMessage {
     /// Who speaks.
     pub role: ModelRole,
-    /// What is said.
+    /// The content.
     pub content: Vec<Content>,
 }
 

@@ -109,7 +109,7 @@ fn completed(
     let mut inside = Vec::new();
     for media in &result.media {
         match rendering.version {
-            // January sent the attachments of a cleared output all the same.
+            // January sent the attachments of a cleared output anyway.
             Version::January => beside.push(file(media)),
             Version::V1_17 if cleared || rendering.strip_media => {}
             Version::V1_17 if rendering.result_media.takes(media) => inside.push(file(media)),

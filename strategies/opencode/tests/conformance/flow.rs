@@ -344,7 +344,7 @@ fn oc17_s20_an_older_summary_does_not_eat_the_budget() {
     at(&mut conversation, Moment::Manual, None);
     conversation.append(prompt("u3", "small too"));
     at(&mut conversation, Moment::Manual, None);
-    // Everything but the older checkpoint fits, so there is nothing to summarise besides it.
+    // Everything but the older checkpoint fits, so there is nothing to summarize besides it.
     let request = summarizer.request(1);
     assert_eq!(request.messages.len(), 2, "{:?}", summarizer.shown(1));
 

@@ -73,7 +73,7 @@ fn what_could_never_work_is_refused() {
         ("nothing counts", "[overflow]\ncounts = []", "counts"),
         ("no cap", "[overflow]\noutput_token_max = 0", "at least 1"),
         ("no summary", "[filter]\nsummary_budget = 0", "no summary would fit"),
-        ("tail nobody would show", "[filter]\ntail_turns = 2", "succeeded"),
+        ("a tail that is never shown", "[filter]\ntail_turns = 2", "succeeded"),
         ("misspelt", "[[pruner]]\nuse = \"opencode.prune\"\nprotect_token = 1", "protect_tokens"),
     ] {
         let errors = try_compile(&registry(), &file("opencode", changes)).unwrap_err();

@@ -1,4 +1,4 @@
-//! Usage normalisation.
+//! Usage normalization.
 
 use foldback_core::log::Price;
 use foldback_opencode::usage::{Reported, Tokens};

@@ -1,4 +1,4 @@
-//! What events tell besides what they repeat: usage, the window, and where turns begin and end.
+//! What events add to what they repeat: usage, the window, and where turns begin and end.
 
 use super::{Reader, Turn};
 use crate::prelude::*;

@@ -86,7 +86,7 @@ fn nothing_that_fits_goes() {
     let session = planted(&[(4_000, vec![]), (2_000, vec![]), (60, vec![]), (60, vec![1])]);
     let matched_controls = matched_controls(&session, 4, STUB_TOKENS);
     let full = matched_controls.shadow(&[], &mut Greedy::default()).sizes;
-    // Tokens that the last view must be smaller than everything, and those that go. Nobody needs the
+    // Tokens that the last view must be smaller than everything, and those that go. No call needs the
     // first result (1,003 tokens) and the third (19).
     let table = [
         (0, 0),
@@ -162,7 +162,7 @@ fn only_proportions_count() {
 
 #[test]
 fn the_newest_call_goes_last() {
-    // The second call is larger than the first, and nobody needs either. A result of as many tokens as
+    // The second call is larger than the first, and neither is needed. A result of as many tokens as
     // the stub has is not cleared, and goes with its call.
     let session = planted(&[(42, vec![]), (42, vec![70, 71, 72]), (42, vec![])]);
     let matched_controls = matched_controls(&session, 4, STUB_TOKENS);

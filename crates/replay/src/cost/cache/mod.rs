@@ -52,7 +52,7 @@ pub fn simulate(log: &RequestLog, rules: CacheRules) -> Vec<CacheUse> {
     simulate_at(log, &log.starts(), rules)
 }
 
-/// The same at other times, in the order of the requests; those behind the end have none.
+/// The same at other times, in the order of the requests; those after the end have none.
 ///
 /// A request reads the longest prefix that it shares with any earlier request used within the
 /// lifetime, in whole blocks, none below the minimum, cut to the granularity. A request without a

@@ -105,7 +105,7 @@ fn a_session_is_billed_with_its_summaries() {
 
 #[test]
 fn a_firing_pays_back_after_its_break_even() {
-    // Three blocks of ten are cleared behind the first; six are written again.
+    // Three blocks of ten are cleared after the first; six are written again.
     let before: &[u64] = &[1, 2, 3, 4, 5, 6, 7, 8, 9, 10];
     let after: &[u64] = &[1, 5, 6, 7, 8, 9, 10, 11];
     let terms = Terms { rules: WARM, rates: RATES };

@@ -1,4 +1,4 @@
-//! The worst of what each preset forgot, as a list: what stands on paper and without script.
+//! The worst of what each preset forgot, as a list, for paper and without script.
 
 use super::super::markup::text;
 use crate::explain::words::{sentence, worst_of};

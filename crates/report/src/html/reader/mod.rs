@@ -1,7 +1,7 @@
 //! The reader: a session walked call by call, what a preset showed of each message, and what the calls needed
 //! that the view no longer had.
 //!
-//! The walks stand in the page as JSON in blocks that no browser runs; the page's one script reads them. Without
+//! The walks are in the page as JSON in blocks that no browser runs; the page's only script reads them. Without
 //! script, and on paper, the page has the worst of what was forgotten as a list instead. Sessions for which a page
 //! has no room have pages of their own beside it ([`page`]): a page that was opened as a file may not load another,
 //! but a link leads there.
@@ -17,13 +17,13 @@ use super::script;
 use foldback_replay::walk::Walk;
 use std::fmt::Write as _;
 
-/// Rules of the reader; they stand behind those of the page.
+/// Rules of the reader; they come after those of the page.
 pub const STYLE: &str = include_str!("reader.css");
 
 /// The script, model before view.
 pub(super) const SCRIPT: &str = concat!(include_str!("model.js"), include_str!("view.js"));
 
-/// Bytes of walks that one page takes where nobody asked for more.
+/// Bytes of walks in one page by default.
 pub const ROOM: usize = 3_500_000;
 
 /// The reader of a page.

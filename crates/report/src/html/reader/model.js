@@ -1,7 +1,7 @@
 // What a session was at each call under a preset. Reads the rows that data.rs writes.
 
 const ROLES = { s: "system", u: "user", a: "assistant", t: "tool" };
-// By number of the state; the sign stands beside the word, so that neither colour nor word is needed alone.
+// By number of the state; the sign stands beside the word, so that neither color nor word is needed alone.
 const STATES = [
   { name: "kept", sign: "●" },
   { name: "truncated", sign: "✂" },

@@ -337,7 +337,7 @@ class Reader {
     }
     const items = fired.map((one) => make("li", {},
       one.behind ? "After the last call: " : "", make("strong", {}, one.stage), ` at ${one.moment}, ${number(one.before)} → ${number(one.after)} by its own count`,
-      one.reason ? `; ${one.reason}` : "", one.degraded ? `; not as meant: ${one.degraded}` : ""));
+      one.reason ? `; ${one.reason}` : "", one.degraded ? `; degraded: ${one.degraded}` : ""));
     const sums = [...changed].map(([name, count]) => `${number(count)} ${name}`).join(", ");
     return this.box("Fired before this call", make("ul", {}, ...items), sums ? make("p", {}, `Messages changed: ${sums}.`) : null);
   }

@@ -35,7 +35,7 @@ function standingAlone(svg) {
   return copy;
 }
 
-/** The drawings of a figure side by side, on white and in the colours of the light page. */
+/** The drawings of a figure side by side, on white and in the colors of the light page. */
 function svgOf(drawings, label) {
   document.documentElement.classList.add("light");
   const font = getComputedStyle(document.body).fontFamily;

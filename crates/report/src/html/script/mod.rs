@@ -1,4 +1,4 @@
-//! The scripts of a page, and the content security policy that allows them by their hash and nothing else: so nothing
+//! The scripts of a page, and the content security policy that allows them by their hash and nothing else: nothing
 //! in a recorded session can ever run, and nothing can be loaded or sent.
 
 use base64::Engine as _;

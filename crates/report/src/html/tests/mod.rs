@@ -49,7 +49,7 @@ fn data_stays_text() {
     for raw in ["<script>alert", "alert('1')", "<b>", "<i>", "<known>", "< 2000", "windows < 1"] {
         assert!(!page.contains(raw), "{raw}");
     }
-    // In the table a path may be broken behind its slashes.
+    // In the table a path may be broken after its slashes.
     let shown = [
         "a/<wbr>&lt;script&gt;alert(&#39;1&#39;)&lt;/<wbr>script&gt;&quot;&amp;.jsonl",
         "a/&lt;script&gt;alert(&#39;1&#39;)&lt;/script&gt;&quot;&amp;.jsonl</span>",
