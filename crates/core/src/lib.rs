@@ -8,7 +8,7 @@
 //! - It holds a [`History`](history::History) (log and entries in stored order), a
 //!   [`View`](view::View) over it (what the model would be sent now) and a compiled
 //!   [`Strategy`](strategy::Strategy).
-//! - A strategy is put together from five kinds of [stage](stage) by a [TOML file](config). Stages
+//! - A strategy is put together from five kinds of [stage] by a [TOML file](config). Stages
 //!   propose; a [`Plan`](plan::Plan) is the proposal as data; [guards](guard) check it; committing it
 //!   makes it a fold.
 //! - Stages and presets are [registered at link time](registry) by the crates that own them. Nothing

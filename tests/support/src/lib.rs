@@ -6,8 +6,6 @@ pub mod outline;
 pub mod table;
 pub mod trace;
 
-/// Stand above the `#[test]` of whatever reads [`sessions`] or runs `tests/judge`.
-
 use std::path::PathBuf;
 
 /// The folder of recorded sessions beside the project; they are no part of it.
