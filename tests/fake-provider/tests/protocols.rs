@@ -49,6 +49,8 @@ fn options() -> ChatOptions {
 }
 
 async fn ask(target: ServiceTarget, stream: bool) -> Result<Read, genai::Error> {
+    // An error says that an earlier test installed it.
+    let _ = rustls::crypto::ring::default_provider().install_default();
     let client = Client::new()?;
     let request = ChatRequest::new(vec![ChatMessage::user("Hi.")]);
     let options = options();
