@@ -127,6 +127,7 @@ fn a_file_says_only_what_differs() {
     );
     assert_eq!(kept[1].name(), "tunacode[protect_tokens=40000,minimum_tokens=500]");
     insta::assert_snapshot!(kept[1].toml(Header { name: "mine", model: Some("m"), ..Header::default() }), @r#"
+    schema = "foldback/strategy/1"
     name = "mine"
     extends = "tunacode"
     model = "m"

@@ -92,5 +92,5 @@ fn a_summarizer_of_a_third_party_has_cassette_budget_and_dry_run() {
     let (code, _, stderr) =
         run(&["tune", SESSION, "--preset", &own, "--vary", "pruner.protect_tokens=1..9"]);
     assert_eq!(code, 2, "{stderr}");
-    assert!(stderr.contains("`tune` asks none"), "{stderr}");
+    assert!(stderr.contains("`tune` supports none"), "{stderr}");
 }
