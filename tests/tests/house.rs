@@ -1,6 +1,6 @@
 //! The house itself: what is registered, and what the core must not know.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 #[test]
 fn what_is_registered() {
@@ -19,7 +19,7 @@ fn what_is_registered() {
 /// A preset is published with the package that embeds it; `configs` shows all of them by links.
 #[test]
 fn configs_shows_every_preset_of_every_package() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let root = root();
     let registry = foldback::registry().unwrap();
     let mut shown: Vec<String> = Vec::new();
     for preset in registry.presets() {
@@ -66,7 +66,7 @@ const NAMES: [&str; 8] =
 
 #[test]
 fn the_core_names_no_strategy_in_its_code() {
-    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("../crates/core/src");
+    let source = root().join("crates/core/src");
     let mut found = Vec::new();
     visit(&source, &mut |path, text| {
         // Comments may say where a thing comes from; code may not know it.
@@ -82,7 +82,7 @@ fn the_core_names_no_strategy_in_its_code() {
 
 #[test]
 fn strategies_do_not_know_each_other() {
-    let strategies = Path::new(env!("CARGO_MANIFEST_DIR")).join("../strategies");
+    let strategies = root().join("strategies");
     let names = ["opencode", "tunacode", "window", "tiered"];
     for name in names {
         let manifest = std::fs::read_to_string(strategies.join(name).join("Cargo.toml")).unwrap();
@@ -99,15 +99,8 @@ fn strategies_do_not_know_each_other() {
 /// false`), to avoid empty runs. A test that is written in one must not go unseen.
 #[test]
 fn no_test_stands_where_none_is_run() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
-    let read = |manifest: &Path| -> toml::Table {
-        toml::from_str(&std::fs::read_to_string(manifest.join("Cargo.toml")).unwrap()).unwrap()
-    };
-    let members = read(&root)["workspace"]["members"].clone();
     let mut unseen = Vec::new();
-    for member in members.as_array().unwrap() {
-        let member = root.join(member.as_str().unwrap());
-        let manifest = read(&member);
+    for (member, manifest) in members() {
         let off = |flag: &str| {
             let library = manifest.get("lib").and_then(|library| library.get(flag));
             library.and_then(toml::Value::as_bool) == Some(false)
@@ -134,15 +127,9 @@ fn no_test_stands_where_none_is_run() {
 /// where its address goes.
 #[test]
 fn every_published_package_can_be_published() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
-    let read = |path: &Path| -> toml::Table {
-        toml::from_str(&std::fs::read_to_string(path).unwrap()).unwrap()
-    };
-    let workspace = read(&root.join("Cargo.toml"))["workspace"].clone();
+    let workspace = manifest(&root())["workspace"].clone();
     let mut problems = Vec::new();
-    for member in workspace["members"].as_array().unwrap() {
-        let folder = root.join(member.as_str().unwrap());
-        let manifest = read(&folder.join("Cargo.toml"));
+    for (folder, manifest) in members() {
         let package = manifest["package"].as_table().unwrap();
         if package.get("publish").and_then(toml::Value::as_bool) == Some(false) {
             continue;
@@ -170,6 +157,25 @@ fn every_published_package_can_be_published() {
         }
     }
     assert!(problems.is_empty(), "{problems:#?}");
+}
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
+}
+
+/// The manifest in a folder.
+fn manifest(folder: &Path) -> toml::Table {
+    toml::from_str(&std::fs::read_to_string(folder.join("Cargo.toml")).unwrap()).unwrap()
+}
+
+/// The packages of the workspace: their folders and manifests.
+fn members() -> Vec<(PathBuf, toml::Table)> {
+    let members = manifest(&root())["workspace"]["members"].clone();
+    let folders = members.as_array().unwrap().iter().map(|member| member.as_str().unwrap());
+    folders
+        .map(|member| root().join(member))
+        .map(|folder| (folder.clone(), manifest(&folder)))
+        .collect()
 }
 
 fn visit(folder: &Path, see: &mut dyn FnMut(&Path, &str)) {

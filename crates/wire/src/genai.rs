@@ -92,33 +92,13 @@ fn read(list: &Value) -> Messages {
                 out.push_unnamed(record, Role::Assistant, parts).answer = Some(Answer::default());
             }
             Some("User" | "Tool") => {
-                let parts: Vec<Part> =
-                    content.map(|(index, item)| part(&mut out, index, item)).collect();
-                others(&mut out, record, parts);
+                let parts = content.map(|(index, item)| part(&mut out, index, item)).collect();
+                out.push_user(record, parts);
             }
             other => out.unknown_role(format!("/{record}/role"), other.unwrap_or_default()),
         }
     }
     out
-}
-
-/// Results become messages, and so does what stands between them, which was said while the loop was running.
-fn others(out: &mut Messages, record: u32, parts: Vec<Part>) {
-    let mid_turn = parts.iter().any(|part| part.as_result().is_some());
-    let together = |a: &Part, b: &Part| a.as_result().is_none() && b.as_result().is_none();
-    for run in parts.chunk_by(together) {
-        match run.first().and_then(Part::as_result) {
-            Some(_) => out.push_unnamed(record, Role::Tool, run.to_vec()),
-            None => {
-                let message = out.push_unnamed(record, Role::User, run.to_vec());
-                message.mid_turn = mid_turn;
-                message
-            }
-        };
-    }
-    if parts.is_empty() {
-        out.push_unnamed(record, Role::User, Vec::new());
-    }
 }
 
 fn part(out: &mut Messages, index: usize, item: &Value) -> Part {

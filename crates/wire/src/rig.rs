@@ -31,7 +31,7 @@
 use crate::WireError;
 use crate::listed::History;
 use crate::shared::made::{bare_data, results, runs};
-use crate::shared::messages::{Messages, NO_ROLE, ProblemKind};
+use crate::shared::messages::Messages;
 use crate::shared::parts::{file, reasoning, unknown};
 use crate::shared::raw::json_string;
 use crate::shared::rewrite::Dialect;
@@ -68,51 +68,31 @@ pub fn shown(
 fn read(list: &Value) -> Messages {
     let mut out = Messages::default();
     for (record, message) in (0u32..).zip(value::items(list)) {
-        match value::text(message, "role") {
-            Some("system") => {
+        let Some(role) = out.role("", record, message) else { continue };
+        let content = value::list(message, "content").iter().enumerate();
+        match role {
+            "system" => {
                 let text = value::text(message, "content").unwrap_or_default();
                 if let Some(parts) = out.opening_system(vec![Part::text(text).at("/content")]) {
                     out.push_unnamed(record, Role::System, parts);
                 }
             }
-            Some("user") => user(&mut out, record, message),
-            Some("assistant") => {
-                let content = value::list(message, "content").iter().enumerate();
+            "user" => {
+                let part = |(index, item)| match value::text(item, "type") {
+                    Some("toolresult") => result(&mut out, index, item),
+                    _ => said(&mut out, index, item),
+                };
+                let parts = content.map(part).collect();
+                out.push_user(record, parts);
+            }
+            "assistant" => {
                 let parts = content.map(|(index, item)| said(&mut out, index, item)).collect();
                 out.push_unnamed(record, Role::Assistant, parts).answer = Some(Answer::default());
             }
-            Some(other) => out.unknown_role(format!("/{record}/role"), other),
-            None => out.problem(ProblemKind::Damaged, format!("/{record}"), NO_ROLE),
+            other => out.unknown_role(format!("/{record}/role"), other),
         }
     }
     out
-}
-
-/// Results become messages, and so does what stands between them, which was said while the loop was running.
-fn user(out: &mut Messages, record: u32, message: &Value) {
-    let content = value::list(message, "content");
-    let is_result = |item: &Value| value::text(item, "type") == Some("toolresult");
-    let mid_turn = content.iter().any(is_result);
-    let mut beside = Vec::new();
-    let flush = |out: &mut Messages, beside: &mut Vec<Part>| {
-        if !beside.is_empty() {
-            let parts = std::mem::take(beside);
-            out.push_unnamed(record, Role::User, parts).mid_turn = mid_turn;
-        }
-    };
-    for (index, item) in content.iter().enumerate() {
-        if is_result(item) {
-            flush(out, &mut beside);
-            let part = result(out, index, item);
-            out.push_unnamed(record, Role::Tool, vec![part]);
-        } else {
-            beside.push(said(out, index, item));
-        }
-    }
-    flush(out, &mut beside);
-    if content.is_empty() {
-        out.push_unnamed(record, Role::User, Vec::new());
-    }
 }
 
 fn result(out: &mut Messages, index: usize, item: &Value) -> Part {

@@ -1,7 +1,7 @@
 //! The types of `async-openai`: both ways, with calls, results and images.
 
 use crate::spelling::{body, turns};
-use crate::views::Fold;
+use crate::views::{Fold, all};
 use async_openai::types::chat::{CreateChatCompletionRequest, CreateChatCompletionResponse};
 use foldback_core::log::{Finish, Message, Part, PartKind};
 use foldback_core::view::Shown;
@@ -18,8 +18,7 @@ proptest! {
         let body = body(Dialect::OpenAiChat, &turns);
         let typed: CreateChatCompletionRequest = serde_json::from_value(body).unwrap();
         let request = adapter::request(&typed).unwrap();
-        let all: Vec<_> = request.messages().iter().map(Shown::plain).collect();
-        let (same, losses) = adapter::folded(&request, &all).unwrap();
+        let (same, losses) = adapter::folded(&request, &all(request.messages())).unwrap();
         prop_assert_eq!(&same, &typed);
         prop_assert!(losses.is_empty(), "{:?}", losses);
 

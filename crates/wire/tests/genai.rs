@@ -1,9 +1,8 @@
 //! The messages of `genai`: both ways, with calls, results, reasoning and images.
 
-use crate::views::{CLEARED, Fold};
-use foldback_core::log::{PartKind, Role};
-use foldback_core::view::Shown;
-use foldback_wire::{History, WireError, genai as adapter};
+use crate::views::{CLEARED, Fold, all, kinds};
+use foldback_core::log::Role;
+use foldback_wire::{WireError, genai as adapter};
 use genai::chat::{ChatMessage, ChatRequest, Tool};
 use serde_json::{Value, json};
 
@@ -28,10 +27,6 @@ fn request() -> ChatRequest {
         .with_tools([Tool::new("read")])
 }
 
-fn all(history: &History<ChatMessage>) -> Vec<Shown<'_>> {
-    history.messages().iter().map(Shown::plain).collect()
-}
-
 fn json_of(messages: &[ChatMessage]) -> Value {
     serde_json::to_value(messages).unwrap()
 }
@@ -40,7 +35,7 @@ fn json_of(messages: &[ChatMessage]) -> Value {
 fn what_is_not_folded_comes_back_as_it_was() {
     let request = request();
     let history = adapter::history(&request).unwrap();
-    let (same, losses) = adapter::shown(&history, &all(&history)).unwrap();
+    let (same, losses) = adapter::shown(&history, &all(history.messages())).unwrap();
     assert_eq!(json_of(&same), json_of(&request.messages));
     assert_eq!(losses, [] as [&str; 0]);
     let roles: Vec<Role> = history.messages().iter().map(|message| message.role).collect();
@@ -78,16 +73,10 @@ fn a_fold_hides_what_stands_in_front() {
 fn what_is_made_anew_is_read_as_what_it_was() {
     let history = adapter::history(&request()).unwrap();
     let empty = adapter::history(&ChatRequest::default()).unwrap();
-    let (made, losses) = adapter::shown(&empty, &all(&history)).unwrap();
+    let (made, losses) = adapter::shown(&empty, &all(history.messages())).unwrap();
     assert_eq!(losses, [] as [&str; 0]);
     let again = adapter::history(&ChatRequest::new(made)).unwrap();
-    let said = |history: &History<ChatMessage>| -> Vec<(Role, Vec<PartKind>)> {
-        let messages = history.messages().iter();
-        messages
-            .map(|message| (message.role, message.parts.iter().map(|p| p.kind.clone()).collect()))
-            .collect()
-    };
-    assert_eq!(said(&again), said(&history));
+    assert_eq!(kinds(again.messages()), kinds(history.messages()));
 }
 
 #[test]

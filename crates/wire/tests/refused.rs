@@ -1,5 +1,6 @@
 //! What can't be read says where and why.
 
+use crate::views::all;
 use foldback_wire::{Dialect, Request, WireError, answer};
 
 #[test]
@@ -92,9 +93,7 @@ fn what_is_not_known_is_kept_where_it_is() {
         let request = Request::parse(dialect, body).unwrap();
         let unknown: Vec<_> = request.unknown().map(|problem| problem.pointer.as_str()).collect();
         assert_eq!(unknown, [place], "{dialect}");
-        let all: Vec<_> =
-            request.messages().iter().map(foldback_core::view::Shown::plain).collect();
-        assert_eq!(request.folded(&all).unwrap().body, body, "{dialect}");
+        assert_eq!(request.folded(&all(request.messages())).unwrap().body, body, "{dialect}");
     }
 }
 

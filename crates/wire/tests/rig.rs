@@ -1,9 +1,9 @@
 //! The messages of `rig`: both ways, with calls, results, reasoning and images.
 
-use crate::views::{CLEARED, Fold};
+use crate::views::{CLEARED, Fold, all, kinds};
 use foldback_core::log::{Message, Part, PartKind, Role};
 use foldback_core::view::Shown;
-use foldback_wire::{History, rig as adapter};
+use foldback_wire::rig as adapter;
 use rig_core::completion::Message as Rig;
 use serde_json::{Value, json};
 use std::sync::Arc;
@@ -36,15 +36,11 @@ fn list() -> Vec<Rig> {
     .unwrap()
 }
 
-fn all(history: &History<Rig>) -> Vec<Shown<'_>> {
-    history.messages().iter().map(Shown::plain).collect()
-}
-
 #[test]
 fn what_is_not_folded_comes_back_equal() {
     let list = list();
     let history = adapter::history(&list).unwrap();
-    let (same, losses) = adapter::shown(&history, &all(&history)).unwrap();
+    let (same, losses) = adapter::shown(&history, &all(history.messages())).unwrap();
     assert_eq!(same, list);
     assert_eq!(losses, [] as [&str; 0]);
     let roles: Vec<Role> = history.messages().iter().map(|message| message.role).collect();
@@ -94,16 +90,10 @@ fn what_is_made_anew_is_read_as_what_it_was() {
     let list = list();
     let history = adapter::history(&list[1..5]).unwrap();
     let empty = adapter::history(&[]).unwrap();
-    let (made, losses) = adapter::shown(&empty, &all(&history)).unwrap();
+    let (made, losses) = adapter::shown(&empty, &all(history.messages())).unwrap();
     assert_eq!(losses, [] as [&str; 0]);
     let again = adapter::history(&made).unwrap();
-    let said = |history: &History<Rig>| -> Vec<(Role, Vec<PartKind>)> {
-        let messages = history.messages().iter();
-        messages
-            .map(|message| (message.role, message.parts.iter().map(|p| p.kind.clone()).collect()))
-            .collect()
-    };
-    assert_eq!(said(&again), said(&history));
+    assert_eq!(kinds(again.messages()), kinds(history.messages()));
 }
 
 #[test]

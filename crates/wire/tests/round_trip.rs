@@ -1,7 +1,7 @@
 //! What comes in goes out as it came, but for what a view changes.
 
 use crate::spelling::{body, turns};
-use crate::views::{CLEARED, Fold};
+use crate::views::{CLEARED, Fold, all};
 use foldback_core::log::{Message, Part, PartKind, Role};
 use foldback_core::validity::validate;
 use foldback_core::view::Shown;
@@ -9,10 +9,6 @@ use foldback_wire::{Dialect, Request};
 use proptest::prelude::*;
 use serde_json::Value;
 use std::sync::Arc;
-
-fn all(request: &Request) -> Vec<Shown<'_>> {
-    request.messages().iter().map(Shown::plain).collect()
-}
 
 /// Who says what, without what a fresh reading may name otherwise.
 fn said(message: &Message) -> (Role, Vec<String>) {
@@ -48,7 +44,7 @@ proptest! {
             let body = body(dialect, &turns);
             let body = if pretty { format!(" {body:#}\n") } else { body.to_string() };
             let request = Request::parse(dialect, body.as_str()).unwrap();
-            let folded = request.folded(&all(&request)).unwrap();
+            let folded = request.folded(&all(request.messages())).unwrap();
             prop_assert_eq!(folded.body, body, "{}", dialect);
             prop_assert!(folded.losses.is_empty(), "{}: {:?}", dialect, folded.losses);
             prop_assert_eq!(request.unknown().count(), 0);
@@ -73,7 +69,7 @@ proptest! {
             prop_assert!(folded.losses.is_empty(), "{}: {:?}", dialect, folded.losses);
 
             let again = Request::parse(dialect, folded.body.as_str()).unwrap();
-            let violations = validate(all(&again), dialect);
+            let violations = validate(all(again.messages()), dialect);
             prop_assert!(violations.is_empty(), "{}: {:?}\n{}", dialect, violations, folded.body);
             let mut shown: Vec<_> = sent.iter().map(|shown| said(&shown.to_message())).collect();
             // What was cleared has no files any more.
@@ -105,9 +101,9 @@ proptest! {
                 }
             }
             let template = Request::parse(dialect, empty.to_string()).unwrap();
-            let folded = template.folded(&all(&request)).unwrap();
+            let folded = template.folded(&all(request.messages())).unwrap();
             let again = Request::parse(dialect, folded.body.as_str()).unwrap();
-            let violations = validate(all(&again), dialect);
+            let violations = validate(all(again.messages()), dialect);
             prop_assert!(violations.is_empty(), "{}: {:?}\n{}", dialect, violations, folded.body);
             let told = |request: &Request| -> Vec<_> {
                 request.messages().iter().map(|message| said(message)).collect()
@@ -130,7 +126,7 @@ fn the_same_messages_in_a_longer_request_are_equal() {
     let (short, long) = (short.unwrap(), long.unwrap());
     assert_eq!(short.messages(), &long.messages()[..2]);
     // A view of the first request's messages is one of the second's.
-    let mut sent: Vec<Shown<'_>> = all(&short);
+    let mut sent: Vec<Shown<'_>> = all(short.messages());
     sent.push(Shown::plain(&long.messages()[2]));
     assert_eq!(long.folded(&sent).unwrap().body, long.body());
 }
@@ -139,9 +135,9 @@ fn the_same_messages_in_a_longer_request_are_equal() {
 fn a_text_as_input_becomes_a_message_once_something_stands_beside_it() {
     let body = r#"{"model": "m", "input": "a \u00e9", "store": false}"#;
     let request = foldback_wire::responses::request(body).unwrap();
-    assert_eq!(request.folded(&all(&request)).unwrap().body, body);
+    assert_eq!(request.folded(&all(request.messages())).unwrap().body, body);
     let more = Arc::new(Message::user("more", "b"));
-    let mut sent = all(&request);
+    let mut sent = all(request.messages());
     sent.push(Shown::plain(&more));
     assert_eq!(
         request.folded(&sent).unwrap().body,

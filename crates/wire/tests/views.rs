@@ -13,6 +13,17 @@ pub(crate) struct Fold {
     nth: usize,
 }
 
+/// All of them, as they are.
+pub(crate) fn all(messages: &[Arc<Message>]) -> Vec<Shown<'_>> {
+    messages.iter().map(Shown::plain).collect()
+}
+
+/// Who says what, without ids and places.
+pub(crate) fn kinds(messages: &[Arc<Message>]) -> Vec<(Role, Vec<PartKind>)> {
+    let said = |message: &Message| message.parts.iter().map(|part| part.kind.clone()).collect();
+    messages.iter().map(|message| (message.role, said(message))).collect()
+}
+
 pub(crate) const CLEARED: &str = "[cleared: \"é\"]";
 
 impl Fold {

@@ -28,16 +28,15 @@ pub(super) fn redacted(text: &str) -> String {
 /// The length of what stands here, and the word for it.
 fn shape(rest: &str) -> Option<(usize, &'static str)> {
     let fits = |pattern: &str| {
-        let head = rest.as_bytes().get(..pattern.len())?;
-        let mut pairs = head.iter().zip(pattern.bytes());
+        let mut pairs = rest.bytes().zip(pattern.bytes());
         let all = pairs.all(|(byte, kind)| match kind {
             b'h' => byte.is_ascii_hexdigit(),
             b'd' => byte.is_ascii_digit(),
-            other => *byte == other,
+            other => byte == other,
         });
-        all.then_some(pattern.len())
+        all && rest.len() >= pattern.len()
     };
-    let (pattern, word) = SHAPES.into_iter().find(|(pattern, _)| fits(pattern).is_some())?;
+    let (pattern, word) = SHAPES.into_iter().find(|(pattern, _)| fits(pattern))?;
     // A time may go on with a fraction and a zone.
     let goes_on = |c: char| c.is_ascii_digit() || matches!(c, '.' | 'Z' | '+');
     let tail = match word {

@@ -1,7 +1,7 @@
 //! From message lists to the canonical form.
 
 use super::{COMPACTION, COUNTS, is_server_block, web_searches};
-use crate::shared::messages::{Messages, NO_ROLE, ProblemKind};
+use crate::shared::messages::Messages;
 use crate::shared::parts::{file, reasoning, unknown};
 use crate::shared::usage::finish;
 use crate::shared::value;
@@ -41,22 +41,22 @@ struct Reader<'a> {
 
 impl Reader<'_> {
     fn record(&mut self, record: u32, message: &Value) {
-        let role = match value::text(message, "role") {
-            Some("user") => Role::User,
-            Some("assistant") => Role::Assistant,
-            Some("system") => Role::System,
-            Some(other) => {
+        let Some(role) = self.out.role(self.list, record, message) else { return };
+        let role = match role {
+            "user" => Role::User,
+            "assistant" => Role::Assistant,
+            "system" => Role::System,
+            other => {
                 let place = format!("{}/{record}/role", self.list);
                 return self.out.unknown_role(place, other);
-            }
-            None => {
-                let place = format!("{}/{record}", self.list);
-                return self.out.problem(ProblemKind::Damaged, place, NO_ROLE);
             }
         };
         let blocks = message.get("content").and_then(Value::as_array);
         match role {
-            Role::User => self.user(record, message, blocks),
+            Role::User => {
+                let parts = self.user(record, message, blocks);
+                self.out.push_user(record, parts);
+            }
             _ => {
                 let parts = self.blocks(record, message, blocks);
                 if role == Role::System && self.out.messages.is_empty() {
@@ -71,35 +71,21 @@ impl Reader<'_> {
         }
     }
 
-    /// A user message: its tool results become messages, and so does what stands between them. Text
-    /// beside a result was sent while the loop was running.
-    fn user(&mut self, record: u32, message: &Value, blocks: Option<&Vec<Value>>) {
-        let is_result = |block: &Value| value::text(block, "type") == Some("tool_result");
-        let Some(blocks) = blocks.filter(|blocks| blocks.iter().any(is_result)) else {
-            let parts = self.blocks(record, message, blocks);
-            self.out.push_unnamed(record, Role::User, parts);
-            return;
+    /// The parts of a user message. In any other, a result is a block that is not known.
+    fn user(&mut self, record: u32, message: &Value, blocks: Option<&Vec<Value>>) -> Vec<Part> {
+        let Some(blocks) = blocks else { return self.blocks(record, message, None) };
+        let part = |(index, block): (usize, &Value)| match value::text(block, "type") {
+            Some("tool_result") => self.result(index, block),
+            _ => self.block(record, index, block),
         };
-        let mut said: Vec<Part> = Vec::new();
-        for (index, block) in blocks.iter().enumerate() {
-            if !is_result(block) {
-                said.push(self.block(record, index, block));
-                continue;
-            }
-            self.beside_results(record, &mut said);
-            let id = value::text(block, "tool_use_id").unwrap_or_default();
-            let (text, media) = result_content(block.get("content"));
-            let part = self.out.result(id, "", value::flag(block, "is_error"), text, media);
-            let part = part.at(format!("/content/{index}/content"));
-            self.out.push_unnamed(record, Role::Tool, vec![part]);
-        }
-        self.beside_results(record, &mut said);
+        blocks.iter().enumerate().map(part).collect()
     }
 
-    fn beside_results(&mut self, record: u32, said: &mut Vec<Part>) {
-        if !said.is_empty() {
-            self.out.push_unnamed(record, Role::User, std::mem::take(said)).mid_turn = true;
-        }
+    fn result(&mut self, index: usize, block: &Value) -> Part {
+        let id = value::text(block, "tool_use_id").unwrap_or_default();
+        let (text, media) = result_content(block.get("content"));
+        let part = self.out.result(id, "", value::flag(block, "is_error"), text, media);
+        part.at(format!("/content/{index}/content"))
     }
 
     fn blocks(&mut self, record: u32, message: &Value, blocks: Option<&Vec<Value>>) -> Vec<Part> {

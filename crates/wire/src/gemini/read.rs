@@ -57,27 +57,19 @@ impl Reader<'_> {
         }
     }
 
-    /// A user content: its results become messages, and so does what stands between them. What stands
-    /// beside a result was sent while the loop was running.
     fn user(&mut self, record: u32, parts: &[Value]) {
-        let has_results = parts.iter().any(|part| part.get("functionResponse").is_some());
         let mut said: Vec<Part> = Vec::new();
         for (index, raw) in parts.iter().enumerate() {
-            let Some(response) = raw.get("functionResponse") else {
-                said.extend(self.part(record, index, raw));
-                continue;
-            };
-            self.said(record, &mut said, true);
-            let part = self.answered(response, &format!("/parts/{index}/functionResponse"));
-            self.out.push_unnamed(record, Role::Tool, vec![part]);
+            match raw.get("functionResponse") {
+                Some(response) => {
+                    said.push(self.answered(response, &format!("/parts/{index}/functionResponse")));
+                }
+                None => said.extend(self.part(record, index, raw)),
+            }
         }
-        self.said(record, &mut said, has_results);
-    }
-
-    fn said(&mut self, record: u32, said: &mut Vec<Part>, mid_turn: bool) {
+        // A content without parts says nothing.
         if !said.is_empty() {
-            let parts = std::mem::take(said);
-            self.out.push_unnamed(record, Role::User, parts).mid_turn = mid_turn;
+            self.out.push_user(record, said);
         }
     }
 

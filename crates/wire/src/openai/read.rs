@@ -1,7 +1,7 @@
 //! From message lists to the canonical form.
 
 use super::COUNTS;
-use crate::shared::messages::{Messages, NO_ROLE, ProblemKind};
+use crate::shared::messages::Messages;
 use crate::shared::parts::{file, reasoning_member};
 use crate::shared::usage::finish;
 use crate::shared::value;
@@ -13,12 +13,8 @@ pub(super) fn read(root: &Value, list: &str) -> Messages {
     let mut reader = Reader { out: Messages::default(), list };
     reader.out.tools(root.get("tools").or_else(|| root.get("functions")));
     for (record, message) in (0u32..).zip(value::list_at(root, list)) {
-        match value::text(message, "role") {
-            Some(role) => reader.message(record, role, message),
-            None => {
-                let pointer = format!("{list}/{record}");
-                reader.out.problem(ProblemKind::Damaged, pointer, NO_ROLE);
-            }
+        if let Some(role) = reader.out.role(list, record, message) {
+            reader.message(record, role, message);
         }
     }
     reader.out

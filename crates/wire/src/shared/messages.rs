@@ -72,6 +72,31 @@ impl Messages {
         self.push(record, &format!("m{record}"), role, parts)
     }
 
+    /// Adds what a user message of the protocol says. Its results become messages, and so does what is between them,
+    /// which was said while the loop was running.
+    pub fn push_user(&mut self, record: u32, parts: Vec<Part>) {
+        if !parts.iter().any(|part| part.as_result().is_some()) {
+            self.push_unnamed(record, Role::User, parts);
+            return;
+        }
+        let mut said = Vec::new();
+        for part in parts {
+            if part.as_result().is_some() {
+                self.push_beside_results(record, &mut said);
+                self.push_unnamed(record, Role::Tool, vec![part]);
+            } else {
+                said.push(part);
+            }
+        }
+        self.push_beside_results(record, &mut said);
+    }
+
+    fn push_beside_results(&mut self, record: u32, said: &mut Vec<Part>) {
+        if !said.is_empty() {
+            self.push_unnamed(record, Role::User, std::mem::take(said)).mid_turn = true;
+        }
+    }
+
     /// Adds a message as it is.
     pub fn push_message(&mut self, message: Message) -> &mut Message {
         let index = self.messages.len();
@@ -153,6 +178,15 @@ impl Messages {
         self.problems.push(Problem { kind, pointer: pointer.into(), detail: detail.into() });
     }
 
+    /// The role of a record of the list at `list`; noted where it has none.
+    pub fn role<'v>(&mut self, list: &str, record: u32, message: &'v Value) -> Option<&'v str> {
+        let role = value::text(message, "role");
+        if role.is_none() {
+            self.problem(ProblemKind::Damaged, format!("{list}/{record}"), NO_ROLE);
+        }
+        role
+    }
+
     /// Notes that there is no such role.
     pub fn unknown_role(&mut self, pointer: impl Into<String>, role: &str) {
         let detail = unknown_role(role);
@@ -192,4 +226,4 @@ pub fn unknown_part(what: &str, name: &str) -> String {
 }
 
 /// What is said of an element that is no message.
-pub const NO_ROLE: &str = "a message needs an object with a `role`; left out";
+const NO_ROLE: &str = "a message needs an object with a `role`; left out";
