@@ -9,6 +9,7 @@
 //! | `/messages` | Anthropic messages | `"stream": true` |
 //! | `:generateContent`, `:streamGenerateContent` | Gemini | by the path |
 //! | `/api/chat` | Ollama | not `"stream": false` |
+//! | `/responses` | OpenAI Responses | `"stream": true` |
 //!
 //! Every request is kept ([`FakeProvider::requests`]), so that a test can say how many were billed. The
 //! server runs on the caller's runtime, never sleeps, and reads no clock: a reply that is to be late

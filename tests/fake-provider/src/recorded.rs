@@ -16,6 +16,8 @@ pub struct Recorded {
     pub headers: Vec<(String, String)>,
     /// The body; [`Value::Null`] where it is not JSON.
     pub body: Value,
+    /// The body as it was sent.
+    pub text: String,
     /// Bytes of the body as sent.
     pub bytes: usize,
     /// Tokens of the request by the provider's counter.
@@ -31,17 +33,19 @@ impl Recorded {
         headers.find(|(key, _)| key == name).map(|(_, value)| value.as_str())
     }
 
-    /// The conversation as the protocol spells it: `messages`, or Gemini's `contents`.
+    /// The conversation as the protocol spells it: `messages`, Gemini's `contents`, or the `input` of Responses.
     pub fn messages(&self) -> &[Value] {
-        let messages = self.body.get("messages").or(self.body.get("contents"));
+        let mut names = ["messages", "contents", "input"].iter();
+        let messages = names.find_map(|name| self.body.get(name));
         messages.and_then(Value::as_array).map_or(&[], Vec::as_slice)
     }
 
     /// Most tokens that the model may generate, where the request says so.
     pub fn max_output(&self) -> Option<u64> {
-        const PLACES: [&str; 4] = [
+        const PLACES: [&str; 5] = [
             "/max_completion_tokens",
             "/max_tokens",
+            "/max_output_tokens",
             "/generationConfig/maxOutputTokens",
             "/options/num_predict",
         ];

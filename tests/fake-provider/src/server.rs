@@ -48,6 +48,7 @@ pub struct Builder {
     pub(crate) window: Option<u64>,
     pub(crate) output_counts: bool,
     pub(crate) pairs: bool,
+    pub(crate) everywhere: bool,
 }
 
 impl Builder {
@@ -73,6 +74,13 @@ impl Builder {
     #[must_use]
     pub fn pairs(mut self) -> Self {
         self.pairs = true;
+        self
+    }
+
+    /// Answers at every path, with what the script says; by default, paths of no protocol are not found.
+    #[must_use]
+    pub fn everywhere(mut self) -> Self {
+        self.everywhere = true;
         self
     }
 
@@ -135,6 +143,7 @@ impl FakeProvider {
             window: None,
             output_counts: true,
             pairs: false,
+            everywhere: false,
         }
     }
 
@@ -200,7 +209,8 @@ impl fmt::Debug for FakeProvider {
 async fn serve(state: &State, request: Request) -> Response {
     let (head, body) = request.into_parts();
     let path = head.uri.path().to_owned();
-    let Some(protocol) = Protocol::of(&path) else {
+    let unknown = || state.everywhere.then_some(Protocol::Unknown);
+    let Some(protocol) = Protocol::of(&path).or_else(unknown) else {
         let message = format!("no model protocol is spoken at {path}");
         return response(404, &json!({"error": {"message": message}}));
     };
@@ -223,6 +233,7 @@ async fn serve(state: &State, request: Request) -> Response {
         bytes: bytes.len(),
         tokens: 0,
         body,
+        text: String::from_utf8_lossy(&bytes).into_owned(),
     });
     let output = match state.output_counts {
         true => request.max_output().unwrap_or(0),
@@ -292,7 +303,6 @@ fn write(request: &Recorded, path: &str, reply: Reply) -> Response {
     *response.status_mut() = StatusCode::from_u16(status).unwrap_or(StatusCode::IM_A_TEAPOT);
     let content_type = [("content-type".to_owned(), content_type.to_owned())];
     for (name, value) in content_type.into_iter().chain(reply.headers) {
-        // A script's header that HTTP can't carry is left out.
         if let (Ok(name), Ok(value)) =
             (header::HeaderName::try_from(name), header::HeaderValue::try_from(value))
         {

@@ -17,6 +17,7 @@ pub(crate) struct State {
     pub(crate) window: Option<u64>,
     pub(crate) output_counts: bool,
     pub(crate) pairs: bool,
+    pub(crate) everywhere: bool,
     /// Requests so far, for who waits for one.
     pub(crate) received: watch::Sender<usize>,
     /// Releases so far; a reply that hangs waits for the next.
@@ -33,6 +34,7 @@ impl State {
             window: settings.window,
             output_counts: settings.output_counts,
             pairs: settings.pairs,
+            everywhere: settings.everywhere,
             received: watch::Sender::new(0),
             released: watch::Sender::new(0),
             cancelled: AtomicUsize::new(0),

@@ -22,12 +22,13 @@ struct Read {
     usage: Option<(i32, i32)>,
 }
 
-fn adapters(provider: &FakeProvider) -> [(AdapterKind, String); 4] {
+fn adapters(provider: &FakeProvider) -> [(AdapterKind, String); 5] {
     [
         (AdapterKind::OpenAI, provider.openai_url()),
         (AdapterKind::Anthropic, provider.openai_url()),
         (AdapterKind::Gemini, provider.gemini_url()),
         (AdapterKind::Ollama, format!("{}/", provider.url())),
+        (AdapterKind::OpenAIResp, provider.openai_url()),
     ]
 }
 
@@ -140,18 +141,23 @@ async fn every_protocol_says_the_same_whole_and_streamed() {
                 let read = ask(target(kind, url.clone()), stream).await;
                 let read = read.unwrap_or_else(|error| panic!("{name}, {kind}, {stream}: {error}"));
                 let mut expect = Read { usage: Some((1_200, 34)), ..expect.clone() };
-                // Gemini and Ollama have no words of their own for calls; Ollama none for a filter.
-                if matches!(kind, AdapterKind::Gemini | AdapterKind::Ollama) && name == "calls" {
+                // Only Chat and Anthropic have words of their own for calls; Ollama has none for a filter.
+                if !matches!(kind, AdapterKind::OpenAI | AdapterKind::Anthropic) && name == "calls"
+                {
                     expect.finish = "stop".into();
                 }
                 if kind == AdapterKind::Ollama && name == "filtered" {
                     expect.finish = "stop".into();
                 }
+                // This client reads no reason of an answer that is incomplete.
+                if kind == AdapterKind::OpenAIResp && name == "filtered" {
+                    expect.finish = "length".into();
+                }
                 assert_eq!(read, expect, "{name}, {kind}, stream {stream}");
             }
         }
         let requests = provider.requests();
-        assert_eq!(requests.len(), 8, "{name}: one request each");
+        assert_eq!(requests.len(), 10, "{name}: one request each");
         let mut sent = requests.iter().map(Recorded::messages);
         assert!(sent.all(|messages| messages.len() == 1), "{name}");
         let mut limits = requests.iter().map(Recorded::max_output);
@@ -174,6 +180,7 @@ async fn a_request_larger_than_the_window_is_refused_in_the_providers_words() {
         "`max_tokens` exceed context limit: 50 + 100 > 60",
         "The input token count (50) exceeds",
         "the input length exceeds the context length",
+        "maximum context length is 60 tokens. However, you requested 150 tokens (50 in the messages, 100 ",
     ];
     for ((kind, url), words) in adapters(&provider).into_iter().zip(words) {
         let error = ask(target(kind, url), false).await.unwrap_err();
@@ -261,8 +268,12 @@ async fn a_hanging_request_is_answered_on_release_or_cancelled_by_its_client() {
 #[tokio::test]
 async fn other_paths_are_not_found_and_not_counted() {
     let provider = FakeProvider::start([]).await.unwrap();
-    let url = format!("{}/elsewhere/", provider.url());
-    let error = ask(target(AdapterKind::OpenAIResp, url), false).await.unwrap_err();
-    assert!(error.to_string().contains("no model protocol is spoken at"), "{error}");
-    assert!(provider.requests().is_empty());
+    let url = format!("{}/v1/elsewhere", provider.url());
+    let [(kind, base), ..] = adapters(&provider);
+    // An error says that an earlier test installed it.
+    let _ = ask(target(kind, base), false).await;
+    let response = reqwest::Client::new().post(&url).send().await.unwrap();
+    assert_eq!(response.status(), 404);
+    assert!(response.text().await.unwrap().contains("no model protocol is spoken at"));
+    assert_eq!(provider.requests().len(), 1, "the one before");
 }

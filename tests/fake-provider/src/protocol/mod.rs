@@ -4,6 +4,7 @@ mod anthropic;
 mod gemini;
 mod ollama;
 mod openai;
+mod responses;
 
 use crate::reply::{Answer, Finish, Usage};
 use serde_json::Value;
@@ -19,6 +20,10 @@ pub enum Protocol {
     Gemini,
     /// Ollama's own.
     Ollama,
+    /// OpenAI Responses.
+    Responses,
+    /// None: another path of a server that answers everywhere.
+    Unknown,
 }
 
 /// An answer that is to be spelt.
@@ -61,6 +66,8 @@ impl Protocol {
             Some(Self::Gemini)
         } else if path.ends_with("/api/chat") {
             Some(Self::Ollama)
+        } else if path.ends_with("/responses") {
+            Some(Self::Responses)
         } else {
             None
         }
@@ -70,7 +77,8 @@ impl Protocol {
     pub(crate) fn streams(self, path: &str, body: &Value) -> bool {
         let stream = body.get("stream").and_then(Value::as_bool);
         match self {
-            Self::OpenAi | Self::Anthropic => stream == Some(true),
+            Self::OpenAi | Self::Anthropic | Self::Responses => stream == Some(true),
+            Self::Unknown => false,
             Self::Ollama => stream != Some(false),
             Self::Gemini => path.ends_with(":streamGenerateContent"),
         }
@@ -100,6 +108,8 @@ impl Protocol {
             Self::Anthropic => anthropic::whole(spelling),
             Self::Gemini => gemini::whole(spelling),
             Self::Ollama => ollama::whole(spelling),
+            Self::Responses => responses::whole(spelling),
+            Self::Unknown => Value::from(spelling.answer.text.as_str()),
         }
     }
 
@@ -110,15 +120,17 @@ impl Protocol {
             Self::Anthropic => anthropic::pieces(spelling),
             Self::Gemini => gemini::pieces(spelling),
             Self::Ollama => ollama::pieces(spelling),
+            Self::Responses => responses::pieces(spelling),
+            Self::Unknown => vec![spelling.answer.text.clone()],
         }
     }
 
     /// A piece of a stream that is an error.
     pub(crate) fn error_piece(self, body: &str) -> String {
         match self {
-            Self::Anthropic => format!("event: error\ndata: {body}\n\n"),
+            Self::Anthropic | Self::Responses => format!("event: error\ndata: {body}\n\n"),
             Self::Ollama => format!("{body}\n"),
-            Self::OpenAi | Self::Gemini => format!("data: {body}\n\n"),
+            Self::OpenAi | Self::Gemini | Self::Unknown => format!("data: {body}\n\n"),
         }
     }
 
@@ -132,6 +144,8 @@ impl Protocol {
                 "event: content_block_start\ndata: {\"type\":\"content_bl\n\n".into(),
                 "event: message_stop\ndata: {\"type\":\"message_stop\"}\n\n".into(),
             ],
+            Self::Responses => vec!["data: {\"type\":\"respo\n\n".into()],
+            Self::Unknown => vec!["{".into()],
             Self::Gemini => vec!["data: {\"candidates\":[{\"cont\n\n".into()],
             Self::Ollama => vec!["{\"model\":\"m\",\"mess\n".into(), "{\"done\":true}\n".into()],
         }
@@ -141,7 +155,7 @@ impl Protocol {
     pub(crate) fn unpaired(self, messages: &[Value]) -> Option<Value> {
         match self {
             Self::OpenAi => openai::unpaired(messages),
-            Self::Anthropic | Self::Gemini | Self::Ollama => None,
+            Self::Anthropic | Self::Gemini | Self::Ollama | Self::Responses | Self::Unknown => None,
         }
     }
 
@@ -149,7 +163,9 @@ impl Protocol {
     /// 0 where it doesn't say.
     pub(crate) fn overflow(self, window: u64, input: u64, output: u64) -> Value {
         match self {
-            Self::OpenAi => openai::overflow(window, input, output),
+            Self::OpenAi | Self::Responses | Self::Unknown => {
+                openai::overflow(window, input, output)
+            }
             Self::Anthropic => anthropic::overflow(window, input, output),
             Self::Gemini => gemini::overflow(window, input),
             Self::Ollama => ollama::overflow(),

@@ -1,0 +1,138 @@
+//! Sends a request to its provider and the answer back, as they come.
+
+use crate::headers::{self, OUTCOME};
+use crate::outcome::Outcome;
+use axum::body::{Body, Bytes};
+use axum::http::header::{CONTENT_LENGTH, CONTENT_TYPE, TRANSFER_ENCODING};
+use axum::http::request::Parts;
+use axum::http::{HeaderMap, HeaderValue, StatusCode};
+use axum::response::Response;
+use futures_util::stream::{self, BoxStream, StreamExt};
+use reqwest::Url;
+use serde_json::json;
+
+/// The bytes of a body.
+pub(crate) type Pieces = BoxStream<'static, Result<Bytes, axum::Error>>;
+
+/// A body that was read to be understood.
+pub(crate) enum Gathered {
+    /// All of it.
+    Whole(Bytes),
+    /// It is too large; its pieces, as they come.
+    TooLarge(Pieces),
+    /// The client went away.
+    Broken,
+}
+
+/// Reads a body up to a limit.
+pub(crate) async fn gather(body: Body, headers: &HeaderMap, most: usize) -> Gathered {
+    let length = headers.get(CONTENT_LENGTH).and_then(|length| length.to_str().ok());
+    let length: Option<usize> = length.and_then(|length| length.parse().ok());
+    let mut pieces = body.into_data_stream().boxed();
+    if length.is_some_and(|length| length > most) {
+        return Gathered::TooLarge(pieces);
+    }
+    let (mut read, mut bytes) = (Vec::new(), 0);
+    while let Some(piece) = pieces.next().await {
+        let Ok(piece) = piece else { return Gathered::Broken };
+        bytes += piece.len();
+        read.push(piece);
+        if bytes > most {
+            return Gathered::TooLarge(
+                stream::iter(read.into_iter().map(Ok)).chain(pieces).boxed(),
+            );
+        }
+    }
+    match read.len() {
+        1 => Gathered::Whole(read.swap_remove(0)),
+        _ => Gathered::Whole(read.concat().into()),
+    }
+}
+
+/// A request without its body, for a provider.
+#[derive(Clone, Debug)]
+pub(crate) struct Ask {
+    http: reqwest::Client,
+    method: reqwest::Method,
+    url: Url,
+    headers: HeaderMap,
+}
+
+impl Ask {
+    pub(crate) fn new(http: &reqwest::Client, head: &Parts, url: Url) -> Self {
+        let headers = headers::of_request(&head.headers);
+        Self { http: http.clone(), method: head.method.clone(), url, headers }
+    }
+
+    /// Sends it with a body that goes through as it comes.
+    pub(crate) async fn streamed(
+        self,
+        head: &Parts,
+        body: Pieces,
+    ) -> Result<reqwest::Response, reqwest::Error> {
+        let framed = [CONTENT_LENGTH, TRANSFER_ENCODING];
+        let has_body = framed.iter().any(|name| head.headers.contains_key(name));
+        let request = self.http.request(self.method, self.url).headers(self.headers);
+        match has_body {
+            true => request.body(reqwest::Body::wrap_stream(body)).send().await,
+            false => request.send().await,
+        }
+    }
+
+    /// Sends it with a body that is there.
+    pub(crate) async fn whole(mut self, body: Bytes) -> Result<reqwest::Response, reqwest::Error> {
+        self.headers.remove(CONTENT_LENGTH);
+        let request = self.http.request(self.method, self.url).headers(self.headers);
+        request.body(body).send().await
+    }
+}
+
+/// The provider's answer for the client, its body as it comes.
+pub(crate) fn answered(answer: reqwest::Response, outcome: Outcome) -> Response {
+    let (head, body) = axum::http::Response::from(answer).into_parts();
+    told(head.status, &head.headers, Body::new(body), outcome)
+}
+
+/// An answer with these headers of the provider's, and what the proxy did.
+pub(crate) fn told(
+    status: StatusCode,
+    headers: &HeaderMap,
+    body: Body,
+    outcome: Outcome,
+) -> Response {
+    let mut response = Response::new(body);
+    *response.status_mut() = status;
+    *response.headers_mut() = headers::of_answer(headers);
+    say(&mut response, outcome);
+    response
+}
+
+/// The answer where the provider gave none.
+pub(crate) fn unreachable(error: reqwest::Error) -> Response {
+    // The address may hold a key.
+    let error = error.without_url();
+    let mut text = format!("foldback: the provider can't be reached: {error}");
+    let mut cause = std::error::Error::source(&error);
+    while let Some(inner) = cause {
+        text = format!("{text}: {inner}");
+        cause = inner.source();
+    }
+    let mut response = failure(502, "upstream_unreachable", &text);
+    say(&mut response, Outcome::Unreachable);
+    response
+}
+
+/// An error of the proxy, in a form that clients of all protocols read.
+pub(crate) fn failure(status: u16, kind: &str, message: &str) -> Response {
+    let body = json!({"type": "error", "error": {"type": kind, "message": message}});
+    let mut response = Response::new(Body::from(body.to_string()));
+    *response.status_mut() = StatusCode::from_u16(status).unwrap_or(StatusCode::BAD_GATEWAY);
+    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    response
+}
+
+fn say(response: &mut Response, outcome: Outcome) {
+    if let Ok(value) = HeaderValue::try_from(outcome.header()) {
+        response.headers_mut().insert(OUTCOME, value);
+    }
+}

@@ -1,0 +1,84 @@
+//! Who may use the proxy, and how many at a time.
+
+use crate::support::{Proxy, http, settings};
+use foldback_fake_provider::{FakeProvider, Reply, Script};
+use foldback_serve::{ServeError, Server, Settings, SettingsError};
+use std::time::Duration;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::TcpStream;
+
+async fn provider() -> FakeProvider {
+    FakeProvider::start(Script::answer(|_| Reply::text("Hi."))).await.unwrap()
+}
+
+#[tokio::test]
+async fn an_address_that_others_reach_needs_leave_and_a_token() {
+    let mut open = Settings::default();
+    open.listen = "0.0.0.0:0".parse().unwrap();
+    let refused = Server::bind(open.clone()).await.unwrap_err();
+    assert!(matches!(refused, ServeError::Settings(SettingsError::Remote(_))), "{refused}");
+    open.allow_remote = true;
+    let refused = Server::bind(open.clone()).await.unwrap_err();
+    assert!(matches!(refused, ServeError::Settings(SettingsError::NoToken(_))), "{refused}");
+    open.token = Some("t".to_owned());
+    Server::bind(open).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_request_without_the_token_never_reaches_the_provider() {
+    let provider = provider().await;
+    let mut settings = settings(&provider);
+    settings.token = Some("planted-token".to_owned());
+    let proxy = Proxy::with(settings).await;
+    let url = format!("{}/v1/messages", proxy.url);
+    for token in [None, Some("another")] {
+        let mut request = http().post(&url).body("{}");
+        if let Some(token) = token {
+            request = request.header("x-foldback-token", token);
+        }
+        let response = request.send().await.unwrap();
+        assert_eq!(response.status(), 401, "{token:?}");
+        assert!(!response.text().await.unwrap().contains("planted-token"));
+    }
+    assert!(provider.requests().is_empty());
+    let request = http().post(&url).body("{}").header("x-foldback-token", "planted-token");
+    assert_eq!(request.send().await.unwrap().status(), 200);
+    let [request] = &provider.requests()[..] else { panic!("one request") };
+    assert_eq!(request.header("x-foldback-token"), None, "the token is the proxy's alone");
+    // Whoever watches the process needs no token.
+    let health = http().get(format!("{}/healthz", proxy.url)).send().await.unwrap();
+    assert_eq!(health.text().await.unwrap(), "ok\n");
+}
+
+#[tokio::test]
+async fn a_page_that_points_its_name_at_this_machine_is_refused() {
+    let provider = provider().await;
+    let proxy = Proxy::start(&provider).await;
+    let url = format!("{}/v1/messages", proxy.url);
+    let request = http().post(&url).header("host", "evil.example").body("{}");
+    assert_eq!(request.send().await.unwrap().status(), 421);
+    assert!(provider.requests().is_empty());
+    let metrics = proxy.metrics().await;
+    assert!(metrics.contains("foldback_proxy_refused_total{why=\"host\"} 1"), "{metrics}");
+}
+
+#[tokio::test]
+async fn connections_over_the_limit_wait() {
+    let provider = provider().await;
+    let mut settings = settings(&provider);
+    settings.max_connections = 1;
+    let proxy = Proxy::with(settings).await;
+    let ask = b"GET /healthz HTTP/1.1\r\nhost: localhost\r\n\r\n";
+    let mut first = TcpStream::connect(proxy.address).await.unwrap();
+    first.write_all(ask).await.unwrap();
+    let mut read = [0; 12];
+    first.read_exact(&mut read).await.unwrap();
+    assert_eq!(&read, b"HTTP/1.1 200");
+    let mut second = TcpStream::connect(proxy.address).await.unwrap();
+    second.write_all(ask).await.unwrap();
+    let early = tokio::time::timeout(Duration::from_millis(100), second.read_exact(&mut read));
+    assert!(early.await.is_err(), "there is no room yet");
+    drop(first);
+    second.read_exact(&mut read).await.unwrap();
+    assert_eq!(&read, b"HTTP/1.1 200");
+}

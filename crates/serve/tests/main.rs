@@ -1,0 +1,7 @@
+//! The integration tests of the proxy, against a provider of the tests' own.
+
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+
+mod access;
+mod pass;
+mod support;
