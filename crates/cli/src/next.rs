@@ -19,7 +19,7 @@ pub(crate) fn words(comparison: &Comparison, args: &Compare) -> Vec<String> {
     if comparison.of_kind(Kind::Strategy).is_empty() {
         return words("the same without --preset, for all presets");
     }
-    let idle = comparison.presets.iter().flat_map(|line| line.nearest_idle());
+    let idle = (0..comparison.presets.len()).flat_map(|preset| comparison.nearest_idle(preset));
     match idle.filter_map(|idle| idle.window).max() {
         Some(window) => words(&format!("the same with --window {window}, at which something acts")),
         None => words("the same with longer sessions"),

@@ -6,7 +6,7 @@ use foldback_core::outcome::Outcome;
 use std::collections::BTreeMap;
 
 /// Why a preset did nothing that has nothing to do it with.
-pub const NO_STAGE: &str = "it has no stage that folds";
+pub(crate) const NO_STAGE: &str = "it has no stage that folds";
 
 /// What stages could not do, by stage, each with the last reason that it gave.
 pub(crate) fn failures(replay: &Replay) -> Vec<String> {

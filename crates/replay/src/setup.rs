@@ -190,7 +190,7 @@ impl Setup {
     pub fn terms(&self, model: Option<&str>) -> Vec<NamedTerms> {
         let mut terms = named(&self.regimes.regimes, &self.models);
         if let Some(own) = self.own(model) {
-            terms.push(NamedTerms { name: OWN.to_owned(), terms: own });
+            terms.push(NamedTerms { name: OWN.into(), terms: own });
         }
         terms
     }

@@ -50,8 +50,9 @@ pub(crate) fn guards_off(comparison: &Comparison) -> Vec<String> {
 
 /// Presets that did nothing in some sessions, in words, with those sessions, those closest to acting
 /// first.
-pub(crate) fn idle(comparison: &Comparison) -> Vec<(&PresetLine, String, Vec<&Idle>)> {
-    let lines = comparison.presets.iter().map(|line| (line, line.nearest_idle()));
+pub(crate) fn idle(comparison: &Comparison) -> Vec<(&PresetLine, String, Vec<Idle<'_>>)> {
+    let lines = comparison.presets.iter().enumerate();
+    let lines = lines.map(|(at, line)| (line, comparison.nearest_idle(at)));
     lines
         .filter(|(_, nearest)| !nearest.is_empty())
         .map(|(line, nearest)| {

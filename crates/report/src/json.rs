@@ -3,7 +3,7 @@
 use crate::schema;
 use foldback_replay::Comparison;
 use foldback_replay::compare::{
-    Contrast, CorpusSummary, Judges, PresetLine, Provenance, Reporting,
+    Contrast, CorpusSummary, Idle, Judges, PresetLine, Provenance, Reporting,
 };
 use foldback_replay::cost::Agreement;
 use schemars::JsonSchema;
@@ -35,13 +35,24 @@ pub(crate) struct Document<'a> {
     /// had.
     cache_check: BTreeMap<&'a str, &'a Agreement>,
     /// One entry per preset, in the order that they were given.
-    presets: &'a [PresetLine],
+    presets: Vec<Preset<'a>>,
     /// How far the two judges of retention agree, references and verbatim reuse.
     judges: &'a Judges,
     /// One entry per pair of strategies, without controls.
     contrasts: &'a [Contrast],
     /// One entry per strategy and control but no compaction: exploratory, not adjusted for.
     against_controls: &'a [Contrast],
+}
+
+/// One preset over all sessions. Token counts are by the measuring estimator, those of the counters by the
+/// preset's own.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "PresetLine")]
+struct Preset<'a> {
+    #[serde(flatten)]
+    line: &'a PresetLine,
+    /// Sessions in which it did nothing.
+    idle: Vec<Idle<'a>>,
 }
 
 /// A comparison as one JSON document, indented, with a newline at its end.
@@ -58,7 +69,12 @@ pub fn comparison(comparison: &Comparison) -> serde_json::Result<String> {
             .iter()
             .map(|(name, agreement)| (name.as_str(), agreement))
             .collect(),
-        presets: &comparison.presets,
+        presets: comparison
+            .presets
+            .iter()
+            .enumerate()
+            .map(|(at, line)| Preset { line, idle: comparison.idle(at) })
+            .collect(),
         judges: &comparison.judges,
         contrasts: &comparison.contrasts,
         against_controls: &comparison.against_controls,

@@ -150,7 +150,7 @@ pub(super) fn prepare(registry: &Registry, args: &SearchArgs) -> Result<Prepared
     let corpus = input::corpus(&args.corpus)?;
     let setup = strategies::setup(registry, &args.model)?;
     let priced = setup.model.is_some()
-        && setup.terms(setup.model.as_deref()).iter().any(|terms| terms.name == OWN);
+        && setup.terms(setup.model.as_deref()).iter().any(|terms| *terms.name == *OWN);
     let regime = match (&args.prices, priced) {
         (Some(name), _) => name.clone(),
         (None, true) => OWN.to_owned(),

@@ -8,7 +8,7 @@ use serde_json::Value;
 use std::collections::BTreeSet;
 
 /// What must be kept and was.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct MustKeep {
     /// User messages that stand word for word in the view at the end.
     pub instructions_end: Share,
@@ -23,7 +23,7 @@ pub struct MustKeep {
 }
 
 /// What the view at the end still shows about the files that the agent touched.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct ArtifactTrail {
     /// Files that were read.
     pub read: SetRecall,
@@ -34,7 +34,7 @@ pub struct ArtifactTrail {
 }
 
 /// A set of files as the log has it against the set that the calls in the view amount to.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct SetRecall {
     /// Files of the log.
     pub truth: u64,

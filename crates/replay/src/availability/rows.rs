@@ -98,7 +98,7 @@ pub struct RereadRow {
 }
 
 /// Kept of needed.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 pub struct Share {
     /// How many were kept.
     pub kept: u64,

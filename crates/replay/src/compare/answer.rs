@@ -129,7 +129,7 @@ impl Comparison {
     /// The first of the presets that are shown and acted, with the session in which it forgot most.
     pub fn telling(&self, answer: &Answer<'_>) -> Option<(&SessionLine, &PresetLine)> {
         let at = answer.shown.iter().copied().find(|at| self.presets[*at].triggered > 0)?;
-        let own = self.scores.iter().filter(|score| score.preset == at);
+        let own = self.scores.iter().filter_map(|scores| scores.get(at));
         let acted = own.filter(|score| score.metrics.compactions > 0);
         let most = acted.max_by_key(|score| {
             let asked = score.exam.references.frr_obs_far;

@@ -14,8 +14,8 @@ use std::fmt::Write as _;
 pub(super) fn assumptions(
     presets: &[Preset],
     setup: &Setup,
-    sessions: &[SessionFacts],
-    scores: &[Score],
+    sessions: &[&SessionFacts],
+    scores: &[Box<[Score]>],
     reporting: &Reporting,
 ) -> Vec<String> {
     let mut lines = vec![
@@ -78,7 +78,7 @@ pub(super) fn assumptions(
 const SCALES: usize = 6;
 
 /// What recorded usage says about the measure, by model: those with the most sessions.
-fn scales(setup: &Setup, sessions: &[SessionFacts]) -> String {
+fn scales(setup: &Setup, sessions: &[&SessionFacts]) -> String {
     let mut models: BTreeMap<&str, Vec<u64>> = BTreeMap::new();
     for facts in sessions {
         if let Some(scale) = facts.scale {
@@ -115,7 +115,7 @@ fn scales(setup: &Setup, sessions: &[SessionFacts]) -> String {
 
 /// The context policies of the recorders themselves: retention is inflated if the recorded
 /// agent saw no more than the strategy keeps.
-fn recorders(sessions: &[SessionFacts]) -> Vec<String> {
+fn recorders(sessions: &[&SessionFacts]) -> Vec<String> {
     let mut full = 0;
     let mut unknown = 0;
     let mut others: BTreeMap<String, usize> = BTreeMap::new();
@@ -157,9 +157,9 @@ fn recorders(sessions: &[SessionFacts]) -> Vec<String> {
 }
 
 /// What is known about the recorders' own requests.
-fn as_recorded(presets: &[Preset], scores: &[Score]) -> Option<String> {
+fn as_recorded(presets: &[Preset], scores: &[Box<[Score]>]) -> Option<String> {
     let at = presets.iter().position(|preset| matches!(preset.made, Made::Recorded))?;
-    let own: Vec<&Score> = scores.iter().filter(|score| score.preset == at).collect();
+    let own: Vec<&Score> = scores.iter().filter_map(|scores| scores.get(at)).collect();
     let with = |known: Known| own.iter().filter(|score| score.known == known).count();
     let (sizes, unknown) = (with(Known::Sizes), with(Known::Nothing));
     let name = &presets[at].strategy.name;
@@ -182,7 +182,7 @@ fn as_recorded(presets: &[Preset], scores: &[Score]) -> Option<String> {
     Some(line)
 }
 
-fn cache(setup: &Setup, sessions: &[SessionFacts], reporting: &Reporting) -> String {
+fn cache(setup: &Setup, sessions: &[&SessionFacts], reporting: &Reporting) -> String {
     let timed = sessions.iter().filter(|facts| facts.timed).count();
     format!(
         "Caching rules of {} as of {}; pauses as recorded in {timed} of {} sessions; in the others the cache is \
@@ -193,7 +193,7 @@ fn cache(setup: &Setup, sessions: &[SessionFacts], reporting: &Reporting) -> Str
     )
 }
 
-fn windows(setup: &Setup, sessions: &[SessionFacts], scores: &[Score]) -> String {
+fn windows(setup: &Setup, sessions: &[&SessionFacts], scores: &[Box<[Score]>]) -> String {
     if setup.limits.context > 0 {
         return format!(
             "Window of {} tokens for every session (command line).",
@@ -207,7 +207,7 @@ fn windows(setup: &Setup, sessions: &[SessionFacts], scores: &[Score]) -> String
             *names.entry(facts.model.as_deref().unwrap_or("no name")).or_default() += 1;
         }
     }
-    let mut windows: Vec<u64> = scores.iter().map(|score| score.limits.context).collect();
+    let mut windows: Vec<u64> = scores.iter().flatten().map(|score| score.window).collect();
     windows.sort_unstable();
     windows.dedup();
     format!(
@@ -222,13 +222,13 @@ fn windows(setup: &Setup, sessions: &[SessionFacts], scores: &[Score]) -> String
 fn without_model<'a>(
     presets: &'a [Preset],
     lines: &'a [PresetLine],
-    scores: &'a [Score],
+    scores: &'a [Box<[Score]>],
 ) -> impl Iterator<Item = String> + 'a {
     let asking = presets.iter().zip(lines).enumerate();
     asking
         .filter(|(_, (preset, _))| preset.completions.is_some())
         .flat_map(|(at, (_, line))| {
-            let own = scores.iter().filter(|score| score.preset == at);
+            let own = scores.iter().filter_map(move |scores| scores.get(at));
             let firings = own.flat_map(|score| &score.measures.firings);
             let (without, formless) = firings.fold((0, 0), |(without, formless), firing| {
                 (without + firing.stand_ins, formless + firing.formless)
@@ -258,7 +258,7 @@ pub(super) fn cautions(
     contenders: &[Preset],
     presets: &[PresetLine],
     corpus: &CorpusSummary,
-    scores: &[Score],
+    scores: &[Box<[Score]>],
 ) -> Vec<String> {
     let mut lines = Vec::new();
     if corpus.triggering == 0 {
@@ -336,10 +336,10 @@ fn impossible(contenders: &[Preset], presets: &[PresetLine]) -> Option<String> {
 
 /// If chance and foresight send the same requests, eviction had no choice: all that can be
 /// cleared is cleared, and the two controls say nothing about who chooses well.
-fn coincidence(presets: &[PresetLine], scores: &[Score]) -> Option<String> {
+fn coincidence(presets: &[PresetLine], scores: &[Box<[Score]>]) -> Option<String> {
     let at = |name: &str| presets.iter().position(|line| line.preset == name);
     let (random, clairvoyant) = (at("random")?, at("clairvoyant")?);
-    let of = |preset: usize| scores.iter().filter(move |score| score.preset == preset);
+    let of = |preset: usize| scores.iter().filter_map(move |scores| scores.get(preset));
     let acted: Vec<_> = of(random)
         .zip(of(clairvoyant))
         .filter(|(a, b)| a.metrics.compactions > 0 && b.metrics.compactions > 0)

@@ -355,6 +355,7 @@ mod tests {
     use crate::compare::{Gate, Outcome, Reporting, Score, SessionLine};
     use crate::stats::Bootstrap;
     use crate::study::{Bill, Exam, Pauses};
+    use std::sync::Arc;
 
     /// Bills of `first` and `second` per session, in dollars, and what the first keeps of ten.
     struct Case {
@@ -381,14 +382,14 @@ mod tests {
         // No two sessions are alike, or there would be nothing to draw.
         let usd = usd * (1.0 + session as f64 / 100.0);
         let outcome = Outcome {
-            exam: Exam {
+            exam: Arc::new(Exam {
                 references: Retention {
                     frr_obs_far: Share { kept, needed: 10 },
                     ..Retention::default()
                 },
                 ..Exam::default()
-            },
-            bills: vec![Bill::of_requests("anthropic-5m", Pauses::Recorded, usd, 0.0)],
+            }),
+            bills: Box::new([Bill::of_requests("anthropic-5m", Pauses::Recorded, usd, 0.0)]),
             ..Outcome::default()
         };
         Score::new(session, preset, outcome)
@@ -417,13 +418,13 @@ mod tests {
         let sessions: Vec<SessionLine> = (0..case.sessions)
             .map(|session| SessionLine { cluster: session.to_string(), ..SessionLine::default() })
             .collect();
-        let scores: Vec<Score> = (0..case.sessions)
-            .flat_map(|session| {
-                [
+        let scores: Vec<Box<[Score]>> = (0..case.sessions)
+            .map(|session| -> Box<[Score]> {
+                Box::new([
                     score(session, 0, 2.0, 10),
                     score(session, 1, case.usd[0], case.kept),
                     score(session, 2, case.usd[1], 5),
-                ]
+                ])
             })
             .collect();
         let reporting = Reporting {
@@ -435,7 +436,6 @@ mod tests {
         let table = Table {
             sessions: &sessions,
             scores: &scores,
-            presets: presets.len(),
             baseline: 0,
             reporting: &reporting,
             bootstrap: Bootstrap::new(reporting.draws, reporting.seed),

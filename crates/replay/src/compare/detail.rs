@@ -7,7 +7,7 @@ use crate::controls::nfr;
 use crate::index::Speaker;
 use crate::measures::position::{BINS, Positions};
 use crate::measures::size::Sizes;
-use crate::measures::survival::Survival;
+use crate::measures::survival::Lifetimes;
 use crate::study::Shadow;
 use foldback_core::strategy::Kind;
 use schemars::JsonSchema;
@@ -116,18 +116,15 @@ pub(super) fn pressure(own: &[&Score], base: &[&Score]) -> Pressure {
 }
 
 pub(super) fn half_life(own: &[&Score]) -> HalfLife {
-    let mut survival = Survival::default();
+    let mut by_source: BTreeMap<Speaker, Lifetimes> = BTreeMap::new();
     for score in own {
-        survival.merge(&score.measures.survival);
+        score.measures.survival.add_to(&mut by_source);
     }
-    let all = survival.all();
+    let mut all = Lifetimes::default();
+    by_source.values().for_each(|lives| all.merge(lives));
     HalfLife {
         calls: all.half_life(),
-        by_source: survival
-            .by_source
-            .iter()
-            .map(|(source, lives)| (*source, lives.half_life()))
-            .collect(),
+        by_source: by_source.iter().map(|(source, lives)| (*source, lives.half_life())).collect(),
         identifiers: all.count(),
     }
 }

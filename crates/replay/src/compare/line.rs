@@ -8,24 +8,12 @@ use super::metrics::{self, Metrics};
 use super::strata::{Stratum, strata};
 use super::table::Table;
 use crate::availability::{MustKeep, Retention, SetRecall, Share};
-use crate::idle::NO_STAGE;
-use crate::study::{OWN, Pauses};
+use crate::study::{Bill, OWN, Pauses};
 use crate::totals::{Dropped, SessionMetrics};
 use foldback_core::counters::Counters;
 use foldback_core::strategy::{Kind, Strategy};
 use schemars::JsonSchema;
 use serde::Serialize;
-
-/// A session in which a preset did nothing, and why.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
-pub struct Idle {
-    /// Path of the session.
-    pub path: String,
-    /// Why it did nothing, at the moment when it was closest to acting.
-    pub why: String,
-    /// A window at which it would have acted, if there is one.
-    pub window: Option<u64>,
-}
 
 /// The bill over all sessions under one regime, in dollars.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
@@ -211,19 +199,6 @@ pub struct PresetLine {
     pub position: Position,
     /// The headline metrics by length and by recorder.
     pub strata: Vec<Stratum>,
-    /// Sessions in which it did nothing.
-    pub idle: Vec<Idle>,
-}
-
-impl PresetLine {
-    /// The sessions in which it did nothing, those closest to acting first: it would act at a larger
-    /// window than in the others. Empty for controls and strategies without stages, which do nothing on purpose.
-    pub fn nearest_idle(&self) -> Vec<&Idle> {
-        let meant = self.kind == Kind::Control || self.idle.iter().all(|idle| idle.why == NO_STAGE);
-        let mut nearest: Vec<&Idle> = self.idle.iter().filter(|_| !meant).collect();
-        nearest.sort_by_key(|idle| std::cmp::Reverse(idle.window));
-        nearest
-    }
 }
 
 pub(super) fn line(strategy: &Strategy, preset: usize, table: &Table<'_>) -> PresetLine {
@@ -325,17 +300,6 @@ pub(super) fn line(strategy: &Strategy, preset: usize, table: &Table<'_>) -> Pre
         summary_quality: detail::summaries(seen),
         position: detail::position(seen),
         strata: strata(table, preset),
-        idle: own
-            .iter()
-            .filter_map(|score| {
-                let inaction = score.inaction.as_ref()?;
-                Some(Idle {
-                    path: table.sessions[score.session].path.clone(),
-                    why: inaction.why.clone(),
-                    window: inaction.window,
-                })
-            })
-            .collect(),
         costs,
     };
     line.good_by_one = line.good_by();
@@ -354,7 +318,7 @@ const RECORDED_OR_COLD: &str = "recorded-or-cold";
 fn costs(table: &Table<'_>, preset: usize) -> Vec<Dollars> {
     let mut regimes: Vec<&str> = Vec::new();
     for bill in table.of(preset).flat_map(|score| &score.bills) {
-        if !regimes.contains(&bill.regime.as_str()) {
+        if !regimes.contains(&&*bill.regime) {
             regimes.push(&bill.regime);
         }
     }
@@ -375,8 +339,10 @@ fn dollars(
     let find = |score: &'_ Score| {
         let bills = score.bills.iter();
         bills
-            .filter(|bill| bill.regime == regime)
-            .find(|bill| bill.pauses == Pauses::Recorded || bill.pauses == untimed)
+            .filter(|bill| *bill.regime == *regime)
+            .find(|bill| {
+                matches!(bill.pauses, Pauses::Recorded | Pauses::Any) || bill.pauses == untimed
+            })
             .cloned()
     };
     let mut sum = Dollars { regime: regime.to_owned(), pauses: name, ..Dollars::default() };
@@ -390,9 +356,14 @@ fn dollars(
         sum.usd += bill.usd;
         sum.input_usd += bill.input_usd;
         sum.output_usd += bill.output_usd;
-        sum.summaries_usd += bill.summaries_usd;
-        sum.summaries_shared_usd += bill.summaries_shared_usd;
-        pessimistic += bill.pessimistic_usd;
+        match &bill.compaction {
+            Some(compaction) => {
+                sum.summaries_usd += compaction.summaries_usd;
+                sum.summaries_shared_usd += compaction.summaries_shared_usd;
+                pessimistic += compaction.pessimistic_usd;
+            }
+            None => pessimistic += bill.usd,
+        }
         sum.equivalent_tokens += bill.equivalent_tokens;
         read += bill.read_tokens;
         input += score.metrics.input_tokens;
@@ -413,7 +384,7 @@ fn dollars(
 
 fn ledger(table: &Table<'_>, own: &[&Score]) -> LedgerLine {
     let rows: Vec<_> =
-        own.iter().filter_map(|score| table.bill(score)).flat_map(|bill| &bill.ledger).collect();
+        own.iter().filter_map(|score| table.bill(score)).flat_map(Bill::ledger).collect();
     LedgerLine {
         firings: rows.len() as u64,
         paid_back: rows.iter().filter(|row| row.paid_back()).count() as u64,

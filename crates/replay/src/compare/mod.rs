@@ -6,6 +6,7 @@ mod contrast;
 mod detail;
 mod front;
 mod gate;
+mod idle;
 mod judges;
 mod line;
 mod metrics;
@@ -16,17 +17,17 @@ mod strata;
 mod table;
 
 pub use crate::corpus::{Corpus, Skipped, Source};
-pub use crate::idle::NO_STAGE;
 pub use crate::setup::{DEFAULT_LIMITS, Preset, Setup};
-pub use crate::study::{Known, Outcome, Score};
+pub use crate::study::{Inaction, Known, Outcome, Score};
 pub use answer::{Answer, MUCH_FORGOTTEN, Remark};
 pub(crate) use contrast::adjust;
 pub use contrast::{Cheaper, Contrast, Difference, ToldApart};
 pub use detail::{HalfLife, Normalised, Position, Pressure, SummaryQuality};
 pub use front::{Place, Point, Standing, ranks};
 pub use gate::Gate;
+pub use idle::Idle;
 pub use judges::{Judge, Judges, LEAST_GAP};
-pub use line::{Dollars, Idle, KeepShares, LedgerLine, PresetLine};
+pub use line::{Dollars, KeepShares, LedgerLine, PresetLine};
 pub use metrics::{Metric, Metrics};
 pub use provenance::Provenance;
 pub(crate) use provenance::short;
@@ -37,7 +38,7 @@ use crate::corpus::ContentHash;
 use crate::cost::Agreement;
 use crate::stats::Bootstrap;
 use crate::store::Store;
-use crate::study::{CHECKED, Context, Facts, Failure, Keys, Names, Record, Studied, study};
+use crate::study::{CHECKED, Common, Context, Facts, Failure, Keys, Names, Record, Studied, study};
 use crate::walk::{Detail, Walk};
 use foldback_formats::Session;
 use rayon::prelude::*;
@@ -115,8 +116,8 @@ pub struct Comparison {
     pub contrasts: Vec<Contrast>,
     /// Every strategy against every control but no compaction.
     pub against_controls: Vec<Contrast>,
-    /// One per session and preset, by session, then preset.
-    pub scores: Vec<Score>,
+    /// By session, one per preset in their order.
+    pub scores: Vec<Box<[Score]>>,
     /// Index of the preset that never changes anything.
     pub baseline: usize,
     keys: Vec<Keys>,
@@ -130,8 +131,7 @@ pub struct Comparison {
 impl Comparison {
     /// What the presets did with a session, in their order.
     pub fn scores_of(&self, session: usize) -> &[Score] {
-        let presets = self.presets.len();
-        self.scores.get(session * presets..(session + 1) * presets).unwrap_or_default()
+        self.scores.get(session).map_or(&[], |scores| scores)
     }
 
     /// The facts of a session; `None` when the store has lost them.
@@ -234,40 +234,42 @@ pub fn compare(
         setup,
         names: Names::of(setup, presets),
         store: run.store,
+        common: Common::default(),
         split: reporting.split,
         progress: run.progress,
     };
-    let studied: Vec<(usize, Result<Vec<Studied>, Failure>)> = unique
+    let studied: Vec<(usize, Result<_, Failure>)> = unique
         .par_iter()
         .map(|(at, hash)| (*at, study(&context, &corpus.sources[*at], *hash)))
         .collect();
     let (mut sessions, mut sources) = (Vec::new(), Vec::new());
     for (at, outcome) in studied {
-        let path = corpus.sources[at].name();
+        let path = || corpus.sources[at].name();
         match outcome {
             Ok(more) => {
                 sources.extend(more.iter().map(|_| at));
-                sessions.extend(more);
+                sessions.push(more);
             }
-            Err(Failure::Source(reason)) => skipped.push(Skipped { path, reason }),
-            Err(Failure::Store(error)) => return Err(CompareError::Store { path, error }),
+            Err(Failure::Source(reason)) => skipped.push(Skipped { path: path(), reason }),
+            Err(Failure::Store(error)) => return Err(CompareError::Store { path: path(), error }),
         }
     }
+    let each = || sessions.iter().flatten();
     skipped.sort_by(|a, b| a.path.cmp(&b.path));
-    if sessions.is_empty() {
+    if sources.is_empty() {
         return Err(CompareError::NothingImported(skipped));
     }
     if run.strict
-        && let Some((path, warning)) = sessions.iter().find_map(|session| {
+        && let Some((path, warning)) = each().find_map(|session| {
             let warning = session.facts.first_warning.clone()?;
             Some((session.path.clone(), warning))
         })
     {
         return Err(CompareError::Strict { path, warning });
     }
-    let contents = sessions.iter().map(|session| session.keys.content());
+    let contents = each().map(|session| session.keys.content());
     let provenance = Provenance::of(&context.names, contents);
-    let models = sessions.iter().filter_map(|session| session.facts.model.clone());
+    let models = each().filter_map(|session| session.facts.model.clone());
     let unlisted = models.filter(|model| setup.models.find(model).is_none());
     let unlisted: BTreeSet<String> = unlisted.collect();
     let comparison = assemble(corpus, presets, baseline, setup, reporting, sessions, skipped);
@@ -305,23 +307,23 @@ fn assemble(
     baseline: usize,
     setup: &Setup,
     mut reporting: Reporting,
-    studied: Vec<Studied>,
+    mut studied: Vec<Box<[Studied]>>,
     skipped: Vec<Skipped>,
 ) -> Comparison {
     reporting.estimator = setup.measure.id().to_string();
-    let mut lines = Vec::with_capacity(studied.len());
-    let mut facts = Vec::with_capacity(studied.len());
-    let mut scores = Vec::with_capacity(studied.len() * presets.len());
-    let mut keys = Vec::with_capacity(studied.len());
+    let count = studied.iter().map(|sessions| sessions.len()).sum();
+    let (mut lines, mut facts) = (Vec::with_capacity(count), Vec::with_capacity(count));
+    let (mut scores, mut keys) = (Vec::with_capacity(count), Vec::with_capacity(count));
     let mut cache_check = CHECKED.map(|name| (name.to_owned(), Agreement::default())).to_vec();
-    for (number, session) in studied.into_iter().enumerate() {
-        lines.push(session_line(&session));
+    for (number, session) in studied.iter_mut().flatten().enumerate() {
+        lines.push(session_line(session));
         for (sum, agreement) in cache_check.iter_mut().zip(&session.agreements) {
             sum.1.add(agreement);
         }
-        facts.push(session.facts);
-        keys.push(session.keys);
-        scores.extend(session.scores.into_iter().map(|score| score.in_session(number)));
+        facts.push(&session.facts);
+        keys.push(session.keys.clone());
+        session.scores.iter_mut().for_each(|score| score.session = number);
+        scores.push(std::mem::take(&mut session.scores));
     }
     let mut summary = CorpusSummary {
         files: corpus.sources.len(),
@@ -336,7 +338,6 @@ fn assemble(
     let table = table::Table {
         sessions: &summary.sessions,
         scores: &scores,
-        presets: presets.len(),
         baseline,
         bootstrap: Bootstrap::new(reporting.draws, reporting.seed),
         reporting: &reporting,

@@ -25,7 +25,6 @@ impl Comparison {
                 *least = key;
             }
         }
-        let mut paths: BTreeMap<String, String> = BTreeMap::new();
         for (session, keys) in self.corpus.sessions.iter_mut().zip(&self.keys) {
             let path = match keys.number() {
                 0 => named("session", &keys.content()),
@@ -36,10 +35,7 @@ impl Comparison {
                 true => path.clone(),
                 false => pseudonym("task", &clusters[&session.cluster], &session.cluster),
             };
-            paths.insert(std::mem::replace(&mut session.path, path.clone()), path);
-        }
-        for idle in self.presets.iter_mut().flat_map(|line| &mut line.idle) {
-            idle.path = paths.get(&idle.path).cloned().unwrap_or_default();
+            session.path = path;
         }
         for (number, skipped) in self.corpus.skipped.iter_mut().enumerate() {
             *skipped = without_names(skipped, number);

@@ -57,9 +57,8 @@ impl Default for Reporting {
 
 pub(super) struct Table<'a> {
     pub(super) sessions: &'a [SessionLine],
-    /// By session, then preset.
-    pub(super) scores: &'a [Score],
-    pub(super) presets: usize,
+    /// By session, one per preset in their order.
+    pub(super) scores: &'a [Box<[Score]>],
     /// Index of the preset that never changes anything.
     pub(super) baseline: usize,
     pub(super) reporting: &'a Reporting,
@@ -69,7 +68,7 @@ pub(super) struct Table<'a> {
 impl<'a> Table<'a> {
     /// The scores of a preset, in the order of the sessions.
     pub(super) fn of(&self, preset: usize) -> impl Iterator<Item = &'a Score> + use<'a> {
-        self.scores.iter().skip(preset).step_by(self.presets.max(1))
+        self.scores.iter().filter_map(move |scores| scores.get(preset))
     }
 
     /// The scores of a preset of which something is known, each with that of no compaction.
@@ -98,7 +97,7 @@ impl<'a> Table<'a> {
     /// Sessions in which at least one strategy other than a control changed something.
     pub(super) fn triggering(&self, presets: &[Preset]) -> usize {
         self.scores
-            .chunks(self.presets.max(1))
+            .iter()
             .filter(|scores| {
                 scores.iter().any(|score| {
                     score.metrics.compactions > 0
@@ -118,5 +117,5 @@ impl Comparison {
 
 /// The bill under a regime: with recorded pauses, else always warm.
 pub(super) fn bill<'a>(score: &'a Score, regime: &str) -> Option<&'a Bill> {
-    score.bills.iter().find(|bill| bill.regime == regime && bill.pauses != Pauses::ColdTurns)
+    score.bills.iter().find(|bill| *bill.regime == *regime && bill.pauses != Pauses::ColdTurns)
 }

@@ -48,7 +48,7 @@ pub struct SessionMeasures {
     /// What was written and what it was worth.
     pub summaries: Summaries,
     /// Where needed references stand.
-    pub positions: Positions,
+    pub positions: Arc<Positions>,
 }
 
 impl SessionMeasures {
@@ -93,7 +93,7 @@ impl Measures {
             firings: self.firings.finish(),
             survival: self.lives.finish(self.calls.len()),
             summaries: self.reader.finish(),
-            positions: self.offsets.finish(),
+            positions: Arc::new(self.offsets.finish()),
             ..SessionMeasures::of_sizes(&self.calls)
         }
     }

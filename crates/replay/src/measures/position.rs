@@ -18,7 +18,7 @@ use std::sync::Arc;
 pub const BINS: usize = 10;
 
 /// Positions in ten equal bins. Sessions [merge](Self::merge) by addition.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Histogram(pub [u64; BINS]);
 
 impl Histogram {
@@ -49,7 +49,7 @@ impl Histogram {
 }
 
 /// Positions of what calls needed and the view had.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Positions {
     /// All references.
     pub all: Histogram,

@@ -10,7 +10,6 @@
 //! retention of what was needed ([`crate::availability`]).
 
 use crate::drive::Request;
-use crate::identifiers::Class;
 use crate::index::{Id, Index, Speaker};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -52,10 +51,14 @@ impl Lifetimes {
     /// Adds the lifetimes of other sessions.
     pub fn merge(&mut self, other: &Self) {
         for (duration, more) in &other.0 {
-            let ended = self.0.entry(*duration).or_default();
-            ended.events += more.events;
-            ended.censored += more.censored;
+            self.add(*duration, *more);
         }
+    }
+
+    fn add(&mut self, duration: u64, more: Ended) {
+        let ended = self.0.entry(duration).or_default();
+        ended.events += more.events;
+        ended.censored += more.censored;
     }
 
     /// Number of identifiers.
@@ -92,32 +95,31 @@ impl Lifetimes {
     }
 }
 
-/// Lifetimes of the identifiers of a session.
+/// Lifetimes of the identifiers of a session by who said them first: speaker, duration and what ended then,
+/// in that order. A list, because a comparison keeps one of every session.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Survival {
-    /// By who said it first.
-    pub by_source: BTreeMap<Speaker, Lifetimes>,
-    /// By what it refers to.
-    pub by_class: BTreeMap<Class, Lifetimes>,
-}
+pub struct Survival(Box<[(Speaker, u64, Ended)]>);
 
 impl Survival {
     /// All identifiers together.
     pub fn all(&self) -> Lifetimes {
         let mut all = Lifetimes::default();
-        for lifetimes in self.by_source.values() {
-            all.merge(lifetimes);
+        for (_, duration, ended) in &self.0 {
+            all.add(*duration, *ended);
         }
         all
     }
 
-    /// Adds the lifetimes of other sessions.
-    pub fn merge(&mut self, other: &Self) {
-        for (source, lifetimes) in &other.by_source {
-            self.by_source.entry(*source).or_default().merge(lifetimes);
-        }
-        for (class, lifetimes) in &other.by_class {
-            self.by_class.entry(*class).or_default().merge(lifetimes);
+    /// Memory that it takes besides its own value.
+    #[cfg(test)]
+    pub(crate) fn bytes(&self) -> usize {
+        size_of_val(&*self.0)
+    }
+
+    /// Adds them to those of other sessions.
+    pub fn add_to(&self, by_speaker: &mut BTreeMap<Speaker, Lifetimes>) {
+        for (speaker, duration, ended) in &self.0 {
+            by_speaker.entry(*speaker).or_default().add(*duration, *ended);
         }
     }
 }
@@ -136,12 +138,13 @@ enum Life {
 pub(super) struct Lives {
     index: Arc<Index>,
     lives: Vec<Life>,
-    out: Survival,
+    by_speaker: BTreeMap<Speaker, Lifetimes>,
 }
 
 impl Lives {
     pub(super) fn new(index: Arc<Index>) -> Self {
-        Self { lives: vec![Life::Unborn; index.entries.len()], index, out: Survival::default() }
+        let lives = vec![Life::Unborn; index.entries.len()];
+        Self { lives, index, by_speaker: BTreeMap::new() }
     }
 
     /// Takes over what the request has that the one before had not, and the other way round.
@@ -172,14 +175,16 @@ impl Lives {
                 self.end(id, (calls - born) as u64, Lifetimes::censor);
             }
         }
-        self.out
+        let lives = self.by_speaker.iter().flat_map(|(speaker, lives)| {
+            lives.0.iter().map(|(duration, ended)| (*speaker, *duration, *ended))
+        });
+        Survival(lives.collect())
     }
 
     fn end(&mut self, id: Id, duration: u64, how: fn(&mut Lifetimes, u64)) {
         self.lives[id as usize] = Life::Over;
         let entry = &self.index.entries[id as usize];
-        how(self.out.by_source.entry(entry.source).or_default(), duration);
-        how(self.out.by_class.entry(entry.class).or_default(), duration);
+        how(self.by_speaker.entry(entry.source).or_default(), duration);
     }
 }
 

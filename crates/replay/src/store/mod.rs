@@ -57,8 +57,29 @@ pub struct Store {
 #[derive(Debug, Default)]
 struct Held {
     packs: Vec<Arc<Pack>>,
-    /// By name: the pack, and where in it.
-    places: FxHashMap<Name, (usize, Place)>,
+    /// By the beginning of its name, which stands whole in the entry: as small as can be, since there is one of
+    /// each session and preset.
+    places: FxHashMap<u64, Spot>,
+}
+
+/// Where an entry stands.
+#[derive(Clone, Copy, Debug)]
+struct Spot {
+    pack: u32,
+    place: Place,
+}
+
+impl Held {
+    /// Remembers entries of a pack. One of two that begin alike is lost, and computed again.
+    fn enter(&mut self, pack: usize, entries: impl IntoIterator<Item = (Name, Place)>) {
+        let Ok(pack) = u32::try_from(pack) else { return };
+        let entries = entries.into_iter();
+        self.places.extend(entries.map(|(name, place)| (beginning(&name), Spot { pack, place })));
+    }
+}
+
+fn beginning(name: &Name) -> u64 {
+    u64::from_le_bytes(std::array::from_fn(|at| name[at]))
 }
 
 #[derive(Debug)]
@@ -154,8 +175,8 @@ impl Store {
         let name = self.name(key);
         let (pack, place) = {
             let held = self.held.read().unwrap_or_else(PoisonError::into_inner);
-            let (pack, place) = held.places.get(&name)?;
-            (Arc::clone(&held.packs[*pack]), *place)
+            let Spot { pack, place } = *held.places.get(&beginning(&name))?;
+            (Arc::clone(held.packs.get(pack as usize)?), place)
         };
         let mut file = lock(&pack.file);
         if !pack.used.swap(true, Ordering::Relaxed) {
@@ -189,7 +210,7 @@ impl Store {
             appended => appended?,
         };
         let mut held = self.held.write().unwrap_or_else(PoisonError::into_inner);
-        held.places.insert(name, (pack, place));
+        held.enter(pack, [(name, place)]);
         Ok(())
     }
 
@@ -207,8 +228,8 @@ impl Store {
         };
         writer.current = Some((at, end));
         let pack = self.pack(at);
-        let place = pack::append(&mut lock(&pack.file), end, entry)?;
-        writer.current = Some((at, place.end()));
+        let (place, end) = pack::append(&mut lock(&pack.file), end, entry)?;
+        writer.current = Some((at, end));
         Ok((at, place))
     }
 
@@ -250,7 +271,7 @@ impl Store {
         }
         let at = self.hold(Some(path), file);
         let mut held = self.held.write().unwrap_or_else(PoisonError::into_inner);
-        held.places.extend(scan.entries.into_iter().map(|(name, place)| (name, (at, place))));
+        held.enter(at, scan.entries);
         Ok(())
     }
 

@@ -24,8 +24,6 @@ pub(super) type Name = [u8; 32];
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Place {
     at: u64,
-    /// Bytes with its head.
-    length: u64,
 }
 
 /// What a pack holds.
@@ -89,8 +87,8 @@ pub(super) fn scan(file: &mut File) -> io::Result<Option<Scan>> {
             scan.damaged = true;
             break;
         };
-        let place = Place { at: scan.end, length: content.saturating_add(ENTRY_HEAD as u64) };
-        let end = place.at.saturating_add(place.length);
+        let place = Place { at: scan.end };
+        let end = place.at.saturating_add(content).saturating_add(ENTRY_HEAD as u64);
         if end > length {
             break;
         }
@@ -101,8 +99,9 @@ pub(super) fn scan(file: &mut File) -> io::Result<Option<Scan>> {
     Ok(Some(scan))
 }
 
-/// Appends an entry after `end`, or what is left of the head where the pack was just begun.
-pub(super) fn append(file: &mut File, end: u64, entry: &[u8]) -> io::Result<Place> {
+/// Appends an entry after `end`, or what is left of the head where the pack was just begun. Gives back where the
+/// entry stands and where it ends.
+pub(super) fn append(file: &mut File, end: u64, entry: &[u8]) -> io::Result<(Place, u64)> {
     let start = if end < HEAD.len() as u64 { 0 } else { end };
     let head = if start == 0 { HEAD } else { &[] };
     file.seek(SeekFrom::Start(start))?;
@@ -112,27 +111,23 @@ pub(super) fn append(file: &mut File, end: u64, entry: &[u8]) -> io::Result<Plac
         let _ = file.set_len(end);
     }
     written?;
-    Ok(Place { at: start + head.len() as u64, length: entry.len() as u64 })
+    let at = start + head.len() as u64;
+    Ok((Place { at }, at + entry.len() as u64))
 }
 
 impl Place {
-    /// Where the next entry begins.
-    pub(super) fn end(self) -> u64 {
-        self.at + self.length
-    }
-
     /// The content of an entry; an error of the kind `InvalidData` where it is not what was written.
     pub(super) fn read(self, file: &mut File, name: &Name) -> io::Result<Vec<u8>> {
         file.seek(SeekFrom::Start(self.at))?;
-        let mut bytes = Vec::new();
-        file.take(self.length).read_to_end(&mut bytes)?;
-        let whole = bytes.split_first_chunk::<ENTRY_HEAD>().is_some_and(|(head, content)| {
-            entry_head(head) == Some((*name, content.len() as u64))
-                && head[40..72] == *hash(&head[..40], content).as_bytes()
-        });
-        match whole {
-            true => Ok(bytes.split_off(ENTRY_HEAD)),
-            false => Err(io::Error::from(ErrorKind::InvalidData)),
-        }
+        let wrong = || io::Error::from(ErrorKind::InvalidData);
+        let mut head = [0; ENTRY_HEAD];
+        file.read_exact(&mut head).map_err(|_| wrong())?;
+        let (found, length) = entry_head(&head).ok_or_else(wrong)?;
+        let mut content = Vec::new();
+        file.take(length).read_to_end(&mut content)?;
+        let whole = found == *name
+            && content.len() as u64 == length
+            && head[40..72] == *hash(&head[..40], &content).as_bytes();
+        if whole { Ok(content) } else { Err(wrong()) }
     }
 }

@@ -236,3 +236,9 @@ fn results_that_the_folder_does_not_take_are_there_for_the_run() {
     assert!(store.not_kept().is_some_and(|why| why.contains("No such file")));
     assert!(!folder.path().exists());
 }
+
+/// There is a place of every session and preset.
+#[test]
+fn a_place_is_small() {
+    assert_eq!(size_of::<(u64, Spot)>(), 24);
+}

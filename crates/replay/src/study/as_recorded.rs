@@ -17,6 +17,7 @@ use crate::measures::SessionMeasures;
 use crate::measures::size::Call;
 use crate::recorder::Policy;
 use crate::totals::{CallRow, SessionMetrics};
+use std::sync::Arc;
 
 /// Usage is believed where this share of the calls has it; a call without counts like the one before it.
 const LEAST_SHARE: f64 = 0.9;
@@ -32,8 +33,8 @@ pub(super) fn record(facts: &Facts, plain: Record, terms: &[NamedTerms]) -> Reco
     let rows: Vec<CallRow> = plain.rows.into_iter().zip(inputs).map(row).collect();
     let calls: Vec<Call> =
         rows.iter().zip(&facts.calls).map(|(row, call)| Call::of_row(row, call.output)).collect();
-    let scenarios = Pauses::of(facts.session.timed);
-    let bill = |(terms, pauses)| bill(&rows, &facts.calls, terms, pauses);
+    // What was read from the cache is recorded, whatever the pauses were.
+    let pauses = if facts.session.timed { Pauses::Recorded } else { Pauses::Any };
     Record {
         known: Known::Sizes,
         limits: plain.limits,
@@ -42,11 +43,7 @@ pub(super) fn record(facts: &Facts, plain: Record, terms: &[NamedTerms]) -> Reco
             ..SessionMetrics::of_rows(&rows)
         },
         measures: SessionMeasures::of_sizes(&calls),
-        bills: terms
-            .iter()
-            .flat_map(|terms| scenarios.iter().map(move |pauses| (terms, *pauses)))
-            .map(bill)
-            .collect(),
+        bills: terms.iter().map(|terms| bill(&rows, &facts.calls, terms, pauses)).collect(),
         rows,
         ..Record::default()
     }
@@ -110,7 +107,7 @@ fn bill(rows: &[CallRow], calls: &[CallFacts], named: &NamedTerms, pauses: Pause
     Bill {
         read_tokens,
         equivalent_tokens: rates.equivalent_tokens(input_usd),
-        ..Bill::of_requests(&named.name, pauses, input_usd, output_usd)
+        ..Bill::of_requests(Arc::clone(&named.name), pauses, input_usd, output_usd)
     }
 }
 
@@ -175,7 +172,7 @@ mod tests {
             web_search: 0.0,
             tier: None,
         };
-        NamedTerms { name: "r".to_owned(), terms: Terms { rules, rates } }
+        NamedTerms { name: "r".into(), terms: Terms { rules, rates } }
     }
 
     #[test]
@@ -209,7 +206,7 @@ mod tests {
             assert_eq!((record.known, sent, record.rows.len()), (known, input, calls), "{name}");
             let asked = usize::from(known == Known::Everything);
             assert_eq!(record.edits.len(), asked, "{name}: what its views held");
-            let billed = if known == Known::Sizes { 2 } else { 0 };
+            let billed = usize::from(known == Known::Sizes);
             assert_eq!(record.bills.len(), billed, "{name}: warm and cold alike");
         }
     }

@@ -8,6 +8,7 @@ use crate::measures::firings as measures;
 use crate::models::ModelTable;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// Where the pauses between calls come from; beyond its life a cached prefix is gone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -19,12 +20,18 @@ pub enum Pauses {
     Warm,
     /// The recording has no times: the pause before every user turn is too long.
     ColdTurns,
+    /// The recording has no times, and they would make no difference.
+    Any,
 }
 
 impl Pauses {
-    /// Those under which a session is billed.
-    pub(super) fn of(timed: bool) -> &'static [Self] {
-        if timed { &[Self::Recorded] } else { &[Self::Warm, Self::ColdTurns] }
+    /// Those under which a session is billed. Within a user turn, no pause is too long.
+    fn of(items: &Items<'_>) -> &'static [Self] {
+        match items.timed {
+            true => &[Self::Recorded],
+            false if items.turns.first() == items.turns.last() => &[Self::Any],
+            false => &[Self::Warm, Self::ColdTurns],
+        }
     }
 }
 
@@ -32,7 +39,7 @@ impl Pauses {
 #[derive(Clone, Debug, PartialEq)]
 pub struct NamedTerms {
     /// Name of the regime; `own` for the session's own model.
-    pub name: String,
+    pub name: Arc<str>,
     /// What it says.
     pub terms: Terms,
 }
@@ -45,7 +52,7 @@ pub(crate) fn named(regimes: &[Regime], models: &ModelTable) -> Vec<NamedTerms> 
     regimes
         .iter()
         .filter_map(|regime| {
-            Some(NamedTerms { name: regime.name.clone(), terms: regime.terms(models)? })
+            Some(NamedTerms { name: regime.name.as_str().into(), terms: regime.terms(models)? })
         })
         .collect()
 }
@@ -55,7 +62,7 @@ pub(crate) fn named(regimes: &[Regime], models: &ModelTable) -> Vec<NamedTerms> 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Bill {
     /// Name of the regime.
-    pub regime: String,
+    pub regime: Arc<str>,
     /// Where the pauses come from.
     pub pauses: Pauses,
     /// Everything together: input, output, and summaries as if a model had been asked for them with a
@@ -65,15 +72,22 @@ pub struct Bill {
     pub input_usd: f64,
     /// Output alone, in dollars.
     pub output_usd: f64,
-    /// The summarizer's calls, asked with a prompt of their own: all their input is plain.
-    pub summaries_usd: f64,
-    /// The same asked as a continuation of the conversation: what it shares with it is a cache read.
-    pub summaries_shared_usd: f64,
     /// Tokens read from the cache.
     pub read_tokens: u64,
     /// Input in units of plain input tokens: `Σ (read·p_r + write·p_w + uncached·p_u) / p_u`.
     pub equivalent_tokens: u64,
-    /// `usd`, and every would-be re-read as if it had really been made.
+    /// `None` where nothing was compacted: most sessions are short, and a comparison keeps the bills of all.
+    pub compaction: Option<Box<Compaction>>,
+}
+
+/// What compactions add to a bill.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Compaction {
+    /// The summarizer's calls, asked with a prompt of their own: all their input is plain.
+    pub summaries_usd: f64,
+    /// The same asked as a continuation of the conversation: what it shares with it is a cache read.
+    pub summaries_shared_usd: f64,
+    /// The bill's `usd`, and every would-be re-read as if it had really been made.
     pub pessimistic_usd: f64,
     /// What each compaction saved and cost.
     pub ledger: Vec<LedgerRow>,
@@ -81,21 +95,28 @@ pub struct Bill {
 
 impl Bill {
     /// Of requests without summaries, compactions and re-reads: their input and their answers alone.
-    pub fn of_requests(regime: &str, pauses: Pauses, input_usd: f64, output_usd: f64) -> Self {
+    pub fn of_requests(
+        regime: impl Into<Arc<str>>,
+        pauses: Pauses,
+        input_usd: f64,
+        output_usd: f64,
+    ) -> Self {
         let usd = input_usd + output_usd;
         Self {
-            regime: regime.to_owned(),
+            regime: regime.into(),
             pauses,
             usd,
             input_usd,
             output_usd,
-            summaries_usd: 0.0,
-            summaries_shared_usd: 0.0,
             read_tokens: 0,
             equivalent_tokens: 0,
-            pessimistic_usd: usd,
-            ledger: Vec::new(),
+            compaction: None,
         }
+    }
+
+    /// What each compaction saved and cost.
+    pub fn ledger(&self) -> &[LedgerRow] {
+        self.compaction.as_ref().map_or(&[], |compaction| &compaction.ledger)
     }
 }
 
@@ -108,6 +129,13 @@ pub(super) struct Items<'a> {
     pub(super) firings: &'a [measures::Firing],
     pub(super) summaries: &'a [SummaryCall],
     pub(super) rereads: &'a [Reread],
+}
+
+impl Items<'_> {
+    /// Whether there is more than requests and their answers.
+    fn compacted(&self) -> bool {
+        !(self.firings.is_empty() && self.summaries.is_empty() && self.rereads.is_empty())
+    }
 }
 
 /// The summarizer's calls, each with a prompt of its own: they are billed for what they are asked. What was
@@ -130,12 +158,13 @@ pub(super) fn summary_calls(
     inputs.iter().map(call).collect()
 }
 
-/// The bills under all terms: under recorded pauses where there are any, else under both scenarios.
+/// The bills under all terms: under recorded pauses where there are any, else under both scenarios where
+/// they differ.
 pub(super) fn bills<'t>(
     items: &Items<'_>,
     terms: impl Iterator<Item = &'t NamedTerms>,
-) -> Vec<Bill> {
-    let scenarios = Pauses::of(items.timed);
+) -> Box<[Bill]> {
+    let scenarios = Pauses::of(items);
     let starts: Vec<_> = scenarios.iter().map(|pauses| (*pauses, starts(items, *pauses))).collect();
     terms
         .flat_map(|terms| starts.iter().map(|(pauses, starts)| bill(items, starts, *pauses, terms)))
@@ -149,7 +178,7 @@ const LONG_MS: i64 = 30 * 24 * 3_600_000;
 fn starts(items: &Items<'_>, pauses: Pauses) -> Vec<Option<i64>> {
     match pauses {
         Pauses::Recorded => items.log.starts(),
-        Pauses::Warm => Vec::new(),
+        Pauses::Warm | Pauses::Any => Vec::new(),
         Pauses::ColdTurns => {
             let turns = items.turns.iter();
             turns.map(|turn| i64::try_from(*turn).ok().map(|turn| turn * LONG_MS)).collect()
@@ -185,17 +214,21 @@ fn bill(items: &Items<'_>, starts: &[Option<i64>], pauses: Pauses, named: &Named
         .collect();
     let input_usd: f64 = bill.calls.iter().map(|call| call.input_usd).sum();
     Bill {
-        regime: named.name.clone(),
+        regime: Arc::clone(&named.name),
         pauses,
         usd: bill.usd,
         input_usd,
         output_usd: bill.calls.iter().map(|call| call.output_usd).sum(),
-        summaries_usd: bill.summaries.iter().sum(),
-        // The empty sum of floats is -0.
-        summaries_shared_usd: shared.fold(0.0, |sum, usd| sum + usd),
         read_tokens: bill.read_tokens,
         equivalent_tokens: terms.rates.equivalent_tokens(input_usd),
-        pessimistic_usd: bounds(bill.usd, &terms.rates, items.rereads).pessimistic,
-        ledger: priced.ledger(&firings),
+        compaction: items.compacted().then(|| {
+            Box::new(Compaction {
+                summaries_usd: bill.summaries.iter().sum(),
+                // The empty sum of floats is -0.
+                summaries_shared_usd: shared.fold(0.0, |sum, usd| sum + usd),
+                pessimistic_usd: bounds(bill.usd, &terms.rates, items.rereads).pessimistic,
+                ledger: priced.ledger(&firings),
+            })
+        }),
     }
 }

@@ -7,6 +7,7 @@
 
 mod as_recorded;
 mod bill;
+mod common;
 mod facts;
 mod inaction;
 mod measured;
@@ -16,7 +17,8 @@ mod score;
 mod tests;
 
 pub(crate) use bill::named;
-pub use bill::{Bill, NamedTerms, OWN, Pauses};
+pub use bill::{Bill, Compaction, NamedTerms, OWN, Pauses};
+pub(crate) use common::Common;
 pub use facts::{CallFacts, Facts, SessionFacts};
 pub use record::{Inaction, Known, Record};
 pub use score::{Exam, Outcome, Score, Shadow};
@@ -40,6 +42,7 @@ pub(crate) struct Context<'a> {
     /// The same for every session.
     pub(crate) names: Arc<Names>,
     pub(crate) store: &'a Store,
+    pub(crate) common: Common,
     /// The part of the sessions that is studied; all where not given.
     pub(crate) split: Option<Split>,
     /// Called once per preset that is done with a session.
@@ -168,7 +171,7 @@ pub(crate) struct Studied {
     /// Simulated against recorded cache reads, by the regimes of [`CHECKED`].
     pub(crate) agreements: [Agreement; CHECKED.len()],
     /// By preset; their session index is not set yet.
-    pub(crate) scores: Vec<Score>,
+    pub(crate) scores: Box<[Score]>,
     pub(crate) keys: Keys,
 }
 
@@ -212,7 +215,7 @@ pub(crate) fn study(
     context: &Context<'_>,
     source: &Source,
     hash: ContentHash,
-) -> Result<Vec<Studied>, Failure> {
+) -> Result<Box<[Studied]>, Failure> {
     let lazy = Lazy { source, read: OnceLock::new() };
     let studied = study_content(context, &lazy, hash);
     match lazy.read.get() {
@@ -228,7 +231,7 @@ fn study_content(
     context: &Context<'_>,
     lazy: &Lazy<'_>,
     hash: ContentHash,
-) -> Result<Vec<Studied>, Failure> {
+) -> Result<Box<[Studied]>, Failure> {
     let sessions = || {
         let content = lazy.content()?;
         let same = (content.hash == hash).then_some(&content.sessions);
@@ -246,19 +249,17 @@ fn study_content(
     };
     let ids = &imported.ids;
     let wanted = |id: &str| context.split.is_none_or(|part| Split::of(id) == part);
-    ids.par_iter()
-        .enumerate()
-        .filter(|(_, id)| wanted(id))
-        .map(|(number, id)| {
-            let session = || {
-                let session = sessions()?.get(number);
-                let gone = || Failure::Source(format!("session {id} is not in the file"));
-                session.ok_or_else(gone)
-            };
-            let path = lazy.source.path_of(id, ids.len() > 1);
-            study_session(context, hash, number, path, &session)
-        })
-        .collect()
+    let studied = ids.par_iter().enumerate().filter(|(_, id)| wanted(id)).map(|(number, id)| {
+        let session = || {
+            let session = sessions()?.get(number);
+            let gone = || Failure::Source(format!("session {id} is not in the file"));
+            session.ok_or_else(gone)
+        };
+        let path = lazy.source.path_of(id, ids.len() > 1);
+        study_session(context, hash, number, path, &session)
+    });
+    // Memory is for one session of most files, and not for as many as are collected at once.
+    Ok(studied.collect::<Result<Vec<_>, _>>()?.into())
 }
 
 fn keep<T: Serialize>(store: &Store, at: Key, value: &T) -> Result<(), Failure> {
@@ -327,7 +328,7 @@ fn study_session<'s>(
     }
     let mut scores: Vec<Score> = Vec::with_capacity(records.len());
     for (preset, record) in records.into_iter().enumerate() {
-        let mut score = Score::of(preset, &facts, record, start);
+        let mut score = Score::of(preset, &facts, record, start, &context.common);
         score.share(&scores);
         scores.push(score);
     }
@@ -335,5 +336,5 @@ fn study_session<'s>(
         let regime = context.setup.regimes.find(name);
         regime.map_or_else(Agreement::default, |regime| facts.agreement(regime.rules()))
     });
-    Ok(Studied { path, facts: facts.session, agreements, scores, keys })
+    Ok(Studied { path, facts: facts.session, agreements, scores: scores.into(), keys })
 }

@@ -10,7 +10,7 @@ use foldback_core::Limits;
 use serde::{Deserialize, Serialize};
 
 /// Why a strategy did nothing in a session.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Inaction {
     /// Why, at the moment when it came nearest.
     pub why: String,
@@ -57,7 +57,7 @@ pub struct Record {
     /// What a random and a clairvoyant eviction would have kept at the same sizes.
     pub matched: Matched,
     /// What it cost, by regime.
-    pub bills: Vec<Bill>,
+    pub bills: Box<[Bill]>,
     /// The requests for summaries, taken or not.
     pub summaries: Vec<SummaryCall>,
     /// Why it did nothing, where it did nothing.

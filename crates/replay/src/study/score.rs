@@ -2,6 +2,7 @@
 //! size, so that a comparison of any number of sessions fits into memory.
 
 use super::bill::Bill;
+use super::common::Common;
 use super::facts::Facts;
 use super::record::{Inaction, Known, Record};
 use crate::availability::{MustKeep, Retention, Share, score};
@@ -9,8 +10,7 @@ use crate::measures::SessionMeasures;
 use crate::scale::Scale;
 use crate::totals::{CallRow, SessionMetrics};
 use crate::verbatim::Kept;
-use foldback_core::Limits;
-use std::ops::{Deref, DerefMut};
+use std::ops::Deref;
 use std::sync::Arc;
 
 /// Retention over one set of calls.
@@ -40,10 +40,10 @@ pub struct Score {
     pub session: usize,
     /// Index into the presets.
     pub preset: usize,
-    /// Limits that were in force.
-    pub limits: Limits,
+    /// The context window that was in force.
+    pub window: u64,
     /// Why it did nothing, where it did nothing.
-    pub inaction: Option<Inaction>,
+    pub inaction: Option<Arc<Inaction>>,
     outcome: Arc<Outcome>,
 }
 
@@ -55,9 +55,9 @@ pub struct Outcome {
     /// Totals.
     pub metrics: SessionMetrics,
     /// Over the calls from the first on before which any strategy had fired; empty where none had.
-    pub exam: Exam,
+    pub exam: Arc<Exam>,
     /// The same without the calls after a compaction of the recorder's own.
-    pub exam_before_recorder: Exam,
+    pub exam_before_recorder: Arc<Exam>,
     /// Requests that were sent with a calibrated size over the ceiling; `None` where the session has no scale.
     pub calibrated_over: Option<u64>,
     /// Results that would have had to be read again.
@@ -65,7 +65,7 @@ pub struct Outcome {
     /// Their size.
     pub reread_tokens: u64,
     /// What must be kept.
-    pub must_keep: MustKeep,
+    pub must_keep: Arc<MustKeep>,
     /// Size, firings, half-life, summaries, position.
     pub measures: SessionMeasures,
     /// What a random eviction kept at the same sizes.
@@ -73,7 +73,7 @@ pub struct Outcome {
     /// What a clairvoyant one kept.
     pub clairvoyant: Shadow,
     /// Bills by regime.
-    pub bills: Vec<Bill>,
+    pub bills: Box<[Bill]>,
 }
 
 impl Deref for Score {
@@ -84,22 +84,10 @@ impl Deref for Score {
     }
 }
 
-/// Its own from then on.
-impl DerefMut for Score {
-    fn deref_mut(&mut self) -> &mut Outcome {
-        Arc::make_mut(&mut self.outcome)
-    }
-}
-
 impl Score {
     /// What came of a session under a preset.
     pub fn new(session: usize, preset: usize, outcome: Outcome) -> Self {
         Self { session, preset, outcome: Arc::new(outcome), ..Self::default() }
-    }
-
-    /// The number of the session, which sessions have when all are studied.
-    pub(crate) fn in_session(self, session: usize) -> Self {
-        Self { session, ..self }
     }
 
     /// Keeps what came of it once where another has the same.
@@ -110,8 +98,17 @@ impl Score {
     }
 
     /// Reduces a record. `start` is where the exam begins, the same for all strategies.
-    pub(super) fn of(preset: usize, facts: &Facts, record: Record, start: Option<usize>) -> Self {
+    pub(super) fn of(
+        preset: usize,
+        facts: &Facts,
+        mut record: Record,
+        start: Option<usize>,
+        common: &Common,
+    ) -> Self {
         let exam = |counts: &dyn Fn(usize) -> bool| {
+            if start.is_none() {
+                return Arc::clone(&common.no_exam);
+            }
             let references = facts.references.iter().zip(&record.references);
             let mut edits = Share::default();
             for (edit, kept) in facts.edits.iter().zip(&record.edits) {
@@ -125,11 +122,8 @@ impl Score {
                     pieces.count(piece, *kept);
                 }
             }
-            Exam {
-                references: score(references.filter(|(reference, _)| counts(reference.call))),
-                edits,
-                pieces,
-            }
+            let references = references.filter(|(reference, _)| counts(reference.call));
+            Arc::new(Exam { references: score(references), edits, pieces })
         };
         let started = |call: usize| start.is_some_and(|start| call >= start);
         let faithful = |call: usize| {
@@ -153,6 +147,10 @@ impl Score {
             let over = |ceiling, row: &CallRow| scale.request(row.input_tokens) > ceiling;
             rows.filter(|row| row.ceiling.is_some_and(|ceiling| over(ceiling, row))).count() as u64
         };
+        record.measures.positions = common.positions.one(&record.measures.positions);
+        for bill in &mut record.bills {
+            bill.regime = common.regimes.one(&bill.regime);
+        }
         let outcome = Outcome {
             known: record.known,
             random: matched(&record.matched.random.references),
@@ -163,11 +161,11 @@ impl Score {
             rereads: record.rereads.len() as u64,
             reread_tokens: record.rereads.iter().map(|row| row.tokens).sum(),
             metrics: record.metrics,
-            must_keep: record.must_keep,
+            must_keep: common.must_keep.one(&Arc::new(record.must_keep)),
             measures: record.measures,
             bills: record.bills,
         };
-        let (limits, inaction) = (record.limits, record.inaction);
-        Self { limits, inaction, ..Self::new(0, preset, outcome) }
+        let inaction = record.inaction.map(|inaction| common.reasons.one(&Arc::new(inaction)));
+        Self { window: record.limits.context, inaction, ..Self::new(0, preset, outcome) }
     }
 }

@@ -76,7 +76,9 @@ fn searches_that_a_provider_makes_are_billed() {
         fs::write(&path, text).unwrap();
         let source = Source::File(path);
         let context = context(&presets, &setup, &store);
-        let studied = study(&context, &source, source.hash().unwrap()).unwrap().remove(0);
+        let [studied] = &*study(&context, &source, source.hash().unwrap()).unwrap() else {
+            panic!("{name}: no session")
+        };
         assert_eq!(studied.facts.format, name);
         let facts = studied.keys.facts(&store).unwrap();
         let searches: u64 = facts.calls.iter().map(|call| call.web_searches).sum();
@@ -84,7 +86,7 @@ fn searches_that_a_provider_makes_are_billed() {
         let output: u64 = facts.calls.iter().map(|call| call.output).sum();
         // Ten dollars for a thousand where they are sold by number, besides the tokens.
         for (regime, price, dollars) in [("anthropic-5m", 15.0, 0.01), ("deepseek", 0.87, 0.0)] {
-            let bill = studied.scores[0].bills.iter().find(|bill| bill.regime == regime).unwrap();
+            let bill = studied.scores[0].bills.iter().find(|bill| *bill.regime == *regime).unwrap();
             let due = output as f64 * price / 1e6 + expected as f64 * dollars;
             assert!((bill.output_usd - due).abs() < 1e-9, "{name} {regime}: {bill:?}");
         }
@@ -94,7 +96,8 @@ fn searches_that_a_provider_makes_are_billed() {
 /// A study of all sessions without progress reports.
 fn context<'a>(presets: &'a [Preset], setup: &'a Setup, store: &'a Store) -> Context<'a> {
     let names = Names::of(setup, presets);
-    Context { presets, setup, names, store, split: None, progress: &|| {} }
+    let common = Common::default();
+    Context { presets, setup, names, store, common, split: None, progress: &|| {} }
 }
 
 /// What studies share, and the preset that does nothing.
@@ -111,23 +114,50 @@ fn setup() -> (Setup, foldback_core::strategy::Strategy) {
     (setup, none)
 }
 
-/// However many presets look at a session that is too short for any of them to act, memory holds one outcome.
+/// A comparison keeps all of this of every session, so it is counted: bytes of a session that is too short for any of
+/// eight presets to act, and what it has in common with others.
 #[test]
-fn presets_that_do_nothing_share_what_came_of_it() {
+fn a_short_session_keeps_little() {
     let (mut setup, _) = self::setup();
     setup.limits = Limits::new(200_000, 32_000);
     let registry = foldback::registry().unwrap();
-    let presets = ["none", "opencode", "tunacode", "window"]
-        .map(|name| Preset::new(foldback::preset(&registry, name).unwrap(), name.to_owned()));
+    let names = ["none", "brutus", "opencode", "opencode-1.17", "tiered", "tunacode", "window"];
+    let presets: Vec<Preset> = names
+        .iter()
+        .map(|name| Preset::new(foldback::preset(&registry, name).unwrap(), (*name).to_owned()))
+        .chain([Preset::as_recorded().unwrap()])
+        .collect();
     let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("talk.json");
-    fs::write(&path, format!("{{\"messages\":[{TALK}{MORE}]}}")).unwrap();
-    let (store, source) = (Store::temporary().unwrap(), Source::File(path));
+    let store = Store::temporary().unwrap();
     let context = context(&presets, &setup, &store);
-    let studied = study(&context, &source, source.hash().unwrap()).unwrap().remove(0);
-    let [first, others @ ..] = &studied.scores[..] else { panic!("no scores") };
-    for other in others {
-        assert_eq!(**first, **other);
-        assert!(std::ptr::eq::<Outcome>(&**first, &**other));
+    let [first, second] = [TALK.to_owned(), format!("{TALK}{MORE}")].map(|messages| {
+        let path = folder.path().join("talk.json");
+        fs::write(&path, format!("{{\"messages\":[{messages}]}}")).unwrap();
+        let source = Source::File(path);
+        study(&context, &source, source.hash().unwrap()).unwrap().into_iter().next().unwrap()
+    });
+    for studied in [&first, &second] {
+        let [one, others @ ..] = &*studied.scores else { panic!("no scores") };
+        for other in others {
+            assert!(
+                std::ptr::eq::<Outcome>(&**one, &**other),
+                "a preset has an outcome of its own"
+            );
+        }
+        assert!(one.bills.iter().all(|bill| bill.compaction.is_none()));
     }
+    // Within one user turn, no pause makes a difference.
+    assert_eq!(first.scores[0].bills.len(), setup.terms(None).len());
+    let reasons =
+        |studied: &Studied, preset: usize| studied.scores[preset].inaction.clone().unwrap();
+    assert!(Arc::ptr_eq(&reasons(&first, 0), &reasons(&second, 0)), "the same reason twice");
+    assert!(Arc::ptr_eq(&first.scores[0].bills[0].regime, &second.scores[0].bills[0].regime));
+
+    let outcome = &first.scores[0];
+    let bytes = size_of::<Studied>()
+        + size_of_val(&*first.scores)
+        + size_of::<Outcome>()
+        + size_of_val(&*outcome.bills)
+        + outcome.measures.survival.bytes();
+    assert!(bytes <= 2_300, "{bytes} bytes");
 }

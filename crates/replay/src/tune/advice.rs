@@ -145,7 +145,7 @@ pub fn walks(
     let mut missed: Vec<(u64, &str, usize)> = comparison
         .scores
         .iter()
-        .filter(|score| score.preset == at)
+        .filter_map(|scores| scores.get(at))
         .filter_map(|score| {
             let (references, edits) = (score.exam.references.frr, score.exam.edits);
             let missed = references.needed - references.kept + edits.needed - edits.kept;

@@ -93,7 +93,7 @@ pub fn to_walk(comparison: &Comparison, most: Most) -> (Vec<usize>, Vec<usize>) 
 /// Sessions with the sum of a weight over presets, without those where it is zero.
 fn acted(comparison: &Comparison, weight: impl Fn(&Score) -> u64) -> Vec<(usize, u64)> {
     let mut sums = vec![0; comparison.corpus.sessions.len()];
-    for score in &comparison.scores {
+    for score in comparison.scores.iter().flatten() {
         sums[score.session] += weight(score);
     }
     sums.into_iter().enumerate().filter(|(_, sum)| *sum > 0).collect()

@@ -135,8 +135,8 @@ pub(super) fn idle(out: &mut String, comparison: &Comparison) {
             let _ = writeln!(
                 out,
                 "<li><span class=\"path\">{}</span> {}{window}</li>",
-                text(&idle.path),
-                text(&idle.why)
+                text(idle.path),
+                text(idle.why)
             );
         }
         if let Some(more @ 1..) = nearest.len().checked_sub(IDLE) {

@@ -7,12 +7,13 @@ use foldback_core::strategy::Kind;
 use foldback_replay::Comparison;
 use foldback_replay::availability::{Retention, Share};
 use foldback_replay::compare::{
-    Cheaper, Contrast, CorpusSummary, Difference, Dollars, Gate, Idle, LedgerLine, Metric, Metrics,
-    Outcome, PresetLine, Provenance, Score, SessionLine, Skipped,
+    Cheaper, Contrast, CorpusSummary, Difference, Dollars, Gate, Inaction, LedgerLine, Metric,
+    Metrics, Outcome, PresetLine, Provenance, Score, SessionLine, Skipped,
 };
 use foldback_replay::cost::Agreement;
 use foldback_replay::study::Record;
 use foldback_replay::totals::{CallRow, Fired, SessionMetrics};
+use std::sync::Arc;
 
 pub(crate) const HOSTILE: &str = "a/<script>alert('1')</script>\"&.jsonl";
 
@@ -148,11 +149,6 @@ pub(crate) fn tiny() -> Comparison {
     clearing.compactions = 1;
     clearing.prune_operations = 1;
     clearing.guards_off = vec!["pairs"];
-    clearing.idle = vec![Idle {
-        path: HOSTILE.to_owned(),
-        why: "500 < 2000 & nothing old".to_owned(),
-        window: Some(1_500),
-    }];
     let mut broken = preset("drop&lose", Kind::Strategy, 0.5, 0.8);
     broken.strategy_violations = 2;
     broken.gate.passed = false;
@@ -199,13 +195,11 @@ pub(crate) fn tiny() -> Comparison {
     comparison.assumptions = vec!["windows < 1 are not used".to_owned()];
     comparison.presets = vec![preset("none", Kind::Control, 1.0, 0.98), clearing, broken];
     comparison.scores = vec![
-        score(0, 0, &LONG[0]),
-        score(0, 1, &LONG[1]),
-        score(0, 2, &LONG[2]),
-        score(1, 0, &[500]),
-        score(1, 1, &[500]),
-        score(1, 2, &[500]),
+        Box::new([score(0, 0, &LONG[0]), score(0, 1, &LONG[1]), score(0, 2, &LONG[2])]),
+        Box::new([score(1, 0, &[500]), score(1, 1, &[500]), score(1, 2, &[500])]),
     ];
+    let why = "500 < 2000 & nothing old".to_owned();
+    comparison.scores[1][1].inaction = Some(Arc::new(Inaction { why, window: Some(1_500) }));
     comparison
 }
 

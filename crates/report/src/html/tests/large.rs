@@ -3,8 +3,10 @@
 use super::fixtures::tiny;
 use crate::html::{Details, comparison};
 use foldback_replay::Comparison;
-use foldback_replay::compare::{Idle, Known, Outcome, Score};
-use foldback_replay::study::{Bill, Pauses};
+use foldback_replay::availability::Share;
+use foldback_replay::compare::{Inaction, Known, Outcome, Score};
+use foldback_replay::study::{Bill, Exam, Pauses};
+use std::sync::Arc;
 
 const SESSIONS: usize = 1_000;
 const PRESETS: usize = 24;
@@ -27,12 +29,6 @@ fn large() -> Comparison {
     for preset in 1..PRESETS {
         let mut line = line.clone();
         line.preset = format!("a-preset-{preset}+extractive");
-        let idle = |at| Idle {
-            path: path(at),
-            why: "52345 < 180000 of the window".to_owned(),
-            window: Some(61_000),
-        };
-        line.idle = if preset % 2 == 0 { (0..SESSIONS).map(idle).collect() } else { Vec::new() };
         large.presets.push(line);
     }
     let score = |session: usize, preset: usize| {
@@ -40,14 +36,19 @@ fn large() -> Comparison {
         outcome.metrics.compactions = (preset % 2) as u64 * 3;
         outcome.metrics.input_tokens = (1_000_000 - 1_000 * preset - session) as u64;
         outcome.rereads = session as u64 % 40;
-        outcome.exam.references.frr_obs_far.needed = 1_000;
-        outcome.exam.references.frr_obs_far.kept = 900 - session as u64 % 500;
-        outcome.bills =
-            vec![Bill::of_requests("cached", Pauses::Warm, 1.0 + preset as f64 / 9.0, 0.0)];
-        Score::new(session, preset, outcome)
+        let mut exam = Exam::default();
+        exam.references.frr_obs_far = Share { kept: 900 - session as u64 % 500, needed: 1_000 };
+        outcome.exam = Arc::new(exam);
+        let usd = 1.0 + preset as f64 / 9.0;
+        outcome.bills = Box::new([Bill::of_requests("cached", Pauses::Warm, usd, 0.0)]);
+        let why = "52345 < 180000 of the window".to_owned();
+        let mut score = Score::new(session, preset, outcome);
+        score.inaction = (preset > 0 && preset.is_multiple_of(2))
+            .then(|| Arc::new(Inaction { why, window: Some(61_000) }));
+        score
     };
-    let pairs = (0..SESSIONS).flat_map(|session| (0..PRESETS).map(move |preset| (session, preset)));
-    large.scores = pairs.map(|(session, preset)| score(session, preset)).collect();
+    let all = |session| (0..PRESETS).map(|preset| score(session, preset)).collect();
+    large.scores = (0..SESSIONS).map(all).collect();
     large
 }
 
