@@ -135,8 +135,13 @@ impl Setup {
     /// The limits in force for a session under a strategy: the command line's, else the user's
     /// file's, else the session's, else the model table's, else the preset's, else 200,000 / 32,000.
     pub fn limits_for(&self, session: &Session, strategy: &Strategy) -> Limits {
-        let table = self.table_limits(self.model_for(session, strategy));
-        let limits = strategy.limits(self.limits, session.limits, table);
+        let model = self.model_for(session, strategy);
+        self.limits_of(model.as_deref(), session.limits, strategy)
+    }
+
+    /// The same for a model, where `recorded` is what a recording says of its limits.
+    pub fn limits_of(&self, model: Option<&str>, recorded: Limits, strategy: &Strategy) -> Limits {
+        let limits = strategy.limits(self.limits, recorded, self.table_limits(model));
         let limits = limits.or(Limits { input: 0, ..DEFAULT_LIMITS });
         consistent(limits, self.limits.output > 0)
     }
@@ -144,13 +149,13 @@ impl Setup {
     /// The largest request that a session's provider takes, the same under every strategy: by the command
     /// line's limits, else the session's, else those of its model, else 200,000 tokens.
     pub fn ceiling_for(&self, session: &Session) -> Option<u64> {
-        let table = self.table_limits(self.model.clone().or_else(|| session.model.clone()));
+        let table = self.table_limits(self.model.as_deref().or(session.model.as_deref()));
         let limits = self.limits.or(session.limits).or(table).or(DEFAULT_LIMITS);
         consistent(limits, self.limits.output > 0).request_ceiling()
     }
 
-    fn table_limits(&self, model: Option<String>) -> Limits {
-        let known = model.and_then(|model| self.models.find(&model));
+    fn table_limits(&self, model: Option<&str>) -> Limits {
+        let known = model.and_then(|model| self.models.find(model));
         known.map_or(Limits::default(), Model::limits)
     }
 

@@ -1,16 +1,24 @@
 //! What all requests share, and the way of one through the proxy.
 
 use crate::access::Access;
-use crate::forward::{Ask, Gathered, Pieces, answered, failure, gather, unreachable};
+use crate::conversations::Conversations;
+use crate::fold::{Turn, make};
+use crate::folding::Folding;
+use crate::forward::{
+    Ask, Gathered, Pieces, Refusal, answered, failure, gather, refusal, told, unreachable,
+};
 use crate::numbers::Numbers;
 use crate::outcome::Outcome;
 use crate::settings::Settings;
 use crate::upstream::Upstream;
+use crate::watch::Watch;
+use axum::body::Bytes;
 use axum::extract::Request;
-use axum::http::header::CONTENT_TYPE;
+use axum::http::header::{CONTENT_ENCODING, CONTENT_TYPE};
 use axum::http::request::Parts;
 use axum::http::{HeaderValue, Method};
 use axum::response::{IntoResponse, Response};
+use foldback_provider_errors::Classifier;
 use foldback_wire::Dialect;
 use futures_util::stream::StreamExt as _;
 use std::sync::Arc;
@@ -21,6 +29,7 @@ pub(crate) struct App {
     access: Access,
     upstream: Upstream,
     pub(crate) numbers: Arc<Numbers>,
+    conversations: Arc<Conversations>,
 }
 
 impl std::fmt::Debug for App {
@@ -44,8 +53,9 @@ fn dialect(method: &Method, path: &str) -> Option<Dialect> {
 }
 
 impl App {
-    pub(crate) fn new(settings: Settings) -> Result<Self, reqwest::Error> {
+    pub(crate) fn new(settings: Settings, folding: Folding) -> Result<Self, reqwest::Error> {
         Ok(Self {
+            conversations: Arc::new(Conversations::new(folding)),
             access: Access::new(&settings),
             upstream: Upstream::new(&settings)?,
             numbers: Arc::default(),
@@ -65,7 +75,8 @@ impl App {
         }
         if path == "/metrics" && request.method() == Method::GET {
             let kind = HeaderValue::from_static("text/plain; version=0.0.4");
-            return ([(CONTENT_TYPE, kind)], self.numbers.prometheus()).into_response();
+            let text = self.numbers.prometheus(&self.conversations);
+            return ([(CONTENT_TYPE, kind)], text).into_response();
         }
         let (head, body) = request.into_parts();
         let Some(dialect) = dialect(&head.method, head.uri.path()) else {
@@ -73,13 +84,53 @@ impl App {
             return self.pass(&head, None, pieces, "path").await;
         };
         match gather(body, &head.headers, self.settings.max_body).await {
-            Gathered::Whole(body) => {
-                let outcome = Outcome::Passed("no-preset");
-                let sent = self.ask(&head, Some(dialect)).whole(body).await;
-                self.end(Some(dialect), sent, outcome)
-            }
+            Gathered::Whole(body) => self.converse(&head, dialect, body).await,
             Gathered::TooLarge(pieces) => self.pass(&head, Some(dialect), pieces, "large").await,
             Gathered::Broken => failure(400, "foldback_request", "the body broke off"),
+        }
+    }
+
+    /// Answers a request of a conversation.
+    async fn converse(&self, head: &Parts, dialect: Dialect, body: Bytes) -> Response {
+        let packed = head.headers.get(CONTENT_ENCODING);
+        if packed.is_some_and(|encoding| encoding != "identity") {
+            let sent = self.ask(head, Some(dialect)).whole(body).await;
+            return self.end(Some(dialect), sent, Outcome::Passed("packed"), None);
+        }
+        let made = make(&self.conversations, dialect, body).await;
+        let mut ask = self.ask(head, Some(dialect));
+        if made.turn.is_some() {
+            // The answer is read as it goes through.
+            ask = ask.unpacked();
+        }
+        let sent = ask.clone().whole(made.body).await;
+        let (Outcome::Folded(_) | Outcome::Unchanged(_), Some(turn)) = (made.outcome, &made.turn)
+        else {
+            return self.end(Some(dialect), sent, made.outcome, made.turn);
+        };
+        match sent {
+            Ok(answer) if answer.status().is_client_error() => {
+                let (status, headers) = (answer.status(), answer.headers().clone());
+                let refusal = refusal(answer).await;
+                let provider = match dialect {
+                    Dialect::Anthropic => "anthropic",
+                    _ => "openai",
+                };
+                if let Refusal::Whole(body) = &refusal
+                    && let Ok(text) = std::str::from_utf8(body)
+                    && Classifier::builtin()
+                        .kind_of(Some(provider), Some(status.as_u16()), text)
+                        .is_overflow()
+                    && let Some((body, turn)) = turn.again().await
+                {
+                    let outcome = Outcome::Recovered(turn.sizes);
+                    let sent = ask.whole(body).await;
+                    return self.end(Some(dialect), sent, outcome, Some(turn));
+                }
+                self.numbers.request(Some(dialect), made.outcome);
+                told(status, &headers, refusal.into_body(), made.outcome)
+            }
+            sent => self.end(Some(dialect), sent, made.outcome, made.turn),
         }
     }
 
@@ -92,7 +143,7 @@ impl App {
         why: &'static str,
     ) -> Response {
         let sent = self.ask(head, dialect).streamed(head, body).await;
-        self.end(dialect, sent, Outcome::Passed(why))
+        self.end(dialect, sent, Outcome::Passed(why), None)
     }
 
     fn ask(&self, head: &Parts, dialect: Option<Dialect>) -> Ask {
@@ -105,11 +156,16 @@ impl App {
         dialect: Option<Dialect>,
         sent: Result<reqwest::Response, reqwest::Error>,
         outcome: Outcome,
+        turn: Option<Turn>,
     ) -> Response {
         match sent {
             Ok(answer) => {
                 self.numbers.request(dialect, outcome);
-                answered(answer, outcome)
+                let watch = turn
+                    .zip(dialect)
+                    .filter(|_| answer.status().is_success())
+                    .and_then(|(turn, dialect)| Watch::new(turn, dialect, answer.headers()));
+                answered(answer, outcome, watch)
             }
             Err(error) => {
                 self.numbers.request(dialect, Outcome::Unreachable);

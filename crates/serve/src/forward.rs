@@ -2,8 +2,9 @@
 
 use crate::headers::{self, OUTCOME};
 use crate::outcome::Outcome;
+use crate::watch::{Watch, Watched};
 use axum::body::{Body, Bytes};
-use axum::http::header::{CONTENT_LENGTH, CONTENT_TYPE, TRANSFER_ENCODING};
+use axum::http::header::{ACCEPT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, TRANSFER_ENCODING};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderValue, StatusCode};
 use axum::response::Response;
@@ -64,6 +65,12 @@ impl Ask {
         Self { http: http.clone(), method: head.method.clone(), url, headers }
     }
 
+    /// Asks for an answer that is not packed.
+    pub(crate) fn unpacked(mut self) -> Self {
+        self.headers.remove(ACCEPT_ENCODING);
+        self
+    }
+
     /// Sends it with a body that goes through as it comes.
     pub(crate) async fn streamed(
         self,
@@ -87,10 +94,54 @@ impl Ask {
     }
 }
 
-/// The provider's answer for the client, its body as it comes.
-pub(crate) fn answered(answer: reqwest::Response, outcome: Outcome) -> Response {
+/// The provider's answer for the client, its body as it comes, read on its way.
+pub(crate) fn answered(
+    answer: reqwest::Response,
+    outcome: Outcome,
+    watch: Option<Watch>,
+) -> Response {
     let (head, body) = axum::http::Response::from(answer).into_parts();
-    told(head.status, &head.headers, Body::new(body), outcome)
+    let mut body = Body::new(body);
+    if watch.is_some() {
+        body = Body::from_stream(Watched::new(body.into_data_stream(), watch));
+    }
+    told(head.status, &head.headers, body, outcome)
+}
+
+/// Longest refusal that is read, in bytes.
+const REFUSAL: usize = 256 << 10;
+
+/// The body of a refusal.
+pub(crate) enum Refusal {
+    /// All of it.
+    Whole(Bytes),
+    /// It is too long to be one that is known; its pieces.
+    Long(Pieces),
+}
+
+impl Refusal {
+    /// The body as it came.
+    pub(crate) fn into_body(self) -> Body {
+        match self {
+            Self::Whole(bytes) => Body::from(bytes),
+            Self::Long(pieces) => Body::from_stream(pieces),
+        }
+    }
+}
+
+/// Reads a refusal.
+pub(crate) async fn refusal(answer: reqwest::Response) -> Refusal {
+    let (head, body) = axum::http::Response::from(answer).into_parts();
+    match gather(Body::new(body), &head.headers, REFUSAL).await {
+        Gathered::Whole(bytes) => Refusal::Whole(bytes),
+        Gathered::TooLarge(pieces) => Refusal::Long(pieces),
+        Gathered::Broken => Refusal::Long(stream::iter([Err(broken())]).boxed()),
+    }
+}
+
+/// The end of a body that broke off.
+fn broken() -> axum::Error {
+    axum::Error::new(std::io::Error::other("the answer broke off"))
 }
 
 /// An answer with these headers of the provider's, and what the proxy did.

@@ -14,19 +14,34 @@
 //! | `headers` | which headers a proxy passes on |
 //! | `upstream` | the provider of a request, and the client that asks it |
 //! | `outcome`, `numbers` | what was done with a request, and how often |
+//! | [`folding`] | the strategy, the limits of models, how much is kept |
+//! | `identity` | by what a conversation is recognised |
+//! | `conversations` | which one a request continues, and how many are kept |
+//! | `follow` | one conversation in the engine, and the request that its view makes |
+//! | `fold` | from the body of a request to the body that is sent |
+//! | `breakpoints` | cache marks whose message was folded away |
+//! | `watch` | reads an answer while it goes through |
 //!
 //! Keys and contents are never logged, and no error of the proxy quotes them.
 
 mod access;
 mod app;
+mod breakpoints;
+mod conversations;
+mod fold;
+pub mod folding;
+mod follow;
 mod forward;
 mod headers;
+mod identity;
 mod listen;
 mod numbers;
 mod outcome;
 pub mod server;
 pub mod settings;
 mod upstream;
+mod watch;
 
+pub use folding::{AsksModel, Folding, LimitsOf};
 pub use server::{ServeError, Server};
 pub use settings::{Settings, SettingsError};

@@ -4,10 +4,17 @@
 //! |---|---|
 //! | `foldback_proxy_requests_total` | `protocol`, `outcome`, `why` |
 //! | `foldback_proxy_refused_total` | `why` |
+//! | `foldback_proxy_received_tokens_total`, `foldback_proxy_sent_tokens_total` | `protocol` |
 //! | `foldback_proxy_connections` | |
+//! | `foldback_proxy_conversations`, `foldback_proxy_conversation_bytes` | |
+//! | `foldback_proxy_evicted_total` | |
+//!
+//! Tokens are those of requests that were followed, by the strategy's estimator: as they came, and as they were sent or,
+//! in shadow, would have been. Behind these are the counters of the engine, [`foldback_live::metrics`].
 //!
 //! Labels are names of a fixed list, so their number is bounded.
 
+use crate::conversations::Conversations;
 use crate::outcome::{Outcome, protocol};
 use foldback_wire::Dialect;
 use std::collections::BTreeMap;
@@ -22,6 +29,8 @@ type Labels = (&'static str, &'static str, &'static str);
 #[derive(Debug, Default)]
 pub(crate) struct Numbers {
     requests: Mutex<BTreeMap<Labels, u64>>,
+    /// By protocol, tokens received and sent.
+    tokens: Mutex<BTreeMap<&'static str, (u64, u64)>>,
     refused: Mutex<BTreeMap<&'static str, u64>>,
     /// Connections that are open.
     pub(crate) connections: AtomicU64,
@@ -32,6 +41,12 @@ impl Numbers {
     pub(crate) fn request(&self, dialect: Option<Dialect>, outcome: Outcome) {
         let labels = (protocol(dialect), outcome.name(), outcome.why());
         *lock(&self.requests).entry(labels).or_default() += 1;
+        if let Some(sizes) = outcome.sizes() {
+            let mut tokens = lock(&self.tokens);
+            let (received, sent) = tokens.entry(protocol(dialect)).or_default();
+            *received += sizes.received;
+            *sent += sizes.sent;
+        }
     }
 
     /// Counts a request of somebody who may not use the proxy.
@@ -40,7 +55,7 @@ impl Numbers {
     }
 
     /// The text that Prometheus scrapes (exposition format 0.0.4).
-    pub(crate) fn prometheus(&self) -> String {
+    pub(crate) fn prometheus(&self, conversations: &Conversations) -> String {
         let mut out = String::new();
         head(&mut out, "requests_total", "counter", "Requests, by what the proxy did with them.");
         for ((protocol, outcome, why), count) in &*lock(&self.requests) {
@@ -59,14 +74,35 @@ impl Numbers {
         for (why, count) in &*lock(&self.refused) {
             let _ = writeln!(out, "foldback_proxy_refused_total{{why=\"{why}\"}} {count}");
         }
+        let tokens = lock(&self.tokens).clone();
+        type Of = fn(&(u64, u64)) -> u64;
+        let rows: [(&str, &str, Of); 2] = [
+            ("received_tokens_total", "Tokens of followed requests as clients sent them.", |of| {
+                of.0
+            }),
+            ("sent_tokens_total", "Tokens of the same requests as their views show them.", |of| {
+                of.1
+            }),
+        ];
+        for (name, help, of) in rows {
+            head(&mut out, name, "counter", help);
+            for (protocol, both) in &tokens {
+                let count = of(both);
+                let _ = writeln!(out, "foldback_proxy_{name}{{protocol=\"{protocol}\"}} {count}");
+            }
+        }
+        let (count, bytes, evicted) = conversations.count();
+        single(&mut out, "conversations", "gauge", "Conversations that are kept.", count);
+        single(&mut out, "conversation_bytes", "gauge", "Bytes of their latest requests.", bytes);
+        single(&mut out, "evicted_total", "counter", "Conversations that had to go.", evicted);
         let connections = self.connections.load(Ordering::Relaxed);
         single(&mut out, "connections", "gauge", "Connections that are open.", connections);
-        out
+        out + &conversations.metrics.snapshot().prometheus()
     }
 }
 
 /// A metric without labels.
-pub(crate) fn single(out: &mut String, name: &str, kind: &str, help: &str, value: u64) {
+fn single(out: &mut String, name: &str, kind: &str, help: &str, value: u64) {
     head(out, name, kind, help);
     let _ = writeln!(out, "foldback_proxy_{name} {value}");
 }

@@ -1,12 +1,23 @@
 //! What the proxy did with a request, as the client is told and as it is counted.
 
+use crate::follow::Sizes;
 use foldback_wire::Dialect;
 
 /// What the proxy did with a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Outcome {
-    /// It went through, because there was nothing to understand.
+    /// It went through, because there was nothing to understand or nothing to do.
     Passed(&'static str),
+    /// Nothing is folded: it went through after it was followed.
+    Unchanged(Sizes),
+    /// The provider was sent what the view shows.
+    Folded(Sizes),
+    /// The provider refused it for its size, and was sent it again after a fold.
+    Recovered(Sizes),
+    /// It went through, and this is what would have been sent.
+    Shadow(Sizes),
+    /// It went through, because the proxy failed.
+    Fault(&'static str),
     /// The provider did not answer.
     Unreachable,
 }
@@ -16,6 +27,11 @@ impl Outcome {
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Passed(_) => "passed",
+            Self::Unchanged(_) => "unchanged",
+            Self::Folded(_) => "folded",
+            Self::Recovered(_) => "recovered",
+            Self::Shadow(_) => "shadow",
+            Self::Fault(_) => "fault",
             Self::Unreachable => "unreachable",
         }
     }
@@ -23,27 +39,36 @@ impl Outcome {
     /// The reason, where there is one.
     pub(crate) fn why(self) -> &'static str {
         match self {
-            Self::Passed(why) => why,
-            Self::Unreachable => "",
+            Self::Passed(why) | Self::Fault(why) => why,
+            _ => "",
+        }
+    }
+
+    /// The sizes of a request that was followed.
+    pub(crate) fn sizes(self) -> Option<Sizes> {
+        match self {
+            Self::Unchanged(sizes)
+            | Self::Folded(sizes)
+            | Self::Recovered(sizes)
+            | Self::Shadow(sizes) => Some(sizes),
+            Self::Passed(_) | Self::Fault(_) | Self::Unreachable => None,
         }
     }
 
     /// The value of the header `x-foldback`.
     pub(crate) fn header(self) -> String {
-        match self.why() {
-            "" => self.name().to_owned(),
-            why => format!("{}; why={why}", self.name()),
+        let name = self.name();
+        match (self.sizes(), self.why()) {
+            (Some(Sizes { received, sent, folds }), _) => {
+                format!("{name}; received={received}; sent={sent}; folds={folds}")
+            }
+            (None, "") => name.to_owned(),
+            (None, why) => format!("{name}; why={why}"),
         }
     }
 }
 
 /// The name of a protocol in metrics.
 pub(crate) fn protocol(dialect: Option<Dialect>) -> &'static str {
-    match dialect {
-        Some(Dialect::Anthropic) => "anthropic",
-        Some(Dialect::OpenAiChat) => "openai-chat",
-        Some(Dialect::OpenAiResponses) => "openai-responses",
-        Some(Dialect::Gemini) => "gemini",
-        None => "none",
-    }
+    dialect.map_or("none", Dialect::as_str)
 }

@@ -1,6 +1,7 @@
 //! Accepts connections, routes requests, shuts down.
 
 use crate::app::App;
+use crate::folding::Folding;
 use crate::listen::Limited;
 use crate::settings::{Settings, SettingsError};
 use axum::Router;
@@ -51,14 +52,14 @@ impl Server {
     /// # Errors
     ///
     /// The settings are wrong, the address is in use, or the system's certificates can't be read.
-    pub async fn bind(settings: Settings) -> Result<Self, ServeError> {
+    pub async fn bind(settings: Settings, folding: Folding) -> Result<Self, ServeError> {
         settings.check()?;
         let at = settings.listen;
         let listen = |error| ServeError::Listen { address: at, error };
         let listener = TcpListener::bind(at).await.map_err(listen)?;
         let address = listener.local_addr().map_err(listen)?;
         let (max_connections, grace) = (settings.max_connections, settings.grace);
-        let app = Arc::new(App::new(settings)?);
+        let app = Arc::new(App::new(settings, folding)?);
         Ok(Self { app, listener, address, max_connections, grace })
     }
 

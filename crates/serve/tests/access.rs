@@ -1,11 +1,15 @@
 //! Who may use the proxy, and how many at a time.
 
-use crate::support::{Proxy, http, settings};
+use crate::support::{Proxy, WINDOW, folding, http, settings};
 use foldback_fake_provider::{FakeProvider, Reply, Script};
 use foldback_serve::{ServeError, Server, Settings, SettingsError};
 use std::time::Duration;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
+
+async fn bind(settings: Settings) -> Result<Server, ServeError> {
+    Server::bind(settings, folding("window", WINDOW)).await
+}
 
 async fn provider() -> FakeProvider {
     FakeProvider::start(Script::answer(|_| Reply::text("Hi."))).await.unwrap()
@@ -15,13 +19,13 @@ async fn provider() -> FakeProvider {
 async fn an_address_that_others_reach_needs_leave_and_a_token() {
     let mut open = Settings::default();
     open.listen = "0.0.0.0:0".parse().unwrap();
-    let refused = Server::bind(open.clone()).await.unwrap_err();
+    let refused = bind(open.clone()).await.unwrap_err();
     assert!(matches!(refused, ServeError::Settings(SettingsError::Remote(_))), "{refused}");
     open.allow_remote = true;
-    let refused = Server::bind(open.clone()).await.unwrap_err();
+    let refused = bind(open.clone()).await.unwrap_err();
     assert!(matches!(refused, ServeError::Settings(SettingsError::NoToken(_))), "{refused}");
     open.token = Some("t".to_owned());
-    Server::bind(open).await.unwrap();
+    bind(open).await.unwrap();
 }
 
 #[tokio::test]

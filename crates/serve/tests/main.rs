@@ -3,5 +3,8 @@
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 mod access;
+mod apart;
+mod fold;
 mod pass;
+mod recover;
 mod support;

@@ -3,10 +3,14 @@
 mod command_line;
 mod inputs;
 mod search;
+#[cfg(feature = "serve")]
+mod serve;
 mod summaries;
 
 pub(crate) use inputs::{CorpusArgs, EstimatorArgs, ModelArgs, OutArgs, SessionArgs, StoreArgs};
 pub(crate) use search::{Recommend, SearchArgs, Tune};
+#[cfg(feature = "serve")]
+pub(crate) use serve::Serve;
 pub(crate) use summaries::SummaryArgs;
 
 use clap::{Args as ClapArgs, CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
@@ -123,6 +127,9 @@ pub(crate) enum Command {
     Recommend(Recommend),
     /// Print the JSON Schema of what `compare --json` or `compare --rows` writes.
     Schema(Schema),
+    /// Run a proxy between an agent and its provider that folds the conversations that go through it.
+    #[cfg(feature = "serve")]
+    Serve(Serve),
     /// Keep what a strategy makes of recorded sessions in files for review, and check that it still does.
     Snapshot(Snapshot),
     /// List the stages, or show one with all its fields.

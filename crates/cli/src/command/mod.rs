@@ -13,6 +13,8 @@ mod presets;
 mod recommend;
 mod rereads;
 mod schema;
+#[cfg(feature = "serve")]
+mod serve;
 mod snapshot;
 mod stages;
 mod tune;
@@ -32,6 +34,8 @@ pub(crate) fn run(command: Command) -> Result<(), Error> {
         Command::Recommend(args) => recommend::run(&args),
         Command::Rereads(args) => rereads::run(&args),
         Command::Schema(args) => schema::run(&args),
+        #[cfg(feature = "serve")]
+        Command::Serve(args) => serve::run(&args),
         Command::Snapshot(args) => snapshot::run(&args),
         Command::Stages(args) => stages::run(&args),
         Command::Tune(args) => tune::run(&args),

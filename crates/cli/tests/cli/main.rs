@@ -22,6 +22,8 @@ mod provenance;
 mod real_sessions;
 mod rereads;
 mod selection;
+#[cfg(feature = "serve")]
+mod serve;
 mod snapshot;
 mod store;
 mod summaries;

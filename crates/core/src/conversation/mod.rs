@@ -219,6 +219,14 @@ impl Conversation {
         self.close_breaker();
     }
 
+    /// Another frame, for an agent whose system prompt or tools change.
+    pub fn set_frame(&mut self, frame: Frame) {
+        for meter in &mut self.meters {
+            meter.set_frame(&frame);
+        }
+        self.frame = frame;
+    }
+
     /// Whether and why automatic compaction is held back.
     pub fn breaker(&self) -> Breaker {
         self.breaker

@@ -2,9 +2,14 @@
 
 #![allow(dead_code, reason = "every test takes what it needs")]
 
+pub(crate) mod talk;
+
+use foldback::core::services::FixedClock;
+use foldback::{Limits, Strategy};
 use foldback_fake_provider::FakeProvider;
-use foldback_serve::{ServeError, Server, Settings};
+use foldback_serve::{Folding, ServeError, Server, Settings};
 use std::net::{Ipv4Addr, SocketAddr};
+use std::sync::{Arc, OnceLock};
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
@@ -17,14 +22,19 @@ pub(crate) struct Proxy {
 }
 
 impl Proxy {
-    /// A proxy in front of a provider.
+    /// A proxy in front of a provider, which folds as the preset `window` does.
     pub(crate) async fn start(provider: &FakeProvider) -> Self {
         Self::with(settings(provider)).await
     }
 
-    /// A proxy with these settings.
+    /// A proxy with these settings, which folds as the preset `window` does.
     pub(crate) async fn with(settings: Settings) -> Self {
-        Self::run(Server::bind(settings).await.unwrap())
+        Self::run(Server::bind(settings, folding("window", WINDOW)).await.unwrap())
+    }
+
+    /// A proxy that folds so.
+    pub(crate) async fn folding(provider: &FakeProvider, folding: Folding) -> Self {
+        Self::run(Server::bind(settings(provider), folding).await.unwrap())
     }
 
     fn run(server: Server) -> Self {
@@ -54,6 +64,22 @@ impl Proxy {
     }
 }
 
+/// The limits that most tests fold within.
+pub(crate) const WINDOW: Limits = Limits { context: 24_000, input: 0, output: 2_000 };
+
+/// A preset.
+pub(crate) fn strategy(preset: &str) -> Arc<Strategy> {
+    Arc::new(foldback::preset(&foldback::registry().unwrap(), preset).unwrap())
+}
+
+/// Folding by a preset within limits, under a clock that stands.
+pub(crate) fn folding(preset: &str, limits: Limits) -> Folding {
+    let limits = Arc::new(move |_: Option<&str>| Some(limits));
+    let mut folding = Folding::new(strategy(preset), limits).unwrap();
+    folding.clock = Arc::new(FixedClock::default());
+    folding
+}
+
 /// Settings for a proxy in front of a provider, on a free port.
 pub(crate) fn settings(provider: &FakeProvider) -> Settings {
     let mut settings = Settings::default();
@@ -64,8 +90,13 @@ pub(crate) fn settings(provider: &FakeProvider) -> Settings {
 
 /// A client.
 pub(crate) fn http() -> reqwest::Client {
-    let _ = rustls::crypto::ring::default_provider().install_default();
-    reqwest::Client::new()
+    static HTTP: OnceLock<reqwest::Client> = OnceLock::new();
+    let new = || {
+        let _ = rustls::crypto::ring::default_provider().install_default();
+        // A pooled connection belongs to the runtime of the test that opened it.
+        reqwest::Client::builder().pool_max_idle_per_host(0).build().unwrap()
+    };
+    HTTP.get_or_init(new).clone()
 }
 
 /// What the proxy said it did.

@@ -1,0 +1,46 @@
+//! Arguments of the proxy.
+
+use super::inputs::{ModelArgs, a_count};
+use clap::Args as ClapArgs;
+use std::net::SocketAddr;
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Serve {
+    /// Preset by name, or a TOML file.
+    #[arg(long, value_name = "PRESET")]
+    pub(crate) preset: String,
+    /// Where to listen.
+    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:8787")]
+    pub(crate) listen: SocketAddr,
+    /// The provider of all requests; by default api.anthropic.com for Anthropic's protocol and
+    /// api.openai.com for OpenAI's.
+    #[arg(long, value_name = "URL")]
+    pub(crate) upstream: Option<String>,
+    /// Change nothing, and report what the preset would have done.
+    #[arg(long)]
+    pub(crate) shadow: bool,
+    /// Listen on an address that other machines reach.
+    #[arg(long)]
+    pub(crate) allow_remote: bool,
+    /// What clients must send as the header x-foldback-token. The variable FOLDBACK_TOKEN does the same and shows in no
+    /// list of processes.
+    #[arg(long, value_name = "TOKEN")]
+    pub(crate) token: Option<String>,
+    /// Summarizer for a preset that uses one: `extractive`, or a TOML file with the [summarizer] section to use.
+    #[arg(long, value_name = "NAME|FILE.toml")]
+    pub(crate) summarizer: Option<String>,
+    /// Most conversations that are kept.
+    #[arg(long, value_name = "N", default_value = "1000", value_parser = a_count)]
+    pub(crate) max_conversations: usize,
+    /// Most bytes of all conversations together.
+    #[arg(long, value_name = "BYTES", default_value = "1_073_741_824", value_parser = a_count)]
+    pub(crate) max_bytes: usize,
+    /// Largest body that is read to be folded; a larger one goes through.
+    #[arg(long, value_name = "BYTES", default_value = "67_108_864", value_parser = a_count)]
+    pub(crate) max_body: usize,
+    /// Most connections at a time; others wait.
+    #[arg(long, value_name = "N", default_value = "1024", value_parser = a_count)]
+    pub(crate) max_connections: usize,
+    #[command(flatten)]
+    pub(crate) model: ModelArgs,
+}

@@ -1,0 +1,87 @@
+//! `foldback serve`
+
+use crate::args::Serve;
+use crate::error::Error;
+use crate::summaries::Choice;
+use crate::{output, strategies};
+use foldback_core::Limits;
+use foldback_core::strategy::Strategy;
+use foldback_replay::Setup;
+use foldback_serve::{Folding, LimitsOf, Server, Settings};
+use std::sync::Arc;
+
+pub(crate) fn run(args: &Serve) -> Result<(), Error> {
+    let registry = foldback::registry()?;
+    let choice = args.summarizer.as_deref().map(Choice::read).transpose()?;
+    let contender = strategies::contender(&registry, &args.preset, choice.as_ref())?;
+    let strategy = contender.preset.strategy;
+    let setup = strategies::setup(&registry, &args.model)?;
+    strategies::check_window(&strategy, setup.limits)?;
+    let label = strategy.label();
+    let usage = |error: &dyn std::fmt::Display| Error::Usage(error.to_string());
+    let mut folding = Folding::new(Arc::clone(&strategy), limits_of(setup, strategy))
+        .map_err(|error| usage(&error))?;
+    folding.shadow = args.shadow;
+    folding.max_conversations = args.max_conversations;
+    folding.max_bytes = args.max_bytes;
+    let mut settings = Settings::default();
+    settings.listen = args.listen;
+    settings.allow_remote = args.allow_remote;
+    settings.token = args.token.clone().or_else(|| std::env::var("FOLDBACK_TOKEN").ok());
+    settings.max_body = args.max_body;
+    settings.max_connections = args.max_connections;
+    if let Some(url) = &args.upstream {
+        settings.set_upstream(url).map_err(|error| usage(&error))?;
+    }
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()
+        .map_err(|error| Error::Usage(format!("can't create a runtime: {error}")))?;
+    // What a panic says may quote a conversation. The request that it was about goes through.
+    std::panic::set_hook(Box::new(|panic| {
+        let place = panic.location().map(ToString::to_string).unwrap_or_default();
+        output::note(format_args!(
+            "a fault of the proxy at {place}; the request goes through as it is"
+        ));
+    }));
+    let served = runtime.block_on(async {
+        let server = Server::bind(settings, folding).await?;
+        let does = if args.shadow { "shows what it would do" } else { "folds" };
+        output::note(format_args!(
+            "{label} {does} at http://{0}; ANTHROPIC_BASE_URL=http://{0}, OPENAI_BASE_URL=http://{0}/v1; \
+             Ctrl-C ends it",
+            server.address()
+        ));
+        server.run(stopped()).await
+    });
+    // A task that computes is not waited for.
+    runtime.shutdown_background();
+    served.map_err(|error| usage(&error))
+}
+
+/// The limits of a model, the same as in a comparison.
+fn limits_of(setup: Setup, strategy: Arc<Strategy>) -> LimitsOf {
+    Arc::new(move |model| {
+        let model = setup.model.as_deref().or(strategy.model.as_deref()).or(model);
+        Some(setup.limits_of(model, Limits::default(), &strategy))
+    })
+}
+
+/// A signal to stop came: Ctrl-C, or that of a supervisor.
+async fn stopped() {
+    #[cfg(unix)]
+    {
+        use tokio::signal::unix::{SignalKind, signal};
+        if let Ok(mut terminate) = signal(SignalKind::terminate()) {
+            tokio::select! {
+                _ = tokio::signal::ctrl_c() => {}
+                _ = terminate.recv() => {}
+            }
+            return;
+        }
+    }
+    // Without signals it runs until it is killed.
+    if tokio::signal::ctrl_c().await.is_err() {
+        std::future::pending::<()>().await;
+    }
+}

@@ -1,0 +1,247 @@
+//! The conversations that are followed: which one a request continues, and how many are kept.
+//!
+//! A request continues the conversation whose last [key](crate::identity) is among its own, the longest first. It must
+//! have the same frame, unless it repeats an answer of the model: two sub-agents may begin with the same words, and no
+//! two conversations go on with the same answers by chance. Whatever branches off in the middle (a fork, an edited
+//! message, the second of two clients) is a conversation of its own, followed from its beginning, and takes nothing from
+//! the one that it left.
+
+use crate::folding::Folding;
+use crate::follow::{Followed, Sizes, base_of, frame_of};
+use crate::identity::{self, Key};
+use foldback_core::conversation::Conversation;
+use foldback_core::log::{Answer, Message, Role};
+use foldback_core::services::Services;
+use foldback_core::{Frame, Limits};
+use foldback_live::Metrics;
+use foldback_wire::Request;
+use lru::LruCache;
+use std::collections::HashMap;
+use std::fmt;
+use std::num::NonZeroUsize;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// Answers of providers that are remembered for each conversation that is kept.
+const ANSWERS: usize = 64;
+
+/// Answers to one request that are told apart.
+const SAME: usize = 8;
+
+/// Number of a conversation, from 1.
+pub(crate) type Id = u64;
+
+/// A conversation that one request at a time changes.
+pub(crate) type Shared = Arc<tokio::sync::Mutex<Followed>>;
+
+/// The conversations that are followed.
+pub(crate) struct Conversations {
+    pub(crate) folding: Folding,
+    pub(crate) metrics: Arc<Metrics>,
+    kept: Mutex<Kept>,
+    answers: Mutex<LruCache<Key, Vec<Told>>>,
+}
+
+struct Kept {
+    entries: LruCache<Id, Entry>,
+    /// By the key after their last message.
+    tips: HashMap<Key, Vec<Id>>,
+    next: Id,
+    bytes: usize,
+    evicted: u64,
+}
+
+struct Entry {
+    followed: Shared,
+    tip: Key,
+    frame: Key,
+    base: usize,
+    bytes: usize,
+}
+
+/// What a provider said of an answer.
+#[derive(Clone, Debug)]
+struct Told {
+    said: Key,
+    answer: Answer,
+}
+
+impl Conversations {
+    pub(crate) fn new(folding: Folding) -> Self {
+        let most = NonZeroUsize::new(folding.max_conversations).unwrap_or(NonZeroUsize::MIN);
+        let answers = most.saturating_mul(NonZeroUsize::new(ANSWERS).unwrap_or(NonZeroUsize::MIN));
+        let kept = Kept {
+            // The limit is kept by hand, where the tips are.
+            entries: LruCache::unbounded(),
+            tips: HashMap::new(),
+            next: 1,
+            bytes: 0,
+            evicted: 0,
+        };
+        Self {
+            folding,
+            metrics: Arc::default(),
+            kept: Mutex::new(kept),
+            answers: Mutex::new(LruCache::new(answers)),
+        }
+    }
+
+    /// The conversation that a request continues, or a new one. It is the request's from here: the next request that
+    /// repeats this one continues it, too.
+    pub(crate) fn of(&self, request: &Request, keys: &[Key], limits: Limits) -> (Id, Shared) {
+        let base = base_of(request.messages());
+        let frame = frame_of(request, base);
+        let framed = hashed(&frame);
+        let tip = identity::end(keys);
+        let mut kept = lock(&self.kept);
+        let id = match kept.find(request, keys, base, framed) {
+            Some(id) => id,
+            None => {
+                let conversation = self.empty(request, frame, limits);
+                let followed = Followed::new(conversation, base, keys[base]);
+                kept.insert(Arc::new(tokio::sync::Mutex::new(followed)), base)
+            }
+        };
+        let followed = kept.claim(id, tip, framed, request.body().len());
+        kept.evict(self.folding.max_conversations, self.folding.max_bytes);
+        (id, followed)
+    }
+
+    /// An engine of which nothing was seen.
+    fn empty(&self, request: &Request, frame: Frame, limits: Limits) -> Conversation {
+        let services = Services::with_clock(Arc::clone(&self.folding.clock))
+            .with_observer(Arc::clone(&self.metrics) as _);
+        Conversation::new(Arc::clone(&self.folding.strategy), limits, frame, services)
+            .with_model(request.model().map(str::to_owned))
+    }
+
+    /// Forgets a conversation that can't be trusted any more.
+    pub(crate) fn forget(&self, id: Id) {
+        lock(&self.kept).remove(id);
+    }
+
+    /// Conversations that are kept, their bytes, and how many had to go.
+    pub(crate) fn count(&self) -> (u64, u64, u64) {
+        let kept = lock(&self.kept);
+        (kept.entries.len() as u64, kept.bytes as u64, kept.evicted)
+    }
+
+    /// Remembers what a provider said of its answer to a request that ended with this key.
+    pub(crate) fn told(&self, request: Key, message: &Message, sizes: Sizes) {
+        let Some(answer) = &message.answer else { return };
+        let mut answer = Answer {
+            usage: answer.usage,
+            finish: answer.finish,
+            web_searches: answer.web_searches,
+            ..Answer::default()
+        };
+        if let (true, Some(usage)) = (self.folding.shadow, &mut answer.usage) {
+            // The provider had all of it. What the strategy goes by is what it would have had.
+            let mut less = sizes.received.saturating_sub(sizes.sent);
+            for class in [&mut usage.uncached, &mut usage.cache_write, &mut usage.cache_read] {
+                let taken = less.min(*class);
+                *class -= taken;
+                less -= taken;
+            }
+            usage.total = None;
+        }
+        let told = Told { said: identity::said(message), answer };
+        let mut answers = lock(&self.answers);
+        let of_it = answers.get_or_insert_mut(request, Vec::new);
+        of_it.retain(|other| other.said != told.said);
+        if of_it.len() == SAME {
+            of_it.remove(0);
+        }
+        of_it.push(told);
+    }
+
+    /// What the provider said of an answer that a client sends back.
+    pub(crate) fn answer(&self, request: &Key, echo: &Message) -> Option<Answer> {
+        let mut answers = lock(&self.answers);
+        let told = answers.get(request)?;
+        let said = identity::said(echo);
+        let same = told.iter().find(|told| told.said == said);
+        // A client may change the spelling of a text; with one answer there is no other that it could be.
+        let only = || told.first().filter(|_| told.len() == 1);
+        same.or_else(only).map(|told| told.answer.clone())
+    }
+}
+
+impl Kept {
+    fn find(&self, request: &Request, keys: &[Key], base: usize, frame: Key) -> Option<Id> {
+        let messages = request.messages();
+        let answered = messages.iter().position(|message| message.role == Role::Assistant);
+        let answered = answered.unwrap_or(usize::MAX);
+        (1..keys.len()).rev().find_map(|seen| {
+            let ids = self.tips.get(&keys[seen])?;
+            let entries = ids.iter().filter_map(|id| Some((*id, self.entries.peek(id)?)));
+            let fits = entries.filter(|(_, entry)| {
+                entry.base == base && (entry.frame == frame || answered < seen)
+            });
+            // The same frame first, then the newest.
+            fits.max_by_key(|(id, entry)| (entry.frame == frame, *id)).map(|(id, _)| id)
+        })
+    }
+
+    fn insert(&mut self, followed: Shared, base: usize) -> Id {
+        let id = self.next;
+        self.next += 1;
+        let nothing = blake3::Hash::from_bytes([0; 32]);
+        self.entries.put(id, Entry { followed, tip: nothing, frame: nothing, base, bytes: 0 });
+        id
+    }
+
+    fn claim(&mut self, id: Id, tip: Key, frame: Key, bytes: usize) -> Shared {
+        self.leave_tip(id);
+        self.tips.entry(tip).or_default().push(id);
+        let entry = self.entries.get_mut(&id).unwrap_or_else(|| unreachable!("found above"));
+        self.bytes = self.bytes - entry.bytes + bytes;
+        (entry.tip, entry.frame, entry.bytes) = (tip, frame, bytes);
+        Arc::clone(&entry.followed)
+    }
+
+    fn leave_tip(&mut self, id: Id) {
+        let Some(tip) = self.entries.peek(&id).map(|entry| entry.tip) else { return };
+        if let Some(ids) = self.tips.get_mut(&tip) {
+            ids.retain(|other| *other != id);
+            if ids.is_empty() {
+                self.tips.remove(&tip);
+            }
+        }
+    }
+
+    fn remove(&mut self, id: Id) {
+        self.leave_tip(id);
+        if let Some(entry) = self.entries.pop(&id) {
+            self.bytes -= entry.bytes;
+        }
+    }
+
+    /// Lets the oldest go until what is kept is within the limits. The newest stays.
+    fn evict(&mut self, conversations: usize, bytes: usize) {
+        while self.entries.len() > 1 && (self.entries.len() > conversations || self.bytes > bytes) {
+            let Some(oldest) = self.entries.peek_lru().map(|(id, _)| *id) else { return };
+            self.remove(oldest);
+            self.evicted += 1;
+        }
+    }
+}
+
+impl fmt::Debug for Conversations {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Conversations").field("folding", &self.folding).finish_non_exhaustive()
+    }
+}
+
+fn hashed(frame: &Frame) -> Key {
+    let mut hasher = blake3::Hasher::new();
+    for segment in frame.segments() {
+        hasher.update(&(segment.text.len() as u64).to_le_bytes());
+        hasher.update(segment.text.as_bytes());
+    }
+    hasher.finalize()
+}
+
+/// A panic elsewhere must not stop all other conversations; what is behind the lock is changed in whole steps.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,166 @@
+//! From the body of a request to the body that its provider is sent.
+//!
+//! All of this runs apart from the tasks that wait for connections: reading and folding a large request takes
+//! milliseconds of computing. Whatever goes wrong here, a panic included, ends with the client's own bytes.
+
+use crate::breakpoints;
+use crate::conversations::{Conversations, Id, Shared};
+use crate::follow::{Sizes, Unsendable};
+use crate::identity::{self, Key};
+use crate::outcome::Outcome;
+use axum::body::Bytes;
+use foldback_core::Limits;
+use foldback_wire::{Dialect, Request, WireError};
+use std::sync::Arc;
+use tokio::runtime::Handle;
+use tokio::task::spawn_blocking;
+
+/// What becomes of a request.
+#[derive(Debug)]
+pub(crate) struct Made {
+    /// What was done with it.
+    pub(crate) outcome: Outcome,
+    /// What to send.
+    pub(crate) body: Bytes,
+    /// The conversation, where it is followed.
+    pub(crate) turn: Option<Turn>,
+}
+
+/// A request of a conversation that is followed, until its answer is there.
+#[derive(Clone, Debug)]
+pub(crate) struct Turn {
+    conversations: Arc<Conversations>,
+    id: Id,
+    followed: Shared,
+    request: Request,
+    keys: Vec<Key>,
+    /// The sizes of the request.
+    pub(crate) sizes: Sizes,
+}
+
+/// Reads a request and folds its conversation.
+pub(crate) async fn make(
+    conversations: &Arc<Conversations>,
+    dialect: Dialect,
+    body: Bytes,
+) -> Made {
+    let (shared, bytes) = (Arc::clone(conversations), body.clone());
+    let made = spawn_blocking(move || match begin(&shared, dialect, &bytes) {
+        Ok((turn, limits)) => turn.fold(limits, bytes),
+        Err(why) => Made { outcome: Outcome::Passed(why), body: bytes, turn: None },
+    });
+    made.await.unwrap_or_else(|_| Made { outcome: Outcome::Fault("panic"), body, turn: None })
+}
+
+/// The request and its conversation, or why it goes through.
+fn begin(
+    conversations: &Arc<Conversations>,
+    dialect: Dialect,
+    body: &Bytes,
+) -> Result<(Turn, Limits), &'static str> {
+    let folding = &conversations.folding;
+    let text = std::str::from_utf8(body).map_err(|_| "not-text")?;
+    let request = Request::parse(dialect, text).map_err(|error| match error {
+        WireError::Elsewhere { .. } => "kept-elsewhere",
+        _ => "not-understood",
+    })?;
+    if request.messages().is_empty() {
+        return Err("no-messages");
+    }
+    let limits = (folding.limits)(request.model()).ok_or("window-unknown")?;
+    if folding.strategy.refuses(limits).is_some() {
+        return Err("window-too-small");
+    }
+    let keys = identity::keys(&request);
+    let (id, followed) = conversations.of(&request, &keys, limits);
+    let conversations = Arc::clone(conversations);
+    let sizes = Sizes::default();
+    Ok((Turn { conversations, id, followed, request, keys, sizes }, limits))
+}
+
+/// Forgets the conversation unless all went well: a panic leaves it in a state that nobody knows.
+struct Guarded<'a> {
+    conversations: &'a Conversations,
+    id: Id,
+    good: bool,
+}
+
+impl Drop for Guarded<'_> {
+    fn drop(&mut self) {
+        if !self.good {
+            self.conversations.forget(self.id);
+        }
+    }
+}
+
+impl Turn {
+    fn fold(mut self, limits: Limits, body: Bytes) -> Made {
+        let conversations = Arc::clone(&self.conversations);
+        let mut guard = Guarded { conversations: &conversations, id: self.id, good: false };
+        let followed = Arc::clone(&self.followed);
+        let mut followed = Handle::current().block_on(followed.lock());
+        if !followed.is_repeated(&self.keys) {
+            // A longer request of the same conversation was faster.
+            guard.good = true;
+            return Made { outcome: Outcome::Passed("overtaken"), body, turn: None };
+        }
+        let answer = |key: &Key, echo: &_| conversations.answer(key, echo);
+        Handle::current().block_on(followed.take(&self.request, &self.keys, limits, answer));
+        self.sizes = followed.sizes();
+        let folded = self.written(&followed);
+        guard.good = true;
+        drop(followed);
+        let sizes = self.sizes;
+        let (outcome, body) = match folded {
+            _ if conversations.folding.shadow => (Outcome::Shadow(sizes), body),
+            Ok(None) => (Outcome::Unchanged(sizes), body),
+            Ok(Some(folded)) => (Outcome::Folded(sizes), folded),
+            Err(why) => (Outcome::Fault(why), body),
+        };
+        Made { outcome, body, turn: Some(self) }
+    }
+
+    /// The request as the view shows it; `None` where it is as it came.
+    fn written(&self, followed: &crate::follow::Followed) -> Result<Option<Bytes>, &'static str> {
+        let folded = followed.folded(&self.request).map_err(|error| match error {
+            Unsendable::Rule(rule) => rule,
+            Unsendable::Wire(_) => "not-written",
+        })?;
+        let Some(folded) = folded else { return Ok(None) };
+        let mut body = folded.body;
+        if self.request.dialect() == Dialect::Anthropic {
+            body = breakpoints::moved(self.request.body(), body).map_err(|_| "breakpoints")?;
+        }
+        Ok(Some(body.into()))
+    }
+
+    /// The key that the request ended with.
+    pub(crate) fn key(&self) -> Key {
+        identity::end(&self.keys)
+    }
+
+    /// The conversations that this one is among.
+    pub(crate) fn conversations(&self) -> &Arc<Conversations> {
+        &self.conversations
+    }
+
+    /// The provider refused the request for its size: the request after one more fold, with its sizes. `None` where
+    /// nothing was folded.
+    pub(crate) async fn again(&self) -> Option<(Bytes, Turn)> {
+        let mut turn = self.clone();
+        let again = spawn_blocking(move || {
+            let conversations = Arc::clone(&turn.conversations);
+            let mut guard = Guarded { conversations: &conversations, id: turn.id, good: false };
+            let followed = Arc::clone(&turn.followed);
+            let mut followed = Handle::current().block_on(followed.lock());
+            let current = followed.is_at(&turn.keys);
+            let folded = current && Handle::current().block_on(followed.overflow());
+            let body = if folded { turn.written(&followed) } else { Ok(None) };
+            turn.sizes = followed.sizes();
+            guard.good = true;
+            drop(followed);
+            body.ok().flatten().map(|body| (body, turn))
+        });
+        again.await.ok().flatten()
+    }
+}

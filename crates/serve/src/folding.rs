@@ -1,0 +1,69 @@
+//! How conversations are folded: the strategy, the limits of models, and how much is kept.
+
+use foldback_core::Limits;
+use foldback_core::services::Clock;
+use foldback_core::strategy::Strategy;
+use foldback_live::SystemClock;
+use std::fmt;
+use std::sync::Arc;
+use thiserror::Error;
+
+/// The limits of a model by its name; `None` where nobody knows them.
+pub type LimitsOf = Arc<dyn Fn(Option<&str>) -> Option<Limits> + Send + Sync>;
+
+/// How conversations are folded.
+#[derive(Clone)]
+#[non_exhaustive]
+pub struct Folding {
+    /// The strategy. It asks no model.
+    pub strategy: Arc<Strategy>,
+    /// The limits of models.
+    pub limits: LimitsOf,
+    /// Change nothing, and count what would have been changed.
+    pub shadow: bool,
+    /// Most conversations that are kept. The one that was not asked for longest goes first; should it come back, it is
+    /// followed again from its beginning.
+    pub max_conversations: usize,
+    /// Most bytes of all conversations together.
+    pub max_bytes: usize,
+    /// Tells the time.
+    pub clock: Arc<dyn Clock>,
+}
+
+/// A strategy that the proxy can't run.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error(
+    "a model writes the summaries of {strategy}, and the proxy asks none of its own accord; choose --summarizer extractive, \
+     or another preset"
+)]
+pub struct AsksModel {
+    /// Its name.
+    pub strategy: String,
+}
+
+impl Folding {
+    /// Folding with a strategy, within these limits.
+    ///
+    /// # Errors
+    ///
+    /// A model writes its summaries.
+    pub fn new(strategy: Arc<Strategy>, limits: LimitsOf) -> Result<Self, AsksModel> {
+        if !strategy.asks().is_empty() {
+            return Err(AsksModel { strategy: strategy.name.clone() });
+        }
+        Ok(Self {
+            strategy,
+            limits,
+            shadow: false,
+            max_conversations: 1_000,
+            max_bytes: 1 << 30,
+            clock: Arc::new(SystemClock),
+        })
+    }
+}
+
+impl fmt::Debug for Folding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Folding").field("strategy", &self.strategy.name).finish_non_exhaustive()
+    }
+}

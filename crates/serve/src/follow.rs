@@ -1,0 +1,269 @@
+//! One conversation: its log and its folds in the engine, and the request that they make.
+//!
+//! A client sends all of its conversation with every request. The messages that are new are appended, and the moments
+//! come in the order of [`steps`], which the replay of a recorded session follows, too: a conversation that is met in
+//! its middle is followed from its beginning, and stands as if it had been followed all along. What a request shows is
+//! made of the client's own messages of that request, so every message that no fold touched keeps the client's bytes.
+//!
+//! An item in which the provider itself compacted the conversation is opaque. It and all before it are not the engine's:
+//! they are sent as they came, and nothing is folded across them.
+
+use crate::identity::Key;
+use foldback_core::conversation::{Conversation, Report, Signals};
+use foldback_core::log::{Answer, Message, PartKind, Role, Usage};
+use foldback_core::moment::Moment;
+use foldback_core::stage::{UsageReading, UsageSource};
+use foldback_core::step::{Step, steps};
+use foldback_core::validity::{caused_by_strategy, validate};
+use foldback_core::view::{Pos, Shown};
+use foldback_core::{Frame, Limits, SegmentKind};
+use foldback_wire::{Folded, Request, WireError};
+use std::sync::Arc;
+use thiserror::Error;
+
+/// Names of the items that stand for what a provider compacted itself.
+const COMPACTED: [&str; 2] = ["compaction", "compaction_summary"];
+
+/// A conversation that is followed.
+#[derive(Debug)]
+pub(crate) struct Followed {
+    conversation: Conversation,
+    /// Leading messages that are not the engine's.
+    base: usize,
+    /// The messages after them.
+    log: Vec<Arc<Message>>,
+    /// Where each is in the history.
+    places: Vec<Pos>,
+    /// The key after the last.
+    key: Key,
+    /// Steps that were taken.
+    done: usize,
+    /// Tokens of the messages as they came.
+    received: u64,
+    /// Tokens of the latest request: the recorded frame and the view.
+    requested: u64,
+}
+
+/// Why a request can't be sent as its view shows it.
+#[derive(Debug, Error)]
+pub(crate) enum Unsendable {
+    /// A message is not what it was when it was read.
+    #[error(transparent)]
+    Wire(#[from] WireError),
+    /// The provider would refuse it, and would have taken it as it came.
+    #[error("{0}")]
+    Rule(&'static str),
+}
+
+/// What a request was and what it became, in tokens of the strategy's estimator.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Sizes {
+    /// As the client sent it.
+    pub(crate) received: u64,
+    /// As the view shows it.
+    pub(crate) sent: u64,
+    /// Folds in force.
+    pub(crate) folds: u64,
+}
+
+/// How many leading messages of a request are not the engine's: up to the last item in which the provider compacted,
+/// and the results that follow it.
+pub(crate) fn base_of(messages: &[Arc<Message>]) -> usize {
+    let compacted = |message: &Arc<Message>| {
+        let mut parts = message.parts.iter();
+        parts.any(|part| matches!(&part.kind, PartKind::Unknown { name, .. } if COMPACTED.contains(&name.as_str())))
+    };
+    let Some(last) = messages.iter().rposition(compacted) else { return 0 };
+    let behind = messages[last + 1..].iter().take_while(|message| message.role == Role::Tool);
+    last + 1 + behind.count()
+}
+
+/// The frame of a request, with what the provider compacted.
+pub(crate) fn frame_of(request: &Request, base: usize) -> Frame {
+    let mut frame = request.frame().clone();
+    if base > 0 {
+        let compacted: Vec<String> = request.messages()[..base]
+            .iter()
+            .rev()
+            .take_while(|message| message.role == Role::Tool)
+            .map(|message| message.shown_text())
+            .collect();
+        frame.push_text(SegmentKind::named("compacted"), compacted.concat());
+    }
+    frame
+}
+
+impl Followed {
+    /// A conversation of which nothing was seen, around an engine that is empty.
+    pub(crate) fn new(conversation: Conversation, base: usize, key: Key) -> Self {
+        Self {
+            conversation,
+            base,
+            log: Vec::new(),
+            places: Vec::new(),
+            key,
+            done: 0,
+            received: 0,
+            requested: 0,
+        }
+    }
+
+    /// Messages that were seen.
+    pub(crate) fn len(&self) -> usize {
+        self.base + self.log.len()
+    }
+
+    /// Whether a request with these keys repeats all that was seen.
+    pub(crate) fn is_repeated(&self, keys: &[Key]) -> bool {
+        keys.get(self.len()) == Some(&self.key)
+    }
+
+    /// Whether a request with these keys is the latest one.
+    pub(crate) fn is_at(&self, keys: &[Key]) -> bool {
+        keys.len() == self.len() + 1 && self.is_repeated(keys)
+    }
+
+    /// Takes a request that repeats all that was seen: appends the rest, and lets the strategy act up to the moment
+    /// before the call. `answer` knows what the provider said of an answer, by the key of the request that it answers.
+    pub(crate) async fn take(
+        &mut self,
+        request: &Request,
+        keys: &[Key],
+        limits: Limits,
+        answer: impl Fn(&Key, &Message) -> Option<Answer>,
+    ) {
+        if self.conversation.limits() != limits {
+            self.conversation.set_limits(limits);
+        }
+        let frame = frame_of(request, self.base);
+        if *self.conversation.frame() != frame {
+            self.conversation.set_frame(frame);
+        }
+        let now = self.conversation.services().clock.now();
+        for (index, message) in request.messages().iter().enumerate().skip(self.len()) {
+            let mut message = Message::clone(message);
+            message.at = message.at.or(Some(now));
+            if let Some(told) = answer(&keys[index], &message)
+                && message.role == Role::Assistant
+            {
+                message.answer = Some(told);
+            }
+            self.log.push(Arc::new(message));
+            self.key = keys[index + 1];
+        }
+        self.drive().await;
+    }
+
+    /// Takes the steps that were not taken, and the moment before the call that is about to be made.
+    async fn drive(&mut self) {
+        let log = self.log.clone();
+        let steps = steps(&log);
+        for step in steps.iter().skip(self.done) {
+            match step {
+                Step::Append(message) => {
+                    let pos = self.conversation.append(Arc::clone(message));
+                    self.places.push(pos);
+                    self.received += self.conversation.meter(0).appended(pos);
+                }
+                Step::At(moment) => {
+                    self.conversation.at(*moment, Signals::default()).await;
+                }
+                Step::Call { .. } => self.note_request(),
+                Step::StepEnd { answer } => {
+                    let usage = Some(self.usage(answer));
+                    let signals = Signals { usage, instructions: None };
+                    self.conversation.at(Moment::StepEnd, signals).await;
+                }
+            }
+        }
+        // The next request has the moment before this call at this place, whatever the answer is.
+        if self.done <= steps.len() {
+            self.conversation.at(Moment::CallStart, Signals::default()).await;
+            self.done = steps.len() + 1;
+        }
+    }
+
+    fn note_request(&mut self) {
+        let meter = self.conversation.meter(0);
+        let frame = self.conversation.frame().tokens(&**meter.estimator());
+        self.requested = frame + meter.view_tokens();
+    }
+
+    /// What the provider reported, else an estimate of it.
+    fn usage(&self, answer: &Message) -> UsageReading {
+        let told = answer.answer.as_ref().and_then(|answer| answer.usage);
+        match told.filter(|usage| !usage.is_zero()) {
+            Some(usage) => UsageReading { usage, source: UsageSource::Provider },
+            None => {
+                let output = self.conversation.meter(0).measure(answer);
+                let usage = Usage { uncached: self.requested, output, ..Usage::default() };
+                UsageReading { usage, source: UsageSource::Synthesised }
+            }
+        }
+    }
+
+    /// The provider refused the latest request for its size: lets the strategy fold once more. Whether it did.
+    ///
+    /// Few strategies react to a refusal by themselves. The others fold as they do when a person asks, which is what a
+    /// person would have to do now; but not so that the model would have to go on from its own words.
+    pub(crate) async fn overflow(&mut self) -> bool {
+        let changed = |reports: &[Report]| reports.iter().any(|report| report.outcome.changed());
+        let refused = self.conversation.at(Moment::ProviderOverflow, Signals::default()).await;
+        if changed(&refused) {
+            return true;
+        }
+        let folds = self.conversation.folds().len();
+        let asked = self.conversation.at(Moment::Manual, Signals::default()).await;
+        let last = self.conversation.sent().last().map(|shown| shown.message.role);
+        if last.is_none_or(|role| role == Role::Assistant) {
+            while self.conversation.folds().len() > folds && self.conversation.undo().is_some() {}
+        }
+        changed(&asked) && self.conversation.folds().len() > folds
+    }
+
+    /// The sizes of the latest request.
+    pub(crate) fn sizes(&self) -> Sizes {
+        let sent = self.conversation.tokens();
+        let meter = self.conversation.meter(0);
+        Sizes {
+            received: meter.frame_tokens() + self.received,
+            sent,
+            folds: self.conversation.folds().len() as u64,
+        }
+    }
+
+    /// The request as the view shows it; `None` where it is as it came.
+    ///
+    /// # Errors
+    ///
+    /// The messages are not those that were taken, or the view breaks a rule of the provider's that the request as it
+    /// came does not break.
+    pub(crate) fn folded(&self, request: &Request) -> Result<Option<Folded>, Unsendable> {
+        if !self.conversation.view().is_folded() {
+            return Ok(None);
+        }
+        let own = request.messages();
+        let mut shown: Vec<Shown<'_>> = own[..self.base].iter().map(Shown::plain).collect();
+        for mut message in self.conversation.sent() {
+            let at = message.pos.and_then(|pos| self.places.binary_search(&pos).ok());
+            if let Some(own) = at.and_then(|index| own.get(self.base + index)) {
+                // The same message in the client's own bytes of this request.
+                message.message = own;
+                let opaque = |part: usize| {
+                    let part = own.parts.get(part).map(|part| &part.kind);
+                    matches!(part, Some(PartKind::Reasoning { opaque: Some(_), .. }))
+                };
+                message.edits.retain(|(part, _)| !opaque(*part));
+            }
+            shown.push(message);
+        }
+        let broken = validate(shown.iter().cloned(), request.dialect());
+        if !broken.is_empty() {
+            let had = validate(own.iter().map(Shown::plain), request.dialect());
+            if let Some(caused) = caused_by_strategy(&broken, &had).first() {
+                return Err(Unsendable::Rule(caused.rule));
+            }
+        }
+        Ok(Some(request.folded(&shown)?))
+    }
+}

@@ -1,0 +1,154 @@
+//! By what a conversation is recognised: a rolling hash over what its messages say.
+//!
+//! The key after `n` messages follows from the key after `n - 1` and from the message. A request continues the
+//! conversation whose last key is among its own; it must repeat every message up to there. Only what the model reads
+//! counts: a client may spell a text as a string now and as a block later, and it moves its cache breakpoints from
+//! request to request.
+
+use blake3::{Hash, Hasher};
+use foldback_core::log::{Media, Message, PartKind};
+use foldback_wire::{Dialect, Request};
+use serde_json::Value;
+
+/// The key of a conversation after one of its messages.
+pub(crate) type Key = Hash;
+
+/// The keys of a request: that of none of its messages, then one after each.
+pub(crate) fn keys(request: &Request) -> Vec<Key> {
+    let mut key = first(request.dialect());
+    let mut keys = Vec::with_capacity(request.messages().len() + 1);
+    keys.push(key);
+    for message in request.messages() {
+        key = next(&key, message);
+        keys.push(key);
+    }
+    keys
+}
+
+/// The key before the first message.
+pub(crate) fn first(dialect: Dialect) -> Key {
+    blake3::hash(dialect.as_str().as_bytes())
+}
+
+/// The key after one more message.
+pub(crate) fn next(key: &Key, message: &Message) -> Key {
+    let mut hasher = Hasher::new();
+    hasher.update(key.as_bytes());
+    feed_message(&mut hasher, message);
+    hasher.finalize()
+}
+
+/// The key at the end of a request, from its keys.
+pub(crate) fn end(keys: &[Key]) -> Key {
+    // There is always the one before the first message.
+    keys.last().copied().unwrap_or_else(|| blake3::hash(b""))
+}
+
+/// What an answer says, for telling two answers to the same request apart.
+pub(crate) fn said(message: &Message) -> Hash {
+    let mut hasher = Hasher::new();
+    feed(&mut hasher, message.said().trim());
+    message.call_ids().for_each(|id| feed(&mut hasher, id));
+    hasher.finalize()
+}
+
+fn feed_message(hasher: &mut Hasher, message: &Message) {
+    feed(hasher, message.role.as_str());
+    hasher.update(&[u8::from(message.mid_turn)]);
+    for part in &message.parts {
+        match &part.kind {
+            PartKind::Text { text, .. } => all(hasher, b'T', &[text]),
+            PartKind::Reasoning { text, opaque } => {
+                all(hasher, b'O', &[text, opaque.as_deref().unwrap_or_default()]);
+            }
+            PartKind::Call(call) => {
+                all(hasher, b'C', &[&call.call_id, &call.tool, &call.arguments]);
+            }
+            PartKind::Result(result) => {
+                hasher.update(&[result.status as u8]);
+                all(hasher, b'R', &[&result.call_id, &result.text]);
+                result.media.iter().for_each(|media| feed_media(hasher, media));
+            }
+            PartKind::File(media) => feed_media(hasher, media),
+            PartKind::Marker(marker) => all(hasher, b'M', &[&marker.text]),
+            PartKind::Unknown { name, raw } => {
+                all(hasher, b'U', &[name, &unmarked(raw).to_string()]);
+            }
+        }
+    }
+}
+
+fn feed_media(hasher: &mut Hasher, media: &Media) {
+    all(hasher, b'F', &[&media.mime, media.name.as_deref().unwrap_or_default(), &media.url]);
+}
+
+/// A block without its cache breakpoint.
+fn unmarked(raw: &Value) -> Value {
+    let mut raw = raw.clone();
+    if let Some(members) = raw.as_object_mut() {
+        members.shift_remove("cache_control");
+    }
+    raw
+}
+
+fn all(hasher: &mut Hasher, kind: u8, texts: &[&str]) {
+    hasher.update(&[kind]);
+    texts.iter().for_each(|text| feed(hasher, text));
+}
+
+/// A text with its length, so that no two lists of texts are fed alike.
+fn feed(hasher: &mut Hasher, text: &str) {
+    hasher.update(&(text.len() as u64).to_le_bytes());
+    hasher.update(text.as_bytes());
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use foldback_wire::anthropic;
+
+    fn last(messages: &str) -> Key {
+        let body = format!(r#"{{"model": "m", "messages": [{messages}]}}"#);
+        *keys(&anthropic::request(body).unwrap()).last().unwrap()
+    }
+
+    #[test]
+    fn spelling_and_breakpoints_make_no_difference_and_content_does() {
+        let text = last(r#"{"role": "user", "content": "Hi."}"#);
+        let same = [
+            r#"{"content": "\u0048i.", "role": "user"}"#,
+            r#"{"role": "user", "content": [{"type": "text", "text": "Hi."}]}"#,
+            r#"{"role": "user", "content": [{"type": "text", "text": "Hi.", "cache_control": {"type": "ephemeral"}}]}"#,
+        ];
+        for messages in same {
+            assert_eq!(last(messages), text, "{messages}");
+        }
+        let others = [
+            r#"{"role": "assistant", "content": "Hi."}"#,
+            r#"{"role": "user", "content": "Hi"}"#,
+            r#"{"role": "user", "content": [{"type": "text", "text": "Hi"}, {"type": "text", "text": "."}]}"#,
+            r#"{"role": "user", "content": "Hi."}, {"role": "user", "content": ""}"#,
+        ];
+        for messages in others {
+            assert_ne!(last(messages), text, "{messages}");
+        }
+        let block = |mark: &str| {
+            format!(
+                r#"{{"role": "assistant", "content": [{{"type": "server_tool_use", "id": "1"{mark}}}]}}"#
+            )
+        };
+        assert_eq!(last(&block("")), last(&block(r#", "cache_control": {"type": "ephemeral"}"#)));
+    }
+
+    #[test]
+    fn a_conversation_that_grows_keeps_its_keys() {
+        let body = |messages: &str| format!(r#"{{"messages": [{messages}]}}"#);
+        let one = r#"{"role": "user", "content": "A"}, {"role": "assistant", "content": "B"}"#;
+        let two = format!(r#"{one}, {{"role": "user", "content": "C"}}"#);
+        let short = keys(&anthropic::request(body(one)).unwrap());
+        let long = keys(&anthropic::request(body(&two)).unwrap());
+        assert_eq!(short[..], long[..3]);
+        let openai = foldback_wire::openai::request(body(one)).unwrap();
+        assert_ne!(keys(&openai)[2], short[2], "another protocol is another conversation");
+    }
+}

@@ -1,0 +1,121 @@
+//! Reads an answer while it goes through, for what it cost and why the model stopped.
+//!
+//! The bytes that the client gets are those of the provider, at the moment they come. An answer that can't be read is
+//! no error: the conversation goes on without its usage.
+
+use crate::fold::Turn;
+use axum::body::Bytes;
+use axum::http::HeaderMap;
+use axum::http::header::{CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE};
+use foldback_core::log::Message;
+use foldback_wire::{Dialect, Stream as Assembled, answer};
+use futures_util::stream::Stream;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+/// Longest answer in one piece that is read, in bytes.
+const MOST: usize = 16 << 20;
+
+/// What an answer has said so far.
+enum Read {
+    Streamed(Box<Assembled>),
+    Whole(Dialect, Vec<u8>),
+}
+
+/// Reads the answer to one request.
+pub(crate) struct Watch {
+    turn: Turn,
+    read: Read,
+    /// Bytes that are to come, where the provider says so.
+    length: Option<usize>,
+}
+
+impl Watch {
+    /// Begins to read an answer; `None` where it is packed.
+    pub(crate) fn new(turn: Turn, dialect: Dialect, headers: &HeaderMap) -> Option<Self> {
+        if headers.get(CONTENT_ENCODING).is_some_and(|encoding| encoding != "identity") {
+            return None;
+        }
+        let kind = headers.get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
+        let read = match kind.is_some_and(|kind| kind.starts_with("text/event-stream")) {
+            true => Read::Streamed(Box::new(Assembled::new(dialect))),
+            false => Read::Whole(dialect, Vec::new()),
+        };
+        let length = headers.get(CONTENT_LENGTH).and_then(|length| length.to_str().ok());
+        Some(Self { turn, read, length: length.and_then(|length| length.parse().ok()) })
+    }
+
+    /// Takes the next bytes; `None` where there is no more sense in reading. An answer of a known length ends with its
+    /// last byte: whoever sends it on may not ask for more.
+    fn push(mut self, bytes: &[u8]) -> Option<Self> {
+        match &mut self.read {
+            Read::Streamed(stream) => stream.push(bytes).is_ok().then_some(self),
+            Read::Whole(_, whole) => {
+                whole.extend_from_slice(bytes);
+                let read = whole.len();
+                if self.length.is_some_and(|length| read >= length) {
+                    self.finish();
+                    return None;
+                }
+                (read <= MOST).then_some(self)
+            }
+        }
+    }
+
+    /// The answer is there; one that is not whole is not remembered.
+    fn finish(self) {
+        let message = match self.read {
+            Read::Streamed(stream) => stream.finish("answer").ok(),
+            Read::Whole(dialect, whole) => read(dialect, &whole),
+        };
+        if let Some(message) = message {
+            self.turn.conversations().told(self.turn.key(), &message, self.turn.sizes);
+        }
+    }
+}
+
+fn read(dialect: Dialect, whole: &[u8]) -> Option<Message> {
+    answer(dialect, "answer", std::str::from_utf8(whole).ok()?).ok()
+}
+
+/// A body that is read as it goes through. A client that has seen the last event may close the connection before its
+/// end: dropped, it has ended, too.
+pub(crate) struct Watched<S> {
+    pieces: S,
+    watch: Option<Watch>,
+}
+
+impl<S> Watched<S> {
+    pub(crate) fn new(pieces: S, watch: Option<Watch>) -> Self {
+        Self { pieces, watch }
+    }
+}
+
+impl<E, S: Stream<Item = Result<Bytes, E>> + Unpin> Stream for Watched<S> {
+    type Item = Result<Bytes, E>;
+
+    fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        let next = Pin::new(&mut self.pieces).poll_next(context);
+        match &next {
+            Poll::Ready(Some(Ok(bytes))) => {
+                self.watch = self.watch.take().and_then(|watch| watch.push(bytes));
+            }
+            Poll::Ready(Some(Err(_))) => self.watch = None,
+            Poll::Ready(None) => {
+                if let Some(watch) = self.watch.take() {
+                    watch.finish();
+                }
+            }
+            Poll::Pending => {}
+        }
+        next
+    }
+}
+
+impl<S> Drop for Watched<S> {
+    fn drop(&mut self) {
+        if let Some(watch) = self.watch.take() {
+            watch.finish();
+        }
+    }
+}

@@ -1,0 +1,264 @@
+//! What the provider is sent is what the engine shows: at every call, in every protocol, under every kind of preset.
+
+use crate::support::talk::{body, calls, list, reply, send, spelt, task};
+use crate::support::{Proxy, WINDOW, folding, strategy};
+use foldback::Limits;
+use foldback::core::log::{Message, Part, PartKind};
+use foldback::wire::{self, Dialect};
+use foldback_fake_provider::{FakeProvider, Script};
+use foldback_formats::Session;
+use foldback_replay::drive::ReplayOptions;
+use foldback_replay::index::Index;
+use foldback_replay::{Probe, Request, replay_with};
+use serde_json::{Value, json};
+use std::sync::Arc;
+
+const DIALECTS: [Dialect; 3] = [Dialect::Anthropic, Dialect::OpenAiChat, Dialect::OpenAiResponses];
+
+/// A provider that gives the answers of a log, and does not say what they cost.
+async fn provider(log: &[Arc<Message>]) -> FakeProvider {
+    let answers: Vec<_> = calls(log).into_iter().map(|(_, answer)| reply(answer)).collect();
+    let answer = move |request: &foldback_fake_provider::Recorded| {
+        answers[(request.number - 1) % answers.len()].clone().without_usage()
+    };
+    FakeProvider::start(Script::answer(answer)).await.unwrap()
+}
+
+/// What a replay sends at every call: what `foldback compact --live` is left with.
+#[derive(Default)]
+struct Sent(Vec<Vec<Message>>);
+
+impl Probe for Sent {
+    fn call(&mut self, request: &Request<'_>) {
+        self.0.push(request.conversation.sent().iter().map(|shown| shown.to_message()).collect());
+    }
+}
+
+fn replayed(log: &[Arc<Message>], dialect: Dialect, preset: &str) -> Vec<Vec<Message>> {
+    let mut session = Session::of_messages("s", log.to_vec());
+    // What is sent around the messages counts, too.
+    session.frame = wire::Request::parse(dialect, body(dialect, log)).unwrap().frame().clone();
+    let index = Arc::new(Index::of(&session));
+    let options = ReplayOptions {
+        limits: WINDOW,
+        // The stand-in takes requests of any size.
+        ceiling: Some(u64::MAX),
+        model: Some("m-1".to_owned()),
+        measure: Arc::clone(strategy(preset).estimator()),
+        validate: false,
+        completions: None,
+    };
+    // A replay has a runtime of its own, which the thread of a test can't have.
+    std::thread::scope(|scope| {
+        let replay = scope.spawn(|| {
+            let mut sent = Sent::default();
+            replay_with(&session, &index, &strategy(preset), &options, &mut [&mut sent]);
+            sent.0
+        });
+        replay.join().unwrap()
+    })
+}
+
+async fn same_as_the_replay(log: &[Arc<Message>], dialect: Dialect, preset: &str) -> usize {
+    let provider = provider(log).await;
+    let proxy = Proxy::folding(&provider, folding(preset, WINDOW)).await;
+    let mut folded = 0;
+    for ((before, _), sent) in calls(log).into_iter().zip(replayed(log, dialect, preset)) {
+        let client = body(dialect, before);
+        let (outcome, status) = send(&proxy, dialect, client.clone()).await;
+        assert_eq!(status, 200);
+        let got = provider.requests().pop().unwrap();
+        let call = format!("{preset}, {dialect}, call {}", got.number);
+        let expected = wire::messages(dialect, &sent, &mut Vec::new());
+        assert_eq!(got.body[list(dialect)], Value::from(expected), "{call}");
+        if outcome.starts_with("folded") {
+            folded += 1;
+            assert!(got.text.ends_with("] , \"temperature\" : 1.0 }\n"), "{call}: {}", got.text);
+        } else {
+            assert!(outcome.starts_with("unchanged"), "{call}: {outcome}");
+            assert_eq!(got.text, client, "{call}: the client's own bytes");
+        }
+    }
+    folded
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn every_call_of_a_long_task_is_sent_as_its_replay_shows_it() {
+    for (preset, calls, least) in
+        [("tunacode", 300, 50), ("opencode", 150, 50), ("window", 60, 40), ("tiered", 120, 10)]
+    {
+        let folded = same_as_the_replay(&task(calls), Dialect::OpenAiChat, preset).await;
+        assert!(folded >= least, "{preset} folded {folded} requests of {calls}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn so_it_is_in_every_protocol() {
+    let log = task(60);
+    for dialect in DIALECTS {
+        assert!(same_as_the_replay(&log, dialect, "window").await > 10, "{dialect}");
+        assert_eq!(same_as_the_replay(&log, dialect, "none").await, 0, "{dialect}");
+    }
+}
+
+/// A fold begins a new prefix; between two folds, each request begins with the one before.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_bytes_of_the_shared_prefix_stay_between_folds() {
+    let log = task(160);
+    for dialect in DIALECTS {
+        let provider = provider(&log).await;
+        let proxy = Proxy::folding(&provider, folding("opencode", WINDOW)).await;
+        let mut folds = String::new();
+        let (mut changed, mut last) = (0, String::new());
+        for (before, _) in calls(&log) {
+            let (outcome, _) = send(&proxy, dialect, body(dialect, before)).await;
+            let text = provider.requests().pop().unwrap().text;
+            let now = outcome.split("folds=").last().unwrap().to_owned();
+            let end = last.find("] , \"temperature\"").unwrap_or(0);
+            // Without the blank in front of the end of the list.
+            let shared = last[..end].trim_end();
+            match now == folds {
+                true => assert!(text.starts_with(shared), "{dialect}: {outcome}"),
+                false => changed += 1,
+            }
+            (folds, last) = (now, text);
+        }
+        assert!(changed > 1 && changed < 20, "{dialect}: {changed} changes");
+    }
+}
+
+/// A proxy that meets a conversation in its middle stands as if it had seen its beginning.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_conversation_that_is_met_late_or_was_forgotten_is_the_same() {
+    let log = task(80);
+    let provider = provider(&log).await;
+    let mut small = folding("window", WINDOW);
+    small.max_conversations = 1;
+    let proxy = Proxy::folding(&provider, folding("window", WINDOW)).await;
+    let forgetful = Proxy::folding(&provider, small).await;
+    let all = calls(&log);
+    for (before, _) in &all {
+        send(&proxy, Dialect::Anthropic, body(Dialect::Anthropic, before)).await;
+        let expected = provider.requests().pop().unwrap().text;
+        let other = spelt(Dialect::Anthropic, &[json!({"role": "user", "content": "Another."})]);
+        send(&forgetful, Dialect::Anthropic, other).await;
+        send(&forgetful, Dialect::Anthropic, body(Dialect::Anthropic, before)).await;
+        assert_eq!(provider.requests().pop().unwrap().text, expected);
+    }
+    let metrics = forgetful.metrics().await;
+    assert!(metrics.contains("foldback_proxy_conversations 1\n"), "{metrics}");
+    assert!(metrics.contains("foldback_proxy_evicted_total 159\n"), "{metrics}");
+}
+
+/// Breakpoints move from request to request; the conversation stays the same, and the provider is sent as many.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn cache_breakpoints_are_kept_or_moved() {
+    let log = task(80);
+    let provider = provider(&log).await;
+    let proxy = Proxy::folding(&provider, folding("window", WINDOW)).await;
+    let mut folded = 0;
+    for (before, _) in calls(&log) {
+        let messages: Vec<Message> = before.iter().map(|message| Message::clone(message)).collect();
+        let mut messages = wire::messages(Dialect::Anthropic, &messages, &mut Vec::new());
+        let last = messages.len() - 1;
+        for index in [0, last] {
+            let content = &mut messages[index]["content"];
+            if let Value::String(text) = content {
+                *content = json!([{"type": "text", "text": text}]);
+            }
+            let mark = json!({"type": "ephemeral"});
+            content.as_array_mut().unwrap().last_mut().unwrap()["cache_control"] = mark;
+        }
+        let marks = |body: &str| body.matches("cache_control").count();
+        let client = spelt(Dialect::Anthropic, &messages);
+        let (outcome, _) = send(&proxy, Dialect::Anthropic, client.clone()).await;
+        let got = provider.requests().pop().unwrap();
+        folded += usize::from(outcome.starts_with("folded"));
+        assert_eq!(marks(&got.text), marks(&client), "{outcome}");
+        let first = &got.messages()[0]["content"];
+        assert!(first.to_string().contains("cache_control"), "{outcome}: {first}");
+    }
+    assert!(folded > 20, "{folded} of 80");
+    assert!(proxy.metrics().await.contains("foldback_proxy_conversations 1\n"));
+}
+
+/// Reasoning that is signed is never edited, and what the provider compacted itself is never folded across.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_is_opaque_stays_as_it_is() {
+    let mut log = task(80);
+    for message in &mut log {
+        if message.is_answer() {
+            let thought = PartKind::Reasoning {
+                text: "Hm.".repeat(40),
+                opaque: Some(format!("sig-{}", message.id)),
+            };
+            let mut parts = vec![Part::new(thought)];
+            parts.extend(message.parts.iter().cloned());
+            *message = Arc::new(message.with_parts(parts));
+        }
+    }
+    let raw = json!({"type": "compaction", "content": "What was before."});
+    let compacted =
+        Part::new(PartKind::Unknown { name: "compaction".to_owned(), raw: raw.clone() });
+    let mut parts = vec![compacted];
+    parts.extend(log[1].parts.iter().cloned());
+    log[1] = Arc::new(log[1].with_parts(parts));
+    let provider = provider(&log).await;
+    for (preset, limits) in [("window", WINDOW), ("tiered", Limits::new(14_000, 2_000))] {
+        let proxy = Proxy::folding(&provider, folding(preset, limits)).await;
+        let mut folded = 0;
+        for (before, _) in calls(&log) {
+            let client = body(Dialect::Anthropic, before);
+            let (outcome, _) = send(&proxy, Dialect::Anthropic, client.clone()).await;
+            folded += usize::from(outcome.starts_with("folded"));
+            let got = provider.requests().pop().unwrap();
+            let blocks = |text: &str| -> Vec<Value> {
+                let body: Value = serde_json::from_str(text).unwrap();
+                let messages = body["messages"].as_array().unwrap().clone();
+                messages
+                    .iter()
+                    .flat_map(|message| message["content"].as_array().cloned())
+                    .flatten()
+                    .collect()
+            };
+            let thoughts = blocks(&client);
+            for block in blocks(&got.text) {
+                if block["type"] == "thinking" {
+                    assert!(thoughts.contains(&block), "{preset}: {block}");
+                }
+            }
+            if before.len() > 1 {
+                assert_eq!(got.messages()[1]["content"][0], raw, "{preset}: {outcome}");
+                assert!(got.text.contains("Fix the build of the parser."), "{preset}: {outcome}");
+            }
+        }
+        assert!(folded > 2, "{preset}: {folded} of 80");
+    }
+}
+
+/// In shadow nothing changes, and what is counted is what the same preset would have sent.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn shadow_changes_nothing_and_counts_the_same() {
+    let log = task(60);
+    let provider = provider(&log).await;
+    let open = Proxy::folding(&provider, folding("window", WINDOW)).await;
+    let mut shadow = folding("window", WINDOW);
+    shadow.shadow = true;
+    let shadow = Proxy::folding(&provider, shadow).await;
+    for (before, _) in calls(&log) {
+        let client = body(Dialect::Anthropic, before);
+        let (told, _) = send(&shadow, Dialect::Anthropic, client.clone()).await;
+        assert_eq!(provider.requests().pop().unwrap().text, client);
+        let (done, _) = send(&open, Dialect::Anthropic, client).await;
+        let sizes = |outcome: &str| outcome.split_once("; ").unwrap().1.to_owned();
+        assert!(told.starts_with("shadow; "), "{told}");
+        assert_eq!(sizes(&told), sizes(&done));
+    }
+    let line = |metrics: String, name: &str| {
+        let line = metrics.lines().find(|line| line.starts_with(name)).map(str::to_owned);
+        line.unwrap_or_else(|| panic!("{name}: {metrics}"))
+    };
+    for name in ["foldback_proxy_received_tokens_total{", "foldback_proxy_sent_tokens_total{"] {
+        assert_eq!(line(shadow.metrics().await, name), line(open.metrics().await, name));
+    }
+}

@@ -1,0 +1,182 @@
+//! What goes wrong at the provider: a request that is too large, answers that can't be read, connections that break.
+
+use crate::support::talk::{body, calls, path, send, task};
+use crate::support::{Proxy, WINDOW, folding, http, outcome};
+use foldback::Limits;
+use foldback::core::services::Clock;
+use foldback::wire::Dialect;
+use foldback_fake_provider::{FakeProvider, Reply, Script, errors};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+const DIALECTS: [(Dialect, errors::Refusal); 3] = [
+    (Dialect::Anthropic, errors::ANTHROPIC_PROMPT),
+    (Dialect::OpenAiChat, errors::OPENAI_MESSAGES),
+    (Dialect::OpenAiResponses, errors::OPENAI_MESSAGES),
+];
+
+/// The proxy believes in a window that the provider does not have.
+const WIDE: Limits = Limits { context: 400_000, input: 0, output: 2_000 };
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_request_that_is_too_large_is_folded_and_sent_once_more() {
+    let log = task(60);
+    let (before, _) = calls(&log).pop().unwrap();
+    for (dialect, refusal) in DIALECTS {
+        let provider = FakeProvider::start([refusal.into(), Reply::text("Good.")]).await.unwrap();
+        let proxy = Proxy::folding(&provider, folding("tiered", WIDE)).await;
+        let client = body(dialect, before);
+        let url = format!("{}{}", proxy.url, path(dialect));
+        let response = http().post(url).body(client.clone()).send().await.unwrap();
+        assert!(outcome(&response).starts_with("recovered"), "{dialect}: {}", outcome(&response));
+        assert!(response.text().await.unwrap().contains("Good."), "{dialect}");
+        let requests = provider.requests();
+        assert_eq!(requests.len(), 2, "{dialect}");
+        assert_eq!(requests[0].text, client, "{dialect}");
+        assert!(requests[1].bytes < client.len() / 2, "{dialect}: {}", requests[1].bytes);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_second_refusal_and_any_other_error_reach_the_client_as_they_are() {
+    let log = task(60);
+    let (before, _) = calls(&log).pop().unwrap();
+    for (dialect, refusal) in DIALECTS {
+        let other = r#"{"error":{"message":"no such model"}}"#;
+        let replies =
+            [refusal.into(), refusal.into(), Reply::status(400, other), Reply::status(529, other)];
+        let provider = FakeProvider::start(replies).await.unwrap();
+        let proxy = Proxy::folding(&provider, folding("tiered", WIDE)).await;
+        let url = format!("{}{}", proxy.url, path(dialect));
+        for (status, text) in [(400, refusal.body), (400, other), (529, other)] {
+            let response = http().post(&url).body(body(dialect, before)).send().await.unwrap();
+            assert_eq!(response.status(), status, "{dialect}");
+            assert_eq!(response.text().await.unwrap(), text, "{dialect}");
+        }
+        assert_eq!(provider.requests().len(), 4, "{dialect}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn answers_that_break_off_or_are_garbage_harm_nothing() {
+    let log = task(60);
+    let script = Script::answer(|request| match request.number % 4 {
+        0 => Reply::text("A text of some length").cut(40),
+        1 => Reply::garbage(),
+        2 => Reply::text("x").cut(0),
+        _ => Reply::text("Good.").without_usage(),
+    });
+    let broken = FakeProvider::start(script).await.unwrap();
+    let whole = FakeProvider::start(Script::answer(|_| Reply::text("Good.").without_usage()))
+        .await
+        .unwrap();
+    for (dialect, _) in DIALECTS {
+        let proxy = Proxy::folding(&broken, folding("window", WINDOW)).await;
+        let direct = Proxy::folding(&whole, folding("window", WINDOW)).await;
+        for (index, (before, _)) in calls(&log).into_iter().enumerate() {
+            let stream = index % 2 == 0;
+            let text =
+                body(dialect, before).replacen("{ ", &format!("{{ \"stream\" : {stream}, "), 1);
+            let url = format!("{}{}", proxy.url, path(dialect));
+            let response = http().post(url).body(text.clone()).send().await.unwrap();
+            let _ = response.bytes().await;
+            send(&direct, dialect, text).await;
+            let got = broken.requests().pop().unwrap().text;
+            assert_eq!(got, whole.requests().pop().unwrap().text, "{dialect}, call {index}");
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_the_proxy_does_not_follow_goes_through_with_the_reason() {
+    let provider = FakeProvider::start(Script::answer(|_| Reply::text("Good."))).await.unwrap();
+    let proxy = Proxy::folding(&provider, folding("window", WINDOW)).await;
+    let rows = [
+        (Dialect::Anthropic, "{", "not-understood"),
+        (Dialect::Anthropic, "[]", "not-understood"),
+        (Dialect::Anthropic, r#"{"messages": []}"#, "no-messages"),
+        (
+            Dialect::Anthropic,
+            r#"{"messages": [{"role": "robot", "content": ""}]}"#,
+            "not-understood",
+        ),
+        (Dialect::OpenAiChat, r#"{"messages": [1]}"#, "not-understood"),
+        (
+            Dialect::OpenAiResponses,
+            r#"{"input": "And?", "previous_response_id": "r"}"#,
+            "kept-elsewhere",
+        ),
+    ];
+    for (dialect, text, why) in rows {
+        let told = send(&proxy, dialect, text.to_owned()).await;
+        assert_eq!(told, (format!("passed; why={why}"), 200), "{text}");
+        assert_eq!(provider.requests().pop().unwrap().text, text);
+    }
+    let url = format!("{}/v1/messages", proxy.url);
+    for (body, encoding, why) in
+        [(&b"\xff\xfe"[..], None, "not-text"), (b"\x28\xb5", Some("zstd"), "packed")]
+    {
+        let mut request = http().post(&url).body(body);
+        if let Some(encoding) = encoding {
+            request = request.header("content-encoding", encoding);
+        }
+        let response = request.send().await.unwrap();
+        assert_eq!(outcome(&response), format!("passed; why={why}"));
+        assert_eq!(provider.requests().pop().unwrap().bytes, 2);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn limits_that_nobody_knows_or_that_are_too_small_fold_nothing() {
+    let provider = FakeProvider::start(Script::answer(|_| Reply::text("Good."))).await.unwrap();
+    let text = body(Dialect::Anthropic, &task(1)[..1]);
+    let mut unknown = folding("window", WINDOW);
+    unknown.limits = Arc::new(|_| None);
+    let tiny = folding("window", Limits::new(10, 0));
+    for (folding, why) in [(unknown, "window-unknown"), (tiny, "window-too-small")] {
+        let proxy = Proxy::folding(&provider, folding).await;
+        let told = send(&proxy, Dialect::Anthropic, text.clone()).await;
+        assert_eq!(told.0, format!("passed; why={why}"));
+    }
+}
+
+/// A clock that breaks the engine.
+#[derive(Debug)]
+struct Broken(AtomicBool);
+
+impl Clock for Broken {
+    fn now(&self) -> i64 {
+        assert!(!self.0.load(Ordering::SeqCst), "a planted fault");
+        0
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_fault_of_the_proxy_sends_what_the_client_sent() {
+    let log = task(60);
+    let provider = FakeProvider::start(Script::answer(|_| Reply::text("Good.").without_usage()));
+    let provider = provider.await.unwrap();
+    let clock = Arc::new(Broken(AtomicBool::new(false)));
+    let mut faulty = folding("window", WINDOW);
+    faulty.clock = Arc::clone(&clock) as _;
+    let faulty = Proxy::folding(&provider, faulty).await;
+    let sound = Proxy::folding(&provider, folding("window", WINDOW)).await;
+    for (index, (before, _)) in calls(&log).into_iter().enumerate() {
+        let client = body(Dialect::Anthropic, before);
+        let broken = index % 10 == 7;
+        clock.0.store(broken, Ordering::SeqCst);
+        let told = send(&faulty, Dialect::Anthropic, client.clone()).await;
+        let sent = provider.requests().pop().unwrap().text;
+        if broken {
+            assert_eq!(told, ("fault; why=panic".to_owned(), 200), "call {index}");
+            assert_eq!(sent, client, "call {index}");
+            continue;
+        }
+        // The next request is followed from the beginning and stands where it would.
+        send(&sound, Dialect::Anthropic, client).await;
+        assert_eq!(sent, provider.requests().pop().unwrap().text, "call {index}");
+    }
+    let metrics = faulty.metrics().await;
+    let line = "{protocol=\"anthropic\",outcome=\"fault\",why=\"panic\"} 6";
+    assert!(metrics.contains(line), "{metrics}");
+}

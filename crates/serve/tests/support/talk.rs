@@ -1,0 +1,92 @@
+//! An agent's conversation, request by request: what it sends before each answer of the model, and what the model
+//! answers.
+
+use super::{Proxy, http, outcome};
+use foldback::core::log::{Answer, Finish, Message, Part};
+use foldback::wire::{self, Dialect};
+use foldback_fake_provider::{Call, Reply};
+use serde_json::{Value, json};
+use std::sync::Arc;
+
+/// A task with so many calls of the model; every 25th ends a turn.
+pub(crate) fn task(calls: usize) -> Vec<Arc<Message>> {
+    let mut log = vec![Message::user("u", "Fix the build of the parser.")];
+    for call in 0..calls {
+        if call % 25 == 24 {
+            let answer = Answer { finish: Some(Finish::Stop), ..Answer::default() };
+            let said = vec![Part::text(format!("Part {call} is done."))];
+            log.push(Message::assistant(format!("a{call}"), said).with_answer(answer));
+            log.push(Message::user(format!("u{call}"), format!("Now fix part {call}, too.")));
+            continue;
+        }
+        let answer = Answer { finish: Some(Finish::ToolCalls), ..Answer::default() };
+        let id = format!("call_{call}");
+        let arguments = json!({"path": format!("src/part_{call}.rs")}).to_string();
+        let parts =
+            vec![Part::text(format!("I read part {call}.")), Part::call(&id, "read", arguments)];
+        log.push(Message::assistant(format!("a{call}"), parts).with_answer(answer));
+        let lines =
+            (0..20 + call % 40).map(|line| format!("let value_{call}_{line} = {line}; // é\n"));
+        log.push(Message::tool(format!("t{call}"), &id, "read", lines.collect::<String>()));
+    }
+    log.into_iter().map(Arc::new).collect()
+}
+
+/// The messages before each answer, and the answer.
+pub(crate) fn calls(log: &[Arc<Message>]) -> Vec<(&[Arc<Message>], &Arc<Message>)> {
+    let answers = log.iter().enumerate().filter(|(_, message)| message.is_answer());
+    answers.map(|(at, answer)| (&log[..at], answer)).collect()
+}
+
+/// An answer as the stand-in for providers gives it.
+pub(crate) fn reply(answer: &Message) -> Reply {
+    let calls = answer.parts.iter().filter_map(|part| part.as_call());
+    let calls = calls.map(|call| Call::new(&call.call_id, &call.tool, call.arguments_value()));
+    let text = answer.said();
+    Reply::answer(foldback_fake_provider::Answer {
+        text,
+        calls: calls.collect(),
+        ..Default::default()
+    })
+}
+
+/// The path of a protocol.
+pub(crate) fn path(dialect: Dialect) -> &'static str {
+    match dialect {
+        Dialect::Anthropic => "/v1/messages",
+        Dialect::OpenAiChat => "/v1/chat/completions",
+        _ => "/v1/responses",
+    }
+}
+
+/// The member of a request with its messages.
+pub(crate) fn list(dialect: Dialect) -> &'static str {
+    if dialect == Dialect::OpenAiResponses { "input" } else { "messages" }
+}
+
+/// The body of a request with these messages.
+pub(crate) fn body(dialect: Dialect, log: &[Arc<Message>]) -> String {
+    let messages: Vec<Message> = log.iter().map(|message| Message::clone(message)).collect();
+    let messages = wire::messages(dialect, &messages, &mut Vec::new());
+    spelt(dialect, &messages)
+}
+
+/// The body of a request, in a spelling that no library writes.
+pub(crate) fn spelt(dialect: Dialect, messages: &[Value]) -> String {
+    let messages: Vec<String> = messages.iter().map(|message| format!("\n  {message}")).collect();
+    let list = list(dialect);
+    let tools = r#"[ {"name" : "read"} ]"#;
+    format!(
+        "{{ \"model\" : \"m-1\", \"max_tokens\" : 500,\n \"tools\" : {tools}, \"{list}\" : [{} ] , \"temperature\" : 1.0 }}\n",
+        messages.join(" ,")
+    )
+}
+
+/// Sends a body through a proxy; what the proxy did, and the status.
+pub(crate) async fn send(proxy: &Proxy, dialect: Dialect, body: String) -> (String, u16) {
+    let url = format!("{}{}", proxy.url, path(dialect));
+    let response = http().post(url).body(body).send().await.unwrap();
+    let told = (outcome(&response), response.status().as_u16());
+    response.bytes().await.unwrap();
+    told
+}
