@@ -9,6 +9,7 @@ use crate::forward::{
 };
 use crate::numbers::Numbers;
 use crate::outcome::Outcome;
+use crate::server::ServeError;
 use crate::settings::Settings;
 use crate::upstream::Upstream;
 use crate::watch::Watch;
@@ -53,9 +54,9 @@ fn dialect(method: &Method, path: &str) -> Option<Dialect> {
 }
 
 impl App {
-    pub(crate) fn new(settings: Settings, folding: Folding) -> Result<Self, reqwest::Error> {
+    pub(crate) fn new(settings: Settings, folding: Folding) -> Result<Self, ServeError> {
         Ok(Self {
-            conversations: Arc::new(Conversations::new(folding)),
+            conversations: Arc::new(Conversations::new(folding)?),
             access: Access::new(&settings),
             upstream: Upstream::new(&settings)?,
             numbers: Arc::default(),

@@ -9,6 +9,7 @@
 use crate::folding::Folding;
 use crate::follow::{Followed, Sizes, base_of, frame_of};
 use crate::identity::{self, Key};
+use crate::journals::{self, JournalsError, Named};
 use foldback_core::conversation::Conversation;
 use foldback_core::log::{Answer, Message, Role};
 use foldback_core::services::Services;
@@ -19,6 +20,8 @@ use lru::LruCache;
 use std::collections::HashMap;
 use std::fmt;
 use std::num::NonZeroUsize;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Answers of providers that are remembered for each conversation that is kept.
@@ -39,6 +42,7 @@ pub(crate) struct Conversations {
     pub(crate) metrics: Arc<Metrics>,
     kept: Mutex<Kept>,
     answers: Mutex<LruCache<Key, Vec<Told>>>,
+    unwritten: AtomicU64,
 }
 
 struct Kept {
@@ -56,6 +60,8 @@ struct Entry {
     frame: Key,
     base: usize,
     bytes: usize,
+    /// Its journal, which goes with it.
+    path: Option<PathBuf>,
 }
 
 /// What a provider said of an answer.
@@ -66,7 +72,8 @@ struct Told {
 }
 
 impl Conversations {
-    pub(crate) fn new(folding: Folding) -> Self {
+    /// None, or those of the folder of journals.
+    pub(crate) fn new(folding: Folding) -> Result<Self, JournalsError> {
         let most = NonZeroUsize::new(folding.max_conversations).unwrap_or(NonZeroUsize::MIN);
         let answers = most.saturating_mul(NonZeroUsize::new(ANSWERS).unwrap_or(NonZeroUsize::MIN));
         let kept = Kept {
@@ -77,12 +84,46 @@ impl Conversations {
             bytes: 0,
             evicted: 0,
         };
-        Self {
+        let new = Self {
             folding,
             metrics: Arc::default(),
             kept: Mutex::new(kept),
             answers: Mutex::new(LruCache::new(answers)),
+            unwritten: AtomicU64::default(),
+        };
+        if let Some(folder) = &new.folding.journal {
+            new.restore(folder)?;
         }
+        Ok(new)
+    }
+
+    fn restore(&self, folder: &Path) -> Result<(), JournalsError> {
+        for named in journals::all(folder)? {
+            let path = named.path(folder);
+            let empty = self.empty(Frame::default(), Limits::default());
+            let followed = Followed::restored(empty, named.base, named.key, &path)?;
+            let bytes = std::fs::metadata(&path).map_or(0, |file| file.len());
+            let tip = followed.key();
+            let mut kept = lock(&self.kept);
+            kept.next = kept.next.max(named.id + 1);
+            let followed = Arc::new(tokio::sync::Mutex::new(followed));
+            kept.insert(named.id, followed, named.base, Some(path));
+            // Its frame is not known. An answer of the model is enough to go on.
+            let bytes = usize::try_from(bytes).unwrap_or(usize::MAX);
+            kept.claim(named.id, tip, blake3::Hash::from_bytes([0; 32]), bytes);
+            kept.evict(self.folding.max_conversations, self.folding.max_bytes);
+        }
+        Ok(())
+    }
+
+    /// Counts a conversation that could not be written.
+    pub(crate) fn unwritten(&self) {
+        self.unwritten.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// How often a conversation could not be written.
+    pub(crate) fn unwritten_count(&self) -> u64 {
+        self.unwritten.load(Ordering::Relaxed)
     }
 
     /// The conversation that a request continues, or a new one. It is the request's from here: the next request that
@@ -96,9 +137,14 @@ impl Conversations {
         let id = match kept.find(request, keys, base, framed) {
             Some(id) => id,
             None => {
-                let conversation = self.empty(request, frame, limits);
-                let followed = Followed::new(conversation, base, keys[base]);
-                kept.insert(Arc::new(tokio::sync::Mutex::new(followed)), base)
+                let id = kept.next;
+                kept.next += 1;
+                let named = Named { dialect: request.dialect(), base, key: keys[base], id };
+                let path = self.folding.journal.as_ref().map(|folder| named.path(folder));
+                let followed = Followed::new(self.empty(frame, limits), base, keys[base])
+                    .written_to(path.clone());
+                kept.insert(id, Arc::new(tokio::sync::Mutex::new(followed)), base, path);
+                id
             }
         };
         let followed = kept.claim(id, tip, framed, request.body().len());
@@ -107,11 +153,10 @@ impl Conversations {
     }
 
     /// An engine of which nothing was seen.
-    fn empty(&self, request: &Request, frame: Frame, limits: Limits) -> Conversation {
+    fn empty(&self, frame: Frame, limits: Limits) -> Conversation {
         let services = Services::with_clock(Arc::clone(&self.folding.clock))
             .with_observer(Arc::clone(&self.metrics) as _);
         Conversation::new(Arc::clone(&self.folding.strategy), limits, frame, services)
-            .with_model(request.model().map(str::to_owned))
     }
 
     /// Forgets a conversation that can't be trusted any more.
@@ -182,12 +227,10 @@ impl Kept {
         })
     }
 
-    fn insert(&mut self, followed: Shared, base: usize) -> Id {
-        let id = self.next;
-        self.next += 1;
+    fn insert(&mut self, id: Id, followed: Shared, base: usize, path: Option<PathBuf>) {
         let nothing = blake3::Hash::from_bytes([0; 32]);
-        self.entries.put(id, Entry { followed, tip: nothing, frame: nothing, base, bytes: 0 });
-        id
+        self.entries
+            .put(id, Entry { followed, tip: nothing, frame: nothing, base, bytes: 0, path });
     }
 
     fn claim(&mut self, id: Id, tip: Key, frame: Key, bytes: usize) -> Shared {
@@ -213,6 +256,10 @@ impl Kept {
         self.leave_tip(id);
         if let Some(entry) = self.entries.pop(&id) {
             self.bytes -= entry.bytes;
+            if let Some(path) = entry.path {
+                // One that stays is read at the next start, and goes then.
+                let _ = std::fs::remove_file(path);
+            }
         }
     }
 

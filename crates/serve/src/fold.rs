@@ -105,7 +105,10 @@ impl Turn {
             return Made { outcome: Outcome::Passed("overtaken"), body, turn: None };
         }
         let answer = |key: &Key, echo: &_| conversations.answer(key, echo);
-        Handle::current().block_on(followed.take(&self.request, &self.keys, limits, answer));
+        let taken = followed.take(&self.request, &self.keys, limits, answer);
+        if Handle::current().block_on(taken).is_err() {
+            conversations.unwritten();
+        }
         self.sizes = followed.sizes();
         let folded = self.written(&followed);
         guard.good = true;
@@ -155,6 +158,9 @@ impl Turn {
             let mut followed = Handle::current().block_on(followed.lock());
             let current = followed.is_at(&turn.keys);
             let folded = current && Handle::current().block_on(followed.overflow());
+            if followed.record().is_err() {
+                conversations.unwritten();
+            }
             let body = if folded { turn.written(&followed) } else { Ok(None) };
             turn.sizes = followed.sizes();
             guard.good = true;

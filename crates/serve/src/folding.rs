@@ -5,6 +5,7 @@ use foldback_core::services::Clock;
 use foldback_core::strategy::Strategy;
 use foldback_live::SystemClock;
 use std::fmt;
+use std::path::PathBuf;
 use std::sync::Arc;
 use thiserror::Error;
 
@@ -26,6 +27,8 @@ pub struct Folding {
     pub max_conversations: usize,
     /// Most bytes of all conversations together.
     pub max_bytes: usize,
+    /// A folder that conversations are kept in, so that they survive a restart.
+    pub journal: Option<PathBuf>,
     /// Tells the time.
     pub clock: Arc<dyn Clock>,
 }
@@ -57,6 +60,7 @@ impl Folding {
             shadow: false,
             max_conversations: 1_000,
             max_bytes: 1 << 30,
+            journal: None,
             clock: Arc::new(SystemClock),
         })
     }

@@ -8,7 +8,7 @@
 //! An item in which the provider itself compacted the conversation is opaque. It and all before it are not the engine's:
 //! they are sent as they came, and nothing is folded across them.
 
-use crate::identity::Key;
+use crate::identity::{self, Key};
 use foldback_core::conversation::{Conversation, Report, Signals};
 use foldback_core::log::{Answer, Message, PartKind, Role, Usage};
 use foldback_core::moment::Moment;
@@ -17,7 +17,10 @@ use foldback_core::step::{Step, steps};
 use foldback_core::validity::{caused_by_strategy, validate};
 use foldback_core::view::{Pos, Shown};
 use foldback_core::{Frame, Limits, SegmentKind};
+use foldback_live::Journal;
+use foldback_live::journal::JournalError;
 use foldback_wire::{Folded, Request, WireError};
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use thiserror::Error;
 
@@ -42,6 +45,10 @@ pub(crate) struct Followed {
     received: u64,
     /// Tokens of the latest request: the recorded frame and the view.
     requested: u64,
+    model: Option<String>,
+    /// Where it is to be written, until it is.
+    path: Option<PathBuf>,
+    journal: Option<Journal>,
 }
 
 /// Why a request can't be sent as its view shows it.
@@ -105,12 +112,71 @@ impl Followed {
             done: 0,
             received: 0,
             requested: 0,
+            model: None,
+            path: None,
+            journal: None,
         }
+    }
+
+    /// The same, written to a journal from its first message on.
+    pub(crate) fn written_to(mut self, path: Option<PathBuf>) -> Self {
+        self.path = path;
+        self
+    }
+
+    /// A conversation as its journal has it. The moment before the call that its last message waits for has been.
+    pub(crate) fn restored(
+        mut conversation: Conversation,
+        base: usize,
+        key: Key,
+        path: &Path,
+    ) -> Result<Self, JournalError> {
+        let journal = Journal::open(path, &mut conversation)?;
+        let mut restored = Self::new(conversation, base, key);
+        let conversation = &restored.conversation;
+        for (pos, message) in conversation.history().iter() {
+            if message.is_entry() {
+                continue;
+            }
+            restored.received += conversation.meter(0).appended(pos);
+            restored.key = identity::next(&restored.key, message);
+            restored.places.push(pos);
+            restored.log.push(Arc::clone(message));
+        }
+        restored.done = steps(&restored.log).len() + 1;
+        restored.note_request();
+        restored.journal = Some(journal);
+        Ok(restored)
+    }
+
+    /// Writes what happened since the last time.
+    ///
+    /// # Errors
+    ///
+    /// The file can't be written. The next call tries again.
+    pub(crate) fn record(&mut self) -> Result<(), JournalError> {
+        match &mut self.journal {
+            Some(journal) => journal.record(&self.conversation),
+            None => Ok(()),
+        }
+    }
+
+    /// Begins the journal of a conversation of which nothing was seen.
+    fn begin_journal(&mut self) -> Result<(), JournalError> {
+        if let Some(path) = self.path.take() {
+            self.journal = Some(Journal::open(path, &mut self.conversation)?);
+        }
+        Ok(())
     }
 
     /// Messages that were seen.
     pub(crate) fn len(&self) -> usize {
         self.base + self.log.len()
+    }
+
+    /// The key after the last of them.
+    pub(crate) fn key(&self) -> Key {
+        self.key
     }
 
     /// Whether a request with these keys repeats all that was seen.
@@ -125,13 +191,22 @@ impl Followed {
 
     /// Takes a request that repeats all that was seen: appends the rest, and lets the strategy act up to the moment
     /// before the call. `answer` knows what the provider said of an answer, by the key of the request that it answers.
+    ///
+    /// # Errors
+    ///
+    /// The journal can't be written. All else was done.
     pub(crate) async fn take(
         &mut self,
         request: &Request,
         keys: &[Key],
         limits: Limits,
         answer: impl Fn(&Key, &Message) -> Option<Answer>,
-    ) {
+    ) -> Result<(), JournalError> {
+        let begun = self.begin_journal();
+        if self.model.as_deref() != request.model() {
+            self.model = request.model().map(str::to_owned);
+            self.conversation.set_model(self.model.clone());
+        }
         if self.conversation.limits() != limits {
             self.conversation.set_limits(limits);
         }
@@ -152,6 +227,7 @@ impl Followed {
             self.key = keys[index + 1];
         }
         self.drive().await;
+        begun.and_then(|()| self.record())
     }
 
     /// Takes the steps that were not taken, and the moment before the call that is about to be made.

@@ -19,6 +19,7 @@
 //! | `conversations` | which one a request continues, and how many are kept |
 //! | `follow` | one conversation in the engine, and the request that its view makes |
 //! | `fold` | from the body of a request to the body that is sent |
+//! | `journals` | conversations on disk, for a restart |
 //! | `breakpoints` | cache marks whose message was folded away |
 //! | `watch` | reads an answer while it goes through |
 //!
@@ -34,6 +35,7 @@ mod follow;
 mod forward;
 mod headers;
 mod identity;
+mod journals;
 mod listen;
 mod numbers;
 mod outcome;
@@ -43,5 +45,6 @@ mod upstream;
 mod watch;
 
 pub use folding::{AsksModel, Folding, LimitsOf};
+pub use journals::JournalsError;
 pub use server::{ServeError, Server};
 pub use settings::{Settings, SettingsError};

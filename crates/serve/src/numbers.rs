@@ -7,7 +7,7 @@
 //! | `foldback_proxy_received_tokens_total`, `foldback_proxy_sent_tokens_total` | `protocol` |
 //! | `foldback_proxy_connections` | |
 //! | `foldback_proxy_conversations`, `foldback_proxy_conversation_bytes` | |
-//! | `foldback_proxy_evicted_total` | |
+//! | `foldback_proxy_evicted_total`, `foldback_proxy_journal_failures_total` | |
 //!
 //! Tokens are those of requests that were followed, by the strategy's estimator: as they came, and as they were sent or,
 //! in shadow, would have been. Behind these are the counters of the engine, [`foldback_live::metrics`].
@@ -95,6 +95,9 @@ impl Numbers {
         single(&mut out, "conversations", "gauge", "Conversations that are kept.", count);
         single(&mut out, "conversation_bytes", "gauge", "Bytes of their latest requests.", bytes);
         single(&mut out, "evicted_total", "counter", "Conversations that had to go.", evicted);
+        let unwritten = conversations.unwritten_count();
+        let help = "Times that a conversation could not be written to its journal.";
+        single(&mut out, "journal_failures_total", "counter", help, unwritten);
         let connections = self.connections.load(Ordering::Relaxed);
         single(&mut out, "connections", "gauge", "Connections that are open.", connections);
         out + &conversations.metrics.snapshot().prometheus()

@@ -2,6 +2,7 @@
 
 use crate::app::App;
 use crate::folding::Folding;
+use crate::journals::JournalsError;
 use crate::listen::Limited;
 use crate::settings::{Settings, SettingsError};
 use axum::Router;
@@ -28,6 +29,9 @@ pub enum ServeError {
         /// What the system says.
         error: io::Error,
     },
+    /// Its journals.
+    #[error(transparent)]
+    Journals(#[from] JournalsError),
     /// The client for providers can't be made.
     #[error("can't ask providers: {0}")]
     Client(#[from] reqwest::Error),

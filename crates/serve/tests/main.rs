@@ -5,6 +5,7 @@
 mod access;
 mod apart;
 mod fold;
+mod journal;
 mod pass;
 mod recover;
 mod support;

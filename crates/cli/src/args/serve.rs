@@ -3,6 +3,7 @@
 use super::inputs::{ModelArgs, a_count};
 use clap::Args as ClapArgs;
 use std::net::SocketAddr;
+use std::path::PathBuf;
 
 #[derive(Debug, ClapArgs)]
 pub(crate) struct Serve {
@@ -19,6 +20,9 @@ pub(crate) struct Serve {
     /// Change nothing, and report what the preset would have done.
     #[arg(long)]
     pub(crate) shadow: bool,
+    /// Folder in which conversations are kept, so that they survive a restart; with what clients sent.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) journal: Option<PathBuf>,
     /// Listen on an address that other machines reach.
     #[arg(long)]
     pub(crate) allow_remote: bool,

@@ -22,6 +22,7 @@ pub(crate) fn run(args: &Serve) -> Result<(), Error> {
     let mut folding = Folding::new(Arc::clone(&strategy), limits_of(setup, strategy))
         .map_err(|error| usage(&error))?;
     folding.shadow = args.shadow;
+    folding.journal.clone_from(&args.journal);
     folding.max_conversations = args.max_conversations;
     folding.max_bytes = args.max_bytes;
     let mut settings = Settings::default();

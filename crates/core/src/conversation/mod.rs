@@ -219,6 +219,11 @@ impl Conversation {
         self.close_breaker();
     }
 
+    /// Another model, for an agent that changes it. Its limits are set [apart](Self::set_limits).
+    pub fn set_model(&mut self, model: Option<String>) {
+        self.model = model;
+    }
+
     /// Another frame, for an agent whose system prompt or tools change.
     pub fn set_frame(&mut self, frame: Frame) {
         for meter in &mut self.meters {
