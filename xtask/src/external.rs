@@ -9,14 +9,17 @@ struct External {
     name: &'static str,
     /// Programs that it needs; of each group one.
     needs: &'static [&'static [&'static str]],
+    /// What must succeed where its libraries are installed; nothing where it needs none.
+    finds: &'static [&'static str],
     /// What is run in the workspace's root, one after the other.
     runs: &'static [&'static [&'static str]],
 }
 
-const TESTS: [External; 2] = [
+const TESTS: [External; 4] = [
     External {
         name: "page: real key presses and clicks in a browser",
         needs: &[&["python3"], CHROMIUM],
+        finds: &[],
         runs: &[
             &["cargo", "build", "--quiet", "--package", "foldback-cli"],
             &["python3", "tests/page/press.py", "{foldback}"],
@@ -25,9 +28,36 @@ const TESTS: [External; 2] = [
     External {
         name: "packages: a crate outside of the workspace, from the packed archives",
         needs: &[&["tar"]],
+        finds: &[],
         runs: &[&["cargo", "xtask", "package"]],
     },
+    External {
+        name: "sdk: the official Python SDKs through the proxy (pip install anthropic openai)",
+        needs: &[&["python3"]],
+        finds: &["python3", "-c", "import anthropic, openai"],
+        runs: &[
+            BUILD_PROXY,
+            BUILD_AGENT,
+            &["python3", "tests/sdk/python_sdks.py", "{foldback}", "{agent}"],
+        ],
+    },
+    External {
+        name: "sdk: the official JavaScript SDKs through the proxy (npm install @anthropic-ai/sdk openai; NODE_PATH)",
+        needs: &[&["node"]],
+        finds: &["node", "-e", "require('openai'); require('@anthropic-ai/sdk')"],
+        runs: &[
+            BUILD_PROXY,
+            BUILD_AGENT,
+            &["node", "tests/sdk/javascript_sdks.cjs", "{foldback}", "{agent}"],
+        ],
+    },
 ];
+
+const BUILD_PROXY: &[&str] = &["cargo", "build", "--quiet", "--package", "foldback-cli"];
+
+/// The provider that the SDKs' tasks are answered by.
+const BUILD_AGENT: &[&str] =
+    &["cargo", "build", "--quiet", "--package", "foldback-fake-provider", "--example", "agent"];
 
 /// As `tests/page/browser.py` looks for it.
 const CHROMIUM: &[&str] =
@@ -41,6 +71,8 @@ pub(crate) fn run(only: &str) -> Result<(), String> {
         let missing = test.needs.iter().find(|names| !names.iter().any(|name| is_there(name)));
         if let Some(names) = missing {
             println!("ignored: {}: {} is not installed", test.name, names[0]);
+        } else if !test.finds.is_empty() && !finds(test.finds) {
+            println!("ignored: {}: `{}` fails", test.name, test.finds.join(" "));
         } else if let Some(command) = test.runs.iter().find(|command| !works(command, &root)) {
             println!("failed: {}: {}", test.name, command.join(" "));
             failed.push(test.name);
@@ -58,11 +90,18 @@ fn is_there(name: &str) -> bool {
     })
 }
 
+fn finds(command: &[&str]) -> bool {
+    let output = Command::new(command[0]).args(&command[1..]).output();
+    output.is_ok_and(|output| output.status.success())
+}
+
 fn works(command: &[&str], root: &Path) -> bool {
     let target = std::env::var_os("CARGO_TARGET_DIR").unwrap_or_else(|| "target".into());
-    let foldback = root.join(target).join("debug/foldback");
+    let built = root.join(target).join("debug");
+    let (foldback, agent) = (built.join("foldback"), built.join("examples/agent"));
     let named = |arg: &&str| match *arg {
         "{foldback}" => foldback.clone().into_os_string(),
+        "{agent}" => agent.clone().into_os_string(),
         arg => arg.into(),
     };
     let status =
