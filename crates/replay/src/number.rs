@@ -24,6 +24,11 @@ pub fn parse(text: &str) -> Option<u64> {
     whole.parse::<u64>().ok()?.checked_mul(unit)?.checked_add(part)
 }
 
+/// The sum; that of nothing is 0, which the standard library says is -0.
+pub(crate) fn total(values: impl Iterator<Item = f64>) -> f64 {
+    values.fold(0.0, |sum, value| sum + value)
+}
+
 /// Digits in groups of three: `1_234_567` is `1,234,567`.
 pub fn grouped(number: u64) -> String {
     let digits = number.to_string();

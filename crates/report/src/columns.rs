@@ -152,9 +152,11 @@ pub(crate) const PLACE: Column = columns! {
         => |line| place(line);
 }[0];
 
-/// What a preset costs, sends, keeps and loses, under the groups of its columns.
-pub(crate) const HEADLINE: [(&str, &[Column]); 6] = [
+/// What a preset costs, sends, keeps and loses, under the table that a page shows it in, which is
+/// what a page is wide, and the group of its columns.
+pub(crate) const HEADLINE: [(&str, &str, &[Column]); 6] = [
     (
+        "Costs",
         "bill",
         &columns! {
             COST, narrow, "the bill for input, output and summaries under {regime}, in percent of \
@@ -167,6 +169,7 @@ pub(crate) const HEADLINE: [(&str, &[Column]); 6] = [
         },
     ),
     (
+        "Costs",
         "size and cache",
         &columns! {
             "tokens", wide, "all requests together in {tokens}, relative to no compaction"
@@ -183,6 +186,7 @@ pub(crate) const HEADLINE: [(&str, &[Column]); 6] = [
         },
     ),
     (
+        "What is kept",
         "kept of what was needed",
         &columns! {
             KEPT, narrow, "of the references of later calls to what only tool results and user \
@@ -211,6 +215,7 @@ pub(crate) const HEADLINE: [(&str, &[Column]); 6] = [
         },
     ),
     (
+        "What is kept",
         "must be kept",
         &columns! {
             "instructions", wide, "user messages that are in the view at the end, word for word"
@@ -222,6 +227,7 @@ pub(crate) const HEADLINE: [(&str, &[Column]); 6] = [
         },
     ),
     (
+        "What is kept",
         "summaries",
         &columns! {
             "faithful", wide, "identifiers in summaries that were in the summarized text"
@@ -229,6 +235,7 @@ pub(crate) const HEADLINE: [(&str, &[Column]); 6] = [
         },
     ),
     (
+        "Costs",
         "front",
         &columns! {
             "dominated by", wide, "a strategy, or doing nothing if everything fits, that costs no more, \
@@ -245,7 +252,7 @@ pub(crate) const HEADLINE: [(&str, &[Column]); 6] = [
 
 /// The columns of the headline without their groups.
 pub(crate) fn headline() -> impl Iterator<Item = Column> {
-    HEADLINE.into_iter().flat_map(|(_, columns)| columns.iter().copied())
+    HEADLINE.into_iter().flat_map(|(_, _, columns)| columns.iter().copied())
 }
 
 /// What each preset did.

@@ -1,7 +1,7 @@
 //! The result of a comparison on one screen: which presets are shown and
 //! in which order, what stands out about each, and what it costs in dollars per session.
 
-use super::line::Dollars;
+use super::dollars::Dollars;
 use super::{Comparison, PresetLine, SessionLine};
 use crate::setup::AS_RECORDED;
 

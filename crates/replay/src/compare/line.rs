@@ -2,79 +2,18 @@
 
 use super::Score;
 use super::detail::{self, HalfLife, Normalised, Position, Pressure, SummaryQuality};
+use super::dollars::{Dollars, LedgerLine, RECORDED_OR_WARM, costs, ledger};
 use super::gate::Gate;
 use super::judges::Judge;
 use super::metrics::{self, Metrics};
 use super::strata::{Stratum, strata};
 use super::table::Table;
 use crate::availability::{MustKeep, Retention, SetRecall, Share};
-use crate::study::{Bill, OWN, Pauses};
 use crate::totals::{Dropped, SessionMetrics};
 use foldback_core::counters::Counters;
 use foldback_core::strategy::{Kind, Strategy};
 use schemars::JsonSchema;
 use serde::Serialize;
-
-/// The bill over all sessions under one regime, in dollars.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
-pub struct Dollars {
-    /// Name of the regime; `own` for each session's own model.
-    pub regime: String,
-    /// `recorded-or-warm`: recorded pauses, and none too long where not recorded. `recorded-or-cold`:
-    /// there, every user turn starts with a cold cache.
-    pub pauses: &'static str,
-    /// Sessions that could be billed.
-    pub n: usize,
-    /// Everything: input, output and summaries, as if nothing that was forgotten mattered.
-    pub usd: f64,
-    /// Input alone.
-    pub input_usd: f64,
-    /// Output alone, the same for every preset.
-    pub output_usd: f64,
-    /// The summarizer's calls, with a prompt of their own.
-    pub summaries_usd: f64,
-    /// The same if they shared the conversation's prefix.
-    pub summaries_shared_usd: f64,
-    /// Everything, and every would-be re-read really made; `null` where re-reads are not known.
-    pub pessimistic_usd: Option<f64>,
-    /// `usd` to that of no compaction.
-    pub ratio: Option<f64>,
-    /// Input to that of no compaction.
-    pub input_ratio: Option<f64>,
-    /// Geometric mean of the sessions' ratios.
-    pub ratio_geo: Option<f64>,
-    /// Input in units of plain input tokens.
-    pub equivalent_tokens: u64,
-    /// Share of the input that was read from the cache.
-    pub hit_rate: Option<f64>,
-}
-
-impl Dollars {
-    /// The bill to that of no compaction, had every would-be re-read really been made.
-    pub fn worst(&self) -> Option<f64> {
-        let ratio = self.ratio.filter(|_| self.usd > 0.0)?;
-        Some(ratio * self.pessimistic_usd? / self.usd)
-    }
-}
-
-/// Whether compactions paid for themselves, under the regime that is reported.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, JsonSchema)]
-pub struct LedgerLine {
-    /// Compactions.
-    pub firings: u64,
-    /// Those that saved more than they cost until the next one or the end.
-    pub paid_back: u64,
-    /// Those before which the cache had expired.
-    pub cold: u64,
-    /// Those that could never have.
-    pub never: u64,
-    /// Median of the calls after which they pay, over those that can.
-    pub median_break_even: Option<f64>,
-    /// Median of the calls that followed.
-    pub median_calls: Option<f64>,
-    /// What all of them together saved, in dollars.
-    pub net_usd: f64,
-}
 
 /// What must be kept and was.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
@@ -306,100 +245,9 @@ pub(super) fn line(strategy: &Strategy, preset: usize, table: &Table<'_>) -> Pre
     line
 }
 
-fn ratio(part: u64, whole: u64) -> Option<f64> {
+/// Nothing of nothing is no share.
+pub(super) fn ratio(part: u64, whole: u64) -> Option<f64> {
     (whole > 0).then(|| part as f64 / whole as f64)
-}
-
-const RECORDED_OR_WARM: &str = "recorded-or-warm";
-const RECORDED_OR_COLD: &str = "recorded-or-cold";
-
-/// The bills under every regime, in the order of the regimes, each with both readings of recordings
-/// without times. `own` comes last: not every session's model is known.
-fn costs(table: &Table<'_>, preset: usize) -> Vec<Dollars> {
-    let mut regimes: Vec<&str> = Vec::new();
-    for bill in table.of(preset).flat_map(|score| &score.bills) {
-        if !regimes.contains(&&*bill.regime) {
-            regimes.push(&bill.regime);
-        }
-    }
-    regimes.sort_by_key(|regime| *regime == OWN);
-    let readings = [(RECORDED_OR_WARM, Pauses::Warm), (RECORDED_OR_COLD, Pauses::ColdTurns)];
-    regimes
-        .iter()
-        .flat_map(|regime| readings.map(|reading| dollars(table, preset, regime, reading)))
-        .collect()
-}
-
-fn dollars(
-    table: &Table<'_>,
-    preset: usize,
-    regime: &str,
-    (name, untimed): (&'static str, Pauses),
-) -> Dollars {
-    let find = |score: &'_ Score| {
-        let bills = score.bills.iter();
-        bills
-            .filter(|bill| *bill.regime == *regime)
-            .find(|bill| {
-                matches!(bill.pauses, Pauses::Recorded | Pauses::Any) || bill.pauses == untimed
-            })
-            .cloned()
-    };
-    let mut sum = Dollars { regime: regime.to_owned(), pauses: name, ..Dollars::default() };
-    let (mut base_usd, mut base_input, mut logs, mut pairs) = (0.0, 0.0, 0.0, 0_u32);
-    let (mut read, mut input, mut pessimistic) = (0, 0, 0.0);
-    for (score, base) in table.pairs(preset) {
-        let (Some(bill), Some(plain)) = (find(score), find(base)) else {
-            continue;
-        };
-        sum.n += 1;
-        sum.usd += bill.usd;
-        sum.input_usd += bill.input_usd;
-        sum.output_usd += bill.output_usd;
-        match &bill.compaction {
-            Some(compaction) => {
-                sum.summaries_usd += compaction.summaries_usd;
-                sum.summaries_shared_usd += compaction.summaries_shared_usd;
-                pessimistic += compaction.pessimistic_usd;
-            }
-            None => pessimistic += bill.usd,
-        }
-        sum.equivalent_tokens += bill.equivalent_tokens;
-        read += bill.read_tokens;
-        input += score.metrics.input_tokens;
-        base_usd += plain.usd;
-        base_input += plain.input_usd;
-        if bill.usd > 0.0 && plain.usd > 0.0 {
-            logs += (bill.usd / plain.usd).ln();
-            pairs += 1;
-        }
-    }
-    sum.pessimistic_usd = table.knows_contents(preset).then_some(pessimistic);
-    sum.ratio = (base_usd > 0.0).then(|| sum.usd / base_usd);
-    sum.input_ratio = (base_input > 0.0).then(|| sum.input_usd / base_input);
-    sum.ratio_geo = (pairs > 0).then(|| (logs / f64::from(pairs)).exp());
-    sum.hit_rate = ratio(read, input);
-    sum
-}
-
-fn ledger(table: &Table<'_>, own: &[&Score]) -> LedgerLine {
-    let rows: Vec<_> =
-        own.iter().filter_map(|score| table.bill(score)).flat_map(Bill::ledger).collect();
-    LedgerLine {
-        firings: rows.len() as u64,
-        paid_back: rows.iter().filter(|row| row.paid_back()).count() as u64,
-        cold: rows.iter().filter(|row| row.cold).count() as u64,
-        never: rows.iter().filter(|row| row.break_even.is_none()).count() as u64,
-        median_break_even: median(rows.iter().filter_map(|row| row.break_even).collect()),
-        median_calls: median(rows.iter().map(|row| row.calls as f64).collect()),
-        net_usd: rows.iter().map(|row| row.net_usd).sum(),
-    }
-}
-
-fn median(mut values: Vec<f64>) -> Option<f64> {
-    values.sort_by(f64::total_cmp);
-    let (low, high) = (values.len().checked_sub(1)? / 2, values.len() / 2);
-    Some(f64::midpoint(*values.get(low)?, *values.get(high)?))
 }
 
 fn must_keep(own: &[&Score]) -> KeepShares {
@@ -431,23 +279,5 @@ fn must_keep(own: &[&Score]) -> KeepShares {
         created_f1: files(|keep| keep.trail.created).f1(),
         modified_f1: modified.f1(),
         modified_mentioned: ratio(modified.mentioned, modified.truth),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::median;
-
-    #[test]
-    fn the_median_of_an_even_number_lies_between() {
-        let cases: [(&[f64], Option<f64>); 4] = [
-            (&[], None),
-            (&[3.0], Some(3.0)),
-            (&[4.0, 1.0], Some(2.5)),
-            (&[9.0, 1.0, 2.0], Some(2.0)),
-        ];
-        for (values, expected) in cases {
-            assert_eq!(median(values.to_vec()), expected, "{values:?}");
-        }
     }
 }

@@ -4,6 +4,7 @@ mod answer;
 mod assumptions;
 mod contrast;
 mod detail;
+mod dollars;
 mod front;
 mod gate;
 mod idle;
@@ -13,6 +14,7 @@ mod metrics;
 mod prices;
 mod provenance;
 mod redact;
+mod sessions;
 mod strata;
 mod table;
 
@@ -23,18 +25,19 @@ pub use answer::{Answer, MUCH_FORGOTTEN, Remark};
 pub(crate) use contrast::adjust;
 pub use contrast::{Cheaper, Contrast, Difference, ToldApart};
 pub use detail::{HalfLife, Normalised, Position, Pressure, SummaryQuality};
+pub use dollars::{Dollars, LedgerLine};
 pub use front::{Place, Point, Standing, ranks};
 pub use gate::Gate;
 pub use idle::Idle;
 pub use judges::{Judge, Judges, LEAST_GAP};
-pub use line::{Dollars, KeepShares, LedgerLine, PresetLine};
+pub use line::{KeepShares, PresetLine};
 pub use metrics::{Metric, Metrics};
 pub use provenance::Provenance;
 pub(crate) use provenance::short;
+pub use sessions::{CorpusSummary, SessionLine};
 pub use strata::Stratum;
 pub use table::{Primary, Reporting};
 
-use crate::corpus::ContentHash;
 use crate::cost::Agreement;
 use crate::stats::Bootstrap;
 use crate::store::Store;
@@ -42,54 +45,8 @@ use crate::study::{CHECKED, Common, Context, Facts, Failure, Keys, Names, Record
 use crate::walk::{Detail, Walk};
 use foldback_formats::Session;
 use rayon::prelude::*;
-use schemars::JsonSchema;
-use serde::Serialize;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use thiserror::Error;
-
-/// A session as the comparison lists it.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct SessionLine {
-    /// Path of the file, followed by `#id` if the file holds several sessions.
-    pub path: String,
-    /// Hash of the file's bytes: the first 16 hexadecimal digits that `b3sum` prints.
-    pub content: String,
-    /// Id of the format.
-    pub format: String,
-    /// Task or repository; sessions of one are drawn together. The path if not recorded.
-    pub cluster: String,
-    /// Messages as the format counts them.
-    pub messages: usize,
-    /// Tool calls.
-    pub tool_calls: usize,
-    /// Model calls.
-    pub calls: usize,
-    /// User turns.
-    pub turns: usize,
-    /// Compactions that the recorder made.
-    pub boundaries: usize,
-    /// What could not be read.
-    pub warnings: usize,
-}
-
-/// What was compared, with every session accounted for.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct CorpusSummary {
-    /// Files that were looked at.
-    pub files: usize,
-    /// Sessions that were imported.
-    pub imported: usize,
-    /// Sessions without a model call: they are ignored.
-    pub without_calls: usize,
-    /// Sessions in which at least one strategy changed something.
-    pub triggering: usize,
-    /// Tasks or repositories that the sessions fall into.
-    pub clusters: usize,
-    /// Files that were not used.
-    pub skipped: Vec<Skipped>,
-    /// The sessions.
-    pub sessions: Vec<SessionLine>,
-}
 
 /// A comparison.
 #[derive(Clone, Debug, Default)]
@@ -228,7 +185,7 @@ pub fn compare(
     run: Run<'_>,
 ) -> Result<Comparison, CompareError> {
     let baseline = presets.iter().position(Preset::is_baseline).ok_or(CompareError::NoBaseline)?;
-    let (unique, mut skipped) = hashes(corpus);
+    let (unique, mut skipped) = sessions::hashes(corpus);
     let context = Context {
         presets,
         setup,
@@ -276,31 +233,6 @@ pub fn compare(
     Ok(Comparison { provenance, sources, unlisted: unlisted.into_iter().collect(), ..comparison })
 }
 
-/// The positions of the sources in the corpus with the hashes of their content, and those that are left out: unreadable, or the same
-/// bytes as one before.
-fn hashes(corpus: &Corpus) -> (Vec<(usize, ContentHash)>, Vec<Skipped>) {
-    let hashes: Vec<Result<ContentHash, String>> =
-        corpus.sources.par_iter().map(Source::hash).collect();
-    let mut first: BTreeMap<[u8; 32], String> = BTreeMap::new();
-    let (mut unique, mut skipped) = (Vec::new(), Vec::new());
-    for (at, hash) in hashes.into_iter().enumerate() {
-        let path = corpus.sources[at].name();
-        match hash {
-            Err(reason) => skipped.push(Skipped { path, reason }),
-            Ok(hash) => match first.get(hash.as_bytes()) {
-                Some(same) => {
-                    skipped.push(Skipped { path, reason: format!("the same bytes as {same}") })
-                }
-                None => {
-                    first.insert(*hash.as_bytes(), path);
-                    unique.push((at, hash));
-                }
-            },
-        }
-    }
-    (unique, skipped)
-}
-
 fn assemble(
     corpus: &Corpus,
     presets: &[Preset],
@@ -316,7 +248,7 @@ fn assemble(
     let (mut scores, mut keys) = (Vec::with_capacity(count), Vec::with_capacity(count));
     let mut cache_check = CHECKED.map(|name| (name.to_owned(), Agreement::default())).to_vec();
     for (number, session) in studied.iter_mut().flatten().enumerate() {
-        lines.push(session_line(session));
+        lines.push(SessionLine::of(session));
         for (sum, agreement) in cache_check.iter_mut().zip(&session.agreements) {
             sum.1.add(agreement);
         }
@@ -373,21 +305,5 @@ fn assemble(
         baseline,
         keys,
         ..Comparison::default()
-    }
-}
-
-fn session_line(session: &Studied) -> SessionLine {
-    let facts = &session.facts;
-    SessionLine {
-        path: session.path.clone(),
-        content: provenance::short(session.keys.content()),
-        format: facts.format.clone(),
-        cluster: facts.cluster.clone().unwrap_or_else(|| session.path.clone()),
-        messages: facts.messages,
-        tool_calls: facts.tool_calls,
-        calls: facts.calls,
-        turns: facts.turns,
-        boundaries: facts.boundaries,
-        warnings: facts.warnings,
     }
 }

@@ -117,5 +117,5 @@ impl Comparison {
 
 /// The bill under a regime: with recorded pauses, else always warm.
 pub(super) fn bill<'a>(score: &'a Score, regime: &str) -> Option<&'a Bill> {
-    score.bills.iter().find(|bill| *bill.regime == *regime && bill.pauses != Pauses::ColdTurns)
+    score.bills_under(regime).find(|bill| bill.pauses != Pauses::ColdTurns)
 }

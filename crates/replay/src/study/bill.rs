@@ -6,6 +6,7 @@ use crate::cost::{
 };
 use crate::measures::firings as measures;
 use crate::models::ModelTable;
+use crate::number::total;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -223,9 +224,8 @@ fn bill(items: &Items<'_>, starts: &[Option<i64>], pauses: Pauses, named: &Named
         equivalent_tokens: terms.rates.equivalent_tokens(input_usd),
         compaction: items.compacted().then(|| {
             Box::new(Compaction {
-                summaries_usd: bill.summaries.iter().sum(),
-                // The empty sum of floats is -0.
-                summaries_shared_usd: shared.fold(0.0, |sum, usd| sum + usd),
+                summaries_usd: total(bill.summaries.iter().copied()),
+                summaries_shared_usd: total(shared),
                 pessimistic_usd: bounds(bill.usd, &terms.rates, items.rereads).pessimistic,
                 ledger: priced.ledger(&firings),
             })

@@ -90,6 +90,11 @@ impl Score {
         Self { session, preset, outcome: Arc::new(outcome), ..Self::default() }
     }
 
+    /// The bills under a regime.
+    pub(crate) fn bills_under(&self, regime: &str) -> impl Iterator<Item = &Bill> {
+        self.bills.iter().filter(move |bill| *bill.regime == *regime)
+    }
+
     /// Keeps what came of it once where another has the same.
     pub(super) fn share(&mut self, others: &[Self]) {
         if let Some(same) = others.iter().find(|other| other.outcome == self.outcome) {

@@ -14,9 +14,6 @@ use foldback_replay::Comparison;
 use foldback_replay::compare::Place;
 use std::fmt::Write as _;
 
-/// Groups of the headline, by their place in it, that stand in one table: what a page is wide.
-const TABLES: [(&str, &[usize]); 2] = [("Costs", &[0, 1, 5]), ("What is kept", &[2, 3, 4])];
-
 /// Idle sessions that are listed of a preset, the nearest ones.
 const IDLE: usize = 50;
 
@@ -24,8 +21,9 @@ const IDLE: usize = 50;
 pub(super) fn headlines(out: &mut String, comparison: &Comparison) {
     open_section(out, "presets");
     let lines = lines(comparison);
-    for (title, groups) in TABLES {
-        let groups: Vec<_> = groups.iter().map(|group| HEADLINE[*group]).collect();
+    for title in ["Costs", "What is kept"] {
+        let groups = HEADLINE.into_iter().filter(|(table, ..)| *table == title);
+        let groups: Vec<_> = groups.map(|(_, group, columns)| (group, columns)).collect();
         headline_table(out, comparison, &lines, title, &groups);
     }
     out.push_str(
