@@ -9,13 +9,14 @@ use crate::forward::{
 };
 use crate::numbers::Numbers;
 use crate::outcome::Outcome;
+use crate::page;
 use crate::server::ServeError;
 use crate::settings::Settings;
 use crate::upstream::Upstream;
 use crate::watch::Watch;
 use axum::body::Bytes;
 use axum::extract::Request;
-use axum::http::header::{CONTENT_ENCODING, CONTENT_TYPE};
+use axum::http::header::{CACHE_CONTROL, CONTENT_ENCODING, CONTENT_SECURITY_POLICY, CONTENT_TYPE};
 use axum::http::request::Parts;
 use axum::http::{HeaderValue, Method};
 use axum::response::{IntoResponse, Response};
@@ -78,6 +79,14 @@ impl App {
             let kind = HeaderValue::from_static("text/plain; version=0.0.4");
             let text = self.numbers.prometheus(&self.conversations);
             return ([(CONTENT_TYPE, kind)], text).into_response();
+        }
+        if path == "/" && request.method() == Method::GET {
+            let headers = [
+                (CONTENT_TYPE, "text/html; charset=utf-8"),
+                (CONTENT_SECURITY_POLICY, page::POLICY),
+                (CACHE_CONTROL, "no-store"),
+            ];
+            return (headers, page::page(&self.conversations)).into_response();
         }
         let (head, body) = request.into_parts();
         let Some(dialect) = dialect(&head.method, head.uri.path()) else {

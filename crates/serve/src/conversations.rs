@@ -6,6 +6,7 @@
 //! message, the second of two clients) is a conversation of its own, followed from its beginning, and takes nothing from
 //! the one that it left.
 
+use crate::course::Course;
 use crate::folding::Folding;
 use crate::follow::{Followed, Sizes, base_of, frame_of};
 use crate::identity::{self, Key};
@@ -62,6 +63,7 @@ struct Entry {
     bytes: usize,
     /// Its journal, which goes with it.
     path: Option<PathBuf>,
+    course: Course,
 }
 
 /// What a provider said of an answer.
@@ -164,6 +166,20 @@ impl Conversations {
         lock(&self.kept).remove(id);
     }
 
+    /// Adds a request to the course of its conversation.
+    pub(crate) fn note(&self, id: Id, request: &Request, sizes: Sizes) {
+        if let Some(entry) = lock(&self.kept).entries.peek_mut(&id) {
+            entry.course.add(request, sizes);
+        }
+    }
+
+    /// The courses of so many conversations, those of the latest requests first.
+    pub(crate) fn courses(&self, most: usize) -> Vec<(Id, Course)> {
+        let kept = lock(&self.kept);
+        let seen = kept.entries.iter().filter(|(_, entry)| entry.course.requests > 0);
+        seen.take(most).map(|(id, entry)| (*id, entry.course.clone())).collect()
+    }
+
     /// Conversations that are kept, their bytes, and how many had to go.
     pub(crate) fn count(&self) -> (u64, u64, u64) {
         let kept = lock(&self.kept);
@@ -229,8 +245,18 @@ impl Kept {
 
     fn insert(&mut self, id: Id, followed: Shared, base: usize, path: Option<PathBuf>) {
         let nothing = blake3::Hash::from_bytes([0; 32]);
-        self.entries
-            .put(id, Entry { followed, tip: nothing, frame: nothing, base, bytes: 0, path });
+        self.entries.put(
+            id,
+            Entry {
+                followed,
+                tip: nothing,
+                frame: nothing,
+                base,
+                bytes: 0,
+                path,
+                course: Course::default(),
+            },
+        );
     }
 
     fn claim(&mut self, id: Id, tip: Key, frame: Key, bytes: usize) -> Shared {

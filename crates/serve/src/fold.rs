@@ -110,6 +110,7 @@ impl Turn {
             conversations.unwritten();
         }
         self.sizes = followed.sizes();
+        conversations.note(self.id, &self.request, self.sizes);
         let folded = self.written(&followed);
         guard.good = true;
         drop(followed);
@@ -165,7 +166,9 @@ impl Turn {
             turn.sizes = followed.sizes();
             guard.good = true;
             drop(followed);
-            body.ok().flatten().map(|body| (body, turn))
+            let body = body.ok().flatten()?;
+            conversations.note(turn.id, &turn.request, turn.sizes);
+            Some((body, turn))
         });
         again.await.ok().flatten()
     }

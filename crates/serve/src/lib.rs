@@ -20,6 +20,7 @@
 //! | `follow` | one conversation in the engine, and the request that its view makes |
 //! | `fold` | from the body of a request to the body that is sent |
 //! | `journals` | conversations on disk, for a restart |
+//! | `course`, `page` | what the page shows of a conversation |
 //! | `breakpoints` | cache marks whose message was folded away |
 //! | `watch` | reads an answer while it goes through |
 //!
@@ -29,6 +30,7 @@ mod access;
 mod app;
 mod breakpoints;
 mod conversations;
+mod course;
 mod fold;
 pub mod folding;
 mod follow;
@@ -39,6 +41,7 @@ mod journals;
 mod listen;
 mod numbers;
 mod outcome;
+mod page;
 pub mod server;
 pub mod settings;
 mod upstream;

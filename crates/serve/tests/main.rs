@@ -6,6 +6,7 @@ mod access;
 mod apart;
 mod fold;
 mod journal;
+mod page;
 mod pass;
 mod recover;
 mod support;
