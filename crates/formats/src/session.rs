@@ -2,7 +2,7 @@
 
 use crate::FormatId;
 pub use crate::folded::Folded;
-use foldback_core::log::{EntryKind, Message, Origin};
+use foldback_core::log::{Message, Origin};
 use foldback_core::view::{EditKind, PartEdit, PartPos};
 use foldback_core::{Frame, Limits};
 pub use foldback_wire::shared::source::{Records, Shape, Source};
@@ -176,11 +176,6 @@ impl Session {
     /// Number of tool calls as the format itself counts them.
     pub fn recorded_tool_calls(&self) -> usize {
         self.recorded.map_or_else(|| self.tool_calls(), |recorded| recorded.tool_calls)
-    }
-
-    /// Number of summaries that the recorder wrote.
-    pub fn recorded_summaries(&self) -> usize {
-        self.messages.iter().filter(|m| m.is_entry_of(EntryKind::Summary)).count()
     }
 
     /// What the recorder had cleared, as edits with the text that stands in for it in most systems.

@@ -162,9 +162,8 @@ mod tests {
     use super::*;
     use foldback_core::log::EntryKind;
     use foldback_core::log::{Answer, Usage};
-    use foldback_formats::session::{Boundary, Shape, Source, Warning};
+    use foldback_formats::session::{Boundary, Warning};
     use foldback_stages::estimator::CharsConfig;
-    use std::sync::Arc;
 
     fn answer(id: &str, input: u64) -> Message {
         let usage = Usage { uncached: input, ..Usage::default() };
@@ -173,9 +172,7 @@ mod tests {
     }
 
     fn session(messages: Vec<Message>, boundary: Option<usize>, midway: bool) -> Session {
-        let source = Source { text: "".into(), shape: Shape::Lines, records: Default::default() };
-        let mut session = Session::new("s", "foldback", source);
-        session.messages = messages.into_iter().map(Arc::new).collect();
+        let mut session = crate::acted::session(messages);
         session.boundaries.extend(boundary.map(|before| Boundary {
             before,
             trigger: "auto".to_owned(),

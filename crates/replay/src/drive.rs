@@ -5,7 +5,7 @@ use crate::calibrate::{Running, faithful_until, unrecorded};
 use crate::cost::RequestLog;
 use crate::index::{Change, Index, Tracker};
 use crate::totals::{BrokenRule, CallRow, Dropped, Fired, SessionMetrics};
-use foldback_core::conversation::{Conversation, Report, Signals, StageRole};
+use foldback_core::conversation::{Conversation, Report, Signals};
 use foldback_core::delta::{Cursor, ViewDelta};
 use foldback_core::log::{Message, Usage};
 use foldback_core::moment::Moment;
@@ -418,8 +418,3 @@ fn key(violation: &Violation) -> ViolationKey {
 }
 
 type ViolationKey = (Dialect, &'static str, String, Option<String>);
-
-/// Whether a report is about something that changed the view by moving messages out of it.
-pub fn is_fold(report: &Report) -> bool {
-    report.role == StageRole::Fold && report.outcome.changed()
-}

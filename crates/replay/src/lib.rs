@@ -8,6 +8,8 @@
 //! What a replay can't tell: whether the agent would have done the same on the smaller view. Every
 //! number here is a number of the recorded run.
 
+#[cfg(test)]
+mod acted;
 pub mod asked;
 pub mod availability;
 pub mod calibrate;

@@ -1,25 +1,13 @@
 use super::*;
-use crate::drive::show;
+use crate::acted::{observe, session};
 use crate::identifiers::Class;
 use foldback_core::Limits;
-use foldback_core::delta::Cursor;
 use foldback_core::log::{Message, Part};
-use foldback_core::step::{Step, steps};
 use foldback_core::view::EditKind;
-use foldback_formats::Session;
-use foldback_formats::session::{Shape, Source};
 use foldback_test_support::act::Act;
 use foldback_test_support::table;
-use foldback_testkit::talk;
 
 const CLEARED: Act<'_> = Act::Edit("r0", EditKind::Clear, "[cleared]");
-
-fn session(messages: Vec<Message>) -> Session {
-    let source = Source { text: Arc::from(""), shape: Shape::Lines, records: Default::default() };
-    let mut session = Session::new("constructed", foldback_formats::FORMATS[0].id, source);
-    session.messages = messages.into_iter().map(Arc::new).collect();
-    session
-}
 
 fn answer(id: &str, calls: &[(&str, &str)]) -> Message {
     let parts = calls.iter().enumerate();
@@ -52,29 +40,10 @@ struct Ran {
 fn run(messages: Vec<Message>, acts: &[(usize, Act<'_>)]) -> Ran {
     let session = session(messages);
     let registry = foldback::registry().unwrap();
-    let strategy = Arc::new(foldback::preset(&registry, "none").unwrap());
-    let measure = Arc::clone(strategy.estimator());
-    let mut conversation = talk::conversation(strategy, Limits::new(100_000, 1_000));
+    let measure = Arc::clone(foldback::preset(&registry, "none").unwrap().estimator());
     let index = Arc::new(Index::of(&session));
     let mut probe = Availability::new(Arc::clone(&index), measure);
-    let (mut tracker, mut cursor) = (Tracker::new(Arc::clone(&index)), Cursor::default());
-    for step in steps(session.log()) {
-        match step {
-            Step::Append(message) => {
-                conversation.append(Arc::clone(message));
-            }
-            Step::Call { call, answer } => {
-                for (_, wanted) in acts.iter().filter(|(at, _)| *at == call) {
-                    wanted.on(&mut conversation);
-                }
-                let delta = conversation.delta(&mut cursor);
-                show(&mut [&mut probe], &mut tracker, &conversation, &delta, call, Some(answer));
-            }
-            Step::At(_) | Step::StepEnd { .. } => {}
-        }
-    }
-    let delta = conversation.delta(&mut cursor);
-    show(&mut [&mut probe], &mut tracker, &conversation, &delta, index.calls(), None);
+    observe(&session, &index, acts, &mut probe);
     let Findings { references: presences, edits: kept, rereads, must_keep, .. } = probe.finish();
     Ran {
         references: references(&index).into_iter().zip(presences).collect(),

@@ -3,12 +3,10 @@
 //! A firing is a call before which something changed the view; stages that acted between the same two
 //! calls (a pruning right before its summary) are one firing with several acts. With V the view that
 //! the call would have sent without it (the view of the call before and what was appended since) and V'
-//! the view that it sends, C = frame + V, all in tokens of the measuring estimator:
+//! the view that it sends, all in tokens of the measuring estimator:
 //!
 //! - reclaimed R = V - V', zero where the view grew;
-//! - removal ratio 1 - V'/V: the share of the messages that went (Factory's figure; no quality);
-//! - reclaim ratio R/C: the share of the request that went (the one by which a firing is worth its
-//!   price).
+//! - removal ratio 1 - V'/V: the share of the messages that went (Factory's figure; no quality).
 //!
 //! Folds after the last request (at the end of the last turn) are firings of a call that never came:
 //! their `call` is the number of calls.
@@ -69,12 +67,6 @@ impl Firing {
     /// 1 - V'/V, negative where the view grew; `None` for an empty view.
     pub fn removal_ratio(&self) -> Option<f64> {
         (self.before > 0).then(|| 1.0 - self.after as f64 / self.before as f64)
-    }
-
-    /// R/C with C the whole request; `None` for an empty one.
-    pub fn reclaim_ratio(&self) -> Option<f64> {
-        let whole = self.frame + self.before;
-        (whole > 0).then(|| self.reclaimed() as f64 / whole as f64)
     }
 
     /// IR: the share of the identifiers of the dropped span that the view has after the firing; `None`

@@ -1,18 +1,13 @@
 use super::survival::Ended;
 use super::*;
-use crate::drive::show;
-use crate::index::Tracker;
+use crate::acted;
 use crate::index::text::text_of;
 use crate::{Replay, ReplayOptions, replay_with};
 use foldback_core::Limits;
-use foldback_core::delta::Cursor;
 use foldback_core::log::{Message, Part};
-use foldback_core::step::{Step, steps};
 use foldback_core::view::EditKind;
 use foldback_formats::Session;
-use foldback_formats::session::{Shape, Source as Recorded};
 use foldback_test_support::act::Act;
-use foldback_testkit::talk;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
@@ -21,8 +16,6 @@ use Act::Summarise;
 /// A task, then a call per text that reads it (`a0`, `r0`, `a1`, `r1`, …), each with its arguments,
 /// then a last call. Positions: the task 0, `a0` 1, `r0` 2, `a1` 3, …
 fn session(reads: &[(&str, &str)], last: &str) -> Session {
-    let source = Recorded { text: Arc::from(""), shape: Shape::Lines, records: Default::default() };
-    let mut session = Session::new("constructed", foldback_formats::FORMATS[0].id, source);
     let mut messages = vec![Message::user("u", "Fix it please")];
     for (call, (arguments, text)) in reads.iter().enumerate() {
         let arguments = format!("{{\"q\":\"{arguments}\"}}");
@@ -33,36 +26,13 @@ fn session(reads: &[(&str, &str)], last: &str) -> Session {
     }
     let part = Part::call("last", "read", format!("{{\"q\":\"{last}\"}}"));
     messages.push(Message::assistant("end", vec![part]));
-    session.messages = messages.into_iter().map(Arc::new).collect();
-    session
+    acted::session(messages)
 }
 
 fn run(session: &Session, acts: &[(usize, Act<'_>)]) -> SessionMeasures {
-    let registry = foldback::registry().unwrap();
-    let strategy = Arc::new(foldback::preset(&registry, "none").unwrap());
-    let mut conversation = talk::conversation(strategy, Limits::new(100_000, 1_000));
     let index = Arc::new(Index::of(session));
     let mut probe = Measures::new(Arc::clone(&index), 0);
-    let (mut tracker, mut cursor) = (Tracker::new(index), Cursor::default());
-    let mut calls = 0;
-    for step in steps(session.log()) {
-        match step {
-            Step::Append(message) => {
-                conversation.append(Arc::clone(message));
-            }
-            Step::Call { call, answer } => {
-                for (_, wanted) in acts.iter().filter(|(at, _)| *at == call) {
-                    wanted.on(&mut conversation);
-                }
-                let delta = conversation.delta(&mut cursor);
-                show(&mut [&mut probe], &mut tracker, &conversation, &delta, call, Some(answer));
-                calls += 1;
-            }
-            Step::At(_) | Step::StepEnd { .. } => {}
-        }
-    }
-    let delta = conversation.delta(&mut cursor);
-    show(&mut [&mut probe], &mut tracker, &conversation, &delta, calls, None);
+    acted::observe(session, &index, acts, &mut probe);
     probe.finish()
 }
 

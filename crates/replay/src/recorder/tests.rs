@@ -2,22 +2,16 @@
 
 use super::totals::Total;
 use super::*;
+use crate::acted::session;
 use crate::stats::Bootstrap;
 use foldback_core::log::{EntryKind, Marker, Message, Part, PartKind, Role, Usage};
 use foldback_core::stage::Estimator;
 use foldback_core::view::PartPos;
 use foldback_formats::Session;
-use foldback_formats::session::{Boundary, Cleared, Shape, Source};
+use foldback_formats::session::{Boundary, Cleared};
 use foldback_stages::estimator::o200k;
 use serde_json::json;
 use std::sync::Arc;
-
-fn session(messages: Vec<Message>) -> Session {
-    let source = Source { text: "".into(), shape: Shape::Lines, records: Default::default() };
-    let mut session = Session::new("s", "claude-code", source);
-    session.messages = messages.into_iter().map(Arc::new).collect();
-    session
-}
 
 fn boundary(before: usize, kind: &str) -> Boundary {
     Boundary {

@@ -1,7 +1,7 @@
 use super::*;
+use crate::acted::session;
 use crate::{ReplayOptions, Setup};
 use foldback_core::log::{Message, Part};
-use foldback_formats::session::{Shape, Source};
 
 const OLD: &str = "fn token() {\n    refresh();\n}";
 
@@ -57,10 +57,7 @@ fn forgetful() -> Session {
     messages.push(call("a6", "edit", &edit.to_string()));
     messages.push(result("r6", "a6", "edit", "done"));
     messages.push(call("a7", "read", r#"{"file_path":"docs/flow.md"}"#));
-    let source = Source { text: Arc::from(""), shape: Shape::Lines, records: Default::default() };
-    let mut session = Session::new("planted", foldback_formats::FORMATS[0].id, source);
-    session.messages = messages.into_iter().map(Arc::new).collect();
-    session
+    session(messages)
 }
 
 #[test]

@@ -6,6 +6,7 @@ mod matched;
 use super::choice::{Choice, Greedy, Random, Worth};
 use super::holders::FactHolders;
 use super::*;
+use crate::acted::session;
 use crate::availability::Availability;
 use crate::index::Index;
 use crate::stats::SplitMix64;
@@ -15,7 +16,6 @@ use foldback_core::log::{Message, Part};
 use foldback_core::stage::Estimator;
 use foldback_core::strategy::Strategy;
 use foldback_formats::Session;
-use foldback_formats::session::{Shape, Source};
 use foldback_stages::estimator::CharsConfig;
 use foldback_stages::pruner::EvictConfig;
 use std::sync::Arc;
@@ -36,13 +36,6 @@ fn planted(calls: &[Planted]) -> Session {
         messages.push(result(call, &text));
     }
     session(messages)
-}
-
-fn session(messages: Vec<Message>) -> Session {
-    let source = Source { text: Arc::from(""), shape: Shape::Lines, records: Default::default() };
-    let mut session = Session::new("planted", foldback_formats::FORMATS[0].id, source);
-    session.messages = messages.into_iter().map(Arc::new).collect();
-    session
 }
 
 fn answer(call: usize, tool: &str, arguments: &str) -> Message {
