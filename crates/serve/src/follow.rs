@@ -27,7 +27,7 @@ use thiserror::Error;
 /// Names of the items that stand for what a provider compacted itself.
 const COMPACTED: [&str; 2] = ["compaction", "compaction_summary"];
 
-/// A conversation that is followed.
+/// One that is followed.
 #[derive(Debug)]
 pub(crate) struct Followed {
     conversation: Conversation,
@@ -85,23 +85,26 @@ pub(crate) fn base_of(messages: &[Arc<Message>]) -> usize {
     last + 1 + behind.count()
 }
 
-/// The frame of a request, with what the provider compacted.
+/// The frame of a request, with what the provider reads of the messages before `base`: its own compaction and on.
 pub(crate) fn frame_of(request: &Request, base: usize) -> Frame {
     let mut frame = request.frame().clone();
-    if base > 0 {
-        let compacted: Vec<String> = request.messages()[..base]
-            .iter()
-            .rev()
-            .take_while(|message| message.role == Role::Tool)
-            .map(|message| message.shown_text())
-            .collect();
-        frame.push_text(SegmentKind::named("compacted"), compacted.concat());
+    let before = &request.messages()[..base];
+    if let Some(compacted) = before.iter().rposition(|message| message.role != Role::Tool) {
+        let texts = before[compacted..].iter().map(|message| message.shown_text());
+        frame.push_text(SegmentKind::named("compacted"), texts.collect::<String>());
     }
     frame
 }
 
+/// The steps of a log that waits for an answer: no turn is at its end, even where the last words are the model's own.
+fn taken(log: &[Arc<Message>]) -> Vec<Step<'_>> {
+    let mut steps = steps(log);
+    steps.pop_if(|step| matches!(step, Step::At(Moment::TurnEnd)));
+    steps
+}
+
 impl Followed {
-    /// A conversation of which nothing was seen, around an engine that is empty.
+    /// Nothing was seen of it, and the engine is empty.
     pub(crate) fn new(conversation: Conversation, base: usize, key: Key) -> Self {
         Self {
             conversation,
@@ -143,7 +146,7 @@ impl Followed {
             restored.places.push(pos);
             restored.log.push(Arc::clone(message));
         }
-        restored.done = steps(&restored.log).len() + 1;
+        restored.done = taken(&restored.log).len() + 1;
         restored.note_request();
         restored.journal = Some(journal);
         Ok(restored)
@@ -233,7 +236,7 @@ impl Followed {
     /// Takes the steps that were not taken, and the moment before the call that is about to be made.
     async fn drive(&mut self) {
         let log = self.log.clone();
-        let steps = steps(&log);
+        let steps = taken(&log);
         for step in steps.iter().skip(self.done) {
             match step {
                 Step::Append(message) => {

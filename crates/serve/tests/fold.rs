@@ -3,7 +3,7 @@
 use crate::support::talk::{body, calls, list, reply, send, spelt, task};
 use crate::support::{Proxy, WINDOW, folding, strategy};
 use foldback::Limits;
-use foldback::core::log::{Message, Part, PartKind};
+use foldback::core::log::{Answer, Finish, Message, Part, PartKind};
 use foldback::wire::{self, Dialect};
 use foldback_fake_provider::{FakeProvider, Script};
 use foldback_formats::Session;
@@ -34,13 +34,20 @@ impl Probe for Sent {
     }
 }
 
-fn replayed(log: &[Arc<Message>], dialect: Dialect, preset: &str) -> Vec<Vec<Message>> {
-    let mut session = Session::of_messages("s", log.to_vec());
+fn replayed(
+    log: &[Arc<Message>],
+    dialect: Dialect,
+    preset: &str,
+    limits: Limits,
+) -> Vec<Vec<Message>> {
+    // The proxy notes when a message came, and its clock stands.
+    let came = log.iter().map(|message| Arc::new(Message::clone(message).with_time(0)));
+    let mut session = Session::of_messages("s", came.collect());
     // What is sent around the messages counts, too.
     session.frame = wire::Request::parse(dialect, body(dialect, log)).unwrap().frame().clone();
     let index = Arc::new(Index::of(&session));
     let options = ReplayOptions {
-        limits: WINDOW,
+        limits,
         // The stand-in takes requests of any size.
         ceiling: Some(u64::MAX),
         model: Some("m-1".to_owned()),
@@ -60,10 +67,15 @@ fn replayed(log: &[Arc<Message>], dialect: Dialect, preset: &str) -> Vec<Vec<Mes
 }
 
 async fn same_as_the_replay(log: &[Arc<Message>], dialect: Dialect, preset: &str) -> usize {
+    within(log, dialect, preset, WINDOW).await
+}
+
+async fn within(log: &[Arc<Message>], dialect: Dialect, preset: &str, limits: Limits) -> usize {
     let provider = provider(log).await;
-    let proxy = Proxy::folding(&provider, folding(preset, WINDOW)).await;
+    let proxy = Proxy::folding(&provider, folding(preset, limits)).await;
     let mut folded = 0;
-    for ((before, _), sent) in calls(log).into_iter().zip(replayed(log, dialect, preset)) {
+    let sent = replayed(log, dialect, preset, limits);
+    for ((before, _), sent) in calls(log).into_iter().zip(sent) {
         let client = body(dialect, before);
         let (outcome, status) = send(&proxy, dialect, client.clone()).await;
         assert_eq!(status, 200);
@@ -260,5 +272,69 @@ async fn shadow_changes_nothing_and_counts_the_same() {
     };
     for name in ["foldback_proxy_received_tokens_total{", "foldback_proxy_sent_tokens_total{"] {
         assert_eq!(line(shadow.metrics().await, name), line(open.metrics().await, name));
+    }
+}
+
+/// A strategy that acts where a turn ends, and nowhere else.
+const AT_TURN_END: &str = r#"
+schema = "foldback/strategy/1"
+name = "at-turn-end"
+description = "Clears all results but the newest where a turn ends"
+
+[estimator]
+use = "chars"
+unit = "utf16"
+per_token = 4
+rounding = "half-up"
+
+[[pruner]]
+use = "keep-last"
+when = "turn-end"
+keep = 1
+batch = 1
+"#;
+
+/// A client may send the model's own words last and have it go on from there: no turn is at its end then.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_model_that_goes_on_from_its_own_words_is_followed() {
+    let mut log = Vec::new();
+    for message in task(60) {
+        let is_final = message.is_final_answer();
+        log.push(message);
+        if is_final {
+            let answer = Answer { finish: Some(Finish::Stop), ..Answer::default() };
+            let more = Message::assistant(format!("m{}", log.len()), vec![Part::text("And more.")]);
+            log.push(Arc::new(more.with_answer(answer)));
+        }
+    }
+    let folded = same_as_the_replay(&log, Dialect::OpenAiChat, AT_TURN_END).await;
+    assert!(folded > 20, "{folded} of 60");
+}
+
+/// What people really did, as its agent would have sent it: all calls of a recorded session, the recorder's own compactions
+/// undone.
+#[foldback_needs::sessions]
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_recorded_session_is_sent_as_its_replay_shows_it() {
+    let file =
+        foldback_test_support::sessions().join("claude-code/cipherbox-1compact-233tools.jsonl");
+    let sessions = foldback_formats::read(&std::fs::read(file).unwrap(), None).unwrap();
+    let log: Vec<_> = sessions[0].log().map(Arc::clone).collect();
+    // As it is once it was sent: ids and records are those of a request.
+    let sent = wire::Request::parse(Dialect::OpenAiChat, body(Dialect::OpenAiChat, &log)).unwrap();
+    let finished = |message: &Arc<Message>| {
+        let mut message = Message::clone(message);
+        let calls = message.call_ids().next().is_some();
+        if let Some(answer) = &mut message.answer {
+            answer.finish = Some(if calls { Finish::ToolCalls } else { Finish::Stop });
+        }
+        Arc::new(message)
+    };
+    let log: Vec<_> = sent.messages().iter().map(finished).collect();
+    assert!(calls(&log).len() > 200, "{} calls", calls(&log).len());
+    let limits = Limits::new(60_000, 8_000);
+    for preset in ["tiered", "opencode"] {
+        let folded = within(&log, Dialect::OpenAiChat, preset, limits).await;
+        assert!(folded > 50, "{preset} folded {folded} requests");
     }
 }

@@ -67,9 +67,15 @@ impl Proxy {
 /// The limits that most tests fold within.
 pub(crate) const WINDOW: Limits = Limits { context: 24_000, input: 0, output: 2_000 };
 
-/// A preset.
+/// A preset by its name, or a strategy by its text.
 pub(crate) fn strategy(preset: &str) -> Arc<Strategy> {
-    Arc::new(foldback::preset(&foldback::registry().unwrap(), preset).unwrap())
+    let registry = foldback::registry().unwrap();
+    if !preset.contains('\n') {
+        return Arc::new(foldback::preset(&registry, preset).unwrap());
+    }
+    let document = foldback::Document::parse("strategy.toml", preset).unwrap();
+    let options = foldback::Options::default();
+    Arc::new(foldback::config::compile(&registry, document, options).unwrap().strategy)
 }
 
 /// Folding by a preset within limits, under a clock that stands.
