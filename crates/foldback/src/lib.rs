@@ -38,6 +38,8 @@ pub use foldback_opencode as opencode;
 pub use foldback_tiered as tiered;
 #[cfg(feature = "tunacode")]
 pub use foldback_tunacode as tunacode;
+#[cfg(feature = "indexed")]
+pub use foldback_indexed as indexed;
 #[cfg(feature = "window")]
 pub use foldback_window as window;
 
@@ -46,6 +48,8 @@ pub use foldback_window as window;
 pub fn registrations() -> Vec<&'static Registration> {
     vec![
         &foldback_stages::REGISTRATION,
+        #[cfg(feature = "indexed")]
+        &foldback_indexed::REGISTRATION,
         #[cfg(feature = "llm")]
         &foldback_llm::REGISTRATION,
         #[cfg(feature = "opencode")]

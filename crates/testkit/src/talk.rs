@@ -97,6 +97,7 @@ pub fn pressure(moment: Moment, limits: Limits) -> Pressure<'static> {
         usage: None,
         limits,
         model: None,
+        idle_ms: None,
         fold_stats: &[],
     }
 }

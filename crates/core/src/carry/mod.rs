@@ -8,14 +8,14 @@
 //! is off in presets that reproduce a system without it.
 
 use crate::history::History;
-use crate::log::{EntryKind, Role, open_items};
+use crate::log::{EntryKind, Role, ToolCall, open_items};
 use crate::plan::{Insert, Layout, Slot};
 use crate::stage::Estimator;
 use crate::view::{Pos, View};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// What is carried over in addition to pinned messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -180,18 +180,38 @@ fn within(text: &str, room: u64, cut: bool, estimator: &Arc<dyn Estimator>) -> O
     None
 }
 
+/// The last list that a tool was given, as far as a history was read. The history keeps it, so a fold reads only what came
+/// since the one before.
+#[derive(Default)]
+struct Planned {
+    upto: Pos,
+    withdrawn: usize,
+    last: Option<(Pos, Vec<String>)>,
+}
+
 /// The open items of the last list that a tool was given, where the view hides it.
 fn open_plan(history: &History, hidden: &dyn Fn(Pos) -> bool) -> Option<Vec<String>> {
-    let mut calls = history.iter().rev().flat_map(|(pos, message)| {
-        let calls = message.parts.iter().rev().filter_map(|part| part.as_call());
-        calls.map(move |call| (pos, call))
-    });
-    let (pos, items) = calls.find_map(|(pos, call)| {
-        let name = call.tool.to_ascii_lowercase();
-        let listed = name.contains("todo") || name.contains("plan");
-        listed.then(|| Some((pos, open_items(&call.arguments_value())?)))?
-    })?;
-    (hidden(pos) && !items.is_empty()).then_some(items)
+    let planned: &Mutex<Planned> = history.derived().get_or(Mutex::default);
+    let mut planned = planned.lock().unwrap_or_else(PoisonError::into_inner);
+    if planned.withdrawn != history.withdrawn() {
+        *planned = Planned { withdrawn: history.withdrawn(), ..Planned::default() };
+    }
+    for (pos, message) in history.range(planned.upto..history.len()) {
+        let mut calls = message.parts.iter().rev().filter_map(|part| part.as_call());
+        if let Some(items) = calls.find_map(listed) {
+            planned.last = Some((pos, items));
+        }
+    }
+    planned.upto = history.len();
+    let (pos, items) = planned.last.as_ref()?;
+    (hidden(*pos) && !items.is_empty()).then(|| items.clone())
+}
+
+/// The open items of a list that a tool is given.
+fn listed(call: &ToolCall) -> Option<Vec<String>> {
+    let name = call.tool.to_ascii_lowercase();
+    let listed = name.contains("todo") || name.contains("plan");
+    listed.then(|| open_items(&call.arguments_value()))?
 }
 
 /// The items as a list, the first ones where not all fit.

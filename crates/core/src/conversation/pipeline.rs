@@ -213,8 +213,16 @@ impl Conversation {
             usage: signals.usage,
             limits: self.limits,
             model: self.model.as_deref(),
+            idle_ms: self.idle_ms(),
             fold_stats: &self.fold_stats,
         })
+    }
+
+    /// Milliseconds since the last answer.
+    fn idle_ms(&self) -> Option<u64> {
+        let answers = self.history.iter().rev().map(|(_, message)| message);
+        let answered = answers.into_iter().find(|message| message.is_answer())?.at?;
+        u64::try_from(self.services.clock.now().saturating_sub(answered)).ok()
     }
 }
 

@@ -43,6 +43,9 @@ pub struct Pressure<'a> {
     pub limits: Limits,
     /// Id of the model, where known.
     pub model: Option<&'a str>,
+    /// Milliseconds since the last answer of the model, where it has a time: the provider's prompt cache is that old
+    /// at least.
+    pub idle_ms: Option<u64>,
     /// What the folds so far brought and cost, oldest first, for policies that learn from it.
     pub fold_stats: &'a [FoldStats],
 }

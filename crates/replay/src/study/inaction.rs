@@ -65,6 +65,7 @@ fn window_to_act(
             usage: Some(usage),
             limits: limits(thousands),
             model: options.model.as_deref(),
+            idle_ms: None,
             fold_stats: &[],
         };
         policy.decide(&pressure).fold

@@ -24,6 +24,11 @@ use std::sync::Arc;
 pub struct WindowFractionConfig {
     /// Share of the usable window above which it folds (0 to 1).
     pub trigger: f64,
+    /// Share of the usable window above which it folds after a pause of more than `cold_after` seconds (0 to `trigger`): the
+    /// provider's prompt cache has expired by then, so a fold costs no cached prefix.
+    pub cold_trigger: Option<f64>,
+    /// Seconds after which the prompt cache of the provider has expired.
+    pub cold_after: u64,
     /// Share of the usable window that a fold brings the request down to (0 to `trigger`).
     pub target: f64,
     /// Share of the usable window that a fold must not go below (0 to `target`).
@@ -36,13 +41,27 @@ pub struct WindowFractionConfig {
 
 impl Default for WindowFractionConfig {
     fn default() -> Self {
-        Self { trigger: 0.8, target: 0.5, floor: 0.0, reserve_output: true, adaptive: false }
+        Self {
+            trigger: 0.8,
+            cold_trigger: None,
+            cold_after: 300,
+            target: 0.5,
+            floor: 0.0,
+            reserve_output: true,
+            adaptive: false,
+        }
     }
 }
 
 impl StageConfig<dyn OverflowPolicy> for WindowFractionConfig {
     fn build(self) -> Result<Arc<dyn OverflowPolicy>, Invalid> {
         check_shares(self.trigger, self.target)?;
+        if self.cold_trigger.is_some_and(|cold| !(cold >= 0.0 && cold <= self.trigger)) {
+            return Err(Invalid::new(
+                "cold_trigger",
+                format!("must lie between 0 and `trigger` ({})", self.trigger),
+            ));
+        }
         if !(self.floor >= 0.0 && self.floor <= self.target) {
             return Err(Invalid::new(
                 "floor",
@@ -94,6 +113,14 @@ impl OverflowPolicy for WindowFraction {
                 reason: format!("the provider refused {count} tokens by this estimate{learned}"),
             };
         }
+        let cold = pressure.idle_ms.filter(|idle| *idle > self.config.cold_after.saturating_mul(1_000));
+        let (trigger, share_of_trigger, learned) = match (self.config.cold_trigger, cold) {
+            (Some(share), Some(idle)) => {
+                let pause = format!("; the cache is cold after a pause of {} s", idle / 1_000);
+                (usable.share(share), share, learned + &pause)
+            }
+            _ => (trigger, share_of_trigger, learned),
+        };
         let fold = usable.tokens > 0 && count > trigger;
         let sign = if count > trigger { ">" } else { "<=" };
         Decision {
@@ -130,7 +157,8 @@ const LITTLE: f64 = 0.2;
 /// The target after what the last folds brought, and why, as the end of a sentence. It rises, so that
 /// more stays, by a step for each fold after which something was asked for again; it falls, so that
 /// folds are fewer, by a step for each that took off little and was not missed.
-fn adapted(config: &WindowFractionConfig, fold_stats: &[FoldStats]) -> (f64, String) {
+fn adapted(config: &WindowFractionConfig,
+ fold_stats: &[FoldStats]) -> (f64, String) {
     let recent = &fold_stats[fold_stats.len().saturating_sub(LOOK_BACK)..];
     let missed = recent.iter().filter(|fold| fold.missed > 0).count();
     let idle = recent.iter().filter(|fold| fold.missed == 0 && fold.gain() < LITTLE).count();
@@ -162,6 +190,7 @@ mod tests {
             usage: None,
             limits,
             model: None,
+            idle_ms: None,
             fold_stats: &[],
         })
     }
@@ -254,6 +283,7 @@ mod tests {
                 usage: None,
                 limits: Limits::new(100_000, 20_000),
                 model: None,
+                idle_ms: None,
                 fold_stats: &fold_stats,
             });
             assert_eq!(decision.target, Some(target), "{name}");
@@ -274,6 +304,7 @@ mod tests {
                 usage: None,
                 limits: Limits::new(100_000, 20_000),
                 model: None,
+                idle_ms: None,
                 fold_stats: &[],
             });
             let got = (decision.fold, decision.target);

@@ -1,0 +1,326 @@
+//! What a note may take: lines of the messages that go, and of those that the note before took lines from.
+
+use crate::features::{self, Around, BLOCK, Block as Facts, LINE, WORD, Words};
+use crate::known::{FileSeen, Known, call_of};
+use crate::message::{Call, Kind, said};
+use crate::model::Model;
+use crate::text::{Line, LineKey, Lines, Word};
+use foldback_core::history::History;
+use foldback_core::log::Message;
+use foldback_core::view::Pos;
+use rustc_hash::{FxHashMap, FxHashSet};
+use std::collections::BTreeSet;
+use std::ops::Range;
+
+/// A text that lines are taken from.
+#[derive(Clone, Copy, Debug)]
+pub struct Source<'t> {
+    /// Its message.
+    pub pos: Pos,
+    /// Its part.
+    pub part: usize,
+    /// What it is, in a few words.
+    pub label: &'t str,
+    /// The text.
+    pub text: &'t str,
+    /// Its lines.
+    pub lines: &'t Lines,
+    call: Option<&'t Call>,
+    written: bool,
+}
+
+/// A line that may stay.
+#[derive(Clone, Debug)]
+pub struct Candidate<'t> {
+    /// Index of its source.
+    pub source: usize,
+    /// The line.
+    pub line: &'t Line,
+    /// It has something to say that neither the view nor a later equal line says.
+    pub open: bool,
+    /// The chance that a call takes all of it.
+    pub whole: f32,
+    /// What the model is shown.
+    pub features: [f32; LINE.len()],
+}
+
+/// Lines of a file that stand together.
+#[derive(Clone, Debug)]
+pub struct Block {
+    /// Indices of its lines.
+    pub lines: Range<usize>,
+    /// The chance that a call edits it.
+    pub edited: f32,
+    /// What the model is shown.
+    pub features: [f32; BLOCK.len()],
+}
+
+/// Everything that a note may take.
+#[derive(Debug, Default)]
+pub struct Candidates<'t> {
+    /// In order of the history.
+    pub sources: Vec<Source<'t>>,
+    /// Their lines, in order.
+    pub lines: Vec<Candidate<'t>>,
+    /// Blocks of those, in order.
+    pub blocks: Vec<Block>,
+    /// The chance that a call names a word again; words that the view still shows are left out.
+    pub words: FxHashMap<Word, f32>,
+}
+
+/// Lines of a block at most.
+const BLOCK_LINES: usize = 12;
+/// Bytes from which a line says by itself where it is from.
+const TELLING: u32 = 12;
+
+struct Shown {
+    words: FxHashSet<Word>,
+    lines: FxHashSet<LineKey>,
+}
+
+impl<'t> Candidates<'t> {
+    /// Reads what goes (`gone`), the parts that the note before took lines from (`old`), and what stays.
+    pub fn of(
+        history: &'t History,
+        gone: &[Pos],
+        old: &[(Pos, usize)],
+        kept: &[Pos],
+        model: &Model,
+    ) -> Self {
+        let mut wanted: BTreeSet<(Pos, usize)> = old.iter().copied().collect();
+        for pos in gone {
+            let parts = history.message(*pos).parts.len();
+            wanted.extend((0..parts).map(|part| (*pos, part)));
+        }
+        let shown = Shown::of(history, kept);
+        let mut out = Self::default();
+        for (pos, part) in wanted {
+            let Some(source) = source(history, pos, part) else { continue };
+            if source.lines.lines.is_empty() {
+                continue;
+            }
+            let number = out.sources.len();
+            out.lines.extend(source.lines.lines.iter().map(|line| Candidate {
+                source: number,
+                line,
+                open: !line.bare && !shown.lines.contains(&line.key),
+                whole: 0.0,
+                features: [0.0; LINE.len()],
+            }));
+            out.sources.push(source);
+        }
+        // Of equal lines the last one stays.
+        let mut later = FxHashSet::default();
+        for candidate in out.lines.iter_mut().rev() {
+            candidate.open &= later.insert(candidate.line.key);
+        }
+        Known::of(history, |known| out.rate(known, &shown, model));
+        out
+    }
+
+    fn rate(&mut self, known: &Known, shown: &Shown, model: &Model) {
+        let now = known.calls;
+        let mut chances: FxHashMap<Word, f32> = FxHashMap::default();
+        for candidate in self.lines.iter().filter(|candidate| candidate.open) {
+            for term in self.sources[candidate.source].lines.terms(candidate.line) {
+                chances.entry(term.word).or_insert_with(|| {
+                    known.words.get(&term.word).map_or(0.0, |seen| {
+                        model.word(&features::word(seen, known.files.get(&term.word), now))
+                    })
+                });
+            }
+        }
+        let mut begin = 0;
+        for number in 0..self.sources.len() {
+            let count = self.lines[begin..].iter().take_while(|line| line.source == number).count();
+            let range = begin..begin + count;
+            begin = range.end;
+            let around = self.sources[number].around(known, shown);
+            let named: Vec<bool> = self.lines[range.clone()]
+                .iter()
+                .map(|line| known.lines.get(&line.line.key).is_some_and(|seen| seen.called > 0))
+                .collect();
+            for at in range.clone() {
+                let candidate = &self.lines[at];
+                if !candidate.open {
+                    continue;
+                }
+                let mut words = Words::default();
+                for term in self.sources[number].lines.terms(candidate.line) {
+                    let chance = chances.get(&term.word).copied().unwrap_or_default();
+                    let called = known.words.get(&term.word).map_or(0, |seen| seen.called);
+                    words.count += 1;
+                    words.novel += u32::from(!shown.words.contains(&term.word));
+                    words.called = words.called.max(called);
+                    words.best = words.best.max(chance);
+                    words.sum += chance;
+                }
+                let seen = known.lines.get(&candidate.line.key).copied().unwrap_or_default();
+                let own = at - range.start;
+                let neighbours = share_around(&named, own..own + 1);
+                let features =
+                    features::line(candidate.line, &around, &seen, words, neighbours, now);
+                let candidate = &mut self.lines[at];
+                candidate.whole = model.line(&features);
+                candidate.features = features;
+            }
+            if self.sources[number].is_file() {
+                self.cut(range, &around, &named, known, shown, model);
+            }
+        }
+        chances.retain(|word, _| !shown.words.contains(word));
+        self.words = chances;
+    }
+
+    /// Cuts the lines of a file into blocks.
+    fn cut(
+        &mut self,
+        range: Range<usize>,
+        around: &Around,
+        named: &[bool],
+        known: &Known,
+        shown: &Shown,
+        model: &Model,
+    ) {
+        let mut begin = range.start;
+        while begin < range.end {
+            let mut end = begin + 1;
+            while end < range.end
+                && end - begin < BLOCK_LINES
+                && self.lines[end].line.number <= self.lines[end - 1].line.number + 1
+            {
+                end += 1;
+            }
+            let lines = &self.lines[begin..end];
+            let hidden = lines.iter().any(|line| line.open);
+            if hidden && lines.iter().any(|line| !shown.lines.contains(&line.line.key)) {
+                let mut facts = Facts {
+                    size: u32::try_from(lines.len()).unwrap_or(u32::MAX),
+                    number: lines[0].line.number,
+                    neighbours: share_around(named, begin - range.start..end - range.start),
+                    ..Facts::default()
+                };
+                for line in lines {
+                    let seen = known.lines.get(&line.line.key).copied().unwrap_or_default();
+                    let share = 1.0 / lines.len() as f32;
+                    facts.definition |= line.line.definition;
+                    facts.results =
+                        facts.results.max(if line.line.bare { 0 } else { seen.results });
+                    facts.best = facts.best.max(line.whole);
+                    if seen.called > 0 {
+                        facts.called += share;
+                        facts.last_called = facts.last_called.max(seen.last_called);
+                    }
+                    if seen.removed > around.call {
+                        facts.removed += share;
+                    }
+                }
+                let features = features::block(&facts, around, known.calls);
+                let edited = model.block(&features);
+                self.blocks.push(Block { lines: begin..end, edited, features });
+            }
+            begin = end;
+        }
+    }
+
+    /// The lines of a block that are hardly those of another.
+    pub fn telling(&self, block: &Block) -> Vec<LineKey> {
+        let lines = self.lines[block.lines.clone()].iter().filter(|line| {
+            !line.line.bare
+                && line.line.end - line.line.start >= TELLING + u32::from(line.line.indent)
+        });
+        lines.map(|line| line.line.key).collect()
+    }
+
+    /// What the model is shown of each word.
+    pub fn word_features(&self, history: &History) -> Vec<(Word, [f32; WORD.len()])> {
+        Known::of(history, |known| {
+            let mut words: Vec<Word> = self.words.keys().copied().collect();
+            words.sort_unstable();
+            let shown = |word: Word| {
+                let seen = known.words.get(&word).copied().unwrap_or_default();
+                (word, features::word(&seen, known.files.get(&word), known.calls))
+            };
+            words.into_iter().map(shown).collect()
+        })
+    }
+}
+
+impl Source<'_> {
+    /// Whether it is the text of a file.
+    fn is_file(&self) -> bool {
+        self.written || self.call.is_some_and(|call| matches!(call.kind, Kind::Read | Kind::Edit))
+    }
+
+    fn around(&self, known: &Known, shown: &Shown) -> Around {
+        let mut file = FileSeen::default();
+        let mut file_shown = false;
+        for word in self.call.iter().flat_map(|call| &call.subject) {
+            file_shown |= shown.words.contains(word);
+            if let Some(seen) = known.files.get(word) {
+                file.read = file.read.max(seen.read);
+                file.edited = file.edited.max(seen.edited);
+                file.last_edited = file.last_edited.max(seen.last_edited);
+                file.last = file.last.max(seen.last);
+            }
+        }
+        let terms = &self.lines.terms;
+        let share = |count: usize| count as f32 / terms.len().max(1) as f32;
+        let named = |word: &Word| known.words.get(word).is_some_and(|seen| seen.called > 0);
+        Around {
+            kind: self.call.map_or(Kind::Other, |call| call.kind),
+            written: self.written,
+            call: known.at.get(self.pos).copied().unwrap_or_default() + u32::from(self.written),
+            lines: self.lines.count,
+            file,
+            shown: share(terms.iter().filter(|term| shown.words.contains(&term.word)).count()),
+            called: share(terms.iter().filter(|term| named(&term.word)).count()),
+            file_shown,
+        }
+    }
+}
+
+/// The text of a part that lines are taken from.
+pub fn source(history: &History, pos: Pos, part: usize) -> Option<Source<'_>> {
+    let message: &Message = history.get(pos)?;
+    let said = said(message);
+    let found = message.parts.get(part)?;
+    if let Some(result) = found.as_result() {
+        let call = call_of(history, pos, &result.call_id);
+        let label = call.map_or(result.tool.as_str(), |call| &call.label);
+        let lines = said.results.get(part)?;
+        return Some(Source { pos, part, label, text: &result.text, lines, call, written: false });
+    }
+    let call = said.calls.get(part)?.as_deref()?;
+    let (text, lines) = (call.written.as_str(), &call.lines);
+    Some(Source { pos, part, label: &call.label, text, lines, call: Some(call), written: true })
+}
+
+impl Shown {
+    /// Words and lines of the messages that stay.
+    fn of(history: &History, kept: &[Pos]) -> Self {
+        let (mut words, mut lines) = (FxHashSet::default(), FxHashSet::default());
+        for pos in kept {
+            let said = said(history.message(*pos));
+            words.extend(said.prose.iter().map(|term| term.word));
+            for call in said.calls.iter().flatten() {
+                words.extend(call.terms.iter().map(|term| term.word));
+                lines.extend(call.keys.iter().copied());
+            }
+            for found in &said.results {
+                words.extend(found.terms.iter().map(|term| term.word));
+                lines.extend(found.lines.iter().map(|line| line.key));
+            }
+        }
+        Self { words, lines }
+    }
+}
+
+/// Of the five lines before a range and the five after it, the share that calls have named.
+fn share_around(named: &[bool], range: Range<usize>) -> f32 {
+    let before = range.start.saturating_sub(5)..range.start;
+    let after = range.end..(range.end + 5).min(named.len());
+    let count = before.len() + after.len();
+    let called = before.chain(after).filter(|at| named[*at]).count();
+    if count == 0 { 0.0 } else { called as f32 / count as f32 }
+}

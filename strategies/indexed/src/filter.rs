@@ -1,0 +1,294 @@
+//! `indexed.note`: leaves out the oldest messages until a target is reached; one note keeps lines of them.
+//!
+//! The first user message and the system messages before it stay, other messages of the user stay unless they are bulky,
+//! and so do the newest call with its results and everything after it. Calls go together with their results. The note
+//! is written anew at each fold. Its lines are chosen from the messages that go now and from the messages that the note
+//! before took lines from.
+
+use crate::candidates::Candidates;
+use crate::model::{Model, Weights};
+use crate::note::{self, Worth};
+use foldback_core::history::GroupId;
+use foldback_core::log::{EntryKind, Role};
+use foldback_core::moment::{Moment, Trigger};
+use foldback_core::outcome::Why;
+use foldback_core::plan::{Insert, Layout, Slot, push_kept};
+use foldback_core::registry::{Invalid, StageConfig};
+use foldback_core::stage::{Arrangement, Filter, Proposal, StageContext, Summary};
+use foldback_core::view::{Place, Pos};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+/// Share of the window from which a fold is worth its cost however little it frees.
+const FULL: f64 = 0.95;
+
+/// Configuration of [`NoteFilter`].
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct NoteConfig {
+    /// Share of the window without the frame that a fold brings the messages down to (0 to 1).
+    pub target: f64,
+    /// Share of that target that the note may take (0 to 1).
+    pub note: f64,
+    /// Share of the window that an automatic fold must free (0 to 1). Less is not worth a new prompt cache, unless the window is
+    /// full.
+    pub min_gain: f64,
+    /// Messages of the user of more tokens than this go like any other.
+    pub user_tokens: u64,
+    /// Share of the target that messages of the user may take together (0 to 1). The oldest go first.
+    pub user: f64,
+    /// How much the three chances count when lines are chosen.
+    pub worth: Worth,
+    /// Weights of the features of a word.
+    pub word: Weights,
+    /// Weights of the features of a line.
+    pub line: Weights,
+    /// Weights of the features of a block of lines.
+    pub block: Weights,
+}
+
+impl Default for NoteConfig {
+    fn default() -> Self {
+        Self {
+            target: 0.25,
+            note: 0.8,
+            min_gain: 0.04,
+            user_tokens: 1_000,
+            user: 0.25,
+            worth: Worth::default(),
+            word: Weights::default(),
+            line: Weights::default(),
+            block: Weights::default(),
+        }
+    }
+}
+
+impl NoteConfig {
+    /// The filter of this configuration.
+    ///
+    /// # Errors
+    ///
+    /// A share that is none, and a weight of a feature that does not exist.
+    pub fn filter(self) -> Result<NoteFilter, Invalid> {
+        let shares = [
+            ("target", self.target),
+            ("note", self.note),
+            ("min_gain", self.min_gain),
+            ("user", self.user),
+        ];
+        for (name, share) in shares {
+            if !(0.0..=1.0).contains(&share) {
+                return Err(Invalid::new(name, "must be a share from 0 to 1"));
+            }
+        }
+        let model = Model::of(&self.word, &self.line, &self.block)?;
+        Ok(NoteFilter { config: self, model })
+    }
+}
+
+impl StageConfig<dyn Filter> for NoteConfig {
+    fn build(self) -> Result<Arc<dyn Filter>, Invalid> {
+        Ok(Arc::new(self.filter()?))
+    }
+}
+
+/// Leaves out the oldest messages behind a note.
+#[derive(Clone, Debug)]
+pub struct NoteFilter {
+    config: NoteConfig,
+    model: Model,
+}
+
+/// What a fold leaves out and what it keeps.
+struct Cut {
+    head: Vec<Pos>,
+    kept: Vec<Pos>,
+    gone: Vec<Pos>,
+    /// The parts that the note before took lines from.
+    noted: Vec<(Pos, usize)>,
+    note_tokens: u64,
+    reason: String,
+}
+
+/// A call with its results, or a message alone.
+#[derive(Clone, Debug, Default)]
+struct Unit {
+    positions: Vec<Pos>,
+    tokens: u64,
+}
+
+impl NoteFilter {
+    /// What the note of a fold made now may take; `None` where nothing would be folded.
+    pub fn offered<'t>(&self, context: &StageContext<'t>) -> Option<Candidates<'t>> {
+        Some(self.candidates(context, &self.cut(context).ok()?))
+    }
+
+    fn candidates<'t>(&self, context: &StageContext<'t>, cut: &Cut) -> Candidates<'t> {
+        Candidates::of(context.history, &cut.gone, &cut.noted, &cut.kept, &self.model)
+    }
+
+    fn cut(&self, context: &StageContext<'_>) -> Result<Cut, Why> {
+        let limits = context.limits;
+        let window = if limits.input > 0 { limits.input } else { limits.context };
+        if window == 0 {
+            return Err(Why::new("window-unknown", "the window of the model is not known"));
+        }
+        let frame = context.frame_tokens();
+        let request = frame + context.view_tokens();
+        let mut messages = share(window.saturating_sub(frame), self.config.target);
+        let refused = context.moment == Moment::ProviderOverflow;
+        if let (true, Some(target)) = (refused, context.decision.and_then(|d| d.target)) {
+            messages = messages.min(target.saturating_sub(frame));
+        }
+        let note_tokens = share(messages, self.config.note);
+        let Seen { visible, inserts, noted } = Seen::of(context);
+        let head = head(context, &visible);
+        let user = share(messages, self.config.user);
+        let units = self.units(context, &visible, &head, user);
+        let newest = newest(context, &visible);
+        let (mut freed, mut dropped) = (inserts, BTreeSet::new());
+        for (group, unit) in &units {
+            let torn = unit.positions.len() < context.history.group(*group).items.len();
+            let above = request + note_tokens > frame + messages + freed;
+            if torn || above && !newest.contains(group) {
+                freed += unit.tokens;
+                dropped.extend(unit.positions.iter().copied());
+            }
+        }
+        if dropped.is_empty() {
+            return Err(Why::new(
+                "nothing-to-drop",
+                "only the beginning, messages of the user and the newest call are left",
+            ));
+        }
+        let gain = freed.saturating_sub(note_tokens);
+        let least = share(window, self.config.min_gain);
+        let due = refused || context.trigger == Trigger::Manual || request > share(window, FULL);
+        if gain < least && !due {
+            let detail = format!("a fold would free {gain} tokens, less than {least}");
+            return Err(Why::new("too-little", detail));
+        }
+        let reason = format!(
+            "{request} tokens, to {}: leaves out {} of {} messages, {} tokens, behind a note of up to {note_tokens}",
+            frame + messages,
+            dropped.len(),
+            visible.len(),
+            freed - inserts,
+        );
+        let stays = |pos: &&Pos| !dropped.contains(*pos) && !head.contains(*pos);
+        let kept = visible.iter().filter(stays).copied().collect();
+        let (head, gone) = (head.into_iter().collect(), dropped.into_iter().collect());
+        Ok(Cut { head, kept, gone, noted, note_tokens, reason })
+    }
+
+    /// What may go, by group in order of the history. `user` are the tokens that messages of the user may take.
+    fn units(
+        &self,
+        context: &StageContext<'_>,
+        visible: &[Pos],
+        head: &BTreeSet<Pos>,
+        mut user: u64,
+    ) -> BTreeMap<GroupId, Unit> {
+        let mut units: BTreeMap<GroupId, Unit> = BTreeMap::new();
+        for pos in visible.iter().rev().filter(|pos| !head.contains(pos)) {
+            let tokens = context.tokens(Place::Item(*pos));
+            if context.history.kind(*pos).role == Role::User
+                && tokens <= self.config.user_tokens
+                && tokens <= user
+            {
+                user -= tokens;
+                continue;
+            }
+            let unit = units.entry(context.history.group_of(*pos)).or_default();
+            unit.positions.push(*pos);
+            unit.tokens += tokens;
+        }
+        units
+    }
+}
+
+/// A share of a number of tokens, rounded down.
+fn share(tokens: u64, share: f64) -> u64 {
+    (tokens as f64 * share) as u64
+}
+
+/// What the view shows.
+struct Seen {
+    /// Messages of the history.
+    visible: Vec<Pos>,
+    /// Tokens of what compactions inserted.
+    inserts: u64,
+    /// The parts that the note took lines from.
+    noted: Vec<(Pos, usize)>,
+}
+
+impl Seen {
+    fn of(context: &StageContext<'_>) -> Self {
+        let mut out = Self { visible: Vec::new(), inserts: 0, noted: Vec::new() };
+        for place in context.places() {
+            match place {
+                Place::Item(pos) => out.visible.push(*pos),
+                Place::Insert(_) => {
+                    out.inserts += context.tokens(*place);
+                    out.noted.extend(note::sources(&context.message(*place).shown_text()));
+                }
+            }
+        }
+        out
+    }
+}
+
+/// The first user message, and the system messages before it.
+fn head(context: &StageContext<'_>, visible: &[Pos]) -> BTreeSet<Pos> {
+    let role = |pos: &Pos| context.history.kind(*pos).role;
+    let first_user = visible.iter().position(|pos| role(pos) == Role::User);
+    let front = visible.iter().take(first_user.map_or(0, |at| at + 1));
+    front.filter(|pos| matches!(role(pos), Role::System | Role::User)).copied().collect()
+}
+
+/// The newest call with its results, which the model has not answered, and the newest message.
+fn newest(context: &StageContext<'_>, visible: &[Pos]) -> BTreeSet<GroupId> {
+    let answer =
+        visible.iter().rev().find(|pos| context.history.kind(**pos).role == Role::Assistant);
+    let newest = answer.into_iter().chain(visible.last());
+    newest.map(|pos| context.history.group_of(*pos)).collect()
+}
+
+impl Filter for NoteFilter {
+    fn propose(&self, context: &StageContext<'_>) -> Result<Proposal, Why> {
+        let cut = self.cut(context)?;
+        Ok(Proposal { requests: Vec::new(), reasons: vec![cut.reason] })
+    }
+
+    fn arrange(
+        &self,
+        context: &StageContext<'_>,
+        _proposal: &Proposal,
+        _summaries: &[Option<Summary>],
+    ) -> Result<Arrangement, Why> {
+        let cut = self.cut(context)?;
+        let candidates = self.candidates(context, &cut);
+        let mut slots = Vec::new();
+        for pos in &cut.head {
+            push_kept(&mut slots, *pos);
+        }
+        slots.push(Slot::Insert(Insert {
+            id: context.services.ids.next("note"),
+            role: Role::User,
+            text: note::write(&candidates, cut.note_tokens, self.config.worth),
+            origin: EntryKind::Summary,
+        }));
+        for pos in &cut.kept {
+            push_kept(&mut slots, *pos);
+        }
+        Ok(Arrangement {
+            entries: Vec::new(),
+            layout: Layout { slots, tail_from: context.history.len() },
+            edits: Vec::new(),
+            reasons: Vec::new(),
+            tables: BTreeMap::new(),
+        })
+    }
+}

@@ -1,0 +1,164 @@
+//! What a history says of words, lines and files so far. It grows with the history; a fold reads what came since the last.
+
+use crate::message::{Call, Kind, said};
+use crate::text::{LineKey, Look, Word};
+use foldback_core::history::History;
+use foldback_core::log::Message;
+use rustc_hash::FxHashMap;
+use std::sync::{Mutex, PoisonError};
+
+/// What is known of a word.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct WordSeen {
+    /// What it looks like.
+    pub look: Look,
+    /// Results that have it.
+    pub results: u32,
+    /// The call of the last one, by number.
+    pub last_result: u32,
+    /// The call of the first one.
+    pub first_result: u32,
+    /// What brought the last one.
+    pub kind: Kind,
+    /// Calls that name it.
+    pub called: u32,
+    /// The last of them.
+    pub last_called: u32,
+    /// The user or the model wrote it.
+    pub written: bool,
+    /// A line with it defines something.
+    pub definition: bool,
+    /// A line with it tells of a failure.
+    pub failure: bool,
+    /// Words of the results with it: the larger, the more it is one of many.
+    pub crowd: u32,
+}
+
+/// What is known of a line.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct LineSeen {
+    /// Results that have it.
+    pub results: u32,
+    /// Calls that name it.
+    pub called: u32,
+    /// The last of them.
+    pub last_called: u32,
+    /// The last call that took it out of a file, from 1.
+    pub removed: u32,
+}
+
+/// What is known of a file.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct FileSeen {
+    /// Calls that showed it.
+    pub read: u32,
+    /// Calls that changed it.
+    pub edited: u32,
+    /// The last of those.
+    pub last_edited: u32,
+    /// The last call about it.
+    pub last: u32,
+}
+
+/// All that is known.
+#[derive(Debug, Default)]
+pub struct Known {
+    upto: usize,
+    withdrawn: usize,
+    /// Answers of the model so far.
+    pub calls: u32,
+    /// By position, the number of answers before the message.
+    pub at: Vec<u32>,
+    /// By word.
+    pub words: FxHashMap<Word, WordSeen>,
+    /// By line.
+    pub lines: FxHashMap<LineKey, LineSeen>,
+    /// By word of a path.
+    pub files: FxHashMap<Word, FileSeen>,
+}
+
+impl Known {
+    /// Gives `look` what is known of a history.
+    pub fn of<T>(history: &History, look: impl FnOnce(&Self) -> T) -> T {
+        let known: &Mutex<Self> = history.derived().get_or(Mutex::default);
+        let mut known = known.lock().unwrap_or_else(PoisonError::into_inner);
+        if known.withdrawn != history.withdrawn() {
+            *known = Self { withdrawn: history.withdrawn(), ..Self::default() };
+        }
+        for pos in known.upto..history.len() {
+            match history.get(pos).filter(|message| !message.is_entry()) {
+                Some(message) => known.add(history, pos, message),
+                None => {
+                    let calls = known.calls;
+                    known.at.push(calls);
+                }
+            }
+        }
+        known.upto = history.len();
+        look(&known)
+    }
+
+    fn add(&mut self, history: &History, pos: usize, message: &Message) {
+        let said = said(message);
+        self.at.push(self.calls);
+        self.calls += u32::from(said.answer);
+        let now = self.calls;
+        for term in &said.prose {
+            let word = self.words.entry(term.word).or_default();
+            word.look = term.look;
+            word.written = true;
+        }
+        for call in said.calls.iter().flatten() {
+            for term in &call.terms {
+                let word = self.words.entry(term.word).or_default();
+                word.look = term.look;
+                word.called += u32::from(word.last_called != now);
+                word.last_called = now;
+            }
+            for key in &call.keys {
+                let line = self.lines.entry(*key).or_default();
+                line.called += 1;
+                line.last_called = now;
+            }
+            for key in &call.removed {
+                self.lines.entry(*key).or_default().removed = now;
+            }
+            for word in &call.subject {
+                let file = self.files.entry(*word).or_default();
+                file.last = now;
+                file.read += u32::from(call.kind == Kind::Read);
+                if call.kind == Kind::Edit {
+                    file.edited += 1;
+                    file.last_edited = now;
+                }
+            }
+        }
+        for (part, lines) in message.parts.iter().zip(&said.results) {
+            let Some(result) = part.as_result() else { continue };
+            let kind = call_of(history, pos, &result.call_id).map_or(Kind::Other, |call| call.kind);
+            for line in &lines.lines {
+                self.lines.entry(line.key).or_default().results += 1;
+                for term in lines.terms(line) {
+                    let word = self.words.entry(term.word).or_default();
+                    word.look = term.look;
+                    if word.results == 0 {
+                        word.first_result = now;
+                    }
+                    word.results += 1;
+                    word.last_result = now;
+                    word.kind = kind;
+                    word.crowd = u32::try_from(lines.terms.len()).unwrap_or(u32::MAX);
+                    word.definition |= line.definition;
+                    word.failure |= line.failure;
+                }
+            }
+        }
+    }
+}
+
+/// The call that a result at a position answers.
+pub fn call_of<'h>(history: &'h History, result: usize, id: &str) -> Option<&'h Call> {
+    let first = *history.group(history.group_of(result)).items.first()?;
+    let calls = said(history.message(first)).calls.iter().flatten();
+    calls.map(|call| &**call).find(|call| call.id == id)
+}

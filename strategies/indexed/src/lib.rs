@@ -1,0 +1,45 @@
+//! foldback's own strategy. When the window fills, or when a pause has let the prompt cache expire, the oldest messages
+//! go as a whole, and one note keeps the lines of them that later calls are likely to need.
+//!
+//! What is likely is learned from recorded sessions: three logistic regressions over features of words, lines and blocks of
+//! lines, whose weights are in the preset. The features know no word of any session.
+//!
+//! ```text
+//! text      lines and telling words of a text
+//! message   what a message says, read once
+//! known     what a history says so far, read as it grows
+//! features  what the model is shown            model   weights to chances
+//! candidates  what a fold may keep             note    the best of it, written down
+//! filter    what goes                          learn   examples to fit weights on
+//! ```
+
+pub mod candidates;
+pub mod features;
+pub mod filter;
+pub mod known;
+pub mod learn;
+pub mod message;
+pub mod model;
+pub mod note;
+pub mod text;
+
+use foldback_core::registry::{PresetDescriptor, Registration, StageDescriptor};
+
+/// The stages and presets of this crate.
+pub const REGISTRATION: Registration = Registration {
+    package: env!("CARGO_PKG_NAME"),
+    version: env!("CARGO_PKG_VERSION"),
+    stages: &[StageDescriptor::filter::<filter::NoteConfig>(
+        "indexed.note",
+        "Leaves out the oldest messages; a note keeps the lines that are likely to be needed again",
+    )],
+    presets: &[
+        PresetDescriptor { name: "indexed", toml: include_str!("../presets/indexed.toml") },
+        PresetDescriptor {
+            name: "indexed-small",
+            toml: include_str!("../presets/indexed-small.toml"),
+        },
+    ],
+};
+
+foldback_core::inventory::submit! { REGISTRATION }

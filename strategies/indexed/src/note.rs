@@ -1,0 +1,202 @@
+//! The note: which lines stay, and how it reads.
+
+use crate::candidates::Candidates;
+use crate::text::{Word, telling};
+use foldback_core::view::Pos;
+use rustc_hash::FxHashSet;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::cmp::Ordering;
+use std::collections::BinaryHeap;
+use std::fmt::Write as _;
+use std::ops::Range;
+
+/// How a note begins.
+const TITLE: &str = "[Earlier messages were left out. Lines of them that may be needed again, by the number of the message:]";
+/// What a line that names a source begins with.
+const SOURCE: &str = "▸ #";
+
+/// The parts that a note took lines from; none where a text is no note.
+pub fn sources(text: &str) -> Vec<(Pos, usize)> {
+    if !text.starts_with(TITLE) {
+        return Vec::new();
+    }
+    let named = text.lines().filter_map(|line| line.strip_prefix(SOURCE)?.split(' ').next());
+    let at = |at: &str| {
+        at.split_once('.').and_then(|(pos, part)| Some((pos.parse().ok()?, part.parse().ok()?)))
+    };
+    named.filter_map(at).collect()
+}
+
+/// How much the three chances count when lines are chosen.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Worth {
+    /// That a call names a word.
+    pub word: f32,
+    /// That a call takes all of a line.
+    pub line: f32,
+    /// That a call edits a block.
+    pub block: f32,
+}
+
+impl Default for Worth {
+    fn default() -> Self {
+        Self { word: 1.0, line: 3.0, block: 2.0 }
+    }
+}
+
+/// Something to take.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Item {
+    Line(usize),
+    Block(usize),
+}
+
+#[derive(PartialEq)]
+struct Offer {
+    density: f32,
+    item: Item,
+}
+
+impl Eq for Offer {}
+
+impl PartialOrd for Offer {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Offer {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.density.total_cmp(&other.density).then(other.item.cmp(&self.item))
+    }
+}
+
+struct Choice<'c, 't> {
+    from: &'c Candidates<'t>,
+    worth: Worth,
+    covered: FxHashSet<Word>,
+    named: Vec<bool>,
+    taken: Vec<bool>,
+    left: f32,
+}
+
+impl Choice<'_, '_> {
+    fn range(&self, item: Item) -> Range<usize> {
+        match item {
+            Item::Line(at) => at..at + 1,
+            Item::Block(block) => self.from.blocks[block].lines.clone(),
+        }
+    }
+
+    /// What something is worth and what it takes, with what is chosen already.
+    fn value(&self, item: Item) -> (f32, f32) {
+        let (mut worth, mut cost) = (0.0, 0.0);
+        if let Item::Block(block) = item {
+            worth += self.worth.block * self.from.blocks[block].edited;
+        }
+        let range = self.range(item);
+        for at in range.clone().filter(|at| !self.taken[*at]) {
+            let candidate = &self.from.lines[at];
+            cost += (candidate.line.end - candidate.line.start) as f32 / 3.2 + 1.5;
+            if !candidate.open {
+                continue;
+            }
+            worth += self.worth.line * candidate.whole;
+            for term in self.from.sources[candidate.source].lines.terms(candidate.line) {
+                if let (Some(chance), false) =
+                    (self.from.words.get(&term.word), self.covered.contains(&term.word))
+                {
+                    worth += self.worth.word * chance;
+                }
+            }
+        }
+        let source = self.from.lines[range.start].source;
+        if !self.named[source] {
+            cost += self.from.sources[source].label.len() as f32 / 3.2 + 5.0;
+        }
+        (worth, cost)
+    }
+
+    fn offer(&self, item: Item) -> Offer {
+        let (worth, cost) = self.value(item);
+        Offer { density: worth / cost.max(1.0), item }
+    }
+
+    fn take(&mut self, item: Item, cost: f32) {
+        self.left -= cost;
+        let range = self.range(item);
+        let source = &self.from.sources[self.from.lines[range.start].source];
+        for at in range.clone() {
+            self.taken[at] = true;
+            let terms = source.lines.terms(self.from.lines[at].line);
+            self.covered.extend(terms.iter().map(|term| term.word));
+        }
+    }
+
+    /// The offers that cost less once a source is named.
+    fn name(&mut self, source: usize, offers: &mut BinaryHeap<Offer>) {
+        self.named[source] = true;
+        telling(self.from.sources[source].label, |term| {
+            self.covered.insert(term.word);
+        });
+        let from = self.from;
+        let begin = from.lines.partition_point(|line| line.source < source);
+        let end = from.lines.partition_point(|line| line.source <= source);
+        let lines = (begin..end).filter(|at| from.lines[*at].open && !self.taken[*at]);
+        offers.extend(lines.map(|at| self.offer(Item::Line(at))));
+        let first = from.blocks.partition_point(|block| block.lines.start < begin);
+        let last = from.blocks.partition_point(|block| block.lines.start < end);
+        offers.extend((first..last).map(|block| self.offer(Item::Block(block))));
+    }
+}
+
+/// The note with the best lines for their size: taken one by one, each by what it adds to those before.
+pub fn write(from: &Candidates<'_>, tokens: u64, worth: Worth) -> String {
+    let mut choice = Choice {
+        from,
+        worth,
+        covered: FxHashSet::default(),
+        named: vec![false; from.sources.len()],
+        taken: vec![false; from.lines.len()],
+        left: tokens as f32 - TITLE.len() as f32 / 4.0,
+    };
+    let lines = (0..from.lines.len()).filter(|at| from.lines[*at].open).map(Item::Line);
+    let items = lines.chain((0..from.blocks.len()).map(Item::Block));
+    let mut offers: BinaryHeap<Offer> = items.map(|item| choice.offer(item)).collect();
+    while let Some(offer) = offers.pop() {
+        if choice.range(offer.item).all(|at| choice.taken[at]) {
+            continue;
+        }
+        let (worth, cost) = choice.value(offer.item);
+        let now = worth / cost.max(1.0);
+        if now < offer.density && offers.peek().is_some_and(|next| now < next.density) {
+            offers.push(Offer { density: now, item: offer.item });
+            continue;
+        }
+        if worth <= 0.0 || choice.left < 16.0 {
+            break;
+        }
+        let source = from.lines[choice.range(offer.item).start].source;
+        if cost > choice.left {
+            continue;
+        }
+        choice.take(offer.item, cost);
+        if !choice.named[source] {
+            choice.name(source, &mut offers);
+        }
+    }
+    let mut out = TITLE.to_owned();
+    let mut source = None;
+    for (candidate, _) in from.lines.iter().zip(&choice.taken).filter(|(_, taken)| **taken) {
+        let of = &from.sources[candidate.source];
+        if source != Some(candidate.source) {
+            source = Some(candidate.source);
+            let _ = write!(out, "\n{SOURCE}{}.{} {}", of.pos, of.part, of.label);
+        }
+        out.push('\n');
+        out.push_str(&of.text[candidate.line.start as usize..candidate.line.end as usize]);
+    }
+    out
+}

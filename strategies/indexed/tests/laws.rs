@@ -1,0 +1,8 @@
+//! Whatever was said: the presets keep every law.
+
+use foldback_testkit::{Subject, laws};
+
+use foldback_indexed as _;
+
+laws!(indexed: "indexed");
+laws!(indexed_small: Subject::preset("indexed-small"));
