@@ -110,26 +110,36 @@ impl Uses {
         out
     }
 
-    /// Whether a call takes a word after so many messages, before a result brings it again; and whether it is the first
-    /// call ever to do so.
-    pub fn word(&self, word: Word, after: usize) -> (bool, bool) {
-        taken(self.words.get(&word), after)
+    /// Whether a call names a word after so many messages, before a result brings it again.
+    pub fn word(&self, word: Word, after: usize) -> Use {
+        Use::of(self.words.get(&word), after)
     }
 
-    /// The same of a line.
-    pub fn line(&self, key: LineKey, after: usize) -> (bool, bool) {
-        taken(self.lines.get(&key), after)
+    /// Whether a call takes a line as a whole.
+    pub fn line(&self, key: LineKey, after: usize) -> Use {
+        Use::of(self.lines.get(&key), after)
     }
 
-    /// Whether a call edits one of the lines after so many messages, before a result brings it again.
-    pub fn block(&self, keys: &[LineKey], after: usize) -> bool {
-        keys.iter().any(|key| taken(self.edits.get(key), after).0)
+    /// Whether a call edits one of the lines.
+    pub fn edits(&self, keys: &[LineKey], after: usize) -> bool {
+        keys.iter().any(|key| Use::of(self.edits.get(key), after).any)
     }
 }
 
-fn taken(uses: Option<&Vec<(u32, bool)>>, after: usize) -> (bool, bool) {
-    let Some(uses) = uses else { return (false, false) };
-    let next = uses.partition_point(|(ordinal, _)| (*ordinal as usize) < after);
-    let taken = uses.get(next).is_some_and(|(_, call)| *call);
-    (taken, taken && !uses[..next].iter().any(|(_, call)| *call))
+/// What later calls do with something.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Use {
+    /// A call uses it before a result brings it again.
+    pub any: bool,
+    /// That call is the first of all to do so.
+    pub first: bool,
+}
+
+impl Use {
+    fn of(uses: Option<&Vec<(u32, bool)>>, after: usize) -> Self {
+        let uses = uses.map_or(&[][..], |uses| uses);
+        let next = uses.partition_point(|(ordinal, _)| (*ordinal as usize) < after);
+        let any = uses.get(next).is_some_and(|(_, call)| *call);
+        Self { any, first: any && !uses[..next].iter().any(|(_, call)| *call) }
+    }
 }

@@ -137,6 +137,9 @@ pub(crate) enum Command {
     /// Vary the parameters of a preset: what each setting costs and forgets, chosen on one part of the
     /// sessions and reported on the other.
     Tune(Tune),
+    /// Fit the weights of the strategy `indexed` to recorded sessions: which words, lines and blocks later calls used.
+    #[cfg(feature = "learn")]
+    Learn(Learn),
     /// Check a strategy or experiment file: all errors at once, each with its line.
     Check(Check),
     /// Show the size of the stored results, or delete them.
@@ -302,6 +305,18 @@ pub(crate) struct Rereads {
     /// Write all results as JSON (`-` is standard output).
     #[arg(long, value_name = "FILE")]
     pub(crate) json: Option<PathBuf>,
+}
+
+#[cfg(feature = "learn")]
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Learn {
+    #[command(flatten)]
+    pub(crate) corpus: CorpusArgs,
+    /// Name of the strategy in the file that is written.
+    #[arg(long, value_name = "NAME", default_value = "indexed-fitted")]
+    pub(crate) name: String,
+    #[command(flatten)]
+    pub(crate) out: OutArgs,
 }
 
 #[derive(Debug, ClapArgs)]

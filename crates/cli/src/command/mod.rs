@@ -8,6 +8,8 @@ mod completions;
 mod convert;
 mod explain;
 mod inspect;
+#[cfg(feature = "learn")]
+mod learn;
 mod man;
 mod presets;
 mod recommend;
@@ -42,6 +44,8 @@ pub(crate) fn run(command: Command) -> Result<(), Error> {
         Command::Cache(args) => cache::run(&args),
         Command::Check(args) => check::run(&args),
         Command::Completions(args) => completions::run(&args),
+        #[cfg(feature = "learn")]
+        Command::Learn(args) => learn::run(&args),
         Command::Man(args) => man::run(&args),
     }
 }

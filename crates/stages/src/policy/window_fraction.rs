@@ -113,7 +113,8 @@ impl OverflowPolicy for WindowFraction {
                 reason: format!("the provider refused {count} tokens by this estimate{learned}"),
             };
         }
-        let cold = pressure.idle_ms.filter(|idle| *idle > self.config.cold_after.saturating_mul(1_000));
+        let cold =
+            pressure.idle_ms.filter(|idle| *idle > self.config.cold_after.saturating_mul(1_000));
         let (trigger, share_of_trigger, learned) = match (self.config.cold_trigger, cold) {
             (Some(share), Some(idle)) => {
                 let pause = format!("; the cache is cold after a pause of {} s", idle / 1_000);
@@ -157,8 +158,7 @@ const LITTLE: f64 = 0.2;
 /// The target after what the last folds brought, and why, as the end of a sentence. It rises, so that
 /// more stays, by a step for each fold after which something was asked for again; it falls, so that
 /// folds are fewer, by a step for each that took off little and was not missed.
-fn adapted(config: &WindowFractionConfig,
- fold_stats: &[FoldStats]) -> (f64, String) {
+fn adapted(config: &WindowFractionConfig, fold_stats: &[FoldStats]) -> (f64, String) {
     let recent = &fold_stats[fold_stats.len().saturating_sub(LOOK_BACK)..];
     let missed = recent.iter().filter(|fold| fold.missed > 0).count();
     let idle = recent.iter().filter(|fold| fold.missed == 0 && fold.gain() < LITTLE).count();
@@ -310,6 +310,35 @@ mod tests {
             let got = (decision.fold, decision.target);
             assert_eq!(got, (true, Some(target)), "{}", decision.reason);
         }
+    }
+
+    #[test]
+    fn a_cold_cache_has_a_trigger_of_its_own() {
+        // cold trigger, milliseconds since the last answer, tokens, trigger, fold
+        let cases = [
+            (Some(0.5), None, 50_001, 80_000, false),
+            (Some(0.5), Some(300_000), 50_001, 80_000, false),
+            (Some(0.5), Some(300_001), 50_001, 50_000, true),
+            (Some(0.5), Some(300_001), 50_000, 50_000, false),
+            (None, Some(300_001), 50_001, 80_000, false),
+        ];
+        for (cold_trigger, idle_ms, view_tokens, trigger, fold) in cases {
+            let config = WindowFractionConfig { cold_trigger, ..WindowFractionConfig::default() };
+            let decision = config.build().unwrap().decide(&Pressure {
+                moment: Moment::CallStart,
+                view_tokens,
+                frame_tokens: 0,
+                usage: None,
+                limits: Limits::new(100_000, 0),
+                model: None,
+                idle_ms,
+                fold_stats: &[],
+            });
+            let got = (decision.trigger, decision.fold);
+            assert_eq!(got, (trigger, fold), "{cold_trigger:?} {idle_ms:?} {}", decision.reason);
+        }
+        let above = WindowFractionConfig { cold_trigger: Some(0.9), ..Default::default() };
+        assert!(above.build().is_err(), "above the trigger it would never act");
     }
 
     #[test]

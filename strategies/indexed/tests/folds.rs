@@ -1,0 +1,93 @@
+//! What a fold leaves out, what its note keeps, and when it happens.
+
+use foldback_core::conversation::Conversation;
+use foldback_core::log::Message;
+use foldback_core::moment::Moment;
+use foldback_core::services::{FixedClock, Services};
+use foldback_core::{Frame, Limits};
+use foldback_testkit::talk::{append, at, sent_texts, step};
+use foldback_testkit::{Seen, Session, Subject, drive};
+use std::sync::Arc;
+
+use foldback_indexed as _;
+
+/// Texts of the last request of a session under a preset.
+fn last(session: &Session, preset: &str) -> Vec<String> {
+    let strategy = Subject::preset(preset).strategy(session);
+    let mut texts = Vec::new();
+    drive(session, &strategy, &mut |talk, seen| {
+        if matches!(seen, Seen::Call) {
+            texts = sent_texts(talk);
+        }
+        Ok(())
+    })
+    .unwrap();
+    texts
+}
+
+/// Reads of files of two hundred lines; among those of the first file one that is called by name again and again.
+fn reads(files: usize) -> Session {
+    let mut session = Session::new("reads").window(20_000, 0).user("Find the leak in the store");
+    for file in 0..files {
+        let path = format!("src/part{file}.rs");
+        let mut text = String::new();
+        for line in 0..200 {
+            text.push_str(&format!("    {line}→some plain words of no use, line {line}\n"));
+        }
+        if file == 0 {
+            text.push_str("    200→pub fn reopen_after_crash(path: &Path) -> Result<Store> {\n");
+        }
+        session = session.call("read", &format!("{{\"path\":\"{path}\"}}"), text);
+        session =
+            session.call("grep", "{\"pattern\":\"reopen_after_crash\"}", "no match".to_owned());
+    }
+    session
+}
+
+#[test]
+fn a_note_keeps_lines_with_what_calls_name() {
+    let texts = last(&reads(12), "indexed");
+    let note = texts.iter().find(|text| text.starts_with("[Earlier messages")).unwrap();
+    assert!(texts[0].contains("Find the leak"), "the first user message stays in front");
+    assert_eq!(texts.iter().filter(|text| text.starts_with("[Earlier")).count(), 1, "one note");
+    assert!(note.lines().skip(1).next().unwrap().starts_with("▸ #"), "{note}");
+    assert!(note.contains("read src/part"), "{note}");
+    assert!(!note.contains('→'), "line numbers are left out");
+}
+
+#[test]
+fn what_the_user_said_stays_unless_it_is_bulky() {
+    let mut session = Session::new("said").window(20_000, 0).user("Begin here");
+    for turn in 0..10 {
+        session = session.user(format!("and mind rule_{turn}"));
+        let bulk = format!("log line of turn {turn}\n").repeat(300);
+        session = session.call("run", "{\"command\":\"make\"}", bulk);
+    }
+    let texts =
+        last(&session.user("pasted text ".repeat(3_000)).call("run", "{}", "ok"), "indexed");
+    for turn in 0..10 {
+        let rule = format!("rule_{turn}");
+        assert!(texts.iter().any(|text| text.contains(&rule)), "{rule}");
+    }
+}
+
+#[test]
+fn a_pause_makes_it_fold_earlier() {
+    // tokens of results, seconds since the last answer, folds
+    let cases = [(12_000, 10, false), (12_000, 301, true), (8_000, 301, false), (16_000, 10, true)];
+    for (tokens, pause, folds) in cases {
+        let strategy = Subject::preset("indexed").strategy(&Session::default());
+        let clock = Arc::new(FixedClock::at(0));
+        let services = Services::with_clock(Arc::clone(&clock) as _);
+        let limits = Limits::new(20_000, 0);
+        let mut talk = Conversation::new(strategy, limits, Frame::default(), services);
+        append(&mut talk, [Message::user("u", "Go")]);
+        for number in 0..10 {
+            let text = "seven plain words in each line here\n".repeat(tokens / 10 / 8);
+            append(&mut talk, step(number, "run", text).map(|message| message.with_at(1_000)));
+        }
+        clock.set(1_000 + pause * 1_000);
+        let folded = at(&mut talk, Moment::CallStart).iter().any(|report| report.outcome.changed());
+        assert_eq!(folded, folds, "{tokens} tokens after {pause} s");
+    }
+}

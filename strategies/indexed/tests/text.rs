@@ -1,0 +1,150 @@
+//! Lines, telling words, and what calls are about, as tables.
+
+use foldback_core::log::{Message, Part, Role};
+use foldback_indexed::message::{Kind, said};
+use foldback_indexed::text::{Lines, key, telling, unnumbered};
+
+fn lines(text: &str) -> Vec<&str> {
+    let read = Lines::of(text);
+    let shown = |line: &foldback_indexed::text::Line| &text[line.start as usize..line.end as usize];
+    read.lines.iter().map(shown).collect()
+}
+
+#[test]
+fn lines_as_a_table() {
+    // name, text, lines
+    let cases: [(&str, &str, &[&str]); 7] = [
+        ("nothing", "", &[]),
+        ("blank ones are left out", "a1\n\n  \nb2\n", &["a1", "b2"]),
+        ("numbers of a listing", "    12→  x = 1\n    13→\n    14→y", &["  x = 1", "y"]),
+        ("of `cat -n`", "     7\tfn a() {\n     8\t}\n", &["fn a() {", "}"]),
+        ("a number that is text", "12 apples", &["12 apples"]),
+        ("blanks at the end", "a  \r\nb\t\n", &["a", "b"]),
+        ("not ASCII", "7|größer ✓", &["größer ✓"]),
+    ];
+    for (name, text, expected) in cases {
+        assert_eq!(lines(text), expected, "{name}");
+    }
+}
+
+#[test]
+fn long_lines_are_taken_in_pieces() {
+    let words = "alpha_1 ".repeat(120);
+    let pieces = lines(&words);
+    assert!(pieces.len() > 2 && pieces.iter().all(|piece| piece.len() <= 400), "{pieces:?}");
+    assert_eq!(pieces.join(" "), words.trim_end());
+    let unbroken = "é".repeat(500);
+    assert_eq!(lines(&unbroken).concat(), unbroken);
+}
+
+#[test]
+fn equal_lines_have_equal_keys() {
+    let one = Lines::of("  12→    let a = 1;\n");
+    let other = Lines::of("\tlet a = 1;");
+    assert_eq!(one.lines[0].key, other.lines[0].key);
+    assert_eq!(one.lines[0].key, key("let a = 1;"));
+    assert_ne!(one.lines[0].key, key("let a = 2;"));
+}
+
+#[test]
+fn telling_words_as_a_table() {
+    // text, number of telling words
+    let cases = [
+        ("the quick brown fox", 0),
+        ("open_store", 1),
+        ("openStore and OPEN", 1),
+        ("v1.2", 1),
+        ("a.b", 0),
+        ("2024", 0),
+        ("x12", 0),
+        ("src/store/open.rs", 2),
+        ("src/store/open", 1),
+        ("see https://example.org/a-b", 2),
+        ("(foo_bar),", 1),
+        ("-----", 0),
+    ];
+    for (text, expected) in cases {
+        let mut words = 0;
+        telling(text, |_| words += 1);
+        assert_eq!(words, expected, "{text}");
+    }
+    let mut looks = Vec::new();
+    telling("src/open_store.rs deadbeef1 camelCase", |term| looks.push(term.look));
+    let [path, name, hex, camel] = looks[..] else { panic!("{looks:?}") };
+    assert!(path.path && path.extension && path.underscore && !path.hex);
+    assert!(!name.path && name.extension && usize::from(name.bytes) == "open_store.rs".len());
+    assert!(hex.hex && hex.digit && !hex.camel);
+    assert!(camel.camel && !camel.digit);
+}
+
+#[test]
+fn a_number_alone_is_no_gutter() {
+    assert_eq!(unnumbered("  12 x"), "  12 x");
+    assert_eq!(unnumbered("  12|x"), "x");
+}
+
+#[test]
+fn calls_as_a_table() {
+    let patch = "*** Begin Patch\n*** Update File: src/a.rs\n@@\n keep_me();\n-old_line();\n+new_line();\n*** End Patch";
+    let patch = format!("{{\"input\":{}}}", serde_json::to_string(patch).unwrap());
+    // tool, arguments, kind, label, lines that it expects, lines that it takes out, text that it writes
+    let cases = [
+        ("Read", r#"{"file_path":"src/a.rs"}"#, Kind::Read, "Read src/a.rs", 0, 0, ""),
+        ("Grep", r#"{"pattern":"open_store"}"#, Kind::Search, "Grep open_store", 0, 0, ""),
+        ("Bash", r#"{"command":"cargo test\necho"}"#, Kind::Run, "Bash cargo test", 0, 0, ""),
+        (
+            "Bash",
+            r#"{"command":"cd x && cat a.rs"}"#,
+            Kind::Read,
+            "Bash cd x && cat a.rs",
+            0,
+            0,
+            "",
+        ),
+        (
+            "shell",
+            r#"{"command":["bash","-lc","rg -n foo"]}"#,
+            Kind::Search,
+            "shell bash -lc rg -n foo",
+            0,
+            0,
+            "",
+        ),
+        (
+            "Edit",
+            r#"{"file_path":"a.rs","old_string":"one();\ntwo();","new_string":"one();\nthree();"}"#,
+            Kind::Edit,
+            "Edit a.rs",
+            2,
+            1,
+            "one();\nthree();\n",
+        ),
+        (
+            "Write",
+            r#"{"file_path":"a.rs","content":"all();"}"#,
+            Kind::Edit,
+            "Write a.rs",
+            0,
+            0,
+            "all();\n",
+        ),
+        (
+            "apply_patch",
+            &patch,
+            Kind::Edit,
+            "apply_patch *** Update File: src/a.rs",
+            2,
+            1,
+            "new_line();\n",
+        ),
+        ("guess", "no JSON", Kind::Other, "guess no JSON", 0, 0, ""),
+    ];
+    for (tool, arguments, kind, label, old, removed, written) in cases {
+        let message =
+            Message::new("a", Role::Assistant, vec![Part::call("call-1", tool, arguments)]);
+        let call = said(&message).calls[0].as_ref().unwrap();
+        let got = (call.kind, call.label.as_str(), call.old.len(), call.removed.len());
+        assert_eq!(got, (kind, label, old, removed), "{tool} {arguments}");
+        assert_eq!(call.written, written, "{tool} {arguments}");
+    }
+}
