@@ -30,6 +30,8 @@ pub mod prelude {
     pub use crate::{Conversation, Limits, Message, Moment, Outcome, Part, Role, Signals};
 }
 
+#[cfg(feature = "indexed")]
+pub use foldback_indexed as indexed;
 #[cfg(feature = "llm")]
 pub use foldback_llm as llm;
 #[cfg(feature = "opencode")]
@@ -38,8 +40,6 @@ pub use foldback_opencode as opencode;
 pub use foldback_tiered as tiered;
 #[cfg(feature = "tunacode")]
 pub use foldback_tunacode as tunacode;
-#[cfg(feature = "indexed")]
-pub use foldback_indexed as indexed;
 #[cfg(feature = "window")]
 pub use foldback_window as window;
 

@@ -1,7 +1,7 @@
 //! Logistic regression by `linfa-logistic` (L-BFGS, L2 penalty 1), and how well it orders what it has not seen.
 
 use crate::LearnError;
-use crate::examples::{Examples, Learnable};
+use crate::examples::Examples;
 use foldback_indexed::model::Weights;
 use linfa::dataset::Dataset;
 use linfa::traits::Fit as _;
@@ -10,7 +10,10 @@ use ndarray::{Array1, Array2};
 use rayon::prelude::*;
 
 /// Examples without use that a fit takes about; of more, every second, third and so on is taken.
-const UNUSED: usize = 200_000;
+const UNUSED: usize = 100_000;
+
+/// Mean gradient at which a fit is done.
+const TOLERANCE: f64 = 1e-4;
 
 /// Parts that clusters are divided into.
 const PARTS: usize = 5;
@@ -117,7 +120,7 @@ fn regress(examples: &Examples, rows: &[usize]) -> Result<Vec<f32>, LearnError> 
     let fitted = LogisticRegression::default()
         .alpha(1.0)
         .max_iterations(500)
-        .gradient_tolerance(1e-3)
+        .gradient_tolerance(TOLERANCE * taken.len() as f64)
         .fit(&Dataset::new(values, labels))
         .map_err(|error| failed(error.to_string()))?;
     // The first class that is met counts as the positive one.
@@ -158,6 +161,7 @@ fn auc(scored: &[(f32, bool)], used: usize) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::examples::Learnable;
 
     #[test]
     fn areas_as_a_table() {

@@ -61,8 +61,10 @@ enum Shown {
 }
 
 /// Presets that say sizes in tokens, and where: their decisions hang on the unit. All others are relative.
-const ABSOLUTE: [(&str, &str, Shown); 9] = [
+const ABSOLUTE: [(&str, &str, Shown); 11] = [
     ("brutus", "protect_tokens, minimum_tokens, output_token_max, summary_budget", Shown::Nowhere),
+    ("indexed", "user_tokens, bytes per token of a note", Shown::Small),
+    ("indexed-small", "user_tokens, bytes per token of a note", Shown::Small),
     (
         "opencode",
         "protect_tokens, minimum_tokens, output_token_max, summary_budget",
