@@ -201,7 +201,8 @@ fn kind_of(tool: &str) -> Kind {
     }
 }
 
-/// What a command does, by its first program that does not merely change the folder.
+/// What a command does, by its first program that does not merely change the folder. What a shell is given on its command
+/// line counts as run.
 fn kind_of_command(command: &str) -> Kind {
     let steps = command.split(['&', ';', '|', '\n', '"']).map(str::trim);
     let programs = steps.filter_map(|step| step.split_whitespace().next());

@@ -84,7 +84,13 @@ fn a_pause_makes_it_fold_earlier() {
         append(&mut talk, [Message::user("u", "Go")]);
         for number in 0..10 {
             let text = "seven plain words in each line here\n".repeat(tokens / 10 / 8);
-            append(&mut talk, step(number, "run", text).map(|message| message.with_at(1_000)));
+            append(
+                &mut talk,
+                step(number, "run", text).map(|mut message| {
+                    message.at = Some(1_000);
+                    message
+                }),
+            );
         }
         clock.set(1_000 + pause * 1_000);
         let folded = at(&mut talk, Moment::CallStart).iter().any(|report| report.outcome.changed());

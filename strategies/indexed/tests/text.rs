@@ -59,7 +59,7 @@ fn telling_words_as_a_table() {
         ("x12", 0),
         ("src/store/open.rs", 2),
         ("src/store/open", 1),
-        ("see https://example.org/a-b", 2),
+        ("see https://example.org/a-bc", 2),
         ("(foo_bar),", 1),
         ("-----", 0),
     ];
@@ -104,7 +104,7 @@ fn calls_as_a_table() {
         (
             "shell",
             r#"{"command":["bash","-lc","rg -n foo"]}"#,
-            Kind::Search,
+            Kind::Run,
             "shell bash -lc rg -n foo",
             0,
             0,
