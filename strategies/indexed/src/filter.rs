@@ -1,7 +1,7 @@
 //! `indexed.note`: leaves out the oldest messages until a target is reached; one note keeps lines of them.
 //!
 //! The first user message and the system messages before it stay, other messages of the user stay unless they are bulky,
-//! and so do the newest call with its results and everything after it. Calls go together with their results. The note
+//! and so do the newest call with its results and everything after it, as long as they fit. Calls go together with their results. The note
 //! is written anew at each fold. Its lines are chosen from the messages that go now and from the messages that the note
 //! before took lines from.
 
@@ -149,12 +149,15 @@ impl NoteFilter {
         let units = self.units(context, &visible, &head, user);
         let newest = newest(context, &visible);
         let (mut freed, mut dropped) = (inserts, BTreeSet::new());
-        for (group, unit) in &units {
-            let torn = unit.positions.len() < context.history.group(*group).items.len();
-            let above = request + note_tokens > frame + messages + freed;
-            if torn || above && !newest.contains(group) {
-                freed += unit.tokens;
-                dropped.extend(unit.positions.iter().copied());
+        // The newest call goes only where the request would not fit into the window with it.
+        for (last, most) in [(false, frame + messages), (true, window)] {
+            for (group, unit) in &units {
+                let torn = unit.positions.len() < context.history.group(*group).items.len();
+                let above = request + note_tokens > most + freed;
+                if newest.contains(group) == last && (above || torn && !last) {
+                    freed += unit.tokens;
+                    dropped.extend(unit.positions.iter().copied());
+                }
             }
         }
         if dropped.is_empty() {

@@ -72,6 +72,16 @@ fn what_the_user_said_stays_unless_it_is_bulky() {
 }
 
 #[test]
+fn a_result_that_does_not_fit_goes_behind_the_note() {
+    let huge = "seven plain words in each line here\n".repeat(4_000);
+    let session = Session::new("huge").window(20_000, 0).user("Look").call("read", "{}", "small");
+    let session = session.call("read", "{\"path\":\"src/all.rs\"}", huge).answer("Done");
+    let texts = last(&session, "indexed");
+    assert!(texts.iter().map(String::len).sum::<usize>() < 40_000, "{} texts", texts.len());
+    assert!(texts[0].contains("Look") && texts[1].starts_with("[Earlier"), "{texts:?}");
+}
+
+#[test]
 fn a_pause_makes_it_fold_earlier() {
     // tokens of results, seconds since the last answer, folds
     let cases = [(12_000, 10, false), (12_000, 301, true), (8_000, 301, false), (16_000, 10, true)];
