@@ -24,9 +24,9 @@ const FRAME: usize = 4;
 /// What headings, marks and words mean.
 const LEGEND: [&str; 9] = [
     "bill: change against none, 95% interval",
-    "saved: dollars per session",
-    "★ nothing is cheaper and keeps as much",
     "kept: % of what later calls needed of older results",
+    "★ nothing is cheaper and keeps as much",
+    "saved: dollars per session",
     "✗ no provider accepts it",
     "tie: the bill may be that of none",
     "! the verbatim judge differs",
