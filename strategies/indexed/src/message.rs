@@ -205,10 +205,9 @@ fn kind_of(tool: &str) -> Kind {
 /// line counts as run.
 fn kind_of_command(command: &str) -> Kind {
     let steps = command.split(['&', ';', '|', '\n', '"']).map(str::trim);
-    let programs = steps.filter_map(|step| step.split_whitespace().next());
-    let program = programs
-        .filter(|program| !matches!(*program, "cd" | "bash" | "sh" | "-lc" | "export"))
-        .next();
+    let mut programs = steps.filter_map(|step| step.split_whitespace().next());
+    let aside = ["cd", "bash", "sh", "-lc", "export"];
+    let program = programs.find(|program| !aside.contains(program));
     match program.unwrap_or_default() {
         "cat" | "sed" | "head" | "tail" | "nl" | "less" | "bat" => Kind::Read,
         "rg" | "grep" | "find" | "ls" | "fd" | "tree" => Kind::Search,

@@ -38,8 +38,7 @@ fn reads(files: usize) -> Session {
             text.push_str("    200→pub fn reopen_after_crash(path: &Path) -> Result<Store> {\n");
         }
         session = session.call("read", &format!("{{\"path\":\"{path}\"}}"), text);
-        session =
-            session.call("grep", "{\"pattern\":\"reopen_after_crash\"}", "no match".to_owned());
+        session = session.call("grep", "{\"pattern\":\"reopen_after_crash\"}", "no match");
     }
     session
 }
@@ -50,7 +49,7 @@ fn a_note_keeps_lines_with_what_calls_name() {
     let note = texts.iter().find(|text| text.starts_with("[Earlier messages")).unwrap();
     assert!(texts[0].contains("Find the leak"), "the first user message stays in front");
     assert_eq!(texts.iter().filter(|text| text.starts_with("[Earlier")).count(), 1, "one note");
-    assert!(note.lines().skip(1).next().unwrap().starts_with("▸ #"), "{note}");
+    assert!(note.lines().nth(1).unwrap().starts_with("▸ #"), "{note}");
     assert!(note.contains("read src/part"), "{note}");
     assert!(!note.contains('→'), "line numbers are left out");
 }
