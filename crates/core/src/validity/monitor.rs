@@ -2,12 +2,12 @@
 
 use super::checker::Checker;
 use super::ledger::{Broken, Rank};
-use super::names::{Named, Names};
+use super::names::Names;
 use super::{Dialect, Violation, caused_by_strategy};
 use crate::conversation::Conversation;
 use crate::delta::{Cursor, ViewDelta};
 use crate::log::PartKind;
-use crate::view::{PartPos, Place, Pos, Shown};
+use crate::view::{PartPos, Pos, Shown};
 use rustc_hash::FxHashMap;
 use std::collections::BTreeSet;
 
@@ -35,8 +35,6 @@ struct Tally {
 #[derive(Clone, Debug)]
 pub struct Monitor {
     names: Names,
-    /// By position in the history.
-    named: Vec<Named>,
     view: Vec<Checker>,
     log: Vec<Checker>,
     /// By dialect, what is broken now in view or log.
@@ -50,7 +48,6 @@ impl Default for Monitor {
     fn default() -> Self {
         Self {
             names: Names::default(),
-            named: Vec::new(),
             view: checkers(),
             log: checkers(),
             tallies: vec![FxHashMap::default(); Dialect::ALL.len()],
@@ -122,12 +119,10 @@ impl Monitor {
 
     fn feed_log(&mut self, conversation: &Conversation, delta: &ViewDelta) {
         for (_, message) in conversation.history().range(delta.appended.clone()) {
-            let named = self.names.of(message);
             if !message.is_entry() {
-                let shown = Shown::plain(message);
+                let (shown, named) = (Shown::plain(message), self.names.of(message));
                 self.log.iter_mut().for_each(|checker| checker.push(&shown, &named));
             }
-            self.named.push(named);
         }
     }
 
@@ -148,22 +143,15 @@ impl Monitor {
         };
         for place in &view.places()[self.places_seen..] {
             let shown = view.show(history, *place);
-            let inserted;
-            let named = match place {
-                Place::Item(pos) => &self.named[*pos],
-                Place::Insert(_) => {
-                    inserted = self.names.of(shown.message);
-                    &inserted
-                }
-            };
-            self.view.iter_mut().for_each(|checker| checker.push(&shown, named));
+            let named = self.names.of(shown.message);
+            self.view.iter_mut().for_each(|checker| checker.push(&shown, &named));
         }
         self.places_seen = view.places().len();
         let items: BTreeSet<Pos> = again.iter().map(|at| at.item).collect();
         for pos in items.into_iter().filter(|pos| view.is_visible(*pos)) {
             let shown = view.show_item(history, pos);
-            let named = &self.named[pos];
-            self.view.iter_mut().for_each(|checker| checker.recheck(&shown, named));
+            let named = self.names.of(shown.message);
+            self.view.iter_mut().for_each(|checker| checker.recheck(&shown, &named));
         }
     }
 }
