@@ -10,12 +10,13 @@ use foldback_core::moment::Moment;
 use std::sync::Arc;
 
 /// A strategy, the moment at which it folds, and the name of the bench.
-const FOLDS: [(&str, &str, Moment); 5] = [
+const FOLDS: [(&str, &str, Moment); 6] = [
     ("prune-tunacode", "tunacode", Moment::TurnStart),
     ("prune-opencode", "opencode", Moment::TurnEnd),
     ("fold-opencode", "opencode", Moment::Manual),
     ("fold-opencode-1.17", "opencode-1.17", Moment::Manual),
     ("fold-window", "window", Moment::CallStart),
+    ("fold-indexed", "indexed", Moment::CallStart),
 ];
 
 fn plan_and_commit(c: &mut Criterion) {
