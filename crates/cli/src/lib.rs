@@ -16,6 +16,7 @@ mod design;
 mod details;
 mod error;
 mod folder;
+mod groups;
 mod input;
 mod next;
 mod output;

@@ -3,6 +3,7 @@
 use crate::args::ModelArgs;
 use crate::asking::Answers;
 use crate::error::Error;
+use crate::groups::Listed;
 use crate::summaries::{Choice, refuse_models};
 use crate::{input, output};
 use foldback::{Compiled, Document, Options, Registry};
@@ -110,7 +111,7 @@ pub(crate) fn contender(
     })
 }
 
-/// The given presets, or all of them, and every control: without a reference, a
+/// The given presets and groups, or those compared by default, and every control: without a reference, a
 /// number says little. No compaction comes first, the other controls last.
 pub(crate) fn presets(
     registry: &Registry,
@@ -120,13 +121,14 @@ pub(crate) fn presets(
     let unseen = unseen_controls()?;
     let is_unseen =
         |name: &&String| unseen.iter().any(|control| control.strategy.name == name.as_str());
+    let listed = Listed::of(registry)?;
+    let names = listed.expand(names);
     let named = names.iter().filter(|name| !is_unseen(name));
     let mut contenders = all(named.map(|name| contender(registry, name, choice)))?;
-    for known in registry.presets() {
-        let more = contender(registry, known.item.name, choice)?;
-        let wanted = names.is_empty() || more.preset.strategy.kind == Kind::Control;
+    for name in listed.controls() {
+        let more = contender(registry, name, choice)?;
         let there = |other: &Contender| other.preset.strategy.name == more.preset.strategy.name;
-        if wanted && !contenders.iter().any(there) {
+        if !contenders.iter().any(there) {
             contenders.push(more);
         }
     }

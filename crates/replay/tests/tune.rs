@@ -142,8 +142,9 @@ fn a_file_says_only_what_differs() {
 fn the_embedded_sweeps_all_compile() {
     let table = sweeps::embedded();
     assert!(!table.is_empty());
+    let names: Vec<String> = table.iter().map(|sweep| sweep.preset.clone()).collect();
     let (kept, rejected) =
-        sweeps::all(&registry(), &table, Limits::default(), Options::default()).unwrap();
+        sweeps::all(&registry(), &names, &table, Limits::default(), Options::default()).unwrap();
     assert_eq!(rejected, []);
     for sweep in &table {
         let own = kept.iter().filter(|candidate| candidate.of == sweep.preset);

@@ -42,6 +42,8 @@ const TELLING: [&str; 3] = ["random", "clairvoyant", "keep-last-1"];
 pub struct Commands<'a> {
     /// Whether presets were named, so that all of them are shown.
     pub named: bool,
+    /// What else could be compared.
+    pub others: Option<&'a str>,
     /// What to look at next: the words of a command, each as a shell takes it.
     pub next: &'a [String],
 }
@@ -243,6 +245,9 @@ impl Page<'_> {
             }
         };
         self.say(&mut out, &format!("{ties}{cautions}, all else: --full"));
+        if let Some(others) = commands.others {
+            self.say(&mut out, others);
+        }
         self.next(&mut out, commands.next);
         out
     }

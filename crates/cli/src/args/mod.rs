@@ -154,7 +154,7 @@ pub(crate) enum Command {
 pub(crate) struct Compare {
     #[command(flatten)]
     pub(crate) corpus: CorpusArgs,
-    /// Presets by name, or TOML files; all presets by default.
+    /// Presets by name, TOML files, or groups: seeds, today, all; the group seeds and `indexed` by default.
     #[arg(long, value_name = "A,B,FILE.toml", value_delimiter = ',')]
     pub(crate) preset: Vec<String>,
     #[command(flatten)]
@@ -257,7 +257,7 @@ pub(crate) struct Convert {
 pub(crate) struct Explain {
     #[command(flatten)]
     pub(crate) session: SessionArgs,
-    /// Presets by name, or TOML files; explained one after the other.
+    /// Presets by name or group, or TOML files; explained one after the other.
     #[arg(long, value_name = "A,B,FILE.toml", value_delimiter = ',', required = true)]
     pub(crate) preset: Vec<String>,
     /// Number of forgotten references to list.
@@ -340,7 +340,7 @@ pub(crate) struct Snapshot {
     /// Session files or folders of them.
     #[arg(value_name = "FILE", required = true)]
     pub(crate) paths: Vec<PathBuf>,
-    /// Presets by name, or TOML files; each has snapshots of its own.
+    /// Presets by name or group, or TOML files; each has snapshots of its own.
     #[arg(long, value_name = "A,B,FILE.toml", value_delimiter = ',', required = true)]
     pub(crate) preset: Vec<String>,
     /// Write the snapshots that are new or differ, instead of checking them.

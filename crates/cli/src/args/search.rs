@@ -27,6 +27,9 @@ pub(crate) struct SearchArgs {
 pub(crate) struct Recommend {
     #[command(flatten)]
     pub(crate) search: SearchArgs,
+    /// Presets to choose among, by name or group (seeds, today, all); those that `compare` takes by default.
+    #[arg(long, value_name = "A,B", value_delimiter = ',')]
+    pub(crate) preset: Vec<String>,
     /// Budget to meet: `cost=0.7`, a bill of at most 70 % of that without compaction, or `keep=0.95`, at least
     /// that share of what later calls refer to and only tool results and user messages had said. Exit code 1 if it
     /// does not hold on the sessions held out for the check.

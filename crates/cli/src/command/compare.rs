@@ -4,6 +4,7 @@ use crate::args::Compare;
 use crate::asking::Answers;
 use crate::details::Compared;
 use crate::error::Error;
+use crate::groups::Listed;
 use crate::progress::Progress;
 use crate::summaries::Choice;
 use crate::{design, input, next, output, page, results, strategies};
@@ -68,20 +69,25 @@ pub(crate) fn run(args: &Compare) -> Result<(), Error> {
     // A document on standard output stands alone, so that it can be piped.
     let mut named = [&args.json, &args.html, &args.rows].into_iter().flatten();
     if !named.any(|path| output::is_stdout(path)) {
-        output::print(&text(&comparison, args, !experiment.strategies.is_empty()))?;
+        let listed = Listed::of(&registry)?;
+        let by_default = experiment.strategies.is_empty();
+        let others = by_default.then(|| listed.others()).flatten();
+        let named = listed.names_one(&experiment.strategies);
+        output::print(&text(&comparison, args, named, others.as_deref()))?;
     }
     tell_statistics(&presets);
     results::tell(&store);
     Ok(())
 }
 
-/// The first screen, or everything; `named` says whether presets were named.
-fn text(comparison: &Comparison, args: &Compare, named: bool) -> String {
+/// The first screen, or everything; `named` says whether presets were named, `others` what else there is.
+fn text(comparison: &Comparison, args: &Compare, named: bool, others: Option<&str>) -> String {
     if args.full {
-        return table::comparison(comparison, output::width());
+        let more = others.map(|others| format!("{others}\n")).unwrap_or_default();
+        return table::comparison(comparison, output::width()) + &more;
     }
     let next = next::words(comparison, args);
-    first::screen(comparison, output::width(), first::Commands { named, next: &next })
+    first::screen(comparison, output::width(), first::Commands { named, others, next: &next })
 }
 
 /// Results that involve a model are not stored: they depend on its answers, which a cassette keeps, and

@@ -3,6 +3,7 @@
 use crate::args::Explain;
 use crate::asking::Answers;
 use crate::error::Error;
+use crate::groups::Listed;
 use crate::summaries::Choice;
 use crate::{input, output, strategies};
 use foldback_replay::Preset;
@@ -13,7 +14,8 @@ pub(crate) fn run(args: &Explain) -> Result<(), Error> {
     let registry = foldback::registry()?;
     let choice = args.summaries.summarizer.as_deref().map(Choice::read).transpose()?;
     let contender = |name: &String| strategies::contender(&registry, name, choice.as_ref());
-    let contenders = strategies::all(args.preset.iter().map(contender))?;
+    let contenders =
+        strategies::all(Listed::of(&registry)?.expand(&args.preset).iter().map(contender))?;
     let setup = strategies::setup(&registry, &args.model)?;
     for contender in &contenders {
         strategies::check_window(&contender.preset.strategy, setup.limits)?;

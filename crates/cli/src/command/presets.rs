@@ -2,6 +2,7 @@
 
 use crate::args::Presets;
 use crate::error::Error;
+use crate::groups::Listed;
 use crate::{input, output, strategies};
 use foldback::Compiled;
 use foldback_core::config::{Node, NodeKind};
@@ -40,13 +41,13 @@ pub(crate) fn run(args: &Presets) -> Result<(), Error> {
 
 fn list(registry: &Registry) -> Result<String, Error> {
     let mut out = String::new();
-    for preset in registry.presets() {
-        let compiled = strategies::compile(registry, preset.item.name)?;
+    for name in Listed::of(registry)?.by_family() {
+        let compiled = strategies::compile(registry, name)?;
         let aliases = match compiled.header.aliases.as_slice() {
             [] => String::new(),
             aliases => format!(" (also {})", aliases.join(", ")),
         };
-        let _ = writeln!(out, "{}{aliases}", preset.item.name);
+        let _ = writeln!(out, "{name}{aliases}");
         let _ = writeln!(out, "    {}", compiled.strategy.description);
         if !compiled.strategy.reproduces.is_empty() {
             let _ = writeln!(out, "    reproduces {}", compiled.strategy.reproduces);

@@ -3,6 +3,7 @@
 use super::tune::{Prepared, prepare, with_options};
 use crate::args::Recommend;
 use crate::error::Error;
+use crate::groups::Listed;
 use crate::{output, results};
 use foldback_replay::tune::advice::{Budget, Choice, choose, walks};
 use foldback_replay::tune::{Header, sweeps};
@@ -22,8 +23,9 @@ pub(crate) fn run(args: &Recommend) -> Result<(), Error> {
     let registry = foldback::registry()?;
     let prepared = prepare(&registry, &args.search)?;
     let Prepared { corpus, setup, controls, .. } = &prepared;
+    let names = Listed::of(&registry)?.expand(&args.preset);
     let sweep = |options: foldback::Options<'_>| {
-        sweeps::all(&registry, &sweeps::embedded(), setup.limits, options)
+        sweeps::all(&registry, &names, &sweeps::embedded(), setup.limits, options)
     };
     let (candidates, rejected) = with_options(sweep)?;
     let progress = prepared.progress(&candidates);

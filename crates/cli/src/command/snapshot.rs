@@ -2,6 +2,7 @@
 
 use crate::args::Snapshot;
 use crate::error::Error;
+use crate::groups::Listed;
 use crate::{folder, input, output, strategies};
 use foldback_core::render;
 use foldback_core::strategy::Strategy;
@@ -20,7 +21,7 @@ pub(crate) fn run(args: &Snapshot) -> Result<(), Error> {
     let registry = foldback::registry()?;
     let setup = strategies::setup(&registry, &args.model)?;
     let mut presets: Vec<Arc<Strategy>> = Vec::new();
-    for name in &args.preset {
+    for name in &Listed::of(&registry)?.expand(&args.preset) {
         let compiled = strategies::compile_without_model(&registry, name, "snapshot")?;
         strategies::check_window(&compiled.strategy, setup.limits)?;
         presets.push(Arc::new(compiled.strategy));

@@ -32,6 +32,11 @@ pub struct Header {
     pub reproduces: String,
     /// The preset of the same system that is meant to be used, where this one shows the original to the letter.
     pub twin_of: Option<String>,
+    /// The systems that it is listed with, such as the versions of one project.
+    pub family: String,
+    /// The group of presets that a comparison takes it in by one name. A preset without a group, and one of
+    /// the group `seeds`, is compared where no preset is named.
+    pub group: String,
     /// Other names that it is known by.
     pub aliases: Vec<String>,
     /// The preset or file that this one changes.

@@ -39,34 +39,33 @@ pub fn vary(text: &str) -> Result<(&str, Range), String> {
     Ok((field.trim(), range))
 }
 
-/// Every registered preset that is a strategy, each with the configurations of its sweep. A sweep whose
-/// field is unknown leaves its preset as it is and is told among the rejected.
+/// The presets with these names that are strategies, each with the configurations of its sweep. A sweep whose field is unknown leaves
+/// its preset as it is and is told among the rejected.
 pub fn all(
     registry: &Registry,
+    names: &[String],
     sweeps: &[Sweep],
     limits: Limits,
     options: Options<'_>,
 ) -> Result<(Vec<Candidate>, Vec<Rejected>), ConfigErrors> {
     let (mut kept, mut rejected) = (Vec::new(), Vec::new());
-    for preset in registry.presets() {
-        let name = preset.item.name;
+    for name in names {
         let compiled = compile_preset(registry, name, options)?;
         if compiled.strategy.kind != Kind::Strategy {
             continue;
         }
         if let Some(why) = compiled.strategy.refuses(limits) {
-            let name = name.to_owned();
-            rejected.push(Rejected { name, why });
+            rejected.push(Rejected { name: name.clone(), why });
             continue;
         }
         let mut axes: Vec<(Field, Range)> = Vec::new();
-        let own = sweeps.iter().filter(|sweep| sweep.preset == name);
+        let own = sweeps.iter().filter(|sweep| sweep.preset == *name);
         for text in own.flat_map(|sweep| &sweep.vary) {
             let axis = vary(text)
                 .and_then(|(path, range)| Ok((Field::find(registry, &compiled, path)?, range)));
             match axis {
                 Ok(axis) => axes.push(axis),
-                Err(why) => rejected.push(Rejected { name: name.to_owned(), why }),
+                Err(why) => rejected.push(Rejected { name: name.clone(), why }),
             }
         }
         let (fields, ranges): (Vec<Field>, Vec<Range>) = axes.into_iter().unzip();
