@@ -9,13 +9,13 @@ struct External {
     name: &'static str,
     /// Programs that it needs; of each group one.
     needs: &'static [&'static [&'static str]],
-    /// What must succeed where its libraries are installed; nothing where it needs none.
+    /// What must succeed in the workspace's root where its libraries are installed; nothing where it needs none.
     finds: &'static [&'static str],
     /// What is run in the workspace's root, one after the other.
     runs: &'static [&'static [&'static str]],
 }
 
-const TESTS: [External; 4] = [
+const TESTS: [External; 5] = [
     External {
         name: "page: real key presses and clicks in a browser",
         needs: &[&["python3"], CHROMIUM],
@@ -51,6 +51,12 @@ const TESTS: [External; 4] = [
             &["node", "tests/sdk/javascript_sdks.cjs", "{foldback}", "{agent}"],
         ],
     },
+    External {
+        name: "python: the wheel in an environment of its own, and its tests",
+        needs: &[&["python3"]],
+        finds: &["python3", "bindings/python/environment.py", "--check"],
+        runs: &[&["python3", "bindings/python/environment.py"]],
+    },
 ];
 
 const BUILD_PROXY: &[&str] = &["cargo", "build", "--quiet", "--package", "foldback-cli"];
@@ -71,7 +77,7 @@ pub(crate) fn run(only: &str) -> Result<(), String> {
         let missing = test.needs.iter().find(|names| !names.iter().any(|name| is_there(name)));
         if let Some(names) = missing {
             println!("ignored: {}: {} is not installed", test.name, names[0]);
-        } else if !test.finds.is_empty() && !finds(test.finds) {
+        } else if !test.finds.is_empty() && !finds(test.finds, &root) {
             println!("ignored: {}: `{}` fails", test.name, test.finds.join(" "));
         } else if let Some(command) = test.runs.iter().find(|command| !works(command, &root)) {
             println!("failed: {}: {}", test.name, command.join(" "));
@@ -90,8 +96,8 @@ fn is_there(name: &str) -> bool {
     })
 }
 
-fn finds(command: &[&str]) -> bool {
-    let output = Command::new(command[0]).args(&command[1..]).output();
+fn finds(command: &[&str], root: &Path) -> bool {
+    let output = Command::new(command[0]).args(&command[1..]).current_dir(root).output();
     output.is_ok_and(|output| output.status.success())
 }
 

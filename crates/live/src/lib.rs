@@ -4,6 +4,7 @@
 //! |---|---|
 //! | triggering the moments, and what comes next | [`AgentLoop`], [`Next`] |
 //! | reaching what was cleared | [`recall`], and [`tools`] to offer it to the model |
+//! | a conversation that comes request by request, each with all messages | [`follow`] |
 //! | surviving a crash | [`journal`] |
 //! | watching | [`channel`] for events, [`metrics`] for counters |
 //!
@@ -13,6 +14,7 @@
 mod agent;
 pub mod channel;
 mod clock;
+pub mod follow;
 pub mod journal;
 pub mod metrics;
 pub mod recall;

@@ -1,6 +1,6 @@
 //! The conversations that are followed: which one a request continues, and how many are kept.
 //!
-//! A request continues the conversation whose last [key](crate::identity) is among its own, the longest first. It must
+//! A request continues the conversation whose last [key](foldback_live::follow::identity) is among its own, the longest first. It must
 //! have the same frame, unless it repeats an answer of the model: two sub-agents may begin with the same words, and no
 //! two conversations go on with the same answers by chance. Whatever branches off in the middle (a fork, an edited
 //! message, the second of two clients) is a conversation of its own, followed from its beginning, and takes nothing from
@@ -8,14 +8,14 @@
 
 use crate::course::Course;
 use crate::folding::Folding;
-use crate::follow::{Followed, Sizes, base_of, frame_of};
-use crate::identity::{self, Key};
 use crate::journals::{self, JournalsError, Named};
 use foldback_core::conversation::Conversation;
 use foldback_core::log::{Answer, Message, Role};
 use foldback_core::services::Services;
 use foldback_core::{Frame, Limits};
 use foldback_live::Metrics;
+use foldback_live::follow::identity::{self, Key};
+use foldback_live::follow::{Followed, Sizes, base_of, frame_of};
 use foldback_wire::Request;
 use lru::LruCache;
 use std::collections::HashMap;
@@ -132,7 +132,7 @@ impl Conversations {
     /// repeats this one continues it, too.
     pub(crate) fn of(&self, request: &Request, keys: &[Key], limits: Limits) -> (Id, Shared) {
         let base = base_of(request.messages());
-        let frame = frame_of(request, base);
+        let frame = frame_of(request.frame(), request.messages(), base);
         let framed = hashed(&frame);
         let tip = identity::end(keys);
         let mut kept = lock(&self.kept);

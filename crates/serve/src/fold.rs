@@ -5,11 +5,11 @@
 
 use crate::breakpoints;
 use crate::conversations::{Conversations, Id, Shared};
-use crate::follow::{Sizes, Unsendable};
-use crate::identity::{self, Key};
 use crate::outcome::Outcome;
 use axum::body::Bytes;
 use foldback_core::Limits;
+use foldback_live::follow::identity::{self, Key};
+use foldback_live::follow::{Followed, Received, Sizes, Unsendable};
 use foldback_wire::{Dialect, Request, WireError};
 use std::sync::Arc;
 use tokio::runtime::Handle;
@@ -71,7 +71,7 @@ fn begin(
     if folding.strategy.refuses(limits).is_some() {
         return Err("window-too-small");
     }
-    let keys = identity::keys(&request);
+    let keys = identity::keys(dialect.as_str(), request.messages());
     let (id, followed) = conversations.of(&request, &keys, limits);
     let conversations = Arc::clone(conversations);
     let sizes = Sizes::default();
@@ -105,7 +105,7 @@ impl Turn {
             return Made { outcome: Outcome::Passed("overtaken"), body, turn: None };
         }
         let answer = |key: &Key, echo: &_| conversations.answer(key, echo);
-        let taken = followed.take(&self.request, &self.keys, limits, answer);
+        let taken = followed.take(Received::of(&self.request, &self.keys, limits), answer);
         if Handle::current().block_on(taken).is_err() {
             conversations.unwritten();
         }
@@ -125,7 +125,7 @@ impl Turn {
     }
 
     /// The request as the view shows it; `None` where it is as it came.
-    fn written(&self, followed: &crate::follow::Followed) -> Result<Option<Bytes>, &'static str> {
+    fn written(&self, followed: &Followed) -> Result<Option<Bytes>, &'static str> {
         let folded = followed.folded(&self.request).map_err(|error| match error {
             Unsendable::Rule(rule) => rule,
             Unsendable::Wire(_) => "not-written",

@@ -5,7 +5,7 @@
 //! file is what clients sent.
 
 use crate::conversations::Id;
-use crate::identity::Key;
+use foldback_live::follow::identity::Key;
 use foldback_live::journal::JournalError;
 use foldback_wire::Dialect;
 use std::io;

@@ -15,9 +15,7 @@
 //! | `upstream` | the provider of a request, and the client that asks it |
 //! | `outcome`, `numbers` | what was done with a request, and how often |
 //! | [`folding`] | the strategy, the limits of models, how much is kept |
-//! | `identity` | by what a conversation is recognised |
 //! | `conversations` | which one a request continues, and how many are kept |
-//! | `follow` | one conversation in the engine, and the request that its view makes |
 //! | `fold` | from the body of a request to the body that is sent |
 //! | `journals` | conversations on disk, for a restart |
 //! | `course`, `page` | what the page shows of a conversation |
@@ -33,10 +31,8 @@ mod conversations;
 mod course;
 mod fold;
 pub mod folding;
-mod follow;
 mod forward;
 mod headers;
-mod identity;
 mod journals;
 mod listen;
 mod numbers;

@@ -1,6 +1,6 @@
 //! What the proxy did with a request, as the client is told and as it is counted.
 
-use crate::follow::Sizes;
+use foldback_live::follow::Sizes;
 use foldback_wire::Dialect;
 
 /// What the proxy did with a request.

@@ -76,7 +76,7 @@ fn plot(course: &Course) -> String {
     let (width, height) = PLOT;
     let top = course.sizes.iter().map(|sizes| sizes.received.max(sizes.sent)).max().unwrap_or(0);
     let step = width / (course.sizes.len().max(2) - 1) as f64;
-    let line = |of: fn(&crate::follow::Sizes) -> u64| {
+    let line = |of: fn(&foldback_live::follow::Sizes) -> u64| {
         let points = course.sizes.iter().map(of).enumerate().map(|(index, tokens)| {
             let y = height - height * tokens as f64 / top.max(1) as f64;
             format!("{:.1},{y:.1}", index as f64 * step)

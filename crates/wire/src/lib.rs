@@ -55,8 +55,9 @@ pub use error::WireError;
 pub use foldback_core::validity::Dialect;
 #[cfg(any(feature = "genai", feature = "rig"))]
 pub use listed::History;
-pub use request::{Folded, Request};
+pub use request::{Folded, FoldedList, Request};
 pub use shared::messages::{Problem, ProblemKind};
+pub use shared::raw::Item;
 pub use shared::rewrite::Stale;
 pub use stream::Stream;
 

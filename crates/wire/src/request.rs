@@ -2,8 +2,8 @@
 
 use crate::shared::messages::{Messages, Problem, ProblemKind};
 use crate::shared::pairing::pair;
-use crate::shared::raw::{self, Change};
-use crate::shared::rewrite::{Own, Stale, rewrite};
+use crate::shared::raw::{self, Change, Item, rebuild};
+use crate::shared::rewrite::{Own, Stale, items};
 use crate::shared::source::{Shape, Source};
 use crate::shared::value;
 use crate::{WireError, anthropic, gemini, openai, responses};
@@ -12,6 +12,7 @@ use foldback_core::log::Message;
 use foldback_core::validity::Dialect;
 use foldback_core::view::Shown;
 use serde_json::Value;
+use std::borrow::Cow;
 use std::sync::Arc;
 
 /// A request of one of the protocols, with the messages that it holds.
@@ -37,6 +38,16 @@ pub struct Folded {
     pub body: String,
     /// What has no place in this protocol and was left out, one line each. Empty for messages that came from requests
     /// and answers of the same protocol.
+    pub losses: Vec<String>,
+}
+
+/// The messages of a request as a view shows them.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct FoldedList {
+    /// The messages, in order. Numbers count the elements of the request's own list.
+    pub items: Vec<Item>,
+    /// As in [`Folded`].
     pub losses: Vec<String>,
 }
 
@@ -123,28 +134,56 @@ impl Request {
     /// [`WireError::Stale`] where a message says that it is of this request and is not.
     pub fn folded(&self, sent: &[Shown<'_>]) -> Result<Folded, WireError> {
         let mut losses = Vec::new();
-        let losses_of = &mut losses;
         if self.source.records.is_empty() {
-            let messages: Vec<Message> = sent.iter().map(Shown::to_message).collect();
-            let list = Value::from(crate::messages(self.dialect, &messages, losses_of));
+            let list = Value::from(self.made(sent, &mut losses));
             let change = (list_of(self.dialect).to_owned(), Change::Set(list.to_string()));
             return Ok(Folded { body: raw::patch(&self.source.text, &[change])?, losses });
         }
-        let own = &Own::new(&self.messages, &self.source);
-        let body = match self.dialect {
-            Dialect::OpenAiChat => {
-                rewrite(own, sent, &mut openai::Writer { losses: losses_of }, None)
-            }
-            Dialect::Anthropic => {
-                rewrite(own, sent, &mut anthropic::Writer { own, losses: losses_of }, None)
-            }
-            Dialect::Gemini => rewrite(own, sent, &mut gemini::Writer { losses: losses_of }, None),
+        let own = Own::new(&self.messages, &self.source);
+        let (source, items) = self.items(&own, sent, &mut losses)?;
+        Ok(Folded { body: rebuild(&source, &items), losses })
+    }
+
+    /// The list of messages of [`folded`](Self::folded), one by one: which of this request's are sent as they came, which
+    /// with changes, and which are new. For a caller that holds the messages as values of its own and keeps those that
+    /// nothing touched.
+    ///
+    /// # Errors
+    ///
+    /// As with [`folded`](Self::folded).
+    pub fn folded_list(&self, sent: &[Shown<'_>]) -> Result<FoldedList, WireError> {
+        let mut losses = Vec::new();
+        let items = if self.source.records.is_empty() {
+            self.made(sent, &mut losses).into_iter().map(Item::New).collect()
+        } else {
+            let own = Own::new(&self.messages, &self.source);
+            self.items(&own, sent, &mut losses)?.1
+        };
+        Ok(FoldedList { items, losses })
+    }
+
+    /// Messages of a view, all of them new.
+    fn made(&self, sent: &[Shown<'_>], losses: &mut Vec<String>) -> Vec<Value> {
+        let messages: Vec<Message> = sent.iter().map(Shown::to_message).collect();
+        crate::messages(self.dialect, &messages, losses)
+    }
+
+    fn items<'a>(
+        &self,
+        own: &Own<'a>,
+        sent: &[Shown<'_>],
+        losses: &mut Vec<String>,
+    ) -> Result<(Cow<'a, Source>, Vec<Item>), Stale> {
+        let items = match self.dialect {
+            Dialect::OpenAiChat => items(own, sent, &mut openai::Writer { losses }, None),
+            Dialect::Anthropic => items(own, sent, &mut anthropic::Writer { own, losses }, None),
+            Dialect::Gemini => items(own, sent, &mut gemini::Writer { losses }, None),
             Dialect::OpenAiResponses => {
                 let none = || Stale { record: 0, detail: "no list of items".to_owned() };
-                responses::rewrite(own, sent, losses_of).and_then(|body| body.ok_or_else(none))
+                return responses::items_of(own, sent, losses)?.ok_or_else(none);
             }
         };
-        Ok(Folded { body: body?, losses })
+        Ok((Cow::Borrowed(own.source), items?))
     }
 }
 

@@ -5,7 +5,7 @@ use crate::views::{CLEARED, Fold, all};
 use foldback_core::log::{Message, Part, PartKind, Role};
 use foldback_core::validity::validate;
 use foldback_core::view::Shown;
-use foldback_wire::{Dialect, Request};
+use foldback_wire::{Dialect, Item, Request};
 use proptest::prelude::*;
 use serde_json::Value;
 use std::sync::Arc;
@@ -32,6 +32,13 @@ fn around(body: &str) -> String {
         }
     }
     body.to_string()
+}
+
+/// The messages of a body.
+fn list_of(body: &str) -> Vec<Value> {
+    let body: Value = serde_json::from_str(body).unwrap();
+    let list = ["messages", "contents", "input"].into_iter().find_map(|list| body[list].as_array());
+    list.unwrap().clone()
 }
 
 proptest! {
@@ -84,6 +91,15 @@ proptest! {
             prop_assert_eq!(read, shown, "{}: {}", dialect, folded.body);
             prop_assert_eq!(around(&folded.body), around(request.body()));
             prop_assert_eq!(again.frame(), request.frame());
+            // One by one they are the same, and what was not edited is by its number.
+            let list = request.folded_list(&sent).unwrap();
+            let (before, after) = (list_of(request.body()), list_of(&folded.body));
+            let one_by_one = list.items.into_iter().map(|item| match item {
+                Item::Keep(number) => before[number as usize].clone(),
+                Item::Changed(_, text) => serde_json::from_str(&text).unwrap(),
+                Item::New(value) => value,
+            });
+            prop_assert_eq!(one_by_one.collect::<Vec<_>>(), after, "{}", dialect);
         }
     }
 

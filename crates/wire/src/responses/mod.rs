@@ -86,6 +86,15 @@ pub fn rewrite(
     write::rewrite(own, sent, losses)
 }
 
+/// The items of [`rewrite`] one by one, and the source that they are of.
+pub(crate) fn items_of<'a>(
+    own: &Own<'a>,
+    sent: &[Shown<'_>],
+    losses: &mut Vec<String>,
+) -> Result<Option<write::Arranged<'a>>, Stale> {
+    write::items_of(own, sent, losses)
+}
+
 /// Members of a request that stand for what the provider keeps.
 const KEPT: [&str; 3] = ["previous_response_id", "conversation", "prompt"];
 

@@ -8,9 +8,13 @@ use crate::shared::source::{Shape, Source};
 use foldback_core::log::{Media, Message, Part, PartKind, Role};
 use foldback_core::view::Shown;
 use serde_json::{Value, json};
+use std::borrow::Cow;
 
 /// Every part is a whole item or, in a message, does not stand alone: nothing is taken out of an item.
 const RULES: Rules = Rules { edited, element: |_| None };
+
+/// Items, and the source that they are of.
+pub(super) type Arranged<'a> = (Cow<'a, Source>, Vec<Item>);
 
 /// The source with its items brought into the state that `sent` shows. `None` where its items can't be one list: an
 /// output stands in front of the input that it answers, or the input is a text with an output beside it.
@@ -23,10 +27,25 @@ pub(super) fn rewrite(
     sent: &[Shown<'_>],
     losses: &mut Vec<String>,
 ) -> Result<Option<String>, Stale> {
+    let arranged = items_of(own, sent, losses)?;
+    Ok(arranged.map(|(source, items)| rebuild(&source, &items)))
+}
+
+/// The items of [`rewrite`] one by one, and the source that they are of.
+///
+/// # Errors
+///
+/// As with [`rewrite`].
+pub(super) fn items_of<'a>(
+    own: &Own<'a>,
+    sent: &[Shown<'_>],
+    losses: &mut Vec<String>,
+) -> Result<Option<Arranged<'a>>, Stale> {
     let mut overlay = Overlay::compare(own, sent, &RULES, &|_, _| false).arranged(own, sent);
     if overlay.is_empty() {
         losses.append(&mut overlay.losses);
-        return Ok(Some(own.source.text.to_string()));
+        let all = (0u32..).take(own.source.records.len()).map(Item::Keep).collect();
+        return Ok(Some((Cow::Borrowed(own.source), all)));
     }
     let (whole, was_text) = match as_message(own.source) {
         Some(whole) => (whole, true),
@@ -51,7 +70,7 @@ pub(super) fn rewrite(
             }
         }
     }
-    Ok(Some(rebuild(&whole, &items)))
+    Ok(Some((Cow::Owned(whole), items)))
 }
 
 /// The source with its one input, a text, as a list of one message. `None` where the input is none.

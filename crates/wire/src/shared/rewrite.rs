@@ -75,8 +75,22 @@ pub fn rewrite(
     own: &Own<'_>,
     sequence: &[Shown<'_>],
     dialect: &mut dyn Dialect,
-    mut note: Option<RecordChange>,
+    note: Option<RecordChange>,
 ) -> Result<String, Stale> {
+    Ok(rebuild(own.source, &items(own, sequence, dialect, note)?))
+}
+
+/// The records of [`rewrite`] one by one: which are copied, which are changed, which are new.
+///
+/// # Errors
+///
+/// As with [`rewrite`].
+pub fn items(
+    own: &Own<'_>,
+    sequence: &[Shown<'_>],
+    dialect: &mut dyn Dialect,
+    mut note: Option<RecordChange>,
+) -> Result<Vec<Item>, Stale> {
     let runs = runs(own, sequence);
     let shown_records: BTreeSet<u32> = runs.iter().filter_map(|run| run.record).collect();
     let mut items: Vec<Item> = Vec::new();
@@ -114,7 +128,7 @@ pub fn rewrite(
             }
         }
     }
-    Ok(rebuild(own.source, &items))
+    Ok(items)
 }
 
 /// Consecutive messages of one record, or consecutive messages of none (`record` is `None`).

@@ -1,4 +1,4 @@
-//! One conversation: its log and its folds in the engine, and the request that they make.
+//! A conversation that is met request by request: its log and its folds in the engine, and the request that they make.
 //!
 //! A client sends all of its conversation with every request. The messages that are new are appended, and the moments
 //! come in the order of [`steps`], which the replay of a recorded session follows, too: a conversation that is met in
@@ -8,7 +8,11 @@
 //! An item in which the provider itself compacted the conversation is opaque. It and all before it are not the engine's:
 //! they are sent as they came, and nothing is folded across them.
 
-use crate::identity::{self, Key};
+pub mod identity;
+mod received;
+
+use crate::Journal;
+use crate::journal::JournalError;
 use foldback_core::conversation::{Conversation, Report, Signals};
 use foldback_core::log::{Answer, Message, PartKind, Role, Usage};
 use foldback_core::moment::Moment;
@@ -16,20 +20,17 @@ use foldback_core::stage::{UsageReading, UsageSource};
 use foldback_core::step::{Step, steps};
 use foldback_core::validity::{caused_by_strategy, validate};
 use foldback_core::view::{Pos, Shown};
-use foldback_core::{Frame, Limits, SegmentKind};
-use foldback_live::Journal;
-use foldback_live::journal::JournalError;
-use foldback_wire::{Folded, Request, WireError};
+use foldback_wire::{Dialect, Folded, Request, WireError};
+use identity::Key;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use thiserror::Error;
 
-/// Names of the items that stand for what a provider compacted itself.
-const COMPACTED: [&str; 2] = ["compaction", "compaction_summary"];
+pub use received::{Received, base_of, frame_of};
 
 /// One that is followed.
 #[derive(Debug)]
-pub(crate) struct Followed {
+pub struct Followed {
     conversation: Conversation,
     /// Leading messages that are not the engine's.
     base: usize,
@@ -53,7 +54,7 @@ pub(crate) struct Followed {
 
 /// Why a request can't be sent as its view shows it.
 #[derive(Debug, Error)]
-pub(crate) enum Unsendable {
+pub enum Unsendable {
     /// A message is not what it was when it was read.
     #[error(transparent)]
     Wire(#[from] WireError),
@@ -64,36 +65,13 @@ pub(crate) enum Unsendable {
 
 /// What a request was and what it became, in tokens of the strategy's estimator.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Sizes {
+pub struct Sizes {
     /// As the client sent it.
-    pub(crate) received: u64,
+    pub received: u64,
     /// As the view shows it.
-    pub(crate) sent: u64,
+    pub sent: u64,
     /// Folds in force.
-    pub(crate) folds: u64,
-}
-
-/// How many leading messages of a request are not the engine's: up to the last item in which the provider compacted,
-/// and the results that follow it.
-pub(crate) fn base_of(messages: &[Arc<Message>]) -> usize {
-    let compacted = |message: &Arc<Message>| {
-        let mut parts = message.parts.iter();
-        parts.any(|part| matches!(&part.kind, PartKind::Unknown { name, .. } if COMPACTED.contains(&name.as_str())))
-    };
-    let Some(last) = messages.iter().rposition(compacted) else { return 0 };
-    let behind = messages[last + 1..].iter().take_while(|message| message.role == Role::Tool);
-    last + 1 + behind.count()
-}
-
-/// The frame of a request, with what the provider reads of the messages before `base`: its own compaction and on.
-pub(crate) fn frame_of(request: &Request, base: usize) -> Frame {
-    let mut frame = request.frame().clone();
-    let before = &request.messages()[..base];
-    if let Some(compacted) = before.iter().rposition(|message| message.role != Role::Tool) {
-        let texts = before[compacted..].iter().map(|message| message.shown_text());
-        frame.push_text(SegmentKind::named("compacted"), texts.collect::<String>());
-    }
-    frame
+    pub folds: u64,
 }
 
 /// The steps of a log that waits for an answer: no turn is at its end, even where the last words are the model's own.
@@ -105,7 +83,7 @@ fn taken(log: &[Arc<Message>]) -> Vec<Step<'_>> {
 
 impl Followed {
     /// Nothing was seen of it, and the engine is empty.
-    pub(crate) fn new(conversation: Conversation, base: usize, key: Key) -> Self {
+    pub fn new(conversation: Conversation, base: usize, key: Key) -> Self {
         Self {
             conversation,
             base,
@@ -122,13 +100,13 @@ impl Followed {
     }
 
     /// The same, written to a journal from its first message on.
-    pub(crate) fn written_to(mut self, path: Option<PathBuf>) -> Self {
+    pub fn written_to(mut self, path: Option<PathBuf>) -> Self {
         self.path = path;
         self
     }
 
     /// A conversation as its journal has it. The moment before the call that its last message waits for has been.
-    pub(crate) fn restored(
+    pub fn restored(
         mut conversation: Conversation,
         base: usize,
         key: Key,
@@ -157,7 +135,7 @@ impl Followed {
     /// # Errors
     ///
     /// The file can't be written. The next call tries again.
-    pub(crate) fn record(&mut self) -> Result<(), JournalError> {
+    pub fn record(&mut self) -> Result<(), JournalError> {
         match &mut self.journal {
             Some(journal) => journal.record(&self.conversation),
             None => Ok(()),
@@ -172,24 +150,29 @@ impl Followed {
         Ok(())
     }
 
+    /// The engine.
+    pub fn conversation(&self) -> &Conversation {
+        &self.conversation
+    }
+
     /// Messages that were seen.
-    pub(crate) fn len(&self) -> usize {
+    pub fn seen(&self) -> usize {
         self.base + self.log.len()
     }
 
     /// The key after the last of them.
-    pub(crate) fn key(&self) -> Key {
+    pub fn key(&self) -> Key {
         self.key
     }
 
     /// Whether a request with these keys repeats all that was seen.
-    pub(crate) fn is_repeated(&self, keys: &[Key]) -> bool {
-        keys.get(self.len()) == Some(&self.key)
+    pub fn is_repeated(&self, keys: &[Key]) -> bool {
+        keys.get(self.seen()) == Some(&self.key)
     }
 
     /// Whether a request with these keys is the latest one.
-    pub(crate) fn is_at(&self, keys: &[Key]) -> bool {
-        keys.len() == self.len() + 1 && self.is_repeated(keys)
+    pub fn is_at(&self, keys: &[Key]) -> bool {
+        keys.len() == self.seen() + 1 && self.is_repeated(keys)
     }
 
     /// Takes a request that repeats all that was seen: appends the rest, and lets the strategy act up to the moment
@@ -198,27 +181,26 @@ impl Followed {
     /// # Errors
     ///
     /// The journal can't be written. All else was done.
-    pub(crate) async fn take(
+    pub async fn take(
         &mut self,
-        request: &Request,
-        keys: &[Key],
-        limits: Limits,
+        received: Received<'_>,
         answer: impl Fn(&Key, &Message) -> Option<Answer>,
     ) -> Result<(), JournalError> {
+        let Received { messages, keys, frame, model, limits } = received;
         let begun = self.begin_journal();
-        if self.model.as_deref() != request.model() {
-            self.model = request.model().map(str::to_owned);
+        if self.model.as_deref() != model {
+            self.model = model.map(str::to_owned);
             self.conversation.set_model(self.model.clone());
         }
         if self.conversation.limits() != limits {
             self.conversation.set_limits(limits);
         }
-        let frame = frame_of(request, self.base);
+        let frame = frame_of(frame, messages, self.base);
         if *self.conversation.frame() != frame {
             self.conversation.set_frame(frame);
         }
         let now = self.conversation.services().clock.now();
-        for (index, message) in request.messages().iter().enumerate().skip(self.len()) {
+        for (index, message) in messages.iter().enumerate().skip(self.seen()) {
             let mut message = Message::clone(message);
             message.at = message.at.or(Some(now));
             if let Some(told) = answer(&keys[index], &message)
@@ -285,7 +267,7 @@ impl Followed {
     ///
     /// Few strategies react to a refusal by themselves. The others fold as they do when a person asks, which is what a
     /// person would have to do now; but not so that the model would have to go on from its own words.
-    pub(crate) async fn overflow(&mut self) -> bool {
+    pub async fn overflow(&mut self) -> bool {
         let changed = |reports: &[Report]| reports.iter().any(|report| report.outcome.changed());
         let refused = self.conversation.at(Moment::ProviderOverflow, Signals::default()).await;
         if changed(&refused) {
@@ -301,7 +283,7 @@ impl Followed {
     }
 
     /// The sizes of the latest request.
-    pub(crate) fn sizes(&self) -> Sizes {
+    pub fn sizes(&self) -> Sizes {
         let sent = self.conversation.tokens();
         let meter = self.conversation.meter(0);
         Sizes {
@@ -317,11 +299,24 @@ impl Followed {
     ///
     /// The messages are not those that were taken, or the view breaks a rule of the provider's that the request as it
     /// came does not break.
-    pub(crate) fn folded(&self, request: &Request) -> Result<Option<Folded>, Unsendable> {
+    pub fn folded(&self, request: &Request) -> Result<Option<Folded>, Unsendable> {
+        let shown = self.shown(request.messages(), request.dialect())?;
+        Ok(shown.map(|shown| request.folded(&shown)).transpose()?)
+    }
+
+    /// What the view shows of messages that were taken, in the bytes of this request; `None` where nothing is folded.
+    ///
+    /// # Errors
+    ///
+    /// The view breaks a rule of the provider's that the messages as they came do not break.
+    pub fn shown<'a>(
+        &'a self,
+        own: &'a [Arc<Message>],
+        dialect: Dialect,
+    ) -> Result<Option<Vec<Shown<'a>>>, Unsendable> {
         if !self.conversation.view().is_folded() {
             return Ok(None);
         }
-        let own = request.messages();
         let mut shown: Vec<Shown<'_>> = own[..self.base].iter().map(Shown::plain).collect();
         for mut message in self.conversation.sent() {
             let at = message.pos.and_then(|pos| self.places.binary_search(&pos).ok());
@@ -336,13 +331,13 @@ impl Followed {
             }
             shown.push(message);
         }
-        let broken = validate(shown.iter().cloned(), request.dialect());
+        let broken = validate(shown.iter().cloned(), dialect);
         if !broken.is_empty() {
-            let had = validate(own.iter().map(Shown::plain), request.dialect());
+            let had = validate(own.iter().map(Shown::plain), dialect);
             if let Some(caused) = caused_by_strategy(&broken, &had).first() {
                 return Err(Unsendable::Rule(caused.rule));
             }
         }
-        Ok(Some(request.folded(&shown)?))
+        Ok(Some(shown))
     }
 }

@@ -7,18 +7,19 @@
 
 use blake3::{Hash, Hasher};
 use foldback_core::log::{Media, Message, PartKind};
-use foldback_wire::{Dialect, Request};
 use serde_json::Value;
+use std::sync::Arc;
 
 /// The key of a conversation after one of its messages.
-pub(crate) type Key = Hash;
+pub type Key = Hash;
 
-/// The keys of a request: that of none of its messages, then one after each.
-pub(crate) fn keys(request: &Request) -> Vec<Key> {
-    let mut key = first(request.dialect());
-    let mut keys = Vec::with_capacity(request.messages().len() + 1);
+/// The keys of a conversation: that of none of its messages, then one after each. `protocol` is the name of the form
+/// that it is read from: the same words in another protocol are another conversation.
+pub fn keys(protocol: &str, messages: &[Arc<Message>]) -> Vec<Key> {
+    let mut key = first(protocol);
+    let mut keys = Vec::with_capacity(messages.len() + 1);
     keys.push(key);
-    for message in request.messages() {
+    for message in messages {
         key = next(&key, message);
         keys.push(key);
     }
@@ -26,12 +27,12 @@ pub(crate) fn keys(request: &Request) -> Vec<Key> {
 }
 
 /// The key before the first message.
-pub(crate) fn first(dialect: Dialect) -> Key {
-    blake3::hash(dialect.as_str().as_bytes())
+pub fn first(protocol: &str) -> Key {
+    blake3::hash(protocol.as_bytes())
 }
 
 /// The key after one more message.
-pub(crate) fn next(key: &Key, message: &Message) -> Key {
+pub fn next(key: &Key, message: &Message) -> Key {
     let mut hasher = Hasher::new();
     hasher.update(key.as_bytes());
     feed_message(&mut hasher, message);
@@ -39,13 +40,13 @@ pub(crate) fn next(key: &Key, message: &Message) -> Key {
 }
 
 /// The key at the end of a request, from its keys.
-pub(crate) fn end(keys: &[Key]) -> Key {
+pub fn end(keys: &[Key]) -> Key {
     // There is always the one before the first message.
     keys.last().copied().unwrap_or_else(|| blake3::hash(b""))
 }
 
 /// What an answer says, for telling two answers to the same request apart.
-pub(crate) fn said(message: &Message) -> Hash {
+pub fn said(message: &Message) -> Hash {
     let mut hasher = Hasher::new();
     feed(&mut hasher, message.said().trim());
     message.call_ids().for_each(|id| feed(&mut hasher, id));
@@ -105,11 +106,15 @@ fn feed(hasher: &mut Hasher, text: &str) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use foldback_wire::anthropic;
+    use foldback_wire::{Dialect, Request};
+
+    fn keys_of(dialect: Dialect, messages: &str) -> Vec<Key> {
+        let body = format!(r#"{{"model": "m", "messages": [{messages}]}}"#);
+        keys(dialect.as_str(), Request::parse(dialect, body).unwrap().messages())
+    }
 
     fn last(messages: &str) -> Key {
-        let body = format!(r#"{{"model": "m", "messages": [{messages}]}}"#);
-        *keys(&anthropic::request(body).unwrap()).last().unwrap()
+        *keys_of(Dialect::Anthropic, messages).last().unwrap()
     }
 
     #[test]
@@ -142,13 +147,12 @@ mod tests {
 
     #[test]
     fn a_conversation_that_grows_keeps_its_keys() {
-        let body = |messages: &str| format!(r#"{{"messages": [{messages}]}}"#);
         let one = r#"{"role": "user", "content": "A"}, {"role": "assistant", "content": "B"}"#;
         let two = format!(r#"{one}, {{"role": "user", "content": "C"}}"#);
-        let short = keys(&anthropic::request(body(one)).unwrap());
-        let long = keys(&anthropic::request(body(&two)).unwrap());
+        let short = keys_of(Dialect::Anthropic, one);
+        let long = keys_of(Dialect::Anthropic, &two);
         assert_eq!(short[..], long[..3]);
-        let openai = foldback_wire::openai::request(body(one)).unwrap();
-        assert_ne!(keys(&openai)[2], short[2], "another protocol is another conversation");
+        let openai = keys_of(Dialect::OpenAiChat, one);
+        assert_ne!(openai[2], short[2], "another protocol is another conversation");
     }
 }

@@ -1,0 +1,13 @@
+"""Context compaction for LLM agents: the engine of foldback, for Python.
+
+    import foldback
+
+    messages = foldback.compact(messages, preset="opencode-1.17", window=200_000)
+
+`compact` takes all messages of a conversation and returns those to send. `Conversation` does the same from call to call.
+"""
+
+from ._conversation import Conversation, compact
+from ._foldback import Error, Preset, __version__, presets
+
+__all__ = ["Conversation", "Error", "Preset", "__version__", "compact", "presets"]

@@ -1,0 +1,26 @@
+//! The native part of the Python package: presets, and the engine behind `compact` and `Conversation`.
+//!
+//! It decides nothing and converts nothing: messages cross as the JSON text that a provider would be sent, and come back
+//! as numbers of messages that stay and as JSON text of those that do not. Python objects are handled in Python
+//! (`python/foldback`). All work is done without the interpreter's lock.
+
+mod engine;
+mod error;
+mod preset;
+
+use pyo3::prelude::*;
+
+/// The module `foldback._foldback`.
+#[pymodule]
+mod _foldback {
+    #[pymodule_export]
+    use super::engine::Engine;
+    #[pymodule_export]
+    use super::error::Error;
+    #[pymodule_export]
+    use super::preset::{Preset, presets};
+
+    #[pymodule_export]
+    #[allow(non_upper_case_globals)]
+    const __version__: &str = env!("CARGO_PKG_VERSION");
+}

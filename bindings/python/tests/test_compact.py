@@ -1,0 +1,206 @@
+"""`compact`: what comes back, what stays the same object, and what is said of bad input."""
+
+import copy
+import json
+
+import pytest
+
+import foldback
+
+WINDOW = 30_000
+LIMITS = dict(window=WINDOW, max_output=4_000)
+
+
+def listing(call):
+    return "".join(f"fn of_{call}_{line}() -> u32 {{ {line} }}\n" for line in range(60))
+
+
+def chat(calls):
+    messages = [{"role": "system", "content": "You read."}, {"role": "user", "content": "Read all files."}]
+    for call in range(calls):
+        used = {"id": f"c{call}", "type": "function", "function": {"name": "read", "arguments": f'{{"path": "{call}"}}'}}
+        messages.append({"role": "assistant", "content": None, "tool_calls": [used]})
+        messages.append({"role": "tool", "tool_call_id": f"c{call}", "content": listing(call)})
+    return messages
+
+
+def anthropic(calls):
+    messages = [{"role": "user", "content": "Read all files."}]
+    for call in range(calls):
+        used = {"type": "tool_use", "id": f"c{call}", "name": "read", "input": {"path": str(call)}}
+        messages.append({"role": "assistant", "content": [{"type": "text", "text": "Next."}, used]})
+        result = {"type": "tool_result", "tool_use_id": f"c{call}", "content": listing(call)}
+        messages.append({"role": "user", "content": [result]})
+    return messages
+
+
+def responses(calls):
+    items = [{"role": "user", "content": "Read all files."}]
+    for call in range(calls):
+        items.append({"type": "function_call", "call_id": f"c{call}", "name": "read", "arguments": f'{{"path": "{call}"}}'})
+        items.append({"type": "function_call_output", "call_id": f"c{call}", "output": listing(call)})
+    return items
+
+
+SHAPES = {"openai-chat": chat, "anthropic": anthropic, "openai-responses": responses}
+
+
+def shapes(test):
+    return pytest.mark.parametrize("make", SHAPES.values(), ids=SHAPES.keys())(test)
+
+
+@shapes
+def test_a_short_conversation_comes_back_as_the_same_objects(make):
+    messages = make(3)
+    sent = foldback.compact(messages, **LIMITS)
+    assert sent is not messages
+    assert len(sent) == len(messages) and all(one is other for one, other in zip(sent, messages))
+
+
+@shapes
+@pytest.mark.parametrize("preset", ["opencode-1.17", "brutus", "window", "tiered", "indexed"])
+def test_a_long_conversation_shrinks_and_the_rest_is_the_same_objects(make, preset):
+    messages = make(150)
+    before = copy.deepcopy(messages)
+    sent = foldback.compact(messages, preset, **LIMITS)
+    assert messages == before, "what was given is not altered"
+    assert len(json.dumps(sent)) < 0.7 * len(json.dumps(messages)), preset
+    given = {id(message) for message in messages}
+    same = [message for message in sent if id(message) in given]
+    assert sent[-1] is messages[-1] and len(same) > 1
+    assert all(isinstance(message, dict) for message in sent)
+    # What was kept word for word is no copy.
+    assert not [message for message in sent if id(message) not in given and message in messages]
+
+
+@shapes
+def test_from_call_to_call_the_beginning_stays(make):
+    """What was sent once is sent again in front of what is new, unless a fold happened; folds are rare."""
+    messages = make(150)
+    preset = foldback.Preset("opencode-1.17")
+    conversation = foldback.Conversation(preset, **LIMITS)
+    sent, sizes, changes = [], [], 0
+    for end in range(len(make(1)), len(messages) + 1, 10):
+        now = foldback.compact(messages[:end], preset, **LIMITS)
+        assert now == conversation.fold(messages[:end]), "followed or met in its middle, it is the same"
+        changes += now[: len(sent)] != sent
+        sent = now
+        sizes.append(len(json.dumps(now)))
+    assert max(sizes) < 5 * WINDOW and 0 < changes < 6
+
+
+def test_the_system_prompt_of_chat_completions_may_be_apart():
+    messages = chat(150)
+    apart = foldback.compact(messages[1:], system="You read.", **LIMITS)
+    assert apart == foldback.compact(messages, **LIMITS)[1:]
+
+
+def test_system_and_tools_count():
+    messages = anthropic(9)
+    tools = [{"name": "read", "description": "x " * 60_000, "input_schema": {"type": "object"}}]
+    small = foldback.compact(messages, **LIMITS)
+    large = foldback.compact(messages, tools=tools, system="You read.", **LIMITS)
+    assert small == messages and large != messages
+
+
+class Dumped:
+    """As the objects of SDKs."""
+
+    def __init__(self, **members):
+        self.members = members
+
+    def __getattr__(self, name):
+        try:
+            return self.__dict__["members"][name]
+        except KeyError:
+            raise AttributeError(name) from None
+
+    def model_dump(self, mode, exclude_unset):
+        return dict(self.members)
+
+
+def test_objects_of_sdks_come_back_as_the_same_objects():
+    messages = [Dumped(**message) for message in chat(150)]
+    sent = foldback.compact(messages, **LIMITS)
+    plain = foldback.compact(chat(150), **LIMITS)
+    assert [message if isinstance(message, dict) else message.members for message in sent] == plain
+    assert sent[-1] is messages[-1]
+    blocks = anthropic(4)
+    blocks[1]["content"] = [Dumped(**block) for block in blocks[1]["content"]]
+    assert foldback.compact(blocks, **LIMITS)[1] is blocks[1]
+
+
+@pytest.mark.parametrize(
+    "messages, options, path, says",
+    [
+        ([{"role": "user", "content": "a"}, 7], {}, "/messages/1", ""),
+        ([{"role": "user", "content": "a"}, {"content": "b"}], {}, "/messages/1", "role"),
+        ([{"role": "robot", "content": "a"}], {}, "/messages/0/role", "robot"),
+        ([{"role": "user", "content": "a"}, {"role": "user", "content": object()}], {}, "/messages/1", "object"),
+        ([{"role": "user", "content": "\ud800"}], {}, "/messages/0", "JSON"),
+        ([{"role": "user", "content": float("nan")}], {}, "/messages/0", "JSON"),
+        ([{"type": "item_reference", "id": "1"}], {}, "/input/0", "provider"),
+        ([{"role": "user", "content": "a"}], {"tools": [object()]}, "/tools", "object"),
+        ("text", {}, None, "list"),
+        ({"messages": []}, {}, None, "list"),
+        ([{"role": "user", "content": "a"}], {"preset": "opencde"}, None, "opencode-1.17"),
+        ([{"role": "user", "content": "a"}], {"window": -1}, None, "window"),
+        ([{"role": "user", "content": "a"}], {"preset": "window", "window": 100}, None, "window of 100"),
+        ([{"role": "user", "content": "a"}], {"protocol": "smtp"}, None, "openai-chat"),
+    ],
+)
+def test_bad_input_is_one_error_with_its_place(messages, options, path, says):
+    with pytest.raises(foldback.Error) as raised:
+        foldback.compact(messages, **options)
+    assert isinstance(raised.value, ValueError)
+    assert getattr(raised.value, "path", None) == path
+    assert says in str(raised.value) and (path or "") in str(raised.value)
+
+
+def test_nothing_is_nothing():
+    assert foldback.compact([]) == []
+
+
+def test_presets_and_strategies_from_toml(tmp_path):
+    known = {preset.name: preset for preset in foldback.presets()}
+    assert known["opencode-1.17"].reproduces and known["opencode-1.17"].description
+    text = 'extends = "opencode-1.17"\nname = "mine"\n'
+    assert foldback.Preset.from_toml(text).name == "mine"
+    assert foldback.Preset.from_toml('extends = "opencode-1.17"').name
+    (tmp_path / "mine.toml").write_text(text)
+    (tmp_path / "other.toml").write_text('extends = "mine.toml"\nname = "other"\n')
+    assert foldback.Preset.from_toml(tmp_path / "mine.toml").name == "mine"
+    assert foldback.Preset.from_toml(str(tmp_path / "other.toml")).name == "other"
+    messages = chat(150)
+    mine = foldback.Preset.from_toml(text)
+    assert foldback.compact(messages, mine, **LIMITS) == foldback.compact(messages, **LIMITS)
+    for wrong, says in [("name = 7", "<toml>"), ("x", "<toml>"), ("missing.toml", "missing.toml")]:
+        with pytest.raises(foldback.Error, match=says):
+            foldback.Preset.from_toml(wrong)
+
+
+def test_other_threads_run_meanwhile():
+    """The interpreter's lock is not held while the engine works."""
+    import threading
+
+    messages = chat(400)
+    ticks, stop = [], threading.Event()
+
+    def tick():
+        while not stop.is_set():
+            ticks.append(1)
+
+    thread = threading.Thread(target=tick)
+    thread.start()
+    engine = foldback._foldback.Engine(foldback.Preset("opencode-1.17"), "openai-chat", **LIMITS)
+    body = foldback._shapes.body("openai-chat", foldback._shapes.texts(messages, "messages"), None, None, None)
+    before = len(ticks)
+    engine.fold(body)
+    during = len(ticks) - before
+    stop.set()
+    thread.join()
+    assert during > 0
+
+
+def test_version():
+    assert foldback.__version__.count(".") == 2

@@ -1,0 +1,56 @@
+//! What a client sends: all messages of its conversation, and which of them are not the engine's.
+
+use super::identity::Key;
+use foldback_core::log::{Message, PartKind, Role};
+use foldback_core::{Frame, Limits, SegmentKind};
+use foldback_wire::Request;
+use std::sync::Arc;
+
+/// Names of the items that stand for what a provider compacted itself.
+const COMPACTED: [&str; 2] = ["compaction", "compaction_summary"];
+
+/// All messages of a conversation, as a client sends them with its next request.
+#[derive(Clone, Copy, Debug)]
+pub struct Received<'a> {
+    /// The messages.
+    pub messages: &'a [Arc<Message>],
+    /// Their [keys](identity::keys).
+    pub keys: &'a [Key],
+    /// System prompt and tools.
+    pub frame: &'a Frame,
+    /// The model that is asked.
+    pub model: Option<&'a str>,
+    /// Its limits.
+    pub limits: Limits,
+}
+
+impl<'a> Received<'a> {
+    /// Those of a request.
+    pub fn of(request: &'a Request, keys: &'a [Key], limits: Limits) -> Self {
+        let (messages, frame) = (request.messages(), request.frame());
+        Self { messages, keys, frame, model: request.model(), limits }
+    }
+}
+
+/// How many leading messages of a request are not the engine's: up to the last item in which the provider compacted,
+/// and the results that follow it.
+pub fn base_of(messages: &[Arc<Message>]) -> usize {
+    let compacted = |message: &Arc<Message>| {
+        let mut parts = message.parts.iter();
+        parts.any(|part| matches!(&part.kind, PartKind::Unknown { name, .. } if COMPACTED.contains(&name.as_str())))
+    };
+    let Some(last) = messages.iter().rposition(compacted) else { return 0 };
+    let behind = messages[last + 1..].iter().take_while(|message| message.role == Role::Tool);
+    last + 1 + behind.count()
+}
+
+/// The frame of a request, with what the provider reads of the messages before `base`: its own compaction and on.
+pub fn frame_of(frame: &Frame, messages: &[Arc<Message>], base: usize) -> Frame {
+    let mut frame = frame.clone();
+    let before = &messages[..base];
+    if let Some(compacted) = before.iter().rposition(|message| message.role != Role::Tool) {
+        let texts = before[compacted..].iter().map(|message| message.shown_text());
+        frame.push_text(SegmentKind::named("compacted"), texts.collect::<String>());
+    }
+    frame
+}
