@@ -2,15 +2,18 @@
 
 use crate::error::{error, wire};
 use crate::preset::Preset;
+use foldback::core::log::{Answer, Message as Told};
 use foldback::core::services::Services;
 use foldback::core::view::Shown;
-use foldback::live::SystemClock;
 use foldback::live::follow::{Followed, Received, Unsendable, base_of, frame_of, identity};
+use foldback::live::{Recall, SystemClock, tools};
 use foldback::wire::{Dialect, Item, Request, WireError};
 use foldback::{Conversation, Limits, Strategy};
 use foldback_replay::cost::RegimeTable;
 use foldback_replay::{ModelTable, Setup};
+use foldback_report::plan;
 use pyo3::prelude::*;
+use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// A message to send: the number of one that stays, JSON text of one that is new, or both where one is changed.
@@ -22,8 +25,16 @@ pub(crate) struct Engine {
     strategy: Arc<Strategy>,
     dialect: Dialect,
     setup: Setup,
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
     /// `None` before the first messages.
-    followed: Mutex<Option<Followed>>,
+    followed: Option<Followed>,
+    /// What the provider said of answers, by their numbers in the list of messages.
+    answers: BTreeMap<u32, Answer>,
+    recall: Recall,
 }
 
 /// Messages that can't be used.
@@ -61,7 +72,7 @@ impl Engine {
             regimes: RegimeTable::embedded(),
             measure: Arc::clone(strategy.estimator()),
         };
-        let engine = Self { strategy, dialect, setup, followed: Mutex::default() };
+        let engine = Self { strategy, dialect, setup, state: Mutex::default() };
         let (limits, strategy) = (engine.limits(), &engine.strategy);
         if let Some(why) = strategy.refuses(limits) {
             return Err(error(format!(
@@ -81,6 +92,69 @@ impl Engine {
         })
     }
 
+    /// Takes what the provider said of its answer, which is or will be the message with this number: the body of the
+    /// response.
+    fn answered(&self, py: Python<'_>, number: u32, body: &str) -> PyResult<()> {
+        let answer = py.detach(|| foldback::wire::answer(self.dialect, "answer", body));
+        if let Some(answer) = answer.map_err(|wrong| wire(py, &wrong))?.answer {
+            self.state().answers.insert(number, answer);
+        }
+        Ok(())
+    }
+
+    /// Folds now, whatever the thresholds are. Whether there was something to fold.
+    #[pyo3(signature = (instructions=None))]
+    fn compact(&self, py: Python<'_>, instructions: Option<String>) -> PyResult<bool> {
+        py.detach(|| {
+            self.with(|followed| block_on(followed.compact(instructions))).unwrap_or(Ok(false))
+        })
+    }
+
+    /// The provider refused the latest request for its size: folds once more. Whether there was something to fold.
+    fn overflow(&self, py: Python<'_>) -> PyResult<bool> {
+        py.detach(|| self.with(|followed| block_on(followed.overflow())).unwrap_or(Ok(false)))
+    }
+
+    /// Takes the last fold back. Whether there was one.
+    fn undo(&self, py: Python<'_>) -> bool {
+        py.detach(|| self.with(|followed| followed.conversation_mut().undo().is_some()))
+            .unwrap_or(false)
+    }
+
+    /// Every fold in force and why, as `foldback compact --plan` prints them.
+    fn explain(&self, py: Python<'_>) -> String {
+        py.detach(|| self.with(|followed| plan::plans(followed.conversation()))).unwrap_or_default()
+    }
+
+    /// Tokens of all messages and of those to send, by the strategy's estimator, and the folds in force.
+    fn sizes(&self) -> (u64, u64, u64) {
+        let sizes = self.with(|followed| followed.sizes()).unwrap_or_default();
+        (sizes.received, sizes.sent, sizes.folds)
+    }
+
+    /// Answers a call of the tool `recall`.
+    fn recall(&self, py: Python<'_>, arguments: &str) -> String {
+        py.detach(|| {
+            let mut state = self.state();
+            let State { followed, recall, .. } = &mut *state;
+            let Some(followed) = followed else {
+                return "Nothing was cleared.".to_owned();
+            };
+            let answer = tools::handle(recall, followed.conversation(), arguments);
+            followed.conversation_mut().note_recall();
+            answer
+        })
+    }
+
+    /// The definition of the tool `recall`, as JSON.
+    fn recall_tool(&self) -> String {
+        match self.dialect {
+            Dialect::Anthropic => tools::anthropic(),
+            Dialect::OpenAiChat | Dialect::OpenAiResponses | Dialect::Gemini => tools::openai(),
+        }
+        .to_string()
+    }
+
     /// The window and the most output, in tokens.
     #[getter]
     fn window(&self) -> (u64, u64) {
@@ -89,40 +163,49 @@ impl Engine {
     }
 }
 
+/// Runs what a conversation does. Nothing waits: no model is asked.
+fn block_on<F: Future>(future: F) -> PyResult<F::Output> {
+    let runtime = tokio::runtime::Builder::new_current_thread().build();
+    Ok(runtime.map_err(error)?.block_on(future))
+}
+
 impl Engine {
     fn limits(&self) -> Limits {
         let model = self.setup.model.as_deref().or(self.strategy.model.as_deref());
         self.setup.limits_of(model, Limits::default(), &self.strategy)
     }
 
-    fn followed(&self) -> MutexGuard<'_, Option<Followed>> {
-        self.followed.lock().unwrap_or_else(PoisonError::into_inner)
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What is followed; `None` before the first messages.
+    fn with<T>(&self, act: impl FnOnce(&mut Followed) -> T) -> Option<T> {
+        self.state().followed.as_mut().map(act)
     }
 
     fn take(&self, body: &str) -> Result<Vec<Message>, Unusable> {
         let request = Request::parse(self.dialect, body)?;
         let messages = request.messages();
         let keys = identity::keys(self.dialect.as_str(), messages);
-        let mut slot = self.followed();
-        let continued = slot.take_if(|followed| followed.is_repeated(&keys));
-        let mut followed = continued.unwrap_or_else(|| self.begin(&request, &keys));
+        let mut state = self.state();
+        let State { followed, answers, recall } = &mut *state;
+        if followed.as_ref().is_none_or(|followed| !followed.is_repeated(&keys)) {
+            *followed = Some(self.begin(&request, &keys));
+            *recall = Recall::new();
+        }
+        let Some(followed) = followed else { return Ok(Vec::new()) };
         let received = Received::of(&request, &keys, self.limits());
-        let runtime = tokio::runtime::Builder::new_current_thread().build();
-        let runtime = runtime.map_err(|error| Unusable::Text(error.to_string()))?;
+        let told = |_: &_, message: &Told| answers.get(&message.record?).cloned();
         // Without a journal nothing is written, so nothing can fail to be.
-        let _ = runtime.block_on(followed.take(received, |_, _| None));
+        let taken = block_on(followed.take(received, told));
+        let _ = taken.map_err(|error| Unusable::Text(error.to_string()))?;
         let shown = followed.shown(messages, self.dialect).map_err(|error| match error {
             Unsendable::Wire(wrong) => Unusable::Wire(wrong),
             Unsendable::Rule(rule) => Unusable::Text(rule.to_owned()),
         })?;
-        let list = match shown {
-            Some(shown) => request.folded_list(&shown)?.items,
-            None => {
-                request.folded_list(&messages.iter().map(Shown::plain).collect::<Vec<_>>())?.items
-            }
-        };
-        *slot = Some(followed);
-        Ok(list.into_iter().map(message).collect())
+        let shown = shown.unwrap_or_else(|| messages.iter().map(Shown::plain).collect());
+        Ok(request.folded_list(&shown)?.items.into_iter().map(message).collect())
     }
 
     /// An engine that has seen nothing.

@@ -7,7 +7,7 @@
 `compact` takes all messages of a conversation and returns those to send. `Conversation` does the same from call to call.
 """
 
-from ._conversation import Conversation, compact
+from ._conversation import Conversation, Sizes, compact
 from ._foldback import Error, Preset, __version__, presets
 
-__all__ = ["Conversation", "Error", "Preset", "__version__", "compact", "presets"]
+__all__ = ["Conversation", "Error", "Preset", "Sizes", "__version__", "compact", "presets"]

@@ -1,12 +1,23 @@
 """`compact`, and `Conversation`, which does the same from call to call."""
 
 import json
-from typing import Any, List, Optional, Sequence, Union
+from typing import Any, Dict, List, NamedTuple, Optional, Sequence, Union
 
 from . import _shapes
 from ._foldback import Engine, Error, Preset
 
 PresetLike = Union[str, Preset]
+
+
+class Sizes(NamedTuple):
+    """Tokens of a request by the strategy's own estimator."""
+
+    #: As it would be without any fold.
+    received: int
+    #: As it is.
+    sent: int
+    #: Folds in force.
+    folds: int
 
 
 def compact(
@@ -40,7 +51,17 @@ def compact(
 
 
 class Conversation:
-    """A conversation from call to call: each `fold` takes all messages so far and gives those to send."""
+    """A conversation from call to call.
+
+    With a list of messages of your own, `fold(messages)` gives those to send. Without one, the conversation keeps it:
+
+        conversation = foldback.Conversation("opencode-1.17", window=200_000, tools=tools)
+        conversation.append({"role": "user", "content": "Why does the build fail?"})
+        while True:
+            response = client.chat.completions.create(model=model, messages=conversation.view(), tools=tools)
+            conversation.answered(response)
+            ...
+    """
 
     def __init__(
         self,
@@ -55,16 +76,37 @@ class Conversation:
     ) -> None:
         if protocol is not None and protocol not in _shapes.LISTS:
             raise Error(f"no protocol is called {protocol!r}; known are {', '.join(_shapes.LISTS)}")
-        self.preset = preset if isinstance(preset, Preset) else Preset(preset)
-        self.system = system
-        self.tools = tools
         for name, limit in (("window", window), ("max_output", max_output)):
             if limit is not None and (not isinstance(limit, int) or limit < 1):
                 raise Error(f"{name} is a number of tokens, not {limit!r}")
+        self.preset = preset if isinstance(preset, Preset) else Preset(preset)
+        #: All messages so far, as they were given.
+        self.messages: List[Any] = []
+        self.system = system
+        self.tools = tools
         self._limits = (window, max_output, model)
         # What is wrong with the limits is said now, not at the first message.
         self._engine = Engine(self.preset, protocol or "openai-chat", *self._limits)
         self._protocol = protocol
+
+    def append(self, *messages: Any) -> None:
+        """Adds what the user said, what the model answered, or what tools returned."""
+        self.messages.extend(messages)
+
+    def answered(self, response: Any) -> List[Any]:
+        """Adds the model's answer from a response of the provider, with the usage that it reports; gives what was added.
+
+        Many strategies decide by reported usage. Without it they go by an estimate.
+        """
+        protocol = self._protocol or self._set_protocol(_shapes.protocol_of_response(response))
+        added = _shapes.answer_in(response, protocol)
+        self._engine.answered(len(self.messages) + self._offset(), _shapes.dump(response, ""))
+        self.messages.extend(added)
+        return added
+
+    def view(self) -> List[Any]:
+        """The messages to send now."""
+        return self.fold(self.messages)
 
     def fold(self, messages: Sequence[Any]) -> List[Any]:
         """The messages to send in place of `messages`, which are all so far."""
@@ -73,19 +115,58 @@ class Conversation:
         messages = list(messages)
         if not messages:
             return []
-        if self._protocol is None:
-            self._protocol = _shapes.protocol_of(messages, self.system)
-            self._engine = Engine(self.preset, self._protocol, *self._limits)
-        texts = _shapes.texts(messages, _shapes.LISTS[self._protocol])
-        # Chat Completions have the system prompt as a message.
-        own = self._protocol == "openai-chat" and self.system is not None
-        if own:
+        protocol = self._protocol or self._set_protocol(_shapes.protocol_of(messages, self.system))
+        texts = _shapes.texts(messages, _shapes.LISTS[protocol])
+        offset = self._offset()
+        if offset:
             texts.insert(0, _shapes.dump({"role": "system", "content": self.system}, "/system"))
-        body = _shapes.body(self._protocol, texts, self._limits[2], self.system, self.tools)
+        body = _shapes.body(protocol, texts, self._limits[2], self.system, self.tools)
         folded = []
         for number, text in self._engine.fold(body):
             if text is not None:
                 folded.append(json.loads(text))
-            elif number is not None and not (own and number == 0):
-                folded.append(messages[number - own])
+            elif number is not None and number >= offset:
+                folded.append(messages[number - offset])
         return folded
+
+    def compact(self, instructions: Optional[str] = None) -> bool:
+        """Folds now, whatever the thresholds are. Whether there was something to fold; see `view` for the result."""
+        return self._engine.compact(instructions)
+
+    def overflow(self) -> bool:
+        """The provider refused the latest view for its size: folds once more. Whether there was something to fold."""
+        return self._engine.overflow()
+
+    def undo(self) -> bool:
+        """Takes the last fold back. Whether there was one."""
+        return self._engine.undo()
+
+    def explain(self) -> str:
+        """Every fold in force: what it did to which message, and why."""
+        return self._engine.explain()
+
+    @property
+    def sizes(self) -> Sizes:
+        """Tokens of the latest view."""
+        return Sizes(*self._engine.sizes())
+
+    def recall(self, arguments: Union[str, Dict[str, Any]]) -> str:
+        """Answers the model's call of the tool `recall_tool`: the original of what was folded away, or what is found."""
+        return self._engine.recall(arguments if isinstance(arguments, str) else _shapes.dump(arguments, ""))
+
+    @property
+    def recall_tool(self) -> Dict[str, Any]:
+        """The definition of a tool with which the model reads what was folded away."""
+        tool: Dict[str, Any] = json.loads(self._engine.recall_tool())
+        return {"type": "function", **tool["function"]} if self._protocol == "openai-responses" else tool
+
+    def _set_protocol(self, protocol: Optional[str]) -> str:
+        """What all protocols have in common is read as Chat Completions until it is known."""
+        if protocol is not None and protocol != "openai-chat":
+            self._engine = Engine(self.preset, protocol, *self._limits)
+        self._protocol = protocol
+        return protocol or "openai-chat"
+
+    def _offset(self) -> int:
+        """Chat Completions have the system prompt as a message."""
+        return int(self.system is not None and self._protocol in (None, "openai-chat"))

@@ -22,8 +22,8 @@ def error(path: str, detail: str) -> Error:
     return raised
 
 
-def protocol_of(messages: Sequence[Any], system: Any = None) -> str:
-    """The protocol that messages are of. Plain texts are the same in all three: Chat Completions."""
+def protocol_of(messages: Sequence[Any], system: Any = None) -> Optional[str]:
+    """The protocol that messages are of; `None` where they could be of any, as plain texts are."""
     for message in messages:
         role, kind = _get(message, "role"), _get(message, "type")
         if role is None and kind is not None or kind in _ITEMS:
@@ -35,7 +35,27 @@ def protocol_of(messages: Sequence[Any], system: Any = None) -> str:
         for kinds, protocol in ((_RESPONSES, "openai-responses"), (_ANTHROPIC, "anthropic"), (_CHAT, "openai-chat")):
             if _has_blocks(message, kinds):
                 return protocol
-    return "anthropic" if isinstance(system, (list, tuple)) else "openai-chat"
+    return "anthropic" if isinstance(system, (list, tuple)) else None
+
+
+def protocol_of_response(response: Any) -> str:
+    """The protocol that a response of a provider is of."""
+    for name, protocol in (("choices", "openai-chat"), ("output", "openai-responses"), ("content", "anthropic")):
+        if _get(response, name) is not None:
+            return protocol
+    raise error("", "is no response of a known protocol")
+
+
+def answer_in(response: Any, protocol: str) -> List[Any]:
+    """The messages that a response adds to the conversation."""
+    if protocol == "anthropic":
+        return [{"role": "assistant", "content": _get(response, "content")}]
+    if protocol == "openai-responses":
+        return list(_get(response, "output") or [])
+    choices = _get(response, "choices")
+    if not choices:
+        raise error("/choices", "nothing is there")
+    return [_get(choices[0], "message")]
 
 
 def texts(messages: Sequence[Any], list_name: str) -> List[str]:

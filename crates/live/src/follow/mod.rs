@@ -26,7 +26,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use thiserror::Error;
 
-pub use received::{Received, base_of, frame_of};
+pub use received::{Received, Sizes, base_of, frame_of};
 
 /// One that is followed.
 #[derive(Debug)]
@@ -63,15 +63,8 @@ pub enum Unsendable {
     Rule(&'static str),
 }
 
-/// What a request was and what it became, in tokens of the strategy's estimator.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Sizes {
-    /// As the client sent it.
-    pub received: u64,
-    /// As the view shows it.
-    pub sent: u64,
-    /// Folds in force.
-    pub folds: u64,
+fn changed(reports: &[Report]) -> bool {
+    reports.iter().any(|report| report.outcome.changed())
 }
 
 /// The steps of a log that waits for an answer: no turn is at its end, even where the last words are the model's own.
@@ -153,6 +146,11 @@ impl Followed {
     /// The engine.
     pub fn conversation(&self) -> &Conversation {
         &self.conversation
+    }
+
+    /// The engine, to pin, to undo, to note that something was recalled. Messages come with [`take`](Self::take) alone.
+    pub fn conversation_mut(&mut self) -> &mut Conversation {
+        &mut self.conversation
     }
 
     /// Messages that were seen.
@@ -268,13 +266,19 @@ impl Followed {
     /// Few strategies react to a refusal by themselves. The others fold as they do when a person asks, which is what a
     /// person would have to do now; but not so that the model would have to go on from its own words.
     pub async fn overflow(&mut self) -> bool {
-        let changed = |reports: &[Report]| reports.iter().any(|report| report.outcome.changed());
         let refused = self.conversation.at(Moment::ProviderOverflow, Signals::default()).await;
         if changed(&refused) {
             return true;
         }
+        self.compact(None).await
+    }
+
+    /// A person asks for a fold; thresholds do not count. Whether there was one. None leaves the model to go on from its
+    /// own words.
+    pub async fn compact(&mut self, instructions: Option<String>) -> bool {
         let folds = self.conversation.folds().len();
-        let asked = self.conversation.at(Moment::Manual, Signals::default()).await;
+        let signals = Signals { instructions, ..Signals::default() };
+        let asked = self.conversation.at(Moment::Manual, signals).await;
         let last = self.conversation.sent().last().map(|shown| shown.message.role);
         if last.is_none_or(|role| role == Role::Assistant) {
             while self.conversation.folds().len() > folds && self.conversation.undo().is_some() {}

@@ -54,3 +54,14 @@ pub fn frame_of(frame: &Frame, messages: &[Arc<Message>], base: usize) -> Frame 
     }
     frame
 }
+
+/// What a request was and what it became, in tokens of the strategy's estimator.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Sizes {
+    /// As the client sent it.
+    pub received: u64,
+    /// As the view shows it.
+    pub sent: u64,
+    /// Folds in force.
+    pub folds: u64,
+}
