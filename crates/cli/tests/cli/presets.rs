@@ -2,6 +2,7 @@
 //! never changes without a change here.
 
 use crate::common::{foldback, root};
+use serde_json::Value;
 
 #[test]
 fn no_preset_changes_silently() {
@@ -20,4 +21,62 @@ fn no_preset_changes_silently() {
         all.push('\n');
     }
     insta::assert_snapshot!(all);
+}
+
+/// The strategies that a comparison of the examples has.
+fn compared(preset: &[&str]) -> Vec<String> {
+    let args = [&["compare", "examples/sessions", "--json", "-"][..], preset].concat();
+    let comparison: Value = serde_json::from_str(&foldback(&args).done().stdout).unwrap();
+    let lines = comparison["presets"].as_array().unwrap();
+    let of_kind = lines.iter().filter(|line| line["kind"] == "strategy");
+    let name =
+        |line: &Value| line["preset"].as_str().unwrap().split('+').next().unwrap().to_owned();
+    of_kind.map(name).collect()
+}
+
+#[test]
+fn a_group_stands_for_its_presets() {
+    let seeds = compared(&["--preset", "seeds"]);
+    assert_eq!(seeds.len(), 9, "{seeds:?}");
+    let by_default = compared(&[]);
+    let without_a_group = |name: &&String| !seeds.contains(name);
+    let others: Vec<_> = by_default.iter().filter(without_a_group).collect();
+    assert_eq!(others, ["indexed", "indexed-small"]);
+    let today = compared(&["--preset", "today"]);
+    assert!(today.contains(&"masking-10".to_owned()), "{today:?}");
+    assert!(!today.iter().any(|name| by_default.contains(name)), "{today:?}");
+    let mut all = compared(&["--preset", "all"]);
+    assert_eq!(all.len(), by_default.len() + today.len(), "{all:?}");
+    // Every preset once, however often it is named.
+    let mut named = compared(&["--preset", "masking-10,today,indexed,all,seeds"]);
+    assert_eq!(&named[..2], ["masking-10", "swe-agent-last-5"]);
+    named.sort();
+    all.sort();
+    assert_eq!(named, all);
+}
+
+#[test]
+fn a_comparison_says_what_else_there_is() {
+    let more = ": --preset today, all\n";
+    for (args, told) in [
+        (&[][..], true),
+        (&["--full"], true),
+        (&["--preset", "seeds"], false),
+        (&["--preset", "all", "--full"], false),
+    ] {
+        let args = [&["compare", "examples/sessions"][..], args].concat();
+        assert_eq!(foldback(&args).done().stdout.contains(more), told, "{args:?}");
+    }
+}
+
+#[test]
+fn presets_are_listed_by_family() {
+    let listed = foldback(&["presets"]).done().stdout;
+    let names = listed.lines().filter(|line| !line.starts_with(' ') && !line.is_empty());
+    let names: Vec<&str> = names.filter_map(|line| line.split(' ').next()).collect();
+    let at = |name: &str| names.iter().position(|listed| *listed == name).unwrap();
+    assert_eq!(at("opencode") + 1, at("opencode-1.17"));
+    assert_eq!(at("brutus") + 1, at("opencode"), "they are of one family");
+    assert_eq!(at("masking-10") + 1, at("swe-agent-last-5"));
+    assert!(at("window") < at("drop-oldest"), "controls come last");
 }

@@ -5,6 +5,7 @@
 //! changes the beginning of the request, which a provider may have cached, stays as it is.
 
 use super::results::{DEFAULT_PLACEHOLDER, check_placeholder, gain, standing};
+use super::told::Told;
 use foldback_core::meter::{LastText, MeteredResult};
 use foldback_core::moment::Moment;
 use foldback_core::outcome::Why;
@@ -12,6 +13,7 @@ use foldback_core::registry::{Invalid, StageConfig};
 use foldback_core::stage::{Pruner, Pruning, StageContext};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
 use std::sync::Arc;
 
 /// Configuration of [`KeepLast`].
@@ -22,13 +24,24 @@ pub struct KeepLastConfig {
     pub keep: usize,
     /// Results by which the boundary moves at once; up to `batch` - 1 more than `keep` stay meanwhile.
     pub batch: usize,
-    /// What replaces a cleared result.
+    /// Observations before the first tool result that count with the results and always stay: SWE-agent counts
+    /// the task as one.
+    pub counted_before: usize,
+    /// What replaces a cleared result; `{lines}` is the number of its lines.
     pub placeholder: String,
+    /// What the placeholder of a result with images ends with; `{images}` is their number.
+    pub images: String,
 }
 
 impl Default for KeepLastConfig {
     fn default() -> Self {
-        Self { keep: 10, batch: 1, placeholder: DEFAULT_PLACEHOLDER.to_owned() }
+        Self {
+            keep: 10,
+            batch: 1,
+            counted_before: 0,
+            placeholder: DEFAULT_PLACEHOLDER.to_owned(),
+            images: String::new(),
+        }
     }
 }
 
@@ -38,7 +51,7 @@ impl StageConfig<dyn Pruner> for KeepLastConfig {
             return Err(Invalid::new("batch", "must be 1 or more; 1 moves at each result"));
         }
         check_placeholder(&self.placeholder)?;
-        Ok(Arc::new(KeepLast { placeholder: self.placeholder.as_str().into(), config: self }))
+        Ok(Arc::new(KeepLast { told: Told::new(&self.placeholder, &self.images), config: self }))
     }
 }
 
@@ -49,7 +62,7 @@ impl StageConfig<dyn Pruner> for KeepLastConfig {
 #[derive(Clone, Debug)]
 pub struct KeepLast {
     config: KeepLastConfig,
-    placeholder: Arc<str>,
+    told: Told,
 }
 
 /// How many of `results`, from the oldest, are cleared: all but `keep`, of as many as fill whole
@@ -64,17 +77,32 @@ impl Pruner for KeepLast {
     }
 
     fn prune(&self, context: &StageContext<'_>) -> Pruning {
-        let KeepLastConfig { keep, batch, .. } = self.config;
+        let KeepLastConfig { keep, batch, counted_before, .. } = self.config;
         // All results count, cleared and hidden ones too: the boundary must not depend on what earlier
         // runs did.
         let results = context.meter.results();
-        let cleared = boundary(results.len(), keep, batch);
+        let cleared =
+            boundary(results.len() + counted_before, keep, batch).saturating_sub(counted_before);
         let first_kept = results.get(cleared).map(|result| result.at);
-        let mut last = LastText::default();
-        let going: Vec<&MeteredResult> = standing(context)
+        let (mut shortest, mut last) = (LastText::default(), LastText::default());
+        let older = standing(context)
             .take_while(|result| first_kept.is_none_or(|first| result.at < first))
-            .filter(|result| gain(context, result, &self.placeholder, &mut last) > 0)
-            .collect();
+            // Most results that are too short to clear need not be read for it.
+            .filter(|result| gain(context, result, self.told.shortest(), &mut shortest) > 0);
+        let mut going: Vec<&MeteredResult> = Vec::new();
+        let mut edits = Vec::new();
+        for result in older {
+            let placeholder = self.told.of(context, result.at);
+            let gain = match &placeholder {
+                Cow::Borrowed(fixed) => gain(context, result, fixed, &mut last),
+                Cow::Owned(own) => gain(context, result, own, &mut LastText::default()),
+            };
+            if gain > 0 {
+                let reason = "older than the results that stay";
+                edits.extend(context.clear([result.at], &placeholder, reason));
+                going.push(result);
+            }
+        }
         if going.is_empty() {
             return Pruning::Nothing(Why::new(
                 "nothing-to-clear",
@@ -93,11 +121,7 @@ impl Pruner for KeepLast {
                 results.len(),
                 results.len() - cleared
             ),
-            edits: context.clear(
-                going.iter().map(|result| result.at),
-                &self.placeholder,
-                "older than the results that stay",
-            ),
+            edits,
         }
     }
 }

@@ -11,6 +11,7 @@
 mod evict;
 mod keep_last;
 mod results;
+mod told;
 
 pub use evict::{Candidate, Demand, Evict, EvictConfig, Order};
 pub use keep_last::{KeepLast, KeepLastConfig, boundary};

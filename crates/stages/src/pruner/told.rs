@@ -1,0 +1,62 @@
+//! A placeholder that says how much was cleared.
+
+use foldback_core::stage::StageContext;
+use foldback_core::view::PartPos;
+use std::borrow::Cow;
+use std::sync::Arc;
+
+/// Stands for the number of lines of a text.
+const LINES: &str = "{lines}";
+/// Stands for the number of images.
+const IMAGES: &str = "{images}";
+
+/// A placeholder with what it says of the result that it replaces.
+#[derive(Clone, Debug)]
+pub(super) struct Told {
+    text: Arc<str>,
+    images: Arc<str>,
+    shortest: Arc<str>,
+}
+
+impl Told {
+    /// `images` ends the placeholder of a result that has images.
+    pub(super) fn new(text: &str, images: &str) -> Self {
+        Self { text: text.into(), images: images.into(), shortest: text.replace(LINES, "0").into() }
+    }
+
+    /// No placeholder is shorter.
+    pub(super) fn shortest(&self) -> &str {
+        &self.shortest
+    }
+
+    /// The placeholder of a result.
+    pub(super) fn of(&self, context: &StageContext<'_>, at: PartPos) -> Cow<'_, Arc<str>> {
+        if !self.text.contains(LINES) && self.images.is_empty() {
+            return Cow::Borrowed(&self.text);
+        }
+        let part = context.history.message(at.item).parts.get(at.part);
+        let Some(result) = part.and_then(|part| part.as_result()) else {
+            return Cow::Borrowed(&self.text);
+        };
+        let mut told = self.text.replace(LINES, &lines(&result.text).to_string());
+        let images = result.media.iter().filter(|media| media.mime.starts_with("image/")).count();
+        if images > 0 {
+            told.push_str(&self.images.replace(IMAGES, &images.to_string()));
+        }
+        Cow::Owned(told.into())
+    }
+}
+
+/// Lines of a text as Python's `splitlines` counts them: more characters than a line feed end one.
+fn lines(text: &str) -> usize {
+    let text = text.replace("\r\n", "\n");
+    let ends = |c: char| {
+        matches!(
+            c,
+            '\n' | '\r' | '\u{b}' | '\u{c}' | '\u{1c}'
+                ..='\u{1e}' | '\u{85}' | '\u{2028}' | '\u{2029}'
+        )
+    };
+    let ended = text.chars().filter(|c| ends(*c)).count();
+    ended + usize::from(text.chars().next_back().is_some_and(|c| !ends(c)))
+}

@@ -1,0 +1,19 @@
+#![doc = include_str!("../README.md")]
+
+use foldback_core::registry::{PresetDescriptor, Registration};
+
+/// The presets of this crate. Their stages belong to no system: they are in `foldback-stages`.
+pub const REGISTRATION: Registration = Registration {
+    package: env!("CARGO_PKG_NAME"),
+    version: env!("CARGO_PKG_VERSION"),
+    stages: &[],
+    presets: &[
+        PresetDescriptor { name: "masking-10", toml: include_str!("../presets/masking-10.toml") },
+        PresetDescriptor {
+            name: "swe-agent-last-5",
+            toml: include_str!("../presets/swe-agent-last-5.toml"),
+        },
+    ],
+};
+
+foldback_core::inventory::submit! { REGISTRATION }

@@ -1,0 +1,57 @@
+//! Presets beside the real packages of their systems: both are given the same sessions, message by message, and what
+//! they would send is compared before calls.
+//!
+//! A package runs in a process of its own, made by `cargo xtask test-external NAME` under `target/external/NAME`. It
+//! reads one session a line, as [`Told`] tells it, and answers a line with what it would send.
+
+mod corpus;
+mod package;
+mod told;
+
+pub use corpus::{Case, generated, recorded};
+pub use package::Package;
+pub use told::{Told, told};
+
+use foldback_core::config::{Document, Options, compile};
+use foldback_core::conversation::Conversation;
+use foldback_core::moment::Moment;
+use foldback_core::step::{Step, steps};
+use foldback_core::strategy::Strategy;
+use foldback_core::{Limits, Message};
+use foldback_testkit::talk;
+use std::sync::Arc;
+
+/// A strategy file over the presets that ship.
+///
+/// # Panics
+///
+/// If it does not compile.
+pub fn strategy(toml: &str) -> Arc<Strategy> {
+    let registry = foldback::registry().unwrap_or_else(|error| panic!("{error}"));
+    let document = Document::parse("test.toml", toml).unwrap_or_else(|error| panic!("{error}"));
+    let compiled = compile(&registry, document, Options::default());
+    Arc::new(compiled.unwrap_or_else(|error| panic!("{error}\n{toml}")).strategy)
+}
+
+/// Drives a strategy through a log and shows `look` the conversation before each call, with the number of
+/// messages up to there.
+pub fn before_calls(
+    strategy: &Arc<Strategy>,
+    limits: Limits,
+    log: &[Arc<Message>],
+    look: &mut dyn FnMut(usize, &Conversation),
+) {
+    let mut talk = talk::conversation(Arc::clone(strategy), limits);
+    let mut appended = 0;
+    for step in steps(log) {
+        match step {
+            Step::Append(message) => {
+                talk.append(Arc::clone(message));
+                appended += 1;
+            }
+            Step::At(moment) => drop(talk::at(&mut talk, moment)),
+            Step::StepEnd { .. } => drop(talk::at(&mut talk, Moment::StepEnd)),
+            Step::Call { .. } => look(appended, &talk),
+        }
+    }
+}
