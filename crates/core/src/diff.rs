@@ -122,7 +122,7 @@ fn inserts(layout: &Layout) -> Vec<(&str, DiffLine)> {
     slots
         .filter_map(|slot| match slot {
             Slot::Insert(insert) => {
-                Some((insert.id.as_str(), line(&insert.id, insert.role.as_str(), &insert.text)))
+                Some((insert.id(), line(insert.id(), insert.role().as_str(), insert.text())))
             }
             Slot::Keep(_) => None,
         })

@@ -1,30 +1,92 @@
 //! The order of messages in a view.
 
 use crate::history::History;
-use crate::log::{EntryKind, Message, Origin, Part, Role};
+use crate::log::{EntryKind, Message, Origin, Part, PartKind, Role};
 use crate::position::Pos;
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
+use std::sync::Arc;
 
-/// A message that is in the view but not in the history.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+/// A message that is in the view but not in the history. Copies share the message, and with it the counts of its tokens.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(from = "Row", into = "Row")]
 pub struct Insert {
-    /// Id of the message.
-    pub id: String,
-    /// Who speaks.
-    pub role: Role,
-    /// The text.
-    pub text: String,
-    /// Which kind of entry it is.
-    pub origin: EntryKind,
+    message: Arc<Message>,
+    origin: EntryKind,
+}
+
+/// How an insert is written.
+#[derive(Serialize, Deserialize)]
+struct Row {
+    id: String,
+    role: Role,
+    text: String,
+    origin: EntryKind,
 }
 
 impl Insert {
+    /// A message with this id that says `text`.
+    pub fn new(id: impl Into<String>, role: Role, text: String, origin: EntryKind) -> Self {
+        let message = Message {
+            origin: Origin::Entry(origin),
+            ..Message::new(id, role, vec![Part::synthetic(text)])
+        };
+        Self { message: Arc::new(message), origin }
+    }
+
+    /// Id of the message.
+    pub fn id(&self) -> &str {
+        &self.message.id
+    }
+
+    /// Who speaks.
+    pub fn role(&self) -> Role {
+        self.message.role
+    }
+
+    /// The text.
+    pub fn text(&self) -> &str {
+        match self.message.parts.first().map(|part| &part.kind) {
+            Some(PartKind::Text { text, .. }) => text,
+            _ => "",
+        }
+    }
+
+    /// Which kind of entry it is.
+    pub fn origin(&self) -> EntryKind {
+        self.origin
+    }
+
     /// The message that is shown.
-    pub fn to_message(&self) -> Message {
-        Message {
-            origin: Origin::Entry(self.origin),
-            ..Message::new(self.id.clone(), self.role, vec![Part::synthetic(self.text.clone())])
+    pub fn message(&self) -> &Arc<Message> {
+        &self.message
+    }
+}
+
+impl PartialEq for Insert {
+    fn eq(&self, other: &Self) -> bool {
+        let fields = |insert: &Self| (insert.role(), insert.origin);
+        Arc::ptr_eq(&self.message, &other.message)
+            || (fields(self) == fields(other) && self.id() == other.id())
+                && self.text() == other.text()
+    }
+}
+
+impl Eq for Insert {}
+
+impl From<Row> for Insert {
+    fn from(row: Row) -> Self {
+        Self::new(row.id, row.role, row.text, row.origin)
+    }
+}
+
+impl From<Insert> for Row {
+    fn from(insert: Insert) -> Self {
+        Self {
+            id: insert.id().to_owned(),
+            role: insert.role(),
+            text: insert.text().to_owned(),
+            origin: insert.origin,
         }
     }
 }

@@ -176,7 +176,7 @@ impl Meter {
 
     /// Tokens of a message that is not in the history.
     pub fn measure(&self, message: &Message) -> u64 {
-        message.counts.get_or_count(self.estimator.id(), || self.estimator.count(message)).total()
+        self.estimator.counts(message).total()
     }
 
     pub(crate) fn set_frame(&mut self, frame: &Frame) {
@@ -184,8 +184,7 @@ impl Meter {
     }
 
     pub(crate) fn append(&mut self, message: &Message) {
-        let counts =
-            message.counts.get_or_count(self.estimator.id(), || self.estimator.count(message));
+        let counts = self.estimator.counts(message);
         let shown = counts.total();
         let item = self.items.len();
         self.view += shown;

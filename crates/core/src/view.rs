@@ -258,13 +258,16 @@ impl View {
 
     /// The index of an inserted message. A reused id is still a different message.
     fn insert(&mut self, insert: &Insert) -> usize {
-        let message = insert.to_message();
-        let same_id = self.insert_ids.entry(insert.id.clone()).or_default();
-        let known = same_id.iter().rev().find(|index| *self.inserts[**index] == message);
+        let same_id = self.insert_ids.entry(insert.id().to_owned()).or_default();
+        let same = |index: &&usize| {
+            let known = &self.inserts[**index];
+            Arc::ptr_eq(known, insert.message()) || known == insert.message()
+        };
+        let known = same_id.iter().rev().find(same);
         known.copied().unwrap_or_else(|| {
             let index = self.inserts.len();
             same_id.push(index);
-            self.inserts.push(Arc::new(message));
+            self.inserts.push(Arc::clone(insert.message()));
             self.spots.inserts.push(HIDDEN);
             index
         })

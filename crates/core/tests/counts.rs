@@ -4,9 +4,10 @@
 use crate::support::bare;
 use foldback_core::Limits;
 use foldback_core::conversation::Conversation;
-use foldback_core::log::{Message, Part};
-use foldback_core::moment::Moment;
+use foldback_core::log::{EntryKind, Message, Part, Role};
+use foldback_core::moment::{Moment, Trigger};
 use foldback_core::outcome::Why;
+use foldback_core::plan::{Insert, Layout, Slot};
 use foldback_core::stage::{
     Decision, Estimator, OverflowPolicy, Pressure, Pruner, Pruning, StageContext,
 };
@@ -156,4 +157,21 @@ fn a_second_conversation_over_the_same_log_counts_nothing() {
     estimator.asked.store(0, Ordering::Relaxed);
     talk::append(&mut conversation(&estimator, 0), log);
     assert_eq!(estimator.asked.load(Ordering::Relaxed), 0);
+}
+
+#[test]
+fn an_insert_is_counted_once_however_often_it_is_shown() {
+    let estimator = counting();
+    let mut conversation = conversation(&estimator, 0);
+    talk::append(&mut conversation, log());
+    estimator.asked.store(0, Ordering::Relaxed);
+    let summary = Insert::new("s1", Role::User, "earlier".to_owned(), EntryKind::Summary);
+    for kept in [10, 8] {
+        let mut plan = conversation.draft("test", Moment::Manual, Trigger::Manual);
+        let slots = vec![Slot::Insert(summary.clone())];
+        plan.layout = Some(Layout { slots, tail_from: MESSAGES - kept });
+        conversation.commit(plan).expect("made on this state");
+    }
+    let again = conversation.meter(0).measure(summary.message());
+    assert_eq!((again, estimator.asked.load(Ordering::Relaxed)), (7, 1));
 }

@@ -21,7 +21,7 @@ pub fn input(request: &SummaryRequest, measure: &dyn Estimator) -> u64 {
     let texts = request.previous.iter().chain(&request.instructions);
     let texts: u64 = texts.map(|text| measure.text(text)).sum();
     let messages = request.messages.iter().map(|message| {
-        let counts = message.counts.get_or_count(measure.id(), || measure.count(message));
+        let counts = measure.counts(message);
         let parts =
             message.parts.iter().zip(&counts.parts).map(|(part, tokens)| match &part.kind {
                 PartKind::Text { ignored: true, .. } => 0,

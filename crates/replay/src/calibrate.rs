@@ -10,7 +10,6 @@ use foldback_stages::estimator::{Calibration, Fit, Observation};
 /// Estimate of the un-compacted log and recorded request size, call by call, up to the recorder's
 /// first own compaction: after it the recorder sent something else than the log.
 pub fn observations(session: &Session, estimator: &dyn Estimator) -> Vec<Observation> {
-    let id = estimator.id();
     let mut sum = session.frame.tokens(estimator);
     let mut pairs = Vec::new();
     for (message, faithful) in with_faith(session) {
@@ -22,7 +21,7 @@ pub fn observations(session: &Session, estimator: &dyn Estimator) -> Vec<Observa
                 pairs.push(Observation::new(sum, usage.input_total()));
             }
         }
-        sum += message.counts.get_or_count(id, || estimator.count(message)).total();
+        sum += estimator.counts(message).total();
     }
     pairs
 }
@@ -35,9 +34,7 @@ pub fn observations(session: &Session, estimator: &dyn Estimator) -> Vec<Observa
 ///
 /// [headless]: is_headless
 pub fn unrecorded(session: &Session, estimator: &dyn Estimator) -> u64 {
-    let count = |message: &Message| {
-        message.counts.get_or_count(estimator.id(), || estimator.count(message)).total()
-    };
+    let count = |message: &Message| estimator.counts(message).total();
     let frame = session.frame.tokens(estimator);
     let mut sum = frame;
     if !is_headless(session) {

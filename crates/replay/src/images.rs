@@ -8,7 +8,7 @@
 
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
-use foldback_core::log::{Media, Message, Part, PartKind};
+use foldback_core::log::{Counts, Media, Message, Part, PartKind};
 use foldback_core::stage::Estimator;
 use std::sync::Arc;
 
@@ -46,13 +46,12 @@ impl Estimator for WithImages {
     }
 
     fn part(&self, part: &Part, shown: &str) -> u64 {
-        let images: &[Media] = match &part.kind {
-            PartKind::File(file) => std::slice::from_ref(file),
+        let files = match &part.kind {
             // Clearing a result takes its files along.
-            PartKind::Result(result) if shown == result.text => &result.media,
-            _ => &[],
+            PartKind::Result(result) if shown != result.text => &[],
+            _ => files(part),
         };
-        self.inner.part(part, shown) + images.iter().map(weight).sum::<u64>()
+        self.inner.part(part, shown) + files.iter().map(weight).sum::<u64>()
     }
 
     fn result(&self, shown: &str) -> Option<u64> {
@@ -66,11 +65,32 @@ impl Estimator for WithImages {
     fn per_request(&self) -> u64 {
         self.inner.per_request()
     }
+
+    /// Where there is no image, the counts of the estimator without them, which a preset may have made.
+    fn counts<'m>(&self, message: &'m Message) -> &'m Counts {
+        match message.parts.iter().flat_map(files).any(is_image) {
+            true => message.counts.get_or_count(&self.id, || self.count(message)),
+            false => self.inner.counts(message),
+        }
+    }
+}
+
+/// The files of a part.
+fn files(part: &Part) -> &[Media] {
+    match &part.kind {
+        PartKind::File(file) => std::slice::from_ref(file),
+        PartKind::Result(result) => &result.media,
+        _ => &[],
+    }
+}
+
+fn is_image(file: &Media) -> bool {
+    file.mime.starts_with("image/")
 }
 
 /// Tokens of a file: of an image by its size, of others none.
 fn weight(file: &Media) -> u64 {
-    if !file.mime.starts_with("image/") {
+    if !is_image(file) {
         return 0;
     }
     let Some((width, height)) = size(&file.url) else { return MOST };
@@ -97,7 +117,7 @@ fn size(url: &str) -> Option<(u64, u64)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use foldback_core::log::ToolResult;
+    use foldback_core::log::{Role, ToolResult};
     use foldback_stages::estimator::o200k;
 
     /// The head of a PNG of this size.
@@ -149,5 +169,16 @@ mod tests {
         let image = Part::new(PartKind::File(file("image/png", &png(750, 10))));
         assert_eq!(measure.part(&image, ""), 10);
         assert_eq!(measure.id().as_ref(), "o200k +3/message +images");
+    }
+
+    #[test]
+    fn a_message_without_images_is_counted_once_for_both_estimators() {
+        let inner: Arc<dyn Estimator> = Arc::new(o200k());
+        let measure = WithImages::new(Arc::clone(&inner));
+        let said = Message::new("m", Role::User, vec![Part::text("twelve words")]);
+        assert!(std::ptr::eq(measure.counts(&said), inner.counts(&said)));
+        let image = Part::new(PartKind::File(file("image/png", &png(750, 10))));
+        let shown = Message::new("m", Role::User, vec![image]);
+        assert_eq!(measure.counts(&shown).total(), inner.counts(&shown).total() + 10);
     }
 }

@@ -257,7 +257,7 @@ const KINDS: [&str; 7] =
 fn tokens_by_kind(session: &Session, estimator: &dyn Estimator) -> BTreeMap<&'static str, u64> {
     let mut sums = [0u64; KINDS.len()];
     for message in session.log() {
-        let counts = message.counts.get_or_count(estimator.id(), || estimator.count(message));
+        let counts = estimator.counts(message);
         for (part, tokens) in message.parts.iter().zip(&counts.parts) {
             sums[kind_of(part, message.role)] += tokens;
         }

@@ -1,10 +1,10 @@
 //! What a note may take: lines of the messages that go, and of those that the note before took lines from.
 
 use crate::features::{self, Around, BLOCK, Block as Facts, LINE, WORD, Words};
-use crate::known::{FileSeen, Known, call_of};
+use crate::known::{FileSeen, Known, LineSeen, call_of};
 use crate::message::{Call, Kind, said};
 use crate::model::Model;
-use crate::text::{Line, LineKey, Lines, Word};
+use crate::text::{Line, LineKey, Lines, Word, offset};
 use foldback_core::history::History;
 use foldback_core::log::Message;
 use foldback_core::view::Pos;
@@ -36,6 +36,10 @@ pub struct Candidate<'t> {
     pub source: usize,
     /// The line.
     pub line: &'t Line,
+    /// What is known of it.
+    pub seen: LineSeen,
+    /// Its telling words: a range of [`Candidates::words_of`].
+    terms: (u32, u32),
     /// It has something to say that neither the view nor a later equal line says.
     pub open: bool,
     /// The chance that a call takes all of it.
@@ -55,6 +59,21 @@ pub struct Block {
     pub features: [f32; BLOCK.len()],
 }
 
+/// A word of the candidates.
+#[derive(Clone, Copy, Debug)]
+pub struct Chance {
+    /// The word.
+    pub word: Word,
+    /// The chance that a call names it again; nothing where no open line has it.
+    pub chance: f32,
+    /// Calls that named it.
+    pub called: u32,
+    /// The view still shows it.
+    pub shown: bool,
+    /// An open line has it.
+    pub open: bool,
+}
+
 /// Everything that a note may take.
 #[derive(Debug, Default)]
 pub struct Candidates<'t> {
@@ -64,8 +83,11 @@ pub struct Candidates<'t> {
     pub lines: Vec<Candidate<'t>>,
     /// Blocks of those, in order.
     pub blocks: Vec<Block>,
-    /// The chance that a call names a word again; words that the view still shows are left out.
-    pub words: FxHashMap<Word, f32>,
+    /// Their telling words, in order of their first line.
+    pub words: Vec<Chance>,
+    /// Indices of the words of each line, one line after the other.
+    terms: Vec<u32>,
+    numbers: FxHashMap<Word, u32>,
 }
 
 /// Lines of a block at most.
@@ -103,6 +125,8 @@ impl<'t> Candidates<'t> {
             out.lines.extend(source.lines.lines.iter().map(|line| Candidate {
                 source: number,
                 line,
+                seen: LineSeen::default(),
+                terms: (0, 0),
                 open: !line.bare && !shown.lines.contains(&line.key),
                 whole: 0.0,
                 features: [0.0; LINE.len()],
@@ -118,58 +142,124 @@ impl<'t> Candidates<'t> {
         out
     }
 
-    fn rate(&mut self, known: &Known, shown: &Shown, model: &Model) {
-        let now = known.calls;
-        let mut chances: FxHashMap<Word, f32> = FxHashMap::default();
-        for candidate in self.lines.iter().filter(|candidate| candidate.open) {
+    /// Looks each word and each line up once; all that follows goes by their indices.
+    fn look_up(&mut self, known: &Known, shown: &Shown, model: &Model) {
+        for candidate in &mut self.lines {
+            let begin = self.terms.len();
             for term in self.sources[candidate.source].lines.terms(candidate.line) {
-                chances.entry(term.word).or_insert_with(|| {
-                    known.words.get(&term.word).map_or(0.0, |seen| {
-                        model.word(&features::word(seen, known.files.get(&term.word), now))
-                    })
+                let number = *self.numbers.entry(term.word).or_insert_with(|| {
+                    self.words.push(Chance {
+                        word: term.word,
+                        chance: 0.0,
+                        called: 0,
+                        shown: shown.words.contains(&term.word),
+                        open: false,
+                    });
+                    offset(self.words.len() - 1)
                 });
+                self.words[number as usize].open |= candidate.open;
+                self.terms.push(number);
+            }
+            candidate.terms = (offset(begin), offset(self.terms.len()));
+            candidate.seen = known.lines.get(&candidate.line.key).copied().unwrap_or_default();
+        }
+        for word in &mut self.words {
+            let Some(seen) = known.words.get(&word.word) else { continue };
+            word.called = seen.called;
+            if word.open {
+                let file = known.files.get(&word.word);
+                word.chance = model.word(&features::word(seen, file, known.calls));
             }
         }
+    }
+
+    /// The indices of the words of a line.
+    pub fn words_of(&self, candidate: &Candidate<'_>) -> &[u32] {
+        &self.terms[candidate.terms.0 as usize..candidate.terms.1 as usize]
+    }
+
+    /// The index of a word.
+    pub fn number(&self, word: Word) -> Option<usize> {
+        self.numbers.get(&word).map(|number| *number as usize)
+    }
+
+    fn rate(&mut self, known: &Known, shown: &Shown, model: &Model) {
+        let now = known.calls;
+        self.look_up(known, shown, model);
         let mut begin = 0;
         for number in 0..self.sources.len() {
             let count = self.lines[begin..].iter().take_while(|line| line.source == number).count();
             let range = begin..begin + count;
             begin = range.end;
-            let around = self.sources[number].around(known, shown);
-            let named: Vec<bool> = self.lines[range.clone()]
-                .iter()
-                .map(|line| known.lines.get(&line.line.key).is_some_and(|seen| seen.called > 0))
-                .collect();
+            let around = self.around(number, range.clone(), known, shown);
+            let named: Vec<bool> =
+                self.lines[range.clone()].iter().map(|line| line.seen.called > 0).collect();
             for at in range.clone() {
                 let candidate = &self.lines[at];
                 if !candidate.open {
                     continue;
                 }
                 let mut words = Words::default();
-                for term in self.sources[number].lines.terms(candidate.line) {
-                    let chance = chances.get(&term.word).copied().unwrap_or_default();
-                    let called = known.words.get(&term.word).map_or(0, |seen| seen.called);
+                for word in self.words_of(candidate) {
+                    let word = self.words[*word as usize];
                     words.count += 1;
-                    words.novel += u32::from(!shown.words.contains(&term.word));
-                    words.called = words.called.max(called);
-                    words.best = words.best.max(chance);
-                    words.sum += chance;
+                    words.novel += u32::from(!word.shown);
+                    words.called = words.called.max(word.called);
+                    words.best = words.best.max(word.chance);
+                    words.sum += word.chance;
                 }
-                let seen = known.lines.get(&candidate.line.key).copied().unwrap_or_default();
                 let own = at - range.start;
                 let neighbours = share_around(&named, own..own + 1);
-                let features =
-                    features::line(candidate.line, &around, &seen, words, neighbours, now);
+                let features = features::line(
+                    candidate.line,
+                    &around,
+                    &candidate.seen,
+                    words,
+                    neighbours,
+                    now,
+                );
                 let candidate = &mut self.lines[at];
                 candidate.whole = model.line(&features);
                 candidate.features = features;
             }
             if self.sources[number].is_file() {
-                self.cut(range, &around, &named, known, shown, model);
+                self.cut(range, &around, &named, now, shown, model);
             }
         }
-        chances.retain(|word, _| !shown.words.contains(word));
-        self.words = chances;
+    }
+
+    /// What the lines of a source are part of.
+    fn around(&self, number: usize, range: Range<usize>, known: &Known, shown: &Shown) -> Around {
+        let source = &self.sources[number];
+        let mut file = FileSeen::default();
+        let mut file_shown = false;
+        for word in source.call.iter().flat_map(|call| &call.subject) {
+            file_shown |= shown.words.contains(word);
+            if let Some(seen) = known.files.get(word) {
+                file.read = file.read.max(seen.read);
+                file.edited = file.edited.max(seen.edited);
+                file.last_edited = file.last_edited.max(seen.last_edited);
+                file.last = file.last.max(seen.last);
+            }
+        }
+        let terms = self.lines[range].iter().flat_map(|line| self.words_of(line));
+        let (mut count, mut still, mut called) = (0u32, 0u32, 0u32);
+        for word in terms.map(|word| self.words[*word as usize]) {
+            count += 1;
+            still += u32::from(word.shown);
+            called += u32::from(word.called > 0);
+        }
+        let share = |part: u32| part as f32 / count.max(1) as f32;
+        Around {
+            kind: source.call.map_or(Kind::Other, |call| call.kind),
+            written: source.written,
+            call: known.at.get(source.pos).copied().unwrap_or_default() + u32::from(source.written),
+            lines: source.lines.count,
+            file,
+            shown: share(still),
+            called: share(called),
+            file_shown,
+        }
     }
 
     /// Cuts the lines of a file into blocks.
@@ -178,7 +268,7 @@ impl<'t> Candidates<'t> {
         range: Range<usize>,
         around: &Around,
         named: &[bool],
-        known: &Known,
+        now: u32,
         shown: &Shown,
         model: &Model,
     ) {
@@ -201,7 +291,7 @@ impl<'t> Candidates<'t> {
                     ..Facts::default()
                 };
                 for line in lines {
-                    let seen = known.lines.get(&line.line.key).copied().unwrap_or_default();
+                    let seen = line.seen;
                     let share = 1.0 / lines.len() as f32;
                     facts.definition |= line.line.definition;
                     facts.results =
@@ -215,7 +305,7 @@ impl<'t> Candidates<'t> {
                         facts.removed += share;
                     }
                 }
-                let features = features::block(&facts, around, known.calls);
+                let features = features::block(&facts, around, now);
                 let edited = model.block(&features);
                 self.blocks.push(Block { lines: begin..end, edited, features });
             }
@@ -235,7 +325,8 @@ impl<'t> Candidates<'t> {
     /// What the model is shown of each word.
     pub fn word_features(&self, history: &History) -> Vec<(Word, [f32; WORD.len()])> {
         Known::of(history, |known| {
-            let mut words: Vec<Word> = self.words.keys().copied().collect();
+            let hidden = self.words.iter().filter(|word| word.open && !word.shown);
+            let mut words: Vec<Word> = hidden.map(|word| word.word).collect();
             words.sort_unstable();
             let shown = |word: Word| {
                 let seen = known.words.get(&word).copied().unwrap_or_default();
@@ -250,33 +341,6 @@ impl Source<'_> {
     /// Whether it is the text of a file.
     fn is_file(&self) -> bool {
         self.written || self.call.is_some_and(|call| matches!(call.kind, Kind::Read | Kind::Edit))
-    }
-
-    fn around(&self, known: &Known, shown: &Shown) -> Around {
-        let mut file = FileSeen::default();
-        let mut file_shown = false;
-        for word in self.call.iter().flat_map(|call| &call.subject) {
-            file_shown |= shown.words.contains(word);
-            if let Some(seen) = known.files.get(word) {
-                file.read = file.read.max(seen.read);
-                file.edited = file.edited.max(seen.edited);
-                file.last_edited = file.last_edited.max(seen.last_edited);
-                file.last = file.last.max(seen.last);
-            }
-        }
-        let terms = &self.lines.terms;
-        let share = |count: usize| count as f32 / terms.len().max(1) as f32;
-        let named = |word: &Word| known.words.get(word).is_some_and(|seen| seen.called > 0);
-        Around {
-            kind: self.call.map_or(Kind::Other, |call| call.kind),
-            written: self.written,
-            call: known.at.get(self.pos).copied().unwrap_or_default() + u32::from(self.written),
-            lines: self.lines.count,
-            file,
-            shown: share(terms.iter().filter(|term| shown.words.contains(&term.word)).count()),
-            called: share(terms.iter().filter(|term| named(&term.word)).count()),
-            file_shown,
-        }
     }
 }
 

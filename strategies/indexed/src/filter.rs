@@ -277,12 +277,9 @@ impl Filter for NoteFilter {
         for pos in &cut.head {
             push_kept(&mut slots, *pos);
         }
-        slots.push(Slot::Insert(Insert {
-            id: context.services.ids.next("note"),
-            role: Role::User,
-            text: note::write(&candidates, cut.note_tokens, self.config.worth),
-            origin: EntryKind::Summary,
-        }));
+        let text = note::write(&candidates, cut.note_tokens, self.config.worth);
+        let id = context.services.ids.next("note");
+        slots.push(Slot::Insert(Insert::new(id, Role::User, text, EntryKind::Summary)));
         for pos in &cut.kept {
             push_kept(&mut slots, *pos);
         }

@@ -1,9 +1,8 @@
 //! The note: which lines stay, and how it reads.
 
 use crate::candidates::Candidates;
-use crate::text::{Word, telling};
+use crate::text::telling;
 use foldback_core::view::Pos;
-use rustc_hash::FxHashSet;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::cmp::Ordering;
@@ -76,7 +75,8 @@ impl Ord for Offer {
 struct Choice<'c, 't> {
     from: &'c Candidates<'t>,
     worth: Worth,
-    covered: FxHashSet<Word>,
+    /// By word, whether what is chosen has it.
+    covered: Vec<bool>,
     named: Vec<bool>,
     taken: Vec<bool>,
     left: f32,
@@ -104,11 +104,9 @@ impl Choice<'_, '_> {
                 continue;
             }
             worth += self.worth.line * candidate.whole;
-            for term in self.from.sources[candidate.source].lines.terms(candidate.line) {
-                if let (Some(chance), false) =
-                    (self.from.words.get(&term.word), self.covered.contains(&term.word))
-                {
-                    worth += self.worth.word * chance;
+            for word in self.from.words_of(candidate) {
+                if !self.covered[*word as usize] {
+                    worth += self.worth.word * self.from.words[*word as usize].chance;
                 }
             }
         }
@@ -126,12 +124,11 @@ impl Choice<'_, '_> {
 
     fn take(&mut self, item: Item, cost: f32) {
         self.left -= cost;
-        let range = self.range(item);
-        let source = &self.from.sources[self.from.lines[range.start].source];
-        for at in range.clone() {
+        for at in self.range(item) {
             self.taken[at] = true;
-            let terms = source.lines.terms(self.from.lines[at].line);
-            self.covered.extend(terms.iter().map(|term| term.word));
+            for word in self.from.words_of(&self.from.lines[at]) {
+                self.covered[*word as usize] = true;
+            }
         }
     }
 
@@ -139,7 +136,9 @@ impl Choice<'_, '_> {
     fn name(&mut self, source: usize, offers: &mut BinaryHeap<Offer>) {
         self.named[source] = true;
         telling(self.from.sources[source].label, |term| {
-            self.covered.insert(term.word);
+            if let Some(word) = self.from.number(term.word) {
+                self.covered[word] = true;
+            }
         });
         let from = self.from;
         let begin = from.lines.partition_point(|line| line.source < source);
@@ -157,7 +156,8 @@ pub fn write(from: &Candidates<'_>, tokens: u64, worth: Worth) -> String {
     let mut choice = Choice {
         from,
         worth,
-        covered: FxHashSet::default(),
+        // What the view still shows is worth nothing again.
+        covered: from.words.iter().map(|word| word.shown).collect(),
         named: vec![false; from.sources.len()],
         taken: vec![false; from.lines.len()],
         left: tokens as f32 - TITLE.len() as f32 / 4.0,

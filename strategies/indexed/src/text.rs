@@ -144,7 +144,8 @@ fn cut(line: &str) -> usize {
     sign.filter(|at| *at > LONGEST / 2).map_or(end, |at| at + 1)
 }
 
-fn offset(at: usize) -> u32 {
+/// An index as the 32 bits that hold it.
+pub(crate) fn offset(at: usize) -> u32 {
     u32::try_from(at).unwrap_or(u32::MAX)
 }
 

@@ -192,7 +192,7 @@ impl<'a, 's> Fold<'a, 's> {
     /// Tokens of the view under this layout.
     fn tokens(&self, layout: &Layout, edits: &[Edit]) -> u64 {
         let inserted = layout.slots.iter().map(|slot| match slot {
-            Slot::Insert(insert) => self.context.meter.measure(&insert.to_message()),
+            Slot::Insert(insert) => self.context.meter.measure(insert.message()),
             Slot::Keep(_) => 0,
         });
         let cut: u64 = edits.iter().map(|edit| edit.before - edit.after).sum();
@@ -204,14 +204,12 @@ impl<'a, 's> Fold<'a, 's> {
         let text = render::summary_message(&self.sections);
         let mut shown = self.context.view.layout().slots.iter();
         let known = shown.find_map(|slot| match slot {
-            Slot::Insert(insert) if insert.text == text => Some(insert.clone()),
+            Slot::Insert(insert) if insert.text() == text => Some(insert.clone()),
             _ => None,
         });
-        known.unwrap_or_else(|| Insert {
-            id: self.context.services.ids.next("summary"),
-            role: Role::User,
-            text,
-            origin: EntryKind::Summary,
+        known.unwrap_or_else(|| {
+            let id = self.context.services.ids.next("summary");
+            Insert::new(id, Role::User, text, EntryKind::Summary)
         })
     }
 
@@ -221,7 +219,7 @@ impl<'a, 's> Fold<'a, 's> {
         for slot in &layout.slots {
             match slot {
                 Slot::Keep(range) => wanted.extend(range.clone().map(Shows::Item)),
-                Slot::Insert(insert) => wanted.push(Shows::Insert(&insert.id)),
+                Slot::Insert(insert) => wanted.push(Shows::Insert(insert.id())),
             }
         }
         let shown = self.context.places().iter().map(|place| match place {

@@ -274,7 +274,7 @@ impl Split {
             }
             None => return None,
         };
-        Some(Insert { id: context.services.ids.next(kind), role: Role::User, text, origin })
+        Some(Insert::new(context.services.ids.next(kind), Role::User, text, origin))
     }
 }
 
@@ -358,5 +358,5 @@ fn again(message: &Message) -> Insert {
         Origin::Entry(kind) => kind,
         Origin::Log => EntryKind::Boundary,
     };
-    Insert { id: message.id.clone(), role: message.role, text: message.said(), origin }
+    Insert::new(message.id.clone(), message.role, message.said(), origin)
 }

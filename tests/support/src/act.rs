@@ -85,6 +85,6 @@ pub fn edit(item: usize, kind: EditKind, text: &str) -> Edit {
 /// What stands behind a position, after an inserted summary.
 pub fn layout(id: String, tail_from: usize, text: &str) -> Layout {
     let origin = EntryKind::Summary;
-    let insert = Insert { id, role: Role::User, text: text.to_owned(), origin };
+    let insert = Insert::new(id, Role::User, text.to_owned(), origin);
     Layout { slots: vec![Slot::Insert(insert)], tail_from }
 }

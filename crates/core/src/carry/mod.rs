@@ -232,7 +232,7 @@ fn fitting(items: &[String], room: u64, estimator: &Arc<dyn Estimator>) -> Optio
 /// can part no call from its result. Takes out what an earlier fold had put there.
 pub(crate) fn place(layout: &mut Layout, insert: Option<Insert>) {
     layout.slots.retain(
-        |slot| !matches!(slot, Slot::Insert(insert) if insert.origin == EntryKind::Carried),
+        |slot| !matches!(slot, Slot::Insert(insert) if insert.origin() == EntryKind::Carried),
     );
     if let Some(insert) = insert {
         let behind = usize::from(matches!(layout.slots.first(), Some(Slot::Insert(_))));

@@ -423,12 +423,8 @@ impl Conversation {
             &self.pinned,
             self.strategy.estimator(),
         );
-        let carried = carried.map(|text| Insert {
-            id: self.services.ids.next("carried"),
-            role: Role::User,
-            text,
-            origin: EntryKind::Carried,
-        });
+        let id = || self.services.ids.next("carried");
+        let carried = carried.map(|text| Insert::new(id(), Role::User, text, EntryKind::Carried));
         carry::place(&mut layout, carried);
         let decided = decision.map(|decision| decision.reason.clone());
         Ok(self.counted(Plan {
@@ -614,7 +610,7 @@ impl Conversation {
         });
         let kept: Vec<_> = std::iter::once(layout.tail_from..end).chain(slots).collect();
         let inserts = layout.slots.iter().filter_map(|slot| match slot {
-            Slot::Insert(insert) => Some(meter.measure(&insert.to_message())),
+            Slot::Insert(insert) => Some(meter.measure(insert.message())),
             Slot::Keep(_) => None,
         });
         let mut total = inserts.sum::<u64>();

@@ -95,7 +95,7 @@ impl Conversation {
         }
         for slot in plan.layout.iter().flat_map(|layout| &layout.slots) {
             if let Slot::Insert(insert) = slot {
-                self.services.ids.taken(&insert.id);
+                self.services.ids.taken(insert.id());
             }
         }
     }

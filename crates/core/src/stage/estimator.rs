@@ -51,4 +51,9 @@ pub trait Estimator: Send + Sync + fmt::Debug {
             overhead: self.overhead(message),
         }
     }
+
+    /// The same, made once for each message and kept with it.
+    fn counts<'m>(&self, message: &'m Message) -> &'m Counts {
+        message.counts.get_or_count(self.id(), || self.count(message))
+    }
 }

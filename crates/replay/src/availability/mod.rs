@@ -124,7 +124,7 @@ impl Availability {
             return;
         }
         let message = &self.index.log[source.0];
-        let counts = message.counts.get_or_count(self.measure.id(), || self.measure.count(message));
+        let counts = self.measure.counts(message);
         self.findings.rereads.push(RereadRow {
             call,
             source: message.id.clone(),

@@ -153,7 +153,7 @@ impl MatchedControls {
         known: &mut BTreeSet<FactId>,
         measure: &dyn Estimator,
     ) -> Vec<Arrival> {
-        let counts = message.counts.get_or_count(measure.id(), || measure.count(message));
+        let counts = measure.counts(message);
         let rest = self.rests[group];
         let mut arrivals = vec![Arrival { unit: rest, tokens: counts.overhead, facts: Vec::new() }];
         for (index, part) in message.parts.iter().enumerate() {

@@ -225,7 +225,9 @@ impl<'a> Identifiers<'a> {
             self.at = start + path.len();
             word::push(&mut self.found, Class::Path, path);
             return;
-        } else if let Some(scheme) = self.text[start..end].find("://") {
+        } else if word::has(&self.text[start..end], b':')
+            && let Some(scheme) = self.text[start..end].find("://")
+        {
             end = run(start + scheme, in_url);
         }
         let word = &self.text[start..end];

@@ -85,7 +85,7 @@ fn plain<'a>(word: &'a str, call: bool, found: &mut VecDeque<Identifier<'a>>) {
     }
 }
 
-fn has(word: &str, byte: u8) -> bool {
+pub(super) fn has(word: &str, byte: u8) -> bool {
     word.as_bytes().contains(&byte)
 }
 
@@ -364,10 +364,14 @@ pub(super) const SYSTEM_ERRORS: [&str; 34] = [
 ];
 
 fn is_error(word: &str) -> bool {
+    // All of them begin so. Hardly any word does, and every word comes by here.
+    if !word.starts_with(|c: char| c.is_ascii_uppercase()) {
+        return false;
+    }
     let named = ["Error", "Exception", "Warning", "Panic", "Fault"]
         .iter()
         .any(|ending| word.len() > ending.len() && word.ends_with(ending));
-    if named && is_name(word) && word.starts_with(|c: char| c.is_ascii_uppercase()) {
+    if named && is_name(word) {
         return true;
     }
     if SYSTEM_ERRORS.binary_search(&word).is_ok() {

@@ -307,6 +307,11 @@ impl Tracker {
         id
     }
 
+    /// The identifiers of a text that the view shows and that a compaction wrote; `None` of others.
+    pub(crate) fn ids_of_written(&self, text: &str) -> Option<&Arc<[Id]>> {
+        self.known.get(text).map(|written| &self.written[*written].ids)
+    }
+
     fn append(&mut self, conversation: &Conversation, pos: Pos) {
         let message = conversation.history().message(pos);
         let ordinal = self.positions.len();

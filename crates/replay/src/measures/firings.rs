@@ -124,10 +124,10 @@ impl Firings {
             }
             for slot in fold.plan.layout.iter().flat_map(|layout| &layout.slots) {
                 if let Slot::Insert(insert) = slot
-                    && insert.origin == EntryKind::Summary
-                    && self.seen.insert(insert.id.clone())
+                    && insert.origin() == EntryKind::Summary
+                    && self.seen.insert(insert.id().to_owned())
                 {
-                    take(&insert.to_message());
+                    take(insert.message());
                 }
             }
         }

@@ -185,7 +185,8 @@ impl Reader {
                 unsupported.push(Unsupported { class, text: text.to_owned() });
             }
         }
-        let has = self.index.find(text);
+        let shown = tracker.ids_of_written(text).cloned();
+        let has = shown.unwrap_or_else(|| self.index.find(text));
         let (mut needed, mut kept) = (0, 0);
         for asked in &self.index.asked {
             let later = self.index.entries[asked.id as usize].last_asked >= Some(call);

@@ -293,7 +293,7 @@ impl Default for Size {
 
 impl Size {
     fn take(&mut self, message: &Message, measure: &dyn Estimator) {
-        let counts = message.counts.get_or_count(measure.id(), || measure.count(message));
+        let counts = measure.counts(message);
         if message.begins_turn() {
             self.old_reasoning = self.reasoning;
         }

@@ -188,7 +188,7 @@ fn calls(
                 recorder_compacted: row.recorder_compacted,
             });
         }
-        uncompacted += message.counts.get_or_count(measure.id(), || measure.count(message)).total();
+        uncompacted += measure.counts(message).total();
     }
     calls
 }

@@ -32,7 +32,7 @@ pub(super) fn read(
         for result in message.parts.iter().filter_map(|part| part.as_result()) {
             call = call.or_else(|| asked.get(result.call_id.as_str()).copied());
         }
-        let count = message.counts.get_or_count(measure.id(), || measure.count(message)).total();
+        let count = measure.counts(message).total();
         tokens += count;
         let (excerpt, cut) = one_line(&text(message), detail.excerpt);
         lines.push(Line {

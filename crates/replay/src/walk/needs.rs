@@ -15,7 +15,7 @@ const LINE: usize = 100;
 pub(super) fn needs(index: &Index, calls: &[Call], measure: &dyn Estimator) -> Vec<Need> {
     let source = |at: &LogPart| {
         let message = &index.log[at.0];
-        let counts = message.counts.get_or_count(measure.id(), || measure.count(message));
+        let counts = measure.counts(message);
         NeedSource { message: at.0, tokens: counts.parts.get(at.1).copied().unwrap_or(0) }
     };
     let mut out = Vec::new();

@@ -258,7 +258,7 @@ fn meter(conversation: &Conversation) -> &Meter {
 fn writes_summary(plan: &Plan) -> bool {
     let slots = plan.layout.iter().flat_map(|layout| &layout.slots);
     let inserted = slots.filter_map(|slot| match slot {
-        Slot::Insert(insert) => Some(insert.origin),
+        Slot::Insert(insert) => Some(insert.origin()),
         Slot::Keep(_) => None,
     });
     inserted

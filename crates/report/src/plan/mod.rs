@@ -102,9 +102,9 @@ fn plan(out: &mut String, conversation: &Conversation, number: u64, plan: &Plan)
                     writeln!(
                         out,
                         "  insert {} {}: {}",
-                        insert.role.as_str(),
-                        insert.id,
-                        brief(&insert.text)
+                        insert.role().as_str(),
+                        insert.id(),
+                        brief(insert.text())
                     )
                 }
             };

@@ -84,7 +84,7 @@ pub(super) fn log_untouched(subject: &Subject, session: &Session) -> Result<(), 
         if *was != **is {
             return Err(format!("message {} was altered", was.id));
         }
-        let counted = is.counts.get_or_count(estimator.id(), || estimator.count(is));
+        let counted = estimator.counts(is);
         if *counted != estimator.count(was) {
             let id = estimator.id();
             return Err(format!("the tokens of message {} under {id} were altered", was.id));
