@@ -1,13 +1,14 @@
 //! A conversation in the engine: it takes all messages so far, and gives those to send.
 
-use crate::error::{error, wire};
+use crate::error::{Unusable, error};
 use crate::preset::Preset;
+use crate::source::{Form, Source};
 use foldback::core::log::{Answer, Message as Told};
 use foldback::core::services::Services;
 use foldback::core::view::Shown;
 use foldback::live::follow::{Followed, Received, Unsendable, base_of, frame_of, identity};
 use foldback::live::{Recall, SystemClock, tools};
-use foldback::wire::{Dialect, Item, Request, WireError};
+use foldback::wire::{Dialect, Item};
 use foldback::{Conversation, Limits, Strategy};
 use foldback_replay::cost::RegimeTable;
 use foldback_replay::{ModelTable, Setup};
@@ -23,7 +24,7 @@ type Message = (Option<u32>, Option<String>);
 #[pyclass(frozen, module = "foldback")]
 pub(crate) struct Engine {
     strategy: Arc<Strategy>,
-    dialect: Dialect,
+    form: Form,
     setup: Setup,
     state: Mutex<State>,
 }
@@ -37,18 +38,6 @@ struct State {
     recall: Recall,
 }
 
-/// Messages that can't be used.
-enum Unusable {
-    Wire(WireError),
-    Text(String),
-}
-
-impl From<WireError> for Unusable {
-    fn from(error: WireError) -> Self {
-        Self::Wire(error)
-    }
-}
-
 #[pymethods]
 impl Engine {
     #[new]
@@ -60,8 +49,8 @@ impl Engine {
         max_output: Option<u64>,
         model: Option<String>,
     ) -> PyResult<Self> {
-        let dialect = Dialect::ALL.into_iter().find(|dialect| dialect.as_str() == protocol);
-        let dialect = dialect.ok_or_else(|| error(format!("no protocol is called {protocol}")))?;
+        let form = Form::of(protocol);
+        let form = form.ok_or_else(|| error(format!("no protocol is called {protocol}")))?;
         let strategy = Arc::clone(&preset.strategy);
         let limits =
             Limits { context: window.unwrap_or(0), input: 0, output: max_output.unwrap_or(0) };
@@ -72,7 +61,7 @@ impl Engine {
             regimes: RegimeTable::embedded(),
             measure: Arc::clone(strategy.estimator()),
         };
-        let engine = Self { strategy, dialect, setup, state: Mutex::default() };
+        let engine = Self { strategy, form, setup, state: Mutex::default() };
         let (limits, strategy) = (engine.limits(), &engine.strategy);
         if let Some(why) = strategy.refuses(limits) {
             return Err(error(format!(
@@ -83,20 +72,23 @@ impl Engine {
         Ok(engine)
     }
 
-    /// Takes the body of a request with all messages so far, and gives the messages to send.
-    fn fold(&self, py: Python<'_>, body: &str) -> PyResult<Vec<Message>> {
-        let folded = py.detach(|| self.take(body));
-        folded.map_err(|unusable| match unusable {
-            Unusable::Wire(wrong) => wire(py, &wrong),
-            Unusable::Text(wrong) => error(wrong),
-        })
+    /// Takes the body of a request with all messages so far, and gives the messages to send. `answers` are those of its
+    /// messages of which the provider's response is known, by their numbers.
+    #[pyo3(signature = (body, answers=Vec::new()))]
+    fn fold(
+        &self,
+        py: Python<'_>,
+        body: &str,
+        answers: Vec<(u32, String)>,
+    ) -> PyResult<Vec<Message>> {
+        py.detach(|| self.take(body, &answers)).map_err(|unusable| unusable.raise(py))
     }
 
     /// Takes what the provider said of its answer, which is or will be the message with this number: the body of the
     /// response.
     fn answered(&self, py: Python<'_>, number: u32, body: &str) -> PyResult<()> {
-        let answer = py.detach(|| foldback::wire::answer(self.dialect, "answer", body));
-        if let Some(answer) = answer.map_err(|wrong| wire(py, &wrong))?.answer {
+        let answer = py.detach(|| self.answer(body)).map_err(|unusable| unusable.raise(py))?;
+        if let Some(answer) = answer {
             self.state().answers.insert(number, answer);
         }
         Ok(())
@@ -148,7 +140,7 @@ impl Engine {
 
     /// The definition of the tool `recall`, as JSON.
     fn recall_tool(&self) -> String {
-        match self.dialect {
+        match self.form.rules() {
             Dialect::Anthropic => tools::anthropic(),
             Dialect::OpenAiChat | Dialect::OpenAiResponses | Dialect::Gemini => tools::openai(),
         }
@@ -184,34 +176,52 @@ impl Engine {
         self.state().followed.as_mut().map(act)
     }
 
-    fn take(&self, body: &str) -> Result<Vec<Message>, Unusable> {
-        let request = Request::parse(self.dialect, body)?;
-        let messages = request.messages();
-        let keys = identity::keys(self.dialect.as_str(), messages);
+    /// What a response says of its answer.
+    fn answer(&self, body: &str) -> Result<Option<Answer>, Unusable> {
+        Ok(foldback::wire::answer(self.form.rules(), "answer", body)?.answer)
+    }
+
+    fn take(&self, body: &str, given: &[(u32, String)]) -> Result<Vec<Message>, Unusable> {
+        let mut known = BTreeMap::new();
+        for (number, response) in given {
+            known.extend(self.answer(response)?.map(|answer| (*number, answer)));
+        }
+        let source = Source::read(self.form, body)?;
+        let messages = source.messages();
+        let keys = identity::keys(self.form.name(), messages);
         let mut state = self.state();
         let State { followed, answers, recall } = &mut *state;
         if followed.as_ref().is_none_or(|followed| !followed.is_repeated(&keys)) {
-            *followed = Some(self.begin(&request, &keys));
+            *followed = Some(self.begin(&source, &keys));
             *recall = Recall::new();
         }
         let Some(followed) = followed else { return Ok(Vec::new()) };
-        let received = Received::of(&request, &keys, self.limits());
-        let told = |_: &_, message: &Told| answers.get(&message.record?).cloned();
+        let received = Received {
+            messages,
+            keys: &keys,
+            frame: source.frame(),
+            model: source.model(),
+            limits: self.limits(),
+        };
+        let told = |_: &_, message: &Told| {
+            let number = message.record?;
+            known.get(&number).or_else(|| answers.get(&number)).cloned()
+        };
         // Without a journal nothing is written, so nothing can fail to be.
         let taken = block_on(followed.take(received, told));
         let _ = taken.map_err(|error| Unusable::Text(error.to_string()))?;
-        let shown = followed.shown(messages, self.dialect).map_err(|error| match error {
+        let shown = followed.shown(messages, self.form.rules()).map_err(|error| match error {
             Unsendable::Wire(wrong) => Unusable::Wire(wrong),
             Unsendable::Rule(rule) => Unusable::Text(rule.to_owned()),
         })?;
         let shown = shown.unwrap_or_else(|| messages.iter().map(Shown::plain).collect());
-        Ok(request.folded_list(&shown)?.items.into_iter().map(message).collect())
+        Ok(source.items(&shown)?.into_iter().map(message).collect())
     }
 
     /// An engine that has seen nothing.
-    fn begin(&self, request: &Request, keys: &[identity::Key]) -> Followed {
-        let base = base_of(request.messages());
-        let frame = frame_of(request.frame(), request.messages(), base);
+    fn begin(&self, source: &Source, keys: &[identity::Key]) -> Followed {
+        let base = base_of(source.messages());
+        let frame = frame_of(source.frame(), source.messages(), base);
         let services = Services::with_clock(Arc::new(SystemClock));
         let strategy = Arc::clone(&self.strategy);
         let conversation = Conversation::new(strategy, self.limits(), frame, services);

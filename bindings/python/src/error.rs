@@ -18,17 +18,46 @@ pub(crate) fn error(message: impl Display) -> PyErr {
     Error::new_err(message.to_string())
 }
 
-/// What is wrong with messages, with its place.
-pub(crate) fn wire(py: Python<'_>, wrong: &WireError) -> PyErr {
-    let raised = error(wrong);
-    let path = match wrong {
-        WireError::Shape { pointer, .. } | WireError::Elsewhere { pointer } => Some(pointer),
-        _ => None,
-    };
-    if let Some(path) = path
-        && let Err(failed) = raised.value(py).setattr("path", path)
-    {
-        return failed;
+/// Messages that can't be used.
+#[derive(Debug)]
+pub(crate) enum Unusable {
+    /// What a provider's protocol says of them.
+    Wire(WireError),
+    /// What is wrong, with its place.
+    At(String, String),
+    /// What is wrong.
+    Text(String),
+}
+
+impl From<WireError> for Unusable {
+    fn from(error: WireError) -> Self {
+        Self::Wire(error)
     }
-    raised
+}
+
+impl Unusable {
+    /// As an exception.
+    pub(crate) fn raise(self, py: Python<'_>) -> PyErr {
+        let (path, message) = match self {
+            Self::Wire(wrong) => {
+                let message = wrong.to_string();
+                match wrong {
+                    WireError::Shape { pointer, .. } | WireError::Elsewhere { pointer } => {
+                        (Some(pointer), message)
+                    }
+                    _ => (None, message),
+                }
+            }
+            Self::At(path, detail) => {
+                let message = format!("{path}: {detail}");
+                (Some(path), message)
+            }
+            Self::Text(message) => (None, message),
+        };
+        let raised = error(message);
+        match path.map(|path| raised.value(py).setattr("path", path)) {
+            Some(Err(failed)) => failed,
+            _ => raised,
+        }
+    }
 }

@@ -7,6 +7,7 @@
 mod engine;
 mod error;
 mod preset;
+mod source;
 
 use pyo3::prelude::*;
 

@@ -152,7 +152,7 @@ def test_other_threads_run_meanwhile():
     thread = threading.Thread(target=tick)
     thread.start()
     engine = foldback._foldback.Engine(foldback.Preset("opencode-1.17"), "openai-chat", **LIMITS)
-    body = foldback._shapes.body("openai-chat", foldback._shapes.texts(messages, "messages"), None, None, None)
+    body = json.dumps({"messages": messages})
     before = len(ticks)
     engine.fold(body)
     during = len(ticks) - before

@@ -45,7 +45,7 @@ mod peek;
 mod pi;
 mod plausible;
 mod prelude;
-mod pydantic_ai;
+pub mod pydantic_ai;
 mod read;
 mod rewrite;
 mod roo_code;

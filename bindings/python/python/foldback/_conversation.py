@@ -42,7 +42,8 @@ def compact(
     them, every threshold acts too late by their size.
 
     `messages` have the form of OpenAI Chat Completions, OpenAI Responses or Anthropic Messages, as dicts or as objects of
-    an SDK. The form is recognised; `protocol` (`openai-chat`, `openai-responses`, `anthropic`) sets it.
+    an SDK, or are messages of pydantic-ai or LangChain. The form is recognised; `protocol` (`openai-chat`,
+    `openai-responses`, `anthropic`, `pydantic-ai`, `langchain`) sets it.
     """
     conversation = Conversation(
         preset, window, max_output=max_output, model=model, system=system, tools=tools, protocol=protocol
@@ -74,8 +75,8 @@ class Conversation:
         tools: Optional[Sequence[Any]] = None,
         protocol: Optional[str] = None,
     ) -> None:
-        if protocol is not None and protocol not in _shapes.LISTS:
-            raise Error(f"no protocol is called {protocol!r}; known are {', '.join(_shapes.LISTS)}")
+        if protocol is not None and protocol not in _shapes.FORMS:
+            raise Error(f"no protocol is called {protocol!r}; known are {', '.join(_shapes.FORMS)}")
         for name, limit in (("window", window), ("max_output", max_output)):
             if limit is not None and (not isinstance(limit, int) or limit < 1):
                 raise Error(f"{name} is a number of tokens, not {limit!r}")
@@ -85,9 +86,11 @@ class Conversation:
         self.system = system
         self.tools = tools
         self._limits = (window, max_output, model)
-        # What is wrong with the limits is said now, not at the first message.
-        self._engine = Engine(self.preset, protocol or "openai-chat", *self._limits)
-        self._protocol = protocol
+        # What is wrong with the limits is said now, not at the first message. What all protocols have in common is read
+        # as Chat Completions until it is known.
+        self._known = protocol is not None
+        self._form = _shapes.FORMS[protocol or "openai-chat"]
+        self._engine = Engine(self.preset, self._form.protocol, *self._limits)
 
     def append(self, *messages: Any) -> None:
         """Adds what the user said, what the model answered, or what tools returned."""
@@ -98,9 +101,10 @@ class Conversation:
 
         Many strategies decide by reported usage. Without it they go by an estimate.
         """
-        protocol = self._protocol or self._set_protocol(_shapes.protocol_of_response(response))
-        added = _shapes.answer_in(response, protocol)
-        self._engine.answered(len(self.messages) + self._offset(), _shapes.dump(response, ""))
+        if not self._known:
+            self._set_form(_shapes.protocol_of_response(response))
+        added = _shapes.answer_in(response, self._form.protocol)
+        self._engine.answered(len(self.messages) + self._offset(self.system), _shapes.dump(response, ""))
         self.messages.extend(added)
         return added
 
@@ -108,25 +112,37 @@ class Conversation:
         """The messages to send now."""
         return self.fold(self.messages)
 
-    def fold(self, messages: Sequence[Any]) -> List[Any]:
-        """The messages to send in place of `messages`, which are all so far."""
+    def fold(
+        self, messages: Sequence[Any], *, system: Any = None, tools: Optional[Sequence[Any]] = None
+    ) -> List[Any]:
+        """The messages to send in place of `messages`, which are all so far.
+
+        `system` and `tools` are those of this request, where they change from call to call.
+        """
+        system = self.system if system is None else system
+        tools = self.tools if tools is None else tools
         if isinstance(messages, (str, bytes, dict)):
             raise Error(f"messages are a list of messages, not {type(messages).__name__}")
         messages = list(messages)
         if not messages:
             return []
-        protocol = self._protocol or self._set_protocol(_shapes.protocol_of(messages, self.system))
-        texts = _shapes.texts(messages, _shapes.LISTS[protocol])
-        offset = self._offset()
+        if not self._known:
+            self._set_form(_shapes.protocol_of(messages, system))
+        form = self._form
+        texts = form.texts(messages)
+        offset = self._offset(system)
+        told = ((index + offset, form.response(message)) for index, message in enumerate(messages))
+        answers = [(number, json.dumps(response)) for number, response in told if response is not None]
         if offset:
-            texts.insert(0, _shapes.dump({"role": "system", "content": self.system}, "/system"))
-        body = _shapes.body(protocol, texts, self._limits[2], self.system, self.tools)
+            texts.insert(0, _shapes.dump({"role": "system", "content": system}, "/system"))
+        body = _shapes.body(form, texts, self._limits[2], system, tools)
         folded = []
-        for number, text in self._engine.fold(body):
+        for number, text in self._engine.fold(body, answers):
+            original = None if number is None or number < offset else messages[number - offset]
             if text is not None:
-                folded.append(json.loads(text))
-            elif number is not None and number >= offset:
-                folded.append(messages[number - offset])
+                folded.append(form.load(text, original))
+            elif original is not None:
+                folded.append(original)
         return folded
 
     def compact(self, instructions: Optional[str] = None) -> bool:
@@ -158,15 +174,16 @@ class Conversation:
     def recall_tool(self) -> Dict[str, Any]:
         """The definition of a tool with which the model reads what was folded away."""
         tool: Dict[str, Any] = json.loads(self._engine.recall_tool())
-        return {"type": "function", **tool["function"]} if self._protocol == "openai-responses" else tool
+        return {"type": "function", **tool["function"]} if self._form.protocol == "openai-responses" else tool
 
-    def _set_protocol(self, protocol: Optional[str]) -> str:
-        """What all protocols have in common is read as Chat Completions until it is known."""
-        if protocol is not None and protocol != "openai-chat":
-            self._engine = Engine(self.preset, protocol, *self._limits)
-        self._protocol = protocol
-        return protocol or "openai-chat"
+    def _set_form(self, name: Optional[str]) -> None:
+        if name is None:
+            return
+        form, before = _shapes.FORMS[name], self._form
+        self._form, self._known = form, True
+        if form.protocol != before.protocol:
+            self._engine = Engine(self.preset, form.protocol, *self._limits)
 
-    def _offset(self) -> int:
+    def _offset(self, system: Any) -> int:
         """Chat Completions have the system prompt as a message."""
-        return int(self.system is not None and self._protocol in (None, "openai-chat"))
+        return int(system is not None and self._form.protocol == "openai-chat")

@@ -1,12 +1,110 @@
-"""The shapes of messages: which protocol a list is of, and its JSON text as the engine reads it."""
+"""The forms of messages: which one a list is of, its JSON text as the engine reads it, and objects of what comes back."""
 
 import json
 from typing import Any, Dict, Iterator, List, Optional, Sequence
 
 from ._foldback import Error
 
-#: The list of messages in the body of a request, by protocol.
-LISTS = {"openai-chat": "messages", "openai-responses": "input", "anthropic": "messages"}
+
+class Form:
+    """Messages as dicts, or as objects of a provider's SDK, which say themselves what JSON they are."""
+
+    def __init__(self, protocol: str, list_name: str = "messages") -> None:
+        #: What the engine reads.
+        self.protocol = protocol
+        #: The list of messages in the body of a request.
+        self.list_name = list_name
+
+    def texts(self, messages: Sequence[Any]) -> List[str]:
+        """The JSON text of each message."""
+        return [dump(message, f"/{self.list_name}/{index}") for index, message in enumerate(messages)]
+
+    def load(self, text: str, original: Any) -> Any:
+        """A message that is new, or was changed from `original`."""
+        return json.loads(text)
+
+    def response(self, message: Any) -> Optional[Dict[str, Any]]:
+        """What the provider said of an answer, in the form of its response, where the message knows."""
+        return None
+
+
+class PydanticAi(Form):
+    """Messages of pydantic-ai."""
+
+    def __init__(self) -> None:
+        super().__init__("pydantic-ai")
+
+    def texts(self, messages: Sequence[Any]) -> List[str]:
+        from pydantic_ai.messages import ModelMessagesTypeAdapter
+
+        dumped = []
+        for index, message in enumerate(messages):
+            try:
+                dumped.append(ModelMessagesTypeAdapter.dump_json([message], warnings="error")[1:-1].decode())
+            except ValueError as wrong:
+                raise error(f"/messages/{index}", f"is no message of pydantic-ai: {wrong}") from wrong
+        return dumped
+
+    def load(self, text: str, original: Any) -> Any:
+        from pydantic_ai.messages import ModelMessagesTypeAdapter
+
+        return ModelMessagesTypeAdapter.validate_json(f"[{text}]")[0]
+
+
+class LangChain(Form):
+    """Messages of LangChain, which the engine reads as Chat Completions."""
+
+    def __init__(self) -> None:
+        super().__init__("openai-chat")
+
+    def texts(self, messages: Sequence[Any]) -> List[str]:
+        from langchain_core.messages import convert_to_openai_messages
+
+        dumped = []
+        for index, message in enumerate(messages):
+            path = f"/messages/{index}"
+            try:
+                plain = convert_to_openai_messages(message)
+            except (TypeError, ValueError) as wrong:
+                raise error(path, f"is no message of LangChain: {wrong}") from wrong
+            dumped.append(dump(plain, path))
+        return dumped
+
+    def load(self, text: str, original: Any) -> Any:
+        from langchain_core.messages import convert_to_messages
+
+        made = convert_to_messages([json.loads(text)])[0]
+        if original is None:
+            return made
+        changed: Dict[str, Any] = {"content": made.content}
+        if getattr(original, "tool_calls", None):
+            changed["tool_calls"] = getattr(made, "tool_calls", [])
+        return original.model_copy(update=changed)
+
+    def response(self, message: Any) -> Optional[Dict[str, Any]]:
+        usage = getattr(message, "usage_metadata", None)
+        if not usage:
+            return None
+        cached = (usage.get("input_token_details") or {}).get("cache_read") or 0
+        counts = {
+            "prompt_tokens": usage["input_tokens"],
+            "completion_tokens": usage["output_tokens"],
+            "total_tokens": usage["total_tokens"],
+            "prompt_tokens_details": {"cached_tokens": cached},
+        }
+        return {"choices": [{"message": {"role": "assistant", "content": ""}}], "usage": counts}
+
+
+FORMS: Dict[str, Form] = {
+    "openai-chat": Form("openai-chat"),
+    "openai-responses": Form("openai-responses", "input"),
+    "anthropic": Form("anthropic"),
+    "pydantic-ai": PydanticAi(),
+    "langchain": LangChain(),
+}
+
+#: The packages whose messages are recognised by their class.
+_PACKAGES = {"pydantic_ai": "pydantic-ai", "langchain_core": "langchain"}
 
 #: What only one protocol has: types of items, and types of the blocks of a message.
 _ITEMS = ("function_call", "function_call_output", "reasoning", "message", "item_reference", "compaction")
@@ -25,6 +123,10 @@ def error(path: str, detail: str) -> Error:
 def protocol_of(messages: Sequence[Any], system: Any = None) -> Optional[str]:
     """The protocol that messages are of; `None` where they could be of any, as plain texts are."""
     for message in messages:
+        for base in type(message).__mro__:
+            package = _PACKAGES.get(base.__module__.partition(".")[0])
+            if package is not None:
+                return package
         role, kind = _get(message, "role"), _get(message, "type")
         if role is None and kind is not None or kind in _ITEMS:
             return "openai-responses"
@@ -58,13 +160,9 @@ def answer_in(response: Any, protocol: str) -> List[Any]:
     return [_get(choices[0], "message")]
 
 
-def texts(messages: Sequence[Any], list_name: str) -> List[str]:
-    """The JSON text of each message."""
-    return [dump(message, f"/{list_name}/{index}") for index, message in enumerate(messages)]
-
-
-def body(protocol: str, messages: Sequence[str], model: Optional[str], system: Any, tools: Any) -> str:
+def body(form: Form, messages: Sequence[str], model: Optional[str], system: Any, tools: Any) -> str:
     """The body of a request, from the JSON text of its messages."""
+    protocol = form.protocol
     members: Dict[str, str] = {}
     if model is not None:
         members["model"] = dump(model, "/model")
@@ -73,7 +171,7 @@ def body(protocol: str, messages: Sequence[str], model: Optional[str], system: A
         members[name] = dump(system, f"/{name}")
     if tools:
         members["tools"] = dump(list(tools), "/tools")
-    members[LISTS[protocol]] = "[" + ",".join(messages) + "]"
+    members[form.list_name] = "[" + ",".join(messages) + "]"
     return "{" + ",".join(f'"{name}":{text}' for name, text in members.items()) + "}"
 
 

@@ -10,6 +10,7 @@ mod read;
 mod write;
 
 use crate::prelude::*;
+use foldback_wire::Item;
 
 pub(crate) const FORMAT: Format = Format::new(
     "pydantic-ai",
@@ -18,6 +19,20 @@ pub(crate) const FORMAT: Format = Format::new(
     read::read,
 )
 .written(write::patch, write::generate);
+
+/// The messages of a history as a view shows them, one by one: which stay as they are, which are changed, which are new.
+/// For an agent that holds them as objects and keeps those that nothing touched.
+///
+/// # Errors
+///
+/// A message of the view says that it is of this session and is not.
+pub fn items(
+    session: &Session,
+    sent: &[Shown<'_>],
+    losses: &mut Vec<String>,
+) -> Result<Vec<Item>, WriteError> {
+    write::items(session, sent, losses)
+}
 
 fn detect(text: &str) -> u8 {
     let opening = peek(text);

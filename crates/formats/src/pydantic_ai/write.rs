@@ -3,12 +3,24 @@
 
 use crate::bodies::{lines, results, runs, text_of};
 use crate::prelude::*;
-use crate::rewrite::{Dialect, rewrite};
+use crate::rewrite::{self as file, Dialect};
 use crate::time::stamp;
+use foldback_wire::Item;
+use foldback_wire::shared::rewrite;
 
 pub(super) fn patch(view: &View<'_>, losses: &mut Vec<String>) -> Result<String, WriteError> {
     let system = system_record(view.session).into_iter().collect();
-    rewrite(view, &view.sent, &mut PydanticAi { system, losses })
+    file::rewrite(view, &view.sent, &mut PydanticAi { system, losses })
+}
+
+/// The messages of [`patch`] one by one, without a note of what is left out.
+pub(super) fn items(
+    session: &Session,
+    sent: &[Shown<'_>],
+    losses: &mut Vec<String>,
+) -> Result<Vec<Item>, WriteError> {
+    let system = system_record(session).into_iter().collect();
+    Ok(rewrite::items(&session.own(), sent, &mut PydanticAi { system, losses }, None)?)
 }
 
 /// A list, one request or response a line. The system prompt goes in front of the first request.
