@@ -17,7 +17,7 @@ struct External {
     runs: &'static [&'static [&'static str]],
 }
 
-const TESTS: [External; 6] = [
+const TESTS: [External; 7] = [
     External {
         name: "page: real key presses and clicks in a browser",
         needs: &[&["python3"], CHROMIUM],
@@ -63,6 +63,32 @@ const TESTS: [External; 6] = [
         installs: None,
         finds: &["python3", "bindings/python/environment.py", "--check"],
         runs: &[&["python3", "bindings/python/environment.py"]],
+    },
+    External {
+        name: "langchain: its middleware beside the presets of its family",
+        needs: &[&["python3"]],
+        installs: Some((
+            "langchain",
+            &[&[
+                "{home}/bin/pip",
+                "install",
+                "--quiet",
+                "langchain==1.4.2",
+                "langchain-core==1.7.2",
+                "deepagents==0.7.19",
+            ]],
+        )),
+        finds: &[],
+        runs: &[&[
+            "cargo",
+            "test",
+            "--package",
+            "foldback-differential",
+            "langchain",
+            "--",
+            "--ignored",
+            "--nocapture",
+        ]],
     },
     External {
         name: "swe-agent: its history processor beside swe-agent-last-5 and masking-10",

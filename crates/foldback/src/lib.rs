@@ -32,6 +32,8 @@ pub mod prelude {
 
 #[cfg(feature = "indexed")]
 pub use foldback_indexed as indexed;
+#[cfg(feature = "langchain")]
+pub use foldback_langchain as langchain;
 #[cfg(feature = "llm")]
 pub use foldback_llm as llm;
 #[cfg(feature = "masking")]
@@ -52,6 +54,8 @@ pub fn registrations() -> Vec<&'static Registration> {
         &foldback_stages::REGISTRATION,
         #[cfg(feature = "indexed")]
         &foldback_indexed::REGISTRATION,
+        #[cfg(feature = "langchain")]
+        &foldback_langchain::REGISTRATION,
         #[cfg(feature = "llm")]
         &foldback_llm::REGISTRATION,
         #[cfg(feature = "opencode")]

@@ -8,6 +8,7 @@ pub mod extractive;
 pub mod filter;
 pub mod policy;
 pub mod pruner;
+pub mod python;
 mod usable;
 
 use estimator::{BpeConfig, CalibratedConfig, CharsConfig, Cl100k};
@@ -15,7 +16,7 @@ use extractive::ExtractiveConfig;
 use filter::DropOldestConfig;
 use foldback_core::registry::{PresetDescriptor, Registration, StageDescriptor};
 use policy::WindowFractionConfig;
-use pruner::{EvictConfig, KeepLastConfig};
+use pruner::{ClearToolUsesConfig, EvictConfig, KeepLastConfig};
 
 /// The stages and presets of this crate.
 pub const REGISTRATION: Registration = Registration {
@@ -40,6 +41,10 @@ pub const REGISTRATION: Registration = Registration {
         StageDescriptor::pruner::<KeepLastConfig>(
             "keep-last",
             "Clears all tool results except the newest ones, one by one or in batches",
+        ),
+        StageDescriptor::pruner::<ClearToolUsesConfig>(
+            "clear-tool-uses",
+            "Above a trigger, clears all tool results except the newest few",
         ),
         StageDescriptor::filter::<DropOldestConfig>(
             "drop-oldest",

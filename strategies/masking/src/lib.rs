@@ -8,6 +8,10 @@ pub const REGISTRATION: Registration = Registration {
     version: env!("CARGO_PKG_VERSION"),
     stages: &[],
     presets: &[
+        PresetDescriptor {
+            name: "anthropic-clear-tool-uses",
+            toml: include_str!("../presets/anthropic-clear-tool-uses.toml"),
+        },
         PresetDescriptor { name: "masking-10", toml: include_str!("../presets/masking-10.toml") },
         PresetDescriptor {
             name: "swe-agent-last-5",

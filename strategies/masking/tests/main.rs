@@ -6,3 +6,4 @@ use foldback_masking as _;
 
 mod laws;
 mod observations;
+mod tool_uses;

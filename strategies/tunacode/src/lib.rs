@@ -1,11 +1,10 @@
 //! tunacode's placeholder mode: when a user turn starts, old tool returns are replaced by a placeholder.
 //!
 //! Reproduces tunacode-cli 0.1.40 (commit 41ae26a, January 2026). [`walk`] is the algorithm over plain
-//! numbers, [`Placeholder`] the stage around it, [`repr`] the rendering that the original measures
+//! numbers, [`Placeholder`] the stage around it, [`foldback_stages::python`] the rendering that the original measures
 //! content by when it is not a string.
 
 mod placeholder;
-pub mod repr;
 pub mod walk;
 
 pub use placeholder::{

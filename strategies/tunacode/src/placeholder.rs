@@ -1,6 +1,5 @@
 //! The stage `tunacode.placeholder`.
 
-use crate::repr::repr;
 use crate::walk::{Thresholds, Walk, walk};
 use foldback_core::log::{Message, Part, ResultStatus, ToolResult};
 use foldback_core::meter::{LastText, MeteredResult};
@@ -10,6 +9,7 @@ use foldback_core::registry::{Invalid, StageConfig};
 use foldback_core::stage::{Pruner, Pruning, StageContext};
 use foldback_core::view::PartPos;
 use foldback_core::{PartKind, Role};
+use foldback_stages::python::repr;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;

@@ -6,4 +6,5 @@
     reason = "a test may panic, and tells its counts"
 )]
 
+mod langchain_context_editing;
 mod swe_agent;

@@ -61,10 +61,12 @@ enum Shown {
 }
 
 /// Presets that say sizes in tokens, and where: their decisions hang on the unit. All others are relative.
-const ABSOLUTE: [(&str, &str, Shown); 11] = [
+const ABSOLUTE: [(&str, &str, Shown); 13] = [
+    ("anthropic-clear-tool-uses", "trigger", Shown::Nowhere),
     ("brutus", "protect_tokens, minimum_tokens, output_token_max, summary_budget", Shown::Nowhere),
     ("indexed", "user_tokens, bytes per token of a note", Shown::Small),
     ("indexed-small", "user_tokens, bytes per token of a note", Shown::Small),
+    ("langchain-context-editing", "trigger, tokens of a message", Shown::Nowhere),
     (
         "opencode",
         "protect_tokens, minimum_tokens, output_token_max, summary_budget",

@@ -49,7 +49,7 @@ fn a_group_stands_for_its_presets() {
     assert_eq!(all.len(), by_default.len() + today.len(), "{all:?}");
     // Every preset once, however often it is named.
     let mut named = compared(&["--preset", "masking-10,today,indexed,all,seeds"]);
-    assert_eq!(&named[..2], ["masking-10", "swe-agent-last-5"]);
+    assert_eq!(named[0], "masking-10", "what is named comes first");
     named.sort();
     all.sort();
     assert_eq!(named, all);

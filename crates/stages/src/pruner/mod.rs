@@ -4,15 +4,18 @@
 //! |---|---|---|
 //! | [`evict`](Evict) | as many as bring the request down to a target, in a chosen order | the request is above a trigger |
 //! | [`keep-last`](KeepLast) | all but the newest N | one, or a batch, more has come |
+//! | [`clear-tool-uses`](ClearToolUses) | all but the newest few | what is counted is above a trigger |
 //!
-//! Both leave the message and its call where they are, so pairs stay whole, and both leave alone what
+//! All leave the message and its call where they are, so pairs stay whole, and all leave alone what
 //! was cleared before and what would not get smaller.
 
+mod clear_tool_uses;
 mod evict;
 mod keep_last;
 mod results;
 mod told;
 
+pub use clear_tool_uses::{AtLeast, ClearToolUses, ClearToolUsesConfig, Counted, Inputs};
 pub use evict::{Candidate, Demand, Evict, EvictConfig, Order};
 pub use keep_last::{KeepLast, KeepLastConfig, boundary};
 pub use results::DEFAULT_PLACEHOLDER;

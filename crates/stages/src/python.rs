@@ -1,6 +1,6 @@
 //! JSON values the way Python's `repr` writes them.
 //!
-//! tunacode measures content that is not a string on the `repr` of the Python object. A recorded
+//! tunacode measures content that is not a string on the `repr` of the Python object, LangChain the calls of an answer. A recorded
 //! session holds that object as JSON, and this module writes the JSON value as Python would after
 //! loading it: `None`, `True`, `False`; single quotes unless the text has one and no double quote;
 //! `\x`, `\u` and `\U` escapes for what Python does not call printable; floats in shortest form with an

@@ -1,0 +1,126 @@
+//! `langchain.approximate`: `count_tokens_approximately` of langchain-core.
+//!
+//! A message counts by its characters, those of its role, name and call id included, divided by four and rounded up for the message as
+//! a whole, and three tokens more; an image has a fixed size. Calls are measured as Python prints the list of them.
+
+use foldback_core::log::{Media, Message, Part, PartKind, Role, ToolCall};
+use foldback_core::registry::{Invalid, StageConfig};
+use foldback_core::stage::Estimator;
+use foldback_stages::python::repr;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use std::sync::Arc;
+
+/// Configuration of [`Approximate`].
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct ApproximateConfig {
+    /// Characters of a token.
+    pub chars_per_token: u64,
+    /// Tokens of every message besides.
+    pub per_message: u64,
+    /// Tokens of an image.
+    pub per_image: u64,
+}
+
+impl Default for ApproximateConfig {
+    fn default() -> Self {
+        Self { chars_per_token: 4, per_message: 3, per_image: 85 }
+    }
+}
+
+impl StageConfig<dyn Estimator> for ApproximateConfig {
+    fn build(self) -> Result<Arc<dyn Estimator>, Invalid> {
+        if self.chars_per_token == 0 {
+            return Err(Invalid::new("chars_per_token", "must be 1 or more"));
+        }
+        let Self { chars_per_token, per_message, per_image } = self;
+        let id =
+            format!("langchain.approximate/{chars_per_token} +{per_message} image {per_image}");
+        Ok(Arc::new(Approximate { config: self, id: id.into() }))
+    }
+}
+
+/// Characters by message.
+#[derive(Clone, Debug)]
+pub struct Approximate {
+    config: ApproximateConfig,
+    id: Arc<str>,
+}
+
+fn chars(text: &str) -> u64 {
+    text.chars().count() as u64
+}
+
+/// A call as LangChain holds it. Arguments that are no object are an invalid call there, which has none.
+fn call(call: &ToolCall, arguments: &str) -> Value {
+    let arguments = serde_json::from_str(arguments).ok().filter(Value::is_object);
+    let arguments = arguments.unwrap_or_else(|| json!({}));
+    json!({"name": call.tool, "args": arguments, "id": call.call_id, "type": "tool_call"})
+}
+
+fn images<'a>(media: impl IntoIterator<Item = &'a Media>) -> u64 {
+    media.into_iter().filter(|media| media.mime.starts_with("image/")).count() as u64
+}
+
+impl Approximate {
+    /// Tokens of a whole message with so many characters.
+    fn message(&self, chars: u64) -> u64 {
+        chars.div_ceil(self.config.chars_per_token) + self.config.per_message
+    }
+
+    /// Tokens of a message that is no tool result, as it was recorded.
+    fn whole(&self, message: &Message) -> u64 {
+        let (mut sum, mut calls, mut seen) = (chars(message.role.as_str()), Vec::new(), 0);
+        for part in &message.parts {
+            match &part.kind {
+                PartKind::Text { text, ignored: false, .. } => sum += chars(text),
+                PartKind::Call(one) => calls.push(call(one, &one.arguments)),
+                PartKind::File(media) => seen += images([media]),
+                _ => {}
+            }
+        }
+        if !calls.is_empty() {
+            sum += chars(&repr(&Value::Array(calls)));
+        }
+        self.message(sum) + seen * self.config.per_image
+    }
+}
+
+impl Estimator for Approximate {
+    fn id(&self) -> &Arc<str> {
+        &self.id
+    }
+
+    fn text(&self, text: &str) -> u64 {
+        chars(text).div_ceil(self.config.chars_per_token)
+    }
+
+    /// A result is a message of its own. Of other messages the parts are rounded down, and what is left is
+    /// counted with the message.
+    fn part(&self, part: &Part, shown: &str) -> u64 {
+        let per_token = self.config.chars_per_token;
+        match &part.kind {
+            PartKind::Result(result) => {
+                let named =
+                    chars(&result.call_id) + chars(&result.tool) + chars(Role::Tool.as_str());
+                let images = images(&result.media) * self.config.per_image;
+                self.message(chars(shown) + named) + images
+            }
+            PartKind::Text { ignored: false, .. } => chars(shown) / per_token,
+            PartKind::Call(one) => chars(&repr(&call(one, shown))) / per_token,
+            PartKind::File(media) => images([media]) * self.config.per_image,
+            _ => 0,
+        }
+    }
+
+    fn overhead(&self, message: &Message) -> u64 {
+        let other = message.parts.iter().filter(|part| part.as_result().is_none());
+        let counted: u64 = other.clone().map(|part| self.part(part, &part.shown())).sum();
+        match message.role == Role::Tool && other.count() == 0 {
+            true => 0,
+            false => self.whole(message).saturating_sub(counted),
+        }
+    }
+}

@@ -1,0 +1,6 @@
+//! The integration tests of the presets. One binary: every other one would link all of this again.
+
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+
+mod approximate;
+mod laws;
