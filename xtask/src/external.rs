@@ -58,7 +58,14 @@ const TESTS: [External; 7] = [
         ],
     },
     External {
-        name: "python: the wheel in an environment of its own, and its tests",
+        name: "wheel: the Python package in an environment of its own, without the adapters",
+        needs: &[&["python3"]],
+        installs: None,
+        finds: &["python3", "bindings/python/environment.py", "--check"],
+        runs: &[&["python3", "bindings/python/environment.py", "--quick"]],
+    },
+    External {
+        name: "python: the Python package and its adapters, with the real packages",
         needs: &[&["python3"]],
         installs: None,
         finds: &["python3", "bindings/python/environment.py", "--check"],

@@ -4,6 +4,7 @@
 //! as numbers of messages that stay and as JSON text of those that do not. Python objects are handled in Python
 //! (`python/foldback`). All work is done without the interpreter's lock.
 
+mod comparison;
 mod engine;
 mod error;
 mod preset;
@@ -14,6 +15,8 @@ use pyo3::prelude::*;
 /// The module `foldback._foldback`.
 #[pymodule]
 mod _foldback {
+    #[pymodule_export]
+    use super::comparison::{Comparison, compare};
     #[pymodule_export]
     use super::engine::Engine;
     #[pymodule_export]

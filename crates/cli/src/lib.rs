@@ -27,6 +27,8 @@ mod selection;
 mod strategies;
 mod summaries;
 
+use foldback_replay::{Comparison, Store};
+use std::ffi::OsString;
 use std::process::ExitCode;
 
 /// Runs the command on the process's arguments. Exit code 0 when it succeeded, 1 when it succeeded
@@ -45,4 +47,32 @@ pub fn run() -> ExitCode {
             ExitCode::from(error.code())
         }
     }
+}
+
+/// What a comparison gave.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct Compared {
+    /// The comparison.
+    pub comparison: Comparison,
+    /// Where its records are, for its rows.
+    pub store: Store,
+}
+
+/// What `foldback compare` with these arguments computes, for a program of another kind. Nothing is written and nothing
+/// printed, and results are not kept: they belong to a build of the command.
+///
+/// # Errors
+///
+/// What the command would print.
+pub fn compare(arguments: impl IntoIterator<Item = OsString>) -> Result<Compared, String> {
+    let fixed = ["foldback", "--quiet", "compare", "--no-store"].map(OsString::from);
+    let args = args::Args::of(fixed.into_iter().chain(arguments));
+    let args = args.map_err(|error| error.to_string())?;
+    output::set_up(args.output);
+    let args::Command::Compare(compare) = args.command else {
+        return Err("these are no arguments of compare".to_owned());
+    };
+    let computed = command::compare::compute(&compare).map_err(|error| error.to_string())?;
+    Ok(Compared { comparison: computed.comparison, store: computed.store })
 }

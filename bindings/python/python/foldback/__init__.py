@@ -4,10 +4,11 @@
 
     messages = foldback.compact(messages, preset="opencode-1.17", window=200_000)
 
-`compact` takes all messages of a conversation and returns those to send. `Conversation` does the same from call to call.
+`compare` measures presets on recorded sessions. `compact` takes all messages of a conversation and returns those to send. `Conversation` does the same from call to call.
 """
 
+from ._comparison import compare
 from ._conversation import Conversation, Sizes, compact
-from ._foldback import Error, Preset, __version__, presets
+from ._foldback import Comparison, Error, Preset, __version__, presets
 
-__all__ = ["Conversation", "Error", "Preset", "Sizes", "__version__", "compact", "presets"]
+__all__ = ["Comparison", "Conversation", "Error", "Preset", "Sizes", "__version__", "compact", "compare", "presets"]

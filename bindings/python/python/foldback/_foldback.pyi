@@ -1,7 +1,7 @@
 import os
-from typing import List, Optional, Tuple, Union, final
+from typing import Any, List, Optional, Sequence, Tuple, Union, final
 
-__all__ = ["Engine", "Error", "Preset", "presets", "__version__"]
+__all__ = ["Comparison", "compare", "Engine", "Error", "Preset", "presets", "__version__"]
 
 __version__: str
 
@@ -28,6 +28,25 @@ class Preset:
 
 def presets() -> List[Preset]:
     """The presets that are built in."""
+
+@final
+class Comparison:
+    """Presets compared on recorded sessions: one row for each session, preset and call.
+
+    It is an Arrow table for every library that knows the Arrow PyCapsule interface, such as `pyarrow.table(comparison)`.
+    """
+
+    def __arrow_c_stream__(self, requested_schema: Any = None) -> Any: ...
+    def __len__(self) -> int: ...
+    def to_pandas(self) -> Any:
+        """The rows as a pandas data frame. Needs pandas 3, or pyarrow."""
+    def to_polars(self) -> Any:
+        """The rows as a polars data frame."""
+    def json(self) -> str:
+        """The comparison as `foldback compare --json` writes it."""
+
+def compare(arguments: Sequence[str]) -> Comparison:
+    """The comparison of `foldback compare` with these arguments."""
 
 @final
 class Engine:

@@ -15,6 +15,7 @@ pub(crate) use summaries::SummaryArgs;
 
 use clap::{Args as ClapArgs, CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 use inputs::a_count;
+use std::ffi::OsString;
 use std::path::PathBuf;
 
 /// Context compaction for LLM agents: compare strategies on recorded sessions, or compact one.
@@ -92,9 +93,14 @@ impl Args {
 
     /// Parses the process's arguments; help, version and invalid arguments end the process.
     pub(crate) fn read() -> Self {
+        Self::of(std::env::args_os()).unwrap_or_else(|error| error.exit())
+    }
+
+    /// Parses arguments, the name of the program first.
+    pub(crate) fn of(given: impl IntoIterator<Item = OsString>) -> Result<Self, clap::Error> {
         let mut described = Self::described();
-        let matches = described.get_matches_mut();
-        let mut args = Self::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
+        let matches = described.try_get_matches_from_mut(given)?;
+        let mut args = Self::from_arg_matches(&matches)?;
         let quoted = match &mut args.command {
             Command::Compare(compare) => Some(&mut compare.command_line),
             Command::Tune(tune) => Some(&mut tune.search.command_line),
@@ -103,7 +109,7 @@ impl Args {
         if let Some(quoted) = quoted {
             *quoted = command_line::of(&described, &matches);
         }
-        args
+        Ok(args)
     }
 }
 

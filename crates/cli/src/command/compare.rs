@@ -8,24 +8,29 @@ use crate::groups::Listed;
 use crate::progress::Progress;
 use crate::summaries::Choice;
 use crate::{design, input, next, output, page, results, strategies};
-use foldback_replay::{Comparison, Preset, Run, Store};
+use foldback_replay::{Comparison, Corpus, Experiment, Preset, Run, Setup, Store};
 use foldback_report::{first, json, rows, table};
 
-pub(crate) fn run(args: &Compare) -> Result<(), Error> {
+/// A comparison, and what it was made of.
+pub(crate) struct Computed {
+    pub(crate) comparison: Comparison,
+    pub(crate) store: Store,
+    corpus: Corpus,
+    experiment: Experiment,
+    setup: Setup,
+    presets: Vec<Preset>,
+    answers: Option<Answers>,
+}
+
+/// Compares, and writes nothing.
+pub(crate) fn compute(args: &Compare) -> Result<Computed, Error> {
     let corpus = input::corpus(&args.corpus)?;
-    let rows = match &args.rows {
-        Some(path) => Some((path, rows::Format::of(path).map_err(Error::Parquet)?)),
-        None => None,
-    };
     let registry = foldback::registry()?;
     let experiment = match &args.experiment {
         Some(path) => design::read(path)?,
         None => design::of_args(args),
     };
     let choice = experiment.summarizer.as_deref().map(Choice::read).transpose()?;
-    if args.reader_all {
-        args.html.as_deref().map_or(Ok(()), page::has_folder)?;
-    }
     let contenders = strategies::presets(&registry, &experiment.strategies, choice.as_ref())?;
     let setup = strategies::setup(&registry, &design::model(&experiment, &args.model))?;
     let reporting = design::reporting(&experiment, &setup)?;
@@ -45,6 +50,19 @@ pub(crate) fn run(args: &Compare) -> Result<(), Error> {
         comparison.redact();
     }
     drop(progress);
+    Ok(Computed { comparison, store, corpus, experiment, setup, presets, answers })
+}
+
+pub(crate) fn run(args: &Compare) -> Result<(), Error> {
+    let rows = match &args.rows {
+        Some(path) => Some((path, rows::Format::of(path).map_err(Error::Parquet)?)),
+        None => None,
+    };
+    if args.reader_all {
+        args.html.as_deref().map_or(Ok(()), page::has_folder)?;
+    }
+    let computed = compute(args)?;
+    let Computed { comparison, store, corpus, experiment, setup, presets, answers } = computed;
     if let Some(answers) = &answers
         && let Some(counted) = answers.finish(None)?
     {
@@ -69,7 +87,7 @@ pub(crate) fn run(args: &Compare) -> Result<(), Error> {
     // A document on standard output stands alone, so that it can be piped.
     let mut named = [&args.json, &args.html, &args.rows].into_iter().flatten();
     if !named.any(|path| output::is_stdout(path)) {
-        let listed = Listed::of(&registry)?;
+        let listed = Listed::of(&foldback::registry()?)?;
         let by_default = experiment.strategies.is_empty();
         let others = by_default.then(|| listed.others()).flatten();
         let named = listed.names_one(&experiment.strategies);

@@ -3,7 +3,7 @@
 mod cache;
 mod check;
 mod compact;
-mod compare;
+pub(crate) mod compare;
 mod completions;
 mod convert;
 mod explain;

@@ -1,15 +1,19 @@
 //! One row per session, preset and call, for notebooks and databases: as JSON lines, as CSV, and with
-//! the feature `parquet` as Parquet.
+//! the feature `parquet` as Parquet; with the feature `arrow` as Arrow record batches.
 //!
 //! A row is flat but for `fired`. It holds counts only and no price, so that a bill under any price and
 //! retention over any part of the calls can be made of rows alone. Rows are read from the store session
 //! by session, and one session is all that is in memory.
 
+#[cfg(feature = "arrow")]
+mod arrow;
 mod cell;
 mod csv;
 #[cfg(feature = "parquet")]
 mod parquet;
 
+#[cfg(feature = "arrow")]
+pub use arrow::Batches;
 use foldback_core::strategy::Kind;
 use foldback_replay::availability::{FAR, Share};
 use foldback_replay::compare::{PresetLine, SessionLine};
@@ -214,6 +218,14 @@ pub fn write(
             table.finish()
         }
     }
+}
+
+/// The rows of a comparison as a table in memory, in the same order.
+#[cfg(feature = "arrow")]
+pub fn batches(comparison: &Comparison, store: &Store) -> Result<Batches> {
+    let mut table = arrow::Table::new();
+    each(comparison, store, |row| table.push(row))?;
+    table.finish()
 }
 
 fn each(
