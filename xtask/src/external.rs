@@ -17,7 +17,7 @@ struct External {
     runs: &'static [&'static [&'static str]],
 }
 
-const TESTS: [External; 7] = [
+const TESTS: &[External] = &[
     External {
         name: "page: real key presses and clicks in a browser",
         needs: &[&["python3"], CHROMIUM],
