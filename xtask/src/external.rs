@@ -136,6 +136,33 @@ const TESTS: &[External] = &[
             "--nocapture",
         ]],
     },
+    External {
+        name: "pi: @earendil-works/pi-coding-agent 0.87.1 beside pi",
+        needs: &[&["node"], &["npm"]],
+        installs: Some((
+            "pi",
+            &[&[
+                "npm",
+                "install",
+                "--no-package-lock",
+                "--ignore-scripts",
+                "--prefix",
+                "{home}",
+                "@earendil-works/pi-coding-agent@0.87.1",
+            ]],
+        )),
+        finds: &[],
+        runs: &[&[
+            "cargo",
+            "test",
+            "--package",
+            "foldback-differential",
+            "pi::",
+            "--",
+            "--ignored",
+            "--nocapture",
+        ]],
+    },
 ];
 
 const BUILD_PROXY: &[&str] = &["cargo", "build", "--quiet", "--package", "foldback-cli"];
@@ -182,7 +209,7 @@ fn finds(command: &[&str], root: &Path) -> bool {
     output.is_ok_and(|output| output.status.success())
 }
 
-/// Makes a virtual environment in `target/external` and installs into it, if that was not done before. Gives the
+/// Makes a folder in `target/external`, a virtual environment where one is needed, and installs into it, if that was not done before. Gives the
 /// command that failed.
 fn install(name: &str, how: &[&[&str]], root: &Path) -> Option<String> {
     let home = target(root).join("external").join(name);
@@ -195,7 +222,10 @@ fn install(name: &str, how: &[&[&str]], root: &Path) -> Option<String> {
     let _ = std::fs::remove_dir_all(&home);
     let at = home.display().to_string();
     let make: &[&str] = &["python3", "-m", "venv", "{home}"];
-    let failed = std::iter::once(&make).chain(how).find(|command| !works(command, root, &at));
+    // Only what is installed by Python needs an environment.
+    let in_python = how.iter().any(|command| command[0].starts_with("{home}/bin"));
+    let mut all = in_python.then_some(&make).into_iter().chain(how);
+    let failed = all.find(|command| !works(command, root, &at));
     match failed {
         Some(command) => Some(command.join(" ")),
         None => std::fs::write(&done, stamp).err().map(|error| error.to_string()),

@@ -40,6 +40,8 @@ pub use foldback_llm as llm;
 pub use foldback_masking as masking;
 #[cfg(feature = "opencode")]
 pub use foldback_opencode as opencode;
+#[cfg(feature = "pi")]
+pub use foldback_pi as pi;
 #[cfg(feature = "tiered")]
 pub use foldback_tiered as tiered;
 #[cfg(feature = "tunacode")]
@@ -64,6 +66,8 @@ pub fn registrations() -> Vec<&'static Registration> {
         &foldback_tunacode::REGISTRATION,
         #[cfg(feature = "masking")]
         &foldback_masking::REGISTRATION,
+        #[cfg(feature = "pi")]
+        &foldback_pi::REGISTRATION,
         #[cfg(feature = "window")]
         &foldback_window::REGISTRATION,
         #[cfg(feature = "tiered")]

@@ -15,7 +15,7 @@ use estimator::{BpeConfig, CalibratedConfig, CharsConfig, Cl100k};
 use extractive::ExtractiveConfig;
 use filter::DropOldestConfig;
 use foldback_core::registry::{PresetDescriptor, Registration, StageDescriptor};
-use policy::WindowFractionConfig;
+use policy::{AnswerUsageConfig, WindowFractionConfig};
 use pruner::{ClearToolUsesConfig, EvictConfig, KeepLastConfig};
 
 /// The stages and presets of this crate.
@@ -33,6 +33,10 @@ pub const REGISTRATION: Registration = Registration {
         StageDescriptor::overflow::<WindowFractionConfig>(
             "window-fraction",
             "Folds when the request takes more than a share of the usable window",
+        ),
+        StageDescriptor::overflow::<AnswerUsageConfig>(
+            "answer-usage",
+            "Folds when what the provider counted for the last answer reaches a limit",
         ),
         StageDescriptor::pruner::<EvictConfig>(
             "evict",

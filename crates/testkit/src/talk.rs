@@ -95,6 +95,7 @@ pub fn pressure(moment: Moment, limits: Limits) -> Pressure<'static> {
         view_tokens: 0,
         frame_tokens: 0,
         usage: None,
+        since_answer: 0,
         limits,
         model: None,
         idle_ms: None,

@@ -11,67 +11,10 @@ use foldback_core::log::Usage;
 use foldback_core::moment::Moment;
 use foldback_core::registry::{Invalid, StageConfig};
 use foldback_core::stage::{Decision, OverflowPolicy, Pressure};
+use foldback_stages::policy::{Comparison, TokenClass};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
-
-/// How the count is compared with the usable window.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub enum Comparison {
-    /// Folds above the usable window (until January 2026).
-    #[default]
-    #[serde(rename = ">")]
-    Above,
-    /// Folds at the usable window already (from February 2026 on).
-    #[serde(rename = ">=")]
-    AtLeast,
-}
-
-impl Comparison {
-    fn holds(self, count: i128, usable: i128) -> bool {
-        match self {
-            Self::Above => count > usable,
-            Self::AtLeast => count >= usable,
-        }
-    }
-
-    fn as_str(self, holds: bool) -> &'static str {
-        match (self, holds) {
-            (Self::Above, true) => ">",
-            (Self::Above, false) => "<=",
-            (Self::AtLeast, true) => ">=",
-            (Self::AtLeast, false) => "<",
-        }
-    }
-}
-
-/// A class of tokens in the usage of an answer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum TokenClass {
-    /// Input without what the cache held or took in.
-    Input,
-    /// Input read from the cache.
-    CacheRead,
-    /// Input written to the cache.
-    CacheWrite,
-    /// Generated tokens without reasoning.
-    Output,
-    /// Reasoning.
-    Reasoning,
-}
-
-impl TokenClass {
-    fn of(self, usage: &Usage) -> u64 {
-        match self {
-            Self::Input => usage.uncached,
-            Self::CacheRead => usage.cache_read,
-            Self::CacheWrite => usage.cache_write,
-            Self::Output => usage.output,
-            Self::Reasoning => usage.reasoning,
-        }
-    }
-}
 
 /// Configuration of [`Overflow`]. The default is January 2026.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -159,10 +102,7 @@ impl Overflow {
 
     /// The tokens that count.
     pub fn count(&self, usage: &Usage) -> u64 {
-        usage
-            .total
-            .filter(|total| self.0.provider_total && *total > 0)
-            .unwrap_or_else(|| self.0.counts.iter().map(|class| class.of(usage)).sum())
+        TokenClass::sum(&self.0.counts, usage, self.0.provider_total)
     }
 
     /// Whether an answer with this usage has filled the window of a model with these limits.
@@ -184,7 +124,7 @@ impl Overflow {
             floor: None,
             reason: format!(
                 "{count} {} {usable} ({})",
-                self.0.comparison.as_str(fold),
+                self.0.comparison.sign(fold),
                 self.window().describe(limits)
             ),
         }

@@ -7,4 +7,5 @@
 )]
 
 mod langchain_context_editing;
+mod pi;
 mod swe_agent;

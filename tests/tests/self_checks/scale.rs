@@ -61,7 +61,7 @@ enum Shown {
 }
 
 /// Presets that say sizes in tokens, and where: their decisions hang on the unit. All others are relative.
-const ABSOLUTE: [(&str, &str, Shown); 13] = [
+const ABSOLUTE: [(&str, &str, Shown); 14] = [
     ("anthropic-clear-tool-uses", "trigger", Shown::Nowhere),
     ("brutus", "protect_tokens, minimum_tokens, output_token_max, summary_budget", Shown::Nowhere),
     ("indexed", "user_tokens, bytes per token of a note", Shown::Small),
@@ -73,6 +73,7 @@ const ABSOLUTE: [(&str, &str, Shown); 13] = [
         Shown::Nowhere,
     ),
     ("opencode-1.17", "tail_minimum, tail_maximum, output_token_max, summary_budget", Shown::Large),
+    ("pi", "reserve, keep_recent_tokens, summary_tokens, turn_summary_tokens", Shown::Large),
     (
         "tiered",
         "min_summary_tokens, min_result_tokens, system_prompt_tokens, shares.safety_margin",

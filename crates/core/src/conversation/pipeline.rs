@@ -14,8 +14,8 @@ use super::{Conversation, FoldId};
 use crate::carry;
 use crate::event::{Event, StartSource};
 use crate::layout::{Insert, Layout, Slot};
-use crate::log::{EntryKind, Role};
-use crate::meter::LastText;
+use crate::log::{EntryKind, Origin, Role};
+use crate::meter::{LastText, Meter};
 use crate::moment::{Moment, Trigger};
 use crate::outcome::{Outcome, SUMMARY_FORM, Why};
 use crate::plan::{Edit, Plan};
@@ -211,11 +211,25 @@ impl Conversation {
             view_tokens: meter.view_tokens(),
             frame_tokens: meter.frame_tokens(),
             usage: signals.usage,
+            since_answer: self.since_answer(meter),
             limits: self.limits,
             model: self.model.as_deref(),
             idle_ms: self.idle_ms(),
             fold_stats: &self.fold_stats,
         })
+    }
+
+    /// Tokens of what the view shows after the last answer.
+    fn since_answer(&self, meter: &Meter) -> u64 {
+        let is_answer = |place: &Place| match place {
+            Place::Item(pos) => {
+                let kind = self.history.kind(*pos);
+                kind.role == Role::Assistant && kind.origin == Origin::Log
+            }
+            Place::Insert(_) => false,
+        };
+        let newest = self.view.places().iter().rev();
+        newest.take_while(|place| !is_answer(place)).map(|place| meter.shown(*place)).sum()
     }
 
     /// Milliseconds since the last answer.

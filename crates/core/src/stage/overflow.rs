@@ -39,6 +39,8 @@ pub struct Pressure<'a> {
     pub frame_tokens: u64,
     /// Usage of the last answer, where known.
     pub usage: Option<UsageReading>,
+    /// Tokens of what the view shows after the last answer, by the policy's estimator: what `usage` does not hold yet.
+    pub since_answer: u64,
     /// Limits of the model.
     pub limits: Limits,
     /// Id of the model, where known.

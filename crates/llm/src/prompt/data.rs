@@ -12,6 +12,8 @@ const STYLES: &[&str] = &[
     include_str!("../../prompts/tiered-1.toml"),
     include_str!("../../prompts/tiered-2.toml"),
     include_str!("../../prompts/tiered-3.toml"),
+    include_str!("../../prompts/pi-history.toml"),
+    include_str!("../../prompts/pi-turn.toml"),
     include_str!("../../prompts/window-compact.toml"),
 ];
 
@@ -136,7 +138,7 @@ mod tests {
         let version = Prompts::embedded().unwrap().version();
         assert_eq!(
             (version, &digest[..16]),
-            (2, "dad15314aa410e32"),
+            (3, "dacd3b5ecd3c9c88"),
             "raise `version` in prompts/shared.toml, then note the new digest here"
         );
     }

@@ -63,6 +63,7 @@ fn window_to_act(
             view_tokens: nearest.count,
             frame_tokens: 0,
             usage: Some(usage),
+            since_answer: 0,
             limits: limits(thousands),
             model: options.model.as_deref(),
             idle_ms: None,

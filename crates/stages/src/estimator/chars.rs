@@ -12,6 +12,7 @@
 //! | its loop's second estimator | the same with `structured = false` |
 //! | MXF `TokenEstimator` | `utf16`, `ceil`, `minimum = 1`, `whitespace_discount = 0.5`, `bracket_surcharge = 0.2`, `per_message = 4`, `calls = "json"`, `metadata_per_token = 6` |
 //! | MXF's older engine | `utf16`, `ceil` |
+//! | pi | `utf16`, `ceil`, `rounds = "message"`, `per_file = 1200` |
 //!
 //! MXF's estimator caches under the model's name and the first 100 characters of a text, so two long
 //! texts with one opening share a count, and it stores the count before raising it to the minimum, so
@@ -20,7 +21,7 @@
 
 use super::scope::{Calls, Scope, metadata};
 use super::unit::{Unit, is_js_whitespace};
-use foldback_core::log::{Message, Part};
+use foldback_core::log::{Counts, Message, Part};
 use foldback_core::registry::{Invalid, StageConfig};
 use foldback_core::stage::Estimator;
 use schemars::JsonSchema;
@@ -58,6 +59,17 @@ impl Rounding {
     }
 }
 
+/// What is divided, and so rounded, at once.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Rounds {
+    /// Each text.
+    #[default]
+    Text,
+    /// All texts of a message together; its parts then share what rounding adds or drops.
+    Message,
+}
+
 /// Configuration of [`Chars`]. The default is OpenCode's estimator.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
@@ -68,6 +80,8 @@ pub struct CharsConfig {
     pub per_token: u64,
     /// What happens to the remainder.
     pub rounding: Rounding,
+    /// What is divided, and so rounded, at once.
+    pub rounds: Rounds,
     /// Least tokens of a text that is not empty.
     pub minimum: u64,
     /// Tokens taken off per white space character (JavaScript's `\s`), the sum rounded down.
@@ -95,6 +109,7 @@ impl Default for CharsConfig {
             unit: Unit::Utf16,
             per_token: 4,
             rounding: Rounding::HalfUp,
+            rounds: Rounds::Text,
             minimum: 0,
             whitespace_discount: 0.0,
             bracket_surcharge: 0.0,
@@ -119,9 +134,17 @@ impl CharsConfig {
         }
     }
 
+    /// Whether the characters of a text are all that counts of it.
+    fn is_plain(&self) -> bool {
+        self.whitespace_discount == 0.0 && self.bracket_surcharge == 0.0
+    }
+
     fn describe(&self) -> String {
         let mut out =
             format!("chars({})/{} {}", self.unit.as_str(), self.per_token, self.rounding.as_str());
+        if self.rounds == Rounds::Message {
+            out += " by message";
+        }
         if self.minimum > 0 {
             out += &format!(" min {}", self.minimum);
         }
@@ -141,7 +164,8 @@ impl CharsConfig {
     ///
     /// # Errors
     ///
-    /// `per_token` of zero; a discount or surcharge that is negative or not a number.
+    /// `per_token` of zero; a discount or surcharge that is negative or not a number; texts adjusted one by one where
+    /// messages are divided whole.
     pub fn estimator(self) -> Result<Chars, Invalid> {
         if self.per_token == 0 {
             return Err(Invalid::new("per_token", "must be 1 or more"));
@@ -153,6 +177,12 @@ impl CharsConfig {
             if !(value.is_finite() && value >= 0.0) {
                 return Err(Invalid::new(name, "must be 0 or more"));
             }
+        }
+        if self.rounds == Rounds::Message && (self.minimum > 0 || !self.is_plain()) {
+            return Err(Invalid::new(
+                "rounds",
+                "`message` goes with none of `minimum`, `whitespace_discount` and `bracket_surcharge`, which adjust single texts",
+            ));
         }
         Ok(Chars::of(self))
     }
@@ -197,6 +227,23 @@ impl Chars {
     }
 }
 
+impl Chars {
+    /// Tokens of parts that are divided together: each has what it adds to those before it.
+    fn shares<'p, C: FromIterator<u64>>(&self, parts: impl Iterator<Item = &'p Part>) -> C {
+        let CharsConfig { unit, per_token, rounding, .. } = self.config;
+        let scope = self.config.scope();
+        let in_characters = Scope { per_file: scope.per_file * per_token, ..scope };
+        let (mut characters, mut tokens) = (0, 0);
+        let share = |part: &Part| {
+            characters += in_characters.part(part, &part.shown(), |text| unit.len(text));
+            let before = tokens;
+            tokens = rounding.divide(characters, per_token);
+            tokens - before
+        };
+        parts.map(share).collect()
+    }
+}
+
 impl Estimator for Chars {
     fn id(&self) -> &Arc<str> {
         &self.id
@@ -208,8 +255,7 @@ impl Estimator for Chars {
         }
         let config = &self.config;
         let base = config.rounding.divide(config.unit.len(text), config.per_token);
-        let plain = config.whitespace_discount == 0.0 && config.bracket_surcharge == 0.0;
-        let tokens = if plain { base } else { self.adjusted(text, base) };
+        let tokens = if config.is_plain() { base } else { self.adjusted(text, base) };
         tokens.max(config.minimum)
     }
 
@@ -229,5 +275,14 @@ impl Estimator for Chars {
             }
         };
         self.config.per_message + metadata
+    }
+
+    fn count(&self, message: &Message) -> Counts {
+        let parts = message.parts.iter();
+        let parts = match self.config.rounds {
+            Rounds::Text => parts.map(|part| self.part(part, &part.shown())).collect(),
+            Rounds::Message => self.shares(parts),
+        };
+        Counts { parts, overhead: self.overhead(message) }
     }
 }

@@ -19,7 +19,7 @@ mod unit;
 
 pub use bpe::{Bpe, BpeConfig, Cl100k, Vocabulary, cl100k, o200k};
 pub use calibrated::{Base, Calibrated, CalibratedConfig};
-pub use chars::{Chars, CharsConfig, Rounding, chars};
+pub use chars::{Chars, CharsConfig, Rounding, Rounds, chars};
 pub use fit::{Calibration, Fit, Observation, fit, mul_div};
 pub use scope::{Calls, Scope};
 pub use unit::{Unit, is_js_whitespace};

@@ -33,7 +33,9 @@ pub(super) fn failure(result: &ToolResult, is_command: bool) -> Option<Vec<Cow<'
     // A command that failed in silence (`grep` without a match) tells nothing.
     let last = lines(text, |line| {
         let tag = line.starts_with('<') && line.ends_with('>');
-        !line.is_empty() && !tag && exit_code(line).is_none()
+        // What a request says of its own cut is no output.
+        let note = line.starts_with("[...") && line.ends_with("truncated]");
+        !line.is_empty() && !tag && !note && exit_code(line).is_none()
     });
     let last = last[last.len().saturating_sub(2)..].to_vec();
     (!last.is_empty()).then_some(last)

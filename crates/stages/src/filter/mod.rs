@@ -1,5 +1,9 @@
-//! Filters that no strategy owns.
+//! Filters that no strategy owns, and what filters share that put a summary in the place of old messages.
 
 mod drop_oldest;
+mod replace;
+mod request;
 
 pub use drop_oldest::{DropOldest, DropOldestConfig};
+pub use replace::{Spoken, arranged, entry, summary_of};
+pub use request::{cut_results, first_units};

@@ -1,5 +1,7 @@
 //! Policies: fold now, and how far down?
 
+mod answer_usage;
 mod window_fraction;
 
+pub use answer_usage::{AnswerUsage, AnswerUsageConfig, Comparison, TokenClass};
 pub use window_fraction::{WindowFraction, WindowFractionConfig};

@@ -15,6 +15,7 @@ use foldback_core::Role;
 use foldback_core::history::History;
 use foldback_core::log::{Media, Message, Part, PartKind};
 use foldback_core::view::{Shown, View};
+use foldback_stages::filter::first_units;
 
 /// What the model is shown in place of a tool run that a user asked for.
 pub const SUBTASK_TEXT: &str = "The following tool was executed by the user";
@@ -84,19 +85,12 @@ pub fn attached(media: &Media) -> String {
 /// The first `limit` UTF-16 units of a text and a line that says how many were left out. A character
 /// that the limit would cut in two is left out whole.
 pub fn truncated(text: &str, limit: usize) -> String {
-    let units = text.encode_utf16().count();
-    if units <= limit {
-        return text.to_owned();
+    match first_units(text, limit) {
+        None => text.to_owned(),
+        Some((kept, omitted)) => {
+            format!("{kept}\n[Tool output truncated for compaction: omitted {omitted} chars]")
+        }
     }
-    let mut taken = 0;
-    let kept: String = text
-        .chars()
-        .take_while(|c| {
-            taken += c.len_utf16();
-            taken <= limit
-        })
-        .collect();
-    format!("{kept}\n[Tool output truncated for compaction: omitted {} chars]", units - limit)
 }
 
 /// Stored messages as the model is sent them.

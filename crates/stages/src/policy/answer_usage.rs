@@ -1,0 +1,210 @@
+//! `answer-usage`: folds when what the provider counted for the last answer reaches a limit.
+//!
+//! Several systems go by this number, and differ in four things: which classes of tokens count, whether an estimate of what came
+//! since is added, what share of the window is the limit and what is kept free below it, and whether the limit itself is over it.
+
+use foldback_core::fraction::Fraction;
+use foldback_core::limits::Limits;
+use foldback_core::log::Usage;
+use foldback_core::moment::Moment;
+use foldback_core::registry::{Invalid, StageConfig};
+use foldback_core::stage::{Decision, OverflowPolicy, Pressure};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::sync::Arc;
+
+/// How a count is compared with a limit.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub enum Comparison {
+    /// Folds above the limit.
+    #[default]
+    #[serde(rename = ">")]
+    Above,
+    /// Folds at the limit already.
+    #[serde(rename = ">=")]
+    AtLeast,
+}
+
+impl Comparison {
+    /// Whether the count is over the limit.
+    pub fn holds<T: PartialOrd>(self, count: T, limit: T) -> bool {
+        match self {
+            Self::Above => count > limit,
+            Self::AtLeast => count >= limit,
+        }
+    }
+
+    /// The sign between the two.
+    pub fn sign(self, holds: bool) -> &'static str {
+        match (self, holds) {
+            (Self::Above, true) => ">",
+            (Self::Above, false) => "<=",
+            (Self::AtLeast, true) => ">=",
+            (Self::AtLeast, false) => "<",
+        }
+    }
+}
+
+/// A class of tokens in the usage of an answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum TokenClass {
+    /// Input without what the cache held or took in.
+    Input,
+    /// Input read from the cache.
+    CacheRead,
+    /// Input written to the cache.
+    CacheWrite,
+    /// Generated tokens without reasoning.
+    Output,
+    /// Reasoning.
+    Reasoning,
+}
+
+impl TokenClass {
+    /// Every class.
+    pub const ALL: [Self; 5] =
+        [Self::Input, Self::CacheRead, Self::CacheWrite, Self::Output, Self::Reasoning];
+
+    fn of(self, usage: &Usage) -> u64 {
+        match self {
+            Self::Input => usage.uncached,
+            Self::CacheRead => usage.cache_read,
+            Self::CacheWrite => usage.cache_write,
+            Self::Output => usage.output,
+            Self::Reasoning => usage.reasoning,
+        }
+    }
+
+    /// The tokens of these classes together; the provider's own total instead, where that is wanted and known.
+    pub fn sum(classes: &[Self], usage: &Usage, provider_total: bool) -> u64 {
+        let total = usage.total.filter(|total| provider_total && *total > 0);
+        let of_classes =
+            || classes.iter().fold(0_u64, |sum, class| sum.saturating_add(class.of(usage)));
+        total.unwrap_or_else(of_classes)
+    }
+}
+
+/// Configuration of [`AnswerUsage`].
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct AnswerUsageConfig {
+    /// Whether to fold at all; off means off at every moment.
+    pub auto: bool,
+    /// Which classes of usage make up the count.
+    pub counts: Vec<TokenClass>,
+    /// Whether the provider's own total counts where it gave one, instead of `counts`.
+    pub provider_total: bool,
+    /// Whether an estimate of what came after the answer is added.
+    pub add_since: bool,
+    /// Whether the whole request is estimated where no usage is known; without it the policy waits for one.
+    pub estimate_without_usage: bool,
+    /// Share of the window that is the limit (above 0, at most 1).
+    pub share: f64,
+    /// Tokens that are kept free below it.
+    pub reserve: u64,
+    /// A limit in tokens that holds where it is lower.
+    pub limit: Option<u64>,
+    /// How the count is compared with the limit.
+    pub comparison: Comparison,
+}
+
+impl Default for AnswerUsageConfig {
+    fn default() -> Self {
+        Self {
+            auto: true,
+            counts: TokenClass::ALL.to_vec(),
+            provider_total: false,
+            add_since: true,
+            estimate_without_usage: true,
+            share: 1.0,
+            reserve: 0,
+            limit: None,
+            comparison: Comparison::Above,
+        }
+    }
+}
+
+impl StageConfig<dyn OverflowPolicy> for AnswerUsageConfig {
+    fn build(self) -> Result<Arc<dyn OverflowPolicy>, Invalid> {
+        if !(1.0..=1e6).contains(&(self.share * 1e6).round()) {
+            return Err(Invalid::new(
+                "share",
+                "must be a share of the window above 0 and up to 1, e.g. 0.9",
+            ));
+        }
+        if self.counts.is_empty() {
+            return Err(Invalid::new(
+                "counts",
+                "names no class of tokens, so nothing would ever be counted",
+            ));
+        }
+        Ok(Arc::new(AnswerUsage { share: Fraction::of(self.share), config: self }))
+    }
+}
+
+/// Folds when what the provider counted for the last answer reaches a limit.
+#[derive(Clone, Debug)]
+pub struct AnswerUsage {
+    share: Fraction,
+    config: AnswerUsageConfig,
+}
+
+impl AnswerUsage {
+    /// What the count is compared with, and how it comes about.
+    fn limit(&self, limits: Limits) -> (u64, String) {
+        let Limits { context, .. } = limits;
+        let share = self.share.floor_of(context);
+        let limit = share.saturating_sub(self.config.reserve);
+        match self.config.limit.filter(|set| *set < limit) {
+            Some(set) => (set, "as configured".to_owned()),
+            None => {
+                (limit, format!("{} of {context} - {}", self.share.number(), self.config.reserve))
+            }
+        }
+    }
+
+    fn count(&self, pressure: &Pressure<'_>) -> Option<(u64, String)> {
+        let since = if self.config.add_since { pressure.since_answer } else { 0 };
+        let Some(reading) = pressure.usage else {
+            let estimate = pressure.frame_tokens + pressure.view_tokens;
+            return self.config.estimate_without_usage.then(|| (estimate, "estimated".to_owned()));
+        };
+        let used = TokenClass::sum(&self.config.counts, &reading.usage, self.config.provider_total);
+        Some((used.saturating_add(since), format!("usage {used} + {since} since")))
+    }
+}
+
+impl OverflowPolicy for AnswerUsage {
+    fn moments(&self) -> &'static [Moment] {
+        &[Moment::StepEnd, Moment::ProviderOverflow]
+    }
+
+    fn decide(&self, pressure: &Pressure<'_>) -> Decision {
+        if !self.config.auto {
+            return Decision::off("automatic compaction is off");
+        }
+        if pressure.moment.is_reactive() {
+            let reason = format!("the provider ended it: {}", pressure.moment.as_str());
+            return Decision { fold: true, ..Decision::off(reason) };
+        }
+        if pressure.limits.context == 0 {
+            return Decision::off("the window of the model is not known");
+        }
+        let Some((count, counted)) = self.count(pressure) else {
+            return Decision::off("no usage of a last answer is known");
+        };
+        let (trigger, arithmetic) = self.limit(pressure.limits);
+        let fold = self.config.comparison.holds(count, trigger);
+        let sign = self.config.comparison.sign(fold);
+        let reason = format!("{count} {sign} {trigger} ({counted}; {arithmetic})");
+        Decision { fold, count, trigger, target: None, floor: None, reason }
+    }
+
+    fn refuses(&self, limits: Limits) -> Option<String> {
+        let (limit, arithmetic) = self.limit(limits);
+        (self.config.auto && limits.context > 0 && limit == 0).then(|| {
+            format!("leaves no room ({arithmetic}), so every answer would overflow; set a larger window or a smaller `reserve`")
+        })
+    }
+}

@@ -1,0 +1,196 @@
+//! `pi.checkpoint`: a summary of everything before the newest messages, which stand behind it.
+
+use crate::cut::{Cut, Unit, first_kept};
+use crate::files::Files;
+use foldback_core::Role;
+use foldback_core::log::{EntryKind, Message};
+use foldback_core::outcome::Why;
+use foldback_core::registry::{Invalid, StageConfig};
+use foldback_core::stage::{Arrangement, Filter, Proposal, StageContext, Summary, SummaryRequest};
+use foldback_core::view::Place;
+use foldback_stages::filter::{Spoken, arranged, cut_results, entry, summary_of};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::sync::Arc;
+
+/// What stands around a summary in the view.
+const BEFORE: &str = "The conversation history before this point was compacted into the following summary:\n\n<summary>\n";
+const AFTER: &str = "\n</summary>";
+
+/// Stands in place of a summary of older turns where there are none.
+const NO_HISTORY: &str = "No prior history.";
+
+/// Stands between the summary of the older turns and that of the split one.
+const SPLIT_TURN: &str = "\n\n---\n\n**Turn Context (split turn):**\n\n";
+
+/// Configuration of [`Checkpoint`].
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct CheckpointConfig {
+    /// Tokens of the newest messages that are kept; the message that reaches them is kept whole.
+    pub keep_recent_tokens: u64,
+    /// Largest acceptable summary of the older turns, in tokens.
+    pub summary_tokens: u64,
+    /// Largest acceptable summary of the beginning of a turn that is split, in tokens.
+    pub turn_summary_tokens: u64,
+    /// UTF-16 units to which each tool result is cut for the summarizer.
+    pub result_units: usize,
+}
+
+impl Default for CheckpointConfig {
+    fn default() -> Self {
+        Self {
+            keep_recent_tokens: 20_000,
+            summary_tokens: 13_107,
+            turn_summary_tokens: 8_192,
+            result_units: 2_000,
+        }
+    }
+}
+
+impl StageConfig<dyn Filter> for CheckpointConfig {
+    fn build(self) -> Result<Arc<dyn Filter>, Invalid> {
+        for (field, tokens) in [
+            ("summary_tokens", self.summary_tokens),
+            ("turn_summary_tokens", self.turn_summary_tokens),
+        ] {
+            if tokens == 0 {
+                return Err(Invalid::new(field, "must be at least 1: no summary would fit"));
+            }
+        }
+        Ok(Arc::new(Checkpoint(self)))
+    }
+}
+
+/// A summary of everything before the newest messages.
+#[derive(Clone, Debug)]
+pub struct Checkpoint(CheckpointConfig);
+
+/// What a fold does.
+struct Selection {
+    /// The messages of the view; the earlier summary is not among them.
+    spoken: Spoken,
+    cut: Cut,
+    /// The earlier summary.
+    previous: Option<String>,
+}
+
+impl Selection {
+    /// What is summarized and how: name, style, messages. The older turns first, where there are any.
+    fn parts(&self) -> Vec<(&'static str, &'static str, std::ops::Range<usize>)> {
+        let older = (self.cut.older() > 0).then(|| ("history", "pi.history", 0..self.cut.older()));
+        let turn = self.cut.turn.map(|turn| ("turn", "pi.turn", turn..self.cut.kept));
+        older.into_iter().chain(turn).collect()
+    }
+}
+
+impl Checkpoint {
+    fn select(&self, context: &StageContext<'_>) -> Result<Selection, Why> {
+        let mut spoken = Spoken::of(context);
+        let last = context.history.iter().next_back();
+        if last.is_some_and(|(_, message)| message.is_entry_of(EntryKind::Summary)) {
+            return Err(Why::new("already-compacted", "nothing was said since the last summary"));
+        }
+        let first = spoken.messages.first().map(|pos| context.history.message(*pos));
+        let previous = first.and_then(|message| summary_of(message, BEFORE, AFTER));
+        if previous.is_some() {
+            spoken.messages.remove(0);
+        }
+        let unit = |pos: &usize| {
+            let role = context.history.kind(*pos).role;
+            Unit {
+                tokens: context.tokens(Place::Item(*pos)),
+                may_be_first: role != Role::Tool,
+                begins_turn: role == Role::User,
+            }
+        };
+        let units: Vec<Unit> = spoken.messages.iter().map(unit).collect();
+        let kept = first_kept(&units, self.0.keep_recent_tokens).unwrap_or(0);
+        let cut = Cut::before(&units, spoken.whole(context, kept));
+        if cut.kept == 0 {
+            let detail = "all messages are within the tokens that are kept";
+            return Err(Why::new("all-fits", detail));
+        }
+        Ok(Selection { spoken, cut, previous })
+    }
+
+    /// The text of the new summary.
+    fn text(
+        &self,
+        context: &StageContext<'_>,
+        selection: &Selection,
+        texts: Vec<Option<&str>>,
+    ) -> String {
+        let mut texts = texts.into_iter();
+        let mut next = || texts.next().flatten().unwrap_or(NO_HISTORY);
+        let Selection { spoken, cut, previous } = selection;
+        let mut text = match cut.older() {
+            0 => previous.as_deref().unwrap_or(NO_HISTORY),
+            _ => next(),
+        }
+        .to_owned();
+        if cut.turn.is_some() {
+            text += SPLIT_TURN;
+            text += next();
+        }
+        let mut files = Files::default();
+        files.listed_in(previous.as_deref().unwrap_or_default());
+        for pos in &spoken.messages[..cut.kept] {
+            files.called_in(context.history.message(*pos));
+        }
+        text + &files.below()
+    }
+}
+
+impl Filter for Checkpoint {
+    fn propose(&self, context: &StageContext<'_>) -> Result<Proposal, Why> {
+        let selection = self.select(context)?;
+        let Selection { spoken, cut, previous } = &selection;
+        let note = |omitted: usize| format!("\n\n[... {omitted} more characters truncated]");
+        let request = |(name, style, range): (&str, &str, std::ops::Range<usize>)| {
+            let is_turn = name == "turn";
+            let messages = match context.summarised {
+                true => spoken.shown(context, range.start, range.end),
+                false => Vec::new(),
+            };
+            SummaryRequest {
+                name: name.to_owned(),
+                style: style.to_owned(),
+                messages: messages
+                    .into_iter()
+                    .map(|message| cut_results(message, self.0.result_units, note))
+                    .collect(),
+                previous: previous.clone().filter(|_| !is_turn),
+                instructions: if is_turn { Vec::new() } else { context.instructions.to_vec() },
+                budget: if is_turn { self.0.turn_summary_tokens } else { self.0.summary_tokens },
+                estimator: Arc::clone(context.estimator()),
+                ready: None,
+            }
+        };
+        let kept = spoken.messages.len() - cut.kept;
+        let split = if cut.turn.is_some() { ", in the middle of a turn" } else { "" };
+        let reason = format!(
+            "keeps the last {kept} of {} messages, about {} tokens{split}",
+            spoken.messages.len(),
+            self.0.keep_recent_tokens
+        );
+        let requests = selection.parts().into_iter().map(request).collect();
+        Ok(Proposal { requests, reasons: vec![reason] })
+    }
+
+    fn arrange(
+        &self,
+        context: &StageContext<'_>,
+        _proposal: &Proposal,
+        summaries: &[Option<Summary>],
+    ) -> Result<Arrangement, Why> {
+        let selection = self.select(context)?;
+        let texts = summaries.iter().map(|summary| Some(summary.as_ref()?.text.as_str())).collect();
+        let text = format!("{BEFORE}{}{AFTER}", self.text(context, &selection, texts));
+        let summary: Message = entry(context, Role::User, EntryKind::Summary, text);
+        let Selection { spoken, cut, .. } = selection;
+        let order = spoken.system.into_iter().chain([context.history.len()]);
+        let order = order.chain(spoken.messages[cut.kept..].iter().copied());
+        Ok(arranged(context, vec![summary], order))
+    }
+}

@@ -1,0 +1,201 @@
+//! The conformance rows, in `rows.toml`.
+
+use foldback_core::Limits;
+use foldback_core::conversation::Conversation;
+use foldback_core::log::{Media, Message, Part, PartKind, Role, Usage};
+use foldback_core::moment::Moment;
+use foldback_core::strategy::Strategy;
+use foldback_pi::cut::{Cut, Unit, first_kept};
+use foldback_pi::files::Files;
+use foldback_test_support::table;
+use foldback_testkit::stand_in::Scripted;
+use foldback_testkit::talk;
+use serde::de::DeserializeOwned;
+use std::sync::Arc;
+
+const PRESET: &str = include_str!("../presets/pi.toml");
+
+fn rows<T: DeserializeOwned>(group: &str) -> Vec<T> {
+    table::rows(include_str!("rows.toml"), group)
+}
+
+/// The preset with another reserve and other tokens to keep, for small windows.
+pub(crate) fn preset(reserve: u64, keep: u64) -> String {
+    PRESET
+        .replace("reserve = 16_384", &format!("reserve = {reserve}"))
+        .replace("keep_recent_tokens = 20_000", &format!("keep_recent_tokens = {keep}"))
+}
+
+fn strategy(toml: &str) -> Strategy {
+    let registry = talk::registry([&foldback_stages::REGISTRATION, &foldback_pi::REGISTRATION]);
+    talk::compiled(&registry, toml)
+}
+
+/// Messages in short: a letter for the role and the tokens.
+fn short(messages: &str) -> impl Iterator<Item = (char, u64)> {
+    messages.split(' ').map(|word| {
+        let (role, tokens) = word.split_at(1);
+        (role.chars().next().unwrap(), tokens.parse().unwrap())
+    })
+}
+
+#[test]
+fn sizes() {
+    let estimator = Arc::clone(strategy(PRESET).estimator());
+    for (id, role, content, tokens) in rows::<(String, String, String, u64)>("sizes") {
+        let part = |word: &str| {
+            let (kind, length) = word.split_at(1);
+            let text = "x".repeat(length.parse().unwrap_or(0));
+            match (kind, role.as_str()) {
+                ("t", "tool") => Part::result("c", "read", text),
+                ("t", _) => Part::text(text),
+                ("r", _) => Part::new(PartKind::Reasoning { text, opaque: None }),
+                ("c", _) => Part::call("c", "read", text),
+                _ => Part::new(PartKind::File(Media {
+                    mime: "image/png".into(),
+                    ..Media::default()
+                })),
+            }
+        };
+        let role = match role.as_str() {
+            "user" => Role::User,
+            "assistant" => Role::Assistant,
+            _ => Role::Tool,
+        };
+        let message = Message::new("m", role, content.split(' ').map(part).collect());
+        assert_eq!(estimator.count(&message).total(), tokens, "{id} {content}");
+    }
+}
+
+#[test]
+fn triggers() {
+    type Row = (String, u64, Vec<u64>, u64, usize, bool);
+    for (id, window, usage, total, since, compacts) in rows::<Row>("triggers") {
+        let mut talk = talk::conversation(strategy(PRESET), Limits::new(window, 0));
+        talk::append(
+            &mut talk,
+            [
+                Message::user("u", "Go on."),
+                Message::assistant("a", vec![Part::call("c", "read", "{}")]),
+            ],
+        );
+        talk.append(Message::tool("t", "c", "read", "x".repeat(since * 4)));
+        let usage = (usage.len() == 4).then(|| Usage {
+            uncached: usage[0],
+            output: usage[1],
+            cache_read: usage[2],
+            cache_write: usage[3],
+            total: (total > 0).then_some(total),
+            ..Usage::default()
+        });
+        let reports = talk::at_usage(&mut talk, Moment::StepEnd, usage);
+        let decision = reports[0].decision.clone().unwrap();
+        assert_eq!(decision.fold, compacts, "{id}: {}", decision.reason);
+    }
+}
+
+#[test]
+fn cuts() {
+    for (id, keep, messages, kept, turn) in rows::<(String, u64, String, usize, i64)>("cuts") {
+        let unit =
+            |(role, tokens)| Unit { tokens, may_be_first: role != 't', begins_turn: role == 'u' };
+        let units: Vec<Unit> = short(&messages).map(unit).collect();
+        let cut = Cut::before(&units, first_kept(&units, keep).unwrap());
+        let begins = cut.turn.map_or(-1, |turn| i64::try_from(turn).unwrap());
+        assert_eq!((cut.kept, begins), (kept, turn), "{id} {messages}");
+    }
+    assert_eq!(first_kept(&[Unit { tokens: 5, ..Unit::default() }], 1), None);
+}
+
+#[test]
+fn files() {
+    type Row = (String, String, Vec<(String, String)>, String);
+    for (id, earlier, calls, below) in rows::<Row>("files") {
+        let mut files = Files::default();
+        files.listed_in(&earlier);
+        for (tool, path) in calls {
+            let arguments = format!("{{\"path\":\"{path}\"}}");
+            files.called_in(&Message::assistant("a", vec![Part::call("c", tool, arguments)]));
+        }
+        assert_eq!(files.below(), below, "{id}");
+    }
+}
+
+/// A conversation of messages in short, compacted by hand.
+fn compacted(messages: &str, keep: u64, summaries: &Arc<Scripted>) -> Conversation {
+    let mut strategy = strategy(&preset(100, keep));
+    strategy.guards.no_growth = false;
+    strategy.summarizer = Some(Arc::clone(summaries) as _);
+    let mut talk = talk::conversation(strategy, Limits::new(1_000_000, 0));
+    for (at, (role, tokens)) in short(messages).enumerate() {
+        let text = "x".repeat(usize::try_from(tokens * 4).unwrap());
+        talk.append(match role {
+            'u' => Message::user(format!("u{at}"), text),
+            _ => Message::assistant(format!("a{at}"), vec![Part::text(text)]),
+        });
+    }
+    talk::at(&mut talk, Moment::Manual);
+    talk
+}
+
+#[test]
+fn folds() {
+    for (id, keep, messages, sent) in rows::<(String, u64, String, String)>("folds") {
+        let summaries = Scripted::by(|request| Ok(request.name.clone()));
+        let talk = compacted(&messages, keep, &summaries);
+        let mut shown = talk::sent_ids(&talk);
+        shown.remove(0);
+        let text = talk::sent_texts(&talk).remove(0);
+        let open = "The conversation history before this point was compacted into the following summary:\n\n<summary>\n";
+        let text = text.strip_prefix(open).unwrap().strip_suffix("\n</summary>").unwrap();
+        assert_eq!(format!("S{{{text}}} {}", shown.join(" ")), sent, "{id}");
+        let budgets: Vec<u64> = summaries.asked().iter().map(|request| request.budget).collect();
+        let turn = sent.contains("Turn Context").then_some(8_192);
+        let history = sent.contains("{history").then_some(13_107);
+        assert_eq!(budgets, history.into_iter().chain(turn).collect::<Vec<_>>(), "{id}");
+    }
+}
+
+#[test]
+fn a_second_fold_updates_the_first() {
+    let summaries = Scripted::by(|request| Ok(request.name.clone()));
+    let mut talk = compacted("u50 a50 u50 a50", 100, &summaries);
+    // Nothing was said since: nothing to do.
+    let folds = talk.folds().len();
+    talk::at(&mut talk, Moment::Manual);
+    assert_eq!(talk.folds().len(), folds);
+    talk.append(Message::user("u9", "x".repeat(600)));
+    talk::at(&mut talk, Moment::Manual);
+    let request = summaries.request(1);
+    assert_eq!((request.name.as_str(), request.previous.as_deref()), ("history", Some("history")));
+    assert_eq!(talk::sent_ids(&talk)[1..], ["u9"]);
+}
+
+#[test]
+fn results() {
+    for (id, length, shown, end) in rows::<(String, usize, usize, String)>("results") {
+        let summaries = Scripted::always(Some("summary"));
+        let tokens = length.div_ceil(4);
+        let mut talk = compacted("u1", 1, &summaries);
+        talk.append(Message::assistant("a1", vec![Part::call("c1", "bash", "")]));
+        talk.append(Message::tool("t2", "c1", "bash", "x".repeat(length)));
+        talk.append(Message::user("u3", "x".repeat(tokens)));
+        talk::at(&mut talk, Moment::Manual);
+        let text = summaries.shown(0).pop().unwrap();
+        assert_eq!(text, format!("{}{end}", "x".repeat(shown)), "{id}");
+    }
+}
+
+#[test]
+fn defaults() {
+    let default = foldback_pi::CheckpointConfig::default();
+    assert_eq!((default.keep_recent_tokens, default.summary_tokens), (20_000, 13_107));
+    assert_eq!((default.turn_summary_tokens, default.result_units), (8_192, 2_000));
+    for line in [
+        "keep_recent_tokens = 20_000",
+        "result_units = 2_000",
+        "when = [\"step-end\", \"provider-overflow\"]",
+    ] {
+        assert!(PRESET.contains(line), "{line}");
+    }
+}
