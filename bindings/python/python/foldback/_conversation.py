@@ -41,9 +41,9 @@ def compact(
     table, else the preset's, else 200,000 and 32,000. `system` and `tools` are what the request holds besides; without
     them, every threshold acts too late by their size.
 
-    `messages` have the form of OpenAI Chat Completions, OpenAI Responses or Anthropic Messages, as dicts or as objects of
-    an SDK, or are messages of pydantic-ai or LangChain. The form is recognised; `protocol` (`openai-chat`,
-    `openai-responses`, `anthropic`, `pydantic-ai`, `langchain`) sets it.
+    `messages` have the form of OpenAI Chat Completions, OpenAI Responses, Anthropic Messages or Gemini, as dicts or as
+    objects of an SDK, or are messages of pydantic-ai or LangChain. The form is recognised; `protocol` (`openai-chat`,
+    `openai-responses`, `anthropic`, `gemini`, `google-genai`, `pydantic-ai`, `langchain`) sets it.
     """
     conversation = Conversation(
         preset, window, max_output=max_output, model=model, system=system, tools=tools, protocol=protocol
@@ -174,7 +174,9 @@ class Conversation:
     def recall_tool(self) -> Dict[str, Any]:
         """The definition of a tool with which the model reads what was folded away."""
         tool: Dict[str, Any] = json.loads(self._engine.recall_tool())
-        return {"type": "function", **tool["function"]} if self._form.protocol == "openai-responses" else tool
+        if self._form.protocol == "openai-responses":
+            return {"type": "function", **tool["function"]}
+        return dict(tool["function"]) if self._form.protocol == "gemini" else tool
 
     def _set_form(self, name: Optional[str]) -> None:
         if name is None:

@@ -95,16 +95,39 @@ class LangChain(Form):
         return {"choices": [{"message": {"role": "assistant", "content": ""}}], "usage": counts}
 
 
+class GoogleGenAi(Form):
+    """Contents of the Google Gen AI SDK."""
+
+    def __init__(self) -> None:
+        super().__init__("gemini", "contents")
+
+    def texts(self, messages: Sequence[Any]) -> List[str]:
+        dumped = []
+        for index, message in enumerate(messages):
+            try:
+                dumped.append(message.model_dump_json(exclude_none=True, by_alias=True))
+            except (AttributeError, ValueError) as wrong:
+                raise error(f"/contents/{index}", f"is no content of the Google Gen AI SDK: {wrong}") from wrong
+        return dumped
+
+    def load(self, text: str, original: Any) -> Any:
+        from google.genai.types import Content
+
+        return Content.model_validate_json(text)
+
+
 FORMS: Dict[str, Form] = {
     "openai-chat": Form("openai-chat"),
     "openai-responses": Form("openai-responses", "input"),
     "anthropic": Form("anthropic"),
+    "gemini": Form("gemini", "contents"),
     "pydantic-ai": PydanticAi(),
     "langchain": LangChain(),
+    "google-genai": GoogleGenAi(),
 }
 
 #: The packages whose messages are recognised by their class.
-_PACKAGES = {"pydantic_ai": "pydantic-ai", "langchain_core": "langchain"}
+_PACKAGES = {"pydantic_ai.": "pydantic-ai", "langchain_core.": "langchain", "google.genai.": "google-genai"}
 
 #: What only one protocol has: types of items, and types of the blocks of a message.
 _ITEMS = ("function_call", "function_call_output", "reasoning", "message", "item_reference", "compaction")
@@ -124,10 +147,12 @@ def protocol_of(messages: Sequence[Any], system: Any = None) -> Optional[str]:
     """The protocol that messages are of; `None` where they could be of any, as plain texts are."""
     for message in messages:
         for base in type(message).__mro__:
-            package = _PACKAGES.get(base.__module__.partition(".")[0])
-            if package is not None:
-                return package
+            for package, form in _PACKAGES.items():
+                if base.__module__.startswith(package):
+                    return form
         role, kind = _get(message, "role"), _get(message, "type")
+        if isinstance(_get(message, "parts"), list):
+            return "gemini"
         if role is None and kind is not None or kind in _ITEMS:
             return "openai-responses"
         if role in ("tool", "function", "system", "developer"):
@@ -142,7 +167,7 @@ def protocol_of(messages: Sequence[Any], system: Any = None) -> Optional[str]:
 
 def protocol_of_response(response: Any) -> str:
     """The protocol that a response of a provider is of."""
-    for name, protocol in (("choices", "openai-chat"), ("output", "openai-responses"), ("content", "anthropic")):
+    for name, protocol in (("choices", "openai-chat"), ("output", "openai-responses"), ("content", "anthropic"), ("candidates", "gemini")):
         if _get(response, name) is not None:
             return protocol
     raise error("", "is no response of a known protocol")
@@ -154,10 +179,11 @@ def answer_in(response: Any, protocol: str) -> List[Any]:
         return [{"role": "assistant", "content": _get(response, "content")}]
     if protocol == "openai-responses":
         return list(_get(response, "output") or [])
-    choices = _get(response, "choices")
+    name, answer = ("candidates", "content") if protocol == "gemini" else ("choices", "message")
+    choices = _get(response, name)
     if not choices:
-        raise error("/choices", "nothing is there")
-    return [_get(choices[0], "message")]
+        raise error(f"/{name}", "nothing is there")
+    return [_get(choices[0], answer)]
 
 
 def body(form: Form, messages: Sequence[str], model: Optional[str], system: Any, tools: Any) -> str:
@@ -167,7 +193,7 @@ def body(form: Form, messages: Sequence[str], model: Optional[str], system: Any,
     if model is not None:
         members["model"] = dump(model, "/model")
     if system is not None and protocol != "openai-chat":
-        name = "instructions" if protocol == "openai-responses" else "system"
+        name = {"openai-responses": "instructions", "gemini": "systemInstruction"}.get(protocol, "system")
         members[name] = dump(system, f"/{name}")
     if tools:
         members["tools"] = dump(list(tools), "/tools")
