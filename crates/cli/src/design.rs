@@ -1,28 +1,62 @@
 //! The design of a comparison: from the command line, or from a file that fixes it beforehand.
 
-use crate::args::{Compare, EstimatorArgs, ModelArgs};
+use crate::args::{DesignArgs, EstimatorArgs, ModelArgs, SummaryArgs};
+use crate::asking::Answers;
 use crate::error::Error;
+use crate::summaries::Choice;
 use crate::{input, strategies};
-use foldback_replay::{Experiment, Reporting, Setup};
+use foldback::Registry;
+use foldback_replay::{Experiment, Preset, Reporting, Setup};
 use std::path::Path;
 
+/// What sessions are scored under, ready to run.
+pub(crate) struct Planned {
+    pub(crate) experiment: Experiment,
+    pub(crate) presets: Vec<Preset>,
+    pub(crate) setup: Setup,
+    /// Where models are asked.
+    pub(crate) answers: Option<Answers>,
+}
+
+/// Reads a design and compiles its presets.
+pub(crate) fn plan(
+    registry: &Registry,
+    args: &DesignArgs,
+    prices: Option<&str>,
+    summaries: &SummaryArgs,
+) -> Result<Planned, Error> {
+    let experiment = match &args.experiment {
+        Some(path) => read(path)?,
+        None => of_args(args, prices, summaries),
+    };
+    let choice = experiment.summarizer.as_deref().map(Choice::read).transpose()?;
+    let contenders = strategies::presets(registry, &experiment.strategies, choice.as_ref())?;
+    let setup = strategies::setup(registry, &model(&experiment, &args.model))?;
+    let answers = Answers::open(summaries, &contenders, choice.as_ref(), &setup)?;
+    let presets = strategies::with_answers(contenders, answers.as_ref());
+    for preset in &presets {
+        strategies::check_window(&preset.strategy, setup.limits)?;
+    }
+    Ok(Planned { experiment, presets, setup, answers })
+}
+
 /// The experiment that the flags of a comparison describe.
-pub(crate) fn of_args(args: &Compare) -> Experiment {
+fn of_args(args: &DesignArgs, prices: Option<&str>, summaries: &SummaryArgs) -> Experiment {
     let default = Experiment::default();
     Experiment {
         strategies: args.preset.clone(),
-        prices: args.prices.clone().unwrap_or(default.prices),
+        prices: prices.map_or(default.prices, str::to_owned),
         window: args.model.window.unwrap_or(0),
         max_output: args.model.max_output.unwrap_or(0),
         model: args.model.model.clone(),
         estimator: args.model.estimator.estimator.clone(),
-        summarizer: args.summaries.summarizer.clone(),
+        summarizer: summaries.summarizer.clone(),
         ..Experiment::default()
     }
 }
 
 /// Reads an experiment file.
-pub(crate) fn read(path: &Path) -> Result<Experiment, Error> {
+fn read(path: &Path) -> Result<Experiment, Error> {
     parse(path, &input::text(path)?)
 }
 
@@ -40,7 +74,7 @@ pub(crate) fn parse(path: &Path, text: &str) -> Result<Experiment, Error> {
 }
 
 /// What replaces the command's own flags.
-pub(crate) fn model(experiment: &Experiment, args: &ModelArgs) -> ModelArgs {
+fn model(experiment: &Experiment, args: &ModelArgs) -> ModelArgs {
     ModelArgs {
         window: Some(experiment.window),
         max_output: Some(experiment.max_output),

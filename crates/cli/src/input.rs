@@ -7,8 +7,11 @@ use foldback_formats::Session;
 use foldback_formats::limit;
 use foldback_formats::session::Warning;
 use foldback_replay::corpus::Skipped;
+use foldback_replay::scores::ScoresError;
 use foldback_replay::{Corpus, Source};
 use foldback_report::plain;
+use std::fs::File;
+use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 
 /// Reads the bytes of a file; `-` is standard input.
@@ -151,6 +154,8 @@ pub(crate) fn corpus(args: &CorpusArgs) -> Result<Corpus, Error> {
             return Err(nothing_discovered());
         }
     }
+    // In the order of a walk over all of them, however they were named. The same file twice is told by its content.
+    sources.sort_by(|a, b| Path::new(&a.name()).cmp(Path::new(&b.name())));
     let found = sources.len();
     let sources = selection::of(sources, args);
     if sources.is_empty() && found > 0 {
@@ -159,6 +164,24 @@ pub(crate) fn corpus(args: &CorpusArgs) -> Result<Corpus, Error> {
         )));
     }
     Ok(Corpus { sources })
+}
+
+/// The corpus of parts that `foldback score` wrote.
+pub(crate) fn scores(
+    paths: &[PathBuf],
+    read: impl FnOnce(Vec<(&str, Box<dyn BufRead>)>) -> Result<Corpus, ScoresError>,
+) -> Result<Corpus, Error> {
+    let names: Vec<String> = paths.iter().map(|path| path.display().to_string()).collect();
+    let open = |(path, name): (&PathBuf, _)| -> Result<(_, Box<dyn BufRead>), Error> {
+        if path == Path::new("-") {
+            return Ok((name, Box::new(std::io::stdin().lock())));
+        }
+        let file = File::open(path).map_err(|error| Error::File { path: path.clone(), error })?;
+        Ok((name, Box::new(BufReader::new(file))))
+    };
+    let parts = paths.iter().zip(names.iter().map(String::as_str)).map(open);
+    let parts = parts.collect::<Result<Vec<_>, _>>()?;
+    read(parts).map_err(|error| Error::Usage(error.to_string()))
 }
 
 /// The error that `--discover` found nothing, with the places that it searched.

@@ -28,8 +28,8 @@ pub(crate) fn words(comparison: &Comparison, args: &Compare) -> Vec<String> {
 
 fn explain(comparison: &Comparison, args: &Compare) -> Option<Vec<String>> {
     // A strategy file goes by its path.
-    let by_name = !args.preset.iter().any(|name| name.ends_with(".toml"));
-    if args.redact || !by_name || args.experiment.is_some() {
+    let by_name = !args.design.preset.iter().any(|name| name.ends_with(".toml"));
+    if args.redact || !by_name || args.design.experiment.is_some() {
         return None;
     }
     let (session, preset) = comparison.telling(&comparison.answer(true))?;
@@ -40,7 +40,8 @@ fn explain(comparison: &Comparison, args: &Compare) -> Option<Vec<String>> {
     let mut words = ["foldback", "explain"].map(str::to_owned).to_vec();
     words.push(quoted(file));
     let options = [("--session", id), ("--preset", Some(preset.name().to_owned()))];
-    for (flag, value) in options.into_iter().chain(flags(&args.model)).chain(asked(&args.summaries))
+    for (flag, value) in
+        options.into_iter().chain(flags(&args.design.model)).chain(asked(&args.summaries))
     {
         words.extend(value.map(|value| format!("{flag} {}", quoted(&value))));
     }

@@ -13,6 +13,11 @@ const TICK: Duration = Duration::from_millis(200);
 pub(crate) struct Progress(ProgressBar);
 
 impl Progress {
+    /// Of the replays of so many files under so many presets.
+    pub(crate) fn of(files: usize, presets: usize) -> Self {
+        Self::new(files * presets, "replays", format!("{files} files under {presets} presets"))
+    }
+
     /// Of `total` steps, which are `steps`, at work on `what`.
     pub(crate) fn new(total: usize, steps: &str, what: String) -> Self {
         if !output::shows_progress() {

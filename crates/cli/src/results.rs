@@ -25,6 +25,15 @@ pub(crate) fn open(args: &StoreArgs, keep_none: bool) -> Result<Store, Error> {
     Store::temporary().map_err(|error| fail(&std::env::temp_dir(), error))
 }
 
+/// The store of a run. Results that involve a model are not stored: they depend on its answers, which a cassette keeps, and
+/// replaying those takes no longer than without a model.
+pub(crate) fn store(args: &StoreArgs, keep_none: bool) -> Result<Store, Error> {
+    if keep_none && args.store.is_some() {
+        output::note("note: these results are not kept in --store");
+    }
+    open(args, keep_none)
+}
+
 /// Reports on the store after a run.
 pub(crate) fn tell(store: &Store) {
     match store.damaged() {

@@ -20,6 +20,15 @@ pub enum Source {
         /// The sessions.
         sessions: Vec<Session>,
     },
+    /// A file whose results are known, from a [part](crate::scores).
+    Scored {
+        /// Its path where it was scored.
+        path: PathBuf,
+        /// Hash of its bytes.
+        hash: blake3::Hash,
+        /// Why it can't be used, if it can't.
+        failed: Option<String>,
+    },
     /// What was found and can't be read: a folder that is closed, a device.
     Unreadable {
         /// Where it is.
@@ -53,7 +62,9 @@ impl Source {
     /// What reports call it: the path as it was given.
     pub fn name(&self) -> String {
         match self {
-            Self::File(path) | Self::Unreadable { path, .. } => path.display().to_string(),
+            Self::File(path) | Self::Scored { path, .. } | Self::Unreadable { path, .. } => {
+                path.display().to_string()
+            }
             Self::Memory { name, .. } => name.clone(),
         }
     }
@@ -78,6 +89,7 @@ impl Source {
                 }
                 Ok(hasher.finalize())
             }
+            Self::Scored { hash, .. } => Ok(*hash),
             Self::Unreadable { reason, .. } => Err(reason.clone()),
         }
     }
@@ -86,7 +98,8 @@ impl Source {
     /// still writing the file.
     pub(crate) fn read(&self) -> Result<Content, String> {
         let (hash, mut sessions) = match self {
-            Self::File(path) => {
+            Self::Scored { failed: Some(reason), .. } => return Err(reason.clone()),
+            Self::File(path) | Self::Scored { path, .. } => {
                 let bytes =
                     foldback_formats::limit::read_file(path).map_err(|error| error.to_string())?;
                 let sessions = foldback_formats::read(&bytes, None);

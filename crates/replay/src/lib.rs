@@ -28,6 +28,7 @@ pub mod models;
 pub mod number;
 pub mod recorder;
 pub mod scale;
+pub mod scores;
 pub mod setup;
 pub mod split;
 pub mod state;

@@ -1,7 +1,9 @@
 //! Lines and telling words of a text.
 
+use aho_corasick::AhoCorasick;
 use rustc_hash::FxHasher;
 use std::hash::Hasher as _;
+use std::sync::LazyLock;
 
 /// The hash of a telling word.
 pub type Word = u64;
@@ -116,8 +118,8 @@ impl Lines {
             key: key(body),
             terms: (offset(first), offset(self.terms.len())),
             indent: u8::try_from(indent).unwrap_or(u8::MAX),
-            definition: DEFINES.iter().any(|word| body.starts_with(word)),
-            failure: FAILS.iter().any(|word| body.contains(word)),
+            definition: defines(body),
+            failure: FAILURE.is_match(body),
             bare: !body.bytes().any(|byte| byte.is_ascii_alphanumeric() || byte >= 0x80),
         });
     }
@@ -240,6 +242,23 @@ fn is_inner(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'/' | b'.' | b'-' | b'@')
 }
 
+/// Whether a line defines something. Every line comes by here, so the first letter decides for most.
+fn defines(line: &str) -> bool {
+    let starts = |words: &[&str]| words.iter().any(|word| line.starts_with(word));
+    line.as_bytes().first().is_some_and(|first| FIRST[usize::from(*first)]) && starts(&DEFINES)
+}
+
+/// By byte, whether a definition begins with it.
+const FIRST: [bool; 256] = {
+    let mut first = [false; 256];
+    let mut at = 0;
+    while at < DEFINES.len() {
+        first[DEFINES[at].as_bytes()[0] as usize] = true;
+        at += 1;
+    }
+    first
+};
+
 const DEFINES: [&str; 24] = [
     "fn ",
     "pub ",
@@ -266,5 +285,11 @@ const DEFINES: [&str; 24] = [
     "package ",
     "var ",
 ];
+/// Finds all of them in one pass.
+static FAILURE: LazyLock<AhoCorasick> = LazyLock::new(|| {
+    // A test looks for each, so this can't fail in a release.
+    AhoCorasick::new(FAILS).unwrap_or_else(|error| unreachable!("{error}"))
+});
+
 const FAILS: [&str; 8] =
     ["error", "Error", "FAIL", "failed", "panicked", "Exception", "fatal", "undefined"];

@@ -148,3 +148,28 @@ fn calls_as_a_table() {
         assert_eq!(call.written, written, "{tool} {arguments}");
     }
 }
+
+#[test]
+fn definitions_and_failures_as_a_table() {
+    // line, definition, failure
+    let cases = [
+        ("pub fn open() {", true, false),
+        ("### Heading", true, false),
+        ("    async def run():", true, false),
+        ("public_key = 1", false, false),
+        ("a pub fn", false, false),
+        ("thread 'main' panicked", false, true),
+        ("E: undefined reference", false, true),
+        ("fn report_errors() {", true, true),
+        ("3 FAILED", false, true),
+        ("all fine", false, false),
+    ];
+    for (line, definition, failure) in cases {
+        let read = Lines::of(line);
+        assert_eq!(
+            (read.lines[0].definition, read.lines[0].failure),
+            (definition, failure),
+            "{line}"
+        );
+    }
+}

@@ -131,6 +131,8 @@ pub(crate) enum Command {
     Rereads(Rereads),
     /// Find the preset and the parameters that meet a budget on recorded sessions, as one strategy file.
     Recommend(Recommend),
+    /// Score a part of a corpus, on one machine of many; `compare --scores` puts the parts together.
+    Score(Score),
     /// Print the JSON Schema of what `compare --json` or `compare --rows` writes.
     Schema(Schema),
     /// Run a proxy between an agent and its provider that folds the conversations that go through it.
@@ -160,19 +162,20 @@ pub(crate) enum Command {
 pub(crate) struct Compare {
     #[command(flatten)]
     pub(crate) corpus: CorpusArgs,
-    /// Presets by name, TOML files, or groups: seeds, today, all; the group seeds and `indexed` by default.
-    #[arg(long, value_name = "A,B,FILE.toml", value_delimiter = ',')]
-    pub(crate) preset: Vec<String>,
+    /// Parts that `foldback score` wrote, in place of session files; with the options that they were scored with.
+    #[arg(
+        long,
+        value_name = "FILE",
+        num_args = 1..,
+        conflicts_with_all = ["paths", "discover", "exclude", "project", "since"]
+    )]
+    pub(crate) scores: Vec<PathBuf>,
     #[command(flatten)]
-    pub(crate) model: ModelArgs,
+    pub(crate) design: DesignArgs,
     /// Price regime of the report: anthropic-5m, anthropic-1h, openai, gemini, deepseek,
     /// no-cache, or own for each session's own model.
-    #[arg(long, value_name = "REGIME")]
+    #[arg(long, value_name = "REGIME", conflicts_with = "experiment")]
     pub(crate) prices: Option<String>,
-    /// Pre-registration (TOML): strategies, prices, primary metric, margin, seed, split. Its hash is in
-    /// every output.
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["preset", "prices", "window", "max_output", "model", "summarizer"])]
-    pub(crate) experiment: Option<PathBuf>,
     /// Print everything: what each preset did, every column, the cautions in words, idle sessions, assumptions.
     #[arg(long)]
     pub(crate) full: bool,
@@ -202,6 +205,34 @@ pub(crate) struct Compare {
     /// The part of the command line that the results depend on.
     #[arg(skip)]
     pub(crate) command_line: String,
+}
+
+/// What sessions are scored under.
+#[derive(Clone, Debug, ClapArgs)]
+pub(crate) struct DesignArgs {
+    /// Presets by name, TOML files, or groups: seeds, today, all; the group seeds and `indexed` by default.
+    #[arg(long, value_name = "A,B,FILE.toml", value_delimiter = ',')]
+    pub(crate) preset: Vec<String>,
+    #[command(flatten)]
+    pub(crate) model: ModelArgs,
+    /// Pre-registration (TOML): strategies, prices, primary metric, margin, seed, split. Its hash is in
+    /// every output.
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["preset", "window", "max_output", "model", "summarizer"])]
+    pub(crate) experiment: Option<PathBuf>,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Score {
+    #[command(flatten)]
+    pub(crate) corpus: CorpusArgs,
+    #[command(flatten)]
+    pub(crate) design: DesignArgs,
+    #[command(flatten)]
+    pub(crate) out: OutArgs,
+    #[command(flatten)]
+    pub(crate) store: StoreArgs,
+    #[command(flatten)]
+    pub(crate) summaries: SummaryArgs,
 }
 
 #[derive(Debug, ClapArgs)]

@@ -1,14 +1,13 @@
 //! `foldback compare`
 
 use crate::args::Compare;
-use crate::asking::Answers;
+use crate::design::{self, Planned};
 use crate::details::Compared;
 use crate::error::Error;
 use crate::groups::Listed;
 use crate::progress::Progress;
-use crate::summaries::Choice;
-use crate::{design, input, next, output, page, results, strategies};
-use foldback_replay::{Comparison, Corpus, Experiment, Preset, Run, Setup, Store};
+use crate::{input, next, output, page, results};
+use foldback_replay::{Comparison, Corpus, Preset, Run, Store, scores};
 use foldback_report::{first, json, rows, table};
 
 /// A comparison, and what it was made of.
@@ -16,41 +15,36 @@ pub(crate) struct Computed {
     pub(crate) comparison: Comparison,
     pub(crate) store: Store,
     corpus: Corpus,
-    experiment: Experiment,
-    setup: Setup,
-    presets: Vec<Preset>,
-    answers: Option<Answers>,
+    planned: Planned,
 }
 
 /// Compares, and writes nothing.
 pub(crate) fn compute(args: &Compare) -> Result<Computed, Error> {
-    let corpus = input::corpus(&args.corpus)?;
-    let registry = foldback::registry()?;
-    let experiment = match &args.experiment {
-        Some(path) => design::read(path)?,
-        None => design::of_args(args),
+    let files = match args.scores.is_empty() {
+        true => Some(input::corpus(&args.corpus)?),
+        false => None,
     };
-    let choice = experiment.summarizer.as_deref().map(Choice::read).transpose()?;
-    let contenders = strategies::presets(&registry, &experiment.strategies, choice.as_ref())?;
-    let setup = strategies::setup(&registry, &design::model(&experiment, &args.model))?;
-    let reporting = design::reporting(&experiment, &setup)?;
-    let answers = Answers::open(&args.summaries, &contenders, choice.as_ref(), &setup)?;
-    let presets = strategies::with_answers(contenders, answers.as_ref());
-    for preset in &presets {
-        strategies::check_window(&preset.strategy, setup.limits)?;
-    }
-    let store = store(args, answers.is_some())?;
-    let files = corpus.sources.len();
-    let what = format!("{files} files under {} presets", presets.len());
-    let progress = Progress::new(files * presets.len(), "replays", what);
+    let registry = foldback::registry()?;
+    let planned = design::plan(&registry, &args.design, args.prices.as_deref(), &args.summaries)?;
+    let Planned { experiment, presets, setup, answers } = &planned;
+    let reporting = design::reporting(experiment, setup)?;
+    // What is in parts is there already.
+    let store = results::store(&args.store, answers.is_some() || files.is_none())?;
+    let corpus = match files {
+        Some(corpus) => corpus,
+        None => input::scores(&args.scores, |parts| {
+            scores::read(parts, presets, setup, experiment.split, &store)
+        })?,
+    };
+    let progress = Progress::of(corpus.sources.len(), presets.len());
     let run = Run { store: &store, progress: &|| progress.step(), strict: args.corpus.strict };
-    let mut comparison = foldback_replay::compare(&corpus, &presets, &setup, reporting, run)?;
+    let mut comparison = foldback_replay::compare(&corpus, presets, setup, reporting, run)?;
     comparison.provenance.command = Some(args.command_line.clone());
     if args.redact {
         comparison.redact();
     }
     drop(progress);
-    Ok(Computed { comparison, store, corpus, experiment, setup, presets, answers })
+    Ok(Computed { comparison, store, corpus, planned })
 }
 
 pub(crate) fn run(args: &Compare) -> Result<(), Error> {
@@ -61,8 +55,8 @@ pub(crate) fn run(args: &Compare) -> Result<(), Error> {
     if args.reader_all {
         args.html.as_deref().map_or(Ok(()), page::has_folder)?;
     }
-    let computed = compute(args)?;
-    let Computed { comparison, store, corpus, experiment, setup, presets, answers } = computed;
+    let Computed { comparison, store, corpus, planned } = compute(args)?;
+    let Planned { experiment, presets, setup, answers } = planned;
     if let Some(answers) = &answers
         && let Some(counted) = answers.finish(None)?
     {
@@ -106,15 +100,6 @@ fn text(comparison: &Comparison, args: &Compare, named: bool, others: Option<&st
     }
     let next = next::words(comparison, args);
     first::screen(comparison, output::width(), first::Commands { named, others, next: &next })
-}
-
-/// Results that involve a model are not stored: they depend on its answers, which a cassette keeps, and
-/// replaying those takes no longer than without a model.
-fn store(args: &Compare, models: bool) -> Result<Store, Error> {
-    if models && args.store.store.is_some() {
-        output::note("note: results that involve a model are not kept in --store");
-    }
-    results::open(&args.store, models)
 }
 
 /// What filters report on their own work, such as the hit rate of a cache. It depends on the schedule, so it

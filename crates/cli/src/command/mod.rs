@@ -15,6 +15,7 @@ mod presets;
 mod recommend;
 mod rereads;
 mod schema;
+mod score;
 #[cfg(feature = "serve")]
 mod serve;
 mod snapshot;
@@ -35,6 +36,7 @@ pub(crate) fn run(command: Command) -> Result<(), Error> {
         Command::Presets(args) => presets::run(&args),
         Command::Recommend(args) => recommend::run(&args),
         Command::Rereads(args) => rereads::run(&args),
+        Command::Score(args) => score::run(&args),
         Command::Schema(args) => schema::run(&args),
         #[cfg(feature = "serve")]
         Command::Serve(args) => serve::run(&args),

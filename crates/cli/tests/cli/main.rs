@@ -21,6 +21,7 @@ mod presets;
 mod provenance;
 mod real_sessions;
 mod rereads;
+mod scores;
 mod selection;
 #[cfg(feature = "serve")]
 mod serve;

@@ -172,6 +172,15 @@ impl Store {
 
     /// The entry, if there is one that can be read.
     pub(crate) fn get<T: DeserializeOwned>(&self, key: Key) -> Option<T> {
+        self.read(key, |bytes| postcard::from_bytes(&bytes).ok())
+    }
+
+    /// Its bytes.
+    pub(crate) fn get_bytes(&self, key: Key) -> Option<Vec<u8>> {
+        self.read(key, Some)
+    }
+
+    fn read<T>(&self, key: Key, of: impl FnOnce(Vec<u8>) -> Option<T>) -> Option<T> {
         let name = self.name(key);
         let (pack, place) = {
             let held = self.held.read().unwrap_or_else(PoisonError::into_inner);
@@ -185,8 +194,8 @@ impl Store {
         }
         let read = place.read(&mut file, &name);
         drop(file);
-        let wrong = |_| io::Error::from(io::ErrorKind::InvalidData);
-        match read.and_then(|bytes| postcard::from_bytes(&bytes).map_err(wrong)) {
+        let wrong = || io::Error::from(io::ErrorKind::InvalidData);
+        match read.and_then(|bytes| of(bytes).ok_or_else(wrong)) {
             Ok(value) => Some(value),
             Err(error) => {
                 let damaged = usize::from(error.kind() == io::ErrorKind::InvalidData);
@@ -198,9 +207,13 @@ impl Store {
 
     /// Writes an entry. An error means that neither the folder nor a temporary file takes it.
     pub(crate) fn put<T: Serialize>(&self, key: Key, value: &T) -> io::Result<()> {
-        let content = postcard::to_stdvec(value).map_err(io::Error::other)?;
+        self.put_bytes(key, &postcard::to_stdvec(value).map_err(io::Error::other)?)
+    }
+
+    /// The same where the content is there already.
+    pub(crate) fn put_bytes(&self, key: Key, content: &[u8]) -> io::Result<()> {
         let name = self.name(key);
-        let entry = pack::entry(name, &content);
+        let entry = pack::entry(name, content);
         let mut writer = lock(&self.writer);
         let (pack, place) = match self.append(&mut writer, &entry) {
             Err(error) if self.folder.is_some() && writer.failed.is_none() => {

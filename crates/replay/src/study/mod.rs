@@ -108,11 +108,16 @@ impl Keys {
         store.get(self.of_record(preset)?)
     }
 
-    fn of_facts(&self) -> Key {
+    /// Where the ids of the sessions of a file are.
+    pub(crate) fn of_file(content: ContentHash) -> Key {
+        key(&[b"file", content.as_bytes()])
+    }
+
+    pub(crate) fn of_facts(&self) -> Key {
         self.named("facts", "")
     }
 
-    fn of_record(&self, preset: usize) -> Option<Key> {
+    pub(crate) fn of_record(&self, preset: usize) -> Option<Key> {
         Some(self.named("record", self.names.presets.get(preset)?))
     }
 
@@ -237,7 +242,7 @@ fn study_content(
         let same = (content.hash == hash).then_some(&content.sessions);
         same.ok_or_else(|| Failure::Source("the file changed while it was read".to_owned()))
     };
-    let at = key(&[b"file", hash.as_bytes()]);
+    let at = Keys::of_file(hash);
     let imported = match context.store.get::<Imported>(at) {
         Some(imported) => imported,
         None => {

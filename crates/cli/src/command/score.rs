@@ -1,0 +1,33 @@
+//! `foldback score`
+
+use crate::args::Score;
+use crate::design::{self, Planned};
+use crate::error::Error;
+use crate::progress::Progress;
+use crate::{input, output, results};
+use foldback_replay::{Run, scores};
+
+pub(crate) fn run(args: &Score) -> Result<(), Error> {
+    let corpus = input::corpus(&args.corpus)?;
+    let registry = foldback::registry()?;
+    let Planned { experiment, presets, setup, answers } =
+        design::plan(&registry, &args.design, None, &args.summaries)?;
+    let store = results::store(&args.store, answers.is_some())?;
+    let progress = Progress::of(corpus.sources.len(), presets.len());
+    let run = Run { store: &store, progress: &|| progress.step(), strict: args.corpus.strict };
+    let scored = scores::score(&corpus, &presets, &setup, experiment.split, run)?;
+    drop(progress);
+    if let Some(answers) = &answers
+        && let Some(counted) = answers.finish(None)?
+    {
+        return output::print(&counted);
+    }
+    let (files, sessions) = (scored.files(), scored.sessions());
+    output::write_with(args.out.path(), |out| scored.write(&store, out))?;
+    output::note(format_args!(
+        "scored {sessions} sessions of {files} files under {} presets",
+        presets.len()
+    ));
+    results::tell(&store);
+    Ok(())
+}

@@ -1,0 +1,133 @@
+//! Parts of a corpus that are scored apart and put together.
+
+use crate::common::{foldback, root, run, write};
+use serde_json::Value;
+use std::path::Path;
+
+const DESIGN: [&str; 4] = ["--preset", "opencode-1.17,window", "--window", "60k"];
+
+/// Seven files: sessions, one of them twice, one that was cut, and one that is none.
+fn corpus(folder: &Path) -> Vec<String> {
+    let read = |name: &str| std::fs::read(root().join("examples/sessions").join(name)).unwrap();
+    let codex = read("price-lists-codex.jsonl");
+    let half = codex.iter().enumerate().filter(|(_, byte)| **byte == b'\n').nth(60).unwrap().0;
+    [
+        ("a-again.json", read("refunds-pydantic-ai.json")),
+        ("b.jsonl", codex.clone()),
+        ("c.json", read("journal-opencode.json")),
+        ("d-half.jsonl", codex[..=half].to_vec()),
+        ("e.json", b"{\"no\": \"session\"}".to_vec()),
+        ("f.jsonl", read("reservations-claude-code.jsonl")),
+        ("g.json", read("refunds-pydantic-ai.json")),
+    ]
+    .map(|(name, bytes)| write(folder, name, bytes))
+    .to_vec()
+}
+
+fn score(files: &[String], part: &Path) -> String {
+    let part = part.to_str().unwrap().to_owned();
+    let files: Vec<&str> = files.iter().map(String::as_str).collect();
+    foldback(&[&["score", "-o", &part, "--no-store"], &DESIGN[..], &files].concat()).done();
+    part
+}
+
+/// What a comparison prints and writes: the screen, the rows and the JSON, without the command line that they quote.
+fn compared(from: &[&str], folder: &Path) -> (String, String, Value) {
+    let (rows, json) = (folder.join("rows.csv"), folder.join("all.json"));
+    let out = ["--rows", rows.to_str().unwrap(), "--json", json.to_str().unwrap(), "--no-store"];
+    let screen = foldback(&[&["compare"], from, &DESIGN, &out].concat()).done().stdout;
+    let text = |path| std::fs::read_to_string(path).unwrap();
+    let mut all: Value = serde_json::from_str(&text(json)).unwrap();
+    all["provenance"]["command"].take();
+    // The command line is the last column.
+    let rows = text(rows).replace(|letter| letter == '"', "");
+    let cells = rows.lines().map(|row| row.split(",foldback compare").next().unwrap_or_default());
+    (screen, cells.collect::<Vec<_>>().join("\n"), all)
+}
+
+#[test]
+fn parts_give_what_all_files_give_at_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let sessions = folder.path().join("sessions");
+    std::fs::create_dir(&sessions).unwrap();
+    let files = corpus(&sessions);
+    let whole = compared(&[sessions.to_str().unwrap()], folder.path());
+    assert!(whole.0.starts_with("5 sessions, "), "{}", whole.0);
+    // Two files are skipped, and one of them would not be in its own part.
+    assert_eq!(whole.2["corpus"]["skipped"].as_array().unwrap().len(), 2);
+    for count in [1, 2, 7] {
+        let mut parts: Vec<String> = files
+            .chunks(files.len().div_ceil(count))
+            .enumerate()
+            .map(|(at, files)| score(files, &folder.path().join(format!("{count}-{at}.jsonl"))))
+            .collect();
+        let rotated = parts.len() / 2;
+        parts.rotate_left(rotated);
+        parts.reverse();
+        // The sessions are not needed any more.
+        let away = folder.path().join("away");
+        std::fs::rename(&sessions, &away).unwrap();
+        let parts: Vec<&str> = parts.iter().map(String::as_str).collect();
+        let reduced = compared(&[&["--scores"], &parts[..]].concat(), folder.path());
+        std::fs::rename(&away, &sessions).unwrap();
+        assert_eq!(reduced.0, whole.0, "{count} parts");
+        assert!(reduced.1 == whole.1 && reduced.2 == whole.2, "{count} parts");
+    }
+}
+
+#[test]
+fn a_part_that_does_not_fit_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let files = [root().join("examples/sessions/price-lists-codex.jsonl").display().to_string()];
+    let part = score(&files, &folder.path().join("part.jsonl"));
+    let good = std::fs::read_to_string(&part).unwrap();
+    let lines: Vec<&str> = good.lines().collect();
+    let without_last = lines[..lines.len() - 1].join("\n") + "\n";
+    let design = DESIGN.join(" ");
+    let rows = [
+        ("cut", without_last, design.as_str(), "ends too early"),
+        (
+            "lines lost",
+            good.replacen(&format!("{}\n", lines[3]), "", 1),
+            &design,
+            "not those that were written",
+        ),
+        (
+            "changed",
+            good.replacen("\"window\"", "\"Window\"", 1),
+            &design,
+            "not scored under `window`",
+        ),
+        ("a session", std::fs::read_to_string(&files[0]).unwrap(), &design, "not a line of scores"),
+        ("empty", String::new(), &design, "ends too early"),
+        (
+            "another version",
+            good.replacen(env!("CARGO_PKG_VERSION"), "9.9.9", 1),
+            &design,
+            "score it again",
+        ),
+        ("another window", good.clone(), "--preset window --window 50k", "another window"),
+        (
+            "another preset",
+            good.clone(),
+            "--preset tiered --window 60k",
+            "not scored under `tiered`",
+        ),
+        ("fewer presets", good.clone(), "--preset window --window 60k", ""),
+        ("two in one file", good.clone() + &good, &design, ""),
+    ];
+    for (what, text, options, says) in rows {
+        let options: Vec<&str> = options.split(' ').collect();
+        let args = [&["compare", "--no-store", "--scores", "-"], &options[..]].concat();
+        let ran = run(&args, &text, &[]);
+        match says {
+            "" => assert_eq!(ran.code, 0, "{what}: {}", ran.stderr),
+            says => {
+                assert!(ran.code == 2 && ran.stderr.contains(says), "{what}: {}", ran.stderr);
+                assert!(ran.stderr.starts_with("error: -:"), "{what}: {}", ran.stderr);
+            }
+        }
+    }
+    let both = foldback(&["compare", "examples/sessions", "--scores", &part]);
+    assert!(both.code == 2 && both.stderr.contains("cannot be used with"), "{}", both.stderr);
+}
