@@ -30,6 +30,8 @@ pub mod prelude {
     pub use crate::{Conversation, Limits, Message, Moment, Outcome, Part, Role, Signals};
 }
 
+#[cfg(feature = "codex")]
+pub use foldback_codex as codex;
 #[cfg(feature = "indexed")]
 pub use foldback_indexed as indexed;
 #[cfg(feature = "langchain")]
@@ -68,6 +70,8 @@ pub fn registrations() -> Vec<&'static Registration> {
         &foldback_masking::REGISTRATION,
         #[cfg(feature = "pi")]
         &foldback_pi::REGISTRATION,
+        #[cfg(feature = "codex")]
+        &foldback_codex::REGISTRATION,
         #[cfg(feature = "window")]
         &foldback_window::REGISTRATION,
         #[cfg(feature = "tiered")]

@@ -1,0 +1,201 @@
+//! `codex.users`: what the person said, newest first up to a budget, and behind it a summary of everything.
+
+use crate::middle::{Unit, cut, tokens};
+use foldback_core::Role;
+use foldback_core::log::{EntryKind, Message, PartKind};
+use foldback_core::outcome::Why;
+use foldback_core::plan::Edit;
+use foldback_core::registry::{Invalid, StageConfig};
+use foldback_core::stage::{Arrangement, Filter, Proposal, StageContext, Summary, SummaryRequest};
+use foldback_core::view::{EditKind, Pos};
+use foldback_stages::filter::{Spoken, arranged, entry, summary_of};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::sync::Arc;
+
+/// Configuration of [`Users`]. The default is the local compaction.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct UsersConfig {
+    /// Tokens of the person's messages that are kept; the message that exceeds them loses its middle.
+    pub keep_tokens: usize,
+    /// Tokens that a message without text counts for.
+    pub least_tokens: usize,
+    /// Line above the summary.
+    pub prefix: String,
+    /// Largest acceptable summary in tokens.
+    pub summary_tokens: u64,
+}
+
+impl Default for UsersConfig {
+    fn default() -> Self {
+        Self {
+            keep_tokens: 20_000,
+            least_tokens: 0,
+            prefix: "Another model has worked on this task before. It left this summary of its work; build on it and do not repeat \
+                     what is done:"
+                .to_owned(),
+            summary_tokens: 4_096,
+        }
+    }
+}
+
+impl StageConfig<dyn Filter> for UsersConfig {
+    fn build(self) -> Result<Arc<dyn Filter>, Invalid> {
+        if self.summary_tokens == 0 {
+            return Err(Invalid::new("summary_tokens", "must be at least 1: no summary would fit"));
+        }
+        if self.prefix.trim().is_empty() {
+            return Err(Invalid::new(
+                "prefix",
+                "must not be empty: it distinguishes a summary from user text",
+            ));
+        }
+        Ok(Arc::new(Users(self)))
+    }
+}
+
+/// Keeps what the person said, and puts a summary behind it.
+#[derive(Clone, Debug)]
+pub struct Users(UsersConfig);
+
+/// What a fold keeps.
+#[derive(Default)]
+struct Kept {
+    /// Messages of the person, oldest first.
+    messages: Vec<Pos>,
+    /// The cut of the message that exceeds the budget.
+    edits: Vec<Edit>,
+}
+
+/// Whether the person said it: a message that the harness wrote in his name is no part of what is kept.
+fn said_by_person(message: &Message) -> bool {
+    let own = |kind: &PartKind| match kind {
+        PartKind::Text { synthetic, ignored, .. } => !synthetic && !ignored,
+        PartKind::File(_) => true,
+        _ => false,
+    };
+    message.role == Role::User
+        && !message.is_entry()
+        && message.parts.iter().any(|part| own(&part.kind))
+}
+
+impl Users {
+    fn kept(&self, context: &StageContext<'_>, spoken: &Spoken) -> Kept {
+        let mut kept = Kept::default();
+        let mut remaining = self.0.keep_tokens;
+        let of_person = |pos: &&Pos| said_by_person(context.history.message(**pos));
+        for pos in spoken.messages.iter().rev().filter(of_person) {
+            if remaining == 0 {
+                break;
+            }
+            let shown = context.view.show_item(context.history, *pos).to_shared();
+            let texts =
+                || shown.parts.iter().filter(|part| matches!(part.kind, PartKind::Text { .. }));
+            let size: usize = texts().map(|part| tokens(&part.shown())).sum();
+            let size = size.max(self.0.least_tokens);
+            if size > remaining {
+                kept.edits = cut_parts(context, *pos, &shown, remaining);
+                remaining = 0;
+            }
+            remaining = remaining.saturating_sub(size);
+            kept.messages.push(*pos);
+        }
+        kept.messages.reverse();
+        kept
+    }
+
+    fn previous(&self, context: &StageContext<'_>, spoken: &Spoken) -> Option<(Pos, String)> {
+        let summary = |pos: &Pos| {
+            Some((
+                *pos,
+                summary_of(context.history.message(*pos), &self.0.prefix, "")?
+                    .trim_start()
+                    .to_owned(),
+            ))
+        };
+        spoken.messages.iter().rev().find_map(summary)
+    }
+}
+
+/// The cuts that bring a message to a budget: its texts in order, the one that exceeds it in the middle, those behind it whole.
+fn cut_parts(context: &StageContext<'_>, pos: Pos, shown: &Message, budget: usize) -> Vec<Edit> {
+    let mut remaining = budget;
+    let mut edits = Vec::new();
+    for (index, part) in shown.parts.iter().enumerate() {
+        let PartKind::Text { text, .. } = &part.kind else { continue };
+        let size = tokens(text);
+        let shorter =
+            if remaining == 0 { Some(String::new()) } else { cut(text, remaining, Unit::Tokens) };
+        remaining = remaining.saturating_sub(size);
+        if let Some(shorter) = shorter.filter(|_| !text.is_empty()) {
+            let reason = "over what is kept of the person's messages";
+            edits.push(context.edit(pos, index, EditKind::Truncate, shorter.into(), reason));
+        }
+    }
+    edits
+}
+
+impl Filter for Users {
+    fn propose(&self, context: &StageContext<'_>) -> Result<Proposal, Why> {
+        if context.history.unanswered().is_some_and(|(_, open)| !open.is_empty()) {
+            return Err(Why::new("open-calls", "results of the newest calls are still to come"));
+        }
+        let mut spoken = Spoken::of(context);
+        let kept = self.kept(context, &spoken);
+        let previous = self.previous(context, &spoken);
+        let said = |pos: &Pos| !context.history.message(*pos).is_entry();
+        if !spoken.messages.iter().any(|pos| said(pos) && !kept.messages.contains(pos)) {
+            return Err(Why::new(
+                "nothing-to-fold",
+                "the view holds what the person said and the last summary alone",
+            ));
+        }
+        let reason = format!(
+            "keeps {} of {} messages, what the person said up to {} tokens",
+            kept.messages.len(),
+            spoken.messages.len(),
+            self.0.keep_tokens
+        );
+        // What stays is said already; the message that is cut goes along whole.
+        let cut: Vec<Pos> = kept.edits.iter().map(|edit| edit.at.item).collect();
+        let stays = |pos: &Pos| kept.messages.contains(pos) && !cut.contains(pos);
+        spoken.messages.retain(|pos| {
+            previous.as_ref().is_none_or(|(summary, _)| summary != pos) && !stays(pos)
+        });
+        let messages = match context.summarised {
+            true => spoken.shown(context, 0, spoken.messages.len()),
+            false => Vec::new(),
+        };
+        let request = SummaryRequest {
+            name: "summary".to_owned(),
+            style: "codex.handoff".to_owned(),
+            messages,
+            previous: previous.map(|(_, text)| text),
+            instructions: context.instructions.to_vec(),
+            budget: self.0.summary_tokens,
+            estimator: Arc::clone(context.estimator()),
+            ready: None,
+        };
+        Ok(Proposal { requests: vec![request], reasons: vec![reason] })
+    }
+
+    fn arrange(
+        &self,
+        context: &StageContext<'_>,
+        _proposal: &Proposal,
+        summaries: &[Option<Summary>],
+    ) -> Result<Arrangement, Why> {
+        let spoken = Spoken::of(context);
+        let Kept { messages, edits } = self.kept(context, &spoken);
+        let text = summaries
+            .iter()
+            .flatten()
+            .next()
+            .map_or("(no summary available)", |summary| &summary.text);
+        let text = format!("{}\n{text}", self.0.prefix);
+        let summary = entry(context, Role::User, EntryKind::Summary, text);
+        let order = spoken.system.into_iter().chain(messages).chain([context.history.len()]);
+        Ok(Arrangement { edits, ..arranged(context, vec![summary], order) })
+    }
+}

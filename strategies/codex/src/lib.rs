@@ -1,0 +1,48 @@
+//! The compaction of OpenAI's Codex CLI: at 90 % of the window everything becomes one summary, and only what the person said stays
+//! in front of it.
+//!
+//! | stage | what it does |
+//! |---|---|
+//! | `codex.truncate` | cuts the middle out of long tool results when they are recorded ([`middle`]) |
+//! | `codex.users` | keeps the person's messages, newest first up to a budget; a summary of everything stands behind them |
+//!
+//! | preset | reproduces |
+//! |---|---|
+//! | `codex` | the local compaction: 20,000 tokens, a readable summary |
+//! | `codex-remote` | the remote one: 64,000 tokens, an item that only the provider can read |
+//!
+//! The policy is the common stage `answer-usage`. The README of this crate is the page of the presets.
+
+mod filter;
+pub mod middle;
+mod truncate;
+
+pub use filter::{Users, UsersConfig};
+pub use truncate::{Truncate, TruncateConfig};
+
+use foldback_core::registry::{PresetDescriptor, Registration, StageDescriptor};
+
+/// The stages and presets of this crate.
+pub const REGISTRATION: Registration = Registration {
+    package: env!("CARGO_PKG_NAME"),
+    version: env!("CARGO_PKG_VERSION"),
+    stages: &[
+        StageDescriptor::pruner::<TruncateConfig>(
+            "codex.truncate",
+            "Cuts the middle out of long tool results when they are recorded",
+        ),
+        StageDescriptor::filter::<UsersConfig>(
+            "codex.users",
+            "Keeps what the person said up to a budget; a summary of everything stands behind it",
+        ),
+    ],
+    presets: &[
+        PresetDescriptor { name: "codex", toml: include_str!("../presets/codex.toml") },
+        PresetDescriptor {
+            name: "codex-remote",
+            toml: include_str!("../presets/codex-remote.toml"),
+        },
+    ],
+};
+
+foldback_core::inventory::submit! { REGISTRATION }

@@ -1,0 +1,59 @@
+//! Texts that lose their middle, as Codex cuts them: tokens are bytes divided by four, rounded up, and what is kept is half from the
+//! beginning and half from the end, on character boundaries.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Bytes of a token.
+const BYTES: usize = 4;
+
+/// What a limit counts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Unit {
+    /// Tokens of four bytes; the note counts tokens.
+    #[default]
+    Tokens,
+    /// Bytes; the note counts characters.
+    Bytes,
+}
+
+/// Tokens of a text.
+pub fn tokens(text: &str) -> usize {
+    text.len().div_ceil(BYTES)
+}
+
+/// The text cut to a limit, with a note in the middle that says how much is missing; `None` where it is within the limit.
+pub fn cut(text: &str, limit: usize, unit: Unit) -> Option<String> {
+    let bytes = match unit {
+        Unit::Tokens => limit.saturating_mul(BYTES),
+        Unit::Bytes => limit,
+    };
+    if text.len() <= bytes {
+        return None;
+    }
+    let before = floor(text, bytes / 2);
+    // Half from the end, the odd byte included; never from before what is kept of the beginning.
+    let after = ceil(text, text.len() - (bytes - bytes / 2)).max(before);
+    let missing = match unit {
+        Unit::Tokens => format!("{} tokens", (text.len() - bytes).div_ceil(BYTES)),
+        Unit::Bytes => format!("{} chars", text[before..after].chars().count()),
+    };
+    Some(format!("{}…{missing} truncated…{}", &text[..before], &text[after..]))
+}
+
+/// The last character boundary at or before a place.
+fn floor(text: &str, mut at: usize) -> usize {
+    while !text.is_char_boundary(at) {
+        at -= 1;
+    }
+    at
+}
+
+/// The first character boundary at or after a place.
+fn ceil(text: &str, mut at: usize) -> usize {
+    while !text.is_char_boundary(at) {
+        at += 1;
+    }
+    at
+}

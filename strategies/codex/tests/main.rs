@@ -1,0 +1,31 @@
+//! The presets keep the laws of every strategy, do what the rows say that Codex does, and keep what it kept in recorded sessions.
+
+#![allow(clippy::unwrap_used, reason = "a test that panics has failed")]
+
+mod recorded;
+mod rows;
+
+use foldback_testkit::{Subject, laws, talk};
+
+laws!(codex: Subject::toml(rows::keeping("codex", 500)).windows(SMALL));
+laws!(codex_remote: Subject::toml(rows::keeping("codex-remote", 500)).windows(SMALL));
+
+/// Windows that a few messages fill, but not what is kept.
+const SMALL: [(u64, u64); 2] = [(6_000, 0), (9_000, 0)];
+
+/// The page of the presets and their tables must not drift apart.
+#[test]
+fn the_page_has_every_deviation() {
+    let page = include_str!("../README.md").replace('\n', " ");
+    for preset in ["codex", "codex-remote"] {
+        for deviation in rows::strategy(preset).deviations {
+            assert!(page.contains(&deviation.original), "{}", deviation.original);
+            assert!(page.contains(&deviation.foldback), "{}", deviation.foldback);
+        }
+    }
+}
+
+/// The stages and presets of this crate and the common ones.
+fn registry() -> foldback_core::registry::Registry {
+    talk::registry([&foldback_stages::REGISTRATION, &foldback_codex::REGISTRATION])
+}

@@ -1,0 +1,156 @@
+//! The conformance rows, in `rows.toml`.
+
+use crate::registry;
+use foldback_codex::middle::{Unit, cut};
+use foldback_core::Limits;
+use foldback_core::conversation::Conversation;
+use foldback_core::log::{Media, Message, Part, PartKind, Role, Usage};
+use foldback_core::moment::Moment;
+use foldback_core::strategy::Strategy;
+use foldback_test_support::table;
+use foldback_testkit::stand_in::Scripted;
+use foldback_testkit::talk;
+use serde::de::DeserializeOwned;
+use std::sync::Arc;
+
+fn rows<T: DeserializeOwned>(group: &str) -> Vec<T> {
+    table::rows(include_str!("rows.toml"), group)
+}
+
+/// A preset that keeps so many tokens.
+pub(crate) fn keeping(preset: &str, tokens: usize) -> String {
+    format!(
+        "name = \"here\"\nextends = \"{preset}\"\n[filter]\nuse = \"codex.users\"\nkeep_tokens = {tokens}\n"
+    )
+}
+
+pub(crate) fn strategy(preset: &str) -> Strategy {
+    talk::compiled(&registry(), &format!("name = \"here\"\nextends = \"{preset}\"\n"))
+}
+
+#[test]
+fn middles() {
+    for (id, origin, text, limit, unit, after) in
+        rows::<(String, String, String, usize, Unit, String)>("middles")
+    {
+        let cut = cut(&text, limit, unit).unwrap_or_default();
+        assert_eq!(cut, after, "{id} ({origin})");
+    }
+}
+
+#[test]
+fn recorded() {
+    for (id, origin, length, shown) in rows::<(String, String, usize, usize)>("recorded") {
+        let mut talk = talk::conversation(strategy("codex"), Limits::new(272_000, 0));
+        talk::append(&mut talk, talk::step(1, "shell", "x".repeat(length)));
+        talk::at(&mut talk, Moment::ToolResult);
+        let text = talk::sent_texts(&talk).remove(1);
+        let ends = text.split('…').next().unwrap().len();
+        assert_eq!(if ends == length { 0 } else { ends }, shown, "{id} ({origin})");
+        // Once is enough.
+        let folds = talk.folds().len();
+        talk::at(&mut talk, Moment::ToolResult);
+        assert_eq!(talk.folds().len(), folds, "{id}");
+    }
+}
+
+#[test]
+fn triggers() {
+    type Row = (String, String, u64, Vec<u64>, u64, usize, bool);
+    for (id, origin, window, usage, total, since, compacts) in rows::<Row>("triggers") {
+        let mut talk = talk::conversation(strategy("codex"), Limits::new(window, 0));
+        talk.append(Message::assistant("a", vec![Part::call("c", "shell", "{}")]));
+        talk.append(Message::tool("t", "c", "shell", "x".repeat(since)));
+        let usage = (usage.len() == 2).then(|| Usage {
+            uncached: usage[0],
+            output: usage[1],
+            total: (total > 0).then_some(total),
+            ..Usage::default()
+        });
+        let reports = talk::at_usage(&mut talk, Moment::StepEnd, usage);
+        let decision = reports.iter().find_map(|report| report.decision.clone()).unwrap();
+        assert_eq!(decision.fold, compacts, "{id} ({origin}): {}", decision.reason);
+    }
+}
+
+/// A message in short.
+fn message(number: usize, word: &str) -> Message {
+    let (kind, length) = word.split_at(1);
+    let text = "x".repeat(length.parse().unwrap_or(0));
+    let id = format!("{kind}{number}");
+    match kind {
+        "p" => Message::user(id, text),
+        "h" => Message::new(id, Role::User, vec![Part::synthetic(text)]),
+        "i" => {
+            let media = Media { mime: "image/png".to_owned(), ..Media::default() };
+            Message::new(id, Role::User, vec![Part::new(PartKind::File(media))])
+        }
+        "d" => Message::new(id, Role::System, vec![Part::text(text)]),
+        _ => Message::assistant(id, vec![Part::text(text)]),
+    }
+}
+
+/// What is sent, in short: the last message apart.
+fn short(talk: &Conversation) -> (Vec<String>, String) {
+    let mut texts = talk::sent_texts(talk);
+    let last = texts.pop().unwrap();
+    let short = |text: &String| match text.split_once('…') {
+        Some((before, rest)) => {
+            let (missing, after) = rest.split_once(" tokens truncated…").unwrap();
+            format!("p{}+{missing}", before.len() + after.len())
+        }
+        None if text.is_empty() => "i".to_owned(),
+        None => format!("p{}", text.len()),
+    };
+    (texts.iter().map(short).collect(), last)
+}
+
+#[test]
+fn kept() {
+    for (id, origin, preset, keep, messages, expect) in
+        rows::<(String, String, String, usize, String, String)>("kept")
+    {
+        let mut strategy = talk::compiled(&registry(), &keeping(&preset, keep));
+        strategy.guards.no_growth = false;
+        strategy.summarizer = Some(Scripted::always(Some("what was done")) as _);
+        let mut talk = talk::conversation(strategy, Limits::new(272_000, 0));
+        let messages = messages.split(' ').enumerate().map(|(number, word)| message(number, word));
+        // A message that no one keeps, so that there is something to fold.
+        talk::append(&mut talk, messages.chain([message(99, "a9")]));
+        talk::at(&mut talk, Moment::Manual);
+        let (kept, last) = short(&talk);
+        assert_eq!(kept.join(" "), expect, "{id} ({origin})");
+        assert!(last.ends_with(":\nwhat was done"), "{id}: {last}");
+    }
+}
+
+#[test]
+fn a_second_fold_keeps_the_person_and_updates_the_summary() {
+    let summaries = Scripted::by(|request| Ok(format!("summary of {}", request.messages.len())));
+    let mut strategy = strategy("codex");
+    strategy.guards.no_growth = false;
+    strategy.summarizer = Some(Arc::clone(&summaries) as _);
+    let mut talk = talk::conversation(strategy, Limits::new(272_000, 0));
+    talk::append(
+        &mut talk,
+        ["p5", "a9"].into_iter().enumerate().map(|(number, word)| message(number, word)),
+    );
+    talk::at(&mut talk, Moment::Manual);
+    // Nothing but what is kept: nothing to do.
+    talk::at(&mut talk, Moment::Manual);
+    assert_eq!(talk.folds().len(), 1);
+    talk::append(
+        &mut talk,
+        ["p6", "a9"].into_iter().enumerate().map(|(number, word)| message(number + 2, word)),
+    );
+    talk::at(&mut talk, Moment::Manual);
+    let request = summaries.request(1);
+    assert_eq!(request.previous.as_deref(), Some("summary of 1"));
+    assert_eq!(
+        request.messages.len(),
+        1,
+        "the earlier summary goes apart, and what stays is left out"
+    );
+    assert_eq!(talk::sent_ids(&talk)[..2], ["p0", "p2"]);
+    assert_eq!(talk.sent().len(), 3);
+}
