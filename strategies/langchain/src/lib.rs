@@ -1,8 +1,14 @@
 #![doc = include_str!("../README.md")]
 
 mod approximate;
+mod clip;
+mod reached;
+mod summary;
 
 pub use approximate::{Approximate, ApproximateConfig};
+pub use clip::{Clip, ClipConfig};
+pub use reached::{Reached, ReachedConfig};
+pub use summary::{Recent, RecentConfig};
 
 use foldback_core::registry::{PresetDescriptor, Registration, StageDescriptor};
 
@@ -10,14 +16,35 @@ use foldback_core::registry::{PresetDescriptor, Registration, StageDescriptor};
 pub const REGISTRATION: Registration = Registration {
     package: env!("CARGO_PKG_NAME"),
     version: env!("CARGO_PKG_VERSION"),
-    stages: &[StageDescriptor::estimator::<ApproximateConfig>(
-        "langchain.approximate",
-        "LangChain's approximate count: characters by message, calls as Python prints them",
-    )],
-    presets: &[PresetDescriptor {
-        name: "langchain-context-editing",
-        toml: include_str!("../presets/langchain-context-editing.toml"),
-    }],
+    stages: &[
+        StageDescriptor::estimator::<ApproximateConfig>(
+            "langchain.approximate",
+            "LangChain's approximate count: characters by message, calls as Python prints them",
+        ),
+        StageDescriptor::overflow::<ReachedConfig>(
+            "langchain.reached",
+            "Folds from a number of tokens or a share of what the model takes",
+        ),
+        StageDescriptor::pruner::<ClipConfig>(
+            "langchain.clip-arguments",
+            "From a size of the request on, cuts long arguments of old calls",
+        ),
+        StageDescriptor::filter::<RecentConfig>(
+            "langchain.summary",
+            "Keeps the newest messages; a summary of the end of the others replaces them",
+        ),
+    ],
+    presets: &[
+        PresetDescriptor { name: "deepagents", toml: include_str!("../presets/deepagents.toml") },
+        PresetDescriptor {
+            name: "langchain-context-editing",
+            toml: include_str!("../presets/langchain-context-editing.toml"),
+        },
+        PresetDescriptor {
+            name: "langchain-summarization",
+            toml: include_str!("../presets/langchain-summarization.toml"),
+        },
+    ],
 };
 
 foldback_core::inventory::submit! { REGISTRATION }

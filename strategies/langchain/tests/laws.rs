@@ -3,6 +3,8 @@
 use foldback_testkit::{Subject, laws};
 
 laws!(context_editing: editing());
+laws!(deepagents: "deepagents");
+laws!(summarization: "langchain-summarization");
 
 /// With a trigger that short sessions reach.
 fn editing() -> Subject {

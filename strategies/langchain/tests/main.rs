@@ -3,4 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 mod approximate;
+mod clip;
+mod cuts;
+mod defaults;
 mod laws;

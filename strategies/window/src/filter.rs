@@ -5,15 +5,14 @@
 
 use crate::budget::{context_limit, share};
 use crate::request;
-use crate::split::{Unit, move_as_documented, move_off_groups, split_point};
+use crate::split::{move_as_documented, move_off_groups, split_point};
 use foldback_core::fraction::Fraction;
-use foldback_core::history::Kind;
-use foldback_core::log::{EntryKind, Message, Origin, PartKind, Role};
+use foldback_core::log::{EntryKind, Message, PartKind, Role};
 use foldback_core::outcome::Why;
-use foldback_core::plan::{Insert, Layout, Slot, push_kept};
+use foldback_core::plan::{Insert, Layout, Slot};
 use foldback_core::registry::{Invalid, StageConfig};
 use foldback_core::stage::{Arrangement, Filter, Proposal, StageContext, Summary, SummaryRequest};
-use foldback_core::view::Place;
+use foldback_stages::split::{kept, units};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -305,17 +304,12 @@ impl Filter for Split {
         summaries: &[Option<Summary>],
     ) -> Result<Arrangement, Why> {
         let Cut { at, .. } = self.cut(context)?;
-        let kept = &context.places()[at..];
-        let first = kept.first().map_or(Role::User, |place| context.message(*place).role);
+        let first =
+            context.places().get(at).map_or(Role::User, |place| context.message(*place).role);
         let summary = summaries.iter().flatten().next();
         let mut slots: Vec<Slot> =
             self.lead(context, summary, first).map(Slot::Insert).into_iter().collect();
-        for place in kept {
-            match *place {
-                Place::Item(pos) => push_kept(&mut slots, pos),
-                Place::Insert(_) => slots.push(Slot::Insert(again(context.message(*place)))),
-            }
-        }
+        slots.extend(kept(context, at));
         Ok(Arrangement {
             entries: Vec::new(),
             layout: Layout { slots, tail_from: context.history.len() },
@@ -324,39 +318,4 @@ impl Filter for Split {
             tables: BTreeMap::new(),
         })
     }
-}
-
-/// The messages of the view, as far as a split looks at them.
-fn units(context: &StageContext<'_>) -> Vec<Unit> {
-    let history = context.history;
-    let places = context.places();
-    let mut index: Vec<Option<usize>> = vec![None; history.len()];
-    for (at, place) in places.iter().enumerate() {
-        if let Place::Item(pos) = place {
-            index[*pos] = Some(at);
-        }
-    }
-    let unit = |(at, place): (usize, &Place)| {
-        let (kind, first) = match place {
-            Place::Item(pos) => {
-                (history.kind(*pos), history.group(history.group_of(*pos)).items.first())
-            }
-            Place::Insert(_) => (Kind::of(context.message(*place)), None),
-        };
-        Unit {
-            result: kind.role == Role::Tool,
-            calls: kind.role == Role::Assistant && kind.calls,
-            group: first.and_then(|pos| index[*pos]).unwrap_or(at),
-        }
-    };
-    places.iter().enumerate().map(unit).collect()
-}
-
-/// An inserted message that stays.
-fn again(message: &Message) -> Insert {
-    let origin = match message.origin {
-        Origin::Entry(kind) => kind,
-        Origin::Log => EntryKind::Boundary,
-    };
-    Insert::new(message.id.clone(), message.role, message.said(), origin)
 }

@@ -2,16 +2,7 @@
 //!
 //! Plain functions over plain values; [`crate::filter`] brings them to a conversation.
 
-/// A message, as far as a split looks at it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Unit {
-    /// It is a tool result.
-    pub result: bool,
-    /// It calls tools.
-    pub calls: bool,
-    /// Index of the first message of its group: the call of a result, else itself.
-    pub group: usize,
-}
+pub use foldback_stages::split::{Unit, move_off_groups};
 
 /// Index of the first message of the longest end that is within `budget`, by the tokens of each
 /// message.
@@ -46,23 +37,4 @@ pub fn move_as_documented(units: &[Unit], split: usize) -> usize {
         at -= 1;
     }
     at.max(1)
-}
-
-/// Moves a split back until no group has messages on both sides and the kept part starts with no
-/// result. 0 where only the whole would do.
-pub fn move_off_groups(units: &[Unit], split: usize) -> usize {
-    if split == 0 || split >= units.len() {
-        return split;
-    }
-    let (mut at, mut checked) = (split, units.len());
-    loop {
-        // A result may be far after its call, so every kept message counts, not the first alone.
-        let first = units[at..checked].iter().map(|unit| unit.group).min();
-        checked = at;
-        match first {
-            Some(first) if first < at => at = first,
-            _ if at > 0 && units[at].result => at -= 1,
-            _ => return at,
-        }
-    }
 }

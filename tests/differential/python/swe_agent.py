@@ -21,7 +21,7 @@ def entry(message):
     if message["role"] != "tool":
         return {"role": message["role"], "content": message["text"], "message_type": message["role"]}
     content = [{"type": "text", "text": message["text"]}]
-    content += [{"type": "image_url"}] * message["result"]["images"]
+    content += [{"type": "image_url"}] * message["images"]
     return {"role": "tool", "content": content, "message_type": "observation"}
 
 

@@ -25,6 +25,8 @@ pub struct Case {
     pub log: Vec<Arc<Message>>,
     /// Numbers of messages before those calls.
     pub at: Vec<usize>,
+    /// The same of every call.
+    pub calls: Vec<usize>,
 }
 
 impl Case {
@@ -41,9 +43,9 @@ impl Case {
         }
         let every = calls.len().div_ceil(LOOKED_AT).max(1);
         let last = calls.last().copied();
-        let mut at: Vec<usize> = calls.into_iter().step_by(every).collect();
+        let mut at: Vec<usize> = calls.iter().copied().step_by(every).collect();
         at.extend(last.filter(|last| at.last() != Some(last)));
-        (!at.is_empty()).then_some(Self { name, log, at })
+        (!at.is_empty()).then_some(Self { name, log, at, calls })
     }
 }
 

@@ -45,7 +45,13 @@ impl Package {
             .iter()
             .map(|case| {
                 let messages: Vec<_> = case.log.iter().map(|message| told(message)).collect();
-                json!({"messages": messages, "at": case.at, "options": options}).to_string()
+                json!({
+                    "messages": messages,
+                    "at": case.at,
+                    "calls": case.calls,
+                    "options": options,
+                })
+                .to_string()
             })
             .collect();
         let mut input = process.stdin.take().unwrap_or_else(|| panic!("no standard input"));

@@ -1,6 +1,6 @@
 //! A session in the words that every package's script understands.
 
-use foldback_core::log::{Message, PartKind, ToolResult};
+use foldback_core::log::{Media, Message, PartKind};
 use serde::Serialize;
 
 /// A message.
@@ -8,6 +8,7 @@ use serde::Serialize;
 pub struct Told<'a> {
     role: &'static str,
     text: String,
+    images: usize,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     calls: Vec<Call<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -25,17 +26,25 @@ struct Call<'a> {
 struct Of<'a> {
     id: &'a str,
     name: &'a str,
-    images: usize,
 }
 
-/// Tells a message: its texts in one, its calls, and whose result it is.
+impl Told<'_> {
+    /// All that it says.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+}
+
+/// Tells a message: its texts in one, its images, its calls, and whose result it is.
 pub fn told(message: &Message) -> Told<'_> {
-    let result = |result: &'_ ToolResult| -> (String, usize) {
-        let images = result.media.iter().filter(|media| media.mime.starts_with("image/")).count();
-        (result.text.clone(), images)
+    let mut told = Told {
+        role: message.role.as_str(),
+        text: String::new(),
+        images: 0,
+        calls: Vec::new(),
+        result: None,
     };
-    let mut told =
-        Told { role: message.role.as_str(), text: String::new(), calls: Vec::new(), result: None };
+    let is_image = |media: &&Media| media.mime.starts_with("image/");
     for part in &message.parts {
         match &part.kind {
             PartKind::Call(call) => {
@@ -46,11 +55,12 @@ pub fn told(message: &Message) -> Told<'_> {
                 });
             }
             PartKind::Result(of) => {
-                let (text, images) = result(of);
-                told.text.push_str(&text);
-                told.result = Some(Of { id: &of.call_id, name: &of.tool, images });
+                told.text.push_str(&of.text);
+                told.images += of.media.iter().filter(is_image).count();
+                told.result = Some(Of { id: &of.call_id, name: &of.tool });
             }
             PartKind::Text { text, .. } => told.text.push_str(text),
+            PartKind::File(media) => told.images += usize::from(is_image(&media)),
             _ => {}
         }
     }

@@ -6,6 +6,9 @@
     reason = "a test may panic, and tells its counts"
 )]
 
+mod deepagents_summarization;
 mod langchain_context_editing;
+mod langchain_counts;
+mod langchain_summarization;
 mod pi;
 mod swe_agent;

@@ -61,14 +61,16 @@ enum Shown {
 }
 
 /// Presets that say sizes in tokens, and where: their decisions hang on the unit. All others are relative.
-const ABSOLUTE: [(&str, &str, Shown); 16] = [
+const ABSOLUTE: &[(&str, &str, Shown)] = &[
     ("anthropic-clear-tool-uses", "trigger", Shown::Nowhere),
     ("brutus", "protect_tokens, minimum_tokens, output_token_max, summary_budget", Shown::Nowhere),
     ("codex", "keep_tokens, summary_tokens, limit of a result", Shown::Nowhere),
     ("codex-remote", "keep_tokens, summary_tokens, limit of a result", Shown::Nowhere),
+    ("deepagents", "summary_tokens", Shown::Nowhere),
     ("indexed", "user_tokens, bytes per token of a note", Shown::Small),
     ("indexed-small", "user_tokens, bytes per token of a note", Shown::Small),
     ("langchain-context-editing", "trigger, tokens of a message", Shown::Nowhere),
+    ("langchain-summarization", "trim_tokens, summary_tokens", Shown::Small),
     (
         "opencode",
         "protect_tokens, minimum_tokens, output_token_max, summary_budget",

@@ -1,0 +1,163 @@
+//! `langchain.clip-arguments`: cuts long arguments of calls in old messages, as deepagents does before it summarizes.
+
+use foldback_core::fraction::Fraction;
+use foldback_core::log::{Role, ToolCall};
+use foldback_core::moment::Moment;
+use foldback_core::outcome::Why;
+use foldback_core::plan::Edit;
+use foldback_core::registry::{Invalid, StageConfig};
+use foldback_core::stage::{Pruner, Pruning, StageContext};
+use foldback_core::view::{EditKind, PartPos, Place};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+use std::borrow::Cow;
+use std::sync::Arc;
+
+/// Configuration of [`Clip`].
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct ClipConfig {
+    /// Share of the largest request that the model takes from which arguments are cut.
+    pub trigger_fraction: f64,
+    /// The same for the newest messages, whose arguments stay.
+    pub keep_fraction: f64,
+    /// Tools whose arguments are cut.
+    pub tools: Vec<String>,
+    /// Characters above which an argument is cut.
+    pub max_chars: usize,
+    /// Characters of it that stay.
+    pub keep_chars: usize,
+    /// What ends an argument that was cut.
+    pub ending: String,
+}
+
+impl Default for ClipConfig {
+    fn default() -> Self {
+        Self {
+            trigger_fraction: 0.85,
+            keep_fraction: 0.10,
+            tools: ["write_file", "edit_file"].map(str::to_owned).into(),
+            max_chars: 2_000,
+            keep_chars: 20,
+            ending: "...(argument truncated)".to_owned(),
+        }
+    }
+}
+
+impl StageConfig<dyn Pruner> for ClipConfig {
+    fn build(self) -> Result<Arc<dyn Pruner>, Invalid> {
+        for (field, share) in
+            [("trigger_fraction", self.trigger_fraction), ("keep_fraction", self.keep_fraction)]
+        {
+            if !(0.0..=1.0).contains(&share) {
+                return Err(Invalid::new(field, "must be from 0 to 1"));
+            }
+        }
+        if self.keep_chars > self.max_chars {
+            return Err(Invalid::new("keep_chars", "must not be above `max_chars`"));
+        }
+        let [trigger, keep] = [self.trigger_fraction, self.keep_fraction].map(Fraction::of);
+        Ok(Arc::new(Clip { trigger, keep, config: self }))
+    }
+}
+
+/// Cuts long arguments of old calls from a size of the request on.
+#[derive(Clone, Debug)]
+pub struct Clip {
+    trigger: Fraction,
+    keep: Fraction,
+    config: ClipConfig,
+}
+
+impl Clip {
+    /// The arguments with those that are too long cut, if there are any.
+    fn clipped(&self, call: &ToolCall) -> Option<String> {
+        let ClipConfig { tools, max_chars, keep_chars, ending, .. } = &self.config;
+        // Bytes are no fewer than characters.
+        if !tools.contains(&call.tool) || call.arguments.len() <= *max_chars {
+            return None;
+        }
+        let mut arguments: Map<String, Value> = serde_json::from_str(&call.arguments).ok()?;
+        let mut cut = false;
+        for (_, value) in &mut arguments {
+            if let Value::String(text) = value
+                && text.chars().count() > *max_chars
+            {
+                let kept: String = text.chars().take(*keep_chars).collect();
+                *text = kept + ending;
+                cut = true;
+            }
+        }
+        cut.then(|| Value::Object(arguments).to_string())
+    }
+
+    fn edits(&self, context: &StageContext<'_>, place: Place) -> Vec<Edit> {
+        let Place::Item(item) = place else { return Vec::new() };
+        let message = context.message(place);
+        if message.role != Role::Assistant {
+            return Vec::new();
+        }
+        let edit = |(part, content): (usize, &foldback_core::Part)| {
+            let at = PartPos { item, part };
+            let call = content.as_call().filter(|_| context.view.edit(at).is_none())?;
+            let text = self.clipped(call)?;
+            Some(Edit {
+                at,
+                kind: EditKind::Truncate,
+                before: context.meter.part_shown(context.view, at),
+                after: context.estimator().part(content, &text),
+                text: text.into(),
+                reason: Cow::Borrowed("a long argument of an old call"),
+            })
+        };
+        message.parts.iter().enumerate().filter_map(edit).collect()
+    }
+}
+
+impl Pruner for Clip {
+    fn moment(&self) -> Moment {
+        Moment::CallStart
+    }
+
+    fn prune(&self, context: &StageContext<'_>) -> Pruning {
+        let Some(ceiling) = context.limits.request_ceiling() else {
+            return Pruning::Nothing(Why::new("window-unknown", "no share of it can be taken"));
+        };
+        let trigger = self.trigger.floor_of(ceiling).max(1);
+        let meter = context.meter;
+        // What was cut before counts whole, as it does where the cut is made anew before every call.
+        let saved = |at: &PartPos| match context.view.is_visible(at.item) {
+            true => meter.part(*at).saturating_sub(meter.part_shown(context.view, *at)),
+            false => 0,
+        };
+        let saved: u64 = context.view.edits().keys().map(saved).sum();
+        let count = meter.view_tokens() + meter.frame_tokens() + saved;
+        if count < trigger {
+            return Pruning::Nothing(Why::new("below-trigger", format!("{count} < {trigger}")));
+        }
+        let budget = self.keep.floor_of(ceiling).max(1);
+        let mut kept = 0;
+        let newest = context.places().iter().rev().take_while(|place| {
+            kept += context.tokens(**place);
+            kept <= budget
+        });
+        // The original cuts nothing where the last message alone is over the budget.
+        let newest = match newest.count() {
+            0 => context.places().len(),
+            count => count,
+        };
+        let old = context.places().len() - newest;
+        let old = context.places()[..old].iter();
+        let edits: Vec<Edit> = old.flat_map(|place| self.edits(context, *place)).collect();
+        if edits.is_empty() {
+            let why = format!("{count} >= {trigger}, and no old argument is too long");
+            return Pruning::Nothing(Why::new("nothing-to-cut", why));
+        }
+        Pruning::Edits {
+            prunable: edits.iter().map(|edit| edit.before).sum(),
+            reason: format!("{count} >= {trigger}: {} calls with long arguments", edits.len()),
+            edits,
+        }
+    }
+}

@@ -1,0 +1,239 @@
+//! `langchain.summary`: what LangChain's `SummarizationMiddleware` keeps, and what it has summarized.
+//!
+//! The units are the messages of the view, so the summary of an earlier fold is the first of them and goes into the next one. Of
+//! the messages that go only the last few thousand tokens are summarized, from a message of the user on.
+
+use foldback_core::fraction::Fraction;
+use foldback_core::log::{EntryKind, Message, Part, PartKind, Role};
+use foldback_core::outcome::Why;
+use foldback_core::plan::{Insert, Layout, Slot};
+use foldback_core::registry::{Invalid, StageConfig};
+use foldback_core::stage::{Arrangement, Filter, Proposal, StageContext, Summary, SummaryRequest};
+use foldback_stages::split::{kept, move_off_groups, units};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+/// Configuration of [`Recent`].
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct RecentConfig {
+    /// Messages that stay, counted from the newest, unless tokens or a share are given.
+    pub keep_messages: usize,
+    /// Tokens of the newest messages that stay; 0: not by tokens.
+    pub keep_tokens: u64,
+    /// Share of the largest request that the model takes, for the newest messages; 0: not by a share.
+    pub keep_fraction: f64,
+    /// Whether the cut moves back until no call is parted from a result; the original looks at the first kept message alone.
+    pub whole_groups: bool,
+    /// Whether nothing is folded that would not get smaller.
+    pub only_smaller: bool,
+    /// Tokens of what goes that are summarized, counted from its end; 0: all of it.
+    pub trim_tokens: u64,
+    /// What stands for a summary where that end has no message of the user.
+    pub nothing_left: String,
+    /// First line of the message that holds the summary; an empty line follows.
+    pub prefix: String,
+    /// Largest acceptable summary in tokens.
+    pub summary_tokens: u64,
+}
+
+impl Default for RecentConfig {
+    fn default() -> Self {
+        Self {
+            keep_messages: 20,
+            keep_tokens: 0,
+            keep_fraction: 0.0,
+            whole_groups: true,
+            only_smaller: true,
+            trim_tokens: 4_000,
+            nothing_left: "The earlier messages were too long to be summarized.".to_owned(),
+            prefix: "[Summary of the conversation so far]".to_owned(),
+            summary_tokens: 4_096,
+        }
+    }
+}
+
+impl StageConfig<dyn Filter> for RecentConfig {
+    fn build(self) -> Result<Arc<dyn Filter>, Invalid> {
+        if !(0.0..=1.0).contains(&self.keep_fraction) {
+            return Err(Invalid::new("keep_fraction", "must be from 0 to 1"));
+        }
+        for (field, text) in [("prefix", &self.prefix), ("nothing_left", &self.nothing_left)] {
+            if text.trim().is_empty() {
+                return Err(Invalid::new(field, "must not be empty"));
+            }
+        }
+        if self.summary_tokens == 0 {
+            return Err(Invalid::new("summary_tokens", "must be 1 or more"));
+        }
+        Ok(Arc::new(Recent { fraction: Fraction::of(self.keep_fraction), config: self }))
+    }
+}
+
+/// A summary replaces all but the newest messages.
+#[derive(Clone, Debug)]
+pub struct Recent {
+    fraction: Fraction,
+    config: RecentConfig,
+}
+
+impl Recent {
+    /// Tokens that the kept messages may take, where they are counted by tokens.
+    fn budget(&self, context: &StageContext<'_>) -> Option<u64> {
+        let share = context.limits.request_ceiling().filter(|_| self.config.keep_fraction > 0.0);
+        let share = share.map(|ceiling| self.fraction.floor_of(ceiling).max(1));
+        share.or(Some(self.config.keep_tokens).filter(|tokens| *tokens > 0))
+    }
+
+    /// Index of the first message that stays.
+    fn cut(&self, context: &StageContext<'_>) -> Result<usize, Why> {
+        let places = context.places();
+        let wanted = match self.budget(context) {
+            None => places.len().saturating_sub(self.config.keep_messages),
+            Some(budget) => by_tokens(context, budget),
+        };
+        let safe = off_results(context, wanted);
+        let at = match self.config.whole_groups {
+            true => move_off_groups(&units(context), safe),
+            false => safe,
+        };
+        let why = || Why::new("all-fits", format!("{} messages, all of which stay", places.len()));
+        if at == 0 { Err(why()) } else { Ok(at) }
+    }
+
+    /// The end of what goes, from a message of the user on.
+    fn trimmed(&self, context: &StageContext<'_>, at: usize) -> Vec<Arc<Message>> {
+        let shown: Vec<_> = context.shown().take(at).collect();
+        let size = |index: usize| context.tokens(context.places()[index]);
+        if self.config.trim_tokens == 0 {
+            return shown.iter().map(|shown| shown.to_shared()).collect();
+        }
+        // A system message at the very front is kept apart.
+        let front = shown.first().filter(|first| first.message.role == Role::System);
+        let first = usize::from(front.is_some());
+        let apart = front.map_or(0, |_| size(0));
+        let mut left = self.config.trim_tokens.saturating_sub(apart);
+        let mut from = at;
+        while from > first && size(from - 1) <= left {
+            from -= 1;
+            left -= size(from);
+        }
+        let mut end: Vec<Arc<Message>> =
+            shown[from..].iter().map(|shown| shown.to_shared()).collect();
+        if from > first
+            && let Some(part) = last_lines(context, &shown[from - 1].to_shared(), left)
+        {
+            end.insert(0, Arc::new(part));
+        }
+        let skipped = end.iter().take_while(|message| message.role != Role::User).count();
+        end.drain(..skipped);
+        front.map(|front| front.to_shared()).into_iter().chain(end).collect()
+    }
+}
+
+/// Index of the longest end within a budget; the last message stays whatever its size.
+fn by_tokens(context: &StageContext<'_>, budget: u64) -> usize {
+    let places = context.places();
+    let mut sum = 0;
+    let within = places.iter().rev().take_while(|place| {
+        sum += context.tokens(**place);
+        sum <= budget
+    });
+    (places.len() - within.count()).min(places.len().saturating_sub(1))
+}
+
+/// Moves a cut that is at a tool result back to the answer that called for it, else behind all results there.
+fn off_results(context: &StageContext<'_>, cut: usize) -> usize {
+    let places = context.places();
+    let message = |at: usize| context.message(places[at]);
+    let results = (cut..places.len()).take_while(|at| message(*at).role == Role::Tool).count();
+    if results == 0 {
+        return cut;
+    }
+    let of_results = |at: usize| message(at).parts.iter().filter_map(Part::as_result);
+    let ids: BTreeSet<&str> =
+        (cut..cut + results).flat_map(of_results).map(|result| &*result.call_id).collect();
+    let calls = |at: &usize| message(*at).call_ids().any(|id| !id.is_empty() && ids.contains(id));
+    (0..cut).rev().find(calls).unwrap_or(cut + results)
+}
+
+/// The last lines of a message of the user that fit.
+fn last_lines(context: &StageContext<'_>, message: &Message, left: u64) -> Option<Message> {
+    if message.role != Role::User {
+        // It would be left out: what is summarized begins with the user.
+        return None;
+    }
+    let texts = message.parts.iter().filter_map(|part| match &part.kind {
+        PartKind::Text { text, ignored: false, .. } => Some(text.as_str()),
+        _ => None,
+    });
+    let text: String = texts.collect();
+    let lines = text.match_indices('\n').map(|(at, end)| at + end.len());
+    let with = |from: usize| message.with_parts(vec![Part::text(&text[from..])]);
+    let mut starts = std::iter::once(0).chain(lines).filter(|_| !text.is_empty());
+    let from = starts.find(|from| context.estimator().count(&with(*from)).total() <= left)?;
+    Some(with(from))
+}
+
+impl Filter for Recent {
+    fn propose(&self, context: &StageContext<'_>) -> Result<Proposal, Why> {
+        let at = self.cut(context)?;
+        let messages = match context.summarised {
+            true => self.trimmed(context, at),
+            false => Vec::new(),
+        };
+        let nothing = context.summarised && messages.is_empty();
+        let ready = nothing.then(|| Summary {
+            text: self.config.nothing_left.clone(),
+            tokens: context.estimator().text(&self.config.nothing_left),
+            by: "none".to_owned(),
+            usage: None,
+            lacks: None,
+        });
+        let request = SummaryRequest {
+            name: "summary".to_owned(),
+            style: "langchain.summary".to_owned(),
+            messages,
+            previous: None,
+            instructions: context.instructions.to_vec(),
+            budget: self.config.summary_tokens,
+            estimator: Arc::clone(context.estimator()),
+            ready,
+        };
+        let count = context.places().len();
+        let reason = format!("keeps the last {} of {count} messages", count - at);
+        Ok(Proposal { requests: vec![request], reasons: vec![reason] })
+    }
+
+    fn arrange(
+        &self,
+        context: &StageContext<'_>,
+        _: &Proposal,
+        summaries: &[Option<Summary>],
+    ) -> Result<Arrangement, Why> {
+        let at = self.cut(context)?;
+        let summary = summaries.iter().flatten().map(|summary| {
+            let text = format!("{}\n\n{}", self.config.prefix, summary.text);
+            let id = context.services.ids.next("summary");
+            Insert::new(id, Role::User, text, EntryKind::Summary)
+        });
+        let summary: Vec<Insert> = summary.collect();
+        let gone: u64 = context.places()[..at].iter().map(|place| context.tokens(*place)).sum();
+        let new: u64 = summary.iter().map(|one| context.meter.measure(one.message())).sum();
+        if self.config.only_smaller && new >= gone {
+            let why = format!("{gone} tokens would go, and a summary of {new} would come");
+            return Err(Why::new("no-gain", why));
+        }
+        let mut slots: Vec<Slot> = summary.into_iter().map(Slot::Insert).collect();
+        slots.extend(kept(context, at));
+        Ok(Arrangement {
+            entries: Vec::new(),
+            layout: Layout { slots, tail_from: context.history.len() },
+            edits: Vec::new(),
+            reasons: Vec::new(),
+            tables: BTreeMap::new(),
+        })
+    }
+}

@@ -1,0 +1,76 @@
+//! The constants of the presets, at their edges.
+
+use foldback_core::Limits;
+use foldback_core::conversation::Conversation;
+use foldback_core::log::Message;
+use foldback_core::moment::Moment;
+use foldback_core::stage::SummaryRequest;
+use foldback_testkit::stand_in::Scripted;
+use foldback_testkit::talk;
+use std::sync::Arc;
+
+/// A message of the user of so many tokens: three come with each message, and one with its role.
+fn sized(id: &str, tokens: usize) -> Message {
+    Message::user(id, "x".repeat((tokens - 4) * 4))
+}
+
+/// The conversation before a call, and what was to be summarized.
+fn before_call(
+    preset: &str,
+    window: u64,
+    messages: Vec<Message>,
+) -> (Conversation, Vec<SummaryRequest>) {
+    let registry =
+        talk::registry([&foldback_stages::REGISTRATION, &foldback_langchain::REGISTRATION]);
+    let scripted = Scripted::always(Some("S"));
+    let mut strategy = talk::compiled(&registry, &format!("name = \"t\"\nextends = \"{preset}\""));
+    strategy.summarizer = Some(scripted.clone());
+    let mut talk = talk::conversation(Arc::new(strategy), Limits::new(window, 0));
+    talk::append(&mut talk, messages);
+    talk::at(&mut talk, Moment::CallStart);
+    (talk, scripted.asked())
+}
+
+#[test]
+fn context_editing_begins_above_100_000_tokens_and_keeps_three() {
+    for (id, tokens, cleared) in [("LE-1", 100_000, 0), ("LE-2", 100_001, 2)] {
+        let steps = (0..5).flat_map(|number| talk::step(number, "read", "a result ".repeat(9)));
+        let mut messages: Vec<Message> = steps.collect();
+        let (talk, _) = before_call("langchain-context-editing", 0, messages.clone());
+        let rest = tokens - talk.tokens() as usize;
+        messages.insert(0, sized("u", rest));
+        let (talk, _) = before_call("langchain-context-editing", 0, messages);
+        let shown = talk.sent().into_iter().map(|shown| shown.to_message().shown_text());
+        assert_eq!(shown.filter(|text| text == "[cleared]").count(), cleared, "{id}");
+    }
+}
+
+#[test]
+fn of_what_goes_the_last_4_000_tokens_are_summarized() {
+    for (id, tokens, asked) in [("LS-29", 4_000, vec!["v"]), ("LS-30", 4_001, vec![])] {
+        let mut messages = vec![sized("u", 4_001), sized("v", tokens)];
+        messages.extend((0..20).map(|number| sized(&format!("{number}"), 10)));
+        let (talk, requests) = before_call("langchain-summarization", 10_000, messages);
+        assert_eq!(talk.sent().len(), 21, "{id}");
+        let ids: Vec<&str> =
+            requests.iter().flat_map(|request| &request.messages).map(|one| &*one.id).collect();
+        assert_eq!(ids, asked, "{id}");
+    }
+}
+
+#[test]
+fn deepagents_folds_from_85_percent_down_to_a_tenth_and_summarizes_all_else() {
+    // id, tokens of the first and of the last message, messages that are sent. A window of 10,000; 800 stand between.
+    for (id, first, last, sent) in [
+        ("DA-10 85 % is reached, and 1,000 stay", 7_500, 200, 4),
+        ("DA-11 not quite", 7_499, 200, 4),
+        ("DA-12 one of them does not fit", 7_500, 201, 3),
+    ] {
+        let messages = vec![sized("u", first), sized("a", 400), sized("b", 400), sized("c", last)];
+        let (talk, requests) = before_call("deepagents", 10_000, messages);
+        assert_eq!(talk.sent().len(), sent, "{id}");
+        assert_eq!(talk.folds().is_empty(), first == 7_499, "{id}");
+        let all = requests.iter().all(|request| request.messages[0].id == "u");
+        assert!(all, "{id}: what is summarized begins with the first");
+    }
+}
