@@ -1,4 +1,4 @@
-//! `compare`: the command's comparison, its rows as an Arrow stream.
+//! `compare`: the command's comparison, its rows as an Arrow stream; `score`, its first half.
 
 use crate::error::error;
 use arrow_array::RecordBatchIterator;
@@ -29,6 +29,12 @@ pub(crate) fn compare(py: Python<'_>, arguments: Vec<OsString>) -> PyResult<Comp
             text: table::comparison(comparison, Width::pipe()),
         })
     })
+}
+
+/// Scores a part of a corpus, with the arguments of the command.
+#[pyfunction]
+pub(crate) fn score(py: Python<'_>, arguments: Vec<OsString>) -> PyResult<()> {
+    py.detach(|| foldback_cli::score(arguments).map_err(|wrong| error(wrong.trim_end())))
 }
 
 #[pymethods]

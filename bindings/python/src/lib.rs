@@ -16,7 +16,7 @@ use pyo3::prelude::*;
 #[pymodule]
 mod _foldback {
     #[pymodule_export]
-    use super::comparison::{Comparison, compare};
+    use super::comparison::{Comparison, compare, score};
     #[pymodule_export]
     use super::engine::Engine;
     #[pymodule_export]

@@ -68,3 +68,15 @@ def test_nothing_is_copied_for_arrow(comparison):
 def test_bad_arguments_are_one_error(paths, presets, options, says):
     with pytest.raises(foldback.Error, match=says):
         foldback.compare(paths, presets, **options)
+
+
+def test_parts_are_compared_as_one(tmp_path):
+    sessions = sorted(path for path in SESSIONS.iterdir() if path.suffix in {".json", ".jsonl"})
+    design = {"presets": ["none", "window"], "window": 40_000}
+    parts = [tmp_path / f"{number}.jsonl" for number in range(2)]
+    foldback.score(sessions[:1], parts[0], **design)
+    foldback.score(sessions[1:], parts[1], **design)
+    whole = foldback.compare(sessions, **design)
+    assert str(foldback.compare(scores=reversed(parts), **design)) == str(whole)
+    with pytest.raises(foldback.Error, match="another window"):
+        foldback.compare(scores=parts, presets=["window"], window=50_000)

@@ -59,20 +59,40 @@ pub struct Compared {
     pub store: Store,
 }
 
-/// What `foldback compare` with these arguments computes, for a program of another kind. Nothing is written and nothing
-/// printed, and results are not kept: they belong to a build of the command.
+/// Arguments of a command that another program gives. Nothing is printed, and results are not kept: they belong to a build of
+/// the command.
+fn embedded(
+    command: &str,
+    arguments: impl IntoIterator<Item = OsString>,
+) -> Result<args::Command, String> {
+    let fixed = ["foldback", "--quiet", command, "--no-store"].map(OsString::from);
+    let args = args::Args::of(fixed.into_iter().chain(arguments));
+    let args = args.map_err(|error| error.to_string())?;
+    output::set_up(args.output);
+    Ok(args.command)
+}
+
+/// What `foldback compare` with these arguments computes, for a program of another kind. Nothing is written.
 ///
 /// # Errors
 ///
 /// What the command would print.
 pub fn compare(arguments: impl IntoIterator<Item = OsString>) -> Result<Compared, String> {
-    let fixed = ["foldback", "--quiet", "compare", "--no-store"].map(OsString::from);
-    let args = args::Args::of(fixed.into_iter().chain(arguments));
-    let args = args.map_err(|error| error.to_string())?;
-    output::set_up(args.output);
-    let args::Command::Compare(compare) = args.command else {
+    let args::Command::Compare(compare) = embedded("compare", arguments)? else {
         return Err("these are no arguments of compare".to_owned());
     };
     let computed = command::compare::compute(&compare).map_err(|error| error.to_string())?;
     Ok(Compared { comparison: computed.comparison, store: computed.store })
+}
+
+/// Does what `foldback score` with these arguments does, for a program of another kind.
+///
+/// # Errors
+///
+/// What the command would print.
+pub fn score(arguments: impl IntoIterator<Item = OsString>) -> Result<(), String> {
+    let args::Command::Score(score) = embedded("score", arguments)? else {
+        return Err("these are no arguments of score".to_owned());
+    };
+    command::score::run(&score).map_err(|error| error.to_string())
 }

@@ -7,8 +7,8 @@
 `compare` measures presets on recorded sessions. `compact` takes all messages of a conversation and returns those to send. `Conversation` does the same from call to call.
 """
 
-from ._comparison import compare
+from ._comparison import compare, score
 from ._conversation import Conversation, Sizes, compact
 from ._foldback import Comparison, Error, Preset, __version__, presets
 
-__all__ = ["Comparison", "Conversation", "Error", "Preset", "Sizes", "__version__", "compact", "compare", "presets"]
+__all__ = ["Comparison", "Conversation", "Error", "Preset", "Sizes", "__version__", "compact", "compare", "presets", "score"]

@@ -1,4 +1,4 @@
-"""`compare`: presets on recorded sessions, as a table."""
+"""`compare`: presets on recorded sessions, as a table; `score`, its first half for a part of the sessions."""
 
 import os
 from typing import Iterable, List, Optional, Union
@@ -10,10 +10,11 @@ Path = Union[str, "os.PathLike[str]"]
 
 
 def compare(
-    paths: Union[Path, Iterable[Path]],
+    paths: Union[Path, Iterable[Path]] = (),
     presets: Optional[Iterable[Path]] = None,
     window: Optional[int] = None,
     *,
+    scores: Iterable[Path] = (),
     max_output: Optional[int] = None,
     model: Optional[str] = None,
     prices: Optional[str] = None,
@@ -27,15 +28,12 @@ def compare(
 ) -> Comparison:
     """Compares presets on recorded sessions, as `foldback compare` does: files, or folders of them, in any format.
 
-    `presets` are names, paths of strategy files, or groups (`seeds`, `today`, `all`); the controls are always there. The
-    other arguments are the options of the command. One row is one request that a preset would have sent.
+    `presets` are names, paths of strategy files, or groups (`seeds`, `today`, `all`); the controls are always there. In
+    place of `paths`, `scores` are parts that `score` wrote. The other arguments are the options of the command. One row is
+    one request that a preset would have sent.
     """
-    if isinstance(presets, (str, os.PathLike)):
-        presets = [presets]
-    if isinstance(paths, (str, os.PathLike)):
-        paths = [paths]
     options = {
-        "--preset": ",".join(os.fspath(preset) for preset in presets or ()) or None,
+        "--preset": _joined(presets),
         "--window": window,
         "--max-output": max_output,
         "--model": model,
@@ -45,10 +43,55 @@ def compare(
         "--project": project,
         "--since": since,
     }
-    arguments: List[str] = []
-    for name, value in options.items():
-        if value is not None:
-            arguments.append(f"{name}={value}")
-    arguments += [f"--exclude={text}" for text in exclude]
-    arguments += [name for name, on in (("--redact", redact), ("--strict", strict)) if on]
-    return _foldback.compare([*arguments, "--", *(os.fspath(path) for path in paths)])
+    switches = {"--redact": redact, "--strict": strict}
+    parts = [f"--scores={os.fspath(part)}" for part in _several(scores)]
+    return _foldback.compare(parts + _arguments(paths, options, exclude, switches))
+
+
+def score(
+    paths: Union[Path, Iterable[Path]],
+    out: Path,
+    presets: Optional[Iterable[Path]] = None,
+    window: Optional[int] = None,
+    *,
+    max_output: Optional[int] = None,
+    model: Optional[str] = None,
+    estimator: Optional[str] = None,
+    experiment: Optional[Path] = None,
+    exclude: Iterable[str] = (),
+    project: Optional[str] = None,
+    since: Optional[str] = None,
+    strict: bool = False,
+) -> None:
+    """Scores a part of a corpus into the file `out`, as `foldback score` does, for `compare(scores=[...])`.
+
+    The presets and the other options must be the same there.
+    """
+    options = {
+        "--out": os.fspath(out),
+        "--preset": _joined(presets),
+        "--window": window,
+        "--max-output": max_output,
+        "--model": model,
+        "--estimator": estimator,
+        "--experiment": experiment,
+        "--project": project,
+        "--since": since,
+    }
+    _foldback.score(_arguments(paths, options, exclude, {"--strict": strict}))
+
+
+def _several(paths: Union[Path, Iterable[Path]]) -> Iterable[Path]:
+    return [paths] if isinstance(paths, (str, os.PathLike)) else paths
+
+
+def _joined(presets: Optional[Iterable[Path]]) -> Optional[str]:
+    return ",".join(os.fspath(preset) for preset in _several(presets or ())) or None
+
+
+def _arguments(paths: Union[Path, Iterable[Path]], options: dict, exclude: Iterable[str], switches: dict) -> List[str]:
+    """The arguments of the command."""
+    given = [f"{name}={value}" for name, value in options.items() if value is not None]
+    given += [f"--exclude={text}" for text in exclude]
+    given += [name for name, on in switches.items() if on]
+    return [*given, "--", *(os.fspath(path) for path in _several(paths))]

@@ -1,7 +1,7 @@
 import os
 from typing import Any, List, Optional, Sequence, Tuple, Union, final
 
-__all__ = ["Comparison", "compare", "Engine", "Error", "Preset", "presets", "__version__"]
+__all__ = ["Comparison", "compare", "Engine", "Error", "Preset", "presets", "score", "__version__"]
 
 __version__: str
 
@@ -47,6 +47,9 @@ class Comparison:
 
 def compare(arguments: Sequence[str]) -> Comparison:
     """The comparison of `foldback compare` with these arguments."""
+
+def score(arguments: Sequence[str]) -> None:
+    """Does what `foldback score` with these arguments does."""
 
 @final
 class Engine:

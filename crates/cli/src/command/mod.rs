@@ -15,7 +15,7 @@ mod presets;
 mod recommend;
 mod rereads;
 mod schema;
-mod score;
+pub(crate) mod score;
 #[cfg(feature = "serve")]
 mod serve;
 mod snapshot;

@@ -1,0 +1,64 @@
+"""Compares presets on sessions with Ray Data: workers score batches of files, the driver compares the scores.
+
+    python compare.py sessions --preset today --window 200000
+"""
+
+import argparse
+import pathlib
+import tempfile
+
+import foldback
+import ray
+
+#: Files of one task. A task that is lost with its worker is done again.
+BATCH = 20
+
+
+def files(folder):
+    """The session files of a folder, or the file itself."""
+    folder = pathlib.Path(folder)
+    endings = {".json", ".jsonl", ".ndjson", ".traj", ".eval"}
+    found = [folder] if folder.is_file() else folder.rglob("*")
+    return sorted(str(path) for path in found if path.suffix in endings and path.is_file())
+
+
+def score(batch, presets, window):
+    """One part: the scores of a batch of files."""
+    with tempfile.TemporaryDirectory() as folder:
+        part = pathlib.Path(folder, "part.jsonl")
+        foldback.score([str(path) for path in batch["path"]], part, presets, window)
+        return {"part": [part.read_bytes()]}
+
+
+def parts(paths, presets, window, score=score, batch=BATCH):
+    """The parts of a corpus, in whatever order they are done."""
+    rows = ray.data.from_items([{"path": path} for path in paths])
+    scored = rows.map_batches(
+        score, batch_size=batch, fn_kwargs={"presets": presets, "window": window}, num_cpus=1
+    )
+    for row in scored.iter_rows():
+        yield row["part"]
+
+
+def gather(parts, folder):
+    """Writes the parts into a folder and gives their paths."""
+    paths = []
+    for number, part in enumerate(parts):
+        paths.append(pathlib.Path(folder, f"{number}.jsonl"))
+        paths[-1].write_bytes(part)
+    return paths
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("folder")
+    parser.add_argument("--preset", action="append")
+    parser.add_argument("--window", type=int)
+    arguments = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        scores = gather(parts(files(arguments.folder), arguments.preset, arguments.window), folder)
+        print(foldback.compare(scores=scores, presets=arguments.preset, window=arguments.window))
+
+
+if __name__ == "__main__":
+    main()
