@@ -1,7 +1,7 @@
 """Builds the wheel in a clean virtual environment and runs its tests there.
 
 `--check` only says whether that can be done here: `venv` is installed and the registry of packages is reached. `--quick`
-leaves the adapters out, whose packages are large.
+leaves the adapters out, whose packages are large; `--ray` runs the example on Ray.
 """
 
 import os
@@ -24,7 +24,7 @@ def check():
         subprocess.run([*found, "--dest", folder, "iniconfig"], check=True)
 
 
-def main(quick):
+def main(part):
     workspace = HERE.parent.parent
     target = Path(os.environ.get("CARGO_TARGET_DIR", workspace / "target"))
     with tempfile.TemporaryDirectory() as folder:
@@ -34,9 +34,11 @@ def main(quick):
         # be built again for every environment.
         environment = {**os.environ, "CARGO_TARGET_DIR": str(target), "PYO3_NO_PYTHON": "1"}
         environment.setdefault("MATURIN_PEP517_ARGS", "--profile dev")
-        requirements = ["-r", str(HERE / "tests" / ("quick.txt" if quick else "requirements.txt"))]
+        requirements = ["-r", str(HERE / "tests" / f"{part}.txt")]
         subprocess.run([python, *PIP, str(HERE)], check=True, env=environment)
         subprocess.run([python, *PIP, *requirements], check=True)
+        if part == "ray":
+            return subprocess.run([python, workspace / "examples" / "ray" / "test_compare.py"]).returncode
         return subprocess.run([python, "-m", "pytest"], cwd=HERE).returncode
 
 
@@ -44,4 +46,5 @@ if __name__ == "__main__":
     if "--check" in sys.argv:
         check()
     else:
-        sys.exit(main("--quick" in sys.argv))
+        part = [part for part in ("quick", "ray") if f"--{part}" in sys.argv]
+        sys.exit(main(part[0] if part else "requirements"))

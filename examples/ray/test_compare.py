@@ -53,7 +53,6 @@ def main():
         apart = foldback.compare(scores=scores, presets=PRESETS, window=WINDOW)
         whole = foldback.compare(corpus, PRESETS, WINDOW)
         assert without_command(apart) == without_command(whole)
-        assert str(apart) == str(whole)
         shutil.rmtree(corpus)
     print(f"{len(paths)} files in {len(scores)} parts, a worker killed: the same as at once")
 

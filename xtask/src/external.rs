@@ -72,6 +72,13 @@ const TESTS: &[External] = &[
         runs: &[&["python3", "bindings/python/environment.py"]],
     },
     External {
+        name: "ray: scores on a local cluster with a worker killed",
+        needs: &[&["python3"]],
+        installs: None,
+        finds: &["python3", "bindings/python/environment.py", "--check"],
+        runs: &[&["python3", "bindings/python/environment.py", "--ray"]],
+    },
+    External {
         name: "langchain: its middleware beside the presets of its family",
         needs: &[&["python3"]],
         installs: Some((
