@@ -40,7 +40,7 @@ fn compared(from: &[&str], folder: &Path) -> (String, String, Value) {
     let mut all: Value = serde_json::from_str(&text(json)).unwrap();
     all["provenance"]["command"].take();
     // The command line is the last column.
-    let rows = text(rows).replace(|letter| letter == '"', "");
+    let rows = text(rows).replace('"', "");
     let cells = rows.lines().map(|row| row.split(",foldback compare").next().unwrap_or_default());
     (screen, cells.collect::<Vec<_>>().join("\n"), all)
 }

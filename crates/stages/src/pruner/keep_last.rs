@@ -97,7 +97,7 @@ impl Pruner for KeepLast {
                 Cow::Borrowed(fixed) => gain(context, result, fixed, &mut last),
                 Cow::Owned(own) => gain(context, result, own, &mut LastText::default()),
             };
-            if gain > 0 {
+            if gain > 0 && !self.told.stands_for(context, result.at) {
                 let reason = "older than the results that stay";
                 edits.extend(context.clear([result.at], &placeholder, reason));
                 going.push(result);

@@ -47,6 +47,30 @@ impl Told {
     }
 }
 
+impl Told {
+    /// Whether a result is such a placeholder, of a session that was written after it was cleared.
+    pub(super) fn stands_for(&self, context: &StageContext<'_>, at: PartPos) -> bool {
+        let part = context.history.message(at.item).parts.get(at.part);
+        part.and_then(|part| part.as_result()).is_some_and(|result| self.is(&result.text))
+    }
+
+    fn is(&self, text: &str) -> bool {
+        let rest = behind(text, &self.text, LINES);
+        let images = |rest| behind(rest, &self.images, IMAGES).is_some_and(str::is_empty);
+        rest.is_some_and(|rest| rest.is_empty() || !self.images.is_empty() && images(rest))
+    }
+}
+
+/// What follows a placeholder in a text that begins with it, whatever the number in it.
+fn behind<'t>(text: &'t str, placeholder: &str, number: &str) -> Option<&'t str> {
+    let Some((before, after)) = placeholder.split_once(number) else {
+        return text.strip_prefix(placeholder);
+    };
+    let rest = text.strip_prefix(before)?;
+    let end = rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len());
+    rest[end..].strip_prefix(after).filter(|_| end > 0)
+}
+
 /// Lines of a text as Python's `splitlines` counts them: more characters than a line feed end one.
 fn lines(text: &str) -> usize {
     let text = text.replace("\r\n", "\n");
@@ -59,4 +83,27 @@ fn lines(text: &str) -> usize {
     };
     let ended = text.chars().filter(|c| ends(*c)).count();
     ended + usize::from(text.chars().next_back().is_some_and(|c| !ends(c)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn placeholders_are_known_again() {
+        let plain = Told::new("[gone]", "");
+        let counted = Told::new("(… {lines} lines)", " ({images} images)");
+        for (told, text, is) in [
+            (&plain, "[gone]", true),
+            (&plain, "[gone] not", false),
+            (&counted, "(… 12 lines)", true),
+            (&counted, "(… 12 lines) (1 images)", true),
+            (&counted, "(…  lines)", false),
+            (&counted, "(… {lines} lines)", false),
+            (&counted, "(… 12 lines) more", false),
+            (&counted, "12 lines", false),
+        ] {
+            assert_eq!(told.is(text), is, "{text}");
+        }
+    }
 }
