@@ -17,6 +17,22 @@ struct External {
     runs: &'static [&'static [&'static str]],
 }
 
+/// The tests of presets beside a real package, by the name of their module.
+macro_rules! beside {
+    ($tests:literal) => {
+        &[
+            "cargo",
+            "test",
+            "--package",
+            "foldback-differential",
+            $tests,
+            "--",
+            "--ignored",
+            "--nocapture",
+        ]
+    };
+}
+
 const TESTS: &[External] = &[
     External {
         name: "page: real key presses and clicks in a browser",
@@ -93,16 +109,7 @@ const TESTS: &[External] = &[
             ]],
         )),
         finds: &[],
-        runs: &[&[
-            "cargo",
-            "test",
-            "--package",
-            "foldback-differential",
-            "langchain",
-            "--",
-            "--ignored",
-            "--nocapture",
-        ]],
+        runs: &[beside!("langchain")],
     },
     External {
         name: "swe-agent: its history processor beside swe-agent-last-5 and masking-10",
@@ -132,16 +139,7 @@ const TESTS: &[External] = &[
             ],
         )),
         finds: &[],
-        runs: &[&[
-            "cargo",
-            "test",
-            "--package",
-            "foldback-differential",
-            "swe_agent",
-            "--",
-            "--ignored",
-            "--nocapture",
-        ]],
+        runs: &[beside!("swe_agent")],
     },
     External {
         name: "pi: @earendil-works/pi-coding-agent 0.87.1 beside pi",
@@ -159,16 +157,7 @@ const TESTS: &[External] = &[
             ]],
         )),
         finds: &[],
-        runs: &[&[
-            "cargo",
-            "test",
-            "--package",
-            "foldback-differential",
-            "pi::",
-            "--",
-            "--ignored",
-            "--nocapture",
-        ]],
+        runs: &[beside!("pi::")],
     },
 ];
 

@@ -39,7 +39,7 @@ impl Preset {
             let name = path.display().to_string();
             let text =
                 std::fs::read_to_string(&path).map_err(|why| error(format!("{name}: {why}")))?;
-            compiled(&name, &text, path.parent().unwrap_or(Path::new("")))
+            compiled(&name, &text, &path)
         })
     }
 
@@ -73,11 +73,9 @@ enum Source {
     Path(PathBuf),
 }
 
-fn compiled(name: &str, text: &str, folder: &Path) -> PyResult<Preset> {
+fn compiled(name: &str, text: &str, path: &Path) -> PyResult<Preset> {
     let registry = foldback::registry().map_err(error)?;
-    let read = |other: &str| {
-        std::fs::read_to_string(folder.join(other)).map_err(|error| error.to_string())
-    };
+    let read = foldback::read_beside(path);
     let options = Options { read_file: Some(&read), env: None };
     let document = Document::parse(name, text).map_err(error)?;
     let compiled = config::compile(&registry, document, options).map_err(error)?;

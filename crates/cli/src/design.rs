@@ -3,6 +3,7 @@
 use crate::args::{DesignArgs, EstimatorArgs, ModelArgs, SummaryArgs};
 use crate::asking::Answers;
 use crate::error::Error;
+use crate::groups::Listed;
 use crate::summaries::Choice;
 use crate::{input, strategies};
 use foldback::Registry;
@@ -12,6 +13,8 @@ use std::path::Path;
 /// What sessions are scored under, ready to run.
 pub(crate) struct Planned {
     pub(crate) experiment: Experiment,
+    /// All presets that could have been named.
+    pub(crate) listed: Listed,
     pub(crate) presets: Vec<Preset>,
     pub(crate) setup: Setup,
     /// Where models are asked.
@@ -30,14 +33,16 @@ pub(crate) fn plan(
         None => of_args(args, prices, summaries),
     };
     let choice = experiment.summarizer.as_deref().map(Choice::read).transpose()?;
-    let contenders = strategies::presets(registry, &experiment.strategies, choice.as_ref())?;
+    let listed = Listed::of(registry)?;
+    let names = &experiment.strategies;
+    let contenders = strategies::presets(registry, &listed, names, choice.as_ref())?;
     let setup = strategies::setup(registry, &model(&experiment, &args.model))?;
     let answers = Answers::open(summaries, &contenders, choice.as_ref(), &setup)?;
     let presets = strategies::with_answers(contenders, answers.as_ref());
     for preset in &presets {
         strategies::check_window(&preset.strategy, setup.limits)?;
     }
-    Ok(Planned { experiment, presets, setup, answers })
+    Ok(Planned { experiment, listed, presets, setup, answers })
 }
 
 /// The experiment that the flags of a comparison describe.

@@ -50,11 +50,7 @@ pub(crate) fn compile_with(
         return Err(Error::Usage(format!("{name}: {}", only_compared(&control))));
     }
     let path = Path::new(name);
-    let folder = path.parent().map(Path::to_owned).unwrap_or_default();
-    let read = move |other: &str| {
-        // What a file extends is looked up beside it.
-        std::fs::read_to_string(folder.join(other)).map_err(|error| error.to_string())
-    };
+    let read = foldback::read_beside(path);
     let env = |name: &str| std::env::var(name).ok();
     let options = Options { read_file: Some(&read), env: Some(&env) };
     let file = match name.ends_with(".toml") {
@@ -115,13 +111,13 @@ pub(crate) fn contender(
 /// number says little. No compaction comes first, the other controls last.
 pub(crate) fn presets(
     registry: &Registry,
+    listed: &Listed,
     names: &[String],
     choice: Option<&Choice>,
 ) -> Result<Vec<Contender>, Error> {
     let unseen = unseen_controls()?;
     let is_unseen =
         |name: &&String| unseen.iter().any(|control| control.strategy.name == name.as_str());
-    let listed = Listed::of(registry)?;
     let names = listed.expand(names);
     let named = names.iter().filter(|name| !is_unseen(name));
     let mut contenders = all(named.map(|name| contender(registry, name, choice)))?;

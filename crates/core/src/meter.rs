@@ -73,6 +73,8 @@ pub struct Meter {
     tools: Vec<String>,
     inserts: Vec<u64>,
     view: u64,
+    /// What edits save, over all parts.
+    saved: u64,
     frame: u64,
 }
 
@@ -88,6 +90,7 @@ impl Meter {
             tools: Vec::new(),
             inserts: Vec::new(),
             view: 0,
+            saved: 0,
             frame: 0,
         }
     }
@@ -100,6 +103,11 @@ impl Meter {
     /// Tokens of everything that is shown.
     pub fn view_tokens(&self) -> u64 {
         self.view
+    }
+
+    /// Tokens that the edits in force save, whether the view shows the messages or not. An edit that adds tokens saves none.
+    pub fn saved_tokens(&self) -> u64 {
+        self.saved
     }
 
     /// Tokens of the frame.
@@ -290,6 +298,8 @@ impl Meter {
         };
         let part = &mut self.parts[index];
         let before = std::mem::replace(&mut part.shown, tokens);
+        let saves = |shown: u64| part.appended.saturating_sub(shown);
+        self.saved = self.saved - saves(before) + saves(tokens);
         if let Some(index) = part.result.map(|index| index as usize) {
             let result = &mut self.results[index];
             result.tokens = tokens;

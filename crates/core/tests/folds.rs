@@ -92,6 +92,13 @@ fn recount(conversation: &Conversation) -> u64 {
         .sum()
 }
 
+/// What the edits in force save, summed over all of them.
+fn resaved(conversation: &Conversation) -> u64 {
+    let (meter, view) = (conversation.meter(0), conversation.view());
+    let saved = view.edits().keys().map(|at| (meter.part(*at), meter.part_shown(view, *at)));
+    saved.map(|(appended, shown)| appended.saturating_sub(shown)).sum()
+}
+
 fn shown(conversation: &Conversation) -> Vec<String> {
     conversation
         .sent()
@@ -107,6 +114,7 @@ proptest! {
         for (number, act) in acts.iter().enumerate() {
             perform(&mut conversation, number, act);
             prop_assert_eq!(conversation.meter(0).view_tokens(), recount(&conversation), "after {:?}", act);
+            prop_assert_eq!(conversation.meter(0).saved_tokens(), resaved(&conversation), "after {:?}", act);
         }
     }
 

@@ -50,6 +50,7 @@ pub use foldback_tiered as tiered;
 pub use foldback_tunacode as tunacode;
 #[cfg(feature = "window")]
 pub use foldback_window as window;
+use std::path::Path;
 
 /// What the crates that this one names register, without the link-time registry: for static
 /// libraries, whose constructors do not run.
@@ -88,4 +89,10 @@ pub fn registry() -> Result<Registry, RegistryError> {
 /// Compiles a preset by its name or one of its aliases. Reads no environment and no files.
 pub fn preset(registry: &Registry, name: &str) -> Result<Strategy, ConfigErrors> {
     config::compile_preset(registry, name, Options::default()).map(|compiled| compiled.strategy)
+}
+
+/// Reads what a strategy file extends, for [`Options::read_file`]: files that it names are looked up beside it.
+pub fn read_beside(file: &Path) -> impl Fn(&str) -> Result<String, String> + use<> {
+    let folder = file.parent().map(Path::to_owned).unwrap_or_default();
+    move |other| std::fs::read_to_string(folder.join(other)).map_err(|error| error.to_string())
 }

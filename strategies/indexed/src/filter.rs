@@ -284,11 +284,8 @@ impl Filter for NoteFilter {
             push_kept(&mut slots, *pos);
         }
         Ok(Arrangement {
-            entries: Vec::new(),
             layout: Layout { slots, tail_from: context.history.len() },
-            edits: Vec::new(),
-            reasons: Vec::new(),
-            tables: BTreeMap::new(),
+            ..Arrangement::default()
         })
     }
 }

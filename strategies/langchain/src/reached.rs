@@ -7,6 +7,7 @@ use foldback_core::fraction::Fraction;
 use foldback_core::moment::Moment;
 use foldback_core::registry::{Invalid, StageConfig};
 use foldback_core::stage::{Decision, OverflowPolicy, Pressure};
+use foldback_stages::policy::Comparison;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -78,8 +79,9 @@ impl OverflowPolicy for Reached {
         let count = (pressure.view_tokens + frame).max(reported);
         // A provider that refused a request knows better.
         let refused = pressure.moment == Moment::ProviderOverflow;
-        let fold = count >= trigger || refused;
-        let compared = if count >= trigger { ">=" } else { "<" };
+        let reached = Comparison::AtLeast.holds(count, trigger);
+        let fold = reached || refused;
+        let compared = Comparison::AtLeast.sign(reached);
         Decision {
             fold,
             count,

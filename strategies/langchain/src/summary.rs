@@ -12,7 +12,7 @@ use foldback_core::stage::{Arrangement, Filter, Proposal, StageContext, Summary,
 use foldback_stages::split::{kept, move_off_groups, units};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// Configuration of [`Recent`].
@@ -229,11 +229,8 @@ impl Filter for Recent {
         let mut slots: Vec<Slot> = summary.into_iter().map(Slot::Insert).collect();
         slots.extend(kept(context, at));
         Ok(Arrangement {
-            entries: Vec::new(),
             layout: Layout { slots, tail_from: context.history.len() },
-            edits: Vec::new(),
-            reasons: Vec::new(),
-            tables: BTreeMap::new(),
+            ..Arrangement::default()
         })
     }
 }

@@ -15,7 +15,6 @@ use foldback_core::stage::{Arrangement, Filter, Proposal, StageContext, Summary,
 use foldback_stages::split::{kept, units};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// Reads the notes that an agent keeps on its own session, which may stand in for a summary. An agent
@@ -311,11 +310,8 @@ impl Filter for Split {
             self.lead(context, summary, first).map(Slot::Insert).into_iter().collect();
         slots.extend(kept(context, at));
         Ok(Arrangement {
-            entries: Vec::new(),
             layout: Layout { slots, tail_from: context.history.len() },
-            edits: Vec::new(),
-            reasons: Vec::new(),
-            tables: BTreeMap::new(),
+            ..Arrangement::default()
         })
     }
 }

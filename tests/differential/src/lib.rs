@@ -35,6 +35,29 @@ pub fn strategy(toml: &str) -> Arc<Strategy> {
     Arc::new(compiled.unwrap_or_else(|error| panic!("{error}\n{toml}")).strategy)
 }
 
+/// Drives a strategy through each case and shows `compare` the conversation before the calls that the package answered,
+/// with the number of messages up to there and the answer.
+///
+/// # Panics
+///
+/// If a call that was answered is not made.
+pub fn before_answered<T>(
+    strategy: &Arc<Strategy>,
+    cases: &[Case],
+    answers: Vec<Vec<T>>,
+    compare: &mut dyn FnMut(&Case, usize, &Conversation, T),
+) {
+    for (case, answers) in cases.iter().zip(answers) {
+        let mut theirs = case.at.iter().zip(answers).peekable();
+        before_calls(strategy, Limits::default(), &case.log, &mut |messages, talk| {
+            if let Some((_, answer)) = theirs.next_if(|(at, _)| **at == messages) {
+                compare(case, messages, talk, answer);
+            }
+        });
+        assert!(theirs.next().is_none(), "{}: not every call was made", case.name);
+    }
+}
+
 /// Drives a strategy through a log and shows `look` the conversation before each call, with the number of
 /// messages up to there.
 pub fn before_calls(

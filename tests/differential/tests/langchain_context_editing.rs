@@ -3,7 +3,7 @@
 use foldback_core::conversation::Conversation;
 use foldback_core::log::Part;
 use foldback_core::stage::Estimator;
-use foldback_differential::{Case, Package, before_calls, generated, recorded, strategy};
+use foldback_differential::{Case, Package, before_answered, generated, recorded, strategy};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 
@@ -50,28 +50,14 @@ fn differences(fields: &str, options: &Value, cases: &[Case]) -> usize {
     ));
     let estimator = strategy.estimator();
     let mut kept = 0;
-    for (case, answer) in cases.iter().zip(answers) {
-        let mut theirs = case.at.iter().zip(answer).peekable();
-        before_calls(
-            &strategy,
-            foldback_core::Limits::default(),
-            &case.log,
-            &mut |messages, talk| {
-                let Some((_, answer)) = theirs.next_if(|(at, _)| **at == messages) else { return };
-                let all = answer.len();
-                let mut expected: Cleared = answer.into_iter().collect();
-                only_smaller(talk, &**estimator, &mut expected);
-                kept += all - expected.len();
-                assert_eq!(
-                    cleared(talk),
-                    expected,
-                    "{options}, {} before message {messages}",
-                    case.name
-                );
-            },
-        );
-        assert!(theirs.next().is_none(), "{}: not every call was made", case.name);
-    }
+    before_answered(&strategy, cases, answers, &mut |case, messages, talk, answer| {
+        let all = answer.len();
+        let mut expected: Cleared = answer.into_iter().collect();
+        only_smaller(talk, &**estimator, &mut expected);
+        kept += all - expected.len();
+        let place = format!("{options}, {} before message {messages}", case.name);
+        assert_eq!(cleared(talk), expected, "{place}");
+    });
     kept
 }
 

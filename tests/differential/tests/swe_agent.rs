@@ -1,7 +1,7 @@
 //! `swe-agent-last-5`, `masking-10` and polling beside SWE-agent's own class.
 
 use foldback_core::conversation::Conversation;
-use foldback_differential::{Case, Package, before_calls, generated, recorded, strategy};
+use foldback_differential::{Case, Package, before_answered, generated, recorded, strategy};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
@@ -19,29 +19,16 @@ fn differences(toml: &str, cases: &[Case], options: &Value) -> usize {
     let strategy = strategy(&format!("name = \"t\"\nextends = {toml}"));
     let estimator = strategy.estimator();
     let mut kept = 0;
-    for (case, answer) in cases.iter().zip(answers) {
-        let mut theirs = case.at.iter().zip(answer).peekable();
-        before_calls(
-            &strategy,
-            foldback_core::Limits::default(),
-            &case.log,
-            &mut |messages, talk| {
-                let Some((_, answer)) = theirs.next_if(|(at, _)| **at == messages) else { return };
-                let ours = replaced(talk);
-                let mut expected: Replaced = answer.into_iter().collect();
-                expected.retain(|at, text| {
-                    let shown = talk.history().message(*at);
-                    let result = &shown.parts[0];
-                    let smaller =
-                        estimator.part(result, text) < estimator.part(result, &result.shown());
-                    kept += usize::from(!smaller);
-                    smaller
-                });
-                assert_eq!(ours, expected, "{toml}, {} before message {messages}", case.name);
-            },
-        );
-        assert!(theirs.next().is_none(), "{}: not every call was made", case.name);
-    }
+    before_answered(&strategy, cases, answers, &mut |case, messages, talk, answer| {
+        let mut expected: Replaced = answer.into_iter().collect();
+        expected.retain(|at, text| {
+            let result = &talk.history().message(*at).parts[0];
+            let smaller = estimator.part(result, text) < estimator.part(result, &result.shown());
+            kept += usize::from(!smaller);
+            smaller
+        });
+        assert_eq!(replaced(talk), expected, "{toml}, {} before message {messages}", case.name);
+    });
     kept
 }
 

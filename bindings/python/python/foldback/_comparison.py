@@ -32,17 +32,8 @@ def compare(
     place of `paths`, `scores` are parts that `score` wrote. The other arguments are the options of the command. One row is
     one request that a preset would have sent.
     """
-    options = {
-        "--preset": _joined(presets),
-        "--window": window,
-        "--max-output": max_output,
-        "--model": model,
-        "--prices": prices,
-        "--estimator": estimator,
-        "--experiment": experiment,
-        "--project": project,
-        "--since": since,
-    }
+    options = _options(presets, window, max_output, model, estimator, experiment, project, since)
+    options["--prices"] = prices
     switches = {"--redact": redact, "--strict": strict}
     parts = [f"--scores={os.fspath(part)}" for part in _several(scores)]
     return _foldback.compare(parts + _arguments(paths, options, exclude, switches))
@@ -67,9 +58,28 @@ def score(
 
     The presets and the other options must be the same there.
     """
-    options = {
-        "--out": os.fspath(out),
-        "--preset": _joined(presets),
+    options = _options(presets, window, max_output, model, estimator, experiment, project, since)
+    options["--out"] = os.fspath(out)
+    _foldback.score(_arguments(paths, options, exclude, {"--strict": strict}))
+
+
+def _several(paths: Union[Path, Iterable[Path]]) -> Iterable[Path]:
+    return [paths] if isinstance(paths, (str, os.PathLike)) else paths
+
+
+def _options(
+    presets: Optional[Iterable[Path]],
+    window: Optional[int],
+    max_output: Optional[int],
+    model: Optional[str],
+    estimator: Optional[str],
+    experiment: Optional[Path],
+    project: Optional[str],
+    since: Optional[str],
+) -> dict:
+    """The options that both commands have."""
+    return {
+        "--preset": ",".join(os.fspath(preset) for preset in _several(presets or ())) or None,
         "--window": window,
         "--max-output": max_output,
         "--model": model,
@@ -78,15 +88,6 @@ def score(
         "--project": project,
         "--since": since,
     }
-    _foldback.score(_arguments(paths, options, exclude, {"--strict": strict}))
-
-
-def _several(paths: Union[Path, Iterable[Path]]) -> Iterable[Path]:
-    return [paths] if isinstance(paths, (str, os.PathLike)) else paths
-
-
-def _joined(presets: Optional[Iterable[Path]]) -> Optional[str]:
-    return ",".join(os.fspath(preset) for preset in _several(presets or ())) or None
 
 
 def _arguments(paths: Union[Path, Iterable[Path]], options: dict, exclude: Iterable[str], switches: dict) -> List[str]:

@@ -2,6 +2,7 @@
 
 use crate::args::Check;
 use crate::error::Error;
+use crate::groups::Listed;
 use crate::summaries::Choice;
 use crate::{design, input, output, strategies};
 use foldback_replay::Experiment;
@@ -16,7 +17,8 @@ pub(crate) fn run(args: &Check) -> Result<(), Error> {
     if Experiment::is_one(&path, &text) {
         let experiment = design::parse(&args.file, &text)?;
         let choice = experiment.summarizer.as_deref().map(Choice::read).transpose()?;
-        let contenders = strategies::presets(&registry, &experiment.strategies, choice.as_ref())?;
+        let (listed, names) = (Listed::of(&registry)?, &experiment.strategies);
+        let contenders = strategies::presets(&registry, &listed, names, choice.as_ref())?;
         return output::print(&format!(
             "{path}: valid experiment with {} presets and controls; run it with `foldback compare PATH --experiment {path}`\n",
             contenders.len()

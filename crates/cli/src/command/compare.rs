@@ -4,7 +4,6 @@ use crate::args::Compare;
 use crate::design::{self, Planned};
 use crate::details::Compared;
 use crate::error::Error;
-use crate::groups::Listed;
 use crate::progress::Progress;
 use crate::{input, next, output, page, results};
 use foldback_replay::{Comparison, Corpus, Preset, Run, Store, scores};
@@ -26,7 +25,7 @@ pub(crate) fn compute(args: &Compare) -> Result<Computed, Error> {
     };
     let registry = foldback::registry()?;
     let planned = design::plan(&registry, &args.design, args.prices.as_deref(), &args.summaries)?;
-    let Planned { experiment, presets, setup, answers } = &planned;
+    let Planned { experiment, presets, setup, answers, .. } = &planned;
     let reporting = design::reporting(experiment, setup)?;
     // What is in parts is there already.
     let store = results::store(&args.store, answers.is_some() || files.is_none())?;
@@ -56,7 +55,7 @@ pub(crate) fn run(args: &Compare) -> Result<(), Error> {
         args.html.as_deref().map_or(Ok(()), page::has_folder)?;
     }
     let Computed { comparison, store, corpus, planned } = compute(args)?;
-    let Planned { experiment, presets, setup, answers } = planned;
+    let Planned { experiment, listed, presets, setup, answers } = planned;
     if let Some(answers) = &answers
         && let Some(counted) = answers.finish(None)?
     {
@@ -81,7 +80,6 @@ pub(crate) fn run(args: &Compare) -> Result<(), Error> {
     // A document on standard output stands alone, so that it can be piped.
     let mut named = [&args.json, &args.html, &args.rows].into_iter().flatten();
     if !named.any(|path| output::is_stdout(path)) {
-        let listed = Listed::of(&foldback::registry()?)?;
         let by_default = experiment.strategies.is_empty();
         let others = by_default.then(|| listed.others()).flatten();
         let named = listed.names_one(&experiment.strategies);

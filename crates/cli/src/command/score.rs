@@ -10,7 +10,7 @@ use foldback_replay::{Run, scores};
 pub(crate) fn run(args: &Score) -> Result<(), Error> {
     let corpus = input::corpus(&args.corpus)?;
     let registry = foldback::registry()?;
-    let Planned { experiment, presets, setup, answers } =
+    let Planned { experiment, presets, setup, answers, .. } =
         design::plan(&registry, &args.design, None, &args.summaries)?;
     let store = results::store(&args.store, answers.is_some())?;
     let progress = Progress::of(corpus.sources.len(), presets.len());

@@ -2,6 +2,7 @@
 
 use crate::args::{SearchArgs, Tune};
 use crate::error::Error;
+use crate::groups::Listed;
 use crate::progress::Progress;
 use crate::{input, output, results, strategies};
 use foldback::{Compiled, Options, Registry};
@@ -158,10 +159,11 @@ pub(super) fn prepare(registry: &Registry, args: &SearchArgs) -> Result<Prepared
     };
     strategies::check_regime(&setup, &regime)?;
     let none = ["none".to_owned()];
-    let mut controls: Vec<Preset> = strategies::presets(registry, &none, None)?
-        .into_iter()
-        .map(|contender| contender.preset)
-        .collect();
+    let mut controls: Vec<Preset> =
+        strategies::presets(registry, &Listed::of(registry)?, &none, None)?
+            .into_iter()
+            .map(|contender| contender.preset)
+            .collect();
     controls.retain(|preset| {
         preset.strategy.kind == Kind::Control && matches!(preset.made, Made::Replayed)
     });

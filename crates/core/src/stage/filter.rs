@@ -19,7 +19,7 @@ pub struct Proposal {
 }
 
 /// What a filter wants the view to be, with the summaries at hand.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Arrangement {
     /// Messages to append to the history, in order: the first one gets
     /// the position [`History::len`](crate::history::History::len). The layout may keep them.

@@ -41,7 +41,7 @@ pub use table::{Primary, Reporting};
 use crate::cost::Agreement;
 use crate::stats::Bootstrap;
 use crate::store::Store;
-use crate::study::{CHECKED, Common, Context, Facts, Failure, Keys, Names, Record, Studied, study};
+use crate::study::{CHECKED, Context, Facts, Failure, Keys, Record, Studied, study};
 use crate::walk::{Detail, Walk};
 use foldback_formats::Session;
 use rayon::prelude::*;
@@ -186,15 +186,7 @@ pub fn compare(
 ) -> Result<Comparison, CompareError> {
     let baseline = presets.iter().position(Preset::is_baseline).ok_or(CompareError::NoBaseline)?;
     let (unique, mut skipped) = sessions::hashes(corpus);
-    let context = Context {
-        presets,
-        setup,
-        names: Names::of(setup, presets),
-        store: run.store,
-        common: Common::default(),
-        split: reporting.split,
-        progress: run.progress,
-    };
+    let context = Context::new(presets, setup, reporting.split, run);
     let studied: Vec<(usize, Result<_, Failure>)> = unique
         .par_iter()
         .map(|(at, hash)| (*at, study(&context, &corpus.sources[*at], *hash)))

@@ -6,7 +6,7 @@ use crate::corpus::{Corpus, Source};
 use crate::setup::{Preset, Setup};
 use crate::split::Split;
 use crate::store::{Key, Store};
-use crate::study::{Common, Context, Failure, Keys, Names, study};
+use crate::study::{Context, Failure, Keys, study};
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
 use rayon::prelude::*;
@@ -41,15 +41,7 @@ pub fn score(
     split: Option<Split>,
     run: Run<'_>,
 ) -> Result<Scored, CompareError> {
-    let context = Context {
-        presets,
-        setup,
-        names: Names::of(setup, presets),
-        store: run.store,
-        common: Common::default(),
-        split,
-        progress: run.progress,
-    };
+    let context = Context::new(presets, setup, split, run);
     let hashes: Vec<_> = corpus.sources.par_iter().map(Source::hash).collect();
     let mut seen = HashSet::new();
     let first: Vec<bool> =

@@ -23,6 +23,7 @@ pub use facts::{CallFacts, Facts, SessionFacts};
 pub use record::{Inaction, Known, Record};
 pub use score::{Exam, Outcome, Score, Shadow};
 
+use crate::compare::Run;
 use crate::corpus::{Content, ContentHash, Source};
 use crate::cost::Agreement;
 use crate::setup::{Made, Preset, Setup};
@@ -47,6 +48,26 @@ pub(crate) struct Context<'a> {
     pub(crate) split: Option<Split>,
     /// Called once per preset that is done with a session.
     pub(crate) progress: &'a (dyn Fn() + Sync),
+}
+
+impl<'a> Context<'a> {
+    /// For the sources of one run.
+    pub(crate) fn new(
+        presets: &'a [Preset],
+        setup: &'a Setup,
+        split: Option<Split>,
+        run: Run<'a>,
+    ) -> Self {
+        Self {
+            presets,
+            setup,
+            names: Names::of(setup, presets),
+            store: run.store,
+            common: Common::default(),
+            split,
+            progress: run.progress,
+        }
+    }
 }
 
 /// What tells the results of a study from those of others.

@@ -115,6 +115,7 @@ impl Table {
 
 #[cfg(test)]
 mod tests {
+    use super::super::sample as row;
     use super::*;
     use arrow_array::Array as _;
     use arrow_array::cast::AsArray as _;
@@ -123,13 +124,6 @@ mod tests {
     #[test]
     fn rows_come_back_over_batches() {
         let rows = BATCH + 3;
-        let row = |call: usize| Row {
-            preset: if call < 2 { "none" } else { "ünly" },
-            call,
-            start_ms: (!call.is_multiple_of(3)).then_some(call as i64),
-            overflow: call % 2 == 1,
-            ..Row::default()
-        };
         let mut table = Table::new();
         for call in 0..rows {
             table.push(&row(call)).unwrap();

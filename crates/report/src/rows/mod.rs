@@ -420,3 +420,15 @@ fn count(share: &mut Share, kept: bool) {
     share.needed += 1;
     share.kept += u64::from(kept);
 }
+
+/// A row for the tests of tables: every kind of cell changes from row to row.
+#[cfg(all(test, any(feature = "arrow", feature = "parquet")))]
+fn sample(call: usize) -> Row<'static> {
+    Row {
+        preset: if call < 2 { "none" } else { "ünly" },
+        call,
+        start_ms: (!call.is_multiple_of(3)).then_some(call as i64),
+        overflow: call % 2 == 1,
+        ..Row::default()
+    }
+}

@@ -162,6 +162,7 @@ impl<'w> Table<'w> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::sample as row;
     use super::*;
     use parquet::file::reader::{FileReader as _, SerializedFileReader};
     use parquet::record::RowAccessor as _;
@@ -169,13 +170,6 @@ mod tests {
     #[test]
     fn rows_come_back_over_row_groups() {
         let rows = GROUP + 3;
-        let row = |call: usize| Row {
-            preset: if call < 2 { "none" } else { "ünly" },
-            call,
-            start_ms: (!call.is_multiple_of(3)).then_some(call as i64),
-            overflow: call % 2 == 1,
-            ..Row::default()
-        };
         let mut written = tempfile::tempfile().unwrap();
         let mut table = Table::new(&mut written).unwrap();
         for call in 0..rows {

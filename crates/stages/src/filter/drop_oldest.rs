@@ -142,11 +142,8 @@ impl Filter for DropOldest {
     ) -> Result<Arrangement, Why> {
         let cut = self.cut(context)?;
         Ok(Arrangement {
-            entries: Vec::new(),
             layout: Layout::of_positions(cut.kept, context.history.len()),
-            edits: Vec::new(),
-            reasons: Vec::new(),
-            tables: BTreeMap::new(),
+            ..Arrangement::default()
         })
     }
 }

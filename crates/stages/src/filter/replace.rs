@@ -78,5 +78,5 @@ pub fn arranged(
     order: impl IntoIterator<Item = Pos>,
 ) -> Arrangement {
     let layout = Layout::of_positions(order, context.history.len() + entries.len());
-    Arrangement { entries, layout, edits: Vec::new(), reasons: Vec::new(), tables: BTreeMap::new() }
+    Arrangement { entries, layout, ..Arrangement::default() }
 }

@@ -126,7 +126,7 @@ impl ClearToolUses {
         let meter = context.meter;
         match self.config.counted {
             Counted::Request => meter.view_tokens() + meter.frame_tokens(),
-            Counted::Log => meter.view_tokens() + reclaimed(context),
+            Counted::Log => meter.view_tokens() + meter.saved_tokens(),
             Counted::ToolUses => standing(context).count() as u64,
         }
     }
@@ -167,13 +167,6 @@ impl ClearToolUses {
     }
 }
 
-/// Tokens that the edits so far have saved.
-fn reclaimed(context: &StageContext<'_>) -> u64 {
-    let meter = context.meter;
-    let saved = |at: &PartPos| meter.part(*at).saturating_sub(meter.part_shown(context.view, *at));
-    context.view.edits().keys().map(saved).sum()
-}
-
 impl Pruner for ClearToolUses {
     fn moment(&self) -> Moment {
         Moment::CallStart
@@ -191,7 +184,7 @@ impl Pruner for ClearToolUses {
         let first_kept = results.get(first_kept).map(|result| result.at);
         // What was cleared before counts only where clearing goes on from there.
         let mut cleared = match (self.config.counted, at_least) {
-            (Counted::Log, AtLeast::ThenStop) => reclaimed(context),
+            (Counted::Log, AtLeast::ThenStop) => context.meter.saved_tokens(),
             _ => 0,
         };
         let enough = |cleared: u64| {

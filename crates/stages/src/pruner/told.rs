@@ -1,5 +1,6 @@
 //! A placeholder that says how much was cleared.
 
+use foldback_core::log::ToolResult;
 use foldback_core::stage::StageContext;
 use foldback_core::view::PartPos;
 use std::borrow::Cow;
@@ -34,8 +35,7 @@ impl Told {
         if !self.text.contains(LINES) && self.images.is_empty() {
             return Cow::Borrowed(&self.text);
         }
-        let part = context.history.message(at.item).parts.get(at.part);
-        let Some(result) = part.and_then(|part| part.as_result()) else {
+        let Some(result) = result(context, at) else {
             return Cow::Borrowed(&self.text);
         };
         let mut told = self.text.replace(LINES, &lines(&result.text).to_string());
@@ -45,13 +45,10 @@ impl Told {
         }
         Cow::Owned(told.into())
     }
-}
 
-impl Told {
     /// Whether a result is such a placeholder, of a session that was written after it was cleared.
     pub(super) fn stands_for(&self, context: &StageContext<'_>, at: PartPos) -> bool {
-        let part = context.history.message(at.item).parts.get(at.part);
-        part.and_then(|part| part.as_result()).is_some_and(|result| self.is(&result.text))
+        result(context, at).is_some_and(|result| self.is(&result.text))
     }
 
     fn is(&self, text: &str) -> bool {
@@ -59,6 +56,10 @@ impl Told {
         let images = |rest| behind(rest, &self.images, IMAGES).is_some_and(str::is_empty);
         rest.is_some_and(|rest| rest.is_empty() || !self.images.is_empty() && images(rest))
     }
+}
+
+fn result<'t>(context: &StageContext<'t>, at: PartPos) -> Option<&'t ToolResult> {
+    context.history.message(at.item).parts.get(at.part)?.as_result()
 }
 
 /// What follows a placeholder in a text that begins with it, whatever the number in it.

@@ -28,7 +28,6 @@ use foldback_core::outcome::Why;
 use foldback_core::plan::Layout;
 use foldback_core::stage::{Arrangement, Filter, Proposal, StageContext, Summary, SummaryRequest};
 use foldback_core::view::{Place, Pos};
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// The filter.
@@ -142,13 +141,7 @@ impl Filter for Checkpoint {
         let items = context.places().iter().filter_map(|place| place.item());
         let before = items.filter(|pos| *pos < from).collect();
         let layout = layout(before, &stored, &order, context.history.len() + entries.len());
-        Ok(Arrangement {
-            entries,
-            layout,
-            edits: Vec::new(),
-            reasons: Vec::new(),
-            tables: BTreeMap::new(),
-        })
+        Ok(Arrangement { entries, layout, ..Arrangement::default() })
     }
 }
 
