@@ -30,6 +30,8 @@ pub mod prelude {
     pub use crate::{Conversation, Limits, Message, Moment, Outcome, Part, Role, Signals};
 }
 
+#[cfg(feature = "claude-code")]
+pub use foldback_claude_code as claude_code;
 #[cfg(feature = "codex")]
 pub use foldback_codex as codex;
 #[cfg(feature = "indexed")]
@@ -71,6 +73,8 @@ pub fn registrations() -> Vec<&'static Registration> {
         &foldback_masking::REGISTRATION,
         #[cfg(feature = "pi")]
         &foldback_pi::REGISTRATION,
+        #[cfg(feature = "claude-code")]
+        &foldback_claude_code::REGISTRATION,
         #[cfg(feature = "codex")]
         &foldback_codex::REGISTRATION,
         #[cfg(feature = "window")]

@@ -64,6 +64,12 @@ enum Shown {
 const ABSOLUTE: &[(&str, &str, Shown)] = &[
     ("anthropic-clear-tool-uses", "trigger", Shown::Nowhere),
     ("brutus", "protect_tokens, minimum_tokens, output_token_max, summary_budget", Shown::Nowhere),
+    ("claude-code", "reserve, summary_tokens", Shown::Large),
+    (
+        "claude-code-2.1.17",
+        "both reserves, protect_tokens, minimum_tokens, summary_tokens",
+        Shown::Large,
+    ),
     ("codex", "keep_tokens, summary_tokens, limit of a result", Shown::Nowhere),
     ("codex-remote", "keep_tokens, summary_tokens, limit of a result", Shown::Nowhere),
     ("deepagents", "summary_tokens", Shown::Nowhere),

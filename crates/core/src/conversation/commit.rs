@@ -135,6 +135,7 @@ impl Conversation {
         let entries: Vec<Pos> =
             plan.entries.iter().map(|entry| self.append(entry.clone())).collect();
         let before_layout = plan.layout.clone().map(|layout| {
+            self.usage = None;
             let before = self.view.set_layout(&self.history, layout);
             for meter in &mut self.meters {
                 meter.relayout(&self.view);

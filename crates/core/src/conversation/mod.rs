@@ -32,7 +32,7 @@ use crate::log::{EntryKind, Message, Role, ToolCall};
 use crate::meter::{LastText, Meter};
 use crate::plan::Revision;
 use crate::services::Services;
-use crate::stage::Estimator;
+use crate::stage::{Estimator, UsageReading};
 use crate::strategy::Strategy;
 use crate::view::{EditKind, PartEdit, PartPos, Pos, Shown, Stored, View};
 use std::collections::BTreeSet;
@@ -59,6 +59,8 @@ pub struct Conversation {
     folded_at: Option<(usize, u64)>,
     breaker: Breaker,
     automatic: bool,
+    /// Usage of the last answer, until the next one or a fold that changes what is sent as a whole.
+    usage: Option<UsageReading>,
     pinned: BTreeSet<Pos>,
     fold_stats: Vec<FoldStats>,
     /// Which of the fold_stats are of folds in force, oldest first.
@@ -91,6 +93,7 @@ impl Conversation {
             folded_at: None,
             breaker: Breaker::default(),
             automatic: true,
+            usage: None,
             pinned: BTreeSet::new(),
             fold_stats: Vec::new(),
             stats_in_force: Vec::new(),
@@ -125,6 +128,7 @@ impl Conversation {
         }
         let pos = self.history.append(Arc::clone(&message));
         if message.is_answer() {
+            self.usage = None;
             self.answers += 1;
             self.record_answer(pos, &message);
         }
@@ -266,7 +270,7 @@ impl Conversation {
         let Some(filter) = self.strategy.filter.clone() else {
             return;
         };
-        let context = self.context(crate::moment::Moment::Manual, filter.estimator);
+        let context = self.context(crate::moment::Moment::Manual, filter.estimator, None);
         if let Some(layout) = filter.stage.restore(&context) {
             self.view.set_layout(&self.history, layout);
             for meter in &mut self.meters {

@@ -14,8 +14,8 @@ use super::{Conversation, FoldId};
 use crate::carry;
 use crate::event::{Event, StartSource};
 use crate::layout::{Insert, Layout, Slot};
-use crate::log::{EntryKind, Origin, Role};
-use crate::meter::{LastText, Meter};
+use crate::log::{EntryKind, Role};
+use crate::meter::LastText;
 use crate::moment::{Moment, Trigger};
 use crate::outcome::{Outcome, SUMMARY_FORM, Why};
 use crate::plan::{Edit, Plan};
@@ -23,8 +23,8 @@ use crate::position::{Place, Pos};
 use crate::provider::ErrorKind;
 use crate::services::{BeforeCompaction, Verdict};
 use crate::stage::{
-    Arrangement, Checked, DRY_RUN, Decision, Filter, OverflowPolicy, Pressure, Pruner, Pruning,
-    StageContext, Summarizer, Summary, SummaryError, SummaryRequest,
+    Arrangement, Checked, DRY_RUN, Decision, Filter, OverflowPolicy, Pruner, Pruning, StageContext,
+    Summarizer, Summary, SummaryError, SummaryRequest, UsageReading,
 };
 use crate::strategy::{Bound, OnFailure};
 use std::collections::BTreeMap;
@@ -37,7 +37,9 @@ impl Conversation {
     ///
     /// At [`Moment::Manual`] the policy is not asked: a person did. A strategy without a filter then
     /// runs its pruners. Dropping the future leaves the view as the last stage that ended left it.
-    pub async fn at(&mut self, moment: Moment, signals: Signals) -> Vec<Report> {
+    pub async fn at(&mut self, moment: Moment, mut signals: Signals) -> Vec<Report> {
+        self.usage = signals.usage.or(self.usage);
+        signals.usage = self.usage;
         let span = tracing::info_span!(
             "foldback.compaction",
             strategy = %self.strategy.name,
@@ -85,7 +87,7 @@ impl Conversation {
             if runs && off {
                 reports.push(self.switched_off(moment, &pruner.name, StageRole::Pruner));
             } else if runs {
-                let report = self.prune(pruner, moment);
+                let report = self.prune(pruner, moment, signals.usage);
                 self.emit_outcome(&report);
                 reports.push(report);
             }
@@ -138,7 +140,12 @@ impl Conversation {
         reports
     }
 
-    pub(super) fn context(&self, moment: Moment, estimator: usize) -> StageContext<'_> {
+    pub(super) fn context(
+        &self,
+        moment: Moment,
+        estimator: usize,
+        usage: Option<UsageReading>,
+    ) -> StageContext<'_> {
         StageContext {
             moment,
             trigger: Trigger::Auto,
@@ -148,6 +155,8 @@ impl Conversation {
             frame: &self.frame,
             limits: self.limits,
             model: self.model.as_deref(),
+            usage,
+            fold_stats: &self.fold_stats,
             decision: None,
             summarised: self.strategy.summarizer.is_some()
                 || self.strategy.on_failure == OnFailure::Extractive,
@@ -159,8 +168,13 @@ impl Conversation {
 
 // Pruners, and the policy.
 impl Conversation {
-    fn prune(&mut self, pruner: &Bound<dyn Pruner>, moment: Moment) -> Report {
-        let proposal = pruner.stage.prune(&self.context(moment, pruner.estimator));
+    fn prune(
+        &mut self,
+        pruner: &Bound<dyn Pruner>,
+        moment: Moment,
+        usage: Option<UsageReading>,
+    ) -> Report {
+        let proposal = pruner.stage.prune(&self.context(moment, pruner.estimator, usage));
         let tokens_before = self.meters[0].view_tokens();
         let (outcome, fold) = match self.unpinned(proposal) {
             Pruning::Nothing(why) => (Outcome::Unchanged(why), None),
@@ -205,38 +219,7 @@ impl Conversation {
         moment: Moment,
         signals: &Signals,
     ) -> Decision {
-        let meter = &self.meters[policy.estimator];
-        policy.stage.decide(&Pressure {
-            moment,
-            view_tokens: meter.view_tokens(),
-            frame_tokens: meter.frame_tokens(),
-            usage: signals.usage,
-            since_answer: self.since_answer(meter),
-            limits: self.limits,
-            model: self.model.as_deref(),
-            idle_ms: self.idle_ms(),
-            fold_stats: &self.fold_stats,
-        })
-    }
-
-    /// Tokens of what the view shows after the last answer.
-    fn since_answer(&self, meter: &Meter) -> u64 {
-        let is_answer = |place: &Place| match place {
-            Place::Item(pos) => {
-                let kind = self.history.kind(*pos);
-                kind.role == Role::Assistant && kind.origin == Origin::Log
-            }
-            Place::Insert(_) => false,
-        };
-        let newest = self.view.places().iter().rev();
-        newest.take_while(|place| !is_answer(place)).map(|place| meter.shown(*place)).sum()
-    }
-
-    /// Milliseconds since the last answer.
-    fn idle_ms(&self) -> Option<u64> {
-        let answers = self.history.iter().rev().map(|(_, message)| message);
-        let answered = answers.into_iter().find(|message| message.is_answer())?.at?;
-        u64::try_from(self.services.clock.now().saturating_sub(answered)).ok()
+        policy.stage.decide(&self.context(moment, policy.estimator, signals.usage).pressure())
     }
 }
 
@@ -270,7 +253,7 @@ impl Conversation {
             Ok(instructions) => {
                 let mut prepared = Prepared::new(self);
                 let conversation = &mut *prepared.conversation;
-                conversation.prepare(reports);
+                conversation.prepare(reports, signals.usage);
                 tokens_before = conversation.meters[0].view_tokens();
                 let (decision, given) = (decision.as_ref(), &instructions);
                 let ended = conversation.attempt(filter, moment, trigger, decision, given).await;
@@ -334,11 +317,11 @@ impl Conversation {
         }
     }
 
-    fn prepare(&mut self, reports: &mut Vec<Report>) {
+    fn prepare(&mut self, reports: &mut Vec<Report>, usage: Option<UsageReading>) {
         let strategy = Arc::clone(&self.strategy);
         let moment = Moment::BeforeSummary;
         for pruner in strategy.pruners.iter().filter(|p| p.when.contains(&moment)) {
-            reports.push(self.prune(pruner, moment));
+            reports.push(self.prune(pruner, moment, usage));
         }
     }
 
@@ -396,7 +379,7 @@ impl Conversation {
             trigger,
             decision,
             instructions,
-            ..self.context(moment, filter.estimator)
+            ..self.context(moment, filter.estimator, None)
         };
         let mut proposal = filter.stage.propose(&context).map_err(Outcome::Unchanged)?;
         for request in &mut proposal.requests {

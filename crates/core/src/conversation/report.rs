@@ -12,7 +12,7 @@ use std::sync::Arc;
 /// What comes with a moment.
 #[derive(Clone, Debug, Default)]
 pub struct Signals {
-    /// Usage of the last answer.
+    /// Usage of the last answer. The conversation keeps it for the moments up to the next answer.
     pub usage: Option<UsageReading>,
     /// Instructions that a person gave for the summary.
     pub instructions: Option<String>,

@@ -1,11 +1,12 @@
 //! What a stage may read.
 
-use super::{Decision, Estimator};
+use super::{Decision, Estimator, Pressure, UsageReading};
 use crate::delta::{Cursor, ViewDelta};
+use crate::fold_stats::FoldStats;
 use crate::frame::Frame;
 use crate::history::History;
 use crate::limits::Limits;
-use crate::log::Message;
+use crate::log::{Message, Origin, Role};
 use crate::meter::{LastText, Meter};
 use crate::moment::{Moment, Trigger};
 use crate::plan::Edit;
@@ -33,6 +34,10 @@ pub struct StageContext<'a> {
     pub limits: Limits,
     /// Id of the model, where known.
     pub model: Option<&'a str>,
+    /// Usage of the last answer, where known; filters are told what the policy [decided](Self::decision) on it.
+    pub usage: Option<UsageReading>,
+    /// What the folds so far brought and cost, oldest first.
+    pub fold_stats: &'a [FoldStats],
     /// What the policy decided, for stages that run because of it.
     pub decision: Option<&'a Decision>,
     /// Whether the summaries that a filter requests are written. If not, their content
@@ -89,6 +94,41 @@ impl<'a> StageContext<'a> {
     /// Tokens of the frame.
     pub fn frame_tokens(&self) -> u64 {
         self.meter.frame_tokens()
+    }
+
+    /// What a policy decides on.
+    pub fn pressure(&self) -> Pressure<'a> {
+        Pressure {
+            moment: self.moment,
+            view_tokens: self.meter.view_tokens(),
+            frame_tokens: self.meter.frame_tokens(),
+            usage: self.usage,
+            since_answer: self.since_answer(),
+            limits: self.limits,
+            model: self.model,
+            idle_ms: self.idle_ms(),
+            fold_stats: self.fold_stats,
+        }
+    }
+
+    /// Tokens of what the view shows after the last answer.
+    fn since_answer(&self) -> u64 {
+        let is_answer = |place: &Place| match place {
+            Place::Item(pos) => {
+                let kind = self.history.kind(*pos);
+                kind.role == Role::Assistant && kind.origin == Origin::Log
+            }
+            Place::Insert(_) => false,
+        };
+        let newest = self.places().iter().rev().take_while(|place| !is_answer(place));
+        newest.map(|place| self.tokens(*place)).sum()
+    }
+
+    /// Milliseconds since the last answer.
+    fn idle_ms(&self) -> Option<u64> {
+        let answers = self.history.iter().rev().map(|(_, message)| message);
+        let answered = answers.into_iter().find(|message| message.is_answer())?.at?;
+        u64::try_from(self.now().saturating_sub(answered)).ok()
     }
 
     /// An edit of one part, with tokens before and after under the stage's estimator.

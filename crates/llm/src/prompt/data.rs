@@ -12,6 +12,7 @@ const STYLES: &[&str] = &[
     include_str!("../../prompts/tiered-1.toml"),
     include_str!("../../prompts/tiered-2.toml"),
     include_str!("../../prompts/tiered-3.toml"),
+    include_str!("../../prompts/claude-code-summary.toml"),
     include_str!("../../prompts/codex-handoff.toml"),
     include_str!("../../prompts/pi-history.toml"),
     include_str!("../../prompts/pi-turn.toml"),
@@ -139,7 +140,7 @@ mod tests {
         let version = Prompts::embedded().unwrap().version();
         assert_eq!(
             (version, &digest[..16]),
-            (4, "6c6462e152fbfdd0"),
+            (5, "d7e62ad6866cffd4"),
             "raise `version` in prompts/shared.toml, then note the new digest here"
         );
     }

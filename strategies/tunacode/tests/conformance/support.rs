@@ -49,6 +49,8 @@ pub(crate) fn prune(conversation: &Conversation) -> Pruning {
         frame: conversation.frame(),
         limits: conversation.limits(),
         model: None,
+        usage: None,
+        fold_stats: &[],
         decision: None,
         summarised: false,
         instructions: &[],

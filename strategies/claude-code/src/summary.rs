@@ -1,0 +1,107 @@
+//! `claude-code.summary`: one summary in the place of everything.
+
+use foldback_core::Role;
+use foldback_core::log::EntryKind;
+use foldback_core::outcome::Why;
+use foldback_core::registry::{Invalid, StageConfig};
+use foldback_core::stage::{Arrangement, Filter, Proposal, StageContext, Summary, SummaryRequest};
+use foldback_core::view::Pos;
+use foldback_stages::filter::{Spoken, arranged, entry, summary_of};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::sync::Arc;
+
+/// Configuration of [`Everything`].
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct EverythingConfig {
+    /// First lines of the message that holds the summary.
+    pub prefix: String,
+    /// Largest acceptable summary in tokens.
+    pub summary_tokens: u64,
+}
+
+impl Default for EverythingConfig {
+    fn default() -> Self {
+        Self {
+            prefix: "The conversation so far no longer fits and was replaced by this summary. Go on with the last task where it stopped; \
+                     ask nothing that the summary answers."
+                .to_owned(),
+            summary_tokens: 6_400,
+        }
+    }
+}
+
+impl StageConfig<dyn Filter> for EverythingConfig {
+    fn build(self) -> Result<Arc<dyn Filter>, Invalid> {
+        if self.summary_tokens == 0 {
+            return Err(Invalid::new("summary_tokens", "must be at least 1: no summary would fit"));
+        }
+        if self.prefix.trim().is_empty() {
+            return Err(Invalid::new(
+                "prefix",
+                "must not be empty: it distinguishes a summary from user text",
+            ));
+        }
+        Ok(Arc::new(Everything(self)))
+    }
+}
+
+/// Puts one summary in the place of everything.
+#[derive(Clone, Debug)]
+pub struct Everything(EverythingConfig);
+
+impl Everything {
+    /// The last summary, if it is in the view.
+    fn previous(&self, context: &StageContext<'_>, spoken: &Spoken) -> Option<(Pos, String)> {
+        spoken.messages.iter().rev().find_map(|pos| {
+            let text = summary_of(context.history.message(*pos), &self.0.prefix, "")?;
+            Some((*pos, text.trim_start().to_owned()))
+        })
+    }
+}
+
+impl Filter for Everything {
+    fn propose(&self, context: &StageContext<'_>) -> Result<Proposal, Why> {
+        if context.history.unanswered().is_some_and(|(_, open)| !open.is_empty()) {
+            return Err(Why::new("open-calls", "results of the newest calls are still to come"));
+        }
+        let mut spoken = Spoken::of(context);
+        let previous = self.previous(context, &spoken);
+        spoken.messages.retain(|pos| previous.as_ref().is_none_or(|(summary, _)| summary != pos));
+        let count = spoken.messages.len();
+        if count == 0 {
+            return Err(Why::new("nothing-to-fold", "the view holds the last summary alone"));
+        }
+        let messages = match context.summarised {
+            true => spoken.shown(context, 0, count),
+            false => Vec::new(),
+        };
+        let request = SummaryRequest {
+            name: "summary".to_owned(),
+            style: "claude-code.summary".to_owned(),
+            messages,
+            previous: previous.map(|(_, text)| text),
+            instructions: context.instructions.to_vec(),
+            budget: self.0.summary_tokens,
+            estimator: Arc::clone(context.estimator()),
+            ready: None,
+        };
+        let reason = format!("all {count} messages");
+        Ok(Proposal { requests: vec![request], reasons: vec![reason] })
+    }
+
+    fn arrange(
+        &self,
+        context: &StageContext<'_>,
+        _proposal: &Proposal,
+        summaries: &[Option<Summary>],
+    ) -> Result<Arrangement, Why> {
+        let text = summaries.iter().flatten().next();
+        let text = text.map_or("(no summary available)", |summary| &summary.text);
+        let text = format!("{}\n\n{text}", self.0.prefix);
+        let summary = entry(context, Role::User, EntryKind::Summary, text);
+        let system = Spoken::of(context).system;
+        Ok(arranged(context, vec![summary], system.into_iter().chain([context.history.len()])))
+    }
+}

@@ -1,0 +1,39 @@
+//! The presets keep the laws of every strategy, decide as the rows say, and act where Claude Code did in recorded sessions.
+
+#![allow(clippy::unwrap_used, reason = "a test that panics has failed")]
+
+mod recorded;
+mod rows;
+
+use foldback_testkit::{Subject, laws, talk};
+
+laws!(claude_code: Subject::toml(small("claude-code")).windows(SMALL));
+laws!(claude_code_2_1_17: Subject::toml(small("claude-code-2.1.17")).windows(SMALL));
+
+/// Windows that a few messages fill.
+const SMALL: [(u64, u64); 2] = [(6_000, 0), (9_000, 0)];
+
+/// A preset with what it keeps free cut down to such windows.
+fn small(preset: &str) -> String {
+    let policy = "[overflow]\nuse = \"answer-usage\"\nreserve = 1_000\n";
+    let pruner = "[[pruner]]\nuse = \"claude-code.microcompact\"\nreserve = 3_000\nprotect_tokens = 800\nminimum_tokens = 400\n";
+    let pruner = if preset == "claude-code" { "" } else { pruner };
+    format!("name = \"here\"\nextends = \"{preset}\"\n{policy}{pruner}")
+}
+
+/// The page of the presets and their tables must not drift apart.
+#[test]
+fn the_page_has_every_deviation() {
+    let page = include_str!("../README.md").replace('\n', " ");
+    for preset in ["claude-code", "claude-code-2.1.17"] {
+        for deviation in rows::strategy(preset).deviations {
+            assert!(page.contains(&deviation.original), "{}", deviation.original);
+            assert!(page.contains(&deviation.foldback), "{}", deviation.foldback);
+        }
+    }
+}
+
+/// The stages and presets of this crate and the common ones.
+fn registry() -> foldback_core::registry::Registry {
+    talk::registry([&foldback_stages::REGISTRATION, &foldback_claude_code::REGISTRATION])
+}
