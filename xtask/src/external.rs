@@ -95,6 +95,16 @@ const TESTS: &[External] = &[
         runs: &[&["python3", "bindings/python/environment.py", "--ray"]],
     },
     External {
+        name: "mcp: the official Python SDK as a client of `foldback mcp`",
+        needs: &[&["python3"]],
+        installs: Some(("mcp", &[&["{home}/bin/pip", "install", "--quiet", "mcp==2.3.0"]])),
+        finds: &[],
+        runs: &[
+            &["cargo", "build", "--quiet", "--package", "foldback-cli"],
+            &["{home}/bin/python", "tests/mcp/client.py", "{foldback}"],
+        ],
+    },
+    External {
         name: "langchain: its middleware beside the presets of its family",
         needs: &[&["python3"]],
         installs: Some((
@@ -176,6 +186,8 @@ pub(crate) fn run(only: &str) -> Result<(), String> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     let mut failed = Vec::new();
     for test in TESTS.iter().filter(|test| test.name.contains(only)) {
+        let home = test.installs.map(|(name, _)| home_of(name, &root)).unwrap_or_default();
+        let home = home.display().to_string();
         let missing = test.needs.iter().find(|names| !names.iter().any(|name| is_there(name)));
         if let Some(names) = missing {
             println!("ignored: {}: {} is not installed", test.name, names[0]);
@@ -183,7 +195,8 @@ pub(crate) fn run(only: &str) -> Result<(), String> {
             println!("ignored: {}: `{}` fails", test.name, test.finds.join(" "));
         } else if let Some(why) = test.installs.and_then(|(name, how)| install(name, how, &root)) {
             println!("ignored: {}: could not be installed: {why}", test.name);
-        } else if let Some(command) = test.runs.iter().find(|command| !works(command, &root, "")) {
+        } else if let Some(command) = test.runs.iter().find(|command| !works(command, &root, &home))
+        {
             println!("failed: {}: {}", test.name, command.join(" "));
             failed.push(test.name);
         } else {
@@ -208,7 +221,7 @@ fn finds(command: &[&str], root: &Path) -> bool {
 /// Makes a folder in `target/external`, a virtual environment where one is needed, and installs into it, if that was not done before. Gives the
 /// command that failed.
 fn install(name: &str, how: &[&[&str]], root: &Path) -> Option<String> {
-    let home = target(root).join("external").join(name);
+    let home = home_of(name, root);
     let done = home.join("installed");
     let stamp = format!("{how:?}");
     if std::fs::read_to_string(&done).is_ok_and(|before| before == stamp) {
@@ -226,6 +239,11 @@ fn install(name: &str, how: &[&[&str]], root: &Path) -> Option<String> {
         Some(command) => Some(command.join(" ")),
         None => std::fs::write(&done, stamp).err().map(|error| error.to_string()),
     }
+}
+
+/// Where a test's libraries are installed.
+fn home_of(name: &str, root: &Path) -> PathBuf {
+    target(root).join("external").join(name)
 }
 
 fn target(root: &Path) -> PathBuf {

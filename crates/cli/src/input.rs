@@ -143,13 +143,10 @@ pub(crate) fn corpus(args: &CorpusArgs) -> Result<Corpus, Error> {
         }
     }
     if args.discover {
-        for place in usual_places().filter(|place| place.is_dir()) {
-            sources.extend(folder::sources(&place));
-        }
-        if cfg!(feature = "opencode-db") {
-            let store = opencode_store().filter(|store| store.is_file());
-            sources.extend(store.map(Source::File));
-        }
+        sources.extend(discovered()?.into_iter().flat_map(|path| match path.is_dir() {
+            true => folder::sources(&path),
+            false => vec![Source::File(path)],
+        }));
         if sources.is_empty() {
             return Err(nothing_discovered());
         }
@@ -184,6 +181,13 @@ pub(crate) fn scores(
     read(parts).map_err(|error| Error::Usage(error.to_string()))
 }
 
+/// Where this user's sessions are: folders, and OpenCode's store.
+pub(crate) fn discovered() -> Result<Vec<PathBuf>, Error> {
+    let store = opencode_store().filter(|store| cfg!(feature = "opencode-db") && store.is_file());
+    let places: Vec<PathBuf> = usual_places().filter(|place| place.is_dir()).chain(store).collect();
+    if places.is_empty() { Err(nothing_discovered()) } else { Ok(places) }
+}
+
 /// The error that `--discover` found nothing, with the places that it searched.
 fn nothing_discovered() -> Error {
     let store = opencode_store().filter(|_| cfg!(feature = "opencode-db"));
@@ -196,9 +200,7 @@ fn nothing_discovered() -> Error {
         true => "  the home directory is unknown; set HOME".to_owned(),
         false => looked.join("\n"),
     };
-    Error::Usage(format!(
-        "no session to compare: --discover found none\n{places}\nname session files or folders instead"
-    ))
+    Error::Usage(format!("no session found:\n{places}\nname session files or folders instead"))
 }
 
 /// Why nothing could be imported, one line per file.

@@ -85,6 +85,15 @@ pub fn handle(recall: &mut Recall, conversation: &Conversation, arguments: &str)
             );
         }
     };
+    answer(recall, conversation, &arguments)
+}
+
+/// The same with arguments that are read already.
+pub fn answer(
+    recall: &mut Recall,
+    conversation: &Conversation,
+    arguments: &RecallArguments,
+) -> String {
     let filled = |text: &Option<String>| {
         let text = text.as_deref().unwrap_or_default().trim().to_owned();
         (!text.is_empty()).then_some(text)
@@ -133,15 +142,17 @@ fn by_query(recall: &mut Recall, conversation: &Conversation, query: &str, skip:
     let (hits, all) = recall.search(conversation, query, skip);
     if all == 0 {
         let searched = recall.indexed().len();
+        let what = if recall.is_of_everything() { "Nothing" } else { "Nothing that was cleared" };
         return format!(
-            "Nothing that was cleared matches `{query}` ({searched} passages searched). Try other words: \
-             names of files, functions or commands work best."
+            "{what} matches `{query}` ({searched} passages searched). Try other words: names of files, functions or \
+             commands work best."
         );
     }
     if hits.is_empty() {
         return format!("There are only {all} matches. Start again without `offset`.");
     }
-    let mut out = format!("{all} cleared passages match `{query}`:\n");
+    let cleared = if recall.is_of_everything() { "" } else { "cleared " };
+    let mut out = format!("{all} {cleared}passages match `{query}`:\n");
     for (number, hit) in (skip + 1..).zip(&hits) {
         // Writing to a string can't fail.
         let _ = writeln!(

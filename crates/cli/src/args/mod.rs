@@ -2,12 +2,16 @@
 
 mod command_line;
 mod inputs;
+#[cfg(feature = "mcp")]
+mod mcp;
 mod search;
 #[cfg(feature = "serve")]
 mod serve;
 mod summaries;
 
 pub(crate) use inputs::{CorpusArgs, EstimatorArgs, ModelArgs, OutArgs, SessionArgs, StoreArgs};
+#[cfg(feature = "mcp")]
+pub(crate) use mcp::Mcp;
 pub(crate) use search::{Recommend, SearchArgs, Tune};
 #[cfg(feature = "serve")]
 pub(crate) use serve::Serve;
@@ -125,6 +129,9 @@ pub(crate) enum Command {
     Explain(Explain),
     /// Show the contents of a session file (`-` is standard input), or list the sessions of files and folders.
     Inspect(Inspect),
+    /// Let an agent look into its own and other sessions: a server of the Model Context Protocol on standard input and output.
+    #[cfg(feature = "mcp")]
+    Mcp(Mcp),
     /// List the presets, or show one with all its values and their sources.
     Presets(Presets),
     /// Measure what agents really read again after recorded compactions, compared with what they read twice anyway.

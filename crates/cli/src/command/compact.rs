@@ -14,6 +14,29 @@ use foldback_report::{plan, render};
 use std::sync::Arc;
 
 pub(crate) fn run(args: &Compact) -> Result<(), Error> {
+    match compact(args)? {
+        Output::Told(text) => output::print(&text),
+        Output::Report(text) => output::report(args.out.path(), &text),
+        Output::Data { text, notes } => {
+            output::write(args.out.path(), &text)?;
+            notes.iter().for_each(output::note);
+            Ok(())
+        }
+    }
+}
+
+/// What comes of it.
+pub(crate) enum Output {
+    /// What summaries by a model would take: nothing was asked.
+    Told(String),
+    /// For people: the plan, or a rendering of the view.
+    Report(String),
+    /// For programs: the session, or the plan as JSON. Notes go beside it.
+    Data { text: String, notes: Vec<String> },
+}
+
+/// Compacts the session.
+pub(crate) fn compact(args: &Compact) -> Result<Output, Error> {
     let registry = foldback::registry()?;
     let choice = args.summaries.summarizer.as_deref();
     let choice = choice.map(Choice::read).transpose()?;
@@ -46,7 +69,7 @@ pub(crate) fn run(args: &Compact) -> Result<(), Error> {
     if let Some(answers) = &answers
         && let Some(counted) = answers.finish(Some(used(&conversation)))?
     {
-        return output::print(&counted);
+        return Ok(Output::Told(counted));
     }
     // Live, most moments of a session have nothing to say; what was tried and failed has.
     let told = |report: &Report| {
@@ -57,17 +80,17 @@ pub(crate) fn run(args: &Compact) -> Result<(), Error> {
         if args.json {
             let plans = plan::Plans::of(&session, &conversation, &views);
             let text = format!("{}\n", serde_json::to_string_pretty(&plans)?);
-            return output::write(args.out.path(), &text);
+            return Ok(Output::Data { text, notes: Vec::new() });
         }
         let text = match reports.is_empty() {
             true => nothing(&conversation),
             false => plan::reports(&reports, &conversation) + &plan::plans(&conversation),
         };
-        return output::report(args.out.path(), &text);
+        return Ok(Output::Report(text));
     }
     if args.render {
         let title = format!("{} · {}", strategy.label(), session.id);
-        return output::report(args.out.path(), &render::view(&title, &conversation));
+        return Ok(Output::Report(render::view(&title, &conversation)));
     }
     let recorded = session.recorded_edits();
     let view = if args.live && conversation.folds().is_empty() && format.id == own {
@@ -89,17 +112,15 @@ pub(crate) fn run(args: &Compact) -> Result<(), Error> {
         )));
     };
     let outcome = outcome?;
-    output::write(args.out.path(), &outcome.text)?;
-    for loss in &outcome.losses {
-        output::note(format_args!("note: differs from the {} file: {loss}", format.id));
-    }
+    let loss = |loss: &_| format!("note: differs from the {} file: {loss}", format.id);
+    let mut notes: Vec<String> = outcome.losses.iter().map(loss).collect();
     // What happened goes beside the session, not into it.
     let happened = match reports.is_empty() {
         true => nothing(&conversation),
         false => plan::reports(&reports, &conversation),
     };
-    output::note(happened.trim_end());
-    Ok(())
+    notes.push(happened.trim_end().to_owned());
+    Ok(Output::Data { text: outcome.text, notes })
 }
 
 /// Tokens of requests whose summaries are in the view, input and output.

@@ -8,9 +8,14 @@ use crate::summaries::Choice;
 use crate::{input, output, strategies};
 use foldback_replay::Preset;
 use foldback_replay::walk::Detail;
-use foldback_report::explain;
+use foldback_report::{Width, explain};
 
 pub(crate) fn run(args: &Explain) -> Result<(), Error> {
+    output::print(&text(args, output::width())?)
+}
+
+/// What is printed.
+pub(crate) fn text(args: &Explain, width: Width) -> Result<String, Error> {
     let registry = foldback::registry()?;
     let choice = args.summaries.summarizer.as_deref().map(Choice::read).transpose()?;
     let contender = |name: &String| strategies::contender(&registry, name, choice.as_ref());
@@ -34,7 +39,7 @@ pub(crate) fn run(args: &Explain) -> Result<(), Error> {
     if let Some(answers) = &answers
         && let Some(counted) = answers.finish(None)?
     {
-        return output::print(&counted);
+        return Ok(counted);
     }
-    output::print(&explain::explain(&walk, output::width(), args.top))
+    Ok(explain::explain(&walk, width, args.top))
 }

@@ -8,36 +8,53 @@ use foldback_core::stage::Estimator;
 use foldback_formats::Session;
 use foldback_replay::Source;
 use foldback_replay::corpus::Skipped;
+use foldback_report::Width;
 use foldback_report::inspect::{self, Inspected};
 use rayon::prelude::*;
 use std::path::Path;
 
 pub(crate) fn run(args: &Inspect) -> Result<(), Error> {
-    let registry = foldback::registry()?;
-    let estimator = strategies::estimator(&registry, &args.estimator.estimator)?;
-    let one = match args.corpus.paths.as_slice() {
-        [path] if !path.is_dir() && !args.corpus.discover => Some(path),
-        _ => None,
-    };
-    let (files, sessions, skipped) = match one {
-        Some(path) => (1, file(args, path, &*estimator)?, Vec::new()),
-        None => folders(args, &*estimator)?,
-    };
+    let found = Found::of(args)?;
     if let Some(path) = &args.json {
-        output::write(Some(path), &inspect::json(files, &sessions, &skipped)?)?;
+        let json = inspect::json(found.files, &found.sessions, &found.skipped)?;
+        output::write(Some(path), &json)?;
         if output::is_stdout(path) {
             return Ok(());
         }
     }
-    let width = output::width();
-    let text = match one {
-        Some(_) => {
-            let texts = sessions.iter().map(|one| inspect::session(one, width));
-            texts.collect::<Vec<_>>().join("\n")
+    output::print(&found.text(output::width()))
+}
+
+/// What is in the files.
+pub(crate) struct Found {
+    files: usize,
+    sessions: Vec<Inspected>,
+    skipped: Vec<Skipped>,
+    /// One file was named: its sessions are shown one by one.
+    one_by_one: bool,
+}
+
+impl Found {
+    pub(crate) fn of(args: &Inspect) -> Result<Self, Error> {
+        let registry = foldback::registry()?;
+        let estimator = strategies::estimator(&registry, &args.estimator.estimator)?;
+        match args.corpus.paths.as_slice() {
+            [path] if !path.is_dir() && !args.corpus.discover => {
+                let sessions = file(args, path, &*estimator)?;
+                Ok(Self { files: 1, sessions, skipped: Vec::new(), one_by_one: true })
+            }
+            _ => folders(args, &*estimator),
         }
-        None => inspect::list(&sessions, &skipped, width),
-    };
-    output::print(&text)
+    }
+
+    /// What is printed.
+    pub(crate) fn text(&self, width: Width) -> String {
+        if !self.one_by_one {
+            return inspect::list(&self.sessions, &self.skipped, width);
+        }
+        let texts = self.sessions.iter().map(|one| inspect::session(one, width));
+        texts.collect::<Vec<_>>().join("\n")
+    }
 }
 
 /// All sessions of a file, in the given format.
@@ -51,10 +68,7 @@ fn file(args: &Inspect, path: &Path, estimator: &dyn Estimator) -> Result<Vec<In
 }
 
 /// The contents of many files, each read when its turn comes.
-fn folders(
-    args: &Inspect,
-    estimator: &dyn Estimator,
-) -> Result<(usize, Vec<Inspected>, Vec<Skipped>), Error> {
+fn folders(args: &Inspect, estimator: &dyn Estimator) -> Result<Found, Error> {
     if args.from.is_some() {
         return Err(Error::Usage("--from is the format of one file; name that one".to_owned()));
     }
@@ -85,5 +99,5 @@ fn folders(
     if sessions.is_empty() {
         return Err(Error::Usage(format!("no session to look at:\n{}", input::reasons(&skipped))));
     }
-    Ok((files, sessions, skipped))
+    Ok(Found { files, sessions, skipped, one_by_one: false })
 }

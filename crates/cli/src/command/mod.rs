@@ -11,6 +11,8 @@ mod inspect;
 #[cfg(feature = "learn")]
 mod learn;
 mod man;
+#[cfg(feature = "mcp")]
+mod mcp;
 mod presets;
 mod recommend;
 mod rereads;
@@ -33,6 +35,8 @@ pub(crate) fn run(command: Command) -> Result<(), Error> {
         Command::Convert(args) => convert::run(&args),
         Command::Explain(args) => explain::run(&args),
         Command::Inspect(args) => inspect::run(&args),
+        #[cfg(feature = "mcp")]
+        Command::Mcp(args) => mcp::run(&args),
         Command::Presets(args) => presets::run(&args),
         Command::Recommend(args) => recommend::run(&args),
         Command::Rereads(args) => rereads::run(&args),

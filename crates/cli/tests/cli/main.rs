@@ -15,6 +15,8 @@ mod folders;
 mod inspect;
 mod judge;
 mod killed;
+#[cfg(feature = "mcp")]
+mod mcp;
 mod output;
 mod page;
 mod presets;

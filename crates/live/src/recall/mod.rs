@@ -35,6 +35,7 @@ pub struct Recall {
     index: Index<PartPos>,
     cursor: Cursor,
     limit: usize,
+    everything: bool,
     store: Option<Arc<Store>>,
 }
 
@@ -81,6 +82,7 @@ impl Recall {
             index: Index::default(),
             cursor: Cursor::default(),
             limit: DEFAULT_LIMIT,
+            everything: false,
             store: None,
         }
     }
@@ -89,6 +91,13 @@ impl Recall {
     #[must_use]
     pub fn with_limit(mut self, bytes: usize) -> Self {
         self.limit = bytes.max(256);
+        self
+    }
+
+    /// Finds what the view shows as well, for whoever does not see the conversation.
+    #[must_use]
+    pub fn of_everything(mut self) -> Self {
+        self.everything = true;
         self
     }
 
@@ -114,7 +123,7 @@ impl Recall {
         offset: usize,
     ) -> Result<Page, RecallError> {
         let (what, text) = match find(conversation, reference) {
-            Some(pos) if is_whole(conversation, pos) => {
+            Some(pos) if !self.everything && is_whole(conversation, pos) => {
                 return Err(RecallError::Visible(reference.to_owned()));
             }
             Some(pos) => (describe(conversation, pos), original(conversation, pos)),
@@ -165,7 +174,7 @@ impl Recall {
             }
             for (index, part) in message.parts.iter().enumerate() {
                 let at = PartPos { item, part: index };
-                let gone = !view.is_visible(item) || view.edit(at).is_some();
+                let gone = self.everything || !view.is_visible(item) || view.edit(at).is_some();
                 match (gone, self.index.contains(at)) {
                     (true, false) => self.index.insert(at, &text_of(part)),
                     (false, true) => self.index.remove(at),
@@ -173,6 +182,11 @@ impl Recall {
                 }
             }
         }
+    }
+
+    /// Whether it finds what the view shows as well.
+    pub fn is_of_everything(&self) -> bool {
+        self.everything
     }
 
     /// The parts in the index, ascending.
@@ -192,6 +206,7 @@ impl fmt::Debug for Recall {
         f.debug_struct("Recall")
             .field("indexed", &self.index.keys().len())
             .field("limit", &self.limit)
+            .field("everything", &self.everything)
             .field("store", &self.store.is_some())
             .finish_non_exhaustive()
     }
