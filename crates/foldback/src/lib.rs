@@ -44,6 +44,8 @@ pub use foldback_llm as llm;
 pub use foldback_masking as masking;
 #[cfg(feature = "opencode")]
 pub use foldback_opencode as opencode;
+#[cfg(feature = "openhands")]
+pub use foldback_openhands as openhands;
 #[cfg(feature = "pi")]
 pub use foldback_pi as pi;
 #[cfg(feature = "tiered")]
@@ -77,6 +79,8 @@ pub fn registrations() -> Vec<&'static Registration> {
         &foldback_claude_code::REGISTRATION,
         #[cfg(feature = "codex")]
         &foldback_codex::REGISTRATION,
+        #[cfg(feature = "openhands")]
+        &foldback_openhands::REGISTRATION,
         #[cfg(feature = "window")]
         &foldback_window::REGISTRATION,
         #[cfg(feature = "tiered")]

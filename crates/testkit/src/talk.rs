@@ -94,6 +94,7 @@ pub fn pressure(moment: Moment, limits: Limits) -> Pressure<'static> {
         moment,
         view_tokens: 0,
         frame_tokens: 0,
+        units: 0,
         usage: None,
         since_answer: 0,
         limits,

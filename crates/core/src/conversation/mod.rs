@@ -49,6 +49,8 @@ pub struct Conversation {
     history: History,
     view: View,
     meters: Vec<Meter>,
+    /// Which of them counts in the policy's own unit.
+    units: Option<usize>,
     folds: Vec<Fold>,
     next_fold: FoldId,
     revision: Revision,
@@ -71,8 +73,10 @@ pub struct Conversation {
 impl Conversation {
     /// An empty conversation.
     pub fn new(strategy: Arc<Strategy>, limits: Limits, frame: Frame, services: Services) -> Self {
-        let mut meters: Vec<Meter> =
-            strategy.estimators.iter().map(|estimator| Meter::new(Arc::clone(estimator))).collect();
+        let unit = strategy.overflow.as_ref().and_then(|policy| policy.stage.unit());
+        let units = unit.as_ref().map(|_| strategy.estimators.len());
+        let estimators = strategy.estimators.iter().cloned().chain(unit);
+        let mut meters: Vec<Meter> = estimators.map(Meter::new).collect();
         for meter in &mut meters {
             meter.set_frame(&frame);
         }
@@ -85,6 +89,7 @@ impl Conversation {
             history: History::default(),
             view: View::default(),
             meters,
+            units,
             folds: Vec::new(),
             next_fold: 1,
             revision: 0,

@@ -23,7 +23,7 @@ use crate::position::{Place, Pos};
 use crate::provider::ErrorKind;
 use crate::services::{BeforeCompaction, Verdict};
 use crate::stage::{
-    Arrangement, Checked, DRY_RUN, Decision, Filter, OverflowPolicy, Pruner, Pruning, StageContext,
+    Arrangement, Checked, DRY_RUN, Decision, Filter, OverflowPolicy, Pressure, Pruner, Pruning, StageContext,
     Summarizer, Summary, SummaryError, SummaryRequest, UsageReading,
 };
 use crate::strategy::{Bound, OnFailure};
@@ -219,7 +219,12 @@ impl Conversation {
         moment: Moment,
         signals: &Signals,
     ) -> Decision {
-        policy.stage.decide(&self.context(moment, policy.estimator, signals.usage).pressure())
+        let units = self.units.map(|index| &self.meters[index]);
+        let context = self.context(moment, policy.estimator, signals.usage);
+        policy.stage.decide(&Pressure {
+            units: units.map_or(0, |meter| meter.frame_tokens() + meter.view_tokens()),
+            ..context.pressure()
+        })
     }
 }
 

@@ -96,12 +96,13 @@ impl<'a> StageContext<'a> {
         self.meter.frame_tokens()
     }
 
-    /// What a policy decides on.
+    /// What a policy without a unit of its own decides on.
     pub fn pressure(&self) -> Pressure<'a> {
         Pressure {
             moment: self.moment,
             view_tokens: self.meter.view_tokens(),
             frame_tokens: self.meter.frame_tokens(),
+            units: 0,
             usage: self.usage,
             since_answer: self.since_answer(),
             limits: self.limits,

@@ -1,11 +1,13 @@
 //! Fold now, and how far down?
 
+use super::Estimator;
 use crate::fold_stats::FoldStats;
 use crate::limits::Limits;
 use crate::log::Usage;
 use crate::moment::Moment;
 use serde::{Deserialize, Serialize};
 use std::fmt;
+use std::sync::Arc;
 
 /// Where a usage figure comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -37,6 +39,8 @@ pub struct Pressure<'a> {
     pub view_tokens: u64,
     /// Tokens of the frame by the policy's estimator.
     pub frame_tokens: u64,
+    /// View and frame in the policy's [own unit](OverflowPolicy::unit); 0 where it has none.
+    pub units: u64,
     /// Usage of the last answer, where known.
     pub usage: Option<UsageReading>,
     /// Tokens of what the view shows after the last answer, by the policy's estimator: what `usage` does not hold yet.
@@ -83,6 +87,12 @@ pub trait OverflowPolicy: Send + Sync + fmt::Debug {
 
     /// Fold now?
     fn decide(&self, pressure: &Pressure<'_>) -> Decision;
+
+    /// What the policy counts besides tokens, in a unit of its own: messages, calls, turns. The conversation keeps
+    /// the sum over what is shown, so that asking does not walk the history.
+    fn unit(&self) -> Option<Arc<dyn Estimator>> {
+        None
+    }
 
     /// A reason why these limits could never work with this policy (a usable window of zero or less),
     /// so that such a configuration is refused before it runs.

@@ -62,6 +62,7 @@ fn window_to_act(
             moment,
             view_tokens: nearest.count,
             frame_tokens: 0,
+            units: 0,
             usage: Some(usage),
             since_answer: 0,
             limits: limits(thousands),
