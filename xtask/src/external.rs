@@ -9,6 +9,8 @@ struct External {
     name: &'static str,
     /// Programs that it needs; of each group one.
     needs: &'static [&'static [&'static str]],
+    /// The Python that its environment is made by.
+    python: &'static str,
     /// What installs its libraries into a folder of its own, once; nothing where it needs none.
     installs: Option<(&'static str, &'static [&'static [&'static str]])>,
     /// What must succeed in the workspace's root where its libraries are installed; nothing where it needs none.
@@ -37,6 +39,7 @@ const TESTS: &[External] = &[
     External {
         name: "page: real key presses and clicks in a browser",
         needs: &[&["python3"], CHROMIUM],
+        python: "python3",
         installs: None,
         finds: &[],
         runs: &[
@@ -47,6 +50,7 @@ const TESTS: &[External] = &[
     External {
         name: "packages: a crate outside of the workspace, from the packed archives",
         needs: &[&["tar"]],
+        python: "python3",
         installs: None,
         finds: &[],
         runs: &[&["cargo", "xtask", "package"]],
@@ -54,6 +58,7 @@ const TESTS: &[External] = &[
     External {
         name: "sdk: the official Python SDKs through the proxy (pip install anthropic openai)",
         needs: &[&["python3"]],
+        python: "python3",
         installs: None,
         finds: &["python3", "-c", "import anthropic, openai"],
         runs: &[
@@ -65,6 +70,7 @@ const TESTS: &[External] = &[
     External {
         name: "sdk: the official JavaScript SDKs through the proxy (npm install @anthropic-ai/sdk openai; NODE_PATH)",
         needs: &[&["node"]],
+        python: "python3",
         installs: None,
         finds: &["node", "-e", "require('openai'); require('@anthropic-ai/sdk')"],
         runs: &[
@@ -76,6 +82,7 @@ const TESTS: &[External] = &[
     External {
         name: "wheel: the Python package in an environment of its own, without the adapters",
         needs: &[&["python3"]],
+        python: "python3",
         installs: None,
         finds: &["python3", "bindings/python/environment.py", "--check"],
         runs: &[&["python3", "bindings/python/environment.py", "--quick"]],
@@ -83,6 +90,7 @@ const TESTS: &[External] = &[
     External {
         name: "python: the Python package and its adapters, with the real packages",
         needs: &[&["python3"]],
+        python: "python3",
         installs: None,
         finds: &["python3", "bindings/python/environment.py", "--check"],
         runs: &[&["python3", "bindings/python/environment.py"]],
@@ -90,6 +98,7 @@ const TESTS: &[External] = &[
     External {
         name: "ray: scores on a local cluster with a worker killed",
         needs: &[&["python3"]],
+        python: "python3",
         installs: None,
         finds: &["python3", "bindings/python/environment.py", "--check"],
         runs: &[&["python3", "bindings/python/environment.py", "--ray"]],
@@ -97,6 +106,7 @@ const TESTS: &[External] = &[
     External {
         name: "mcp: the official Python SDK as a client of `foldback mcp`",
         needs: &[&["python3"]],
+        python: "python3",
         installs: Some(("mcp", &[&["{home}/bin/pip", "install", "--quiet", "mcp==2.3.0"]])),
         finds: &[],
         runs: &[
@@ -107,6 +117,7 @@ const TESTS: &[External] = &[
     External {
         name: "langchain: its middleware beside the presets of its family",
         needs: &[&["python3"]],
+        python: "python3",
         installs: Some((
             "langchain",
             &[&[
@@ -124,6 +135,7 @@ const TESTS: &[External] = &[
     External {
         name: "swe-agent: its history processor beside swe-agent-last-5 and masking-10",
         needs: &[&["python3"], &["git"]],
+        python: "python3",
         installs: Some((
             "swe-agent",
             &[
@@ -152,8 +164,29 @@ const TESTS: &[External] = &[
         runs: &[beside!("swe_agent")],
     },
     External {
+        name: "openhands: openhands-sdk 1.58.0 beside the presets of its family",
+        needs: &[&["python3.12"]],
+        python: "python3.12",
+        installs: Some((
+            "openhands",
+            &[&["{home}/bin/pip", "install", "--quiet", "openhands-sdk==1.58.0"]],
+        )),
+        finds: &[],
+        runs: &[&[
+            "cargo",
+            "test",
+            "--package",
+            "foldback-differential",
+            "openhands",
+            "--",
+            "--ignored",
+            "--nocapture",
+        ]],
+    },
+    External {
         name: "pi: @earendil-works/pi-coding-agent 0.87.1 beside pi",
         needs: &[&["node"], &["npm"]],
+        python: "python3",
         installs: Some((
             "pi",
             &[&[
@@ -193,7 +226,7 @@ pub(crate) fn run(only: &str) -> Result<(), String> {
             println!("ignored: {}: {} is not installed", test.name, names[0]);
         } else if !test.finds.is_empty() && !finds(test.finds, &root) {
             println!("ignored: {}: `{}` fails", test.name, test.finds.join(" "));
-        } else if let Some(why) = test.installs.and_then(|(name, how)| install(name, how, &root)) {
+        } else if let Some(why) = not_installed(test, &root) {
             println!("ignored: {}: could not be installed: {why}", test.name);
         } else if let Some(command) = test.runs.iter().find(|command| !works(command, &root, &home))
         {
@@ -218,9 +251,15 @@ fn finds(command: &[&str], root: &Path) -> bool {
     output.is_ok_and(|output| output.status.success())
 }
 
+/// Installs what a test needs, if it needs anything. Gives the command that failed.
+fn not_installed(test: &External, root: &Path) -> Option<String> {
+    let (name, how) = test.installs?;
+    install(name, test.python, how, root)
+}
+
 /// Makes a folder in `target/external`, a virtual environment where one is needed, and installs into it, if that was not done before. Gives the
 /// command that failed.
-fn install(name: &str, how: &[&[&str]], root: &Path) -> Option<String> {
+fn install(name: &str, python: &str, how: &[&[&str]], root: &Path) -> Option<String> {
     let home = home_of(name, root);
     let done = home.join("installed");
     let stamp = format!("{how:?}");
@@ -230,7 +269,7 @@ fn install(name: &str, how: &[&[&str]], root: &Path) -> Option<String> {
     // What was left half is begun anew.
     let _ = std::fs::remove_dir_all(&home);
     let at = home.display().to_string();
-    let make: &[&str] = &["python3", "-m", "venv", "{home}"];
+    let make: &[&str] = &[python, "-m", "venv", "{home}"];
     // Only what is installed by Python needs an environment.
     let in_python = how.iter().any(|command| command[0].starts_with("{home}/bin"));
     let mut all = in_python.then_some(&make).into_iter().chain(how);
@@ -259,6 +298,11 @@ fn works(command: &[&str], root: &Path, home: &str) -> bool {
         arg => arg.replace("{home}", home).into(),
     };
     let args = command[1..].iter().map(|arg| named(arg));
-    let status = Command::new(named(command[0])).args(args).current_dir(root).status();
+    let mut process = Command::new(named(command[0]));
+    // Where `pyenv` chooses, the name alone does not choose the version.
+    if let Some(version) = command[0].strip_prefix("python3.") {
+        process.env("PYENV_VERSION", format!("3.{version}"));
+    }
+    let status = process.args(args).current_dir(root).status();
     status.is_ok_and(|status| status.success())
 }

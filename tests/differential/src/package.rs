@@ -24,6 +24,19 @@ impl Package {
     ///
     /// If it can't be run, or says something else.
     pub fn answers<T: DeserializeOwned>(&self, cases: &[Case], options: &Value) -> Vec<T> {
+        let asked = cases.iter().map(|case| {
+            let messages: Vec<_> = case.log.iter().map(|message| told(message)).collect();
+            json!({ "messages": messages, "at": case.at, "calls": case.calls, "options": options })
+        });
+        self.says(&asked.collect::<Vec<_>>())
+    }
+
+    /// What it answers to each of these, in order.
+    ///
+    /// # Panics
+    ///
+    /// If it can't be run, or says something else.
+    pub fn says<T: DeserializeOwned>(&self, asked: &[Value]) -> Vec<T> {
         let project = PathBuf::from(env!("CARGO_MANIFEST_DIR"));
         let target = std::env::var_os("CARGO_TARGET_DIR").map(PathBuf::from);
         let target = target.unwrap_or_else(|| project.join("../../target"));
@@ -41,19 +54,8 @@ impl Package {
                     home.display()
                 )
             });
-        let asked: Vec<String> = cases
-            .iter()
-            .map(|case| {
-                let messages: Vec<_> = case.log.iter().map(|message| told(message)).collect();
-                json!({
-                    "messages": messages,
-                    "at": case.at,
-                    "calls": case.calls,
-                    "options": options,
-                })
-                .to_string()
-            })
-            .collect();
+        let count = asked.len();
+        let asked: Vec<String> = asked.iter().map(Value::to_string).collect();
         let mut input = process.stdin.take().unwrap_or_else(|| panic!("no standard input"));
         let writer = std::thread::spawn(move || {
             // A process that ended has said why on standard error.
@@ -68,7 +70,7 @@ impl Package {
         let wrote = writer.join().is_ok_and(|wrote| wrote);
         let ended = process.wait().is_ok_and(|status| status.success());
         assert!(
-            ended && wrote && answers.len() == cases.len(),
+            ended && wrote && answers.len() == count,
             "{} answered {}",
             self.name,
             answers.len()

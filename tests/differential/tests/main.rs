@@ -10,5 +10,6 @@ mod deepagents_summarization;
 mod langchain_context_editing;
 mod langchain_counts;
 mod langchain_summarization;
+mod openhands;
 mod pi;
 mod swe_agent;
