@@ -1,10 +1,10 @@
 //! A view as the event log that an agent of the OpenHands SDK keeps, and the places between events where it may be cut.
 //!
-//! An event is a message, a call or a result; the system prompt is the first one. Four properties of a view say where it may be cut:
-//! calls of one answer stay together, a call and its result stay together, and so do the calls and results that follow an answer with
-//! signed reasoning. The fourth, that a call has one result, forbids no place.
+//! An event is a message, a call or a result; the system prompt is the first one. Four properties of a view say where it may be cut: a call
+//! and its result stay together, and with them the calls of one answer, which is the second property; so do the calls and results that follow
+//! an answer with signed reasoning. The fourth, that a call has one result, forbids no place.
 
-use crate::pressure::events_of;
+use crate::pressure::is_event;
 use foldback_core::log::{Message, Part, PartKind};
 use foldback_core::stage::StageContext;
 use foldback_core::view::{PartPos, Place};
@@ -74,12 +74,12 @@ impl Events {
                     _ => {}
                 }
             }
-            let mut thinks = thinks(message);
+            let thinks = thinks(message);
             for (id, tokens) in calls {
-                let kind = Kind::Call(id, std::mem::take(&mut thinks));
+                let kind = Kind::Call(id, thinks);
                 events.push(Event { message: Some(index), tokens, kind });
             }
-            if events.len() == first && events_of(message) > 0 {
+            if events.len() == first && is_event(message) {
                 events.push(Event { message: Some(index), tokens: 0, kind: Kind::Other });
             }
             // What was said counts with the first call.
@@ -124,7 +124,6 @@ impl Events {
     /// together and waits only for results of the newest answer; else a call is open until its first result.
     pub(crate) fn cuts(&self, context: &StageContext<'_>, groups: bool) -> Vec<bool> {
         let mut cuts = vec![true; self.events.len() + 1];
-        self.forbid_in_batches(&mut cuts);
         if groups {
             self.forbid_in_groups(context, &mut cuts);
             if let Some(open) = self.waits_at(context) {
@@ -135,16 +134,6 @@ impl Events {
         }
         self.forbid_in_loops(&mut cuts);
         cuts
-    }
-
-    /// Calls of one answer stay together.
-    fn forbid_in_batches(&self, cuts: &mut [bool]) {
-        let is_call = |event: &Event| matches!(event.kind, Kind::Call(..));
-        for (index, pair) in self.events.windows(2).enumerate() {
-            if pair.iter().all(is_call) && pair[0].message == pair[1].message {
-                cuts[index + 1] = false;
-            }
-        }
     }
 
     /// A call and its result stay together.

@@ -9,11 +9,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
-/// Events of a message: one for each call, else one. What the harness says belongs to the system prompt.
-pub(crate) fn events_of(message: &Message) -> u64 {
-    let calls = message.call_ids().count() as u64;
-    let none = message.role == Role::System || message.is_entry_of(EntryKind::Carried);
-    if none { 0 } else { calls.max(1) }
+/// Whether a message is an event, or as many as it has calls. What the harness says belongs to the system prompt.
+pub(crate) fn is_event(message: &Message) -> bool {
+    message.role != Role::System && !message.is_entry_of(EntryKind::Carried)
 }
 
 /// Counts events instead of tokens.
@@ -34,8 +32,7 @@ impl Estimator for Events {
     }
 
     fn overhead(&self, message: &Message) -> u64 {
-        let calls = message.call_ids().count() as u64;
-        events_of(message).saturating_sub(calls)
+        u64::from(is_event(message) && message.call_ids().next().is_none())
     }
 
     /// The system prompt is an event, wherever it was recorded.

@@ -164,6 +164,36 @@ fn the_presets_are_these() {
 }
 
 #[test]
+fn what_a_message_counts() {
+    for (id, origin, kind, tokens) in rows::<(String, String, String, u64)>("counts") {
+        let text = || Part::text("hello world");
+        let opaque = Some("signed".to_owned());
+        let thought = PartKind::Reasoning { text: "so it is".to_owned(), opaque };
+        let message = match &*kind {
+            "user" => Message::user("0", "hello world"),
+            "call" => {
+                let call = Part::call("c1", "read", "{\"path\": \"src/main.rs\"}");
+                Message::assistant("0", vec![text(), call])
+            }
+            _ => Message::assistant("0", vec![Part::new(thought), text()]),
+        };
+        let strategy = talk::compiled(&registry(), "name = \"t\"\nextends = \"openhands\"\n");
+        let mut talk = talk::conversation(strategy, Limits::default());
+        talk.append(message);
+        assert_eq!(talk.tokens(), tokens, "{id} ({origin})");
+    }
+}
+
+#[test]
+fn a_policy_of_another_kind_asks_as_a_person_does() {
+    let toml = "name = \"t\"\nextends = \"openhands\"\n[overflow]\nuse = \"window-fraction\"\n";
+    let mut talk = talk::conversation(talk::compiled(&registry(), toml), Limits::new(100, 0));
+    talk::append(&mut talk, (0..10).map(|at| message(at, "a:20")));
+    talk::at(&mut talk, Moment::CallStart);
+    assert_eq!(gone(&talk), [1, 8]);
+}
+
+#[test]
 fn limits_that_leave_nothing_are_refused() {
     for (field, fields) in [
         ("keep_first", "max_size = 10\nkeep_first = 4"),

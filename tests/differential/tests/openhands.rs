@@ -249,16 +249,12 @@ fn compare(settings: &Settings, cases: &[Case]) -> (usize, usize) {
 #[ignore = "needs the OpenHands SDK: cargo xtask test-external openhands"]
 fn the_same_events_are_forgotten() {
     let eighty = Settings { preset: "openhands-80", max_size: 80, keep_first: 4, ..OWN };
-    let tokens = |tokens| Settings { max_tokens: tokens, ..OWN };
     let small = Settings { max_size: 14, keep_first: 3, ..OWN };
     let settings = [
         OWN,
-        eighty,
         Settings { window: 20_000, ..eighty },
-        tokens(6_000),
+        Settings { max_tokens: 6_000, ..OWN },
         Settings { window: 3_000, max_tokens: 5_000, refused: 9, ..eighty },
-        Settings { refused: 4, ..OWN },
-        small,
         Settings { keep_first: 0, refused: 7, ..small },
         Settings { minimum_progress: 0.4, fails: 3, ..small },
         Settings { max_tokens: 1_500, minimum_progress: 0.6, ..small },
