@@ -1,10 +1,10 @@
 //! The conformance rows, in `rows.toml`.
 
 use crate::registry;
-use foldback_core::Limits;
 use foldback_core::conversation::Conversation;
 use foldback_core::log::{EntryKind, Message, Part, PartKind, Role};
 use foldback_core::moment::Moment;
+use foldback_core::{Frame, Limits, SegmentKind};
 use foldback_test_support::table;
 use foldback_testkit::stand_in::Scripted;
 use foldback_testkit::talk;
@@ -191,6 +191,18 @@ fn a_policy_of_another_kind_asks_as_a_person_does() {
     talk::append(&mut talk, (0..10).map(|at| message(at, "a:20")));
     talk::at(&mut talk, Moment::CallStart);
     assert_eq!(gone(&talk), [1, 8]);
+}
+
+#[test]
+fn a_frame_whose_size_is_known_is_one_event() {
+    let strategy = talk::compiled(&registry(), "name = \"t\"\nextends = \"openhands\"\n");
+    let mut talk = talk::conversation(strategy, Limits::default());
+    let mut frame = Frame::default();
+    frame.push_tokens(SegmentKind::Unrecorded, 1_000);
+    talk.set_frame(frame);
+    talk::append(&mut talk, (0..9).map(|at| message(at, "a")));
+    talk::at(&mut talk, Moment::CallStart);
+    assert!(talk.folds().is_empty());
 }
 
 #[test]

@@ -222,7 +222,8 @@ impl Conversation {
         let units = self.units.map(|index| &self.meters[index]);
         let context = self.context(moment, policy.estimator, signals.usage);
         policy.stage.decide(&Pressure {
-            units: units.map_or(0, |meter| meter.frame_tokens() + meter.view_tokens()),
+            // The size of a frame may be known from usage: in tokens, whatever the unit is.
+            units: units.map_or(0, |meter| meter.view_tokens() + meter.estimator().per_request()),
             ..context.pressure()
         })
     }

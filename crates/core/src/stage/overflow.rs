@@ -39,7 +39,7 @@ pub struct Pressure<'a> {
     pub view_tokens: u64,
     /// Tokens of the frame by the policy's estimator.
     pub frame_tokens: u64,
-    /// View and frame in the policy's [own unit](OverflowPolicy::unit); 0 where it has none.
+    /// The view in the policy's [own unit](OverflowPolicy::unit), with what every request has of it; 0 where it has none.
     pub units: u64,
     /// Usage of the last answer, where known.
     pub usage: Option<UsageReading>,
