@@ -184,6 +184,33 @@ const TESTS: &[External] = &[
         ]],
     },
     External {
+        name: "gemini-cli: @google/gemini-cli-core 0.61.0 beside gemini-cli",
+        needs: &[&["node"], &["npm"]],
+        installs: Some((
+            "gemini-cli",
+            &[&[
+                "npm",
+                "install",
+                "--no-package-lock",
+                "--ignore-scripts",
+                "--prefix",
+                "{home}",
+                "@google/gemini-cli-core@0.61.0",
+            ]],
+        )),
+        finds: &[],
+        runs: &[&[
+            "cargo",
+            "test",
+            "--package",
+            "foldback-differential",
+            "gemini_cli::",
+            "--",
+            "--ignored",
+            "--nocapture",
+        ]],
+    },
+    External {
         name: "pi: @earendil-works/pi-coding-agent 0.87.1 beside pi",
         needs: &[&["node"], &["npm"]],
         python: "python3",

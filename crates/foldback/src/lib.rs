@@ -34,6 +34,8 @@ pub mod prelude {
 pub use foldback_claude_code as claude_code;
 #[cfg(feature = "codex")]
 pub use foldback_codex as codex;
+#[cfg(feature = "gemini")]
+pub use foldback_gemini as gemini;
 #[cfg(feature = "indexed")]
 pub use foldback_indexed as indexed;
 #[cfg(feature = "langchain")]
@@ -73,6 +75,8 @@ pub fn registrations() -> Vec<&'static Registration> {
         &foldback_tunacode::REGISTRATION,
         #[cfg(feature = "masking")]
         &foldback_masking::REGISTRATION,
+        #[cfg(feature = "gemini")]
+        &foldback_gemini::REGISTRATION,
         #[cfg(feature = "pi")]
         &foldback_pi::REGISTRATION,
         #[cfg(feature = "claude-code")]

@@ -7,6 +7,7 @@
 )]
 
 mod deepagents_summarization;
+mod gemini_cli;
 mod langchain_context_editing;
 mod langchain_counts;
 mod langchain_summarization;

@@ -30,6 +30,7 @@ use crate::history::History;
 use crate::limits::Limits;
 use crate::log::{EntryKind, Message, Role, ToolCall};
 use crate::meter::{LastText, Meter};
+use crate::outcome::Why;
 use crate::plan::Revision;
 use crate::services::Services;
 use crate::stage::{Estimator, UsageReading};
@@ -60,6 +61,8 @@ pub struct Conversation {
     /// Length of the log, and answers in it, when the last automatic fold was committed.
     folded_at: Option<(usize, u64)>,
     breaker: Breaker,
+    /// Why the newest automatic fold with a summary was not committed, if none with one was since.
+    refused: Option<Why>,
     automatic: bool,
     /// Usage of the last answer, until the next one or a fold that changes what is sent as a whole.
     usage: Option<UsageReading>,
@@ -97,6 +100,7 @@ impl Conversation {
             answers: 0,
             folded_at: None,
             breaker: Breaker::default(),
+            refused: None,
             automatic: true,
             usage: None,
             pinned: BTreeSet::new(),

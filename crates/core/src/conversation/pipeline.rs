@@ -160,6 +160,7 @@ impl Conversation {
             decision: None,
             summarised: self.strategy.summarizer.is_some()
                 || self.strategy.on_failure == OnFailure::Extractive,
+            refused: self.refused.as_ref(),
             instructions: &[],
             services: &self.services,
         }
@@ -340,10 +341,24 @@ impl Conversation {
         decision: Option<&Decision>,
         instructions: &[String],
     ) -> Result<(Outcome, FoldId), Outcome> {
-        let plan = self.plan_fold(filter, moment, trigger, decision, instructions).await?;
-        let outcome = plan.degraded.clone().map_or(Outcome::Changed, Outcome::Degraded);
-        let fold = self.check_and_commit(plan).map_err(Outcome::Failed)?;
-        Ok((outcome, fold))
+        let planned = self.plan_fold(filter, moment, trigger, decision, instructions).await;
+        let (ended, summarised) = match planned {
+            Err((outcome, summarised)) => (Err(outcome), summarised),
+            Ok(plan) => {
+                let summarised = !plan.summaries.is_empty();
+                let outcome = plan.degraded.clone().map_or(Outcome::Changed, Outcome::Degraded);
+                let fold = self.check_and_commit(plan).map_err(Outcome::Failed);
+                (fold.map(|fold| (outcome, fold)), summarised)
+            }
+        };
+        match &ended {
+            Ok(_) if summarised => self.refused = None,
+            Err(outcome) if summarised && trigger == Trigger::Auto => {
+                self.refused = outcome.why().cloned();
+            }
+            _ => {}
+        }
+        ended
     }
 
     /// Tells observers of the last fold, and gives the boundary for hooks.
@@ -373,6 +388,7 @@ impl Conversation {
 // From a decision to fold to a plan: the filter's proposal, the summaries that it needs, its
 // arrangement.
 impl Conversation {
+    /// The plan, or what became of it and whether its summaries were written by then.
     async fn plan_fold(
         &self,
         filter: &Bound<dyn Filter>,
@@ -380,14 +396,15 @@ impl Conversation {
         trigger: Trigger,
         decision: Option<&Decision>,
         instructions: &[String],
-    ) -> Result<Plan, Outcome> {
+    ) -> Result<Plan, (Outcome, bool)> {
         let context = StageContext {
             trigger,
             decision,
             instructions,
             ..self.context(moment, filter.estimator, None)
         };
-        let mut proposal = filter.stage.propose(&context).map_err(Outcome::Unchanged)?;
+        let mut proposal =
+            filter.stage.propose(&context).map_err(|why| (Outcome::Unchanged(why), false))?;
         for request in &mut proposal.requests {
             // It stays as it is; a summary of it would be said twice.
             request.messages.retain(|message| !message.is_entry_of(EntryKind::Carried));
@@ -395,7 +412,8 @@ impl Conversation {
         let mut summaries = Vec::with_capacity(proposal.requests.len());
         let mut degraded = None;
         for request in &proposal.requests {
-            let (summary, why) = self.summarize(filter, request).await.map_err(Outcome::Failed)?;
+            let summarized = self.summarize(filter, request).await;
+            let (summary, why) = summarized.map_err(|why| (Outcome::Failed(why), false))?;
             // That something else wrote a summary says more than that the model kept to no form.
             if degraded.as_ref().is_none_or(|so_far: &Why| so_far.code == SUMMARY_FORM) {
                 degraded = why.or(degraded);
@@ -411,8 +429,8 @@ impl Conversation {
             .arrange(&context, &proposal, &summaries)
             // What was paid for and not taken is no idle run: paying again has to end some time.
             .map_err(|why| match summary_tokens {
-                0 => Outcome::Unchanged(why),
-                _ => Outcome::Failed(why),
+                0 => (Outcome::Unchanged(why), written().next().is_some()),
+                _ => (Outcome::Failed(why), true),
             })?;
         if self.strategy.guards.continuation && self.has_finished() {
             self.drop_continue(&mut arrangement);

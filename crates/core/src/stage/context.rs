@@ -9,6 +9,7 @@ use crate::limits::Limits;
 use crate::log::{Message, Origin, Role};
 use crate::meter::{LastText, Meter};
 use crate::moment::{Moment, Trigger};
+use crate::outcome::Why;
 use crate::plan::Edit;
 use crate::services::Services;
 use crate::view::{EditKind, PartPos, Place, Pos, Shown, View};
@@ -43,6 +44,9 @@ pub struct StageContext<'a> {
     /// Whether the summaries that a filter requests are written. If not, their content
     /// need not be gathered.
     pub summarised: bool,
+    /// Why the newest automatic fold with a summary was not committed, if none with one was since: for filters that
+    /// then do with less.
+    pub refused: Option<&'a Why>,
     /// Instructions for the summary, from a person or a hook.
     pub instructions: &'a [String],
     /// Clock, ids and readers.

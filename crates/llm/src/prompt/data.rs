@@ -14,6 +14,8 @@ const STYLES: &[&str] = &[
     include_str!("../../prompts/tiered-3.toml"),
     include_str!("../../prompts/claude-code-summary.toml"),
     include_str!("../../prompts/codex-handoff.toml"),
+    include_str!("../../prompts/gemini-snapshot.toml"),
+    include_str!("../../prompts/gemini-verify.toml"),
     include_str!("../../prompts/pi-history.toml"),
     include_str!("../../prompts/pi-turn.toml"),
     include_str!("../../prompts/window-compact.toml"),

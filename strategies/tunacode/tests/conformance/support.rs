@@ -53,6 +53,7 @@ pub(crate) fn prune(conversation: &Conversation) -> Pruning {
         fold_stats: &[],
         decision: None,
         summarised: false,
+        refused: None,
         instructions: &[],
         services: conversation.services(),
     };

@@ -1,0 +1,285 @@
+//! The conformance rows of folds and masks, and what follows a failure.
+
+use crate::rows::{PRESET, rows, strategy};
+use async_trait::async_trait;
+use foldback_core::Limits;
+use foldback_core::conversation::{Conversation, Report};
+use foldback_core::log::{Message, Part, Usage};
+use foldback_core::moment::Moment;
+use foldback_core::outcome::Outcome;
+use foldback_core::provider::{Asks, Endpoint};
+use foldback_core::services::Services;
+use foldback_core::stage::{Summarizer, Summary, SummaryError, SummaryRequest};
+use foldback_testkit::stand_in::Scripted;
+use foldback_testkit::talk;
+use std::sync::Arc;
+
+const WINDOW: u64 = 1_048_576;
+const REPLY: &str = "Thank you, I go on from this snapshot now.";
+
+/// A summarizer that asks a model.
+#[derive(Debug)]
+struct Asking(Arc<Scripted>);
+
+#[async_trait]
+impl Summarizer for Asking {
+    fn id(&self) -> &str {
+        self.0.id()
+    }
+
+    fn asks(&self) -> Vec<Asks> {
+        vec![Asks::new(Endpoint::default())]
+    }
+
+    async fn summarize(
+        &self,
+        request: &SummaryRequest,
+        services: &Services,
+    ) -> Result<Summary, SummaryError> {
+        self.0.summarize(request, services).await
+    }
+}
+
+fn conversation(summaries: &Arc<Scripted>, window: u64) -> Conversation {
+    let mut strategy = strategy(PRESET);
+    strategy.summarizer = Some(Arc::new(Asking(Arc::clone(summaries))));
+    talk::conversation(strategy, Limits::new(window, 0))
+}
+
+/// The user speaks, the model calls once for each result, and ends its turn; then the user speaks again, and there is an answer.
+fn said(talk: &mut Conversation, tool: &str, results: &[usize]) {
+    talk.append(Message::user("u0", "Read all of them."));
+    for (at, length) in results.iter().enumerate() {
+        let call = Part::call(format!("c{at}"), tool, "{}");
+        talk.append(Message::assistant(format!("a{at}"), vec![call]));
+        talk.append(Message::tool(format!("t{at}"), format!("c{at}"), tool, "x".repeat(*length)));
+    }
+    talk.append(Message::assistant("a", vec![Part::text("Read.")]));
+}
+
+fn ask(talk: &mut Conversation, tokens: u64) -> Report {
+    let usage = Usage { uncached: tokens, ..Usage::default() };
+    talk::at_usage(talk, Moment::StepEnd, Some(usage)).pop().unwrap()
+}
+
+#[test]
+fn budgets() {
+    for (id, tokens, results, shown) in rows::<(String, u64, Vec<usize>, Vec<usize>)>("budgets") {
+        let summaries = Scripted::always(Some("s"));
+        // A limit below the results, so that the summarizer is given them as they are cut.
+        let mut talk = conversation(&summaries, WINDOW);
+        said(&mut talk, "read", &results);
+        talk.append(Message::user("u", "y".repeat(4_000_000)));
+        talk.append(Message::assistant("b", vec![Part::text("So it is.")]));
+        ask(&mut talk, tokens);
+        let given = summaries.request(0).messages;
+        let length = |at: usize| {
+            let id = format!("t{at}");
+            let message = given.iter().find(|message| message.id == id).unwrap();
+            let text = &message.parts[0].as_result().unwrap().text;
+            match text.contains(" characters omitted] ...") {
+                true => text.matches('x').count(),
+                false => 0,
+            }
+        };
+        let lengths: Vec<usize> = (0..results.len()).map(length).collect();
+        assert_eq!(lengths, shown, "{id} {results:?}");
+    }
+}
+
+#[test]
+fn masks() {
+    for (id, tokens, masked) in rows::<(String, Vec<usize>, Vec<usize>)>("masks") {
+        let mut talk = conversation(&Scripted::always(None), WINDOW);
+        // read, {"output":""}
+        let lengths: Vec<usize> =
+            tokens.iter().map(|tokens| (tokens * 4).saturating_sub(17)).collect();
+        said(&mut talk, "read", &lengths);
+        // The request that is about to be sent is not looked at.
+        talk.append(Message::user("u", "x".repeat(1_000_000)));
+        talk::at(&mut talk, Moment::CallStart);
+        let is_masked = |at: &usize| {
+            let of = format!("t{at}");
+            let shown = talk.sent().into_iter().find(|shown| shown.message.id == of).unwrap();
+            shown.text_of(0).contains("<tool_output_masked>")
+        };
+        let found: Vec<usize> = (0..tokens.len()).filter(is_masked).collect();
+        assert_eq!(found, masked, "{id} {tokens:?}");
+        // What was masked is not masked again.
+        let folds = talk.folds().len();
+        talk::at(&mut talk, Moment::CallStart);
+        assert_eq!(talk.folds().len(), folds, "{id}");
+    }
+}
+
+/// Masks a text of a tool behind one that takes all of the protected tokens.
+fn masked(tool: &str, text: &str) -> String {
+    let mut talk = conversation(&Scripted::always(None), WINDOW);
+    talk.append(Message::user("u0", "Run it."));
+    for (at, text) in [text.to_owned(), "x".repeat(200_004)].into_iter().enumerate() {
+        let call = format!("c{at}");
+        talk.append(Message::assistant(format!("a{at}"), vec![Part::call(&call, tool, "{}")]));
+        talk.append(Message::tool(format!("t{at}"), call, tool, text));
+    }
+    talk.append(Message::assistant("a", vec![Part::text("Done.")]));
+    talk::at(&mut talk, Moment::CallStart);
+    let shown = talk.sent()[2].text_of(0).into_owned();
+    let inner = shown.strip_prefix("<tool_output_masked>\n").unwrap_or(&shown);
+    let note = "\n\nThe rest of it was too long to be kept here.\n</tool_output_masked>";
+    inner.strip_suffix(note).unwrap_or(inner).to_owned()
+}
+
+#[test]
+fn shown_of_what_is_masked() {
+    for (id, tool, text, shown) in rows::<(String, String, String, String)>("shown") {
+        let long = text.clone() + &" \n".repeat(400);
+        let text = if tool == "read" { text } else { long };
+        let found = masked(&tool, &text);
+        match tool.as_str() {
+            "read" => assert_eq!(found, text, "{id}: a preview would be longer"),
+            _ => assert!(found.starts_with(&shown) || found.contains(&shown), "{id} {found}"),
+        }
+    }
+    // The ends of a long text, as JSON, and of many lines.
+    let found = masked("read", &"0123456789".repeat(100));
+    let (head, tail) = found.split_once("\n... [TRUNCATED] ...\n").unwrap();
+    assert_eq!((head.len(), tail.len()), (250, 250));
+    assert!(head.starts_with("{\n  \"output\": \"01234") && tail.ends_with("56789\"\n}"));
+    let lines = |count: usize| (0..count).map(|at| format!("{at:0400}\n")).collect::<String>();
+    let found = masked("run_shell_command", &format!("Output: {}\nExit Code: 1", lines(21)));
+    assert!(found.contains("\n\n... [1 lines omitted] ...\n\n"), "{found}");
+    assert!(found.ends_with(&format!("{:0400}\nExit Code: 1", 20)), "{found}");
+    let found = masked("run_shell_command", &format!("Error: {}", lines(30)));
+    assert!(!found.contains("omitted"), "{found}");
+    let found = masked("run_shell_command", &format!("{}Output: short", lines(21)));
+    assert!(found.contains("... [1 lines omitted] ...") && found.ends_with("\nOutput: short"));
+}
+
+/// A conversation whose first turn goes and whose second one stays.
+fn two_turns(summaries: &Arc<Scripted>) -> Conversation {
+    let mut talk = conversation(summaries, 10_000);
+    for (turn, length) in [(0, 9_000), (1, 3_000)] {
+        talk.append(Message::user(format!("u{turn}"), "x".repeat(length)));
+        talk.append(Message::assistant(format!("a{turn}"), vec![Part::text("y".repeat(100))]));
+    }
+    talk
+}
+
+#[test]
+fn a_fold_and_the_next() {
+    // GC-S1: snapshot, reply, and the newest content of the user with all behind it; what came since is not looked at.
+    let summaries = Scripted::by(|request| Ok(format!(" <state_snapshot>{}", request.style)));
+    let mut talk = two_turns(&summaries);
+    talk.append(Message::user("u2", "z".repeat(60_000)));
+    ask(&mut talk, 5_000);
+    let texts = talk::sent_texts(&talk);
+    assert_eq!(texts[..2], ["<state_snapshot>gemini.verify", REPLY]);
+    assert_eq!(talk::sent_ids(&talk)[2..], ["u1", "a1", "u2"]);
+    // GC-S2: the second request has the first answer.
+    let [first, second] = [summaries.request(0), summaries.request(1)];
+    assert_eq!((first.previous, second.messages), (None, first.messages.clone()));
+    assert_eq!(second.previous.as_deref(), Some(" <state_snapshot>gemini.snapshot"));
+    assert_eq!(first.messages.len(), 2);
+    // GC-S3: the earlier snapshot goes into the next.
+    talk.append(Message::assistant("a2", vec![Part::text("y")]));
+    ask(&mut talk, 9_000);
+    let third = summaries.request(2);
+    assert_eq!(third.previous.as_deref(), Some("<state_snapshot>gemini.verify"));
+    assert_eq!(
+        third.messages.iter().map(|message| &*message.id).collect::<Vec<_>>(),
+        ["u1", "a1", "u2", "a2"]
+    );
+    assert_eq!(talk::sent_ids(&talk).len(), 2);
+}
+
+#[test]
+fn second_answers() {
+    let cases = [
+        // GC-V1: it counts; GC-V2: unless it is empty; GC-V3: also where the first was.
+        ("GC-V1", ["one", " two "], Some("two")),
+        ("GC-V2", ["one", " "], Some("one")),
+        ("GC-V3", ["", "two"], Some("two")),
+        ("GC-V4", ["", ""], None),
+    ];
+    for (id, answers, taken) in cases {
+        let summaries = Scripted::in_turn(answers.map(Ok));
+        let mut talk = two_turns(&summaries);
+        let report = ask(&mut talk, 5_000);
+        let text = taken.map(|text| format!("<state_snapshot>\n{text}\n</state_snapshot>"));
+        let found = report.outcome.changed().then(|| talk::sent_texts(&talk).remove(0));
+        assert_eq!(found, text, "{id}");
+        assert_eq!(summaries.asked().len(), 2, "{id}");
+    }
+}
+
+/// Trigger and summaries that small histories reach.
+fn inflating() -> (Conversation, Arc<Scripted>) {
+    // With what stands around it and the reply, 12,000 tokens.
+    let summaries = Scripted::always(Some(&"x".repeat(48_000 - 35 - REPLY.len())));
+    let toml = PRESET.replace("share = 0.5", "share = 0.01").replace("4_096", "20_000");
+    let mut strategy = strategy(&toml);
+    strategy.summarizer = Some(Arc::new(Asking(Arc::clone(&summaries))));
+    let mut talk = talk::conversation(strategy, Limits::new(WINDOW, 0));
+    talk.append(Message::user("u", "x".repeat(80_000)));
+    talk.append(Message::assistant("a", vec![Part::text("Yes.")]));
+    (talk, summaries)
+}
+
+fn code(report: &Report) -> String {
+    report.outcome.why().map(|why| why.code.to_string()).unwrap_or_default()
+}
+
+#[test]
+fn a_summary_that_inflates() {
+    // GC-F1: the new history is compared with what the provider counted.
+    let (mut talk, _) = inflating();
+    assert!(ask(&mut talk, 12_000).outcome.changed());
+    let (mut talk, summaries) = inflating();
+    assert_eq!(code(&ask(&mut talk, 11_999)), "inflated");
+    // GC-F2: from then on results are cut and nothing else.
+    said(&mut talk, "read", &[300_000]);
+    assert_eq!(code(&ask(&mut talk, 30_000)), "refused-before", "GC-F3: no fewer tokens");
+    assert!(ask(&mut talk, 30_100).outcome.changed());
+    let cut = talk.sent()[4].text_of(0).into_owned();
+    assert_eq!(cut.matches('x').count(), 40_000);
+    assert_eq!((talk.sent().len(), summaries.asked().len()), (6, 2));
+    talk.append(Message::user("v", "And now?"));
+    talk.append(Message::assistant("b", vec![Part::text("Nothing.")]));
+    assert_eq!(code(&ask(&mut talk, 30_100)), "refused-before");
+    // GC-F4: a person who compresses with success ends that.
+    talk::at(&mut talk, Moment::Manual);
+    assert_eq!((talk.sent().len(), summaries.asked().len()), (4, 4));
+    talk.append(Message::user("w", "And now?"));
+    talk.append(Message::assistant("c", vec![Part::text("Nothing.")]));
+    ask(&mut talk, 30_100);
+    assert_eq!(summaries.asked().len(), 6);
+}
+
+#[test]
+fn an_empty_summary_is_no_reason_to_stop() {
+    // GC-F5: the next request has a summary asked for again.
+    let summaries = Scripted::always(Some(" "));
+    let mut talk = two_turns(&summaries);
+    for asked in [2, 4] {
+        assert!(matches!(ask(&mut talk, 5_000).outcome, Outcome::Failed(_)));
+        assert_eq!(summaries.asked().len(), asked);
+    }
+}
+
+#[test]
+fn what_the_summarizer_is_given() {
+    // GC-S4: results as they were where all has fewer tokens than the window, as they are cut where it has not.
+    for (window, cut) in [(140_001, false), (140_000, true)] {
+        let summaries = Scripted::always(Some("s"));
+        let mut talk = conversation(&summaries, window);
+        // 560,000 quarters: 51 of the call, 17 around the result, 4 of the last answer.
+        talk.append(Message::user("u", "x".repeat(160_000 - 51 - 17 - 4)));
+        talk.append(Message::assistant("a", vec![Part::call("c", "read", "{}")]));
+        talk.append(Message::tool("t", "c", "read", "x".repeat(400_000)));
+        talk.append(Message::assistant("b", vec![Part::text("Yes.")]));
+        ask(&mut talk, window - 20_000);
+        let given = summaries.request(0).messages;
+        let text = &given[2].parts[0].as_result().unwrap().text;
+        assert_eq!(text.contains("characters omitted"), cut, "{window}");
+    }
+}

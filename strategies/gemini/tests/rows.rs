@@ -1,0 +1,143 @@
+//! The conformance rows of what is counted, cut and shown, in `rows.toml`.
+
+use foldback_core::fraction::Fraction;
+use foldback_core::log::{Media, Message, Part, PartKind, Usage};
+use foldback_core::moment::Moment;
+use foldback_core::stage::Estimator as _;
+use foldback_core::strategy::Strategy;
+use foldback_core::{Limits, Role};
+use foldback_gemini::cut::{Content, cut};
+use foldback_gemini::preview::preview;
+use foldback_gemini::{Count, MaskConfig, SnapshotConfig, What};
+use foldback_test_support::table;
+use foldback_testkit::talk;
+use serde::de::DeserializeOwned;
+
+pub(crate) const PRESET: &str = include_str!("../presets/gemini-cli.toml");
+
+pub(crate) fn rows<T: DeserializeOwned>(group: &str) -> Vec<T> {
+    table::rows(include_str!("rows.toml"), group)
+}
+
+pub(crate) fn strategy(toml: &str) -> Strategy {
+    let registry = talk::registry([&foldback_stages::REGISTRATION, &foldback_gemini::REGISTRATION]);
+    talk::compiled(&registry, toml)
+}
+
+/// A message of parts in short: a letter for the kind and a length.
+fn message(parts: &str) -> Message {
+    let file = |mime: &str| PartKind::File(Media { mime: mime.into(), ..Media::default() });
+    let part = |word: &str| {
+        let (kind, length) = word.split_at(1);
+        let text = |of: &str| of.repeat(length.parse().unwrap());
+        match kind {
+            "t" => Part::text(text("x")),
+            "u" => Part::text(text("é")),
+            "n" => Part::text(text("\n")),
+            "z" => Part::text(text("\u{1}")),
+            "q" => Part::text(text("\"")),
+            "r" => Part::result("c", "read", text("x")),
+            "v" => Part::result("c", "read", text("é")),
+            "c" => Part::call("c", "read", "{ }"),
+            "i" => Part::new(file("image/png")),
+            "p" => Part::new(file("application/pdf")),
+            _ => Part::new(PartKind::Reasoning { text: text("x"), opaque: None }),
+        }
+    };
+    Message::new("m", Role::User, parts.split(' ').map(part).collect())
+}
+
+#[test]
+fn estimates() {
+    let estimator = Count::of(What::Tokens);
+    for (id, parts, tokens) in rows::<(String, String, u64)>("estimates") {
+        assert_eq!(estimator.count(&message(&parts)).total(), tokens, "{id} {parts}");
+    }
+}
+
+#[test]
+fn json() {
+    let estimator = Count::of(What::Json);
+    for (id, parts, units) in rows::<(String, String, u64)>("json") {
+        assert_eq!(estimator.count(&message(&parts)).total(), units, "{id} {parts}");
+    }
+}
+
+#[test]
+fn triggers() {
+    for (id, window, tokens, compresses) in rows::<(String, u64, u64, bool)>("triggers") {
+        let mut talk = talk::conversation(strategy(PRESET), Limits::new(window, 0));
+        talk.append(Message::user("u", "Go on."));
+        talk.append(Message::assistant("a", vec![Part::text("Done.")]));
+        // The answer and what came after it do not count.
+        let usage = Usage {
+            uncached: tokens - 300,
+            cache_read: 200,
+            cache_write: 100,
+            output: 900_000,
+            reasoning: 900_000,
+            total: Some(2_000_000),
+        };
+        let reports = talk::at_usage(&mut talk, Moment::StepEnd, Some(usage));
+        let decision = reports[0].decision.clone().unwrap();
+        assert_eq!(decision.fold, compresses, "{id}: {}", decision.reason);
+    }
+}
+
+#[test]
+fn cuts() {
+    let default = SnapshotConfig::default();
+    for (id, contents, first) in rows::<(String, String, usize)>("cuts") {
+        let words = contents.split(' ').enumerate();
+        let contents: Vec<Content> = words
+            .map(|(first, word)| {
+                let (kind, units) = word.split_at(1);
+                let (model, tools) = ("mf".contains(kind), "fr".contains(kind));
+                Content { first, units: units.parse().unwrap(), model, tools }
+            })
+            .collect();
+        assert_eq!(cut(&contents, Fraction::of(default.keep)), first, "{id} {contents:?}");
+    }
+}
+
+#[test]
+fn previews() {
+    type Row = (String, usize, usize, usize, usize, String, String);
+    for (id, length, limit, head, tail, note, omitted) in rows::<Row>("previews") {
+        let (half, text) = (length / 2, "a".repeat(length / 2) + &"z".repeat(length - length / 2));
+        let shown = preview(&text, limit, "{first} of {last}");
+        let expected = (!note.is_empty()).then(|| {
+            let head: String = text.chars().take(head).collect();
+            let tail = &text[length - tail..];
+            format!("{note}\n{head}\n\n... [{omitted} characters omitted] ...\n\n{tail}")
+        });
+        assert!(half > 0 && shown == expected, "{id} {length} {limit}");
+    }
+    // A character that a limit would cut in two is left out.
+    let text = "ab😀cd".repeat(2);
+    let shown = preview(&text, 10, "{first} {last}").unwrap();
+    assert_eq!(shown, "2 8\nab\n\n... [2 characters omitted] ...\n\ncdab😀cd");
+    assert!(preview(&text, 3, "").unwrap().ends_with("\n\ncd"));
+}
+
+#[test]
+fn the_preset_states_the_defaults() {
+    let (mask, snapshot) = (MaskConfig::default(), SnapshotConfig::default());
+    for line in [
+        format!("exempt = {:?}", mask.exempt),
+        format!("shells = {:?}", mask.shells),
+        format!("note = {:?}", mask.note),
+        format!("keep = {}", snapshot.keep),
+        format!("note = {:?}", snapshot.note),
+        format!("reply = {:?}", snapshot.reply),
+        "protect_tokens = 50_000\nminimum_tokens = 30_000".to_owned(),
+        "result_tokens = 50_000\nresult_units = 40_000".to_owned(),
+        "when = [\"step-end\", \"provider-overflow\"]".to_owned(),
+        "when = \"call-start\"".to_owned(),
+    ] {
+        assert!(PRESET.contains(&line), "{line}");
+    }
+    assert_eq!((mask.protect_tokens, mask.minimum_tokens), (50_000, 30_000));
+    assert_eq!((snapshot.result_tokens, snapshot.result_units), (50_000, 40_000));
+    assert!(snapshot.verify && snapshot.summary_tokens == 4_096);
+}
