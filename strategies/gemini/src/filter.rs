@@ -7,7 +7,7 @@ use crate::starts::Starts;
 use crate::verify::Verified;
 use foldback_core::Role;
 use foldback_core::fraction::Fraction;
-use foldback_core::log::{EntryKind, Message, PartKind};
+use foldback_core::log::{EntryKind, Message, Origin, PartKind};
 use foldback_core::moment::Trigger;
 use foldback_core::outcome::Why;
 use foldback_core::plan::Edit;
@@ -22,10 +22,6 @@ use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::Arc;
-
-/// What stands around a summary.
-const OPEN: &str = "<state_snapshot>";
-const CLOSE: &str = "</state_snapshot>";
 
 /// Units of a content as JSON besides its parts, each of which counts a comma.
 const USER: u64 = r#"{"role":"user","parts":[]}"#.len() as u64 - 1;
@@ -53,6 +49,8 @@ pub struct SnapshotConfig {
     pub reply: String,
     /// Whether a model is asked a second time, to hold its summary against the record.
     pub verify: bool,
+    /// Whether nothing is folded that would not get smaller, a summary alone among it.
+    pub only_smaller: bool,
     /// Largest acceptable summary in tokens.
     pub summary_tokens: u64,
 }
@@ -67,6 +65,7 @@ impl Default for SnapshotConfig {
                 .to_owned(),
             reply: "Thank you, I go on from this snapshot now.".to_owned(),
             verify: true,
+            only_smaller: true,
             summary_tokens: 4_096,
         }
     }
@@ -145,6 +144,11 @@ impl Snapshot {
         let at = cut(&contents, self.keep);
         let at = contents.get(at).map_or(history, |content| content.first);
         let cut = spoken.whole(context, at);
+        let said = |pos: &Pos| context.history.kind(*pos).origin == Origin::Log;
+        if self.config.only_smaller && cut > 0 && !spoken.messages[..cut].iter().any(said) {
+            let why = "the last summary alone would be summarized";
+            return Err(Why::new("already-compacted", why));
+        }
         if cut == 0 {
             return Err(Why::new("all-fits", "all messages are within the share that is kept"));
         }
@@ -251,14 +255,6 @@ impl Snapshot {
         shown.retain(|message| !message.is_entry());
         shown
     }
-
-    /// The text that stands in the view for a summary.
-    fn text(summary: &str) -> String {
-        match summary.contains(OPEN) {
-            true => summary.to_owned(),
-            false => format!("{OPEN}\n{}\n{CLOSE}", summary.trim()),
-        }
-    }
 }
 
 fn no_start() -> Why {
@@ -327,9 +323,16 @@ impl Filter for Snapshot {
             return Ok(Arrangement { edits, ..arranged(context, Vec::new(), order) });
         }
         let summary = summaries.iter().flatten().next().map_or("", |summary| &summary.text);
-        let text = Self::text(summary);
+        let text = summary.to_owned();
         let kept = &spoken.messages[cut..];
         edits.retain(|edit| kept.contains(&edit.at.item));
+        let gone = spoken.shown(context, 0, cut);
+        let gone: u64 = gone.iter().map(|message| self.tokens.counts(message).total()).sum();
+        let written = self.tokens.text(&text) + self.tokens.text(&self.config.reply);
+        if self.config.only_smaller && written >= gone {
+            let why = format!("{written} tokens would take the place of {gone}");
+            return Err(Why::new("no-gain", why));
+        }
         let around = self.quarters.text(&text) + self.quarters.text(&self.config.reply);
         let before = self.estimate(context, &spoken.messages[cut..history], &edits);
         let after = before + Count::tokens(around);

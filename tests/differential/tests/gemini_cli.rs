@@ -275,7 +275,7 @@ impl Case {
         let (folder, file) = (folder(), "x".repeat(17));
         let toml = format!(
             "name = \"here\"\nextends = \"gemini-cli\"\n[overflow]\nuse = \"answer-usage\"\nlimit = {}\n[filter]\nuse = \"gemini.snapshot\"\n\
-             reply = \"Got it. Thanks for the additional context!\"\nsummary_tokens = 1_000_000\n\
+             reply = \"Got it. Thanks for the additional context!\"\nsummary_tokens = 1_000_000\nonly_smaller = false\n\
              note = \"Output too large. Showing first {{first}} and last {{last}} characters. For full output see: {folder}/tool-outputs/{file}_1.txt\"\n",
             self.settings.trigger,
         );
