@@ -186,6 +186,7 @@ const TESTS: &[External] = &[
     External {
         name: "gemini-cli: @google/gemini-cli-core 0.61.0 beside gemini-cli",
         needs: &[&["node"], &["npm"]],
+        python: "python3",
         installs: Some((
             "gemini-cli",
             &[&[

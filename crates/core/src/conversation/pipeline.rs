@@ -23,8 +23,8 @@ use crate::position::{Place, Pos};
 use crate::provider::ErrorKind;
 use crate::services::{BeforeCompaction, Verdict};
 use crate::stage::{
-    Arrangement, Checked, DRY_RUN, Decision, Filter, OverflowPolicy, Pressure, Pruner, Pruning, StageContext,
-    Summarizer, Summary, SummaryError, SummaryRequest, UsageReading,
+    Arrangement, Checked, DRY_RUN, Decision, Filter, OverflowPolicy, Pressure, Pruner, Pruning,
+    StageContext, Summarizer, Summary, SummaryError, SummaryRequest, UsageReading,
 };
 use crate::strategy::{Bound, OnFailure};
 use std::collections::BTreeMap;
