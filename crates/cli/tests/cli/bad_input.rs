@@ -138,7 +138,7 @@ fn an_empty_home_is_not_the_current_folder() {
     let ran = command.current_dir(folder.path()).output().unwrap();
     let said = String::from_utf8(ran.stderr).unwrap();
     assert_eq!(ran.status.code(), Some(2), "{said}");
-    assert!(said.contains("no session to compare") && !said.contains("here.json"), "{said}");
+    assert!(said.contains("no session found") && !said.contains("here.json"), "{said}");
 }
 
 /// A file of several sessions is not replaced by one of them, by whichever name it is called.
