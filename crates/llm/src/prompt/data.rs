@@ -16,6 +16,7 @@ const STYLES: &[&str] = &[
     include_str!("../../prompts/codex-handoff.toml"),
     include_str!("../../prompts/gemini-snapshot.toml"),
     include_str!("../../prompts/gemini-verify.toml"),
+    include_str!("../../prompts/openhands-condensation.toml"),
     include_str!("../../prompts/pi-history.toml"),
     include_str!("../../prompts/pi-turn.toml"),
     include_str!("../../prompts/window-compact.toml"),
@@ -142,7 +143,7 @@ mod tests {
         let version = Prompts::embedded().unwrap().version();
         assert_eq!(
             (version, &digest[..16]),
-            (5, "d7e62ad6866cffd4"),
+            (6, "1d303a2b84f4936e"),
             "raise `version` in prompts/shared.toml, then note the new digest here"
         );
     }
