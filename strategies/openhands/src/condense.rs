@@ -138,10 +138,9 @@ impl Condense {
             let reason = format!("forgets all events but the first of {size}: no part could go");
             return Ok(Forgotten { events: all, reason });
         }
-        Err(Why::new(
-            "nothing-to-forget",
-            format!("no part of {size} events may go and is a tenth"),
-        ))
+        let least = self.0.minimum_progress;
+        let why = format!("no part of {size} events may go that makes up {least} of them");
+        Err(Why::new("nothing-to-forget", why))
     }
 }
 
