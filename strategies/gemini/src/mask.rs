@@ -17,8 +17,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// What a masked result is known by.
 pub(crate) const TAG: &str = "<tool_output_masked";
 
-/// Units above which a result is shown by its ends, and units of each end.
-const WHOLE: usize = 500;
+/// Units of each end of a result that are shown. The original shows one of up to 500 whole, which is never shorter.
 const END: usize = 250;
 
 /// Lines above which the output of a shell is shown by its ends, and lines of each end.
@@ -83,13 +82,8 @@ impl Mask {
             true => of_shell(shown),
             false => {
                 let text = pretty(result, shown);
-                match text.encode_utf16().nth(WHOLE) {
-                    Some(_) => {
-                        let (head, tail) = (first_units(&text, END), last_units(&text, END));
-                        format!("{head}\n... [TRUNCATED] ...\n{tail}")
-                    }
-                    None => text,
-                }
+                let (head, tail) = (first_units(&text, END), last_units(&text, END));
+                format!("{head}\n... [TRUNCATED] ...\n{tail}")
             }
         };
         format!("{TAG}>\n{preview}\n\n{}\n</tool_output_masked>", self.0.note)

@@ -140,6 +140,12 @@ fn shown_of_what_is_masked() {
             _ => assert!(found.starts_with(&shown) || found.contains(&shown), "{id} {found}"),
         }
     }
+    // Some tools are exempt, and what was recorded as masked is not masked again.
+    for (tool, text) in
+        [("ask_user", "yes ".repeat(900)), ("read", "<tool_output_masked>".repeat(99))]
+    {
+        assert_eq!(masked(tool, &text), text, "{tool}");
+    }
     // The ends of a long text, as JSON, and of many lines.
     let found = masked("read", &"0123456789".repeat(100));
     let (head, tail) = found.split_once("\n... [TRUNCATED] ...\n").unwrap();
@@ -149,6 +155,8 @@ fn shown_of_what_is_masked() {
     let found = masked("run_shell_command", &format!("Output: {}\nExit Code: 1", lines(21)));
     assert!(found.contains("\n\n... [1 lines omitted] ...\n\n"), "{found}");
     assert!(found.ends_with(&format!("{:0400}\nExit Code: 1", 20)), "{found}");
+    let found = masked("run_shell_command", &format!("{}\nOutput: {}", lines(30), lines(20)));
+    assert_eq!(found.matches("lines omitted").count(), 1, "{found}");
     let found = masked("run_shell_command", &format!("Error: {}", lines(30)));
     assert!(!found.contains("omitted"), "{found}");
     let found = masked("run_shell_command", &format!("{}Output: short", lines(21)));
@@ -245,6 +253,16 @@ fn a_summary_that_inflates() {
     talk.append(Message::user("v", "And now?"));
     talk.append(Message::assistant("b", vec![Part::text("Nothing.")]));
     assert_eq!(code(&ask(&mut talk, 30_100)), "refused-before");
+    // GC-F3: 4 quarters of "Yes.", 17 and 5 of what is said around the result, 52 of the call, 17 around the result, whose lines end in
+    // two units each.
+    let quarters = 80_000 + 4 + 17 + 5 + 52 + 17 + cut.len() + cut.matches('\n').count();
+    for (more, changes) in [(0, false), (1, true)] {
+        let (mut talk, _) = inflating();
+        assert_eq!(code(&ask(&mut talk, 11_999)), "inflated");
+        said(&mut talk, "read", &[300_000]);
+        let report = ask(&mut talk, quarters as u64 / 4 + more);
+        assert_eq!(report.outcome.changed(), changes, "GC-F3 {more}");
+    }
     // GC-F4: a person who compresses with success ends that.
     talk::at(&mut talk, Moment::Manual);
     assert_eq!((talk.sent().len(), summaries.asked().len()), (4, 4));
@@ -280,5 +298,38 @@ fn what_the_summarizer_is_given() {
         let given = summaries.request(0).messages;
         let text = &given[2].parts[0].as_result().unwrap().text;
         assert_eq!(text.contains("characters omitted"), cut, "{window}");
+    }
+}
+
+#[test]
+fn where_it_is_cut() {
+    // GC-S5: as JSON the contents have 400, 300, 100 and 200 units, and one more.
+    for (more, kept) in [(0, &["u1", "a1"][..]), (1, &[])] {
+        let mut talk = conversation(&Scripted::always(Some("s")), 10_000);
+        for (turn, [user, model]) in [[363, 262], [63, 162 + more]].into_iter().enumerate() {
+            talk.append(Message::user(format!("u{turn}"), "x".repeat(user)));
+            let parts = vec![Part::text("y".repeat(model))];
+            talk.append(Message::assistant(format!("a{turn}"), parts));
+        }
+        ask(&mut talk, 5_000);
+        assert_eq!(talk::sent_ids(&talk)[2..], *kept, "{more}");
+    }
+}
+
+#[test]
+fn what_would_not_get_smaller() {
+    // Of what the original would summarize, the summary alone is left.
+    let summaries = Scripted::always(Some("s"));
+    let mut talk = two_turns(&summaries);
+    assert!(ask(&mut talk, 5_000).outcome.changed());
+    talk.append(Message::assistant("b", vec![Part::call("c", "read", "{}")]));
+    talk.append(Message::tool("t", "c", "read", "short"));
+    assert_eq!(code(&ask(&mut talk, 5_000)), "already-compacted");
+    // A summary longer than what it replaces is refused, and the next request has one asked for again.
+    let summaries = Scripted::always(Some(&"x".repeat(12_000)));
+    let mut talk = two_turns(&summaries);
+    for asked in [2, 4] {
+        assert_eq!(code(&ask(&mut talk, 5_000)), "no-gain");
+        assert_eq!(summaries.asked().len(), asked);
     }
 }

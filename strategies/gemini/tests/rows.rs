@@ -68,7 +68,8 @@ fn triggers() {
     for (id, window, tokens, compresses) in rows::<(String, u64, u64, bool)>("triggers") {
         let mut talk = talk::conversation(strategy(PRESET), Limits::new(window, 0));
         talk.append(Message::user("u", "Go on."));
-        talk.append(Message::assistant("a", vec![Part::text("Done.")]));
+        talk.append(Message::assistant("a", vec![Part::call("c", "read", "{}")]));
+        talk.append(Message::tool("t", "c", "read", "x".repeat(40_000)));
         // The answer and what came after it do not count.
         let usage = Usage {
             uncached: tokens - 300,
@@ -113,6 +114,9 @@ fn previews() {
         });
         assert!(half > 0 && shown == expected, "{id} {length} {limit}");
     }
+    // Units of UTF-16 are counted, not bytes.
+    assert_eq!(preview(&"é".repeat(10), 10, ""), None);
+    assert!(preview(&"é".repeat(10), 9, "").is_some());
     // A character that a limit would cut in two is left out.
     let text = "ab😀cd".repeat(2);
     let shown = preview(&text, 10, "{first} {last}").unwrap();
