@@ -77,6 +77,45 @@ async fn summaries_stand_in_one_message_oldest_first_and_the_last_ten_stay() {
     assert_eq!(asked[2].2, "m49");
 }
 
+/// Tokens of a request in a window of 100,000, whether it folds.
+#[test]
+fn mx_14_above_80_percent_down_to_half() {
+    let strategy = strategy("tiered", "", &names());
+    let policy = &strategy.overflow.as_ref().unwrap();
+    assert_eq!(policy.when, [Moment::CallStart], "MX-14");
+    for (tokens, fold) in [(80_000, false), (80_001, true)] {
+        let limits = foldback_core::Limits::new(100_000, 8_000);
+        let pressure = foldback_core::stage::Pressure {
+            view_tokens: tokens - 1_000,
+            frame_tokens: 1_000,
+            ..foldback_testkit::talk::pressure(Moment::CallStart, limits)
+        };
+        let decision = policy.stage.decide(&pressure);
+        assert_eq!((decision.fold, decision.target), (fold, Some(50_000)), "MX-14: {tokens}");
+    }
+}
+
+/// Reasoning and files of messages that are summarized go with them; those of the newest ten stay.
+#[tokio::test]
+async fn mx_17_reasoning_and_files() {
+    let mut conversation = conversation(&strategy("tiered", "", &names()), 7_000);
+    for n in 0..30 {
+        let parts = vec![
+            foldback_core::Part::new(PartKind::Reasoning { text: format!("r{n}"), opaque: None }),
+            foldback_core::Part::new(PartKind::File(foldback_core::log::Media::default())),
+            foldback_core::Part::text("y".repeat(1_000)),
+        ];
+        conversation.append(Message::new(format!("m{n}"), Role::Assistant, parts));
+    }
+    let report = at(&mut conversation, Moment::CallStart).await;
+    assert_eq!(report.outcome, Outcome::Changed, "{report:?}");
+    let sent = conversation.sent();
+    let parts = || sent.iter().flat_map(|shown| &shown.message.parts);
+    let reasoning = parts().filter(|part| matches!(part.kind, PartKind::Reasoning { .. }));
+    let files = parts().filter(|part| matches!(part.kind, PartKind::File(_)));
+    assert_eq!((reasoning.count(), files.count()), (10, 10), "MX-17");
+}
+
 #[tokio::test]
 async fn below_the_threshold_nothing_happens() {
     let fake = names();
@@ -250,7 +289,7 @@ async fn a_tier_without_a_summary_is_cut_to_sentences() {
             );
         }
         let text = summary(&conversation);
-        assert!(text.contains("We must keep file40.rs here."), "{answer:?}: {text}");
+        assert!(text.contains("We must keep file40.rs here."), "MX-16, {answer:?}: {text}");
         let rows = plan.tables["tiers"].as_array().unwrap();
         for (row, budgeted) in rows.iter().zip(fake.asked().iter()) {
             assert_eq!(row["by"], "sentences");
@@ -432,7 +471,7 @@ async fn a_fold_that_frees_next_to_nothing_is_not_made_unless_asked_for() {
     }
     let report = at(&mut conversation, Moment::CallStart).await;
     let Outcome::Unchanged(why) = &report.outcome else { panic!("{report:?}") };
-    assert_eq!(why.code, "not-worthwhile");
+    assert_eq!(why.code, "not-worthwhile", "MX-15");
     assert!(fake.asked().is_empty(), "no summary is requested in vain");
     let report = at(&mut conversation, Moment::Manual).await;
     assert_eq!(report.outcome, Outcome::Changed, "{report:?}");

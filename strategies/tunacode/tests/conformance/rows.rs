@@ -69,6 +69,11 @@ fn which_parts_are_tool_returns() {
         ("TU-2", Part::call("c", "t", "{}"), false),
         ("TU-3", Part::new(unknown), false),
         ("TU-4", result(ResultStatus::Pending, "", None), false),
+        (
+            "TU-29, reasoning stays",
+            Part::new(PartKind::Reasoning { text: "hm".to_owned(), opaque: None }),
+            false,
+        ),
         ("ours: an error is returned", result(ResultStatus::Error, "no such file", None), true),
         ("ours: a retry prompt is not", result(ResultStatus::Retry, "fix it", None), false),
         ("ours: nor is a running tool", result(ResultStatus::Running, "so far", None), false),
@@ -214,9 +219,9 @@ fn whole_histories() {
 
 #[test]
 fn boundaries() {
-    let rows: Vec<(String, Vec<u64>, Vec<usize>)> =
+    let rows: Vec<(String, String, Vec<u64>, Vec<usize>)> =
         table::rows(include_str!("rows.toml"), "boundaries");
-    for (name, sizes, expected) in rows {
+    for (id, name, sizes, expected) in rows {
         let oldest_first = sizes
             .iter()
             .enumerate()
@@ -227,7 +232,7 @@ fn boundaries() {
         let mut indices: Vec<usize> =
             cleared(&prune(&history)).into_iter().map(|position| last - position).collect();
         indices.sort_unstable();
-        assert_eq!(indices, expected, "{name}, newest to oldest {sizes:?}");
+        assert_eq!(indices, expected, "{id} {name}, newest to oldest {sizes:?}");
     }
 }
 
@@ -312,7 +317,7 @@ fn presets_say_what_they_are() {
     for (name, context) in [("tunacode", 200_000), ("tunacode-local", 10_000)] {
         let strategy = preset(name);
         assert_eq!(strategy.pruners.len(), 1, "{name}");
-        assert_eq!(strategy.pruners[0].when, [Moment::TurnStart], "{name}");
+        assert_eq!(strategy.pruners[0].when, [Moment::TurnStart], "TU-28: {name}");
         assert_eq!(strategy.preset_limits.context, context, "{name}");
         assert_eq!(&**strategy.estimator().id(), "chars(code-points)/4 floor", "{name}");
         assert!(strategy.reproduces.contains("0.1.40"), "{name}");

@@ -4,7 +4,7 @@ use super::common::{
     FAITHFUL, NOW, Notes, PRESETS, Talk, WINDOW, bytes, chat, check, row, rows, saying, step,
     strategy,
 };
-use foldback_core::log::{Message, Part};
+use foldback_core::log::{Media, Message, Part, PartKind};
 use foldback_core::moment::Moment;
 use foldback_core::outcome::Outcome;
 use foldback_core::strategy::Strategy;
@@ -47,6 +47,32 @@ fn a_summary_for_what_is_old() {
             row("S9-17", up, "hooks and boundary", told, hooks),
         ];
         check(&rows, Clone::clone);
+    }
+}
+
+/// What is kept is kept whole, reasoning and images included; what is summarized goes whole.
+#[test]
+fn reasoning_and_images() {
+    let mut messages = ten();
+    for at in [1, 9] {
+        let thought = PartKind::Reasoning { text: format!("r{at}"), opaque: None };
+        messages[at].parts.push(Part::new(thought));
+        messages[at].parts.push(Part::new(PartKind::File(Media::default())));
+    }
+    for preset in PRESETS {
+        let mut talk = Talk::plain(small(preset), 1_000, Some(saying("They said hello.")));
+        talk.append(messages.clone());
+        talk.at(Moment::CallStart);
+        let sent = talk.conversation.sent();
+        let parts = sent.iter().flat_map(|shown| &shown.message.parts);
+        let kept: Vec<String> = parts
+            .filter_map(|part| match &part.kind {
+                PartKind::Reasoning { text, .. } => Some(text.clone()),
+                PartKind::File(_) => Some("file".to_owned()),
+                _ => None,
+            })
+            .collect();
+        assert_eq!(kept, ["r9", "file"], "S9-26");
     }
 }
 
