@@ -1,15 +1,41 @@
 //! Is an answer a usable summary?
 
-use crate::prompt::{Reminder, fill, list};
+use crate::prompt::{Prompt, Reminder, fill, list};
 use foldback_core::log::Finish;
 use foldback_core::provider::Completion;
 use foldback_core::stage::{Estimator, SummaryError};
 
+/// Lines that an answer must have as headings.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Headings<'a> {
+    /// The lines.
+    pub lines: &'a [String],
+    /// Whether one of them is enough.
+    pub any: bool,
+}
+
+impl<'a> From<&'a Prompt> for Headings<'a> {
+    fn from(prompt: &'a Prompt) -> Self {
+        Self { lines: &prompt.headings, any: prompt.any_heading }
+    }
+}
+
+impl Headings<'_> {
+    /// Those that a text lacks.
+    fn missing(self, text: &str) -> Vec<String> {
+        let has = |heading: &String| text.lines().any(|line| is_heading(line, heading));
+        if self.any && self.lines.iter().any(has) {
+            return Vec::new();
+        }
+        self.lines.iter().filter(|heading| !has(heading)).cloned().collect()
+    }
+}
+
 /// What an answer must be like.
 #[derive(Clone, Copy, Debug)]
 pub struct Demands<'a> {
-    /// Lines that it must have as headings.
-    pub headings: &'a [String],
+    /// Which headings it must have.
+    pub headings: Headings<'a>,
     /// Most tokens that it may have.
     pub budget: u64,
     /// What counts them.
@@ -23,8 +49,10 @@ const LEAST_TEXT: u64 = 16;
 
 /// The smallest budget that a summary with these headings can keep. Below it no request is sent: the answer would
 /// be too long, and the reminder for nothing.
-pub(crate) fn least_budget(headings: &[String], estimator: &dyn Estimator) -> u64 {
-    estimator.text(&headings.join("\n")) + LEAST_TEXT
+pub(crate) fn least_budget(headings: Headings<'_>, estimator: &dyn Estimator) -> u64 {
+    let needed = if headings.any { 1 } else { headings.lines.len() };
+    let needed: Vec<&str> = headings.lines.iter().take(needed).map(String::as_str).collect();
+    estimator.text(&needed.join("\n")) + LEAST_TEXT
 }
 
 /// What is wrong with an answer.
@@ -100,7 +128,7 @@ pub fn check(answer: &Completion, demands: &Demands<'_>) -> Result<(String, u64)
     if answer.finish == Finish::Length {
         return Err(Fault::Cut { max_output: demands.max_output });
     }
-    let missing = missing(text, demands.headings);
+    let missing = demands.headings.missing(text);
     if !missing.is_empty() {
         return Err(Fault::Headings(missing));
     }
@@ -111,15 +139,9 @@ pub fn check(answer: &Completion, demands: &Demands<'_>) -> Result<(String, u64)
     Ok((text.to_owned(), tokens))
 }
 
-/// The headings that a text lacks.
-fn missing(text: &str, headings: &[String]) -> Vec<String> {
-    let has = |heading: &String| text.lines().any(|line| is_heading(line, heading));
-    headings.iter().filter(|heading| !has(heading)).cloned().collect()
-}
-
 /// What a text lacks of the form that was asked for, as a sentence.
-pub(crate) fn lacks(text: &str, headings: &[String]) -> Option<String> {
-    let missing = missing(text, headings);
+pub(crate) fn lacks(text: &str, headings: Headings<'_>) -> Option<String> {
+    let missing = headings.missing(text);
     (!missing.is_empty())
         .then(|| format!("even after a reminder, the model's summary lacks {}", list(&missing)))
 }
@@ -177,8 +199,8 @@ mod tests {
         let headings = ["## Goal".to_owned(), "## Next Steps".to_owned()];
         let config = CharsConfig { per_token: 1, ..CharsConfig::default() };
         let estimator = config.build().unwrap();
-        let demands =
-            Demands { headings: &headings, budget: 40, estimator: &*estimator, max_output: 99 };
+        let all = Headings { lines: &headings, any: false };
+        let demands = Demands { headings: all, budget: 40, estimator: &*estimator, max_output: 99 };
         let good = "## Goal\nx\n## Next Steps\ny";
         let fenced = format!("```markdown\n{good}\n```");
         let long = format!("{good}{}", "y".repeat(40));
@@ -205,6 +227,10 @@ mod tests {
             let found = check(&answer(text, finish), &demands);
             let expected = expected.map(|text| (text.to_owned(), estimator.text(text)));
             assert_eq!(found, expected, "{text:?} {finish:?}");
+        }
+        let demands = Demands { headings: Headings { any: true, ..all }, ..demands };
+        for (text, usable) in [("## Next Steps\ny", true), ("## Goal\nx", true), ("Goal", false)] {
+            assert_eq!(check(&answer(text, Stop), &demands).is_ok(), usable, "{text:?}");
         }
     }
 

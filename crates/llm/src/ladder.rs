@@ -13,7 +13,7 @@
 //! [`LlmConfig::max_requests`] requests.
 
 use crate::asking::Asker;
-use crate::check::{Demands, Fault, check};
+use crate::check::{Demands, Fault, Headings, check};
 use crate::config::LlmConfig;
 use crate::prompt::{Material, Prompts, fill, record};
 use crate::room::{self, Room, Size, TooLarge};
@@ -293,19 +293,26 @@ impl<'a> Descent<'a> {
     }
 
     fn check(&self, answer: &Completion) -> Result<Attempt, Fault> {
-        self.check_for(answer, &self.terms.prompts.style(&self.request.style).headings)
+        self.check_for(answer, self.headings())
     }
 
-    /// An answer that nothing is asked after any more: of all faults, missing headings alone leave a summary.
+    fn headings(&self) -> Headings<'_> {
+        self.terms.prompts.style(&self.request.style).into()
+    }
+
+    /// An answer that nothing is asked after any more: of all faults, missing headings alone leave a summary, where one would
+    /// not have been enough.
     fn accept(&self, answer: &Completion, fault: Fault) -> Result<Attempt, SummaryError> {
         let accepted = match fault {
-            Fault::Headings(_) => self.check_for(answer, &[]),
+            Fault::Headings(_) if !self.headings().any => {
+                self.check_for(answer, Headings::default())
+            }
             fault => Err(fault),
         };
         accepted.map_err(SummaryError::from)
     }
 
-    fn check_for(&self, answer: &Completion, headings: &[String]) -> Result<Attempt, Fault> {
+    fn check_for(&self, answer: &Completion, headings: Headings<'_>) -> Result<Attempt, Fault> {
         let demands = Demands {
             headings,
             budget: self.request.budget,

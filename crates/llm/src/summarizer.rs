@@ -1,7 +1,7 @@
 //! `llm`: a summary written by a model.
 
 use crate::asking::Asker;
-use crate::check;
+use crate::check::{self, Headings};
 use crate::config::LlmConfig;
 use crate::ladder::{Descent, End, Terms};
 use crate::memo::{self, Memo};
@@ -77,7 +77,7 @@ impl LlmSummarizer {
         if record::is_empty(&request.messages) && previous.trim().is_empty() {
             return Err(SummaryError::Empty);
         }
-        let headings = &self.prompts.style(&request.style).headings;
+        let headings = Headings::from(self.prompts.style(&request.style));
         let least = check::least_budget(headings, &*request.estimator);
         if request.budget < least {
             return Err(SummaryError::Failed(format!(

@@ -9,6 +9,8 @@ const DEFAULT: &str = include_str!("../../prompts/default.toml");
 const STYLES: &[&str] = &[
     include_str!("../../prompts/opencode-anchored.toml"),
     include_str!("../../prompts/opencode-checkpoint.toml"),
+    include_str!("../../prompts/opencode-checkpoint-2.toml"),
+    include_str!("../../prompts/opencode-objective.toml"),
     include_str!("../../prompts/tiered-1.toml"),
     include_str!("../../prompts/tiered-2.toml"),
     include_str!("../../prompts/tiered-3.toml"),
@@ -34,6 +36,9 @@ pub struct Prompt {
     pub update: Option<String>,
     /// Lines that an answer must have as headings.
     pub headings: Vec<String>,
+    /// Whether one of them is enough; an answer without any is then no summary, even after the reminder.
+    #[serde(default)]
+    pub any_heading: bool,
 }
 
 /// Wording that all styles share; see `prompts/shared.toml`.

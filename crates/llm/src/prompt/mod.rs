@@ -82,7 +82,7 @@ impl Prompts {
                 section(&shared.update);
             }
         }
-        if !prompt.headings.is_empty() {
+        if !prompt.headings.is_empty() && !prompt.any_heading {
             let headings = list(&prompt.headings);
             section(&fill(&shared.headings, &[("headings", &headings)]));
         }

@@ -5,7 +5,8 @@
 //!
 //! | system | configuration |
 //! |---|---|
-//! | OpenCode (all versions) | `utf16`, `half-up` |
+//! | OpenCode 1 | `utf16`, `half-up` |
+//! | OpenCode 2 | the same, `calls = "joined"`, `per_file = 1500` |
 //! | BRUTUS | `bytes`, `ceil` |
 //! | tunacode 0.1.40 | `code-points`, `floor` |
 //! | window compactor | `bytes`, `floor`, `per_message = 4`, `calls = "none"`, `reasoning = false` |

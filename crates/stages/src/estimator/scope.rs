@@ -16,6 +16,8 @@ pub enum Calls {
     /// The arguments and the name of the tool, each as a text of its own.
     #[default]
     Named,
+    /// The arguments behind the name of the tool, as one text.
+    Joined,
     /// The call as JSON in the form of OpenAI's chat completions: id, type, function, name, arguments.
     Json,
 }
@@ -26,6 +28,7 @@ impl Calls {
             Self::None => "none",
             Self::Arguments => "arguments",
             Self::Named => "named",
+            Self::Joined => "joined",
             Self::Json => "json",
         }
     }
@@ -105,6 +108,7 @@ impl Scope {
             Calls::None => 0,
             Calls::Arguments => text(arguments),
             Calls::Named => text(&call.tool) + text(arguments),
+            Calls::Joined => text(&format!("{}{arguments}", call.tool)),
             // Each call is counted as a list of its own, so that clearing one shows in the count.
             Calls::Json => text(
                 &json!([{

@@ -58,6 +58,28 @@ const ANCHORED: &[Section] = &[
     section(Topic::Files, "## Relevant Files", 12, 25),
 ];
 
+/// The sections that OpenCode 1.18 asks its model for.
+const OBJECTIVE: &[Section] = &[
+    section(Topic::Instructions, "## Objective", 30, 70),
+    section(Topic::Earlier, "## Earlier", 10, 40),
+    section(Topic::Decisions, "## Important Details", 10, 25),
+    section(Topic::State, "## Work State", 18, 50),
+    section(Topic::Errors, "### Blocked", 10, 20),
+    section(Topic::Open, "## Next Move", 10, 20),
+    section(Topic::Files, "## Relevant Files", 12, 25),
+];
+
+/// The sections that OpenCode 2 asks its model for.
+const CHECKPOINT_2: &[Section] = &[
+    section(Topic::Instructions, "## Objective", 30, 70),
+    section(Topic::Decisions, "## Decisions", 10, 25),
+    section(Topic::State, "## Work State", 18, 50),
+    section(Topic::Errors, "### Blocked", 10, 20),
+    section(Topic::Open, "## Next Move", 10, 20),
+    section(Topic::Files, "## Relevant Files", 12, 25),
+    section(Topic::Earlier, "## Additional Context", 10, 40),
+];
+
 /// The middle tier: errors and open items of that long ago have been dealt with since.
 const MIDDLE: &[Section] = &[
     section(Topic::Instructions, "## User instructions", 35, 70),
@@ -76,6 +98,8 @@ const OLDEST: &[Section] = &[
 pub(super) fn style(name: &str) -> &'static [Section] {
     match name {
         "opencode.anchored" => ANCHORED,
+        "opencode.objective" => OBJECTIVE,
+        "opencode.checkpoint-2" => CHECKPOINT_2,
         "tiered.2" => MIDDLE,
         "tiered.3" => OLDEST,
         _ => GENERAL,
@@ -84,7 +108,7 @@ pub(super) fn style(name: &str) -> &'static [Section] {
 
 /// The topic of a heading, in any style of summary.
 pub(super) fn topic_of(heading: &str) -> Option<Topic> {
-    [GENERAL, ANCHORED, MIDDLE, OLDEST]
+    [GENERAL, ANCHORED, OBJECTIVE, CHECKPOINT_2, MIDDLE, OLDEST]
         .into_iter()
         .flatten()
         .find(|section| section.heading.eq_ignore_ascii_case(heading.trim_end()))
