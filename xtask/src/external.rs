@@ -212,6 +212,33 @@ const TESTS: &[External] = &[
         ]],
     },
     External {
+        name: "opencode: opencode-ai 1.18.33, the program, beside opencode-1.18",
+        needs: &[&["python3"], &["npm"]],
+        installs: Some((
+            "opencode",
+            &[&[
+                "npm",
+                "install",
+                "--no-package-lock",
+                "--ignore-scripts",
+                "--prefix",
+                "{home}",
+                "opencode-linux-x64@1.18.33",
+            ]],
+        )),
+        finds: &[],
+        runs: &[&[
+            "cargo",
+            "test",
+            "--package",
+            "foldback-differential",
+            "opencode::",
+            "--",
+            "--ignored",
+            "--nocapture",
+        ]],
+    },
+    External {
         name: "pi: @earendil-works/pi-coding-agent 0.87.1 beside pi",
         needs: &[&["node"], &["npm"]],
         python: "python3",

@@ -1,7 +1,7 @@
-//! Sessions for packages that keep a history of their own and run in Node: what they store of a session, and what they say of it.
+//! Sessions for packages that keep a history of their own: what they store of a session, and what they say of it.
 //!
 //! A script of `javascript` is given the folder of its package and reads one case a line, in a form of its own; it answers each with
-//! a line.
+//! a line. A program that is no library is driven by a script of `python`.
 
 use crate::corpus::{Case, generated, recorded};
 use foldback_core::{Message, Role};
@@ -22,16 +22,36 @@ const OF_A_FILE: usize = 2;
 ///
 /// If its package is not installed, or the script fails.
 pub fn ask(package: &str, cases: &[Value]) -> Vec<Value> {
+    let (project, home) = folders(package);
+    let script = project.join("javascript").join(format!("{package}.mjs"));
+    answers(package, Command::new("node").args([script, home]), cases)
+}
+
+/// The same of a program that a script of `python` drives.
+///
+/// # Panics
+///
+/// If it is not installed, or the script fails.
+pub fn ask_program(package: &str, cases: &[Value]) -> Vec<Value> {
+    let (project, home) = folders(package);
+    let script = project.join("python").join(format!("{package}.py"));
+    answers(package, Command::new("python3").arg(script).env("PACKAGE_HOME", home), cases)
+}
+
+/// Where the scripts are, and where a package is.
+fn folders(package: &str) -> (PathBuf, PathBuf) {
     let project = PathBuf::from(env!("CARGO_MANIFEST_DIR"));
     let target = std::env::var_os("CARGO_TARGET_DIR").map(PathBuf::from);
-    let home =
-        target.unwrap_or_else(|| project.join("../../target")).join("external").join(package);
-    let mut child = Command::new("node")
-        .args([project.join("javascript").join(format!("{package}.mjs")), home])
+    let target = target.unwrap_or_else(|| project.join("../../target"));
+    (project, target.join("external").join(package))
+}
+
+fn answers(package: &str, command: &mut Command, cases: &[Value]) -> Vec<Value> {
+    let mut child = command
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .spawn()
-        .unwrap_or_else(|error| panic!("node: {error}"));
+        .unwrap_or_else(|error| panic!("{package}: {error}"));
     let mut input = child.stdin.take().unwrap_or_else(|| panic!("no standard input"));
     let lines: Vec<String> = cases.iter().map(ToString::to_string).collect();
     // A process that ended has said why on standard error.
