@@ -99,10 +99,14 @@ fn the_summarizer_sees_everything_that_is_hidden() {
             .iter()
             .flat_map(|request| request.messages.iter().map(|message| message.id.clone()))
             .collect();
+        // Or it stands in the view as text.
+        let sent = foldback_testkit::talk::sent_texts(&done.conversation).concat();
+        let beginning = |text: &str| text.chars().take(100).collect::<String>();
         for stored in done.conversation.stored() {
             let message = stored.shown.message;
+            let told = || message.parts.iter().all(|part| sent.contains(&beginning(&part.shown())));
             if !stored.visible && !message.is_entry() {
-                assert!(seen.contains(&message.id), "{name} hid {} unseen", message.id);
+                assert!(seen.contains(&message.id) || told(), "{name} hid {} unseen", message.id);
             }
         }
     }

@@ -1,4 +1,4 @@
-//! OpenCode's compaction, in three versions.
+//! OpenCode's compaction, in five versions.
 //!
 //! OpenCode keeps every message it ever stored. What the model sees is computed again for each
 //! request from marks on the stored messages: a timestamp on a tool part clears its output, and a
@@ -10,20 +10,24 @@
 //! | `opencode.overflow` | compares the usage of the last answer with the usable window ([`overflow`]) |
 //! | `opencode.prune` | clears old tool outputs when the loop has ended ([`prune`]) |
 //! | `opencode.checkpoint` | marker, summary and continue message, and the view that follows ([`checkpoint`]) |
+//! | `opencode.recent` | one message with a summary and, as text, what was said last ([`recent`]) |
 //!
 //! | preset | reproduces |
 //! |---|---|
 //! | `opencode` | v1.1.28 of January 2026, which the first write-ups describe |
 //! | `opencode-1.17` | v1.17.10 of June 2026: kept tail, anchored summary, `>=`, prune off |
+//! | `opencode-1.18` | v1.18.33 of September 2026: more of the end is kept, the summarizer reads a record |
+//! | `opencode-2` | version 2, commit 031a4a9: one message takes the place of everything, with the end as text |
 //! | `brutus` | the design of a Go port: bytes rounded up, prune before the summary |
 //!
 //! The algorithms are plain functions over plain inputs ([`window`], [`boundary::filter_compacted`],
-//! [`tail::start`], [`render`]); the stages only fetch what they need. The README of this crate is the page of the presets.
+//! [`tail::start`], [`recent::split`], [`recent::record`], [`render`]); the stages only fetch what they need. The README of this crate is the page of the presets.
 
 pub mod boundary;
 pub mod checkpoint;
 pub mod overflow;
 pub mod prune;
+pub mod recent;
 pub mod render;
 pub mod request;
 pub mod stored;
@@ -50,6 +54,10 @@ pub const REGISTRATION: Registration = Registration {
             "opencode.checkpoint",
             "Marker, summary and continue message; hides everything before, except a kept tail",
         ),
+        StageDescriptor::filter::<recent::RecentConfig>(
+            "opencode.recent",
+            "One message with a summary and, as text, what was said last; hides everything else",
+        ),
     ],
     presets: &[
         PresetDescriptor { name: "opencode", toml: include_str!("../presets/opencode.toml") },
@@ -57,6 +65,11 @@ pub const REGISTRATION: Registration = Registration {
             name: "opencode-1.17",
             toml: include_str!("../presets/opencode-1.17.toml"),
         },
+        PresetDescriptor {
+            name: "opencode-1.18",
+            toml: include_str!("../presets/opencode-1.18.toml"),
+        },
+        PresetDescriptor { name: "opencode-2", toml: include_str!("../presets/opencode-2.toml") },
         PresetDescriptor { name: "brutus", toml: include_str!("../presets/brutus.toml") },
     ],
 };

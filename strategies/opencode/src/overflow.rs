@@ -3,7 +3,8 @@
 //! OpenCode looks at the usage that came with an answer, never at an estimate. It looks twice: when a
 //! step of the loop has finished, and before a request goes out, in case the history was stored by an
 //! earlier run. From 1.2.15 on a request that the provider refused for its length folds as well, and
-//! since 1.16 `auto = false` holds for that too.
+//! since 1.16 `auto = false` holds for that too. Version 2 looks before every request alone and adds an estimate of what no
+//! usage covers.
 
 use crate::window::{OUTPUT_TOKEN_MAX, WindowRule};
 use foldback_core::Limits;
@@ -34,6 +35,12 @@ pub struct OverflowConfig {
     pub input_headroom: bool,
     /// That reserve in tokens; unset: 20,000, or the output limit where that is smaller.
     pub reserved: Option<u64>,
+    /// Tokens that are kept free in any case: below the input limit, and below the window where the output limit is smaller.
+    /// Takes the place of `input_headroom` and `reserved` (version 2).
+    pub buffer: Option<u64>,
+    /// Whether what no usage covers is estimated: what came after the answer, and the whole request where no input was
+    /// reported yet (version 2).
+    pub estimates: bool,
     /// Whether a request that the provider refused for its length folds too.
     pub provider_overflow: bool,
 }
@@ -54,6 +61,8 @@ impl Default for OverflowConfig {
             output_token_max: OUTPUT_TOKEN_MAX,
             input_headroom: false,
             reserved: None,
+            buffer: None,
+            estimates: false,
             provider_overflow: false,
         }
     }
@@ -83,6 +92,9 @@ impl OverflowConfig {
         if self.reserved.is_some() && !self.input_headroom {
             return Err(Invalid::new("reserved", "has no effect without `input_headroom = true`"));
         }
+        if self.buffer.is_some() && self.input_headroom {
+            return Err(Invalid::new("buffer", "takes the place of `input_headroom`; set one"));
+        }
         Ok(Overflow(self))
     }
 }
@@ -97,6 +109,7 @@ impl Overflow {
             output_token_max: self.0.output_token_max,
             input_headroom: self.0.input_headroom,
             reserved: self.0.reserved,
+            buffer: self.0.buffer,
         }
     }
 
@@ -107,13 +120,25 @@ impl Overflow {
 
     /// Whether an answer with this usage has filled the window of a model with these limits.
     pub fn on_usage(&self, usage: &Usage, limits: Limits) -> Decision {
+        self.on_count(self.count(usage), limits)
+    }
+
+    /// The last usage that tells of input and what came since; without one the whole request.
+    fn with_estimates(&self, pressure: &Pressure<'_>) -> u64 {
+        let usage = pressure.usage.map(|reading| reading.usage);
+        match usage.filter(|usage| usage.input_total() > 0) {
+            Some(usage) => self.count(&usage).saturating_add(pressure.since_answer),
+            None => pressure.frame_tokens.saturating_add(pressure.view_tokens),
+        }
+    }
+
+    fn on_count(&self, count: u64, limits: Limits) -> Decision {
         if !self.0.auto {
             return Decision::off("automatic compaction is off");
         }
         if limits.context == 0 {
             return Decision::off("the model's window is not known");
         }
-        let count = self.count(usage);
         let usable = self.window().usable(limits);
         let fold = self.0.comparison.holds(i128::from(count), i128::from(usable));
         Decision {
@@ -150,8 +175,12 @@ impl OverflowPolicy for Overflow {
                 ..Decision::off("the provider refused the request for its length")
             };
         }
-        match pressure.usage {
-            Some(reading) => self.on_usage(&reading.usage, pressure.limits),
+        let count = match self.0.estimates {
+            true => Some(self.with_estimates(pressure)),
+            false => pressure.usage.map(|reading| self.count(&reading.usage)),
+        };
+        match count {
+            Some(count) => self.on_count(count, pressure.limits),
             None => Decision::off("no usage of a last answer is known"),
         }
     }

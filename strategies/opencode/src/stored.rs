@@ -9,7 +9,7 @@ use foldback_core::Role;
 use foldback_core::history::History;
 use foldback_core::log::{EntryKind, Marker, Message, PartKind};
 use foldback_core::stage::StageContext;
-use foldback_core::view::Pos;
+use foldback_core::view::{Place, Pos};
 
 /// A message as OpenCode would store it: positions in the history, ascending, the first one names it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -81,6 +81,30 @@ pub fn in_sight(context: &StageContext<'_>) -> Vec<StoredMessage> {
         from -= 1;
     }
     stored_from(history, from)
+}
+
+/// The stored messages that the view shows, in its order, without instructions of the harness: those
+/// are never summarized.
+pub fn in_view(context: &StageContext<'_>, all: &[StoredMessage]) -> Vec<usize> {
+    let from = all.first().map_or(0, StoredMessage::first);
+    let mut unit_of: Vec<Option<usize>> = vec![None; context.history.len() - from];
+    for (index, unit) in all.iter().enumerate() {
+        for pos in unit.items.iter().filter(|_| unit.role != Role::System) {
+            unit_of[*pos - from] = Some(index);
+        }
+    }
+    let mut met = vec![false; all.len()];
+    let mut units = Vec::new();
+    for place in context.places() {
+        let unit = match place {
+            Place::Item(pos) => pos.checked_sub(from).and_then(|at| unit_of[at]),
+            Place::Insert(_) => None,
+        };
+        if let Some(unit) = unit.filter(|unit| !std::mem::replace(&mut met[*unit], true)) {
+            units.push(unit);
+        }
+    }
+    units
 }
 
 /// Whether an answer is a further step of the stored message before it.

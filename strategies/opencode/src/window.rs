@@ -1,8 +1,9 @@
 //! How many tokens of a window OpenCode lets a conversation fill.
 //!
-//! Two rules, which differ only for models with a limit of the input alone. Until 1.1.5x that limit
+//! Two rules of version 1, which differ only for models with a limit of the input alone. Until 1.1.5x that limit
 //! was itself the ceiling, which leaves no room at all; since 1.1.59 a reserve is subtracted from it. Every
-//! other model gets its window less the largest answer.
+//! other model gets its window less the largest answer. Version 2 has one buffer for both: below the input limit, and in the
+//! place of a smaller largest answer below the window; the lower of the two limits holds.
 
 use foldback_core::Limits;
 
@@ -21,6 +22,8 @@ pub struct WindowRule {
     pub input_headroom: bool,
     /// That reserve in tokens, where it is configured.
     pub reserved: Option<u64>,
+    /// The buffer of version 2, which sets its rule.
+    pub buffer: Option<u64>,
 }
 
 impl WindowRule {
@@ -35,6 +38,9 @@ impl WindowRule {
     /// The usable window in tokens. January's rule may go below zero, which every count exceeds; the
     /// later one stops at zero.
     pub fn usable(&self, limits: Limits) -> i64 {
+        if let Some(buffer) = self.buffer {
+            return self.under_buffer(limits, buffer);
+        }
         let output = signed(self.max_output(limits));
         if !self.input_headroom {
             return match limits.input {
@@ -52,6 +58,15 @@ impl WindowRule {
         usable.max(0)
     }
 
+    fn under_buffer(&self, limits: Limits, buffer: u64) -> i64 {
+        let output = limits.output.min(self.output_token_max);
+        let window = signed(limits.context) - signed(output.max(buffer));
+        match limits.input {
+            0 => window,
+            input => window.min(signed(input) - signed(buffer)),
+        }
+    }
+
     /// The reserve below `limit.input`.
     pub fn reserve(&self, limits: Limits) -> u64 {
         self.reserved.unwrap_or_else(|| RESERVE.min(self.max_output(limits)))
@@ -59,6 +74,14 @@ impl WindowRule {
 
     /// The arithmetic behind [`WindowRule::usable`] in words.
     pub fn describe(&self, limits: Limits) -> String {
+        if let Some(buffer) = self.buffer {
+            let output = limits.output.min(self.output_token_max);
+            let window = format!("context {} - {}", limits.context, output.max(buffer));
+            return match limits.input {
+                0 => window,
+                input => format!("{window} or input limit {input} - {buffer}"),
+            };
+        }
         match (limits.input, self.input_headroom) {
             (0, _) => format!("context {} - output {}", limits.context, self.max_output(limits)),
             (input, false) => format!("input limit {input}"),

@@ -85,6 +85,8 @@ const ABSOLUTE: &[(&str, &str, Shown)] = &[
         Shown::Nowhere,
     ),
     ("opencode-1.17", "tail_minimum, tail_maximum, output_token_max, summary_budget", Shown::Large),
+    ("opencode-1.18", "tail_minimum, tail_maximum, output_token_max, summary_budget", Shown::Large),
+    ("opencode-2", "buffer, keep_tokens, output_token_max, summary_budget", Shown::Large),
     ("gemini-cli", "result_tokens, protect_tokens, minimum_tokens, summary_tokens", Shown::Nowhere),
     ("pi", "reserve, keep_recent_tokens, summary_tokens, turn_summary_tokens", Shown::Large),
     (

@@ -21,6 +21,8 @@ suites! {
     an_interrupt: "opencode", "interrupt";
     opencode_1_17: "agent_loop", "v1";
     opencode_v2: "agent_loop", "v2";
+    opencode_2: "opencode_2", "loop";
+    what_opencode_2_asks_and_sends: "opencode_2", "requests";
     refusals: "agent_loop", "phrases";
     of_checkpoints: "requests", "checkpoints";
     of_media_and_recent_messages: "requests", "media-and-recent";

@@ -2,6 +2,7 @@
 
 use super::Checkpoint;
 use crate::boundary::Completes;
+use crate::request::Form;
 use crate::window::OUTPUT_TOKEN_MAX;
 use foldback_core::registry::{Invalid, StageConfig};
 use foldback_core::stage::Filter;
@@ -22,6 +23,34 @@ pub enum Continue {
     Unfinished,
 }
 
+/// How many turns may be kept word for word.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(untagged)]
+pub enum TailTurns {
+    /// So many; 0: none.
+    Most(usize),
+    /// As many as there is room for.
+    Every(All),
+}
+
+/// The word `all`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum All {
+    /// No number sets an end.
+    All,
+}
+
+impl TailTurns {
+    /// The number.
+    pub fn most(self) -> usize {
+        match self {
+            Self::Most(turns) => turns,
+            Self::Every(All::All) => usize::MAX,
+        }
+    }
+}
+
 /// Configuration of [`Checkpoint`]. The default is January 2026.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
@@ -34,8 +63,10 @@ pub struct CheckpointConfig {
     pub strip_media: bool,
     /// Longest tool output in the request, in UTF-16 units; 0: whole.
     pub tool_output_max: usize,
-    /// Turns that may be kept word for word; 0: none.
-    pub tail_turns: usize,
+    /// How the request shows the messages: `messages` as they were sent (until 1.17), or `text`, a record of who said what (1.18).
+    pub request: Form,
+    /// Turns that may be kept word for word: a number, 0 for none, or `all` within the tokens below.
+    pub tail_turns: TailTurns,
     /// Tokens that the kept turns may have; unset: a quarter of the usable window, within the two limits below.
     pub preserve_recent_tokens: Option<u64>,
     /// Least tokens that the kept turns may have, where that is worked out.
@@ -66,7 +97,8 @@ impl Default for CheckpointConfig {
             anchored: false,
             strip_media: false,
             tool_output_max: 0,
-            tail_turns: 0,
+            request: Form::Messages,
+            tail_turns: TailTurns::Most(0),
             preserve_recent_tokens: None,
             tail_minimum: 2_000,
             tail_maximum: 8_000,
@@ -95,16 +127,22 @@ impl StageConfig<dyn Filter> for CheckpointConfig {
         if self.output_token_max == 0 {
             return Err(Invalid::new("output_token_max", "must be at least 1"));
         }
-        if self.tail_turns > 0 && self.completes != Completes::Succeeded {
+        if self.tail_turns.most() > 0 && self.completes != Completes::Succeeded {
             return Err(Invalid::new(
                 "tail_turns",
                 "keeps a tail, which only `completes = \"succeeded\"` puts into the view",
             ));
         }
-        if self.tail_turns > 0 && !self.anchored {
+        if self.tail_turns.most() > 0 && !self.anchored {
             return Err(Invalid::new(
                 "tail_turns",
                 "keeps a tail, which only `anchored = true` leaves out of the request",
+            ));
+        }
+        if self.request == Form::Text && !self.anchored {
+            return Err(Invalid::new(
+                "request",
+                "shows earlier checkpoints as text, unless `anchored = true` leaves them out",
             ));
         }
         Ok(Arc::new(Checkpoint(self)))

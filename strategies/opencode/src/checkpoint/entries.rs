@@ -13,7 +13,8 @@ use foldback_core::view::Pos;
 const AGENT: &str = "compaction";
 
 /// Stands for a summary that could not be had, where the strategy goes on without.
-const NO_SUMMARY: &str = "[Earlier messages were removed from the conversation without a summary]";
+pub(crate) const NO_SUMMARY: &str =
+    "[Earlier messages were removed from the conversation without a summary]";
 
 /// Goes before the continue text when the provider had refused the request and the prompt is not
 /// repeated.

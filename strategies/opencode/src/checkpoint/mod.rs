@@ -12,22 +12,23 @@
 mod config;
 mod entries;
 
-pub use config::{CheckpointConfig, Continue};
+pub use config::{All, CheckpointConfig, Continue, TailTurns};
 
 use crate::boundary::{Seen, filter_compacted};
 use crate::render::{Rendering, Version, to_model_messages};
-use crate::request::Cuts;
+use crate::request::{Cuts, Form};
 use crate::stored::{self, StoredMessage};
 use crate::tail;
 use crate::window::WindowRule;
+pub(crate) use entries::NO_SUMMARY;
 use entries::NewEntries;
 use foldback_core::Role;
-use foldback_core::log::Message;
+use foldback_core::log::{Message, PartKind};
 use foldback_core::moment::Moment;
 use foldback_core::outcome::Why;
 use foldback_core::plan::Layout;
 use foldback_core::stage::{Arrangement, Filter, Proposal, StageContext, Summary, SummaryRequest};
-use foldback_core::view::{Place, Pos};
+use foldback_core::view::Pos;
 use std::sync::Arc;
 
 /// The filter.
@@ -60,6 +61,7 @@ impl Filter for Checkpoint {
     fn propose(&self, context: &StageContext<'_>) -> Result<Proposal, Why> {
         let selection = self.select(context);
         let cuts = Cuts {
+            form: self.0.request,
             strip_media: self.0.strip_media,
             max_output: (self.0.tool_output_max > 0).then_some(self.0.tool_output_max),
         };
@@ -72,7 +74,7 @@ impl Filter for Checkpoint {
                 if cuts == Cuts::default() {
                     return shown.to_shared();
                 }
-                Arc::new(cuts.apply(shown.to_message()))
+                Arc::new(cuts.shown(&shown))
             })
             .collect();
         if messages.iter().all(|message| message.is_entry()) {
@@ -80,7 +82,11 @@ impl Filter for Checkpoint {
         }
         let entries = NewEntries::of(&self.0, context, selection.tail_start, selection.replay);
         let (style, marker) = if self.0.anchored {
-            ("opencode.anchored", None)
+            let style = match self.0.request {
+                Form::Messages => "opencode.anchored",
+                Form::Text => "opencode.objective",
+            };
+            (style, None)
         } else {
             // January showed the summarizer the marker as well.
             let marker = entries.marker("request-marker".to_owned());
@@ -149,7 +155,7 @@ impl Checkpoint {
     fn select(&self, context: &StageContext<'_>) -> Selection {
         let all = stored::in_sight(context);
         let seen = stored::seen_all(context.history, &all);
-        let view = conversation_units(context, &all);
+        let view = stored::in_view(context, &all);
         if !self.0.anchored {
             return Selection {
                 head: view.iter().map(|unit| all[*unit].clone()).collect(),
@@ -160,12 +166,12 @@ impl Checkpoint {
         }
         let shown: Vec<Seen<'_>> = view.iter().map(|unit| seen[*unit]).collect();
         let checkpoints = self.0.completes.checkpoints(&shown);
-        // The newest by stored order: an older checkpoint may stand further back, in a kept tail.
+        // The last one in the view. If the kept tail holds an older checkpoint, that is the older one: so the original.
         let previous = checkpoints
             .iter()
+            .rev()
             .map(|index| view[*index])
-            .filter(|unit| seen[*unit].summary)
-            .max()
+            .find(|unit| seen[*unit].summary)
             .map(|unit| said(context, &all[unit]))
             .filter(|text| !text.is_empty());
         let mut rest: Vec<usize> = view
@@ -201,7 +207,7 @@ impl Checkpoint {
     ) -> Option<usize> {
         let turns = tail::turns(begins_turn);
         let mut rendered: Vec<Option<String>> = vec![None; units.len()];
-        tail::start(&turns, self.0.tail_turns, self.tail_budget(context), |range| {
+        tail::start(&turns, self.0.tail_turns.most(), self.tail_budget(context), |range| {
             let mut json = String::from("[");
             for index in range {
                 let unit =
@@ -224,6 +230,7 @@ impl Checkpoint {
                 output_token_max: self.0.output_token_max,
                 input_headroom: true,
                 reserved: self.0.reserved,
+                buffer: None,
             };
             let usable = u64::try_from(window.usable(context.limits)).unwrap_or(0);
             tail::budget(usable, self.0.tail_minimum, self.0.tail_maximum)
@@ -231,39 +238,17 @@ impl Checkpoint {
     }
 }
 
-/// The stored messages that the view shows, in its order, without instructions of the harness: those
-/// are never summarized.
-fn conversation_units(context: &StageContext<'_>, all: &[StoredMessage]) -> Vec<usize> {
-    let from = all.first().map_or(0, StoredMessage::first);
-    let mut unit_of: Vec<Option<usize>> = vec![None; context.history.len() - from];
-    for (index, unit) in all.iter().enumerate() {
-        for pos in unit.items.iter().filter(|_| unit.role != Role::System) {
-            unit_of[*pos - from] = Some(index);
-        }
-    }
-    let mut met = vec![false; all.len()];
-    let mut units = Vec::new();
-    for place in context.places() {
-        let unit = match place {
-            Place::Item(pos) => pos.checked_sub(from).and_then(|at| unit_of[at]),
-            Place::Insert(_) => None,
-        };
-        if let Some(unit) = unit.filter(|unit| !std::mem::replace(&mut met[*unit], true)) {
-            units.push(unit);
-        }
-    }
-    units
-}
-
-/// What a stored message says, as text.
+/// What a stored message says: its texts, trimmed, as paragraphs.
 fn said(context: &StageContext<'_>, unit: &StoredMessage) -> String {
-    let texts: Vec<String> = unit
-        .items
-        .iter()
-        .map(|pos| context.history.message(*pos).said())
-        .filter(|text| !text.trim().is_empty())
+    let parts = unit.items.iter().flat_map(|pos| &context.history.message(*pos).parts);
+    let texts: Vec<&str> = parts
+        .filter_map(|part| match &part.kind {
+            PartKind::Text { text, .. } => Some(text.trim()),
+            _ => None,
+        })
+        .filter(|text| !text.is_empty())
         .collect();
-    texts.join("\n")
+    texts.join("\n\n")
 }
 
 /// The rendered messages of a stored message as JSON, separated by commas; empty where it renders to

@@ -12,29 +12,29 @@ use std::sync::Arc;
 
 const LIMITS: Limits = Limits { context: 200_000, input: 0, output: 32_000 };
 
-fn with(preset: &str, changes: &str, summarizer: &Arc<Scripted>) -> Conversation {
+pub(crate) fn with(preset: &str, changes: &str, summarizer: &Arc<Scripted>) -> Conversation {
     let mut strategy = strategy(preset, changes);
     strategy.summarizer = Some(Arc::clone(summarizer) as Arc<dyn Summarizer>);
     conversation(strategy, LIMITS)
 }
 
-fn prompt(id: &str, text: &str) -> Message {
+pub(crate) fn prompt(id: &str, text: &str) -> Message {
     Message::user(id, text).with_agent("build")
 }
 
-fn with_image(id: &str, text: &str, name: &str, url: &str) -> Message {
+pub(crate) fn with_image(id: &str, text: &str, name: &str, url: &str) -> Message {
     let (mime, name, url) = ("image/png".to_owned(), Some(name.to_owned()), url.to_owned());
     let file = Part::new(PartKind::File(Media { mime, name, url }));
     prompt(id, "").with_parts(vec![Part::text(text), file])
 }
 
 /// Long enough that a summary makes the view smaller.
-fn long(text: &str) -> String {
+pub(crate) fn long(text: &str) -> String {
     format!("{text} {}", "and so on ".repeat(200))
 }
 
 /// A prompt that is long, and its answer.
-fn turn(n: usize) -> [Message; 2] {
+pub(crate) fn turn(n: usize) -> [Message; 2] {
     [prompt(&format!("u{n}"), &long(&format!("turn {n}"))), answer(&format!("a{n}"), "ok")]
 }
 
@@ -57,14 +57,14 @@ fn filled<const N: usize>(
     (conversation, summarizer)
 }
 
-fn message(conversation: &Conversation, kind: EntryKind) -> Arc<Message> {
+pub(crate) fn message(conversation: &Conversation, kind: EntryKind) -> Arc<Message> {
     let mut all = conversation.history().iter().rev();
     let found = all.find(|(_, message)| message.is_entry_of(kind));
     Arc::clone(found.unwrap_or_else(|| panic!("no {kind:?} entry")).1)
 }
 
 /// The one part of the last marker.
-fn marker(conversation: &Conversation) -> Marker {
+pub(crate) fn marker(conversation: &Conversation) -> Marker {
     let marker = message(conversation, EntryKind::Marker);
     let [Part { kind: PartKind::Marker(part), .. }] = &*marker.parts else {
         panic!("one compaction part");
@@ -129,7 +129,8 @@ fn january_checkpoint() {
     let marker = message(&conversation, EntryKind::Marker);
     let summary = message(&conversation, EntryKind::Summary);
     let goes_on = message(&conversation, EntryKind::Continue);
-    assert_eq!(sent_ids(&conversation), [&*marker.id, &*summary.id, &*goes_on.id]);
+    let written = [&*marker.id, &*summary.id, &*goes_on.id];
+    assert_eq!(sent_ids(&conversation), written, "OC1-S2: nothing but the checkpoint");
     assert_eq!(summary.parent.as_deref(), Some(&*marker.id));
     assert_eq!(summary.agent.as_deref(), Some("compaction"));
     assert_eq!(summary.answer.as_ref().unwrap().finish, Some(Finish::Stop));
@@ -167,7 +168,9 @@ fn finish_stop_above_the_limit_compacts_before_the_next_request() {
 
 #[test]
 fn a_manual_compaction_does_not_go_on() {
-    for (preset, auto) in [("opencode", false), ("opencode-1.17", false), ("brutus", false)] {
+    for (preset, auto) in
+        [("opencode", false), ("opencode-1.17", false), ("opencode-1.18", false), ("brutus", false)]
+    {
         let (mut conversation, _) = filled(preset, "", [Ok("short")]);
         at(&mut conversation, Moment::Manual, None);
         assert!(has(&conversation, EntryKind::Summary), "{preset}");
@@ -200,12 +203,24 @@ fn going_on_is_a_decision_of_its_own() {
 
 #[test]
 fn empty_summaries_and_failures_leave_nothing() {
-    for (case, text) in [
-        ("empty", Ok("")),
-        ("white space", Ok(" \n")),
-        ("failed", Err(SummaryError::Failed("503".into()))),
-    ] {
-        let (mut conversation, _) = filled("opencode", "", [text]);
+    let failures = || {
+        [
+            ("empty", Ok("")),
+            ("white space", Ok(" \n")),
+            ("failed", Err(SummaryError::Failed("503".into()))),
+        ]
+    };
+    let presets = [
+        ("OC1-S1", "opencode"),
+        ("OC17-S3", "opencode-1.17"),
+        ("OC18-S4", "opencode-1.18"),
+        ("BR-6", "brutus"),
+    ];
+    for (id, preset, (case, text)) in
+        presets.iter().flat_map(|(id, preset)| failures().map(|failure| (id, preset, failure)))
+    {
+        let case = format!("{id}, {preset}: {case}");
+        let (mut conversation, _) = filled(preset, "", [text]);
         let (sent, len) = (sent_ids(&conversation), conversation.history().len());
         let reports = at(&mut conversation, Moment::StepEnd, Some(usage(190_000, 0, 0)));
         assert!(matches!(reports.last().unwrap().outcome, Outcome::Failed(_)), "{case}");
@@ -215,14 +230,15 @@ fn empty_summaries_and_failures_leave_nothing() {
 
 #[test]
 fn auto_off_is_off_at_every_moment() {
-    for preset in ["opencode", "opencode-1.17", "brutus"] {
+    for preset in ["opencode", "opencode-1.17", "opencode-1.18", "opencode-2", "brutus"] {
         let (mut conversation, _) = filled(preset, "[overflow]\nauto = false", []);
         for &moment in Moment::ALL {
             if moment != Moment::Manual {
                 at(&mut conversation, moment, Some(usage(199_000, 0, 0)));
             }
         }
-        assert!(!has(&conversation, EntryKind::Marker), "{preset}: OC17-L1");
+        let written = [EntryKind::Marker, EntryKind::Summary];
+        assert!(!written.iter().any(|kind| has(&conversation, *kind)), "{preset}: OC17-L1");
     }
 }
 
@@ -329,7 +345,8 @@ fn oc17_s18_s19_two_compactions_in_a_row() {
     loaded.append(prompt("u5", "turn 5"));
     at(&mut loaded, Moment::Manual, None);
     let previous = third.request(0).previous;
-    assert_eq!(previous.as_deref(), Some("summary two"), "the newest, not the last in the view");
+    // `completedCompactions` goes through the view: the older checkpoint in the tail is its last.
+    assert_eq!(previous.as_deref(), Some("summary one"), "OC17-S21: the last in the view");
 }
 
 #[test]
@@ -408,6 +425,54 @@ fn instructions_of_the_harness_stay_in_front() {
     assert!(!summarizer.shown(0).contains(&"be brief".to_owned()));
 }
 
+/// What is sent of reasoning and files after a fold, and how the summarizer is shown a file that goes: id, preset, reasoning
+/// that is still sent, files that are still sent, the texts of the prompt that goes, whether its file goes along.
+#[test]
+fn reasoning_and_files() {
+    let described = "look\n[Attached image/png: one.png]";
+    for (id, preset, reasoning, files, prompt_shown, file_shown) in [
+        ("OC1-Q1", "opencode", vec![], 0, "look", true),
+        ("BR-7", "brutus", vec![], 0, "look", true),
+        ("OC17-Q1", "opencode-1.17", vec!["two"], 1, described, false),
+        ("OC18-Q1", "opencode-1.18", vec!["two"], 1, described, false),
+        ("OCv2-Q1", "opencode-2", vec![], 0, "look", true),
+    ] {
+        let summarizer = Scripted::in_turn([Ok("short")]);
+        let changes = match preset {
+            "opencode-1.17" => "[filter]\ntail_turns = 1",
+            "opencode-1.18" => "[filter]\ntail_turns = 1",
+            _ => "",
+        };
+        let mut conversation = with(preset, changes, &summarizer);
+        for (n, name) in [(1, "one"), (2, "two")] {
+            let thought = PartKind::Reasoning { text: name.to_owned(), opaque: None };
+            let image = with_image(&format!("u{n}"), "look", &format!("{name}.png"), "data:,x");
+            let parts = vec![Part::new(thought), Part::text(long("seen"))];
+            append(&mut conversation, [image, assistant(&format!("a{n}"), parts, Finish::Stop)]);
+        }
+        at(&mut conversation, Moment::Manual, None);
+        let sent = conversation.sent();
+        let parts = || sent.iter().flat_map(|shown| &shown.message.parts);
+        let thoughts: Vec<&str> = parts()
+            .filter_map(|part| match &part.kind {
+                PartKind::Reasoning { text, .. } => Some(&**text),
+                _ => None,
+            })
+            .collect();
+        let is_file = |part: &&Part| matches!(part.kind, PartKind::File(_));
+        assert_eq!(thoughts, reasoning, "{id}");
+        assert_eq!(parts().filter(is_file).count(), files, "{id}");
+        let request = summarizer.request(0);
+        assert_eq!(request.messages[0].shown_text(), prompt_shown, "{id}");
+        assert_eq!(request.messages[0].parts.iter().any(|part| is_file(&part)), file_shown, "{id}");
+        if preset == "opencode-2" {
+            let text = sent_texts(&conversation).concat();
+            assert!(text.contains("[Assistant reasoning]: two"), "{id}: {text}");
+            assert!(text.contains("[Attached image/png: two.png]"), "{id}: {text}");
+        }
+    }
+}
+
 #[test]
 fn undo_brings_everything_back() {
     let (mut conversation, _) = filled("opencode", "", [Ok("short")]);
@@ -418,5 +483,7 @@ fn undo_brings_everything_back() {
 }
 
 pub(crate) fn ids() -> BTreeSet<String> {
-    ["BR-5", "OC17-C1", "OC17-L1"].map(str::to_owned).into()
+    let others =
+        ["OC1-S1", "OC1-S2", "OC1-Q1", "OC17-Q1", "OC18-S4", "OC18-Q1", "OCv2-Q1", "BR-6", "BR-7"];
+    ["BR-5", "OC17-C1", "OC17-L1"].into_iter().chain(others).map(str::to_owned).collect()
 }

@@ -16,3 +16,5 @@ mod request;
 mod support;
 mod tail;
 mod usage;
+mod v1_18;
+mod v2;

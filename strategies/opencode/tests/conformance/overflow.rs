@@ -23,7 +23,7 @@ fn rows() -> impl Iterator<Item = (&'static str, Row)> {
     })
 }
 
-fn decide(preset: &str, changes: &str, limits: Limits, usage: Usage) -> Decision {
+pub(crate) fn decide(preset: &str, changes: &str, limits: Limits, usage: Usage) -> Decision {
     let reading = UsageReading { usage, source: UsageSource::Provider };
     let pressure = Pressure { usage: Some(reading), ..pressure(Moment::StepEnd, limits) };
     strategy(preset, changes).overflow.unwrap().stage.decide(&pressure)
@@ -56,6 +56,9 @@ fn what_counts() {
         ("1.17, total", "opencode-1.17", full, 100_000),
         ("1.17, no total", "opencode-1.17", bare, 1_111),
         ("1.17, total of zero", "opencode-1.17", zero, 1_111),
+        ("1.18, total", "opencode-1.18", full, 100_000),
+        ("1.18, no total", "opencode-1.18", bare, 1_111),
+        ("V2", "opencode-2", full, 11_111),
     ] {
         let decision = decide(preset, "", limits(&[200_000, 32_000]), usage);
         assert_eq!(decision.count, count, "{case}");
@@ -64,8 +67,12 @@ fn what_counts() {
 
 #[test]
 fn usable_window() {
-    let january =
-        WindowRule { output_token_max: OUTPUT_TOKEN_MAX, input_headroom: false, reserved: None };
+    let january = WindowRule {
+        output_token_max: OUTPUT_TOKEN_MAX,
+        input_headroom: false,
+        reserved: None,
+        buffer: None,
+    };
     let june = WindowRule { input_headroom: true, ..january };
     let rows: Vec<(String, Vec<u64>, i64, i64)> = table::rows(include_str!("rows.toml"), "usable");
     for (id, window, in_january, in_june) in rows {
@@ -86,11 +93,19 @@ fn one_policy_decides_at_every_moment() {
     let moments = |preset| strategy(preset, "").overflow.unwrap().when;
     assert!(!moments("opencode").contains(&Moment::ProviderOverflow));
     assert!(!moments("brutus").contains(&Moment::ProviderOverflow));
-    assert!(moments("opencode-1.17").contains(&Moment::ProviderOverflow));
-    for (case, changes, fold) in [("refused by the provider", "", true), ("OC17-L1", OFF, false)] {
-        let policy = strategy("opencode-1.17", changes).overflow.unwrap();
+    for preset in ["opencode-1.17", "opencode-1.18"] {
+        let all = [Moment::CallStart, Moment::StepEnd, Moment::ProviderOverflow];
+        assert_eq!(moments(preset), all, "{preset}");
+    }
+    assert_eq!(moments("opencode-2"), [Moment::CallStart, Moment::ProviderOverflow]);
+    let presets = ["opencode-1.17", "opencode-1.18", "opencode-2"];
+    let cases = [("refused by the provider", "", true), ("OC17-L1", OFF, false)];
+    for (preset, (case, changes, fold)) in
+        presets.iter().flat_map(|preset| cases.map(|case| (preset, case)))
+    {
+        let policy = strategy(preset, changes).overflow.unwrap();
         let pressure = pressure(Moment::ProviderOverflow, Limits::new(200_000, 32_000));
-        assert_eq!(policy.stage.decide(&pressure).fold, fold, "{case}");
+        assert_eq!(policy.stage.decide(&pressure).fold, fold, "{preset}: {case}");
     }
 }
 

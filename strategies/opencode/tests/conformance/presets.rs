@@ -13,6 +13,10 @@ fn presets_compile_by_name_and_alias() {
         ("opencode-v1.1", "opencode"),
         ("opencode-1.17", "opencode-1.17"),
         ("opencode-v1.17", "opencode-1.17"),
+        ("opencode-1.18", "opencode-1.18"),
+        ("opencode-v1.18", "opencode-1.18"),
+        ("opencode-2", "opencode-2"),
+        ("opencode-v2", "opencode-2"),
         ("brutus", "brutus"),
     ] {
         let compiled = compile_preset(&registry(), name, Options::default())
@@ -31,11 +35,13 @@ fn pruners_and_their_moments() {
     for (name, when) in [
         ("opencode", Some(Moment::TurnEnd)),
         ("opencode-1.17", None),
+        ("opencode-1.18", None),
+        ("opencode-2", None),
         ("brutus", Some(Moment::BeforeSummary)),
     ] {
         let strategy = crate::support::strategy(name, "");
         let moments: Vec<Moment> = strategy.pruners.iter().flat_map(|p| p.when.clone()).collect();
-        assert_eq!(moments, when.into_iter().collect::<Vec<_>>(), "{name}");
+        assert_eq!(moments, when.into_iter().collect::<Vec<_>>(), "OC1-M1: {name}");
     }
 }
 
@@ -74,9 +80,31 @@ fn what_could_never_work_is_refused() {
         ("no cap", "[overflow]\noutput_token_max = 0", "at least 1"),
         ("no summary", "[filter]\nsummary_budget = 0", "no summary would fit"),
         ("a tail that is never shown", "[filter]\ntail_turns = 2", "succeeded"),
+        ("as text, with earlier checkpoints", "[filter]\nrequest = \"text\"", "anchored"),
+        ("no such turns", "[filter]\ntail_turns = \"some\"", "tail_turns"),
         ("misspelt", "[[pruner]]\nuse = \"opencode.prune\"\nprotect_token = 1", "protect_tokens"),
     ] {
         let errors = try_compile(&registry(), &file("opencode", changes)).unwrap_err();
         assert!(errors.to_string().contains(says), "{case}: {errors}");
+    }
+    for (case, changes, says) in [
+        ("no room", "[window]\ncontext = 20_000\noutput = 8_000", "usable window"),
+        ("two rules", "[overflow]\ninput_headroom = true", "takes the place"),
+        ("no summary", "[filter]\nsummary_budget = 0", "no summary would fit"),
+    ] {
+        let errors = try_compile(&registry(), &file("opencode-2", changes)).unwrap_err();
+        assert!(errors.to_string().contains(says), "V2, {case}: {errors}");
+    }
+}
+
+/// The page of version 2 and its preset must not drift apart; a sentence begins in lower case in a table.
+#[test]
+fn the_page_has_every_deviation_of_version_2() {
+    let page = include_str!("../../README.md");
+    let strategy = compile_preset(&registry(), "opencode-2", Options::default()).unwrap().strategy;
+    for deviation in &strategy.deviations {
+        for said in [&deviation.original, &deviation.foldback] {
+            assert!(page.contains(&said[1..]), "{said}");
+        }
     }
 }

@@ -84,7 +84,7 @@ fn clears_what_the_real_program_cleared_in_the_outlines_of_its_sessions() {
 #[test]
 fn a_recorded_checkpoint_is_in_force() {
     let session = recorded("sessionbridge-sonnet46-compaction.json");
-    for preset in ["opencode", "opencode-1.17", "brutus"] {
+    for preset in ["opencode", "opencode-1.17", "opencode-1.18", "brutus"] {
         let mut conversation = conversation(strategy(preset, ""), Limits::new(400_000, 128_000));
         for message in &session.messages {
             conversation.append(Arc::clone(message));

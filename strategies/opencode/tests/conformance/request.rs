@@ -1,10 +1,10 @@
 //! What is cut for the summary request.
 
 use foldback_core::log::{Media, Message, Part, PartKind, ResultStatus, ToolResult};
-use foldback_opencode::request::Cuts;
+use foldback_opencode::request::{Cuts, Form};
 use serde_json::json;
 
-const CUTS: Cuts = Cuts { strip_media: true, max_output: Some(4) };
+const CUTS: Cuts = Cuts { form: Form::Messages, strip_media: true, max_output: Some(4) };
 
 fn result(status: ResultStatus, text: &str) -> ToolResult {
     ToolResult {

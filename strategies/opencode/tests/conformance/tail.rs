@@ -34,17 +34,17 @@ type Row = (&'static str, &'static [&'static [u64]], usize, u64, Option<usize>);
 fn starts() {
     #[rustfmt::skip]
     let rows: &[Row] = &[
-        ("the last two fit", &[&[5, 5], &[5, 5], &[5, 5]], 2, 100, Some(2)),
-        ("no turn wanted", &[&[5, 5], &[5]], 0, 100, None),
-        ("everything would be kept", &[&[5], &[5]], 2, 100, None),
-        ("exactly", &[&[5], &[5], &[5]], 2, 10, Some(1)),
-        ("one too many", &[&[5], &[5], &[5]], 2, 9, Some(2)),
-        ("split", &[&[5], &[1, 50, 4, 3]], 1, 10, Some(3)),
-        ("split at the first that fits", &[&[5], &[1, 2, 4, 3]], 1, 9, Some(2)),
-        ("a single message is not split", &[&[5], &[50]], 1, 10, None),
-        ("the older of two is split", &[&[5], &[50, 3], &[4]], 2, 10, Some(2)),
-        ("nothing left for a split", &[&[5], &[50, 0], &[10]], 2, 10, Some(3)),
-        ("a split ends it", &[&[5], &[1], &[50, 3], &[4]], 3, 10, Some(3)),
+        ("OC17-K1, the last two fit", &[&[5, 5], &[5, 5], &[5, 5]], 2, 100, Some(2)),
+        ("OC17-K2, no turn wanted", &[&[5, 5], &[5]], 0, 100, None),
+        ("OC17-K2, everything would be kept", &[&[5], &[5]], 2, 100, None),
+        ("OC17-K1, exactly", &[&[5], &[5], &[5]], 2, 10, Some(1)),
+        ("OC17-K1, one too many", &[&[5], &[5], &[5]], 2, 9, Some(2)),
+        ("OC17-K3, split", &[&[5], &[1, 50, 4, 3]], 1, 10, Some(3)),
+        ("OC17-K3, split at the first that fits", &[&[5], &[1, 2, 4, 3]], 1, 9, Some(2)),
+        ("OC17-K3, a single message is not split", &[&[5], &[50]], 1, 10, None),
+        ("OC17-K3, the older of two is split", &[&[5], &[50, 3], &[4]], 2, 10, Some(2)),
+        ("OC17-K3, nothing left for a split", &[&[5], &[50, 0], &[10]], 2, 10, Some(3)),
+        ("OC17-K3, a split ends it", &[&[5], &[1], &[50, 3], &[4]], 3, 10, Some(3)),
     ];
     for (case, sizes, limit, budget, expect) in rows {
         let flat: Vec<u64> = sizes.iter().flat_map(|turn| turn.iter().copied()).collect();
