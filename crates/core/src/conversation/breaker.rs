@@ -1,12 +1,12 @@
 //! Pauses automatic compaction when it has no effect, to avoid its cost at every step.
 
 use super::Conversation;
-use super::report::{Report, Signals};
+use super::report::Report;
 use crate::event::Event;
 use crate::log::Usage;
 use crate::moment::Moment;
 use crate::outcome::{Outcome, Why};
-use crate::stage::{OverflowPolicy, UsageReading, UsageSource};
+use crate::stage::{OverflowPolicy, Pressure, UsageReading, UsageSource};
 use crate::strategy::Bound;
 
 /// Counts automatic compactions in a row that had no effect.
@@ -111,11 +111,10 @@ impl Conversation {
         let meter = &self.meters[policy.estimator];
         let usage =
             Usage { uncached: meter.frame_tokens() + meter.view_tokens(), ..Usage::default() };
-        let signals = Signals {
-            usage: Some(UsageReading { usage, source: UsageSource::Synthesised }),
-            instructions: None,
-        };
-        self.decide(policy, Moment::CallStart, &signals).fold
+        let usage = UsageReading { usage, source: UsageSource::Synthesised };
+        let context = self.context(Moment::CallStart, policy.estimator, Some(usage));
+        // Nothing has come since the answer that is assumed, though a fold may have hidden all answers.
+        policy.stage.decide(&Pressure { since_answer: 0, ..context.pressure() }).fold
     }
 
     /// Tries again whatever was held back.
