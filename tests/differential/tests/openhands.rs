@@ -264,7 +264,7 @@ fn the_same_events_are_forgotten() {
     let corpora = [
         ("recorded", recorded(), 5_000),
         ("drawn", drawn, 2_000),
-        ("drawn, all calls answered", all_answered, 5_000),
+        ("drawn, all calls answered", all_answered, 4_000),
     ];
     for (what, cases, least) in corpora {
         assert!(cases.len() >= 20, "{what}: {} sessions", cases.len());
