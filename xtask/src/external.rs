@@ -35,89 +35,82 @@ macro_rules! beside {
     };
 }
 
+/// Needs nothing and runs nothing.
+const PLAIN: External =
+    External { name: "", needs: &[], python: "python3", installs: None, finds: &[], runs: &[] };
+
 const TESTS: &[External] = &[
     External {
         name: "page: real key presses and clicks in a browser",
         needs: &[&["python3"], CHROMIUM],
-        python: "python3",
-        installs: None,
-        finds: &[],
         runs: &[
             &["cargo", "build", "--quiet", "--package", "foldback-cli"],
             &["python3", "tests/page/press.py", "{foldback}"],
         ],
+        ..PLAIN
     },
     External {
         name: "packages: a crate outside of the workspace, from the packed archives",
         needs: &[&["tar"]],
-        python: "python3",
-        installs: None,
-        finds: &[],
         runs: &[&["cargo", "xtask", "package"]],
+        ..PLAIN
     },
     External {
         name: "sdk: the official Python SDKs through the proxy (pip install anthropic openai)",
         needs: &[&["python3"]],
-        python: "python3",
-        installs: None,
         finds: &["python3", "-c", "import anthropic, openai"],
         runs: &[
             BUILD_PROXY,
             BUILD_AGENT,
             &["python3", "tests/sdk/python_sdks.py", "{foldback}", "{agent}"],
         ],
+        ..PLAIN
     },
     External {
         name: "sdk: the official JavaScript SDKs through the proxy (npm install @anthropic-ai/sdk openai; NODE_PATH)",
         needs: &[&["node"]],
-        python: "python3",
-        installs: None,
         finds: &["node", "-e", "require('openai'); require('@anthropic-ai/sdk')"],
         runs: &[
             BUILD_PROXY,
             BUILD_AGENT,
             &["node", "tests/sdk/javascript_sdks.cjs", "{foldback}", "{agent}"],
         ],
+        ..PLAIN
     },
     External {
         name: "wheel: the Python package in an environment of its own, without the adapters",
         needs: &[&["python3"]],
-        python: "python3",
-        installs: None,
         finds: &["python3", "bindings/python/environment.py", "--check"],
         runs: &[&["python3", "bindings/python/environment.py", "--quick"]],
+        ..PLAIN
     },
     External {
         name: "python: the Python package and its adapters, with the real packages",
         needs: &[&["python3"]],
-        python: "python3",
-        installs: None,
         finds: &["python3", "bindings/python/environment.py", "--check"],
         runs: &[&["python3", "bindings/python/environment.py"]],
+        ..PLAIN
     },
     External {
         name: "ray: scores on a local cluster with a worker killed",
         needs: &[&["python3"]],
-        python: "python3",
-        installs: None,
         finds: &["python3", "bindings/python/environment.py", "--check"],
         runs: &[&["python3", "bindings/python/environment.py", "--ray"]],
+        ..PLAIN
     },
     External {
         name: "mcp: the official Python SDK as a client of `foldback mcp`",
         needs: &[&["python3"]],
-        python: "python3",
         installs: Some(("mcp", &[&["{home}/bin/pip", "install", "--quiet", "mcp==2.3.0"]])),
-        finds: &[],
         runs: &[
             &["cargo", "build", "--quiet", "--package", "foldback-cli"],
             &["{home}/bin/python", "tests/mcp/client.py", "{foldback}"],
         ],
+        ..PLAIN
     },
     External {
         name: "langchain: its middleware beside the presets of its family",
         needs: &[&["python3"]],
-        python: "python3",
         installs: Some((
             "langchain",
             &[&[
@@ -129,13 +122,12 @@ const TESTS: &[External] = &[
                 "deepagents==0.7.19",
             ]],
         )),
-        finds: &[],
         runs: &[beside!("langchain")],
+        ..PLAIN
     },
     External {
         name: "swe-agent: its history processor beside swe-agent-last-5 and masking-10",
         needs: &[&["python3"], &["git"]],
-        python: "python3",
         installs: Some((
             "swe-agent",
             &[
@@ -160,8 +152,8 @@ const TESTS: &[External] = &[
                 ],
             ],
         )),
-        finds: &[],
         runs: &[beside!("swe_agent")],
+        ..PLAIN
     },
     External {
         name: "openhands: openhands-sdk 1.58.0 beside the presets of its family",
@@ -171,7 +163,6 @@ const TESTS: &[External] = &[
             "openhands",
             &[&["{home}/bin/pip", "install", "--quiet", "openhands-sdk==1.58.0"]],
         )),
-        finds: &[],
         runs: &[&[
             "cargo",
             "test",
@@ -182,11 +173,11 @@ const TESTS: &[External] = &[
             "--ignored",
             "--nocapture",
         ]],
+        ..PLAIN
     },
     External {
         name: "gemini-cli: @google/gemini-cli-core 0.61.0 beside gemini-cli",
         needs: &[&["node"], &["npm"]],
-        python: "python3",
         installs: Some((
             "gemini-cli",
             &[&[
@@ -199,7 +190,6 @@ const TESTS: &[External] = &[
                 "@google/gemini-cli-core@0.61.0",
             ]],
         )),
-        finds: &[],
         runs: &[&[
             "cargo",
             "test",
@@ -210,6 +200,7 @@ const TESTS: &[External] = &[
             "--ignored",
             "--nocapture",
         ]],
+        ..PLAIN
     },
     External {
         name: "opencode: opencode-ai 1.18.33, the program, beside opencode-1.18",
@@ -226,7 +217,6 @@ const TESTS: &[External] = &[
                 "opencode-linux-x64@1.18.33",
             ]],
         )),
-        finds: &[],
         runs: &[&[
             "cargo",
             "test",
@@ -237,11 +227,11 @@ const TESTS: &[External] = &[
             "--ignored",
             "--nocapture",
         ]],
+        ..PLAIN
     },
     External {
         name: "pi: @earendil-works/pi-coding-agent 0.87.1 beside pi",
         needs: &[&["node"], &["npm"]],
-        python: "python3",
         installs: Some((
             "pi",
             &[&[
@@ -254,8 +244,8 @@ const TESTS: &[External] = &[
                 "@earendil-works/pi-coding-agent@0.87.1",
             ]],
         )),
-        finds: &[],
         runs: &[beside!("pi::")],
+        ..PLAIN
     },
 ];
 

@@ -78,14 +78,8 @@ impl Filter for Everything {
             false => Vec::new(),
         };
         let request = SummaryRequest {
-            name: "summary".to_owned(),
-            style: "claude-code.summary".to_owned(),
-            messages,
             previous: previous.map(|(_, text)| text),
-            instructions: context.instructions.to_vec(),
-            budget: self.0.summary_tokens,
-            estimator: Arc::clone(context.estimator()),
-            ready: None,
+            ..context.summary("summary", "claude-code.summary", messages, self.0.summary_tokens)
         };
         let reason = format!("all {count} messages");
         Ok(Proposal { requests: vec![request], reasons: vec![reason] })

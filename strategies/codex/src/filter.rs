@@ -168,14 +168,8 @@ impl Filter for Users {
             false => Vec::new(),
         };
         let request = SummaryRequest {
-            name: "summary".to_owned(),
-            style: "codex.handoff".to_owned(),
-            messages,
             previous: previous.map(|(_, text)| text),
-            instructions: context.instructions.to_vec(),
-            budget: self.0.summary_tokens,
-            estimator: Arc::clone(context.estimator()),
-            ready: None,
+            ..context.summary("summary", "codex.handoff", messages, self.0.summary_tokens)
         };
         Ok(Proposal { requests: vec![request], reasons: vec![reason] })
     }

@@ -290,14 +290,9 @@ impl Filter for Snapshot {
             false => Vec::new(),
         };
         let request = SummaryRequest {
-            name: "snapshot".to_owned(),
-            style: "gemini.snapshot".to_owned(),
-            messages,
             previous: earlier.map(|message| message.said()),
-            instructions: context.instructions.to_vec(),
-            budget: self.config.summary_tokens,
             estimator: Arc::clone(&self.tokens) as _,
-            ready: None,
+            ..context.summary("snapshot", "gemini.snapshot", messages, self.config.summary_tokens)
         };
         let reason = format!(
             "keeps the last {} of {history} messages, {} of their size at most; {} results are over their budget",

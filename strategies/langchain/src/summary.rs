@@ -193,14 +193,8 @@ impl Filter for Recent {
             lacks: None,
         });
         let request = SummaryRequest {
-            name: "summary".to_owned(),
-            style: "langchain.summary".to_owned(),
-            messages,
-            previous: None,
-            instructions: context.instructions.to_vec(),
-            budget: self.config.summary_tokens,
-            estimator: Arc::clone(context.estimator()),
             ready,
+            ..context.summary("summary", "langchain.summary", messages, self.config.summary_tokens)
         };
         let count = context.places().len();
         let reason = format!("keeps the last {} of {count} messages", count - at);

@@ -12,7 +12,7 @@ use foldback_core::log::{EntryKind, Role};
 use foldback_core::moment::{Moment, Trigger};
 use foldback_core::outcome::Why;
 use foldback_core::registry::{Invalid, StageConfig};
-use foldback_core::stage::{Arrangement, Filter, Proposal, StageContext, Summary, SummaryRequest};
+use foldback_core::stage::{Arrangement, Filter, Proposal, StageContext, Summary};
 use foldback_stages::filter::{arranged, entry};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -153,16 +153,12 @@ impl Filter for Condense {
             false => Vec::new(),
         };
         let seen = shown.into_iter().map(|message| preview(message, self.0.preview));
-        let request = SummaryRequest {
-            name: "summary".to_owned(),
-            style: "openhands.condensation".to_owned(),
-            messages: seen.collect(),
-            previous: None,
-            instructions: context.instructions.to_vec(),
-            budget: self.0.summary_tokens,
-            estimator: Arc::clone(context.estimator()),
-            ready: None,
-        };
+        let request = context.summary(
+            "summary",
+            "openhands.condensation",
+            seen.collect(),
+            self.0.summary_tokens,
+        );
         Ok(Proposal { requests: vec![request], reasons: vec![gone.reason] })
     }
 

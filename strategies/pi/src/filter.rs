@@ -153,18 +153,16 @@ impl Filter for Checkpoint {
                 true => spoken.shown(context, range.start, range.end),
                 false => Vec::new(),
             };
-            SummaryRequest {
-                name: name.to_owned(),
-                style: style.to_owned(),
-                messages: messages
-                    .into_iter()
-                    .map(|message| cut_results(message, self.0.result_units, note))
-                    .collect(),
-                previous: previous.clone().filter(|_| !is_turn),
-                instructions: if is_turn { Vec::new() } else { context.instructions.to_vec() },
-                budget: if is_turn { self.0.turn_summary_tokens } else { self.0.summary_tokens },
-                estimator: Arc::clone(context.estimator()),
-                ready: None,
+            let messages = messages.into_iter();
+            let messages = messages.map(|message| cut_results(message, self.0.result_units, note));
+            let whole = context.summary(name, style, messages.collect(), self.0.summary_tokens);
+            match is_turn {
+                true => SummaryRequest {
+                    instructions: Vec::new(),
+                    budget: self.0.turn_summary_tokens,
+                    ..whole
+                },
+                false => SummaryRequest { previous: previous.clone(), ..whole },
             }
         };
         let kept = spoken.messages.len() - cut.kept;

@@ -16,9 +16,7 @@ use foldback_core::fraction::Fraction;
 use foldback_core::log::Message;
 use foldback_core::moment::Trigger;
 use foldback_core::outcome::Why;
-use foldback_core::stage::{
-    Arrangement, Filter, Proposal, StageContext, Summarizer, Summary, SummaryRequest,
-};
+use foldback_core::stage::{Arrangement, Filter, Proposal, StageContext, Summarizer, Summary};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
@@ -167,16 +165,12 @@ impl Filter for TieredResidual {
             .into_iter()
             .filter(|tier| !cut.tiers[*tier].is_empty())
             .filter_map(|tier| match self.allowance(&cut, tier) {
-                Allowance::Summary(budget) => Some(SummaryRequest {
-                    name: request_name(tier),
-                    style: format!("tiered.{tier}"),
-                    messages: cut.messages(tier),
-                    previous: None,
-                    instructions: context.instructions.to_vec(),
+                Allowance::Summary(budget) => Some(context.summary(
+                    &request_name(tier),
+                    &format!("tiered.{tier}"),
+                    cut.messages(tier),
                     budget,
-                    estimator: Arc::clone(context.estimator()),
-                    ready: None,
-                }),
+                )),
                 Allowance::Sentences(_) | Allowance::Nothing => None,
             })
             .collect();

@@ -284,14 +284,9 @@ impl Filter for Split {
             false => Default::default(),
         };
         let request = SummaryRequest {
-            name: "summary".to_owned(),
-            style: "window.compact".to_owned(),
-            messages,
             previous,
-            instructions: context.instructions.to_vec(),
-            budget: self.room(context).summary,
-            estimator: Arc::clone(context.estimator()),
             ready: self.notes(context),
+            ..context.summary("summary", "window.compact", messages, self.room(context).summary)
         };
         Ok(Proposal { requests: vec![request], reasons: vec![reason] })
     }

@@ -1,6 +1,6 @@
 //! What a stage may read.
 
-use super::{Decision, Estimator, Pressure, UsageReading};
+use super::{Decision, Estimator, Pressure, SummaryRequest, UsageReading};
 use crate::delta::{Cursor, ViewDelta};
 use crate::fold_stats::FoldStats;
 use crate::frame::Frame;
@@ -134,6 +134,26 @@ impl<'a> StageContext<'a> {
         let answers = self.history.iter().rev().map(|(_, message)| message);
         let answered = answers.into_iter().find(|message| message.is_answer())?.at?;
         u64::try_from(self.now().saturating_sub(answered)).ok()
+    }
+
+    /// A request for a summary: without an earlier one, with the instructions that were given, in tokens of the stage's estimator.
+    pub fn summary(
+        &self,
+        name: &str,
+        style: &str,
+        messages: Vec<Arc<Message>>,
+        budget: u64,
+    ) -> SummaryRequest {
+        SummaryRequest {
+            name: name.to_owned(),
+            style: style.to_owned(),
+            messages,
+            previous: None,
+            instructions: self.instructions.to_vec(),
+            budget,
+            estimator: Arc::clone(self.estimator()),
+            ready: None,
+        }
     }
 
     /// An edit of one part, with tokens before and after under the stage's estimator.

@@ -108,14 +108,13 @@ impl Filter for Checkpoint {
         }
         Ok(Proposal {
             requests: vec![SummaryRequest {
-                name: "checkpoint".to_owned(),
-                style: style.to_owned(),
-                messages: messages.into_iter().chain(marker).collect(),
                 previous: selection.previous,
-                instructions: context.instructions.to_vec(),
-                budget: self.0.summary_budget,
-                estimator: Arc::clone(context.estimator()),
-                ready: None,
+                ..context.summary(
+                    "checkpoint",
+                    style,
+                    messages.into_iter().chain(marker).collect(),
+                    self.0.summary_budget,
+                )
             }],
             reasons,
         })

@@ -158,14 +158,13 @@ impl Filter for Recent {
             context.estimator().text(&selection.recent)
         );
         let request = SummaryRequest {
-            name: "checkpoint".to_owned(),
-            style: "opencode.checkpoint-2".to_owned(),
-            messages,
             previous: selection.previous,
-            instructions: context.instructions.to_vec(),
-            budget: self.0.summary_budget,
-            estimator: Arc::clone(context.estimator()),
-            ready: None,
+            ..context.summary(
+                "checkpoint",
+                "opencode.checkpoint-2",
+                messages,
+                self.0.summary_budget,
+            )
         };
         Ok(Proposal { requests: vec![request], reasons: vec![reason] })
     }
