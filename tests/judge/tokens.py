@@ -7,6 +7,7 @@ import gzip
 import hashlib
 import json
 import os
+import re
 import subprocess
 from functools import cache, lru_cache
 from pathlib import Path
@@ -39,17 +40,25 @@ class RanksError(Exception):
     """No package with the ranks was found."""
 
 
+def output(*command: str) -> str:
+    """What a program prints."""
+    run = subprocess.run(command, cwd=ROOT, capture_output=True, check=True, text=True)
+    return run.stdout
+
+
 def candidates() -> list[Path]:
     """Files that may hold the ranks: the one that the environment names, then those of crates."""
     named = os.environ.get("FOLDBACK_JUDGE_RANKS")
     if named:
         return [Path(named)]
-    command = ["cargo", "metadata", "--format-version", "1", "--offline"]
     try:
-        run = subprocess.run(command, cwd=ROOT, capture_output=True, check=True)
+        # What other platforms need was never fetched here.
+        here = re.search(r"^host: (.*)$", output("rustc", "-vV"), re.MULTILINE)
+        platform = ["--filter-platform", here[1]] if here else []
+        found = output("cargo", "metadata", "--format-version", "1", "--offline", *platform)
     except (OSError, subprocess.CalledProcessError) as error:
         raise RanksError(f"cargo metadata failed: {error}") from error
-    packages = json.loads(run.stdout)["packages"]
+    packages = json.loads(found)["packages"]
     return [
         Path(package["manifest_path"]).parent / PACKAGES[package["name"]]
         for package in packages
