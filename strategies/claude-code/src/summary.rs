@@ -5,8 +5,7 @@ use foldback_core::log::EntryKind;
 use foldback_core::outcome::Why;
 use foldback_core::registry::{Invalid, StageConfig};
 use foldback_core::stage::{Arrangement, Filter, Proposal, StageContext, Summary, SummaryRequest};
-use foldback_core::view::Pos;
-use foldback_stages::filter::{Spoken, arranged, entry, summary_of};
+use foldback_stages::filter::{Spoken, arranged, check_summary, entry};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -34,15 +33,7 @@ impl Default for EverythingConfig {
 
 impl StageConfig<dyn Filter> for EverythingConfig {
     fn build(self) -> Result<Arc<dyn Filter>, Invalid> {
-        if self.summary_tokens == 0 {
-            return Err(Invalid::new("summary_tokens", "must be at least 1: no summary would fit"));
-        }
-        if self.prefix.trim().is_empty() {
-            return Err(Invalid::new(
-                "prefix",
-                "must not be empty: it distinguishes a summary from user text",
-            ));
-        }
+        check_summary(&self.prefix, self.summary_tokens)?;
         Ok(Arc::new(Everything(self)))
     }
 }
@@ -51,23 +42,13 @@ impl StageConfig<dyn Filter> for EverythingConfig {
 #[derive(Clone, Debug)]
 pub struct Everything(EverythingConfig);
 
-impl Everything {
-    /// The last summary, if it is in the view.
-    fn previous(&self, context: &StageContext<'_>, spoken: &Spoken) -> Option<(Pos, String)> {
-        spoken.messages.iter().rev().find_map(|pos| {
-            let text = summary_of(context.history.message(*pos), &self.0.prefix, "")?;
-            Some((*pos, text.trim_start().to_owned()))
-        })
-    }
-}
-
 impl Filter for Everything {
     fn propose(&self, context: &StageContext<'_>) -> Result<Proposal, Why> {
         if context.history.unanswered().is_some_and(|(_, open)| !open.is_empty()) {
             return Err(Why::new("open-calls", "results of the newest calls are still to come"));
         }
         let mut spoken = Spoken::of(context);
-        let previous = self.previous(context, &spoken);
+        let previous = spoken.last_summary(context, &self.0.prefix);
         spoken.messages.retain(|pos| previous.as_ref().is_none_or(|(summary, _)| summary != pos));
         let count = spoken.messages.len();
         if count == 0 {

@@ -8,7 +8,7 @@ use foldback_core::plan::Edit;
 use foldback_core::registry::{Invalid, StageConfig};
 use foldback_core::stage::{Arrangement, Filter, Proposal, StageContext, Summary, SummaryRequest};
 use foldback_core::view::{EditKind, Pos};
-use foldback_stages::filter::{Spoken, arranged, entry, summary_of};
+use foldback_stages::filter::{Spoken, arranged, check_summary, entry};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -42,15 +42,7 @@ impl Default for UsersConfig {
 
 impl StageConfig<dyn Filter> for UsersConfig {
     fn build(self) -> Result<Arc<dyn Filter>, Invalid> {
-        if self.summary_tokens == 0 {
-            return Err(Invalid::new("summary_tokens", "must be at least 1: no summary would fit"));
-        }
-        if self.prefix.trim().is_empty() {
-            return Err(Invalid::new(
-                "prefix",
-                "must not be empty: it distinguishes a summary from user text",
-            ));
-        }
+        check_summary(&self.prefix, self.summary_tokens)?;
         Ok(Arc::new(Users(self)))
     }
 }
@@ -104,18 +96,6 @@ impl Users {
         kept.messages.reverse();
         kept
     }
-
-    fn previous(&self, context: &StageContext<'_>, spoken: &Spoken) -> Option<(Pos, String)> {
-        let summary = |pos: &Pos| {
-            Some((
-                *pos,
-                summary_of(context.history.message(*pos), &self.0.prefix, "")?
-                    .trim_start()
-                    .to_owned(),
-            ))
-        };
-        spoken.messages.iter().rev().find_map(summary)
-    }
 }
 
 /// The cuts that bring a message to a budget: its texts in order, the one that exceeds it in the middle, those behind it whole.
@@ -143,7 +123,7 @@ impl Filter for Users {
         }
         let mut spoken = Spoken::of(context);
         let kept = self.kept(context, &spoken);
-        let previous = self.previous(context, &spoken);
+        let previous = spoken.last_summary(context, &self.0.prefix);
         let said = |pos: &Pos| !context.history.message(*pos).is_entry();
         if !spoken.messages.iter().any(|pos| said(pos) && !kept.messages.contains(pos)) {
             return Err(Why::new(

@@ -112,9 +112,10 @@ impl Conversation {
         let usage =
             Usage { uncached: meter.frame_tokens() + meter.view_tokens(), ..Usage::default() };
         let usage = UsageReading { usage, source: UsageSource::Synthesised };
-        let context = self.context(Moment::CallStart, policy.estimator, Some(usage));
+        let context = self.context(Moment::CallStart, policy.estimator);
         // Nothing has come since the answer that is assumed, though a fold may have hidden all answers.
-        policy.stage.decide(&Pressure { since_answer: 0, ..context.pressure() }).fold
+        let assumed = Pressure { usage: Some(usage), since_answer: 0, ..context.pressure() };
+        policy.stage.decide(&assumed).fold
     }
 
     /// Tries again whatever was held back.

@@ -279,7 +279,7 @@ impl Conversation {
         let Some(filter) = self.strategy.filter.clone() else {
             return;
         };
-        let context = self.context(crate::moment::Moment::Manual, filter.estimator, None);
+        let context = self.context(crate::moment::Moment::Manual, filter.estimator);
         if let Some(layout) = filter.stage.restore(&context) {
             self.view.set_layout(&self.history, layout);
             for meter in &mut self.meters {

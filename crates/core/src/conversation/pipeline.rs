@@ -24,7 +24,7 @@ use crate::provider::ErrorKind;
 use crate::services::{BeforeCompaction, Verdict};
 use crate::stage::{
     Arrangement, Checked, DRY_RUN, Decision, Filter, OverflowPolicy, Pressure, Pruner, Pruning,
-    StageContext, Summarizer, Summary, SummaryError, SummaryRequest, UsageReading,
+    StageContext, Summarizer, Summary, SummaryError, SummaryRequest,
 };
 use crate::strategy::{Bound, OnFailure};
 use std::collections::BTreeMap;
@@ -87,7 +87,7 @@ impl Conversation {
             if runs && off {
                 reports.push(self.switched_off(moment, &pruner.name, StageRole::Pruner));
             } else if runs {
-                let report = self.prune(pruner, moment, signals.usage);
+                let report = self.prune(pruner, moment);
                 self.emit_outcome(&report);
                 reports.push(report);
             }
@@ -110,7 +110,7 @@ impl Conversation {
             reports.push(self.switched_off(moment, &policy.name, StageRole::Overflow));
             return reports;
         }
-        let decision = self.decide(policy, moment, signals);
+        let decision = self.decide(policy, moment);
         if decision.fold {
             self.counters.overflow_detections += 1;
         }
@@ -140,12 +140,7 @@ impl Conversation {
         reports
     }
 
-    pub(super) fn context(
-        &self,
-        moment: Moment,
-        estimator: usize,
-        usage: Option<UsageReading>,
-    ) -> StageContext<'_> {
+    pub(super) fn context(&self, moment: Moment, estimator: usize) -> StageContext<'_> {
         StageContext {
             moment,
             trigger: Trigger::Auto,
@@ -155,7 +150,7 @@ impl Conversation {
             frame: &self.frame,
             limits: self.limits,
             model: self.model.as_deref(),
-            usage,
+            usage: self.usage,
             fold_stats: &self.fold_stats,
             decision: None,
             summarised: self.strategy.summarizer.is_some()
@@ -169,13 +164,8 @@ impl Conversation {
 
 // Pruners, and the policy.
 impl Conversation {
-    fn prune(
-        &mut self,
-        pruner: &Bound<dyn Pruner>,
-        moment: Moment,
-        usage: Option<UsageReading>,
-    ) -> Report {
-        let proposal = pruner.stage.prune(&self.context(moment, pruner.estimator, usage));
+    fn prune(&mut self, pruner: &Bound<dyn Pruner>, moment: Moment) -> Report {
+        let proposal = pruner.stage.prune(&self.context(moment, pruner.estimator));
         let tokens_before = self.meters[0].view_tokens();
         let (outcome, fold) = match self.unpinned(proposal) {
             Pruning::Nothing(why) => (Outcome::Unchanged(why), None),
@@ -214,14 +204,9 @@ impl Conversation {
     }
 
     /// What the policy says at a moment.
-    pub fn decide(
-        &self,
-        policy: &Bound<dyn OverflowPolicy>,
-        moment: Moment,
-        signals: &Signals,
-    ) -> Decision {
+    pub fn decide(&self, policy: &Bound<dyn OverflowPolicy>, moment: Moment) -> Decision {
         let units = self.units.map(|index| &self.meters[index]);
-        let context = self.context(moment, policy.estimator, signals.usage);
+        let context = self.context(moment, policy.estimator);
         policy.stage.decide(&Pressure {
             // The size of a frame may be known from usage: in tokens, whatever the unit is.
             units: units.map_or(0, |meter| meter.view_tokens() + meter.estimator().per_request()),
@@ -260,7 +245,7 @@ impl Conversation {
             Ok(instructions) => {
                 let mut prepared = Prepared::new(self);
                 let conversation = &mut *prepared.conversation;
-                conversation.prepare(reports, signals.usage);
+                conversation.prepare(reports);
                 tokens_before = conversation.meters[0].view_tokens();
                 let (decision, given) = (decision.as_ref(), &instructions);
                 let ended = conversation.attempt(filter, moment, trigger, decision, given).await;
@@ -324,11 +309,11 @@ impl Conversation {
         }
     }
 
-    fn prepare(&mut self, reports: &mut Vec<Report>, usage: Option<UsageReading>) {
+    fn prepare(&mut self, reports: &mut Vec<Report>) {
         let strategy = Arc::clone(&self.strategy);
         let moment = Moment::BeforeSummary;
         for pruner in strategy.pruners.iter().filter(|p| p.when.contains(&moment)) {
-            reports.push(self.prune(pruner, moment, usage));
+            reports.push(self.prune(pruner, moment));
         }
     }
 
@@ -401,7 +386,7 @@ impl Conversation {
             trigger,
             decision,
             instructions,
-            ..self.context(moment, filter.estimator, None)
+            ..self.context(moment, filter.estimator)
         };
         let mut proposal =
             filter.stage.propose(&context).map_err(|why| (Outcome::Unchanged(why), false))?;

@@ -35,7 +35,7 @@ pub struct StageContext<'a> {
     pub limits: Limits,
     /// Id of the model, where known.
     pub model: Option<&'a str>,
-    /// Usage of the last answer, where known; filters are told what the policy [decided](Self::decision) on it.
+    /// Usage of the last answer, where known.
     pub usage: Option<UsageReading>,
     /// What the folds so far brought and cost, oldest first.
     pub fold_stats: &'a [FoldStats],

@@ -5,5 +5,5 @@ mod replace;
 mod request;
 
 pub use drop_oldest::{DropOldest, DropOldestConfig};
-pub use replace::{Spoken, arranged, entry, summary_of};
+pub use replace::{Spoken, arranged, check_summary, entry, summary_of};
 pub use request::{cut_results, first_units};

@@ -3,6 +3,7 @@
 
 use foldback_core::log::{EntryKind, Message, Role};
 use foldback_core::plan::Layout;
+use foldback_core::registry::Invalid;
 use foldback_core::stage::{Arrangement, StageContext};
 use foldback_core::view::{Place, Pos};
 use std::collections::BTreeMap;
@@ -48,11 +49,37 @@ impl Spoken {
         cut
     }
 
+    /// The newest summary below this line, and its text.
+    pub fn last_summary(&self, context: &StageContext<'_>, prefix: &str) -> Option<(Pos, String)> {
+        self.messages.iter().rev().find_map(|pos| {
+            let text = summary_of(context.history.message(*pos), prefix, "")?;
+            Some((*pos, text.trim_start().to_owned()))
+        })
+    }
+
     /// These messages as the view shows them, for a request.
     pub fn shown(&self, context: &StageContext<'_>, from: usize, to: usize) -> Vec<Arc<Message>> {
         let shown = |pos: &Pos| context.view.show_item(context.history, *pos).to_shared();
         self.messages[from..to].iter().map(shown).collect()
     }
+}
+
+/// Refuses settings under which no summary could be written, or none would be told from what the user said.
+///
+/// # Errors
+///
+/// No tokens for it; an empty line above it.
+pub fn check_summary(prefix: &str, summary_tokens: u64) -> Result<(), Invalid> {
+    if summary_tokens == 0 {
+        return Err(Invalid::new("summary_tokens", "must be at least 1: no summary would fit"));
+    }
+    if prefix.trim().is_empty() {
+        return Err(Invalid::new(
+            "prefix",
+            "must not be empty: it distinguishes a summary from user text",
+        ));
+    }
+    Ok(())
 }
 
 /// A message that a fold writes in the user's name.
