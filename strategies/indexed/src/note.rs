@@ -1,11 +1,10 @@
 //! The note: which lines stay, and how it reads.
 
-use crate::candidates::Candidates;
-use crate::text::telling;
+use crate::candidates::{Block, Candidates};
+use crate::text::{offset, telling};
 use foldback_core::view::Pos;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 use std::fmt::Write as _;
 use std::ops::Range;
@@ -45,31 +44,30 @@ impl Default for Worth {
     }
 }
 
-/// Something to take.
+/// An item by its worth for its size, the densest first, and of equal ones the first: lines before blocks. One number
+/// holds both, so that a heap of tens of thousands compares numbers.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Item {
-    Line(usize),
-    Block(usize),
-}
+struct Offer(u64);
 
-#[derive(PartialEq)]
-struct Offer {
-    density: f32,
-    item: Item,
-}
+impl Offer {
+    fn new(density: f32, item: usize) -> Self {
+        Self(u64::from(ordered(density)) << 32 | u64::from(u32::MAX - offset(item)))
+    }
 
-impl Eq for Offer {}
+    /// The density as a number in the same order.
+    fn density(self) -> u32 {
+        (self.0 >> 32) as u32
+    }
 
-impl PartialOrd for Offer {
-    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
-        Some(self.cmp(other))
+    fn item(self) -> usize {
+        (u32::MAX - self.0 as u32) as usize
     }
 }
 
-impl Ord for Offer {
-    fn cmp(&self, other: &Self) -> Ordering {
-        self.density.total_cmp(&other.density).then(other.item.cmp(&self.item))
-    }
+/// A number in the order of [`f32::total_cmp`].
+fn ordered(value: f32) -> u32 {
+    let bits = value.to_bits();
+    if value.is_sign_negative() { !bits } else { bits | 1 << 31 }
 }
 
 struct Choice<'c, 't> {
@@ -83,18 +81,20 @@ struct Choice<'c, 't> {
 }
 
 impl Choice<'_, '_> {
-    fn range(&self, item: Item) -> Range<usize> {
-        match item {
-            Item::Line(at) => at..at + 1,
-            Item::Block(block) => self.from.blocks[block].lines.clone(),
-        }
+    /// The block that an item is; lines have the numbers before those of blocks.
+    fn block(&self, item: usize) -> Option<&Block> {
+        item.checked_sub(self.from.lines.len()).map(|block| &self.from.blocks[block])
+    }
+
+    fn range(&self, item: usize) -> Range<usize> {
+        self.block(item).map_or(item..item + 1, |block| block.lines.clone())
     }
 
     /// What something is worth and what it takes, with what is chosen already.
-    fn value(&self, item: Item) -> (f32, f32) {
+    fn value(&self, item: usize) -> (f32, f32) {
         let (mut worth, mut cost) = (0.0, 0.0);
-        if let Item::Block(block) = item {
-            worth += self.worth.block * self.from.blocks[block].edited;
+        if let Some(block) = self.block(item) {
+            worth += self.worth.block * block.edited;
         }
         let range = self.range(item);
         for at in range.clone().filter(|at| !self.taken[*at]) {
@@ -117,12 +117,12 @@ impl Choice<'_, '_> {
         (worth, cost)
     }
 
-    fn offer(&self, item: Item) -> Offer {
+    fn offer(&self, item: usize) -> Offer {
         let (worth, cost) = self.value(item);
-        Offer { density: worth / cost.max(1.0), item }
+        Offer::new(worth / cost.max(1.0), item)
     }
 
-    fn take(&mut self, item: Item, cost: f32) {
+    fn take(&mut self, item: usize, cost: f32) {
         self.left -= cost;
         for at in self.range(item) {
             self.taken[at] = true;
@@ -144,10 +144,10 @@ impl Choice<'_, '_> {
         let begin = from.lines.partition_point(|line| line.source < source);
         let end = from.lines.partition_point(|line| line.source <= source);
         let lines = (begin..end).filter(|at| from.lines[*at].open && !self.taken[*at]);
-        offers.extend(lines.map(|at| self.offer(Item::Line(at))));
+        offers.extend(lines.map(|at| self.offer(at)));
         let first = from.blocks.partition_point(|block| block.lines.start < begin);
         let last = from.blocks.partition_point(|block| block.lines.start < end);
-        offers.extend((first..last).map(|block| self.offer(Item::Block(block))));
+        offers.extend((first..last).map(|block| self.offer(from.lines.len() + block)));
     }
 }
 
@@ -162,27 +162,29 @@ pub fn write(from: &Candidates<'_>, tokens: u64, worth: Worth) -> String {
         taken: vec![false; from.lines.len()],
         left: tokens as f32 - TITLE.len() as f32 / 4.0,
     };
-    let lines = (0..from.lines.len()).filter(|at| from.lines[*at].open).map(Item::Line);
-    let items = lines.chain((0..from.blocks.len()).map(Item::Block));
+    let lines = (0..from.lines.len()).filter(|at| from.lines[*at].open);
+    let items = lines.chain((0..from.blocks.len()).map(|block| from.lines.len() + block));
     let mut offers: BinaryHeap<Offer> = items.map(|item| choice.offer(item)).collect();
     while let Some(offer) = offers.pop() {
-        if choice.range(offer.item).all(|at| choice.taken[at]) {
+        let item = offer.item();
+        if choice.range(item).all(|at| choice.taken[at]) {
             continue;
         }
-        let (worth, cost) = choice.value(offer.item);
-        let now = worth / cost.max(1.0);
-        if now < offer.density && offers.peek().is_some_and(|next| now < next.density) {
-            offers.push(Offer { density: now, item: offer.item });
+        let (worth, cost) = choice.value(item);
+        let now = Offer::new(worth / cost.max(1.0), item);
+        let denser = |other: &Offer| now.density() < other.density();
+        if denser(&offer) && offers.peek().is_some_and(denser) {
+            offers.push(now);
             continue;
         }
         if worth <= 0.0 || choice.left < 16.0 {
             break;
         }
-        let source = from.lines[choice.range(offer.item).start].source;
+        let source = from.lines[choice.range(item).start].source;
         if cost > choice.left {
             continue;
         }
-        choice.take(offer.item, cost);
+        choice.take(item, cost);
         if !choice.named[source] {
             choice.name(source, &mut offers);
         }

@@ -191,7 +191,7 @@ impl<'a> Identifiers<'a> {
                     self.line = self.at;
                 }
             }
-            _ if in_word(byte) => self.word(),
+            _ if word::in_word(byte) => self.word(),
             _ => {
                 self.line_start = false;
                 self.at += 1;
@@ -213,13 +213,14 @@ impl<'a> Identifiers<'a> {
                 .position(|byte| !of(*byte))
                 .map_or(bytes.len(), |length| from + length)
         };
-        let mut end = run(start, in_word);
+        let (length, kinds) = word::first(&bytes[start..]);
+        let mut end = start + length;
         let drive = bytes[start].is_ascii_alphabetic()
             && end == start + 2
             && bytes[start + 1] == b':'
             && bytes.get(end) == Some(&b'\\');
         if drive {
-            end = run(start, |byte| in_word(byte) || byte == b'\\');
+            end = run(start, |byte| word::in_word(byte) || byte == b'\\');
         } else if let Some(path) = word::windows(&self.text[start..], end - start) {
             self.line_start = false;
             self.at = start + path.len();
@@ -233,7 +234,7 @@ impl<'a> Identifiers<'a> {
         let word = &self.text[start..end];
         self.line_start = false;
         self.at = end;
-        if word::says_nothing(word) || self.closes_tag(start, end) {
+        if word::says_nothing(word, kinds) || self.closes_tag(start, end) {
             return;
         }
         if matches!(&bytes[start..end.min(start + 2)], b"a/" | b"b/") && self.heads_diff(start) {
@@ -316,30 +317,6 @@ impl<'a> Identifiers<'a> {
 /// Characters that a quoted string needs, and may have at most.
 const MIN_QUOTED: usize = 8;
 const MAX_QUOTED: usize = 200;
-
-/// Bytes of a word. What is not ASCII belongs to words, except that arrows and typographic signs are
-/// cut off when the word is classified.
-fn in_word(byte: u8) -> bool {
-    WORD[usize::from(byte)]
-}
-
-/// [`in_word`] for each byte: every byte of a session passes here.
-static WORD: [bool; 256] = {
-    let mut word = [false; 256];
-    let mut byte = 0u8;
-    loop {
-        word[byte as usize] = byte.is_ascii_alphanumeric()
-            || byte >= 0x80
-            || matches!(
-                byte,
-                b'_' | b'-' | b'.' | b'/' | b':' | b'~' | b'@' | b'+' | b'%' | b'#' | b'$'
-            );
-        if byte == u8::MAX {
-            break word;
-        }
-        byte += 1;
-    }
-};
 
 /// Bytes of a URL: everything but blanks, quotes, brackets of prose and escapes.
 fn in_url(byte: u8) -> bool {

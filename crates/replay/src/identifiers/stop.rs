@@ -96,7 +96,21 @@ pub(super) const STOP: [&str; 91] = [
     "yes/no",
 ];
 
+/// By first byte, the lengths of the strings that begin with it, a bit for each. Every identifier comes by here, and
+/// most are told by this from all that stand in the list.
+const LENGTHS: [u32; 256] = {
+    let mut lengths = [0; 256];
+    let mut at = 0;
+    while at < STOP.len() {
+        lengths[STOP[at].as_bytes()[0] as usize] |= 1 << STOP[at].len();
+        at += 1;
+    }
+    lengths
+};
+
 /// Whether a string is one.
 pub(super) fn is_stop(text: &str) -> bool {
-    STOP.binary_search(&text).is_ok()
+    let bytes = text.as_bytes();
+    let lengths = bytes.first().map_or(0, |first| LENGTHS[usize::from(*first)]);
+    bytes.len() < 32 && lengths >> bytes.len() & 1 == 1 && STOP.binary_search(&text).is_ok()
 }

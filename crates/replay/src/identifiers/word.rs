@@ -4,6 +4,69 @@ use super::stop::is_stop;
 use super::{Class, Identifier};
 use std::collections::VecDeque;
 
+/// Which kinds of bytes a word has, a bit for each. Most rules are settled by it, without another pass over the word.
+pub(super) type Kinds = u16;
+
+const LOWER: Kinds = 1;
+const UPPER: Kinds = 1 << 1;
+const DIGIT: Kinds = 1 << 2;
+const UNDERSCORE: Kinds = 1 << 3;
+const DOT: Kinds = 1 << 4;
+const SLASH: Kinds = 1 << 5;
+const DASH: Kinds = 1 << 6;
+const COLON: Kinds = 1 << 7;
+const HASH: Kinds = 1 << 8;
+/// `~ @ + % $`
+const SIGN: Kinds = 1 << 9;
+/// What is not ASCII belongs to words, except that arrows and typographic signs are cut off when the word is classified.
+const NOT_ASCII: Kinds = 1 << 10;
+
+/// The kind of each byte; nothing for those that are in no word. Every byte of a session passes here.
+static KIND: [Kinds; 256] = {
+    let mut kind = [0; 256];
+    let mut byte = 0u8;
+    loop {
+        kind[byte as usize] = match byte {
+            b'a'..=b'z' => LOWER,
+            b'A'..=b'Z' => UPPER,
+            b'0'..=b'9' => DIGIT,
+            b'_' => UNDERSCORE,
+            b'.' => DOT,
+            b'/' => SLASH,
+            b'-' => DASH,
+            b':' => COLON,
+            b'#' => HASH,
+            b'~' | b'@' | b'+' | b'%' | b'$' => SIGN,
+            0x80.. => NOT_ASCII,
+            _ => 0,
+        };
+        if byte == u8::MAX {
+            break kind;
+        }
+        byte += 1;
+    }
+};
+
+/// Whether a byte is one of a word.
+pub(super) fn in_word(byte: u8) -> bool {
+    KIND[usize::from(byte)] != 0
+}
+
+fn kinds(word: &str) -> Kinds {
+    word.bytes().fold(0, |kinds, byte| kinds | KIND[usize::from(byte)])
+}
+
+/// The length of the word that bytes begin with, and the kinds of its bytes.
+pub(super) fn first(bytes: &[u8]) -> (usize, Kinds) {
+    let mut all = 0;
+    let end = bytes.iter().position(|byte| {
+        let kind = KIND[usize::from(*byte)];
+        all |= kind;
+        kind == 0
+    });
+    (end.unwrap_or(bytes.len()), all)
+}
+
 /// Adds an identifier unless it is a stop identifier.
 pub(super) fn push<'a>(found: &mut VecDeque<Identifier<'a>>, class: Class, text: &'a str) {
     if !text.is_empty() && !is_stop(text) {
@@ -16,7 +79,13 @@ const ENDS: [char; 8] = ['.', ':', '-', '+', '%', '#', '$', '@'];
 
 /// Whether a word is one of those without identifiers that can be told at a glance, as most words are: a
 /// lower-case word, with a capital or without, or one or two figures; a sign after it.
-pub(super) fn says_nothing(word: &str) -> bool {
+pub(super) fn says_nothing(word: &str, kinds: Kinds) -> bool {
+    if kinds == LOWER {
+        return true;
+    }
+    if kinds & (UNDERSCORE | SLASH | NOT_ASCII) != 0 {
+        return false;
+    }
     let bytes = word.as_bytes();
     let end = bytes.iter().rposition(|byte| !ENDS.contains(&char::from(*byte)));
     let Some((first, rest)) = end.and_then(|end| bytes[..=end].split_first()) else {
@@ -30,6 +99,9 @@ pub(super) fn says_nothing(word: &str) -> bool {
 
 /// Takes the identifiers of a word. `call` says that an opening bracket follows it.
 pub(super) fn classify<'a>(word: &'a str, call: bool, found: &mut VecDeque<Identifier<'a>>) {
+    if word.is_ascii() {
+        return plain(word, call, found);
+    }
     // Arrows, dashes, typographic quotes and other signs that are not ASCII separate.
     for piece in word.split(|c: char| !c.is_ascii() && !c.is_alphanumeric()) {
         let last =
@@ -44,8 +116,8 @@ fn plain<'a>(word: &'a str, call: bool, found: &mut VecDeque<Identifier<'a>>) {
     if word.len() < 2 {
         return;
     }
-    let colon = has(word, b':');
-    if colon && word.contains("://") {
+    let kinds = kinds(word);
+    if kinds & COLON != 0 && word.contains("://") {
         push(found, Class::Url, word.trim_end_matches([',', ';', '!', '?', '*', '/']));
         return;
     }
@@ -57,13 +129,14 @@ fn plain<'a>(word: &'a str, call: bool, found: &mut VecDeque<Identifier<'a>>) {
         }
         return;
     }
-    if !word.bytes().any(|byte| matches!(byte, b'.' | b'/' | b'-' | b':' | b'#')) {
+    if kinds & (DOT | SLASH | DASH | COLON | HASH) == 0 {
         // A bare name, or several with signs between them.
         word.split(['+', '%', '$', '@', '~']).for_each(|part| name_parts(part, found));
         return;
     }
-    let bare = without_position(word);
-    if let Some((path, rest)) = behind_path(bare) {
+    let bare = if kinds & (COLON | HASH) == 0 { word } else { without_position(word) };
+    let joined = kinds & (COLON | DASH) != 0;
+    if let Some((path, rest)) = joined.then(|| behind_path(bare)).flatten() {
         plain(&word[..path], false, found);
         plain(&word[rest..], call, found);
         return;
@@ -91,7 +164,9 @@ pub(super) fn has(word: &str, byte: u8) -> bool {
 
 /// Hashes, numbers and the error codes that have a hyphen in them.
 fn whole(word: &str) -> Option<Class> {
-    if is_uuid(word) || is_hash(word) || is_ticket(word) {
+    if word.len() != UUID && !word.bytes().any(|byte| byte.is_ascii_digit()) {
+        None
+    } else if is_uuid(word) || is_hash(word) || is_ticket(word) {
         Some(Class::Hash)
     } else if is_number(word) {
         Some(Class::Number)
@@ -137,6 +212,9 @@ fn dotted<'a>(word: &'a str, call: bool, found: &mut VecDeque<Identifier<'a>>) {
 
 /// A word without any separator in it.
 fn name_parts<'a>(word: &'a str, found: &mut VecDeque<Identifier<'a>>) {
+    if kinds(word) & !LOWER == 0 {
+        return;
+    }
     if let Some(class) = whole(word) {
         push(found, class, word);
     } else if is_error(word) {
@@ -242,36 +320,38 @@ pub(super) const EXTENSIONS: [&str; 74] = [
     "tf", "toml", "ts", "tsx", "txt", "vue", "xml", "yaml", "yml", "zip",
 ];
 
+/// Bytes of `sqlite` and `svelte`.
+const LONGEST_EXTENSION: usize = 6;
+
 fn has_extension(name: &str) -> bool {
-    name.rsplit_once('.').is_some_and(|(stem, extension)| {
-        stem.contains(|c: char| c.is_alphanumeric()) && EXTENSIONS.binary_search(&extension).is_ok()
+    let dot = name.bytes().rev().take(LONGEST_EXTENSION + 1).position(|byte| byte == b'.');
+    dot.map(|back| name.split_at(name.len() - back)).is_some_and(|(stem, extension)| {
+        EXTENSIONS.binary_search(&extension).is_ok() && stem.contains(|c: char| c.is_alphanumeric())
     })
 }
 
 fn is_path(word: &str) -> bool {
-    let rooted = word.starts_with('/') || word.starts_with("~/") || word.starts_with("./");
-    let rooted = rooted || word.starts_with("../");
-    if has(word, b':') {
+    let kinds = kinds(word);
+    if kinds & COLON != 0 {
         return false;
     }
-    if !has(word, b'/') {
-        return has_extension(word);
+    if kinds & SLASH == 0 {
+        return kinds & DOT != 0 && has_extension(word);
     }
-    if word.contains("//") {
+    if word.as_bytes().windows(2).any(|two| two == b"//") {
         return false;
     }
-    let mut parts = word.split('/').filter(|part| !part.is_empty() && *part != "~");
-    let count = parts.clone().count();
-    let spelled = parts.clone().any(|part| part.contains(char::is_alphabetic));
+    let rooted = ["/", "~/", "./", "../"].iter().any(|root| word.starts_with(root));
+    let spelled = kinds & (LOWER | UPPER) != 0 || word.contains(char::is_alphabetic);
+    let (mut count, mut short, mut command) = (0, false, false);
+    for part in word.split('/').filter(|part| !part.is_empty() && *part != "~") {
+        command |= count == 0 && matches!(part, "s" | "y" | "tr");
+        short |= part.len() == 1;
+        count += 1;
+    }
     // `s/old/new/` is an edit of a stream, `3/4` a fraction.
-    let expression = !rooted && count > 2 && matches!(parts.clone().next(), Some("s" | "y" | "tr"));
-    spelled
-        && !expression
-        && if rooted {
-            count >= 1
-        } else {
-            count >= 2 && parts.all(|part| part.len() > 1 || count > 2)
-        }
+    let expression = !rooted && count > 2 && command;
+    spelled && !expression && if rooted { count >= 1 } else { count > 2 || (count == 2 && !short) }
 }
 
 fn is_flag(word: &str) -> bool {
@@ -287,8 +367,11 @@ fn is_flag(word: &str) -> bool {
         }
 }
 
+/// Bytes of a UUID.
+const UUID: usize = 36;
+
 fn is_uuid(word: &str) -> bool {
-    word.len() == 36
+    word.len() == UUID
         && word.bytes().enumerate().all(|(index, byte)| match index {
             8 | 13 | 18 | 23 => byte == b'-',
             _ => byte.is_ascii_hexdigit(),

@@ -273,10 +273,13 @@ impl Index {
     /// The identifiers that a text makes present, ascending: those in it and, for paths, those that
     /// [can mean the same file](crate::identifiers::same_path).
     pub(crate) fn find(&self, text: &str) -> Arc<[Id]> {
+        self.made_present(identifiers(text))
+    }
+
+    /// The same for the identifiers of a text.
+    fn made_present<'t>(&self, said: impl Iterator<Item = Identifier<'t>>) -> Arc<[Id]> {
         let mut found = Vec::new();
-        for id in identifiers(text) {
-            self.present(id, &mut found);
-        }
+        said.for_each(|id| self.present(id, &mut found));
         found.retain(|id| (*id as usize) < self.syntax_from);
         ascending(found)
     }

@@ -2,12 +2,14 @@
 //! what changed since the request before, so its cost does not grow with the history.
 
 use super::{Id, Index, LogPart, NeedleId};
+use crate::identifiers::{Class, Identifier, identifiers};
 use crate::verbatim::PieceId;
 use foldback_core::conversation::Conversation;
 use foldback_core::delta::ViewDelta;
 use foldback_core::view::{EditKind, PartPos, Place, Pos};
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
+use std::ops::Range;
 use std::sync::Arc;
 
 /// How a part is in the view.
@@ -110,6 +112,9 @@ pub struct Tracker {
     inserts: BTreeMap<usize, WrittenId>,
     written: Vec<Written>,
     known: FxHashMap<Arc<str>, WrittenId>,
+    /// Identifiers of the texts that were first read since the request before, by where they stand: summaries are read
+    /// once more.
+    said: BTreeMap<WrittenId, Vec<(Class, Range<usize>)>>,
     /// Per identifier, the number of parts that show it as it was recorded.
     original: Vec<u32>,
     /// Per identifier, the number of shown texts of compactions that have it.
@@ -142,6 +147,7 @@ impl Tracker {
             inserts: BTreeMap::new(),
             written: Vec::new(),
             known: FxHashMap::default(),
+            said: BTreeMap::new(),
             original: vec![0; ids],
             rewritten: vec![0; ids],
             gone: vec![0; ids],
@@ -163,6 +169,7 @@ impl Tracker {
         delta: &ViewDelta,
         call: usize,
     ) -> Change {
+        self.said.clear();
         for pos in delta.appended.clone() {
             self.append(conversation, pos);
         }
@@ -300,16 +307,33 @@ impl Tracker {
             return *known;
         }
         let id = self.written.len();
-        let (ids, needles) = (self.index.find(text), self.index.needles_in(text));
+        let said: Vec<Identifier<'_>> = identifiers(text).collect();
+        let ids = self.index.made_present(said.iter().copied());
+        let needles = self.index.needles_in(text);
         let pieces = self.index.verbatim.find(text);
+        let place = |said: &Identifier<'_>| {
+            let start = said.text.as_ptr() as usize - text.as_ptr() as usize;
+            (said.class, start..start + said.text.len())
+        };
+        self.said.insert(id, said.iter().map(place).collect());
         self.written.push(Written { ids, needles, pieces });
         self.known.insert(Arc::from(text), id);
         id
     }
 
-    /// The identifiers of a text that the view shows and that a compaction wrote; `None` of others.
-    pub(crate) fn ids_of_written(&self, text: &str) -> Option<&Arc<[Id]>> {
-        self.known.get(text).map(|written| &self.written[*written].ids)
+    /// The identifiers of a text that a compaction wrote, in order of appearance, and what they make present.
+    pub(crate) fn read<'t>(&self, text: &'t str) -> (Vec<Identifier<'t>>, Arc<[Id]>) {
+        let id = self.known.get(text);
+        let said: Vec<_> = match id.and_then(|id| self.said.get(id)) {
+            Some(said) => said
+                .iter()
+                .map(|(class, at)| Identifier { class: *class, text: &text[at.clone()] })
+                .collect(),
+            None => identifiers(text).collect(),
+        };
+        let ids = id.map(|id| Arc::clone(&self.written[*id].ids));
+        let ids = ids.unwrap_or_else(|| self.index.made_present(said.iter().copied()));
+        (said, ids)
     }
 
     fn append(&mut self, conversation: &Conversation, pos: Pos) {

@@ -27,7 +27,7 @@
 use crate::identifiers::{Class, Identifier, identifiers};
 use crate::index::{Id, Index, Tracker};
 use serde::{Deserialize, Serialize};
-use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::collections::{BTreeSet, HashSet};
 use std::sync::Arc;
 
 /// Examples that are kept of each summary.
@@ -167,8 +167,9 @@ impl Reader {
     pub(super) fn read(&mut self, tracker: &Tracker, call: usize, text: &str, tokens: u64) {
         let mut unsupported = Vec::new();
         let mut identifiers = 0;
-        for (text, (class, whole)) in statements(text) {
-            let id = Identifier { class, text };
+        let (said, has) = tracker.read(text);
+        for (id, whole) in statements(text, &said) {
+            let Identifier { class, text } = id;
             let index = &self.index;
             let supported = index.supported(id, |known| tracker.is_gone(known))
                 || self.inherited.contains(text);
@@ -185,8 +186,6 @@ impl Reader {
                 unsupported.push(Unsupported { class, text: text.to_owned() });
             }
         }
-        let shown = tracker.ids_of_written(text).cloned();
-        let has = shown.unwrap_or_else(|| self.index.find(text));
         let (mut needed, mut kept) = (0, 0);
         for asked in &self.index.asked {
             let later = self.index.entries[asked.id as usize].last_asked >= Some(call);
@@ -231,28 +230,37 @@ impl Reader {
     }
 }
 
-/// The identifiers of a summary, with their class and whether they stand anywhere without a cut mark
-/// after them.
-fn statements(summary: &str) -> BTreeMap<&str, (Class, bool)> {
-    let mut out = BTreeMap::new();
-    for line in summary.lines() {
-        let heading = line.starts_with('#');
-        for id in identifiers(line) {
-            if heading && id.class == Class::Number {
-                continue;
-            }
-            // An identifier is a slice of the line.
-            let start = id.text.as_ptr() as usize - line.as_ptr() as usize;
-            let after = &line[start + id.text.len()..];
-            let behind = after.trim_start_matches(|c: char| !c.is_alphanumeric() && c != '…');
-            let whole = !behind.starts_with('…');
-            let counts_a_cut = line[..start].ends_with("omitted ") && after.starts_with(" chars]");
-            if counts_a_cut {
-                continue;
-            }
-            out.entry(id.text).or_insert((id.class, false)).1 |= whole;
+/// The identifiers of a summary, given in order of appearance, each once in alphabetical order, and whether they stand
+/// anywhere without a cut mark after them.
+fn statements<'t>(summary: &'t str, said: &[Identifier<'t>]) -> Vec<(Identifier<'t>, bool)> {
+    let mut out = Vec::with_capacity(said.len());
+    let mut lines = summary.lines();
+    let mut line = "";
+    for id in said {
+        // An identifier is a slice of one line.
+        let at = id.text.as_ptr();
+        while !line.as_bytes().as_ptr_range().contains(&at) {
+            line = lines.next().unwrap_or(summary);
         }
+        if id.class == Class::Number && line.starts_with('#') {
+            continue;
+        }
+        let (before, rest) = line.split_at(at as usize - line.as_ptr() as usize);
+        let after = &rest[id.text.len()..];
+        let behind = after.trim_start_matches(|c: char| !c.is_alphanumeric() && c != '…');
+        let whole = !behind.starts_with('…');
+        let counts_a_cut = before.ends_with("omitted ") && after.starts_with(" chars]");
+        if counts_a_cut {
+            continue;
+        }
+        out.push((*id, whole));
     }
+    // Stable, so that the first one names the class.
+    out.sort_by_key(|(id, _)| id.text);
+    out.dedup_by(|(next, whole), (id, kept)| {
+        *kept |= *whole && next.text == id.text;
+        next.text == id.text
+    });
     out
 }
 
@@ -278,8 +286,11 @@ mod tests {
             ),
         ];
         for (summary, expected) in cases {
-            let found: Vec<_> =
-                statements(summary).into_iter().map(|(text, (_, whole))| (text, whole)).collect();
+            let said: Vec<Identifier<'_>> = identifiers(summary).collect();
+            let found: Vec<_> = statements(summary, &said)
+                .into_iter()
+                .map(|(id, whole)| (id.text, whole))
+                .collect();
             assert_eq!(found, expected, "{summary}");
         }
     }
