@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// Draws that are summed beside each other: one sum waits for its last addition, several don't.
-const LANES: usize = 4;
+const LANES: usize = 8;
 
 /// Places that are kept in all, 16 MB of them: those of 800 clusters in 10,000 draws. What does not fit is drawn anew for
 /// each statistic.
@@ -54,8 +54,8 @@ impl Estimate {
 pub struct Bootstrap {
     draws: usize,
     seed: u64,
-    /// By the last place, those of each draw, one draw after the other.
-    drawn: Mutex<BTreeMap<Place, Arc<[Place]>>>,
+    /// By the last place, those of each draw: for [`LANES`] draws at a time their first places, their second ones, and so on.
+    drawn: Mutex<BTreeMap<Place, Arc<[[Place; LANES]]>>>,
 }
 
 impl Default for Bootstrap {
@@ -136,31 +136,39 @@ impl Bootstrap {
             }
             return;
         };
-        for places in kept.chunks(LANES * n) {
+        let mut left = self.draws;
+        for draws in kept.chunks(n) {
             let mut sums = [[0.0; K]; LANES];
-            let draws = places.len() / n;
-            for at in 0..n {
-                for (lane, sums) in sums[..draws].iter_mut().enumerate() {
-                    add(sums, &clusters[usize::from(places[lane * n + at])]);
+            for places in draws {
+                for (sums, place) in sums.iter_mut().zip(places) {
+                    add(sums, &clusters[usize::from(*place)]);
                 }
             }
-            sums[..draws].iter().for_each(&mut each);
+            sums.iter().take(left).for_each(&mut each);
+            left = left.saturating_sub(LANES);
         }
     }
 
     /// The places of so many clusters in each draw, drawn once; `None` where they are too many to keep.
-    fn kept(&self, clusters: usize) -> Option<Arc<[Place]>> {
+    fn kept(&self, clusters: usize) -> Option<Arc<[[Place; LANES]]>> {
         let last = Place::try_from(clusters - 1).ok()?;
         let mut drawn = self.drawn.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(places) = drawn.get(&last) {
             return Some(Arc::clone(places));
         }
-        let count = clusters.checked_mul(self.draws)?;
-        if drawn.values().map(|places| places.len()).sum::<usize>() + count > KEPT_PLACES {
+        let count = clusters.checked_mul(self.draws.div_ceil(LANES))?;
+        let kept = drawn.values().map(|places| places.len()).sum::<usize>();
+        if kept + count > KEPT_PLACES / LANES {
             return None;
         }
         let mut rng = SplitMix64::new(self.seed);
-        let places: Arc<[Place]> = (0..count).map(|_| rng.below(clusters) as Place).collect();
+        let mut places = vec![[0; LANES]; count];
+        for draw in 0..self.draws {
+            for at in 0..clusters {
+                places[draw / LANES * clusters + at][draw % LANES] = rng.below(clusters) as Place;
+            }
+        }
+        let places = Arc::from(places);
         drawn.insert(last, Arc::clone(&places));
         Some(places)
     }
