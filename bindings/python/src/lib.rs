@@ -1,14 +1,12 @@
 //! The native part of the Python package: presets, and the engine behind `compact` and `Conversation`.
 //!
-//! It decides nothing and converts nothing: messages cross as the JSON text that a provider would be sent, and come back
-//! as numbers of messages that stay and as JSON text of those that do not. Python objects are handled in Python
-//! (`python/foldback`). All work is done without the interpreter's lock.
+//! The engine is that of all bindings (`bindings/engine`). Python objects are handled in Python (`python/foldback`). All
+//! work is done without the interpreter's lock.
 
 mod comparison;
 mod engine;
 mod error;
 mod preset;
-mod source;
 
 use pyo3::prelude::*;
 

@@ -1,9 +1,9 @@
 //! Presets by name, and strategies from TOML.
 
-use crate::error::error;
-use foldback::{Document, Options, Strategy, config};
+use crate::error::raised;
+use foldback::Strategy;
 use pyo3::prelude::*;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 /// A strategy: a preset by its name, or one from TOML.
@@ -18,29 +18,18 @@ impl Preset {
     /// A preset by its name or one of its aliases.
     #[new]
     fn named(py: Python<'_>, name: &str) -> PyResult<Self> {
-        py.detach(|| {
-            let registry = foldback::registry().map_err(error)?;
-            let made = foldback::preset(&registry, name).map_err(error)?;
-            Ok(Self { strategy: Arc::new(made) })
-        })
+        let strategy = py.detach(|| foldback_engine::preset(name)).map_err(raised)?;
+        Ok(Self { strategy })
     }
 
     /// A strategy from a strategy file: its path (a `Path`, or a `str` that ends with `.toml`), or its text.
     #[staticmethod]
     fn from_toml(py: Python<'_>, text_or_path: Source) -> PyResult<Self> {
-        py.detach(|| {
-            let path = match text_or_path {
-                Source::Text(text) if text.contains('\n') || !text.ends_with(".toml") => {
-                    return compiled("<toml>", &text, Path::new(""));
-                }
-                Source::Text(path) => PathBuf::from(path),
-                Source::Path(path) => path,
-            };
-            let name = path.display().to_string();
-            let text =
-                std::fs::read_to_string(&path).map_err(|why| error(format!("{name}: {why}")))?;
-            compiled(&name, &text, &path)
-        })
+        let made = py.detach(|| match text_or_path {
+            Source::Text(text) => foldback_engine::from_toml(&text),
+            Source::Path(path) => foldback_engine::from_file(&path),
+        });
+        Ok(Self { strategy: made.map_err(raised)? })
     }
 
     /// Its name.
@@ -73,24 +62,9 @@ enum Source {
     Path(PathBuf),
 }
 
-fn compiled(name: &str, text: &str, path: &Path) -> PyResult<Preset> {
-    let registry = foldback::registry().map_err(error)?;
-    let read = foldback::read_beside(path);
-    let options = Options { read_file: Some(&read), env: None };
-    let document = Document::parse(name, text).map_err(error)?;
-    let compiled = config::compile(&registry, document, options).map_err(error)?;
-    Ok(Preset { strategy: Arc::new(compiled.strategy) })
-}
-
 /// The presets, in the order of the registry.
 #[pyfunction]
 pub(crate) fn presets(py: Python<'_>) -> PyResult<Vec<Preset>> {
-    py.detach(|| {
-        let registry = foldback::registry().map_err(error)?;
-        let made = registry.presets().map(|preset| {
-            let made = foldback::preset(&registry, preset.item.name).map_err(error)?;
-            Ok(Preset { strategy: Arc::new(made) })
-        });
-        made.collect()
-    })
+    let made = py.detach(foldback_engine::presets).map_err(raised)?;
+    Ok(made.into_iter().map(|strategy| Preset { strategy }).collect())
 }

@@ -64,7 +64,7 @@ impl Source {
     }
 
     fn history(body: &str) -> Result<Self, Unusable> {
-        let wrong = |error: &dyn std::fmt::Display| Unusable::Text(error.to_string());
+        let wrong = |error: &dyn std::fmt::Display| Unusable::text(error);
         let read = foldback_formats::read(body.as_bytes(), Some(Form::PydanticAi.name()));
         let session = read.map_err(|error| wrong(&error))?.into_iter().next();
         let session = session.ok_or_else(|| wrong(&"no messages"))?;
@@ -109,8 +109,9 @@ impl Source {
     pub(crate) fn items(&self, shown: &[Shown<'_>]) -> Result<Vec<Item>, Unusable> {
         match self {
             Self::Request(request) => Ok(request.folded_list(shown)?.items),
-            Self::History(session, _) => pydantic_ai::items(session, shown, &mut Vec::new())
-                .map_err(|error| Unusable::Text(error.to_string())),
+            Self::History(session, _) => {
+                pydantic_ai::items(session, shown, &mut Vec::new()).map_err(Unusable::text)
+            }
         }
     }
 }
