@@ -99,6 +99,19 @@ const TESTS: &[External] = &[
         ..PLAIN
     },
     External {
+        name: "node: the package for Node in a folder of its own, without the adapter",
+        needs: &[&["node"], &["npm"]],
+        runs: &[&["node", "bindings/node/environment.js", "--quick"]],
+        ..PLAIN
+    },
+    External {
+        name: "ai-sdk: the package for Node, its types and its adapter, with the real packages",
+        needs: &[&["node"], &["npm"]],
+        finds: &["node", "bindings/node/environment.js", "--check"],
+        runs: &[&["node", "bindings/node/environment.js"]],
+        ..PLAIN
+    },
+    External {
         name: "mcp: the official Python SDK as a client of `foldback mcp`",
         needs: &[&["python3"]],
         installs: Some(("mcp", &[&["{home}/bin/pip", "install", "--quiet", "mcp==2.3.0"]])),

@@ -1,0 +1,45 @@
+// Packs the package, installs it in a clean folder and runs its tests there.
+//
+// `--check` only says whether the registry of packages is reached; `--quick` leaves the adapter and the types out, which
+// need packages from there.
+import { spawnSync } from 'node:child_process';
+import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const here = fileURLToPath(new URL('.', import.meta.url));
+const folder = mkdtempSync(join(tmpdir(), 'foldback-'));
+const QUIET = ['--silent', '--no-audit', '--no-fund', '--no-package-lock', '--ignore-scripts'];
+
+function run(command, args, options = {}) {
+  const { status, error, stdout } = spawnSync(command, args, { cwd: folder, stdio: 'inherit', encoding: 'utf8', ...options });
+  if (status !== 0) throw error ?? new Error(`${command} ${args.join(' ')} ended with ${status}`);
+  return stdout;
+}
+
+/** The package installed in the folder, and its tests. */
+function tests(quick) {
+  // The crates are those that the workspace's tests have built.
+  const env = { CARGO_PROFILE: 'dev', ...process.env, FOLDBACK_SESSIONS: join(here, '../../examples/sessions/refunds-pydantic-ai.json') };
+  run('node', ['build.js'], { cwd: here, env });
+  const packed = run('npm', ['pack', '--silent', '--ignore-scripts', '--pack-destination', folder], { cwd: here, stdio: 'pipe' });
+  const { dependencies } = JSON.parse(readFileSync(join(here, 'test/package.json'), 'utf8'));
+  const archive = `file:./${packed.trim()}`;
+  const needed = quick ? { foldback: archive } : { ...dependencies, foldback: archive };
+  writeFileSync(join(folder, 'package.json'), JSON.stringify({ private: true, type: 'module', dependencies: needed }));
+  run('npm', ['install', ...QUIET, ...(quick ? ['--offline', '--omit=peer'] : [])]);
+  cpSync(join(here, 'test'), join(folder, 'test'), { recursive: true, filter: (path) => !path.endsWith('package.json') });
+  run('node', ['--test', 'test/'], { env });
+  if (!quick) {
+    const strict = ['--noEmit', '--strict', '--types', 'node', '--target', 'es2022', '--module', 'nodenext'];
+    run('npx', ['tsc', ...strict, 'test/types.ts']);
+  }
+}
+
+try {
+  if (process.argv.includes('--check')) run('npm', ['view', 'ai', 'version', '--fetch-retries=0', '--fetch-timeout=10000']);
+  else tests(process.argv.includes('--quick'));
+} finally {
+  rmSync(folder, { recursive: true });
+}

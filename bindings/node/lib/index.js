@@ -1,0 +1,187 @@
+// `compact`, `Conversation`, which does the same from call to call, presets, and `compare`.
+import { createRequire } from 'node:module';
+import { FoldbackError } from './error.js';
+import { FORMS, answerIn, dump, protocolOf, protocolOfResponse } from './shapes.js';
+
+export { FoldbackError };
+
+const native = createRequire(import.meta.url)('../foldback.node');
+
+/** What the engine says, as the error of this package. Its code is a JSON pointer where it is about a message. */
+function engine(act) {
+  try {
+    return act();
+  } catch (wrong) {
+    throw FoldbackError.of(wrong);
+  }
+}
+
+export class Preset {
+  constructor(name) {
+    this.native = name instanceof native.Preset ? name : engine(() => new native.Preset(name));
+  }
+
+  static fromToml(textOrPath) {
+    return new Preset(engine(() => native.Preset.fromToml(textOrPath)));
+  }
+
+  get name() {
+    return this.native.name;
+  }
+
+  get description() {
+    return this.native.description;
+  }
+
+  get reproduces() {
+    return this.native.reproduces;
+  }
+}
+
+export function presets() {
+  return engine(() => native.presets()).map((preset) => new Preset(preset));
+}
+
+export function compact(messages, options) {
+  return new Conversation(options).fold(messages);
+}
+
+export class Conversation {
+  #limits;
+  #known;
+  #form;
+  #engine;
+
+  constructor({ preset = 'opencode-1.17', window, maxOutput, model, system, tools, protocol } = {}) {
+    for (const [name, limit] of Object.entries({ window, maxOutput })) {
+      if (limit !== undefined && (!Number.isSafeInteger(limit) || limit < 1)) {
+        throw new FoldbackError(`${name} is a number of tokens, not ${limit}`);
+      }
+    }
+    if (protocol !== undefined && !Object.hasOwn(FORMS, protocol)) {
+      throw new FoldbackError(`no protocol is called ${protocol}; known are ${Object.keys(FORMS).join(', ')}`);
+    }
+    this.preset = preset instanceof Preset ? preset : new Preset(preset);
+    this.messages = [];
+    this.system = system;
+    this.tools = tools;
+    this.#limits = [window, maxOutput, model];
+    // What is wrong with the limits is said now, not at the first message. What all protocols have in common is read as
+    // Chat Completions until it is known.
+    this.#known = protocol !== undefined;
+    this.#form = FORMS[protocol ?? 'openai-chat'];
+    this.#engine = this.#begun();
+  }
+
+  append(...messages) {
+    this.messages.push(...messages);
+  }
+
+  answered(response) {
+    if (!this.#known) this.#become(protocolOfResponse(response));
+    const { messages, number, body } = answerIn(response, this.#form);
+    this.usage(this.messages.length + number, body);
+    this.messages.push(...messages);
+    return messages;
+  }
+
+  /** What the provider said of the answer that is or will be the message with this number: a response's body. */
+  usage(number, body) {
+    engine(() => this.#engine.answered(number + this.#offset(this.system), dump(body, '')));
+  }
+
+  view() {
+    return this.fold(this.messages);
+  }
+
+  fold(messages, { system = this.system, tools = this.tools } = {}) {
+    if (!Array.isArray(messages)) throw new FoldbackError(`messages are an array of messages, not ${typeof messages}`);
+    if (messages.length === 0) return [];
+    if (!this.#known) this.#become(protocolOf(messages, system));
+    const form = this.#form;
+    const offset = this.#offset(system);
+    const texts = messages.map((message, index) => form.text(message, `/${form.list}/${index}`));
+    if (offset > 0) texts.unshift(dump({ role: 'system', content: system }, '/system'));
+    const body = form.body(texts, { model: this.#limits[2], system: offset > 0 ? undefined : system, tools });
+    return engine(() => this.#engine.fold(body)).flatMap(({ number, text }) => {
+      const original = number === undefined || number < offset ? undefined : messages[number - offset];
+      if (text !== undefined) return form.load(text, original, messages);
+      return original === undefined ? [] : [original];
+    });
+  }
+
+  compact(instructions) {
+    return engine(() => this.#engine.compact(instructions));
+  }
+
+  overflow() {
+    return engine(() => this.#engine.overflow());
+  }
+
+  undo() {
+    return this.#engine.undo();
+  }
+
+  explain() {
+    return this.#engine.explain();
+  }
+
+  get sizes() {
+    return this.#engine.sizes();
+  }
+
+  recall(args) {
+    return this.#engine.recall(typeof args === 'string' ? args : dump(args, ''));
+  }
+
+  get recallTool() {
+    return this.#form.tool(JSON.parse(this.#engine.recallTool()));
+  }
+
+  #become(protocol) {
+    if (protocol === undefined) return;
+    const before = this.#form;
+    this.#form = FORMS[protocol];
+    this.#known = true;
+    if (this.#form.protocol !== before.protocol) this.#engine = this.#begun();
+  }
+
+  #begun() {
+    return engine(() => new native.Engine(this.preset.native, this.#form.protocol, ...this.#limits));
+  }
+
+  /** Chat Completions have the system prompt as a message. */
+  #offset(system) {
+    return system !== undefined && this.#form.protocol === 'openai-chat' ? 1 : 0;
+  }
+}
+
+/** The options of `foldback compare`, by their names here. */
+const OPTIONS = {
+  window: '--window',
+  maxOutput: '--max-output',
+  model: '--model',
+  prices: '--prices',
+  estimator: '--estimator',
+  experiment: '--experiment',
+  project: '--project',
+  since: '--since',
+};
+
+export async function compare(paths, options = {}) {
+  const several = (value) => (value === undefined ? [] : [value].flat());
+  const args = several(options.scores).map((part) => `--scores=${part}`);
+  const presets = several(options.presets).join();
+  if (presets) args.push(`--preset=${presets}`);
+  for (const [name, option] of Object.entries(OPTIONS)) {
+    if (options[name] !== undefined) args.push(`${option}=${options[name]}`);
+  }
+  args.push(...several(options.exclude).map((text) => `--exclude=${text}`));
+  for (const name of ['redact', 'strict']) if (options[name]) args.push(`--${name}`);
+  try {
+    const { rows, json, text } = await native.compare([...args, '--', ...several(paths)]);
+    return { rows: rows.split('\n').filter(Boolean).map((row) => JSON.parse(row)), json: JSON.parse(json), text };
+  } catch (wrong) {
+    throw FoldbackError.of(wrong);
+  }
+}

@@ -1,0 +1,118 @@
+// The forms of messages: which one an array is of, its JSON text as the engine reads it, and objects of what comes back.
+import { FoldbackError } from './error.js';
+import { ModelMessages } from './model-messages.js';
+
+/** Messages as a provider is sent them. */
+class Form {
+  constructor(protocol, list = 'messages', system = 'system') {
+    /** What the engine reads. */
+    this.protocol = protocol;
+    /** The array of messages in the body of a request, and the system prompt. */
+    this.list = list;
+    this.system = system;
+  }
+
+  /** The JSON text of a message. */
+  text(message, path) {
+    return dump(message, path);
+  }
+
+  /** The messages of what is new, or was changed from `original`. */
+  load(text) {
+    return [JSON.parse(text)];
+  }
+
+  /** The body of a request. */
+  body(texts, { model, system, tools }) {
+    const members = [];
+    for (const [name, value] of [['model', model], [this.system, system], ['tools', tools]]) {
+      if (value !== undefined) members.push(`"${name}":${dump(value, `/${name}`)}`);
+    }
+    return `{${[...members, `"${this.list}":[${texts.join()}]`].join()}}`;
+  }
+
+  /** The messages of a response, which of them is the answer, and what the provider said of it. */
+  answer(response) {
+    const messages = {
+      anthropic: () => [{ role: 'assistant', content: response.content }],
+      'openai-responses': () => response.output,
+      gemini: () => [response.candidates[0].content],
+      'openai-chat': () => [response.choices[0].message],
+    }[this.protocol]();
+    return { messages, number: 0, body: response };
+  }
+
+  /** The definition of a tool, from that of Anthropic or Chat Completions. */
+  tool(definition) {
+    if (this.protocol === 'openai-responses') return { type: 'function', ...definition.function };
+    return this.protocol === 'gemini' ? definition.function : definition;
+  }
+}
+
+export const FORMS = {
+  'openai-chat': new Form('openai-chat'),
+  'openai-responses': new Form('openai-responses', 'input', 'instructions'),
+  anthropic: new Form('anthropic'),
+  gemini: new Form('gemini', 'contents', 'systemInstruction'),
+};
+FORMS['ai-sdk'] = new ModelMessages(FORMS.anthropic, dump);
+
+/** JSON text, as an SDK would send it. */
+export function dump(value, path) {
+  let text;
+  try {
+    text = JSON.stringify(value);
+  } catch (wrong) {
+    throw FoldbackError.at(path, `is no JSON: ${wrong.message}`);
+  }
+  if (text === undefined) throw FoldbackError.at(path, `is no JSON: ${typeof value}`);
+  return text;
+}
+
+// What only one protocol has: types of items, and types of the blocks of a message.
+const ITEMS = ['function_call', 'function_call_output', 'reasoning', 'message', 'item_reference', 'compaction'];
+const BLOCKS = {
+  'openai-responses': ['input_text', 'output_text', 'input_image', 'input_file'],
+  'ai-sdk': ['tool-call', 'tool-result', 'reasoning', 'tool-approval-request', 'tool-approval-response'],
+  anthropic: ['tool_use', 'tool_result', 'thinking', 'redacted_thinking', 'document', 'server_tool_use'],
+  'openai-chat': ['image_url', 'input_audio', 'refusal'],
+};
+
+/** The protocol of a block: the types `image` and `file` are of several. */
+function protocolOfBlock(block) {
+  if (block?.type === 'image') return 'source' in block ? 'anthropic' : 'ai-sdk';
+  if (block?.type === 'file') return 'mediaType' in block ? 'ai-sdk' : 'openai-chat';
+  return Object.keys(BLOCKS).find((protocol) => BLOCKS[protocol].includes(block?.type));
+}
+
+/** The protocol that messages are of; `undefined` where they could be of any, as plain texts are. */
+export function protocolOf(messages, system) {
+  for (const message of messages) {
+    const { role, type, content } = message ?? {};
+    if (Array.isArray(message?.parts)) return 'gemini';
+    if ((role === undefined && type !== undefined) || ITEMS.includes(type)) return 'openai-responses';
+    const known = Array.isArray(content) ? content.map(protocolOfBlock).find(Boolean) : undefined;
+    if (known !== undefined) return known;
+    if (message?.tool_calls || ['tool', 'function', 'developer'].includes(role)) return 'openai-chat';
+  }
+  return Array.isArray(system) ? 'anthropic' : undefined;
+}
+
+/** The protocol that a response of a provider is of. */
+export function protocolOfResponse(response) {
+  const members = { choices: 'openai-chat', output: 'openai-responses', content: 'anthropic', candidates: 'gemini' };
+  const known = response?.response?.messages ? 'ai-sdk' : members[Object.keys(members).find((name) => response?.[name])];
+  if (known === undefined) throw new FoldbackError('is no response of a known protocol');
+  return known;
+}
+
+/** The messages that a response adds to the conversation, and what it says of the answer among them. */
+export function answerIn(response, form) {
+  try {
+    const answer = form.answer(response);
+    if (Array.isArray(answer.messages) && answer.messages.every(Boolean)) return answer;
+  } catch (wrong) {
+    if (!(wrong instanceof TypeError)) throw wrong;
+  }
+  throw new FoldbackError('there is no message in the response');
+}

@@ -1,0 +1,198 @@
+//! The native part of the Node package: presets, the engine behind `compact` and `Conversation`, and `compare`.
+//!
+//! The engine is that of all bindings (`bindings/engine`); objects are handled in JavaScript (`bindings/node/lib`). An
+//! error has the place of a message, a JSON pointer, as its `code`.
+
+use foldback::Strategy;
+use foldback_engine::Unusable;
+use foldback_report::rows::{self, Format};
+use foldback_report::{Width, json, table};
+use napi::bindgen_prelude::AsyncTask;
+use napi::{Env, Error, Result, Task};
+use napi_derive::napi;
+use std::ffi::OsString;
+use std::sync::Arc;
+
+/// An error with a place.
+fn placed(unusable: Unusable) -> Error<String> {
+    let (path, message) = unusable.into_parts();
+    Error::new(path.unwrap_or_default(), message)
+}
+
+/// Whole numbers of JavaScript.
+fn number(count: u64) -> f64 {
+    count as f64
+}
+
+/// A strategy: a preset by its name, or one from TOML.
+#[napi]
+pub struct Preset {
+    strategy: Arc<Strategy>,
+}
+
+#[napi]
+impl Preset {
+    /// A preset by its name or one of its aliases.
+    #[napi(constructor)]
+    pub fn new(name: String) -> Result<Self, String> {
+        Ok(Self { strategy: foldback_engine::preset(&name).map_err(placed)? })
+    }
+
+    /// A strategy from a strategy file: its path, which ends with `.toml`, or its text.
+    #[napi(factory)]
+    pub fn from_toml(text_or_path: String) -> Result<Self, String> {
+        Ok(Self { strategy: foldback_engine::from_toml(&text_or_path).map_err(placed)? })
+    }
+
+    #[napi(getter)]
+    pub fn name(&self) -> String {
+        self.strategy.name.clone()
+    }
+
+    #[napi(getter)]
+    pub fn description(&self) -> String {
+        self.strategy.description.clone()
+    }
+
+    #[napi(getter)]
+    pub fn reproduces(&self) -> String {
+        self.strategy.reproduces.clone()
+    }
+}
+
+/// The presets, in the order of the registry.
+#[napi]
+pub fn presets() -> Result<Vec<Preset>, String> {
+    let made = foldback_engine::presets().map_err(placed)?;
+    Ok(made.into_iter().map(|strategy| Preset { strategy }).collect())
+}
+
+/// A message to send: the number of one that stays, JSON text of one that is new, or both where one is changed.
+#[napi(object)]
+pub struct Message {
+    pub number: Option<u32>,
+    pub text: Option<String>,
+}
+
+/// Tokens of a request by the strategy's own estimator.
+#[napi(object)]
+pub struct Sizes {
+    pub received: f64,
+    pub sent: f64,
+    pub folds: f64,
+}
+
+/// A conversation that is followed from request to request.
+#[napi]
+pub struct Engine {
+    engine: foldback_engine::Engine,
+}
+
+#[napi]
+impl Engine {
+    #[napi(constructor)]
+    pub fn new(
+        preset: &Preset,
+        protocol: String,
+        window: Option<f64>,
+        max_output: Option<f64>,
+        model: Option<String>,
+    ) -> Result<Self, String> {
+        let tokens = |count: Option<f64>| count.map(|count| count as u64);
+        let strategy = Arc::clone(&preset.strategy);
+        let (window, max_output) = (tokens(window), tokens(max_output));
+        let made = foldback_engine::Engine::new(strategy, &protocol, window, max_output, model);
+        Ok(Self { engine: made.map_err(placed)? })
+    }
+
+    #[napi]
+    pub fn fold(&self, body: String) -> Result<Vec<Message>, String> {
+        let sent = self.engine.fold(&body, &[]).map_err(placed)?;
+        Ok(sent.into_iter().map(|(number, text)| Message { number, text }).collect())
+    }
+
+    #[napi]
+    pub fn answered(&self, number: u32, body: String) -> Result<(), String> {
+        self.engine.answered(number, &body).map_err(placed)
+    }
+
+    #[napi]
+    pub fn compact(&self, instructions: Option<String>) -> Result<bool, String> {
+        self.engine.compact(instructions).map_err(placed)
+    }
+
+    #[napi]
+    pub fn overflow(&self) -> Result<bool, String> {
+        self.engine.overflow().map_err(placed)
+    }
+
+    #[napi]
+    pub fn undo(&self) -> bool {
+        self.engine.undo()
+    }
+
+    #[napi]
+    pub fn explain(&self) -> String {
+        self.engine.explain()
+    }
+
+    #[napi]
+    pub fn sizes(&self) -> Sizes {
+        let (received, sent, folds) = self.engine.sizes();
+        Sizes { received: number(received), sent: number(sent), folds: number(folds) }
+    }
+
+    #[napi]
+    pub fn recall(&self, arguments: String) -> String {
+        self.engine.recall(&arguments)
+    }
+
+    #[napi]
+    pub fn recall_tool(&self) -> String {
+        self.engine.recall_tool()
+    }
+}
+
+/// What a comparison gives: its rows as JSON lines, what `--json` writes, and the tables of `--full`.
+#[napi(object)]
+pub struct Comparison {
+    pub rows: String,
+    pub json: String,
+    pub text: String,
+}
+
+/// A comparison on a thread of its own.
+pub struct Comparing(Vec<String>);
+
+impl Task for Comparing {
+    type Output = Comparison;
+    type JsValue = Comparison;
+
+    fn compute(&mut self) -> Result<Comparison> {
+        let arguments = self.0.drain(..).map(OsString::from);
+        let compared = foldback_cli::compare(arguments)
+            .map_err(|wrong| Error::from_reason(wrong.trim_end()))?;
+        let comparison = &compared.comparison;
+        let mut rows = Vec::new();
+        rows::write(comparison, &compared.store, Format::Jsonl, &mut rows).map_err(reason)?;
+        Ok(Comparison {
+            rows: String::from_utf8(rows).map_err(reason)?,
+            json: json::comparison(comparison).map_err(reason)?,
+            text: table::comparison(comparison, Width::pipe()),
+        })
+    }
+
+    fn resolve(&mut self, _: Env, comparison: Comparison) -> Result<Comparison> {
+        Ok(comparison)
+    }
+}
+
+fn reason(error: impl std::fmt::Display) -> Error {
+    Error::from_reason(error.to_string())
+}
+
+/// Compares, with the arguments of the command.
+#[napi]
+pub fn compare(arguments: Vec<String>) -> AsyncTask<Comparing> {
+    AsyncTask::new(Comparing(arguments))
+}
