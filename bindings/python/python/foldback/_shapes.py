@@ -1,5 +1,6 @@
 """The forms of messages: which one a list is of, its JSON text as the engine reads it, and objects of what comes back."""
 
+import base64
 import json
 from typing import Any, Dict, Iterator, List, Optional, Sequence
 
@@ -116,6 +117,114 @@ class GoogleGenAi(Form):
         return Content.model_validate_json(text)
 
 
+class Bedrock(Form):
+    """Messages of Bedrock's Converse, which Strands has too. The engine reads them as Anthropic's: both keep the results of
+    several calls in one message."""
+
+    def __init__(self) -> None:
+        super().__init__("anthropic")
+
+    def texts(self, messages: Sequence[Any]) -> List[str]:
+        dumped = []
+        for index, message in enumerate(messages):
+            path = f"/messages/{index}"
+            if not isinstance(message, dict) or not isinstance(message.get("content"), list):
+                raise error(path, "is no message of Bedrock")
+            blocks = [_from_bedrock(block) for block in message["content"]]
+            dumped.append(dump({"role": message.get("role"), "content": blocks}, path))
+        return dumped
+
+    def load(self, text: str, original: Any) -> Any:
+        made = json.loads(text)
+        content = made["content"]
+        blocks = [{"type": "text", "text": content}] if isinstance(content, str) else content
+        if original is None:
+            return {"role": made["role"], "content": [_to_bedrock(block) for block in blocks]}
+        before = [(block, _from_bedrock(block)) for block in original["content"]]
+        parts = []
+        for block in blocks:
+            same = [index for index, (_, read) in enumerate(before) if read == block]
+            alike = [index for index, (_, read) in enumerate(before) if _name(read) == _name(block)]
+            if not same and not alike:
+                parts.append(_to_bedrock(block))
+                continue
+            # What is in front of it was removed.
+            part = before[(same or alike)[0]][0]
+            before = before[(same or alike)[0] + 1 :]
+            parts.append(part if same else _edited(part, block))
+        return {**original, "content": parts}
+
+    def response(self, message: Any) -> Optional[Dict[str, Any]]:
+        usage = (message.get("metadata") or {}).get("usage")
+        if not usage:
+            return None
+        read, written = usage.get("cacheReadInputTokens") or 0, usage.get("cacheWriteInputTokens") or 0
+        given, answered = usage["inputTokens"], usage["outputTokens"]
+        # Some of Strands' providers report what was cached within the input. The total says which.
+        within = given + answered == usage["totalTokens"]
+        counts = {
+            "input_tokens": max(given - read - written, 0) if within else given,
+            "output_tokens": answered,
+            "cache_read_input_tokens": read,
+            "cache_creation_input_tokens": written,
+        }
+        return {"role": "assistant", "content": [], "usage": counts}
+
+
+def _name(block: Dict[str, Any]) -> Any:
+    """What identifies a block; of those without an identifier, an edit is known by its place."""
+    return block["type"], block.get("id"), block.get("tool_use_id")
+
+
+def _from_bedrock(block: Dict[str, Any]) -> Dict[str, Any]:
+    """A block of Anthropic. What it has no word for goes through under its own name, and is never edited."""
+    (kind, value), *_ = block.items()
+    if kind == "text":
+        return {"type": "text", "text": value}
+    if kind == "toolUse":
+        return {"type": "tool_use", "id": value["toolUseId"], "name": value["name"], "input": value["input"]}
+    if kind == "toolResult":
+        read = [{"type": "text", "text": json.dumps(part["json"])} if "json" in part else _from_bedrock(part) for part in value["content"]]
+        result = {"type": "tool_result", "tool_use_id": value["toolUseId"], "content": read}
+        return {**result, "is_error": True} if value.get("status") == "error" else result
+    if kind == "reasoningContent" and "reasoningText" in value:
+        text = value["reasoningText"]
+        return {"type": "thinking", "thinking": text["text"], "signature": text.get("signature", "")}
+    if kind in ("image", "document") and "bytes" in value.get("source", {}):
+        mime = f"{'image' if kind == 'image' else 'application'}/{value['format']}"
+        data = base64.b64encode(value["source"]["bytes"]).decode()
+        return {"type": kind, "source": {"type": "base64", "media_type": mime, "data": data}}
+    return {"type": kind, "value": json.dumps(value, default=str)}
+
+
+def _texts(content: Any) -> str:
+    return content if isinstance(content, str) else "\n".join(part["text"] for part in content if part["type"] == "text")
+
+
+def _to_bedrock(block: Dict[str, Any]) -> Dict[str, Any]:
+    """A block that is new."""
+    if block["type"] == "tool_use":
+        return {"toolUse": {"toolUseId": block["id"], "name": block["name"], "input": block["input"]}}
+    if block["type"] == "tool_result":
+        status = "error" if block.get("is_error") else "success"
+        content = [{"text": _texts(block.get("content", ""))}]
+        return {"toolResult": {"toolUseId": block["tool_use_id"], "content": content, "status": status}}
+    if block["type"] == "thinking":
+        return {"reasoningContent": {"reasoningText": {"text": block["thinking"], "signature": block["signature"]}}}
+    return {"text": _texts([block])}
+
+
+def _edited(part: Dict[str, Any], block: Dict[str, Any]) -> Dict[str, Any]:
+    """A block that was edited: everything else of it stays, and the files of a result whose text was cut."""
+    made = _to_bedrock(block)
+    if "toolResult" not in made:
+        return made
+    result, content = part["toolResult"], made["toolResult"]["content"]
+    if isinstance(block.get("content"), list):
+        content = content + [one for one in result["content"] if not {"text", "json"} & set(one)]
+    return {**part, "toolResult": {**result, "content": content}}
+
+
 FORMS: Dict[str, Form] = {
     "openai-chat": Form("openai-chat"),
     "openai-responses": Form("openai-responses", "input"),
@@ -124,6 +233,7 @@ FORMS: Dict[str, Form] = {
     "pydantic-ai": PydanticAi(),
     "langchain": LangChain(),
     "google-genai": GoogleGenAi(),
+    "bedrock": Bedrock(),
 }
 
 #: The packages whose messages are recognised by their class.
@@ -159,6 +269,8 @@ def protocol_of(messages: Sequence[Any], system: Any = None) -> Optional[str]:
             return "openai-chat" if _has_blocks(message, _RESPONSES) is None else "openai-responses"
         if _get(message, "tool_calls"):
             return "openai-chat"
+        if any(isinstance(block, dict) and "type" not in block for block in _blocks(message)):
+            return "bedrock"
         for kinds, protocol in ((_RESPONSES, "openai-responses"), (_ANTHROPIC, "anthropic"), (_CHAT, "openai-chat")):
             if _has_blocks(message, kinds):
                 return protocol
