@@ -54,7 +54,7 @@ impl Comparison {
         PyCapsule::new_with_value(py, stream, c"arrow_array_stream")
     }
 
-    /// The rows as a pandas data frame. Needs pandas 3, or pyarrow.
+    /// The rows as a pandas data frame. Needs pyarrow, which pandas reads Arrow with.
     fn to_pandas<'py>(slf: Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
         let py = slf.py();
         let frame = py.import("pandas")?.getattr("DataFrame")?;

@@ -7,6 +7,7 @@ mod comparison;
 mod engine;
 mod error;
 mod preset;
+mod stages;
 
 use pyo3::prelude::*;
 
@@ -21,6 +22,8 @@ mod _foldback {
     use super::error::Error;
     #[pymodule_export]
     use super::preset::{Preset, presets};
+    #[pymodule_export]
+    use super::stages::register;
 
     #[pymodule_export]
     #[allow(non_upper_case_globals)]

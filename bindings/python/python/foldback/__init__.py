@@ -10,5 +10,21 @@
 from ._comparison import compare, score
 from ._conversation import Conversation, Sizes, compact
 from ._foldback import Comparison, Error, Preset, __version__, presets
+from ._stages import SummaryRequest, ToolResult, pruner, summarizer
 
-__all__ = ["Comparison", "Conversation", "Error", "Preset", "Sizes", "__version__", "compact", "compare", "presets", "score"]
+__all__ = [
+    "Comparison",
+    "Conversation",
+    "Error",
+    "Preset",
+    "Sizes",
+    "SummaryRequest",
+    "ToolResult",
+    "__version__",
+    "compact",
+    "compare",
+    "presets",
+    "pruner",
+    "score",
+    "summarizer",
+]

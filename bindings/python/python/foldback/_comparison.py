@@ -1,7 +1,7 @@
 """`compare`: presets on recorded sessions, as a table; `score`, its first half for a part of the sessions."""
 
 import os
-from typing import Iterable, List, Optional, Union
+from typing import Any, Dict, Iterable, List, Optional, Union
 
 from . import _foldback
 from ._foldback import Comparison
@@ -76,7 +76,7 @@ def _options(
     experiment: Optional[Path],
     project: Optional[str],
     since: Optional[str],
-) -> dict:
+) -> Dict[str, Any]:
     """The options that both commands have."""
     return {
         "--preset": ",".join(os.fspath(preset) for preset in _several(presets or ())) or None,
@@ -90,7 +90,7 @@ def _options(
     }
 
 
-def _arguments(paths: Union[Path, Iterable[Path]], options: dict, exclude: Iterable[str], switches: dict) -> List[str]:
+def _arguments(paths: Union[Path, Iterable[Path]], options: Dict[str, Any], exclude: Iterable[str], switches: Dict[str, bool]) -> List[str]:
     """The arguments of the command."""
     given = [f"{name}={value}" for name, value in options.items() if value is not None]
     given += [f"--exclude={text}" for text in exclude]

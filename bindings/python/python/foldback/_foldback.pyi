@@ -1,7 +1,7 @@
 import os
-from typing import Any, List, Optional, Sequence, Tuple, Union, final
+from typing import Any, Callable, List, Optional, Sequence, Tuple, Union, final
 
-__all__ = ["Comparison", "compare", "Engine", "Error", "Preset", "presets", "score", "__version__"]
+__all__ = ["Comparison", "compare", "Engine", "Error", "Preset", "presets", "register", "score", "__version__"]
 
 __version__: str
 
@@ -39,7 +39,7 @@ class Comparison:
     def __arrow_c_stream__(self, requested_schema: Any = None) -> Any: ...
     def __len__(self) -> int: ...
     def to_pandas(self) -> Any:
-        """The rows as a pandas data frame. Needs pandas 3, or pyarrow."""
+        """The rows as a pandas data frame. Needs pyarrow, which pandas reads Arrow with."""
     def to_polars(self) -> Any:
         """The rows as a polars data frame."""
     def json(self) -> str:
@@ -50,6 +50,9 @@ def compare(arguments: Sequence[str]) -> Comparison:
 
 def score(arguments: Sequence[str]) -> None:
     """Does what `foldback score` with these arguments does."""
+
+def register(section: str, name: str, function: Callable[[str], Any]) -> None:
+    """Registers a stage written in Python. Use `foldback.summarizer` or `foldback.pruner`."""
 
 @final
 class Engine:
