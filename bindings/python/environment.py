@@ -1,7 +1,7 @@
 """Builds the wheel in a clean virtual environment and runs its tests there.
 
 `--check` only says whether that can be done here: `venv` is installed and the registry of packages is reached. `--quick`
-leaves the adapters out, whose packages are large; `--ray` runs the example on Ray.
+leaves the adapters out, whose packages are large; `--ray` runs the example on Ray, `--notebook` the notebook.
 """
 
 import os
@@ -14,6 +14,9 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 #: Nothing is checked for a newer version, and no cache of another user is complained about.
 PIP = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-input"]
+
+#: What is run in place of the tests.
+EXAMPLES = {"ray": "ray/test_compare.py", "notebook": "notebook/test_figure.py"}
 
 
 def check():
@@ -37,8 +40,8 @@ def main(part):
         requirements = ["-r", str(HERE / "tests" / f"{part}.txt")]
         subprocess.run([python, *PIP, str(HERE)], check=True, env=environment)
         subprocess.run([python, *PIP, *requirements], check=True)
-        if part == "ray":
-            return subprocess.run([python, workspace / "examples" / "ray" / "test_compare.py"]).returncode
+        if part in EXAMPLES:
+            return subprocess.run([python, workspace / "examples" / EXAMPLES[part]]).returncode
         return subprocess.run([python, "-m", "pytest"], cwd=HERE).returncode
 
 
@@ -46,5 +49,5 @@ if __name__ == "__main__":
     if "--check" in sys.argv:
         check()
     else:
-        part = [part for part in ("quick", "ray") if f"--{part}" in sys.argv]
+        part = [part for part in ("quick", *EXAMPLES) if f"--{part}" in sys.argv]
         sys.exit(main(part[0] if part else "requirements"))

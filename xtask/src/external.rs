@@ -99,6 +99,13 @@ const TESTS: &[External] = &[
         ..PLAIN
     },
     External {
+        name: "notebook: from a folder of sessions to a figure, cell by cell",
+        needs: &[&["python3"]],
+        finds: &["python3", "bindings/python/environment.py", "--check"],
+        runs: &[&["python3", "bindings/python/environment.py", "--notebook"]],
+        ..PLAIN
+    },
+    External {
         name: "node: the package for Node in a folder of its own, without the adapter",
         needs: &[&["node"], &["npm"]],
         runs: &[&["node", "bindings/node/environment.js", "--quick"]],
