@@ -88,7 +88,10 @@ export class Conversation<Message extends object = any> {
   readonly sizes: Sizes;
   /** Answers the model's call of the tool `recallTool`: the original of what was folded away, or what is found. */
   recall(args: string | object): string;
-  /** The definition of a tool with which the model reads what was folded away. */
+  /**
+   * The definition of a tool with which the model reads what was folded away, as the provider wants it. For the AI SDK,
+   * `foldback/ai` has the tool itself.
+   */
   readonly recallTool: Record<string, unknown>;
 }
 
