@@ -116,20 +116,18 @@ impl ModelTable {
     /// The model whose id is the longest beginning of `name`. A word or number of the name does not go on after it:
     /// `claude-sonnet-45` is not `claude-sonnet-4`.
     pub fn find(&self, name: &str) -> Option<&Model> {
-        let name = normalise(name);
         let begins = |model: &&Model| {
-            let rest = name.strip_prefix(&normalise(&model.id));
-            rest.is_some_and(|rest| !rest.starts_with(char::is_alphanumeric))
+            let mut rest = normalised(name);
+            normalised(&model.id).all(|c| rest.next() == Some(c))
+                && !rest.next().is_some_and(char::is_alphanumeric)
         };
         self.models.iter().filter(begins).max_by_key(|model| model.id.len())
     }
 
     /// The ids that have most of their beginning in common with `name`; none where that is little.
     pub fn near(&self, name: &str) -> Vec<&str> {
-        let name = normalise(name);
         let common = |model: &Model| {
-            let id = normalise(&model.id);
-            id.chars().zip(name.chars()).take_while(|(a, b)| a == b).count()
+            normalised(&model.id).zip(normalised(name)).take_while(|(a, b)| a == b).count()
         };
         let most = self.models.iter().map(common).max().unwrap_or(0);
         let near = self.models.iter().filter(|model| most >= LEAST_COMMON && common(model) == most);
@@ -139,9 +137,10 @@ impl ModelTable {
 
 /// Lower case, without the provider's prefix, dots read as dashes: `anthropic/claude-sonnet-4.5` and
 /// `claude-sonnet-4-5-20250929` are one model.
-fn normalise(name: &str) -> String {
+fn normalised(name: &str) -> impl Iterator<Item = char> {
     let name = name.rsplit('/').next().unwrap_or(name);
-    name.to_lowercase().replace('.', "-")
+    let lower = name.chars().flat_map(char::to_lowercase);
+    lower.map(|c| if c == '.' { '-' } else { c })
 }
 
 #[cfg(test)]
