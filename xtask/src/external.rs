@@ -250,6 +250,20 @@ const TESTS: &[External] = &[
         ..PLAIN
     },
     External {
+        name: "tunacode: tunacode-cli 0.1.78 beside tunacode-2026-02",
+        needs: &[&["python3"]],
+        // Its dependencies are for its screen and its models, which nothing here uses.
+        installs: Some((
+            "tunacode",
+            &[
+                &["{home}/bin/pip", "install", "--quiet", "rich==14.2.0"],
+                &["{home}/bin/pip", "install", "--quiet", "--no-deps", "tunacode-cli==0.1.78"],
+            ],
+        )),
+        runs: &[beside!("tunacode::")],
+        ..PLAIN
+    },
+    External {
         name: "pi: @earendil-works/pi-coding-agent 0.87.1 beside pi",
         needs: &[&["node"], &["npm"]],
         installs: Some((

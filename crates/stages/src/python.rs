@@ -14,6 +14,12 @@ use serde_json::{Number, Value};
 use std::fmt::Write;
 use unicode_general_category::{GeneralCategory, get_general_category};
 
+/// The arguments of a call as a Python program holds them: an object, an empty one where they are something else.
+pub fn arguments(text: &str) -> Value {
+    let value = serde_json::from_str(text).ok().filter(Value::is_object);
+    value.unwrap_or_else(|| Value::Object(serde_json::Map::new()))
+}
+
 /// A JSON value as Python would print it.
 pub fn repr(value: &Value) -> String {
     let mut out = String::new();

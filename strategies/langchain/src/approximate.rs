@@ -6,7 +6,7 @@
 use foldback_core::log::{Media, Message, Part, PartKind, Role, ToolCall};
 use foldback_core::registry::{Invalid, StageConfig};
 use foldback_core::stage::Estimator;
-use foldback_stages::python::repr;
+use foldback_stages::python::{self, repr};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -55,9 +55,7 @@ fn chars(text: &str) -> u64 {
 
 /// A call as LangChain holds it. Arguments that are no object are an invalid call there, which has none.
 fn call(call: &ToolCall, arguments: &str) -> Value {
-    let arguments = serde_json::from_str(arguments).ok().filter(Value::is_object);
-    let arguments = arguments.unwrap_or_else(|| json!({}));
-    json!({"name": call.tool, "args": arguments, "id": call.call_id, "type": "tool_call"})
+    json!({"name": call.tool, "args": python::arguments(arguments), "id": call.call_id, "type": "tool_call"})
 }
 
 fn images<'a>(media: impl IntoIterator<Item = &'a Media>) -> u64 {

@@ -1,6 +1,7 @@
 //! What the summarizer sees of an event: the beginning of its text.
 
 use foldback_core::log::{Message, Part, PartKind};
+use foldback_stages::filter::first_chars;
 use std::sync::Arc;
 
 /// A message as the summarizer sees it: the first `limit` characters of what it says, of calls only the tool; 0 for the
@@ -43,7 +44,7 @@ fn text(part: &Part) -> Option<&str> {
 
 /// The first `kept` characters and dots, where there are more than `limit`.
 fn cut(text: &str, limit: usize, kept: usize) -> String {
-    match text.char_indices().nth(limit) {
+    match first_chars(text, limit) {
         Some(_) => text.chars().take(kept).chain("...".chars()).collect(),
         None => text.to_owned(),
     }

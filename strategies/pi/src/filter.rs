@@ -8,7 +8,7 @@ use foldback_core::outcome::Why;
 use foldback_core::registry::{Invalid, StageConfig};
 use foldback_core::stage::{Arrangement, Filter, Proposal, StageContext, Summary, SummaryRequest};
 use foldback_core::view::Place;
-use foldback_stages::filter::{Spoken, arranged, cut_results, entry, summary_of};
+use foldback_stages::filter::{Spoken, arranged, cut_results, entry, first_units, summary_of};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -146,7 +146,10 @@ impl Filter for Checkpoint {
     fn propose(&self, context: &StageContext<'_>) -> Result<Proposal, Why> {
         let selection = self.select(context)?;
         let Selection { spoken, cut, previous } = &selection;
-        let note = |omitted: usize| format!("\n\n[... {omitted} more characters truncated]");
+        let clip = |text: &str| {
+            let (kept, omitted) = first_units(text, self.0.result_units)?;
+            Some(format!("{kept}\n\n[... {omitted} more characters truncated]"))
+        };
         let request = |(name, style, range): (&str, &str, std::ops::Range<usize>)| {
             let is_turn = name == "turn";
             let messages = match context.summarised {
@@ -154,7 +157,7 @@ impl Filter for Checkpoint {
                 false => Vec::new(),
             };
             let messages = messages.into_iter();
-            let messages = messages.map(|message| cut_results(message, self.0.result_units, note));
+            let messages = messages.map(|message| cut_results(message, clip));
             let whole = context.summary(name, style, messages.collect(), self.0.summary_tokens);
             match is_turn {
                 true => SummaryRequest {

@@ -1,28 +1,49 @@
-//! tunacode's placeholder mode: when a user turn starts, old tool returns are replaced by a placeholder.
+//! tunacode's placeholder mode: when a user turn starts, old tool returns are replaced by a placeholder. And the controller that took
+//! its place three weeks later: a summary of everything before a safe boundary.
 //!
-//! Reproduces tunacode-cli 0.1.40 (commit 41ae26a, January 2026). [`walk`] is the algorithm over plain
+//! The first reproduces tunacode-cli 0.1.40 (commit 41ae26a, January 2026). [`walk`] is the algorithm over plain
 //! numbers, [`Placeholder`] the stage around it, [`foldback_stages::python`] the rendering that the original measures
-//! content by when it is not a string.
+//! content by when it is not a string. The second reproduces tunacode-cli 0.1.78 (February 2026): [`boundary`] over plain numbers,
+//! [`Threshold`] and [`Safe`] the stages.
 
+pub mod boundary;
 mod placeholder;
+mod summary;
+mod threshold;
 pub mod walk;
 
 pub use placeholder::{
     DEFAULT_PLACEHOLDER, Placeholder, PlaceholderConfig, count_user_turns, return_of,
 };
+pub use summary::{Safe, SafeConfig};
+pub use threshold::{Threshold, ThresholdConfig};
 
 use foldback_core::registry::{PresetDescriptor, Registration, StageDescriptor};
 
-/// The stage and the presets of this crate.
+/// The stages and the presets of this crate.
 pub const REGISTRATION: Registration = Registration {
     package: env!("CARGO_PKG_NAME"),
     version: env!("CARGO_PKG_VERSION"),
-    stages: &[StageDescriptor::pruner::<PlaceholderConfig>(
-        "tunacode.placeholder",
-        "Replaces tool returns older than a protected amount by a placeholder",
-    )],
+    stages: &[
+        StageDescriptor::pruner::<PlaceholderConfig>(
+            "tunacode.placeholder",
+            "Replaces tool returns older than a protected amount by a placeholder",
+        ),
+        StageDescriptor::overflow::<ThresholdConfig>(
+            "tunacode.threshold",
+            "Folds above the window less a reserve and what a fold keeps, and when the provider refuses",
+        ),
+        StageDescriptor::filter::<SafeConfig>(
+            "tunacode.summary",
+            "A summary of everything before a safe boundary, in front of what stays",
+        ),
+    ],
     presets: &[
         PresetDescriptor { name: "tunacode", toml: include_str!("../presets/tunacode.toml") },
+        PresetDescriptor {
+            name: "tunacode-2026-02",
+            toml: include_str!("../presets/tunacode-2026-02.toml"),
+        },
         PresetDescriptor {
             name: "tunacode-local",
             toml: include_str!("../presets/tunacode-local.toml"),

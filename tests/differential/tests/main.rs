@@ -15,3 +15,4 @@ mod opencode;
 mod openhands;
 mod pi;
 mod swe_agent;
+mod tunacode;

@@ -96,6 +96,7 @@ const ABSOLUTE: &[(&str, &str, Shown)] = &[
     ),
     ("tiered-doc-exact", "budget_tokens", Shown::Nowhere),
     ("tunacode", "protect_tokens, minimum_tokens", Shown::Large),
+    ("tunacode-2026-02", "reserve_tokens, keep_recent_tokens, summary_tokens", Shown::Nowhere),
     ("tunacode-local", "protect_tokens, minimum_tokens", Shown::Small),
     ("window", "summary_tokens, max_output", Shown::Small),
     ("window-faithful", "summary_tokens, max_output", Shown::Nowhere),

@@ -21,6 +21,7 @@ const STYLES: &[&str] = &[
     include_str!("../../prompts/openhands-condensation.toml"),
     include_str!("../../prompts/pi-history.toml"),
     include_str!("../../prompts/pi-turn.toml"),
+    include_str!("../../prompts/tunacode-summary.toml"),
     include_str!("../../prompts/window-compact.toml"),
 ];
 
@@ -148,7 +149,7 @@ mod tests {
         let version = Prompts::embedded().unwrap().version();
         assert_eq!(
             (version, &digest[..16]),
-            (6, "bf26c54d21dabdf3"),
+            (7, "93abb96dfc376f0f"),
             "raise `version` in prompts/shared.toml, then note the new digest here"
         );
     }

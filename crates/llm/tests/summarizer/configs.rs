@@ -30,7 +30,7 @@ fn every_preset_compiles_with_it() {
                  [summarizer]\nuse = \"llm\"\nmodel = \"{model}\"\n{more}"
             );
             let label = talk::compiled(&registry, &toml).label();
-            assert!(label.starts_with(&format!("mine+llm({model} v6")), "{name}: {label}");
+            assert!(label.starts_with(&format!("mine+llm({model} v7")), "{name}: {label}");
         }
         checked += 1;
     }
@@ -81,7 +81,7 @@ fn ids_tell_settings_apart() {
         LlmSummarizer::new(config).expect(toml).id().to_owned()
     };
     let plain = id("");
-    assert_eq!(plain, "llm(claude-haiku-4-5 v6)");
+    assert_eq!(plain, "llm(claude-haiku-4-5 v7)");
     for same in [
         "provider = 'anthropic'",
         "timeout_seconds = 5\nattempts = 1\nmemo = 0",

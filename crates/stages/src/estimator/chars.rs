@@ -9,6 +9,7 @@
 //! | OpenCode 2 | the same, `calls = "joined"`, `per_file = 1500` |
 //! | BRUTUS | `bytes`, `ceil` |
 //! | tunacode 0.1.40 | `code-points`, `floor` |
+//! | tunacode 0.1.78 | the same, `rounds = "message"`, `calls = "python"`, `per_file = 2` |
 //! | window compactor | `bytes`, `floor`, `per_message = 4`, `calls = "none"`, `reasoning = false` |
 //! | its loop's second estimator | the same with `structured = false` |
 //! | MXF `TokenEstimator` | `utf16`, `ceil`, `minimum = 1`, `whitespace_discount = 0.5`, `bracket_surcharge = 0.2`, `per_message = 4`, `calls = "json"`, `metadata_per_token = 6` |
@@ -22,7 +23,7 @@
 
 use super::scope::{Calls, Scope, metadata};
 use super::unit::{Unit, is_js_whitespace};
-use foldback_core::log::{Counts, Message, Part};
+use foldback_core::log::{Counts, Message, Part, Role};
 use foldback_core::registry::{Invalid, StageConfig};
 use foldback_core::stage::Estimator;
 use schemars::JsonSchema;
@@ -101,6 +102,8 @@ pub struct CharsConfig {
     pub structured: bool,
     /// Characters of a message's metadata (agent and annotations, as JSON) per token, rounded up; 0: it does not count.
     pub metadata_per_token: u64,
+    /// Whether only what the person, the model and the tools said counts: no messages of the harness, and none that a fold wrote.
+    pub spoken_only: bool,
 }
 
 impl Default for CharsConfig {
@@ -120,6 +123,7 @@ impl Default for CharsConfig {
             reasoning,
             structured,
             metadata_per_token: 0,
+            spoken_only: false,
         }
     }
 }
@@ -157,6 +161,9 @@ impl CharsConfig {
         }
         if self.metadata_per_token > 0 {
             out += &format!(" metadata/{}", self.metadata_per_token);
+        }
+        if self.spoken_only {
+            out += " spoken";
         }
         out + &self.scope().describe()
     }
@@ -280,6 +287,9 @@ impl Estimator for Chars {
 
     fn count(&self, message: &Message) -> Counts {
         let parts = message.parts.iter();
+        if self.config.spoken_only && (message.role == Role::System || message.is_entry()) {
+            return Counts { parts: parts.map(|_| 0).collect(), overhead: 0 };
+        }
         let parts = match self.config.rounds {
             Rounds::Text => parts.map(|part| self.part(part, &part.shown())).collect(),
             Rounds::Message => self.shares(parts),

@@ -1,5 +1,6 @@
 //! Which parts of a message count, besides texts and tool results.
 
+use crate::python::{self, repr};
 use foldback_core::log::{Message, Part, PartKind, ToolCall};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -20,6 +21,8 @@ pub enum Calls {
     Joined,
     /// The call as JSON in the form of OpenAI's chat completions: id, type, function, name, arguments.
     Json,
+    /// The id, the name of the tool, and the arguments as Python prints them, each as a text of its own.
+    Python,
 }
 
 impl Calls {
@@ -30,6 +33,7 @@ impl Calls {
             Self::Named => "named",
             Self::Joined => "joined",
             Self::Json => "json",
+            Self::Python => "python",
         }
     }
 }
@@ -118,6 +122,9 @@ impl Scope {
                 }])
                 .to_string(),
             ),
+            Calls::Python => {
+                text(&call.call_id) + text(&call.tool) + text(&repr(&python::arguments(arguments)))
+            }
         }
     }
 }

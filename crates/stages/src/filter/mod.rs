@@ -6,4 +6,4 @@ mod request;
 
 pub use drop_oldest::{DropOldest, DropOldestConfig};
 pub use replace::{Spoken, arranged, check_summary, entry, summary_of};
-pub use request::{cut_results, first_units};
+pub use request::{cut_results, first_chars, first_units};

@@ -1,4 +1,4 @@
-//! What a summarizer is given: tool results cut to a length, for the request alone.
+//! What a summarizer is given: texts cut to a length, for the request alone.
 
 use foldback_core::log::{Message, PartKind};
 use std::sync::Arc;
@@ -19,26 +19,22 @@ pub fn first_units(text: &str, limit: usize) -> Option<(&str, usize)> {
     Some((&text[..end.map_or(text.len(), |(at, _)| at)], units - limit))
 }
 
-/// A message whose tool results show no more than the first `limit` UTF-16 units, each that is cut with a note that says how many
-/// are left out.
-pub fn cut_results(
-    message: Arc<Message>,
-    limit: usize,
-    note: impl Fn(usize) -> String,
-) -> Arc<Message> {
-    let is_long = |message: &Message| {
-        let results = message.parts.iter().filter_map(|part| part.as_result());
-        results.into_iter().any(|result| first_units(&result.text, limit).is_some())
-    };
-    if !is_long(&message) {
+/// The first `limit` characters of a text; `None` where it has no more.
+pub fn first_chars(text: &str, limit: usize) -> Option<&str> {
+    text.char_indices().nth(limit).map(|(end, _)| &text[..end])
+}
+
+/// A message whose tool results show what `cut` makes of them, where it makes anything.
+pub fn cut_results(message: Arc<Message>, cut: impl Fn(&str) -> Option<String>) -> Arc<Message> {
+    let results = message.parts.iter().map(|part| cut(&part.as_result()?.text));
+    let cuts: Vec<Option<String>> = results.collect();
+    if cuts.iter().all(Option::is_none) {
         return message;
     }
     let mut message = Message::clone(&message);
-    for part in &mut message.parts {
-        if let PartKind::Result(result) = &mut part.kind
-            && let Some((kept, omitted)) = first_units(&result.text, limit)
-        {
-            result.text = format!("{kept}{}", note(omitted));
+    for (part, shown) in message.parts.iter_mut().zip(cuts) {
+        if let (PartKind::Result(result), Some(shown)) = (&mut part.kind, shown) {
+            result.text = shown;
             result.structured = None;
         }
     }

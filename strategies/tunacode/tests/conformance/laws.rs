@@ -4,6 +4,13 @@ use foldback_testkit::{Subject, laws};
 
 laws!(tunacode: low("tunacode"));
 laws!(tunacode_local: "tunacode-local");
+laws!(tunacode_2026_02: Subject::preset("tunacode-2026-02").windows([(37_000, 0), (40_000, 4_000)]));
+laws!(safe: Subject::toml(SMALL).windows([(1_000, 0), (3_000, 0), (8_000, 1_000)]));
+
+/// The controller in windows that short sessions fill.
+const SMALL: &str = "name = \"small\"\nextends = \"tunacode-2026-02\"\n\
+    [overflow]\nuse = \"tunacode.threshold\"\nreserve_tokens = 200\nkeep_recent_tokens = 400\n\
+    [filter]\nuse = \"tunacode.summary\"\nkeep_recent_tokens = 400\n";
 
 /// A preset with thresholds that short sessions reach.
 fn low(preset: &str) -> Subject {
