@@ -73,6 +73,70 @@ fn triggers() {
     }
 }
 
+#[test]
+fn windows() {
+    // id, context, limit of the input, tokens from which it compacts.
+    for (id, context, input, from) in [
+        ("CX-W1", 272_000, 0, 244_800),
+        ("CX-W2 what others call the limit of the input", 400_000, 272_000, 244_800),
+    ] {
+        for (uncached, compacts) in [(from - 1, false), (from, true)] {
+            let limits = Limits::new(context, 0).with_input(input);
+            let mut talk = talk::conversation(strategy("codex"), limits);
+            talk.append(Message::assistant("a", vec![Part::text("x")]));
+            // Every class of tokens counts.
+            let (cache_read, cache_write, output, reasoning) = (1, 1, 1, 1);
+            let uncached = uncached - 4;
+            let usage =
+                Usage { uncached, cache_read, cache_write, output, reasoning, ..Usage::default() };
+            let report = talk::at_usage(&mut talk, Moment::StepEnd, Some(usage)).pop().unwrap();
+            assert_eq!(report.decision.unwrap().fold, compacts, "{id} {uncached} + 4");
+        }
+    }
+    for name in ["codex", "codex-remote"] {
+        let strategy = strategy(name);
+        assert_eq!(strategy.preset_limits, Limits::new(272_000, 128_000), "CX-W3 {name}");
+        assert_eq!(strategy.estimator().text("é€"), 2, "CX-W4 {name}: bytes, rounded up");
+    }
+}
+
+/// What is sent of a message of the user after a refusal, and what the summarizer was asked.
+fn refused(preset: &str, text: &str, summaries: &Arc<Scripted>) -> (usize, Vec<String>) {
+    let mut strategy = strategy(preset);
+    strategy.summarizer = Some(Arc::clone(summaries) as _);
+    let mut talk = talk::conversation(strategy, Limits::new(272_000, 0));
+    talk.append(Message::user("u", text));
+    talk.append(Message::assistant("a", vec![Part::text("y".repeat(900))]));
+    talk::at(&mut talk, Moment::ProviderOverflow);
+    (talk.folds().len(), talk::sent_texts(&talk))
+}
+
+#[test]
+fn refusals() {
+    for (id, preset, tokens) in [("CX-K1", "codex", 20_000), ("CX-K2", "codex-remote", 64_000)] {
+        for (more, whole) in [(0, true), (4, false)] {
+            let text = "x".repeat(tokens * 4 + more);
+            let summaries = Scripted::always(Some("s"));
+            let (folds, sent) = refused(preset, &text, &summaries);
+            assert_eq!(folds, 1, "{id}: the provider's refusal is reason enough");
+            assert_eq!(sent[0] == text, whole, "{id} +{more}");
+            assert_eq!(summaries.request(0).budget, 4_096, "{id}");
+        }
+        // A message without text takes nothing of it, or a token.
+        let mut talk = talk::conversation(strategy(preset), Limits::new(272_000, 0));
+        let image = PartKind::File(Media { mime: "image/png".into(), ..Media::default() });
+        talk.append(Message::user("old", "word"));
+        talk.append(Message::new("image", Role::User, vec![Part::new(image)]));
+        talk.append(Message::user("new", "x".repeat(tokens * 4 - 4)));
+        talk.append(Message::assistant("a", vec![Part::text("y".repeat(9_000))]));
+        talk::at(&mut talk, Moment::ProviderOverflow);
+        let stays = talk::sent_texts(&talk).contains(&"word".to_owned());
+        assert_eq!(stays, preset == "codex", "{id}: {:?}", talk::sent_ids(&talk));
+        let (folds, sent) = refused(preset, "x", &Scripted::always(None));
+        assert_eq!((folds, sent.len()), (0, 2), "{id}: no summary, and all stays");
+    }
+}
+
 /// A message in short.
 fn message(number: usize, word: &str) -> Message {
     let (kind, length) = word.split_at(1);

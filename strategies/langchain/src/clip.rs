@@ -22,6 +22,9 @@ pub struct ClipConfig {
     pub trigger_fraction: f64,
     /// The same for the newest messages, whose arguments stay.
     pub keep_fraction: f64,
+    /// Messages from which arguments are cut where it is not known what the model takes, and of which the newest keep theirs;
+    /// 0: nothing is cut then.
+    pub unknown_messages: usize,
     /// Tools whose arguments are cut.
     pub tools: Vec<String>,
     /// Characters above which an argument is cut.
@@ -37,6 +40,7 @@ impl Default for ClipConfig {
         Self {
             trigger_fraction: 0.85,
             keep_fraction: 0.10,
+            unknown_messages: 20,
             tools: ["write_file", "edit_file"].map(str::to_owned).into(),
             max_chars: 2_000,
             keep_chars: 20,
@@ -115,15 +119,13 @@ impl Clip {
     }
 }
 
-impl Pruner for Clip {
-    fn moment(&self) -> Moment {
-        Moment::CallStart
-    }
-
-    fn prune(&self, context: &StageContext<'_>) -> Pruning {
-        let Some(ceiling) = context.limits.request_ceiling() else {
-            return Pruning::Nothing(Why::new("window-unknown", "no share of it can be taken"));
-        };
+impl Clip {
+    /// How many messages are old where it is known what the model takes, and what was reached.
+    fn old_by_share(
+        &self,
+        context: &StageContext<'_>,
+        ceiling: u64,
+    ) -> Result<(usize, String), Why> {
         let trigger = self.trigger.floor_of(ceiling).max(1);
         let meter = context.meter;
         // What was cut before counts whole, as it does where the cut is made anew before every call.
@@ -134,7 +136,7 @@ impl Pruner for Clip {
         let saved: u64 = context.view.edits().keys().map(saved).sum();
         let count = meter.view_tokens() + meter.frame_tokens() + saved;
         if count < trigger {
-            return Pruning::Nothing(Why::new("below-trigger", format!("{count} < {trigger}")));
+            return Err(Why::new("below-trigger", format!("{count} < {trigger}")));
         }
         let budget = self.keep.floor_of(ceiling).max(1);
         let mut kept = 0;
@@ -147,16 +149,38 @@ impl Pruner for Clip {
             0 => context.places().len(),
             count => count,
         };
-        let old = context.places().len() - newest;
+        Ok((context.places().len() - newest, format!("{count} >= {trigger}")))
+    }
+}
+
+impl Pruner for Clip {
+    fn moment(&self) -> Moment {
+        Moment::CallStart
+    }
+
+    fn prune(&self, context: &StageContext<'_>) -> Pruning {
+        let (messages, unknown) = (context.places().len(), self.config.unknown_messages);
+        let old = match context.limits.request_ceiling() {
+            Some(ceiling) => self.old_by_share(context, ceiling),
+            None if unknown == 0 => Err(Why::new("window-unknown", "no share of it can be taken")),
+            None if messages < unknown => {
+                Err(Why::new("below-trigger", format!("{messages} < {unknown} messages")))
+            }
+            None => Ok((messages - unknown, format!("{messages} >= {unknown} messages"))),
+        };
+        let (old, reached) = match old {
+            Ok(old) => old,
+            Err(why) => return Pruning::Nothing(why),
+        };
         let old = context.places()[..old].iter();
         let edits: Vec<Edit> = old.flat_map(|place| self.edits(context, *place)).collect();
         if edits.is_empty() {
-            let why = format!("{count} >= {trigger}, and no old argument is too long");
+            let why = format!("{reached}, and no old argument is too long");
             return Pruning::Nothing(Why::new("nothing-to-cut", why));
         }
         Pruning::Edits {
             prunable: edits.iter().map(|edit| edit.before).sum(),
-            reason: format!("{count} >= {trigger}: {} calls with long arguments", edits.len()),
+            reason: format!("{reached}: {} calls with long arguments", edits.len()),
             edits,
         }
     }

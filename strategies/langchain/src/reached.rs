@@ -20,6 +20,8 @@ pub struct ReachedConfig {
     pub tokens: u64,
     /// Share of the largest request that the model takes from which it folds; 0: none.
     pub fraction: f64,
+    /// Tokens from which it folds where it is not known what the model takes; 0: `tokens` alone.
+    pub unknown_tokens: u64,
     /// Whether the system prompt and the tools count with the messages.
     pub frame: bool,
     /// Whether the usage of the last answer counts, too.
@@ -28,7 +30,7 @@ pub struct ReachedConfig {
 
 impl Default for ReachedConfig {
     fn default() -> Self {
-        Self { tokens: 0, fraction: 0.8, frame: false, usage: true }
+        Self { tokens: 0, fraction: 0.8, unknown_tokens: 0, frame: false, usage: true }
     }
 }
 
@@ -58,9 +60,12 @@ impl Reached {
     /// The smallest of the sizes that are set.
     fn trigger(&self, pressure: &Pressure<'_>) -> Option<u64> {
         let of_window = |ceiling: u64| self.fraction.floor_of(ceiling).max(1);
-        let share = pressure.limits.request_ceiling().filter(|_| self.config.fraction > 0.0);
-        let tokens = Some(self.config.tokens).filter(|tokens| *tokens > 0);
-        tokens.into_iter().chain(share.map(of_window)).min()
+        let ceiling = pressure.limits.request_ceiling();
+        let share = ceiling.filter(|_| self.config.fraction > 0.0).map(of_window);
+        let unknown = ceiling.is_none().then_some(self.config.unknown_tokens);
+        let tokens =
+            [Some(self.config.tokens), unknown].into_iter().flatten().filter(|set| *set > 0);
+        tokens.chain(share).min()
     }
 }
 

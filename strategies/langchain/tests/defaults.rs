@@ -2,7 +2,7 @@
 
 use foldback_core::Limits;
 use foldback_core::conversation::Conversation;
-use foldback_core::log::Message;
+use foldback_core::log::{Message, Part};
 use foldback_core::moment::Moment;
 use foldback_core::stage::SummaryRequest;
 use foldback_testkit::stand_in::Scripted;
@@ -72,5 +72,33 @@ fn deepagents_folds_from_85_percent_down_to_a_tenth_and_summarizes_all_else() {
         assert_eq!(talk.folds().is_empty(), first == 7_499, "{id}");
         let all = requests.iter().all(|request| request.messages[0].id == "u");
         assert!(all, "{id}: what is summarized begins with the first");
+    }
+}
+
+#[test]
+fn deepagents_where_it_is_not_known_what_the_model_takes() {
+    // id, tokens of the first message, messages that are sent. Seven more of 10 tokens each follow.
+    for (id, first, sent) in [
+        ("DA-13 170,000 tokens are reached, and six messages stay", 169_930, 7),
+        ("DA-14 not quite", 169_929, 8),
+    ] {
+        let rest = (0..7).map(|number| sized(&format!("{number}"), 10));
+        let messages = std::iter::once(sized("u", first)).chain(rest).collect();
+        let (talk, _) = before_call("deepagents", 0, messages);
+        assert_eq!(talk.sent().len(), sent, "{id}");
+    }
+    // id, messages behind the call, whether its argument is cut.
+    for (id, behind, is_cut) in [
+        ("DA-15 one of 21 messages is older than the newest twenty", 20, true),
+        ("DA-16 none of 20", 19, false),
+    ] {
+        let content = format!("{{\"content\":\"{}\"}}", "x".repeat(2_001));
+        let mut messages =
+            vec![Message::assistant("a", vec![Part::call("c", "write_file", content)])];
+        messages.push(Message::tool("t", "c", "write_file", "done"));
+        messages.extend((1..behind).map(|number| sized(&format!("{number}"), 10)));
+        let (talk, _) = before_call("deepagents", 0, messages);
+        let shown = talk.sent()[0].to_message().shown_text();
+        assert_eq!(shown.contains("...(argument truncated)"), is_cut, "{id}");
     }
 }

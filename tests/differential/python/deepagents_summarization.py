@@ -44,7 +44,8 @@ def before_call(middleware, model, state):
 
 for line in sys.stdin:
     case = json.loads(line)
-    model = FakeListChatModel(responses=["S"], profile={"max_input_tokens": case["options"]["window"]})
+    window = case["options"]["window"]
+    model = FakeListChatModel(responses=["S"], profile={"max_input_tokens": window} if window else None)
     history = [message(told, at) for at, told in enumerate(case["messages"])]
     answer = []
     with tempfile.TemporaryDirectory() as folder:

@@ -99,6 +99,8 @@ pub struct AnswerUsageConfig {
     pub add_since: bool,
     /// Whether the whole request is estimated where no usage is known; without it the policy waits for one.
     pub estimate_without_usage: bool,
+    /// Whether the limit of the input counts as the window, where the model has one.
+    pub of_input: bool,
     /// Share of the window that is the limit (above 0, at most 1).
     pub share: f64,
     /// Tokens that are kept free below it.
@@ -117,6 +119,7 @@ impl Default for AnswerUsageConfig {
             provider_total: false,
             add_since: true,
             estimate_without_usage: true,
+            of_input: false,
             share: 1.0,
             reserve: 0,
             limit: None,
@@ -153,7 +156,8 @@ pub struct AnswerUsage {
 impl AnswerUsage {
     /// What the count is compared with, and how it comes about.
     fn limit(&self, limits: Limits) -> (u64, String) {
-        let Limits { context, .. } = limits;
+        let input = limits.request_ceiling().filter(|_| self.config.of_input);
+        let context = input.unwrap_or(limits.context);
         let share = self.share.floor_of(context);
         let limit = share.saturating_sub(self.config.reserve);
         match self.config.limit.filter(|set| *set < limit) {
