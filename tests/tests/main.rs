@@ -4,6 +4,7 @@
 
 mod again;
 mod bench_shape;
+mod constants;
 mod defects;
 mod gamer;
 mod gate;

@@ -10,11 +10,14 @@
 //!
 //! `cargo xtask package` packs every package and tests a crate outside of the workspace that uses them.
 //!
+//! `cargo xtask mutations [PRESET]` changes every value of the presets, one at a time, and runs the rows of their crates, which must see it.
+//!
 //! `cargo xtask test-external [WORD]` runs the tests that need a program which not every machine has, such as a browser.
 
 mod book;
 mod external;
 mod files;
+mod mutations;
 mod new_strategy;
 mod package;
 
@@ -28,11 +31,13 @@ fn main() -> ExitCode {
         ["fuzz", rest @ ..] => fuzz(rest),
         ["book"] => book::build().map(|page| println!("{}", page.display())),
         ["package"] => package::check(),
+        ["mutations"] => mutations::run(""),
+        ["mutations", only] => mutations::run(only),
         ["test-external"] => external::run(""),
         ["test-external", only] => external::run(only),
         _ => Err(
-            "usage: cargo xtask new-strategy NAME, cargo xtask fuzz --minutes N, cargo xtask book, cargo xtask package, or \
-                  cargo xtask test-external [WORD]"
+            "usage: cargo xtask new-strategy NAME, cargo xtask fuzz --minutes N, cargo xtask book, cargo xtask package, \
+                  cargo xtask mutations [PRESET], or cargo xtask test-external [WORD]"
                 .to_owned(),
         ),
     };

@@ -48,6 +48,11 @@ fn message(parts: &str) -> Message {
 }
 
 #[test]
+fn the_window_of_a_model_that_is_not_known() {
+    assert_eq!(strategy(PRESET).preset_limits, Limits::new(1_048_576, 65_536), "GC-W1");
+}
+
+#[test]
 fn estimates() {
     let estimator = Count::of(What::Tokens);
     for (id, parts, tokens) in rows::<(String, String, u64)>("estimates") {

@@ -49,6 +49,7 @@ fn sizes() {
             match (kind, role.as_str()) {
                 ("t", "tool") => Part::result("c", "read", text),
                 ("t", _) => Part::text(text),
+                ("p", _) => Part::text(text.replace('x', "😀")),
                 ("r", _) => Part::new(PartKind::Reasoning { text, opaque: None }),
                 ("c", _) => Part::call("c", "read", text),
                 _ => Part::new(PartKind::File(Media {
@@ -80,7 +81,8 @@ fn triggers() {
             ],
         );
         talk.append(Message::tool("t", "c", "read", "x".repeat(since * 4)));
-        let usage = (usage.len() == 4).then(|| Usage {
+        let usage = (usage.len() >= 4).then(|| Usage {
+            reasoning: usage.get(4).copied().unwrap_or_default(),
             uncached: usage[0],
             output: usage[1],
             cache_read: usage[2],
@@ -188,6 +190,7 @@ fn results() {
 
 #[test]
 fn defaults() {
+    assert_eq!(strategy(PRESET).preset_limits, Limits::new(200_000, 64_000));
     let default = foldback_pi::CheckpointConfig::default();
     assert_eq!((default.keep_recent_tokens, default.summary_tokens), (20_000, 13_107));
     assert_eq!((default.turn_summary_tokens, default.result_units), (8_192, 2_000));
@@ -198,4 +201,10 @@ fn defaults() {
     ] {
         assert!(PRESET.contains(line), "{line}");
     }
+}
+
+#[test]
+fn a_summary_that_fails_changes_nothing() {
+    let talk = compacted("u50 a50 u50 a50", 100, &Scripted::always(None));
+    assert_eq!(talk::sent_ids(&talk), ["u0", "a1", "u2", "a3"], "PI-S4");
 }

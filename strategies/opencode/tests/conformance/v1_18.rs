@@ -2,6 +2,7 @@
 
 use crate::flow::{long, marker, prompt, turn, with};
 use crate::support::*;
+use foldback_core::config::{Options, compile_preset};
 use foldback_core::log::{Media, Message, Part, PartKind, ResultStatus, ToolResult};
 use foldback_core::moment::Moment;
 use foldback_core::view::PartPos;
@@ -46,6 +47,31 @@ fn budgets() {
                 assert_eq!(start.as_deref(), tail, "{id} {preset} {window:?} +{more}");
             }
         }
+    }
+}
+
+/// Everything that 1.18 has from 1.17, by the rows of which it is checked.
+#[test]
+fn what_1_18_left_as_it_was() {
+    let values = |name: &str| {
+        let compiled = compile_preset(&registry(), name, Options::default()).unwrap();
+        let mut values = compiled.root.to_value();
+        let fields = values["filter"].as_object_mut().unwrap();
+        let changed = ["tail_turns", "tail_maximum", "request"].map(|field| fields.remove(field));
+        assert!(changed.iter().flatten().count() >= 2, "{name}");
+        ["window", "estimator", "overflow", "pruner", "filter", "summarizer"]
+            .map(|section| values[section].take())
+    };
+    assert_eq!(values("opencode-1.18"), values("opencode-1.17"));
+}
+
+#[test]
+fn units_and_windows() {
+    // UTF-16 units, of which an emoji has two; what is taken for the limits of a model that is not known.
+    for name in ["opencode", "opencode-1.17", "opencode-1.18", "opencode-2"] {
+        let strategy = strategy(name, "");
+        assert_eq!(strategy.estimator().text(&"😀".repeat(6)), 3, "{name}");
+        assert_eq!(strategy.preset_limits, foldback_core::Limits::new(200_000, 32_000), "{name}");
     }
 }
 

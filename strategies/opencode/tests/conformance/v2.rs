@@ -276,6 +276,7 @@ fn a_summary_of_another_system() {
     append(&mut conversation, turn(2));
     at(&mut conversation, Moment::Manual, None);
     assert_eq!(summarizer.request(0).previous.as_deref(), Some("one, by another"));
+    assert_eq!(summarizer.request(0).budget, 4_096);
     assert_eq!(summarizer.shown(0), [long("turn 1"), "ok".to_owned()]);
     assert_eq!(sent_texts(&conversation).len(), 2, "instructions stay in front");
     assert_eq!(sent_texts(&conversation)[0], "be brief");
