@@ -5,7 +5,7 @@ use crate::calibrate::{Running, faithful_until, unrecorded};
 use crate::cost::RequestLog;
 use crate::index::{Change, Index, Tracker};
 use crate::totals::{BrokenRule, CallRow, Dropped, Fired, SessionMetrics};
-use foldback_core::conversation::{Conversation, Report, Signals};
+use foldback_core::conversation::{Conversation, Report, Signals, StageRole};
 use foldback_core::delta::{Cursor, ViewDelta};
 use foldback_core::log::{Message, Usage};
 use foldback_core::moment::Moment;
@@ -307,15 +307,26 @@ impl<'s> Driver<'s> {
         self.dropped.count(&self.conversation, &delta, self.meter);
     }
 
+    /// The provider refuses the request. Whether only pruners did anything about it.
+    async fn refused(&mut self) -> bool {
+        let before = self.reports.len();
+        self.at(Moment::ProviderOverflow, Signals::default()).await;
+        let changed = self.reports[before..].iter().map(|(_, report)| report);
+        let mut changed = changed.filter(|report| report.outcome.changed()).peekable();
+        changed.peek().is_some() && changed.all(|report| report.role == StageRole::Pruner)
+    }
+
     /// Sends a request; what changed since the one before.
     async fn call(&mut self, answer: &Arc<Message>) -> ViewDelta {
         if let Some(started) = answer.answer.as_ref().and_then(|answer| answer.started) {
             self.clock.set(started);
         }
         let ceiling = self.options.ceiling.or(self.options.limits.request_ceiling());
-        let refused = ceiling.is_some_and(|ceiling| self.measured() > ceiling);
-        if refused {
-            self.at(Moment::ProviderOverflow, Signals::default()).await;
+        let too_long = |drive: &Self| ceiling.is_some_and(|ceiling| drive.measured() > ceiling);
+        let refused = too_long(self);
+        // What pruners leave may be refused again; then the policy is asked once more.
+        if refused && self.refused().await && too_long(self) {
+            self.refused().await;
         }
         self.check();
         let input = self.measured();

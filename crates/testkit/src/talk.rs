@@ -101,6 +101,7 @@ pub fn pressure(moment: Moment, limits: Limits) -> Pressure<'static> {
         model: None,
         idle_ms: None,
         fold_stats: &[],
+        pruned: false,
     }
 }
 

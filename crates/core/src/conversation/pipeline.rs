@@ -110,7 +110,8 @@ impl Conversation {
             reports.push(self.switched_off(moment, &policy.name, StageRole::Overflow));
             return reports;
         }
-        let decision = self.decide(policy, moment);
+        let pruned = reports.iter().any(|report| report.outcome.changed());
+        let decision = self.decide(policy, moment, pruned);
         if decision.fold {
             self.counters.overflow_detections += 1;
         }
@@ -203,13 +204,19 @@ impl Conversation {
         }
     }
 
-    /// What the policy says at a moment.
-    pub fn decide(&self, policy: &Bound<dyn OverflowPolicy>, moment: Moment) -> Decision {
+    /// What the policy says at a moment, and whether a pruner of the same moment has just changed the view.
+    pub fn decide(
+        &self,
+        policy: &Bound<dyn OverflowPolicy>,
+        moment: Moment,
+        pruned: bool,
+    ) -> Decision {
         let units = self.units.map(|index| &self.meters[index]);
         let context = self.context(moment, policy.estimator);
         policy.stage.decide(&Pressure {
             // The size of a frame may be known from usage: in tokens, whatever the unit is.
             units: units.map_or(0, |meter| meter.view_tokens() + meter.estimator().per_request()),
+            pruned,
             ..context.pressure()
         })
     }

@@ -113,6 +113,7 @@ impl<'a> StageContext<'a> {
             model: self.model,
             idle_ms: self.idle_ms(),
             fold_stats: self.fold_stats,
+            pruned: false,
         }
     }
 

@@ -54,6 +54,8 @@ pub struct Pressure<'a> {
     pub idle_ms: Option<u64>,
     /// What the folds so far brought and cost, oldest first, for policies that learn from it.
     pub fold_stats: &'a [FoldStats],
+    /// Whether a pruner of this moment has just changed the view: where a request was refused, what is left may fit now.
+    pub pruned: bool,
 }
 
 /// What a policy decided, with the arithmetic behind it.

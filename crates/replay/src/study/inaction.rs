@@ -69,6 +69,7 @@ fn window_to_act(
             model: options.model.as_deref(),
             idle_ms: None,
             fold_stats: &[],
+            pruned: false,
         };
         policy.decide(&pressure).fold
     };

@@ -194,6 +194,7 @@ mod tests {
             model: None,
             idle_ms: None,
             fold_stats: &[],
+            pruned: false,
         })
     }
 
@@ -289,6 +290,7 @@ mod tests {
                 model: None,
                 idle_ms: None,
                 fold_stats: &fold_stats,
+                pruned: false,
             });
             assert_eq!(decision.target, Some(target), "{name}");
             assert_eq!(decision.reason.contains("folds"), told, "{name}: {}", decision.reason);
@@ -312,6 +314,7 @@ mod tests {
                 model: None,
                 idle_ms: None,
                 fold_stats: &[],
+                pruned: false,
             });
             let got = (decision.fold, decision.target);
             assert_eq!(got, (true, Some(target)), "{}", decision.reason);
@@ -341,6 +344,7 @@ mod tests {
                 model: None,
                 idle_ms,
                 fold_stats: &[],
+                pruned: false,
             });
             let got = (decision.trigger, decision.fold);
             assert_eq!(got, (trigger, fold), "{cold_trigger:?} {idle_ms:?} {}", decision.reason);

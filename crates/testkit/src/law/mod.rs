@@ -44,7 +44,8 @@ pub enum Law {
     ValidInEveryDialect,
     /// The log is what was appended, and so are the token counts that come with its messages.
     LogUntouched,
-    /// Asked again at the same moment, with nothing new, it changes nothing. A person may compact twice.
+    /// Asked again at the same moment, with nothing new, it changes nothing. A person may compact twice. Where a request was
+    /// refused and only pruners acted, a second refusal is something new: there may be a fold then.
     IdempotentWhereNothingChanged,
     /// What changes the view makes it smaller; what is refused or fails changes nothing. What a person asks for may leave
     /// it as large as it was.

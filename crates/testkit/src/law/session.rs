@@ -5,7 +5,7 @@ use crate::drive::{Seen, drive, sent};
 use crate::session::Session;
 use crate::subject::Subject;
 use crate::talk;
-use foldback_core::conversation::{Conversation, Report};
+use foldback_core::conversation::{Conversation, Report, StageRole};
 use foldback_core::history::History;
 use foldback_core::log::{Message, Role};
 use foldback_core::moment::Moment;
@@ -118,6 +118,10 @@ pub(super) fn idempotent(subject: &Subject, session: &Session) -> Result<(), Str
             return Ok(());
         }
         let mut again = talk.clone();
+        let mut changed = reports.iter().filter(|report| report.outcome.changed());
+        if moment.is_reactive() && changed.all(|report| report.role == StageRole::Pruner) {
+            talk::block_on(again.at(moment, signals.clone()));
+        }
         let before = sent(&again);
         let reports = talk::block_on(again.at(moment, signals.clone()));
         match reports.iter().find(|report| report.outcome.changed()) {
