@@ -24,6 +24,12 @@ fn with_summarizer(name: &str, summarizer: &Arc<Scripted>) -> Arc<Strategy> {
 const ASKS_LITTLE: [(&str, &str); 1] =
     [("langchain-summarization", "the last 4,000 tokens, from a message of the user on")];
 
+/// Presets whose original summarizes where nothing else is left, so that a session that is long does not lead there, and what comes before.
+const LAST_RESORT: [(&str, &str); 1] = [(
+    "mxf",
+    "a refused request is sent again with all results stripped; a summary follows if that is refused",
+)];
+
 /// Presets that summarize all that goes.
 fn summarising_all() -> Vec<String> {
     let mut names = summarising();
@@ -31,11 +37,12 @@ fn summarising_all() -> Vec<String> {
     names
 }
 
-/// Presets that summarize.
+/// Presets that summarize where a session gets long.
 fn summarising() -> Vec<String> {
     let all = presets()
         .into_iter()
-        .filter(|strategy| strategy.filter.is_some() && strategy.summarizer.is_some());
+        .filter(|strategy| strategy.filter.is_some() && strategy.summarizer.is_some())
+        .filter(|strategy| LAST_RESORT.iter().all(|(last, _)| strategy.name != *last));
     all.map(|strategy| strategy.name.clone()).collect()
 }
 

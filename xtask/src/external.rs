@@ -176,6 +176,44 @@ const TESTS: &[External] = &[
         ..PLAIN
     },
     External {
+        name: "mxf: its microcompactor and its recovery, from the source, beside mxf",
+        needs: &[&["node"], &["npm"], &["git"]],
+        installs: Some((
+            "mxf",
+            &[
+                &[
+                    "npm",
+                    "install",
+                    "--no-package-lock",
+                    "--ignore-scripts",
+                    "--prefix",
+                    "{home}",
+                    "esbuild@0.25.12",
+                ],
+                &[
+                    "git",
+                    "clone",
+                    "--quiet",
+                    "--no-checkout",
+                    "https://github.com/BradA1878/model-exchange-framework",
+                    "{home}/source",
+                ],
+                &[
+                    "git",
+                    "-C",
+                    "{home}/source",
+                    "checkout",
+                    "--quiet",
+                    "0b5f3b3cb31fcf2eb4b586c2ed654d2b4528179b",
+                    "--",
+                    "packages",
+                ],
+            ],
+        )),
+        runs: &[beside!("mxf::")],
+        ..PLAIN
+    },
+    External {
         name: "openhands: openhands-sdk 1.58.0 beside the presets of its family",
         needs: &[&["python3.12"]],
         python: "python3.12",

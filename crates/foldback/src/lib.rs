@@ -44,6 +44,8 @@ pub use foldback_langchain as langchain;
 pub use foldback_llm as llm;
 #[cfg(feature = "masking")]
 pub use foldback_masking as masking;
+#[cfg(feature = "mxf")]
+pub use foldback_mxf as mxf;
 #[cfg(feature = "opencode")]
 pub use foldback_opencode as opencode;
 #[cfg(feature = "openhands")]
@@ -77,6 +79,8 @@ pub fn registrations() -> Vec<&'static Registration> {
         &foldback_masking::REGISTRATION,
         #[cfg(feature = "gemini")]
         &foldback_gemini::REGISTRATION,
+        #[cfg(feature = "mxf")]
+        &foldback_mxf::REGISTRATION,
         #[cfg(feature = "pi")]
         &foldback_pi::REGISTRATION,
         #[cfg(feature = "claude-code")]

@@ -11,6 +11,7 @@ mod gemini_cli;
 mod langchain_context_editing;
 mod langchain_counts;
 mod langchain_summarization;
+mod mxf;
 mod opencode;
 mod openhands;
 mod pi;

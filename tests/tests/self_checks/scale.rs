@@ -77,6 +77,7 @@ const ABSOLUTE: &[(&str, &str, Shown)] = &[
     ("indexed-small", "user_tokens, bytes per token of a note", Shown::Small),
     ("langchain-context-editing", "trigger, tokens of a message", Shown::Nowhere),
     ("langchain-summarization", "trim_tokens, summary_tokens", Shown::Small),
+    ("mxf", "threshold", Shown::Nowhere),
     ("openhands", "summary_tokens, tokens of a message", Shown::Nowhere),
     ("openhands-80", "summary_tokens, tokens of a message", Shown::Nowhere),
     (

@@ -1,0 +1,150 @@
+//! `mxf.escalate` and `mxf.recover`: what follows a refusal that stripping did not help against.
+//!
+//! A request that was refused is sent again with all tool results stripped ([`Microcompact`]). If that one is refused, a structured
+//! summary of the stripped history takes the place of all but the newest messages; if the history does not get at least a tenth
+//! smaller, or that request is refused as well, MXF gives up. It summarizes the log, not what an earlier summary left of it.
+
+use crate::microcompact::{
+    Microcompact, MicrocompactConfig, enough, is_success, log, placeholder, stripped, too_little,
+};
+use foldback_core::log::{EntryKind, Message, Origin, PartKind, Role};
+use foldback_core::moment::Moment;
+use foldback_core::outcome::Why;
+use foldback_core::registry::{Invalid, StageConfig};
+use foldback_core::stage::{
+    Arrangement, Decision, Filter, OverflowPolicy, Pressure, Proposal, StageContext, Summary,
+};
+use foldback_core::view::Pos;
+use foldback_stages::filter::{Spoken, arranged, entry};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::sync::Arc;
+
+/// Configuration of [`Escalate`]; there is nothing to set.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct EscalateConfig {}
+
+impl StageConfig<dyn OverflowPolicy> for EscalateConfig {
+    fn build(self) -> Result<Arc<dyn OverflowPolicy>, Invalid> {
+        Ok(Arc::new(Escalate))
+    }
+}
+
+/// Folds at the refusal of a request in which there was nothing to clear.
+#[derive(Clone, Debug)]
+pub struct Escalate;
+
+impl OverflowPolicy for Escalate {
+    fn moments(&self) -> &'static [Moment] {
+        &[Moment::ProviderOverflow]
+    }
+
+    fn decide(&self, pressure: &Pressure<'_>) -> Decision {
+        if pressure.pruned {
+            return Decision::off("results were cleared; the request is sent again first");
+        }
+        let fold = pressure.moment.is_reactive();
+        let reason =
+            if fold { "the provider refused the request" } else { "no request was refused" };
+        Decision { fold, ..Decision::off(reason) }
+    }
+}
+
+/// Configuration of [`Recover`].
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct RecoverConfig {
+    /// Newest messages that stay.
+    pub keep: usize,
+    /// The microcompaction that the refused request had.
+    pub microcompaction: MicrocompactConfig,
+}
+
+impl Default for RecoverConfig {
+    fn default() -> Self {
+        Self { keep: 3, microcompaction: MicrocompactConfig::default() }
+    }
+}
+
+impl StageConfig<dyn Filter> for RecoverConfig {
+    fn build(self) -> Result<Arc<dyn Filter>, Invalid> {
+        let before = Microcompact(self.microcompaction);
+        Ok(Arc::new(Recover { keep: self.keep, before }))
+    }
+}
+
+/// A summary of everything before the newest messages.
+#[derive(Clone, Debug)]
+pub struct Recover {
+    keep: usize,
+    before: Microcompact,
+}
+
+impl Recover {
+    /// What stays: the messages of the harness, and the newest ones.
+    fn kept(&self, context: &StageContext<'_>) -> Result<Spoken, Why> {
+        let mut spoken = Spoken::of(context);
+        spoken.messages.retain(|pos| context.history.kind(*pos).origin == Origin::Log);
+        let cut = spoken.whole(context, spoken.messages.len().saturating_sub(self.keep));
+        if cut == 0 {
+            return Err(Why::new("all-fits", "nothing stands before the messages that stay"));
+        }
+        spoken.messages.drain(..cut);
+        Ok(spoken)
+    }
+}
+
+/// A message for the summarizer: stripped, or as the view has it where a person asks.
+fn shown(context: &StageContext<'_>, pos: Pos) -> Arc<Message> {
+    let message = context.view.show_item(context.history, pos).to_shared();
+    if !context.moment.is_reactive() || message.role != Role::Tool {
+        return message;
+    }
+    let mut message = Message::clone(&message);
+    for part in &mut message.parts {
+        if let PartKind::Result(result) = &mut part.kind
+            && let Some(line) = placeholder(&result.tool, &result.text)
+        {
+            result.text = line;
+        }
+    }
+    Arc::new(message)
+}
+
+impl Filter for Recover {
+    fn propose(&self, context: &StageContext<'_>) -> Result<Proposal, Why> {
+        let kept = self.kept(context)?.messages;
+        let (refused, before) = self.before.recovery(context);
+        if context.moment.is_reactive() && !is_success(refused, before) {
+            return Err(too_little(refused, before));
+        }
+        let stays = kept.iter().map(|pos| stripped(context, *pos)).sum();
+        let Some(budget) = enough(before).checked_sub(stays).filter(|budget| *budget > 0) else {
+            return Err(too_little(before, stays));
+        };
+        let older = log(context).take_while(|pos| kept.first().is_none_or(|first| pos < first));
+        let messages = match context.summarised {
+            true => older.map(|pos| shown(context, pos)).collect(),
+            false => Vec::new(),
+        };
+        let reason = format!("keeps the newest {} messages", kept.len());
+        let request = context.summary("history", "mxf.history", messages, budget);
+        Ok(Proposal { requests: vec![request], reasons: vec![reason] })
+    }
+
+    fn arrange(
+        &self,
+        context: &StageContext<'_>,
+        _proposal: &Proposal,
+        summaries: &[Option<Summary>],
+    ) -> Result<Arrangement, Why> {
+        let Spoken { system, messages } = self.kept(context)?;
+        let texts = summaries.iter().flatten().map(|summary| summary.text.clone());
+        let entries = texts.map(|text| entry(context, Role::User, EntryKind::Summary, text));
+        let entries: Vec<_> = entries.collect();
+        let end = context.history.len();
+        let order = system.into_iter().chain(end..end + entries.len()).chain(messages);
+        Ok(arranged(context, entries, order))
+    }
+}

@@ -1,0 +1,23 @@
+//! The preset keeps the laws of every strategy, and does what the rows say that MXF does.
+
+#![allow(clippy::unwrap_used, reason = "a test that panics has failed")]
+
+mod rows;
+
+use foldback_core::config::{Options, compile_preset};
+use foldback_testkit::{Subject, laws, talk};
+
+laws!(mxf: Subject::preset("mxf").windows([(60_000, 0), (100_000, 8_000)]));
+laws!(small: Subject::toml(rows::preset(1_000, 2)).windows([(1_600, 0), (3_000, 0), (8_000, 1_000)]));
+
+/// The page of the preset and its table must not drift apart.
+#[test]
+fn the_page_has_every_deviation() {
+    let page = include_str!("../README.md").replace('\n', " ");
+    let registry = talk::registry([&foldback_stages::REGISTRATION, &foldback_mxf::REGISTRATION]);
+    let strategy = compile_preset(&registry, "mxf", Options::default()).unwrap().strategy;
+    for deviation in strategy.deviations {
+        assert!(page.contains(&deviation.original), "{}", deviation.original);
+        assert!(page.contains(&deviation.foldback), "{}", deviation.foldback);
+    }
+}
