@@ -159,7 +159,7 @@ fn others(old: &Value) -> Vec<Value> {
         Value::Boolean(is) => vec![Value::from(!is.value())],
         Value::String(text) => {
             let is = |word: &&str| *word == text.value();
-            let words = WORDS.iter().filter(|words| words.iter().any(|word| is(word)));
+            let words = WORDS.iter().filter(|words| words.iter().any(is));
             let other = words.flat_map(|words| words.iter().filter(|word| !is(word)));
             let other: Vec<Value> = other.map(|word| Value::from(*word)).collect();
             match other.is_empty() {
