@@ -9,7 +9,7 @@ use std::process::{Command, Stdio};
 use toml_edit::{Array, DocumentMut, Item, Table, Value, value};
 
 /// What a preset's file says about itself, and not about what it does.
-const HEADER: [&str; 9] = [
+const HEADER: [&str; 10] = [
     "schema",
     "name",
     "family",
@@ -19,6 +19,7 @@ const HEADER: [&str; 9] = [
     "extends",
     "aliases",
     "twin_of",
+    "not_for",
 ];
 
 /// Sections that hold no values of stages.

@@ -78,6 +78,8 @@ pub struct Strategy {
     pub description: String,
     /// Which system and version it reproduces; empty for a custom strategy.
     pub reproduces: String,
+    /// For whom it is not the right choice, one phrase each.
+    pub not_for: Vec<String>,
     /// The preset of the same system that is meant to be used, where this one is there for study.
     pub twin_of: Option<String>,
     /// To use or to compare with.
@@ -117,6 +119,7 @@ impl Strategy {
             name: name.into(),
             description: String::new(),
             reproduces: String::new(),
+            not_for: Vec::new(),
             twin_of: None,
             kind: Kind::default(),
             estimators: vec![estimator],

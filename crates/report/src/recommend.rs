@@ -34,6 +34,8 @@ pub struct Advice<'a> {
     pub table: Option<&'a Model>,
     /// Walks through sessions in which it forgot something, of the part that is reported on.
     pub walks: &'a [Walk],
+    /// For whom it is not the right choice.
+    pub not_for: &'a [String],
 }
 
 impl Advice<'_> {
@@ -120,6 +122,11 @@ pub fn file(advice: &Advice<'_>, strategy: &str) -> String {
             "Not verified: no session was left to check it on. The numbers above are those it was chosen by, and are \
              optimistic.",
         ),
+    }
+    if !advice.not_for.is_empty() {
+        blank(&mut out);
+        say(&mut out, &format!("{} is not the right choice for:", trial.of));
+        advice.not_for.iter().for_each(|phrase| item(&mut out, phrase));
     }
     forgotten(&mut out, advice);
     for caution in &tuned.cautions {

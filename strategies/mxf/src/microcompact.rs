@@ -7,7 +7,7 @@
 //! MXF works on a copy of its history for one request. Here a line stays where it is; since a history only grows, the next request
 //! would have it again, and what was stripped after a refusal would be refused again.
 
-use foldback_core::log::{Origin, Role};
+use foldback_core::log::{Origin, Part, Role};
 use foldback_core::meter::{LastText, MeteredResult};
 use foldback_core::moment::Moment;
 use foldback_core::outcome::Why;
@@ -122,7 +122,7 @@ impl Microcompact {
 pub(crate) fn stripped(context: &StageContext<'_>, pos: Pos) -> u64 {
     let meter = context.meter;
     let with_line = |result: &MeteredResult| match line(context, result) {
-        Some(line) => meter.part_with(context.history, result.at, &line, &mut LastText::default()),
+        Some(line) => meter.part_with(context.history, result.at, line, &mut LastText::default()),
         None => meter.part(result.at),
     };
     match context.history.kind(pos).role {
@@ -131,11 +131,19 @@ pub(crate) fn stripped(context: &StageContext<'_>, pos: Pos) -> u64 {
     }
 }
 
+/// By part of a message, the line in place of a result. Kept with the message: each refused request asks for all of them.
+#[derive(Debug)]
+struct Lines(Vec<Option<Arc<str>>>);
+
 /// The line in place of a result, as it was recorded.
-fn line(context: &StageContext<'_>, result: &MeteredResult) -> Option<String> {
+fn line<'h>(context: &StageContext<'h>, result: &MeteredResult) -> Option<&'h Arc<str>> {
     let message = context.history.message(result.at.item);
-    let of = message.parts[result.at.part].as_result()?;
-    placeholder(&of.tool, &of.text)
+    let of = |part: &Part| {
+        let result = part.as_result()?;
+        placeholder(&result.tool, &result.text).map(Arc::from)
+    };
+    let lines: &Lines = message.derived.get_or(|| Lines(message.parts.iter().map(of).collect()));
+    lines.0[result.at.part].as_ref()
 }
 
 /// Why a recovery is none.
@@ -156,8 +164,8 @@ impl Pruner for Microcompact {
         let old = &results[..results.partition_point(|result| result.at.item < cutoff)];
         // What stands before a line was too short for one when that was put there.
         let new = old.iter().rev().take_while(|result| !result.is_cleared());
-        let lines = new.filter_map(|result| Some((result.at, line(context, result)?.into())));
-        let edits = lines.flat_map(|(at, line)| context.clear([at], &line, "a line in its place"));
+        let lines = new.filter_map(|result| Some((result.at, line(context, result)?)));
+        let edits = lines.flat_map(|(at, line)| context.clear([at], line, "a line in its place"));
         let mut edits: Vec<Edit> = edits.filter(|edit| edit.after < edit.before).collect();
         edits.reverse();
         if edits.is_empty() {

@@ -70,6 +70,9 @@ fn show(registry: &Registry, compiled: &Compiled) -> String {
     if !strategy.reproduces.is_empty() {
         let _ = writeln!(out, "reproduces {}", strategy.reproduces);
     }
+    for phrase in &strategy.not_for {
+        let _ = writeln!(out, "not for {phrase}");
+    }
     let off = strategy.guards.off();
     if !off.is_empty() {
         let _ = writeln!(out, "runs without the guards {}", off.join(", "));

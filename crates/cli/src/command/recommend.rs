@@ -55,6 +55,7 @@ pub(crate) fn run(args: &Recommend) -> Result<(), Error> {
         window: setup.limits.context,
         table: setup.model.as_deref().and_then(|model| setup.models.find(model)),
         walks: &told,
+        not_for: &candidate.preset.strategy.not_for,
     };
     let header = Header {
         name: &name,

@@ -84,6 +84,7 @@ pub fn compile(
         name: header.name.clone(),
         description: header.description.clone(),
         reproduces: header.reproduces.clone(),
+        not_for: header.not_for.clone(),
         twin_of: header.twin_of.clone(),
         kind: header.kind,
         estimators,

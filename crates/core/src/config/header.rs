@@ -30,6 +30,8 @@ pub struct Header {
     pub description: String,
     /// Which system and version it reproduces.
     pub reproduces: String,
+    /// For whom it is not the right choice, one phrase each.
+    pub not_for: Vec<String>,
     /// The preset of the same system that is meant to be used, where this one shows the original to the letter.
     pub twin_of: Option<String>,
     /// The systems that it is listed with, such as the versions of one project.
