@@ -18,12 +18,13 @@ const CALLS: usize = 20_000;
 const SPANS: [Range<usize>; 3] = [500..1_500, 4_500..5_500, 19_000..20_000];
 
 /// Presets that read more than what changed when they fold, and why.
-const EXCEPTIONS: [(&str, &str); 5] = [
+const EXCEPTIONS: [(&str, &str); 6] = [
     ("tiered", "the document cuts the tiers anew from the whole history at each fold"),
     ("tiered-doc-exact", "the same"),
     ("window", "its summary grows up to its limit"),
     ("codex", "what the person said stays, up to more than this window, and then every call folds"),
     ("codex-remote", "the same"),
+    ("mxf", "the original estimates and summarizes its whole history at each refusal"),
 ];
 
 /// Up to each call, how often messages were read and parts looked at.
