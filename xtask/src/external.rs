@@ -35,9 +35,43 @@ macro_rules! beside {
     };
 }
 
+/// Installs a package of npm's.
+macro_rules! npm {
+    ($package:literal) => {
+        &["npm", "install", "--no-package-lock", "--ignore-scripts", "--prefix", "{home}", $package]
+    };
+}
+
+/// Installs packages of PyPI's.
+macro_rules! pip {
+    ($($package:literal),*) => {
+        &["{home}/bin/pip", "install", "--quiet", $($package),*]
+    };
+}
+
+/// Gets a repository, of which [`checkout`] takes a folder.
+macro_rules! source {
+    ($url:literal) => {
+        &["git", "clone", "--quiet", "--no-checkout", $url, "{home}/source"]
+    };
+}
+
+macro_rules! checkout {
+    ($commit:literal, $folder:literal) => {
+        &["git", "-C", "{home}/source", "checkout", "--quiet", $commit, "--", $folder]
+    };
+}
+
 /// Needs nothing and runs nothing.
 const PLAIN: External =
     External { name: "", needs: &[], python: "python3", installs: None, finds: &[], runs: &[] };
+
+/// Needs what the Python package is built by, and runs nothing.
+const PYTHON_PACKAGE: External = External {
+    needs: &[&["python3"]],
+    finds: &["python3", "bindings/python/environment.py", "--check"],
+    ..PLAIN
+};
 
 const TESTS: &[External] = &[
     External {
@@ -79,31 +113,23 @@ const TESTS: &[External] = &[
     },
     External {
         name: "wheel: the Python package in an environment of its own, without the adapters",
-        needs: &[&["python3"]],
-        finds: &["python3", "bindings/python/environment.py", "--check"],
         runs: &[&["python3", "bindings/python/environment.py", "--quick"]],
-        ..PLAIN
+        ..PYTHON_PACKAGE
     },
     External {
         name: "python: the Python package and its adapters, with the real packages",
-        needs: &[&["python3"]],
-        finds: &["python3", "bindings/python/environment.py", "--check"],
         runs: &[&["python3", "bindings/python/environment.py"]],
-        ..PLAIN
+        ..PYTHON_PACKAGE
     },
     External {
         name: "ray: scores on a local cluster with a worker killed",
-        needs: &[&["python3"]],
-        finds: &["python3", "bindings/python/environment.py", "--check"],
         runs: &[&["python3", "bindings/python/environment.py", "--ray"]],
-        ..PLAIN
+        ..PYTHON_PACKAGE
     },
     External {
         name: "notebook: from a folder of sessions to a figure, cell by cell",
-        needs: &[&["python3"]],
-        finds: &["python3", "bindings/python/environment.py", "--check"],
         runs: &[&["python3", "bindings/python/environment.py", "--notebook"]],
-        ..PLAIN
+        ..PYTHON_PACKAGE
     },
     External {
         name: "node: the package for Node in a folder of its own, without the adapter",
@@ -121,7 +147,7 @@ const TESTS: &[External] = &[
     External {
         name: "mcp: the official Python SDK as a client of `foldback mcp`",
         needs: &[&["python3"]],
-        installs: Some(("mcp", &[&["{home}/bin/pip", "install", "--quiet", "mcp==2.3.0"]])),
+        installs: Some(("mcp", &[pip!("mcp==2.3.0")])),
         runs: &[
             &["cargo", "build", "--quiet", "--package", "foldback-cli"],
             &["{home}/bin/python", "tests/mcp/client.py", "{foldback}"],
@@ -133,14 +159,7 @@ const TESTS: &[External] = &[
         needs: &[&["python3"]],
         installs: Some((
             "langchain",
-            &[&[
-                "{home}/bin/pip",
-                "install",
-                "--quiet",
-                "langchain==1.4.2",
-                "langchain-core==1.7.2",
-                "deepagents==0.7.19",
-            ]],
+            &[pip!("langchain==1.4.2", "langchain-core==1.7.2", "deepagents==0.7.19")],
         )),
         runs: &[beside!("langchain")],
         ..PLAIN
@@ -151,25 +170,9 @@ const TESTS: &[External] = &[
         installs: Some((
             "swe-agent",
             &[
-                &["{home}/bin/pip", "install", "--quiet", "pydantic==2.12.5"],
-                &[
-                    "git",
-                    "clone",
-                    "--quiet",
-                    "--no-checkout",
-                    "https://github.com/SWE-agent/SWE-agent",
-                    "{home}/source",
-                ],
-                &[
-                    "git",
-                    "-C",
-                    "{home}/source",
-                    "checkout",
-                    "--quiet",
-                    "3ea751c087f32b16e039a2233dd6eefecef325d5",
-                    "--",
-                    "sweagent",
-                ],
+                pip!("pydantic==2.12.5"),
+                source!("https://github.com/SWE-agent/SWE-agent"),
+                checkout!("3ea751c087f32b16e039a2233dd6eefecef325d5", "sweagent"),
             ],
         )),
         runs: &[beside!("swe_agent")],
@@ -181,33 +184,9 @@ const TESTS: &[External] = &[
         installs: Some((
             "mxf",
             &[
-                &[
-                    "npm",
-                    "install",
-                    "--no-package-lock",
-                    "--ignore-scripts",
-                    "--prefix",
-                    "{home}",
-                    "esbuild@0.25.12",
-                ],
-                &[
-                    "git",
-                    "clone",
-                    "--quiet",
-                    "--no-checkout",
-                    "https://github.com/BradA1878/model-exchange-framework",
-                    "{home}/source",
-                ],
-                &[
-                    "git",
-                    "-C",
-                    "{home}/source",
-                    "checkout",
-                    "--quiet",
-                    "0b5f3b3cb31fcf2eb4b586c2ed654d2b4528179b",
-                    "--",
-                    "packages",
-                ],
+                npm!("esbuild@0.25.12"),
+                source!("https://github.com/BradA1878/model-exchange-framework"),
+                checkout!("0b5f3b3cb31fcf2eb4b586c2ed654d2b4528179b", "packages"),
             ],
         )),
         runs: &[beside!("mxf::")],
@@ -217,74 +196,22 @@ const TESTS: &[External] = &[
         name: "openhands: openhands-sdk 1.58.0 beside the presets of its family",
         needs: &[&["python3.12"]],
         python: "python3.12",
-        installs: Some((
-            "openhands",
-            &[&["{home}/bin/pip", "install", "--quiet", "openhands-sdk==1.58.0"]],
-        )),
-        runs: &[&[
-            "cargo",
-            "test",
-            "--package",
-            "foldback-differential",
-            "openhands",
-            "--",
-            "--ignored",
-            "--nocapture",
-        ]],
+        installs: Some(("openhands", &[pip!("openhands-sdk==1.58.0")])),
+        runs: &[beside!("openhands")],
         ..PLAIN
     },
     External {
         name: "gemini-cli: @google/gemini-cli-core 0.61.0 beside gemini-cli",
         needs: &[&["node"], &["npm"]],
-        installs: Some((
-            "gemini-cli",
-            &[&[
-                "npm",
-                "install",
-                "--no-package-lock",
-                "--ignore-scripts",
-                "--prefix",
-                "{home}",
-                "@google/gemini-cli-core@0.61.0",
-            ]],
-        )),
-        runs: &[&[
-            "cargo",
-            "test",
-            "--package",
-            "foldback-differential",
-            "gemini_cli::",
-            "--",
-            "--ignored",
-            "--nocapture",
-        ]],
+        installs: Some(("gemini-cli", &[npm!("@google/gemini-cli-core@0.61.0")])),
+        runs: &[beside!("gemini_cli::")],
         ..PLAIN
     },
     External {
         name: "opencode: opencode-ai 1.18.33, the program, beside opencode-1.18",
         needs: &[&["python3"], &["npm"]],
-        installs: Some((
-            "opencode",
-            &[&[
-                "npm",
-                "install",
-                "--no-package-lock",
-                "--ignore-scripts",
-                "--prefix",
-                "{home}",
-                "opencode-linux-x64@1.18.33",
-            ]],
-        )),
-        runs: &[&[
-            "cargo",
-            "test",
-            "--package",
-            "foldback-differential",
-            "opencode::",
-            "--",
-            "--ignored",
-            "--nocapture",
-        ]],
+        installs: Some(("opencode", &[npm!("opencode-linux-x64@1.18.33")])),
+        runs: &[beside!("opencode::")],
         ..PLAIN
     },
     External {
@@ -293,10 +220,7 @@ const TESTS: &[External] = &[
         // Its dependencies are for its screen and its models, which nothing here uses.
         installs: Some((
             "tunacode",
-            &[
-                &["{home}/bin/pip", "install", "--quiet", "rich==14.2.0"],
-                &["{home}/bin/pip", "install", "--quiet", "--no-deps", "tunacode-cli==0.1.78"],
-            ],
+            &[pip!("rich==14.2.0"), pip!("--no-deps", "tunacode-cli==0.1.78")],
         )),
         runs: &[beside!("tunacode::")],
         ..PLAIN
@@ -304,18 +228,7 @@ const TESTS: &[External] = &[
     External {
         name: "pi: @earendil-works/pi-coding-agent 0.87.1 beside pi",
         needs: &[&["node"], &["npm"]],
-        installs: Some((
-            "pi",
-            &[&[
-                "npm",
-                "install",
-                "--no-package-lock",
-                "--ignore-scripts",
-                "--prefix",
-                "{home}",
-                "@earendil-works/pi-coding-agent@0.87.1",
-            ]],
-        )),
+        installs: Some(("pi", &[npm!("@earendil-works/pi-coding-agent@0.87.1")])),
         runs: &[beside!("pi::")],
         ..PLAIN
     },

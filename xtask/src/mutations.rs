@@ -8,21 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use toml_edit::{Array, DocumentMut, Item, Table, Value, value};
 
-/// What a preset's file says about itself, and not about what it does.
-const HEADER: [&str; 10] = [
-    "schema",
-    "name",
-    "family",
-    "group",
-    "description",
-    "reproduces",
-    "extends",
-    "aliases",
-    "twin_of",
-    "not_for",
-];
-
-/// Sections that hold no values of stages.
+/// Sections that hold no values of stages. What stands outside of sections says what the preset is, and not what it does.
 const APART: [&str; 2] = ["deviation", "env"];
 
 /// What else a word may be. Any other text is changed by a letter more.
@@ -101,7 +87,8 @@ impl Drop for Kept<'_> {
 fn mutants(original: &str) -> Result<Vec<(String, String)>, String> {
     let document: DocumentMut = original.parse().map_err(|error| format!("{error}"))?;
     let mut found = Vec::new();
-    let sections = document.iter().filter(|(key, _)| !HEADER.contains(key) && !APART.contains(key));
+    let is_section = |item: &Item| item.is_table() || item.is_array_of_tables();
+    let sections = document.iter().filter(|(key, item)| is_section(item) && !APART.contains(key));
     for (key, item) in sections {
         collect(item, &mut vec![key.to_owned()], &mut found);
     }

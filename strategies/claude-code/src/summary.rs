@@ -54,10 +54,7 @@ impl Filter for Everything {
         if count == 0 {
             return Err(Why::new("nothing-to-fold", "the view holds the last summary alone"));
         }
-        let messages = match context.summarised {
-            true => spoken.shown(context, 0, count),
-            false => Vec::new(),
-        };
+        let messages = || spoken.shown(context, 0, count);
         let request = SummaryRequest {
             previous: previous.map(|(_, text)| text),
             ..context.summary("summary", "claude-code.summary", messages, self.0.summary_tokens)

@@ -143,10 +143,7 @@ impl Filter for Users {
         spoken.messages.retain(|pos| {
             previous.as_ref().is_none_or(|(summary, _)| summary != pos) && !stays(pos)
         });
-        let messages = match context.summarised {
-            true => spoken.shown(context, 0, spoken.messages.len()),
-            false => Vec::new(),
-        };
+        let messages = || spoken.shown(context, 0, spoken.messages.len());
         let request = SummaryRequest {
             previous: previous.map(|(_, text)| text),
             ..context.summary("summary", "codex.handoff", messages, self.0.summary_tokens)

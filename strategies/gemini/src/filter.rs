@@ -285,10 +285,7 @@ impl Filter for Snapshot {
         }
         let earlier = spoken.messages[..*cut].iter().map(|pos| context.history.message(*pos));
         let earlier = earlier.into_iter().rfind(|message| message.is_entry_of(EntryKind::Summary));
-        let messages = match context.summarised {
-            true => self.given(context, &selection),
-            false => Vec::new(),
-        };
+        let messages = || self.given(context, &selection);
         let request = SummaryRequest {
             previous: earlier.map(|message| message.said()),
             estimator: Arc::clone(&self.tokens) as _,

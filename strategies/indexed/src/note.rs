@@ -50,8 +50,8 @@ impl Default for Worth {
 struct Offer(u64);
 
 impl Offer {
-    fn new(density: f32, item: usize) -> Self {
-        Self(u64::from(ordered(density)) << 32 | u64::from(u32::MAX - offset(item)))
+    fn new(worth: f32, cost: f32, item: usize) -> Self {
+        Self(u64::from(ordered(worth / cost.max(1.0))) << 32 | u64::from(u32::MAX - offset(item)))
     }
 
     /// The density as a number in the same order.
@@ -119,7 +119,7 @@ impl Choice<'_, '_> {
 
     fn offer(&self, item: usize) -> Offer {
         let (worth, cost) = self.value(item);
-        Offer::new(worth / cost.max(1.0), item)
+        Offer::new(worth, cost, item)
     }
 
     fn take(&mut self, item: usize, cost: f32) {
@@ -171,7 +171,7 @@ pub fn write(from: &Candidates<'_>, tokens: u64, worth: Worth) -> String {
             continue;
         }
         let (worth, cost) = choice.value(item);
-        let now = Offer::new(worth / cost.max(1.0), item);
+        let now = Offer::new(worth, cost, item);
         let denser = |other: &Offer| now.density() < other.density();
         if denser(&offer) && offers.peek().is_some_and(denser) {
             offers.push(now);

@@ -180,11 +180,10 @@ fn last_lines(context: &StageContext<'_>, message: &Message, left: u64) -> Optio
 impl Filter for Recent {
     fn propose(&self, context: &StageContext<'_>) -> Result<Proposal, Why> {
         let at = self.cut(context)?;
-        let messages = match context.summarised {
-            true => self.trimmed(context, at),
-            false => Vec::new(),
-        };
-        let nothing = context.summarised && messages.is_empty();
+        let budget = self.config.summary_tokens;
+        let request =
+            context.summary("summary", "langchain.summary", || self.trimmed(context, at), budget);
+        let nothing = context.summarised && request.messages.is_empty();
         let ready = nothing.then(|| Summary {
             text: self.config.nothing_left.clone(),
             tokens: context.estimator().text(&self.config.nothing_left),
@@ -192,10 +191,7 @@ impl Filter for Recent {
             usage: None,
             lacks: None,
         });
-        let request = SummaryRequest {
-            ready,
-            ..context.summary("summary", "langchain.summary", messages, self.config.summary_tokens)
-        };
+        let request = SummaryRequest { ready, ..request };
         let count = context.places().len();
         let reason = format!("keeps the last {} of {count} messages", count - at);
         Ok(Proposal { requests: vec![request], reasons: vec![reason] })

@@ -112,9 +112,11 @@ impl Microcompact {
     /// was stripped so far.
     pub(crate) fn recovery(&self, context: &StageContext<'_>) -> (u64, u64) {
         let cutoff = self.cutoff(context);
-        let refused =
-            |pos| if pos < cutoff { stripped(context, pos) } else { context.meter.appended(pos) };
-        (log(context).map(refused).sum(), log(context).map(|pos| stripped(context, pos)).sum())
+        log(context).fold((0, 0), |(refused, all_stripped), pos| {
+            let stripped = stripped(context, pos);
+            let sent = if pos < cutoff { stripped } else { context.meter.appended(pos) };
+            (refused + sent, all_stripped + stripped)
+        })
     }
 }
 

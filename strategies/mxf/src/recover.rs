@@ -123,10 +123,9 @@ impl Filter for Recover {
         let Some(budget) = enough(before).checked_sub(stays).filter(|budget| *budget > 0) else {
             return Err(too_little(before, stays));
         };
-        let older = log(context).take_while(|pos| kept.first().is_none_or(|first| pos < first));
-        let messages = match context.summarised {
-            true => older.map(|pos| shown(context, pos)).collect(),
-            false => Vec::new(),
+        let messages = || {
+            let older = log(context).take_while(|pos| kept.first().is_none_or(|first| pos < first));
+            older.map(|pos| shown(context, pos)).collect()
         };
         let reason = format!("keeps the newest {} messages", kept.len());
         let request = context.summary("history", "mxf.history", messages, budget);

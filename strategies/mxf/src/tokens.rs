@@ -6,10 +6,10 @@
 use foldback_core::log::{Counts, Message, Part, PartKind};
 use foldback_core::registry::{Invalid, StageConfig};
 use foldback_core::stage::Estimator;
-use foldback_stages::estimator::{Calls, Chars, CharsConfig, Rounding, Unit};
+use foldback_stages::estimator::{Calls, Chars, CharsConfig, Rounding, Unit, chat_call};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
+use serde_json::Value;
 use std::sync::Arc;
 
 /// Configuration of [`Tokens`].
@@ -59,12 +59,7 @@ impl Tokens {
     /// The calls of a message as MXF keeps them.
     fn calls(message: &Message) -> Value {
         let calls = message.parts.iter().filter_map(Part::as_call);
-        calls
-            .map(|call| {
-                let function = json!({ "name": call.tool, "arguments": call.arguments });
-                json!({ "id": call.call_id, "type": "function", "function": function })
-            })
-            .collect()
+        calls.map(|call| chat_call(call, &call.arguments)).collect()
     }
 }
 

@@ -148,17 +148,12 @@ impl Filter for Condense {
     fn propose(&self, context: &StageContext<'_>) -> Result<Proposal, Why> {
         let events = Events::of(context);
         let gone = self.forgotten(context, &events)?;
-        let shown = match context.summarised {
-            true => events.shown(context, &gone.events),
-            false => Vec::new(),
+        let messages = || {
+            let shown = events.shown(context, &gone.events).into_iter();
+            shown.map(|message| preview(message, self.0.preview)).collect()
         };
-        let seen = shown.into_iter().map(|message| preview(message, self.0.preview));
-        let request = context.summary(
-            "summary",
-            "openhands.condensation",
-            seen.collect(),
-            self.0.summary_tokens,
-        );
+        let request =
+            context.summary("summary", "openhands.condensation", messages, self.0.summary_tokens);
         Ok(Proposal { requests: vec![request], reasons: vec![gone.reason] })
     }
 

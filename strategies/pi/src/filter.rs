@@ -152,13 +152,11 @@ impl Filter for Checkpoint {
         };
         let request = |(name, style, range): (&str, &str, std::ops::Range<usize>)| {
             let is_turn = name == "turn";
-            let messages = match context.summarised {
-                true => spoken.shown(context, range.start, range.end),
-                false => Vec::new(),
+            let messages = || {
+                let shown = spoken.shown(context, range.start, range.end).into_iter();
+                shown.map(|message| cut_results(message, clip)).collect()
             };
-            let messages = messages.into_iter();
-            let messages = messages.map(|message| cut_results(message, clip));
-            let whole = context.summary(name, style, messages.collect(), self.0.summary_tokens);
+            let whole = context.summary(name, style, messages, self.0.summary_tokens);
             match is_turn {
                 true => SummaryRequest {
                     instructions: Vec::new(),

@@ -2,12 +2,12 @@
 
 use foldback_core::Limits;
 use foldback_core::conversation::Conversation;
-use foldback_core::log::{Media, Message, Part, PartKind, Role, Usage};
+use foldback_core::log::{Message, Part, Usage};
 use foldback_core::moment::Moment;
 use foldback_core::strategy::Strategy;
 use foldback_pi::cut::{Cut, Unit, first_kept};
 use foldback_pi::files::Files;
-use foldback_test_support::table;
+use foldback_test_support::table::{self, message};
 use foldback_testkit::stand_in::Scripted;
 use foldback_testkit::talk;
 use serde::de::DeserializeOwned;
@@ -43,27 +43,7 @@ fn short(messages: &str) -> impl Iterator<Item = (char, u64)> {
 fn sizes() {
     let estimator = Arc::clone(strategy(PRESET).estimator());
     for (id, role, content, tokens) in rows::<(String, String, String, u64)>("sizes") {
-        let part = |word: &str| {
-            let (kind, length) = word.split_at(1);
-            let text = "x".repeat(length.parse().unwrap_or(0));
-            match (kind, role.as_str()) {
-                ("t", "tool") => Part::result("c", "read", text),
-                ("t", _) => Part::text(text),
-                ("p", _) => Part::text(text.replace('x', "😀")),
-                ("r", _) => Part::new(PartKind::Reasoning { text, opaque: None }),
-                ("c", _) => Part::call("c", "read", text),
-                _ => Part::new(PartKind::File(Media {
-                    mime: "image/png".into(),
-                    ..Media::default()
-                })),
-            }
-        };
-        let role = match role.as_str() {
-            "user" => Role::User,
-            "assistant" => Role::Assistant,
-            _ => Role::Tool,
-        };
-        let message = Message::new("m", role, content.split(' ').map(part).collect());
+        let message = message(&role, &content, str::to_owned);
         assert_eq!(estimator.count(&message).total(), tokens, "{id} {content}");
     }
 }

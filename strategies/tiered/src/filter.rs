@@ -168,7 +168,7 @@ impl Filter for TieredResidual {
                 Allowance::Summary(budget) => Some(context.summary(
                     &request_name(tier),
                     &format!("tiered.{tier}"),
-                    cut.messages(tier),
+                    || cut.messages(tier),
                     budget,
                 )),
                 Allowance::Sentences(_) | Allowance::Nothing => None,

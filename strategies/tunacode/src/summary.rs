@@ -146,11 +146,10 @@ impl Filter for Safe {
         let clip = |text: &str| {
             first_chars(text.trim(), *result_chars).map(|kept| format!("{kept}{result_ending}"))
         };
-        let messages = match context.summarised {
-            true => spoken.shown(context, 0, boundary),
-            false => Vec::new(),
+        let messages = || {
+            let shown = spoken.shown(context, 0, boundary).into_iter();
+            shown.map(|message| cut_results(message, clip)).collect()
         };
-        let messages = messages.into_iter().map(|message| cut_results(message, clip)).collect();
         let summary =
             context.summary("summary", "tunacode.summary", messages, self.0.summary_tokens);
         let (all, kept) = (spoken.messages.len(), spoken.messages.len() - boundary);

@@ -235,13 +235,17 @@ impl Split {
     }
 
     /// What is to be summarized: the earlier summary, where it goes apart, and the messages up to the cut.
-    fn folded(&self, context: &StageContext<'_>, at: usize) -> (Option<String>, Vec<Arc<Message>>) {
-        let mut previous = None;
+    fn folded(
+        &self,
+        context: &StageContext<'_>,
+        at: usize,
+        previous: &mut Option<String>,
+    ) -> Vec<Arc<Message>> {
         let mut messages = Vec::with_capacity(at);
         for shown in context.shown().take(at) {
             let earlier = self.earlier(shown.message);
             if self.config.previous_apart && messages.is_empty() && earlier.is_some() {
-                previous = earlier.map(str::to_owned);
+                *previous = earlier.map(str::to_owned);
                 continue;
             }
             let (limit, calls) = (self.config.message_bytes, self.config.show_calls);
@@ -252,7 +256,7 @@ impl Split {
                 Arc::new(request::cut(Message::clone(&message), limit, calls))
             });
         }
-        (previous, messages)
+        messages
     }
 
     /// What leads the view: the summary, or a note that there is none.
@@ -279,15 +283,11 @@ impl Split {
 impl Filter for Split {
     fn propose(&self, context: &StageContext<'_>) -> Result<Proposal, Why> {
         let Cut { at, reason } = self.cut(context)?;
-        let (previous, messages) = match context.summarised {
-            true => self.folded(context, at),
-            false => Default::default(),
-        };
-        let request = SummaryRequest {
-            previous,
-            ready: self.notes(context),
-            ..context.summary("summary", "window.compact", messages, self.room(context).summary)
-        };
+        let mut previous = None;
+        let messages = || self.folded(context, at, &mut previous);
+        let budget = self.room(context).summary;
+        let request = context.summary("summary", "window.compact", messages, budget);
+        let request = SummaryRequest { previous, ready: self.notes(context), ..request };
         Ok(Proposal { requests: vec![request], reasons: vec![reason] })
     }
 

@@ -3,6 +3,7 @@
 //! Texts may hold `{x:N}` (so many letters) and `{repeat:N:TEXT}`. What `[named]` holds stands wherever a
 //! text is its name after a `$`.
 
+use foldback_core::log::{Media, Message, Part, PartKind, Role};
 use serde::de::DeserializeOwned;
 use std::collections::{BTreeMap, BTreeSet};
 use toml::{Table, Value};
@@ -39,6 +40,31 @@ fn replace(value: &mut Value, named: &Table) {
         Value::Table(fields) => fields.iter_mut().for_each(|(_, value)| replace(value, named)),
         _ => {}
     }
+}
+
+/// A message of a role that a row writes as its parts, each a letter and a length: `t` for a text or a result, `e` and `p` for a text of
+/// two-byte letters or of pairs of UTF-16 units, `r` for reasoning, `c` for a call of `read`, and any other for an image. `arguments` makes
+/// those of a call from a text of that length. Calls are `c1`.
+pub fn message(role: &str, parts: &str, arguments: impl Fn(&str) -> String) -> Message {
+    let part = |word: &str| {
+        let (kind, length) = word.split_at(1);
+        let text = "x".repeat(length.parse().unwrap_or(0));
+        match (kind, role) {
+            ("t", "tool") => Part::result("c1", "read", text),
+            ("t", _) => Part::text(text),
+            ("e", _) => Part::text(text.replace('x', "é")),
+            ("p", _) => Part::text(text.replace('x', "😀")),
+            ("r", _) => Part::new(PartKind::Reasoning { text, opaque: None }),
+            ("c", _) => Part::call("c1", "read", arguments(&text)),
+            _ => Part::new(PartKind::File(Media { mime: "image/png".into(), ..Media::default() })),
+        }
+    };
+    let role = match role {
+        "user" => Role::User,
+        "assistant" => Role::Assistant,
+        _ => Role::Tool,
+    };
+    Message::new("m", role, parts.split(' ').map(part).collect())
 }
 
 /// Checks that every row that is owed is tested, or is among the `exceptions` of a table file with its

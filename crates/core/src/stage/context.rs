@@ -41,8 +41,7 @@ pub struct StageContext<'a> {
     pub fold_stats: &'a [FoldStats],
     /// What the policy decided, for stages that run because of it.
     pub decision: Option<&'a Decision>,
-    /// Whether the summaries that a filter requests are written. If not, their content
-    /// need not be gathered.
+    /// Whether the summaries that a filter requests are written.
     pub summarised: bool,
     /// Why the newest automatic fold with a summary was not committed, if none with one was since: for filters that
     /// then do with less.
@@ -138,17 +137,18 @@ impl<'a> StageContext<'a> {
     }
 
     /// A request for a summary: without an earlier one, with the instructions that were given, in tokens of the stage's estimator.
+    /// Its messages are gathered only where somebody writes the summary.
     pub fn summary(
         &self,
         name: &str,
         style: &str,
-        messages: Vec<Arc<Message>>,
+        messages: impl FnOnce() -> Vec<Arc<Message>>,
         budget: u64,
     ) -> SummaryRequest {
         SummaryRequest {
             name: name.to_owned(),
             style: style.to_owned(),
-            messages,
+            messages: if self.summarised { messages() } else { Vec::new() },
             previous: None,
             instructions: self.instructions.to_vec(),
             budget,

@@ -226,7 +226,7 @@ impl<'a> Identifiers<'a> {
             self.at = start + path.len();
             word::push(&mut self.found, Class::Path, path);
             return;
-        } else if word::has(&self.text[start..end], b':')
+        } else if kinds & word::COLON != 0
             && let Some(scheme) = self.text[start..end].find("://")
         {
             end = run(start + scheme, in_url);

@@ -14,7 +14,7 @@ const UNDERSCORE: Kinds = 1 << 3;
 const DOT: Kinds = 1 << 4;
 const SLASH: Kinds = 1 << 5;
 const DASH: Kinds = 1 << 6;
-const COLON: Kinds = 1 << 7;
+pub(super) const COLON: Kinds = 1 << 7;
 const HASH: Kinds = 1 << 8;
 /// `~ @ + % $`
 const SIGN: Kinds = 1 << 9;
@@ -158,7 +158,7 @@ fn plain<'a>(word: &'a str, call: bool, found: &mut VecDeque<Identifier<'a>>) {
     }
 }
 
-pub(super) fn has(word: &str, byte: u8) -> bool {
+fn has(word: &str, byte: u8) -> bool {
     word.as_bytes().contains(&byte)
 }
 

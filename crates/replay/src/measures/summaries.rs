@@ -258,8 +258,9 @@ fn statements<'t>(summary: &'t str, said: &[Identifier<'t>]) -> Vec<(Identifier<
     // Stable, so that the first one names the class.
     out.sort_by_key(|(id, _)| id.text);
     out.dedup_by(|(next, whole), (id, kept)| {
-        *kept |= *whole && next.text == id.text;
-        next.text == id.text
+        let same = next.text == id.text;
+        *kept |= *whole && same;
+        same
     });
     out
 }

@@ -21,5 +21,5 @@ pub use bpe::{Bpe, BpeConfig, Cl100k, Vocabulary, cl100k, o200k};
 pub use calibrated::{Base, Calibrated, CalibratedConfig};
 pub use chars::{Chars, CharsConfig, Rounding, Rounds, chars};
 pub use fit::{Calibration, Fit, Observation, fit, mul_div};
-pub use scope::{Calls, Scope};
+pub use scope::{Calls, Scope, chat_call};
 pub use unit::{Unit, is_js_whitespace};

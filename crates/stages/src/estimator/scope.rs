@@ -4,7 +4,7 @@ use crate::python::{self, repr};
 use foldback_core::log::{Message, Part, PartKind, ToolCall};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::json;
+use serde_json::{Value, json};
 
 /// How much of a tool call counts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -114,14 +114,7 @@ impl Scope {
             Calls::Named => text(&call.tool) + text(arguments),
             Calls::Joined => text(&format!("{}{arguments}", call.tool)),
             // Each call is counted as a list of its own, so that clearing one shows in the count.
-            Calls::Json => text(
-                &json!([{
-                    "id": call.call_id,
-                    "type": "function",
-                    "function": { "name": call.tool, "arguments": arguments },
-                }])
-                .to_string(),
-            ),
+            Calls::Json => text(&json!([chat_call(call, arguments)]).to_string()),
             Calls::Python => {
                 text(&call.call_id) + text(&call.tool) + text(&repr(&python::arguments(arguments)))
             }
@@ -129,13 +122,19 @@ impl Scope {
     }
 }
 
+/// A call with these arguments in the form of OpenAI's chat completions.
+pub fn chat_call(call: &ToolCall, arguments: &str) -> Value {
+    let function = json!({ "name": call.tool, "arguments": arguments });
+    json!({ "id": call.call_id, "type": "function", "function": function })
+}
+
 /// The metadata of a message as JSON, as far as the canonical form keeps any; `None` without any.
 pub(crate) fn metadata(message: &Message) -> Option<String> {
     let agent = message.agent.iter().map(|agent| ("agent", agent));
     let annotations = message.annotations.iter().map(|(name, value)| (name.as_str(), value));
-    let map: serde_json::Map<String, serde_json::Value> = agent
+    let map: serde_json::Map<String, Value> = agent
         .chain(annotations)
         .map(|(name, value)| (name.to_owned(), value.clone().into()))
         .collect();
-    (!map.is_empty()).then(|| serde_json::Value::Object(map).to_string())
+    (!map.is_empty()).then(|| Value::Object(map).to_string())
 }

@@ -112,7 +112,7 @@ impl Filter for Checkpoint {
                 ..context.summary(
                     "checkpoint",
                     style,
-                    messages.into_iter().chain(marker).collect(),
+                    || messages.into_iter().chain(marker).collect(),
                     self.0.summary_budget,
                 )
             }],

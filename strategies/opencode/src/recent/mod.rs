@@ -147,10 +147,10 @@ impl Filter for Recent {
         let cuts =
             Cuts { form: Form::Text, strip_media: true, max_output: Some(self.0.tool_output_max) };
         let show = |pos: &Pos| context.view.show_item(context.history, *pos);
-        let earlier = selection.earlier.iter().map(|pos| Arc::new(cuts.shown(&show(pos))));
-        let head = selection.head.iter().map(|pos| show(pos).to_shared());
-        let messages: Vec<Arc<Message>> =
-            if context.summarised { earlier.chain(head).collect() } else { Vec::new() };
+        let messages = || {
+            let earlier = selection.earlier.iter().map(|pos| Arc::new(cuts.shown(&show(pos))));
+            earlier.chain(selection.head.iter().map(|pos| show(pos).to_shared())).collect()
+        };
         let reason = format!(
             "{} messages are summarized, {} of them from the last record; the new one has {} tokens",
             selection.earlier.len() + selection.head.len(),

@@ -3,12 +3,12 @@
 use crate::support::{preset, registry, user_file};
 use foldback_core::Limits;
 use foldback_core::conversation::{Conversation, Report};
-use foldback_core::log::{Answer, Finish, Media, Message, Part, PartKind, Role};
+use foldback_core::log::{Answer, Finish, Message, Part, Role};
 use foldback_core::moment::Moment;
 use foldback_core::outcome::Outcome;
 use foldback_core::stage::SummaryError;
 use foldback_core::strategy::Strategy;
-use foldback_test_support::table;
+use foldback_test_support::table::{self, message};
 use foldback_testkit::stand_in::Scripted;
 use foldback_testkit::talk;
 use serde::de::DeserializeOwned;
@@ -83,30 +83,10 @@ fn sizes() {
     let of_policy = strategy.overflow.as_ref().expect("a policy").estimator;
     assert_ne!(of_policy, 0);
     for (id, role, content, tokens) in rows::<(String, String, String, u64)>("sizes") {
-        let part = |word: &str| {
-            let (kind, length) = word.split_at(1);
-            let length = length.parse().unwrap_or(0);
-            let text = "x".repeat(length);
-            match (kind, role.as_str()) {
-                ("t", "tool") => Part::result("c1", "read", text),
-                ("t", _) => Part::text(text),
-                ("e", _) => Part::text("é".repeat(length)),
-                ("p", _) => Part::text("😀".repeat(length)),
-                ("r", _) => Part::new(PartKind::Reasoning { text, opaque: None }),
-                ("c", _) if length == 0 => Part::call("c1", "read", "not an object"),
-                ("c", _) => Part::call("c1", "read", format!("{{\"a\":\"{text}\"}}")),
-                _ => Part::new(PartKind::File(Media {
-                    mime: "image/png".into(),
-                    ..Media::default()
-                })),
-            }
-        };
-        let role = match role.as_str() {
-            "user" => Role::User,
-            "assistant" => Role::Assistant,
-            _ => Role::Tool,
-        };
-        let message = Message::new("m", role, content.split(' ').map(part).collect());
+        let message = message(&role, &content, |text| match text.is_empty() {
+            true => "not an object".to_owned(),
+            false => format!("{{\"a\":\"{text}\"}}"),
+        });
         for estimator in [0, of_policy] {
             let counted = strategy.estimators[estimator].count(&message).total();
             assert_eq!(counted, tokens, "{id} {content}");
