@@ -2,8 +2,9 @@
 
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 
 /// What a run gave.
 pub(crate) struct Ran {
@@ -32,7 +33,19 @@ pub(crate) fn foldback(args: &[&str]) -> Ran {
 
 /// The same with a text on standard input and environment variables set for the process.
 pub(crate) fn run(args: &[&str], input: &str, env: &[(&str, &str)]) -> Ran {
-    use std::io::Write as _;
+    let mut child = start(args, env);
+    // A command that fails before it reads closes the pipe; that is not the test's business.
+    let _ = child.stdin.take().expect("a pipe").write_all(input.as_bytes());
+    let output = child.wait_with_output().expect("the command ends");
+    Ran {
+        code: output.status.code().unwrap_or(-1),
+        stdout: String::from_utf8(output.stdout).expect("UTF-8"),
+        stderr: String::from_utf8(output.stderr).expect("UTF-8"),
+    }
+}
+
+/// Starts `foldback` with these arguments and environment variables in the workspace's root, all three streams piped.
+pub(crate) fn start(args: &[&str], env: &[(&str, &str)]) -> Child {
     let mut command = Command::new(env!("CARGO_BIN_EXE_foldback"));
     command.args(args).current_dir(root()).stdin(Stdio::piped());
     command.stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -42,15 +55,7 @@ pub(crate) fn run(args: &[&str], input: &str, env: &[(&str, &str)]) -> Ran {
     // Results that the user keeps are none of the tests' business.
     command.env("XDG_CACHE_HOME", env!("CARGO_TARGET_TMPDIR"));
     command.envs(env.iter().copied());
-    let mut child = command.spawn().expect("the command starts");
-    // A command that fails before it reads closes the pipe; that is not the test's business.
-    let _ = child.stdin.take().expect("a pipe").write_all(input.as_bytes());
-    let output = child.wait_with_output().expect("the command ends");
-    Ran {
-        code: output.status.code().unwrap_or(-1),
-        stdout: String::from_utf8(output.stdout).expect("UTF-8"),
-        stderr: String::from_utf8(output.stderr).expect("UTF-8"),
-    }
+    command.spawn().expect("the command starts")
 }
 
 /// The workspace's root.

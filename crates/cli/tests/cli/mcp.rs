@@ -1,8 +1,9 @@
 //! `foldback mcp`, by the lines that a client writes. The external tests run a client of another SDK against it.
 
-use crate::common::{root, run};
+use crate::common::{root, run, start};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
+use std::io::{BufRead as _, BufReader, Write as _};
 
 const SESSION: &str = "examples/sessions/reservations-claude-code.jsonl";
 
@@ -20,13 +21,18 @@ fn served(paths: &[&str], requests: &[(&str, Value)]) -> Vec<Value> {
     for (id, (method, params)) in (1..).zip(requests) {
         lines.push(json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params }));
     }
-    let input: String = lines.iter().map(|line| format!("{line}\n")).collect();
     let args: Vec<&str> = ["mcp"].iter().chain(paths).copied().collect();
-    let ran = run(&args, &input, &[]).done();
-    let answers = ran.stdout.lines().map(|line| serde_json::from_str(line).unwrap());
+    let mut server = start(&args, &[]);
+    // A client that wants answers keeps the pipe open until it has them.
+    let mut input = server.stdin.take().unwrap();
+    lines.iter().for_each(|line| writeln!(input, "{line}").unwrap());
+    let answers = BufReader::new(server.stdout.take().unwrap()).lines().take(requests.len() + 1);
+    let answers = answers.map(|line| serde_json::from_str(&line.unwrap()).unwrap());
     let mut answers: BTreeMap<u64, Value> =
         answers.map(|answer: Value| (answer["id"].as_u64().unwrap(), answer)).collect();
-    assert_eq!(answers.len(), requests.len() + 1, "{}", ran.stderr);
+    assert_eq!(answers.len(), requests.len() + 1);
+    drop(input);
+    assert!(server.wait().unwrap().success());
     let told = answers.remove(&0).unwrap();
     assert_eq!(told["result"]["serverInfo"]["name"], "foldback");
     answers.into_values().collect()
