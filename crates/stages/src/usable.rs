@@ -36,6 +36,14 @@ impl Usable {
         Some(Self { tokens, arithmetic })
     }
 
+    /// The same, or so many tokens if that is less.
+    pub(crate) fn at_most(self, tokens: u64) -> Self {
+        if self.tokens <= tokens {
+            return self;
+        }
+        Self { tokens, arithmetic: format!("{}, at most {tokens}", self.arithmetic) }
+    }
+
     /// A share of it in tokens, rounded down. Windows are far below 2^53, where doubles are exact.
     pub(crate) fn share(&self, fraction: f64) -> u64 {
         (self.tokens as f64 * fraction).floor() as u64

@@ -35,6 +35,8 @@ pub struct NoteConfig {
     /// Share of the window that an automatic fold must free (0 to 1). Less is not worth a new prompt cache, unless the window is
     /// full.
     pub min_gain: f64,
+    /// A larger window counts as one of so many tokens in these shares.
+    pub window_at_most: Option<u64>,
     /// Messages of the user of more tokens than this go like any other.
     pub user_tokens: u64,
     /// Share of the target that messages of the user may take together (0 to 1). The oldest go first.
@@ -55,6 +57,7 @@ impl Default for NoteConfig {
             target: 0.25,
             note: 0.8,
             min_gain: 0.04,
+            window_at_most: None,
             user_tokens: 1_000,
             user: 0.25,
             worth: Worth::default(),
@@ -137,7 +140,8 @@ impl NoteFilter {
         }
         let frame = context.frame_tokens();
         let request = frame + context.view_tokens();
-        let mut messages = share(window.saturating_sub(frame), self.config.target);
+        let counted = window.min(self.config.window_at_most.unwrap_or(u64::MAX));
+        let mut messages = share(counted.saturating_sub(frame), self.config.target);
         let refused = context.moment == Moment::ProviderOverflow;
         if let (true, Some(target)) = (refused, context.decision.and_then(|d| d.target)) {
             messages = messages.min(target.saturating_sub(frame));
@@ -167,7 +171,7 @@ impl NoteFilter {
             ));
         }
         let gain = freed.saturating_sub(note_tokens);
-        let least = share(window, self.config.min_gain);
+        let least = share(counted, self.config.min_gain);
         let due = refused || context.trigger == Trigger::Manual || request > share(window, FULL);
         if gain < least && !due {
             let detail = format!("a fold would free {gain} tokens, less than {least}");

@@ -35,6 +35,8 @@ pub struct WindowFractionConfig {
     pub floor: f64,
     /// Whether the output limit is subtracted from the window first. A limit of the input alone already leaves it out.
     pub reserve_output: bool,
+    /// A larger usable window counts as one of so many tokens: a long context is paid for at every call, however much would fit.
+    pub window_at_most: Option<u64>,
     /// Whether the target moves with what the last folds of the conversation brought and what was missed after them.
     pub adaptive: bool,
 }
@@ -48,6 +50,7 @@ impl Default for WindowFractionConfig {
             target: 0.5,
             floor: 0.0,
             reserve_output: true,
+            window_at_most: None,
             adaptive: false,
         }
     }
@@ -56,6 +59,9 @@ impl Default for WindowFractionConfig {
 impl StageConfig<dyn OverflowPolicy> for WindowFractionConfig {
     fn build(self) -> Result<Arc<dyn OverflowPolicy>, Invalid> {
         check_shares(self.trigger, self.target)?;
+        if self.window_at_most == Some(0) {
+            return Err(Invalid::new("window_at_most", "must be above 0"));
+        }
         if self.cold_trigger.is_some_and(|cold| !(cold >= 0.0 && cold <= self.trigger)) {
             return Err(Invalid::new(
                 "cold_trigger",
@@ -80,7 +86,8 @@ pub struct WindowFraction {
 
 impl WindowFraction {
     fn usable(&self, limits: Limits) -> Option<Usable> {
-        Usable::of(limits, self.config.reserve_output)
+        let usable = Usable::of(limits, self.config.reserve_output)?;
+        Some(usable.at_most(self.config.window_at_most.unwrap_or(u64::MAX)))
     }
 }
 
@@ -202,6 +209,7 @@ mod tests {
     fn decisions_as_a_table() {
         let default = WindowFractionConfig::default;
         let whole = || WindowFractionConfig { reserve_output: false, ..default() };
+        let most = |tokens| WindowFractionConfig { window_at_most: Some(tokens), ..default() };
         // name, configuration, limits, frame, view, fold, trigger, target
         let cases = [
             (
@@ -239,6 +247,26 @@ mod tests {
                 "the input limit goes first",
                 default(),
                 Limits::new(100_000, 20_000).with_input(50_000),
+                0,
+                40_001,
+                true,
+                40_000,
+                25_000,
+            ),
+            (
+                "a smaller window",
+                most(120_000),
+                Limits::new(100_000, 0),
+                0,
+                0,
+                false,
+                80_000,
+                50_000,
+            ),
+            (
+                "a larger window",
+                most(50_000),
+                Limits::new(100_000, 0),
                 0,
                 40_001,
                 true,
@@ -382,6 +410,7 @@ mod tests {
             (WindowFractionConfig { trigger: f64::NAN, ..default() }, "trigger"),
             (WindowFractionConfig { target: 0.9, ..default() }, "target"),
             (WindowFractionConfig { floor: 0.6, ..default() }, "floor"),
+            (WindowFractionConfig { window_at_most: Some(0), ..default() }, "window_at_most"),
         ];
         for (config, path) in cases {
             let refused = config.clone().build().err().map(|invalid| invalid.path);
