@@ -76,15 +76,15 @@ fn triggers() {
         talk.append(Message::assistant("a", vec![Part::call("c", "read", "{}")]));
         talk.append(Message::tool("t", "c", "read", "x".repeat(40_000)));
         // The answer and what came after it do not count.
-        let usage = Usage {
+        let usage = (tokens > 0).then(|| Usage {
             uncached: tokens - 300,
             cache_read: 200,
             cache_write: 100,
             output: 900_000,
             reasoning: 900_000,
             total: Some(2_000_000),
-        };
-        let reports = talk::at_usage(&mut talk, Moment::StepEnd, Some(usage));
+        });
+        let reports = talk::at_usage(&mut talk, Moment::StepEnd, usage);
         let decision = reports[0].decision.clone().unwrap();
         assert_eq!(decision.fold, compresses, "{id}: {}", decision.reason);
     }

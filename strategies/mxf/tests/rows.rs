@@ -68,6 +68,12 @@ fn stripped(talk: &Conversation) -> Vec<usize> {
         .collect()
 }
 
+/// `packages/core/src/config/ModelContextLimits.ts`
+#[test]
+fn the_window_of_a_model_that_is_not_known() {
+    assert_eq!(strategy(PRESET).preset_limits, Limits::new(128_000, 0), "MX-L1");
+}
+
 #[test]
 fn texts() {
     let estimator = strategy(PRESET).estimator().clone();

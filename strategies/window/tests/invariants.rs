@@ -10,8 +10,8 @@ use foldback_testkit::{Seen, Session, Subject, drive, laws, talk};
 use proptest::prelude::*;
 use std::sync::Arc;
 
-const WINDOW: &str = include_str!("../presets/window.toml");
-const FAITHFUL: &str = include_str!("../presets/window-faithful.toml");
+pub(crate) const WINDOW: &str = include_str!("../presets/window.toml");
+pub(crate) const FAITHFUL: &str = include_str!("../presets/window-faithful.toml");
 
 /// Windows that a few messages fill.
 const SMALL: [(u64, u64); 3] = [(600, 0), (2_000, 0), (6_000, 0)];

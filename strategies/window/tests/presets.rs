@@ -1,9 +1,11 @@
 //! The presets as they ship.
 
 use crate::conformance::registry;
+use crate::invariants::{FAITHFUL, WINDOW};
 use foldback_core::config::{Options, compile_preset};
 use foldback_core::moment::Moment;
 use foldback_core::strategy::OnFailure;
+use std::collections::BTreeSet;
 
 #[test]
 fn presets_compile_under_all_their_names() {
@@ -30,6 +32,57 @@ fn only_the_faithful_preset_turns_guards_off() {
     };
     assert_eq!(off("window"), [""; 0]);
     assert_eq!(off("window-faithful"), ["pairs", "summary"]);
+}
+
+/// Most rows run under `window`: what the other preset has in common with it, they see as well.
+#[test]
+fn the_faithful_preset_differs_in_this_alone() {
+    let lines = |toml: &'static str| {
+        let stages = toml.split_once("\n[[deviation]]").unwrap().0;
+        let mut section = "";
+        let lines = stages.lines().filter(|line| !line.is_empty() && !line.starts_with('#'));
+        let within = lines.map(|line| {
+            section = if line.starts_with('[') { line } else { section };
+            (section, line)
+        });
+        within.filter(|(section, line)| section != line && !section.is_empty()).collect()
+    };
+    let (window, faithful): (BTreeSet<_>, BTreeSet<_>) = (lines(WINDOW), lines(FAITHFUL));
+    let fixed: Vec<(&str, &str)> = window.difference(&faithful).copied().collect();
+    assert_eq!(
+        fixed,
+        [
+            ("[filter]", "below_trigger = true"),
+            ("[filter]", "groups = \"whole\""),
+            ("[filter]", "previous_apart = true"),
+            ("[filter]", "show_calls = true"),
+            ("[overflow]", "on_length_stop = \"critical\""),
+        ]
+    );
+    let own: Vec<(&str, &str)> = faithful.difference(&window).copied().collect();
+    assert_eq!(
+        own,
+        [
+            ("[estimator]", "calls = \"none\""),
+            ("[estimator]", "reasoning = false"),
+            ("[filter]", "below_trigger = false"),
+            ("[filter]", "groups = \"documented\""),
+            ("[filter]", "hidden_note = \"\""),
+            ("[filter]", "previous_apart = false"),
+            ("[filter]", "show_calls = false"),
+            ("[guards]", "pairs = false"),
+            ("[guards]", "summary = false"),
+            ("[overflow.estimator]", "calls = \"none\""),
+            ("[overflow.estimator]", "per_message = 4"),
+            ("[overflow.estimator]", "per_token = 4"),
+            ("[overflow.estimator]", "reasoning = false"),
+            ("[overflow.estimator]", "rounding = \"floor\""),
+            ("[overflow.estimator]", "structured = false"),
+            ("[overflow.estimator]", "unit = \"bytes\""),
+            ("[overflow.estimator]", "use = \"chars\""),
+            ("[overflow]", "on_length_stop = \"threshold\""),
+        ]
+    );
 }
 
 #[test]
