@@ -68,7 +68,7 @@ const NAMES: [&str; 8] =
 fn the_core_names_no_strategy_in_its_code() {
     let source = root().join("crates/core/src");
     let mut found = Vec::new();
-    visit(&source, &mut |path, text| {
+    visit(&source, &["rs"], &mut |path, text| {
         // Comments may say where a thing comes from; code may not know it.
         for (number, line) in text.lines().enumerate() {
             let code = line.split("//").next().unwrap_or_default().to_lowercase();
@@ -105,7 +105,7 @@ fn no_test_stands_where_none_is_run() {
             let library = manifest.get("lib").and_then(|library| library.get(flag));
             library.and_then(toml::Value::as_bool) == Some(false)
         };
-        visit(&member.join("src"), &mut |path, text| {
+        visit(&member.join("src"), &["rs"], &mut |path, text| {
             let mut lines = text.lines().map(str::trim_start);
             let tests =
                 lines.any(|line| ["#[test]", "#[tokio::test"].iter().any(|t| line.starts_with(t)));
@@ -159,7 +159,7 @@ fn every_published_package_can_be_published() {
     assert!(problems.is_empty(), "{problems:#?}");
 }
 
-fn root() -> PathBuf {
+pub(crate) fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
 }
 
@@ -178,14 +178,15 @@ fn members() -> Vec<(PathBuf, toml::Table)> {
         .collect()
 }
 
-fn visit(folder: &Path, see: &mut dyn FnMut(&Path, &str)) {
+/// Shows all files with one of these endings.
+pub(crate) fn visit(folder: &Path, endings: &[&str], see: &mut dyn FnMut(&Path, &str)) {
     let mut entries: Vec<_> =
         std::fs::read_dir(folder).unwrap().map(|e| e.unwrap().path()).collect();
     entries.sort();
     for path in entries {
         if path.is_dir() {
-            visit(&path, see);
-        } else if path.extension().is_some_and(|ending| ending == "rs") {
+            visit(&path, endings, see);
+        } else if path.extension().is_some_and(|ending| endings.iter().any(|of| ending == *of)) {
             see(&path, &std::fs::read_to_string(&path).unwrap());
         }
     }

@@ -18,4 +18,5 @@ mod scaling;
 mod self_checks;
 mod snapshots;
 mod summary_bill;
+mod systems;
 mod with_a_model;

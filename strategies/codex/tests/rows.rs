@@ -133,7 +133,7 @@ fn refusals() {
         let stays = talk::sent_texts(&talk).contains(&"word".to_owned());
         assert_eq!(stays, preset == "codex", "{id}: {:?}", talk::sent_ids(&talk));
         let (folds, sent) = refused(preset, "x", &Scripted::always(None));
-        assert_eq!((folds, sent.len()), (0, 2), "{id}: no summary, and all stays");
+        assert_eq!((folds, sent.len()), (0, 2), "CX-S1 {preset}: no summary, and all stays");
     }
 }
 
@@ -148,6 +148,11 @@ fn message(number: usize, word: &str) -> Message {
         "i" => {
             let media = Media { mime: "image/png".to_owned(), ..Media::default() };
             Message::new(id, Role::User, vec![Part::new(PartKind::File(media))])
+        }
+        "r" => {
+            let thought =
+                PartKind::Reasoning { text: text.clone(), opaque: Some("signed".to_owned()) };
+            Message::assistant(id, vec![Part::new(thought), Part::text(text)])
         }
         "d" => Message::new(id, Role::System, vec![Part::text(text)]),
         _ => Message::assistant(id, vec![Part::text(text)]),

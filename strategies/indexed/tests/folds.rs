@@ -5,7 +5,7 @@ use foldback_core::log::Message;
 use foldback_core::moment::Moment;
 use foldback_core::services::{FixedClock, Services};
 use foldback_core::{Frame, Limits};
-use foldback_testkit::talk::{append, at, sent_texts, step};
+use foldback_testkit::talk::{append, at, sent_ids, sent_texts, step};
 use foldback_testkit::{Seen, Session, Subject, drive};
 use std::sync::Arc;
 
@@ -47,8 +47,9 @@ fn reads(files: usize) -> Session {
 fn a_note_keeps_lines_with_what_calls_name() {
     let texts = last(&reads(12), "indexed");
     let note = texts.iter().find(|text| text.starts_with("[Earlier messages")).unwrap();
-    assert!(texts[0].contains("Find the leak"), "the first user message stays in front");
-    assert_eq!(texts.iter().filter(|text| text.starts_with("[Earlier")).count(), 1, "one note");
+    assert!(texts[0].contains("Find the leak"), "IX-K1: the first user message stays in front");
+    let notes = texts.iter().filter(|text| text.starts_with("[Earlier")).count();
+    assert_eq!(notes, 1, "IX-K2: one note");
     assert!(note.lines().nth(1).unwrap().starts_with("▸ #"), "{note}");
     assert!(note.contains("read src/part"), "{note}");
     assert!(!note.contains('→'), "line numbers are left out");
@@ -66,7 +67,7 @@ fn what_the_user_said_stays_unless_it_is_bulky() {
         last(&session.user("pasted text ".repeat(3_000)).call("run", "{}", "ok"), "indexed");
     for turn in 0..10 {
         let rule = format!("rule_{turn}");
-        assert!(texts.iter().any(|text| text.contains(&rule)), "{rule}");
+        assert!(texts.iter().any(|text| text.contains(&rule)), "IX-K3: {rule}");
     }
 }
 
@@ -81,14 +82,20 @@ fn a_result_that_does_not_fit_goes_behind_the_note() {
 }
 
 #[test]
-fn a_pause_makes_it_fold_earlier() {
-    // tokens of results, seconds since the last answer, folds
-    let cases = [(12_000, 10, false), (12_000, 301, true), (8_000, 301, false), (16_000, 10, true)];
-    for (tokens, pause, folds) in cases {
+fn a_pause_and_a_large_window_make_it_fold_earlier() {
+    // id, window, tokens of results, seconds since the last answer, folds
+    for (id, window, tokens, pause, folds) in [
+        ("IX-T1", 20_000, 12_000, 10, false),
+        ("IX-T2", 20_000, 12_000, 301, true),
+        ("IX-T3", 20_000, 8_000, 301, false),
+        ("IX-T4", 20_000, 16_000, 10, true),
+        ("IX-T5", 1_000_000, 148_000, 10, false),
+        ("IX-T6", 1_000_000, 152_000, 10, true),
+    ] {
         let strategy = Subject::preset("indexed").strategy(&Session::default());
         let clock = Arc::new(FixedClock::at(0));
         let services = Services::with_clock(Arc::clone(&clock) as _);
-        let limits = Limits::new(20_000, 0);
+        let limits = Limits::new(window, 0);
         let mut talk = Conversation::new(strategy, limits, Frame::default(), services);
         append(&mut talk, [Message::user("u", "Go")]);
         for number in 0..10 {
@@ -103,6 +110,10 @@ fn a_pause_makes_it_fold_earlier() {
         }
         clock.set(1_000 + pause * 1_000);
         let folded = at(&mut talk, Moment::CallStart).iter().any(|report| report.outcome.changed());
-        assert_eq!(folded, folds, "{tokens} tokens after {pause} s");
+        assert_eq!(folded, folds, "{id}: {tokens} tokens after {pause} s");
+        if folds {
+            assert!(talk.tokens() <= window.min(200_000) / 4, "IX-G1: {} tokens", talk.tokens());
+            assert_eq!(sent_ids(&talk).pop().unwrap(), "t9", "IX-G2");
+        }
     }
 }

@@ -1,6 +1,6 @@
 //! What a message counts.
 
-use foldback_core::log::{Message, Part};
+use foldback_core::log::{Media, Message, Part, PartKind, Role};
 use foldback_core::registry::StageConfig as _;
 use foldback_langchain::ApproximateConfig;
 use foldback_test_support::table;
@@ -22,6 +22,20 @@ fn messages_count_as_langchain_counts_them() {
                 Message::assistant("m", std::iter::once(Part::text(text)).chain(called).collect())
             }
         };
+        assert_eq!(estimator.count(&message).total(), tokens, "{id}");
+    }
+}
+
+#[test]
+fn what_is_no_text() {
+    let estimator = ApproximateConfig::default().build().unwrap();
+    let image = Media { mime: "image/png".to_owned(), ..Media::default() };
+    let thought = PartKind::Reasoning { text: "so it is".to_owned(), opaque: None };
+    for (id, role, kind, tokens) in [
+        ("LC-13 an image: 85, and the role", Role::User, PartKind::File(image), 89),
+        ("LC-14 ours: no reasoning", Role::Assistant, thought, 6),
+    ] {
+        let message = Message::new("m", role, vec![Part::new(kind)]);
         assert_eq!(estimator.count(&message).total(), tokens, "{id}");
     }
 }

@@ -2,7 +2,7 @@
 
 use foldback_core::Limits;
 use foldback_core::conversation::Conversation;
-use foldback_core::log::{Message, Part};
+use foldback_core::log::{Message, Part, PartKind};
 use foldback_core::moment::Moment;
 use foldback_core::stage::SummaryRequest;
 use foldback_testkit::stand_in::Scripted;
@@ -20,9 +20,19 @@ fn before_call(
     window: u64,
     messages: Vec<Message>,
 ) -> (Conversation, Vec<SummaryRequest>) {
+    summarized(preset, window, messages, Some("S"))
+}
+
+/// The same with another summary, or none.
+fn summarized(
+    preset: &str,
+    window: u64,
+    messages: Vec<Message>,
+    summary: Option<&str>,
+) -> (Conversation, Vec<SummaryRequest>) {
     let registry =
         talk::registry([&foldback_stages::REGISTRATION, &foldback_langchain::REGISTRATION]);
-    let scripted = Scripted::always(Some("S"));
+    let scripted = Scripted::always(summary);
     let mut strategy = talk::compiled(&registry, &format!("name = \"t\"\nextends = \"{preset}\""));
     strategy.summarizer = Some(scripted.clone());
     let mut talk = talk::conversation(Arc::new(strategy), Limits::new(window, 0));
@@ -42,6 +52,37 @@ fn context_editing_begins_above_100_000_tokens_and_keeps_three() {
         let (talk, _) = before_call("langchain-context-editing", 0, messages);
         let shown = talk.sent().into_iter().map(|shown| shown.to_message().shown_text());
         assert_eq!(shown.filter(|text| text == "[cleared]").count(), cleared, "{id}");
+    }
+}
+
+#[test]
+fn context_editing_clears_the_oldest_results_and_nothing_else() {
+    let thought = PartKind::Reasoning { text: "So be it.".to_owned(), opaque: None };
+    let mut messages = vec![sized("u", 100_000)];
+    for number in 0..5 {
+        let [mut answer, result] = talk::step(number, "read", "a result ".repeat(9));
+        answer.parts.insert(0, Part::new(thought.clone()));
+        messages.extend([answer, result]);
+    }
+    let (talk, _) = before_call("langchain-context-editing", 0, messages);
+    let sent: Vec<Message> = talk.sent().iter().map(|shown| shown.to_message()).collect();
+    let is_cleared = |message: &Message| message.shown_text() == "[cleared]";
+    let cleared: Vec<usize> = (0..sent.len()).filter(|at| is_cleared(&sent[*at])).collect();
+    assert_eq!(cleared, [2, 4], "LE-3");
+    let thoughts = sent.iter().flat_map(|message| &message.parts);
+    assert_eq!(thoughts.filter(|part| part.kind == thought).count(), 5, "LE-4");
+}
+
+#[test]
+fn without_a_summary_everything_stays() {
+    // id, preset, tokens of the first message. Twenty-one more of 10 tokens each follow.
+    for (id, preset, first) in
+        [("LS-31", "langchain-summarization", 9_000), ("DA-17", "deepagents", 9_000)]
+    {
+        let rest = (0..21).map(|number| sized(&format!("{number}"), 10));
+        let messages = std::iter::once(sized("u", first)).chain(rest).collect();
+        let (talk, asked) = summarized(preset, 10_000, messages, None);
+        assert_eq!((talk.sent().len(), asked.len()), (22, 1), "{id}");
     }
 }
 

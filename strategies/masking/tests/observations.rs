@@ -75,3 +75,25 @@ fn what_would_not_get_smaller_stays() {
     let shown = shown(&mut talk);
     assert_eq!([&*shown[0], &*shown[1]], ["ok", "Old environment output: (1 lines omitted)"]);
 }
+
+#[test]
+fn reasoning_stays() {
+    let clearing = "extends = \"anthropic-clear-tool-uses\"\n[[pruner]]\nuse = \"clear-tool-uses\"\ntrigger = 100";
+    let thought = PartKind::Reasoning { text: "So be it.".to_owned(), opaque: None };
+    for (id, toml) in [
+        ("LO-15", "extends = \"swe-agent-last-5\""),
+        ("CT-4", "extends = \"masking-10\""),
+        ("CTU-18", clearing),
+    ] {
+        let mut talk = conversation(toml);
+        for number in 0..12 {
+            let [mut answer, result] = talk::step(number, "bash", "a long line ".repeat(20));
+            answer.parts.insert(0, Part::new(thought.clone()));
+            talk::append(&mut talk, [answer, result]);
+        }
+        let shown = shown(&mut talk);
+        assert!(shown[0].len() < shown[11].len(), "{id}: {shown:?}");
+        let parts = talk.sent().into_iter().flat_map(|shown| shown.to_message().parts);
+        assert_eq!(parts.filter(|part| part.kind == thought).count(), 12, "{id}");
+    }
+}
