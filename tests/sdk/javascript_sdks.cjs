@@ -1,11 +1,14 @@
 // The official JavaScript SDKs of Anthropic and OpenAI through the proxy, unchanged: tasks of 100 calls, streamed and
-// not, with tools and errors. Takes the programs of the proxy and of the provider.
+// not, with tools and errors. Takes the folder that they are installed in, and the programs of the proxy and of the provider.
 
 const { spawn } = require("node:child_process");
 const assert = require("node:assert/strict");
 const readline = require("node:readline");
-const Anthropic = require("@anthropic-ai/sdk").default;
-const OpenAI = require("openai").default;
+const { createRequire } = require("node:module");
+const path = require("node:path");
+const installed = createRequire(path.resolve(process.argv[2], "package.json"));
+const Anthropic = installed("@anthropic-ai/sdk").default;
+const OpenAI = installed("openai").default;
 
 const SCHEMA = { type: "object", properties: { path: { type: "string" } }, required: ["path"] };
 const CALLS = 100;
@@ -99,7 +102,7 @@ async function main(foldback, agent) {
   assert.equal(await ended, 0);
 }
 
-main(...process.argv.slice(2)).catch((error) => {
+main(...process.argv.slice(3)).catch((error) => {
   console.error(error);
   process.exit(1);
 });

@@ -90,24 +90,39 @@ const TESTS: &[External] = &[
         ..PLAIN
     },
     External {
-        name: "sdk: the official Python SDKs through the proxy (pip install anthropic openai)",
+        name: "sdk: the official Python SDKs through the proxy",
         needs: &[&["python3"]],
-        finds: &["python3", "-c", "import anthropic, openai"],
+        installs: Some((
+            "sdk-python",
+            &[&["{home}/bin/pip", "install", "--quiet", "anthropic==2.12.0", "openai==3.54.0"]],
+        )),
         runs: &[
             BUILD_PROXY,
             BUILD_AGENT,
-            &["python3", "tests/sdk/python_sdks.py", "{foldback}", "{agent}"],
+            &["{home}/bin/python", "tests/sdk/python_sdks.py", "{foldback}", "{agent}"],
         ],
         ..PLAIN
     },
     External {
-        name: "sdk: the official JavaScript SDKs through the proxy (npm install @anthropic-ai/sdk openai; NODE_PATH)",
-        needs: &[&["node"]],
-        finds: &["node", "-e", "require('openai'); require('@anthropic-ai/sdk')"],
+        name: "sdk: the official JavaScript SDKs through the proxy",
+        needs: &[&["node"], &["npm"]],
+        installs: Some((
+            "sdk-javascript",
+            &[&[
+                "npm",
+                "install",
+                "--no-package-lock",
+                "--ignore-scripts",
+                "--prefix",
+                "{home}",
+                "@anthropic-ai/sdk@1.12.0",
+                "openai@7.57.0",
+            ]],
+        )),
         runs: &[
             BUILD_PROXY,
             BUILD_AGENT,
-            &["node", "tests/sdk/javascript_sdks.cjs", "{foldback}", "{agent}"],
+            &["node", "tests/sdk/javascript_sdks.cjs", "{home}", "{foldback}", "{agent}"],
         ],
         ..PLAIN
     },
