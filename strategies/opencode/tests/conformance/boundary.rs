@@ -1,5 +1,7 @@
 //! The view filter. `rows.toml` says how a history is written.
 
+use crate::support::registry;
+use foldback_core::config::{Options, compile_preset};
 use foldback_opencode::boundary::{Completes, Latest, Seen, filter_compacted, latest};
 use foldback_test_support::table;
 use std::collections::BTreeSet;
@@ -47,11 +49,14 @@ fn rows() -> Vec<(String, String, String, String)> {
 #[test]
 fn view_filter() {
     for (id, version, given, expect) in rows() {
-        let completes = match version.as_str() {
-            "january" => JAN,
-            "1.17" => JUN,
-            _ => Completes::Any,
+        let preset = match version.as_str() {
+            "january" => "opencode",
+            "1.17" => "opencode-1.17",
+            _ => "brutus",
         };
+        let compiled = compile_preset(&registry(), preset, Options::default()).unwrap();
+        let completes = compiled.root.at("filter.completes").unwrap().to_value();
+        let completes = serde_json::from_value(completes).unwrap();
         assert_eq!(filtered(&given, completes), expect, "{id}");
     }
 }

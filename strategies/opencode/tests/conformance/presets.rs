@@ -1,6 +1,7 @@
 //! The presets as files: names, aliases, environment flags, limits that are refused.
 
 use crate::support::{file, registry};
+use foldback_core::Limits;
 use foldback_core::config::{Document, Options, compile, compile_preset};
 use foldback_core::moment::Moment;
 use foldback_core::strategy::OnFailure;
@@ -21,11 +22,13 @@ fn presets_compile_by_name_and_alias() {
     ] {
         let compiled = compile_preset(&registry(), name, Options::default())
             .unwrap_or_else(|errors| panic!("{name}: {errors}"));
+        let budget = compiled.root.at("filter.summary_budget").unwrap().to_value();
+        assert_eq!(budget, 4_096, "{name}");
         let strategy = compiled.strategy;
         assert_eq!(strategy.name, preset, "{name}");
         assert_eq!(strategy.label(), format!("{preset}+extractive"), "{name}");
         assert_eq!(strategy.on_failure, OnFailure::Keep, "{name}");
-        assert_eq!(strategy.preset_limits.context, 200_000, "{name}");
+        assert_eq!(strategy.preset_limits, Limits::new(200_000, 32_000), "{name}");
         assert!(!strategy.deviations.is_empty(), "{name}");
     }
 }
