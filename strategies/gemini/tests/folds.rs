@@ -303,16 +303,22 @@ fn what_the_summarizer_is_given() {
 
 #[test]
 fn where_it_is_cut() {
-    // GC-S5: as JSON the contents have 400, 300, 100 and 200 units, and one more.
-    for (more, kept) in [(0, &["u1", "a1"][..]), (1, &[])] {
+    // GC-S5: as JSON the contents have 400, 300, 100 and 200 units, and one more; or 700 in six contents, and 300, where a unit
+    // less around each would be too few.
+    let cases: [(&[[usize; 2]], &[&str]); 3] = [
+        (&[[363, 262], [63, 162]], &["u1", "a1"]),
+        (&[[363, 262], [63, 163]], &[]),
+        (&[[63, 62], [63, 112], [63, 112], [63, 162]], &["u3", "a3"]),
+    ];
+    for (turns, kept) in cases {
         let mut talk = conversation(&Scripted::always(Some("s")), 10_000);
-        for (turn, [user, model]) in [[363, 262], [63, 162 + more]].into_iter().enumerate() {
-            talk.append(Message::user(format!("u{turn}"), "x".repeat(user)));
-            let parts = vec![Part::text("y".repeat(model))];
+        for (turn, [user, model]) in turns.iter().enumerate() {
+            talk.append(Message::user(format!("u{turn}"), "x".repeat(*user)));
+            let parts = vec![Part::text("y".repeat(*model))];
             talk.append(Message::assistant(format!("a{turn}"), parts));
         }
         ask(&mut talk, 5_000);
-        assert_eq!(talk::sent_ids(&talk)[2..], *kept, "{more}");
+        assert_eq!(talk::sent_ids(&talk)[2..], *kept, "{turns:?}");
     }
 }
 
