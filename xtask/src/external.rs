@@ -35,10 +35,10 @@ macro_rules! beside {
     };
 }
 
-/// Installs a package of npm's.
+/// Installs packages of npm's.
 macro_rules! npm {
-    ($package:literal) => {
-        &["npm", "install", "--no-package-lock", "--ignore-scripts", "--prefix", "{home}", $package]
+    ($($package:literal),*) => {
+        &["npm", "install", "--no-package-lock", "--ignore-scripts", "--prefix", "{home}", $($package),*]
     };
 }
 
@@ -92,10 +92,7 @@ const TESTS: &[External] = &[
     External {
         name: "sdk: the official Python SDKs through the proxy",
         needs: &[&["python3"]],
-        installs: Some((
-            "sdk-python",
-            &[&["{home}/bin/pip", "install", "--quiet", "anthropic==2.12.0", "openai==3.54.0"]],
-        )),
+        installs: Some(("sdk-python", &[pip!("anthropic==2.12.0", "openai==3.54.0")])),
         runs: &[
             BUILD_PROXY,
             BUILD_AGENT,
@@ -106,19 +103,7 @@ const TESTS: &[External] = &[
     External {
         name: "sdk: the official JavaScript SDKs through the proxy",
         needs: &[&["node"], &["npm"]],
-        installs: Some((
-            "sdk-javascript",
-            &[&[
-                "npm",
-                "install",
-                "--no-package-lock",
-                "--ignore-scripts",
-                "--prefix",
-                "{home}",
-                "@anthropic-ai/sdk@1.12.0",
-                "openai@7.57.0",
-            ]],
-        )),
+        installs: Some(("sdk-javascript", &[npm!("@anthropic-ai/sdk@1.12.0", "openai@7.57.0")])),
         runs: &[
             BUILD_PROXY,
             BUILD_AGENT,
