@@ -2,18 +2,14 @@
 
 use super::rng::SplitMix64;
 use serde::Serialize;
-use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-/// Draws that are summed beside each other: one sum waits for its last addition, several don't.
-const LANES: usize = 8;
+/// Sums that are kept in all, 16 MB of them: those of 209 columns in 10,000 draws. The oldest columns go first.
+const KEPT_SUMS: usize = 1 << 21;
 
-/// Places that are kept in all, 16 MB of them: those of 800 clusters in 10,000 draws. What does not fit is drawn anew for
-/// each statistic.
-const KEPT_PLACES: usize = 1 << 23;
-
-/// Place of a cluster among those that are drawn from.
-type Place = u16;
+/// The sums of a column by draw, as soon as they are made.
+type Sums = Arc<OnceLock<Box<[f64]>>>;
 
 /// A statistic with its uncertainty.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
@@ -49,13 +45,14 @@ impl Estimate {
 /// A cluster bootstrap (Efron and Tibshirani 1993, percentile interval of 95 %).
 ///
 /// The draws depend on the seed and the number of clusters alone, so that two statistics of the same sessions are
-/// resampled alike, and what was drawn for the one is used for the other.
+/// resampled alike. What both sum is summed once: every pair of strategies divides the same bills, and strategies that did
+/// nothing have those of each other.
 #[derive(Debug)]
 pub struct Bootstrap {
     draws: usize,
     seed: u64,
-    /// By the last place, those of each draw: for [`LANES`] draws at a time their first places, their second ones, and so on.
-    drawn: Mutex<BTreeMap<Place, Arc<[[Place; LANES]]>>>,
+    /// By the hash of a column.
+    kept: Mutex<VecDeque<(blake3::Hash, Sums)>>,
 }
 
 impl Default for Bootstrap {
@@ -72,7 +69,7 @@ impl Bootstrap {
 
     /// A bootstrap of so many draws. The seed is part of every report.
     pub fn new(draws: usize, seed: u64) -> Self {
-        Self { draws, seed, drawn: Mutex::default() }
+        Self { draws, seed, kept: Mutex::default() }
     }
 
     /// Estimates a statistic that is a function of sums over sessions.
@@ -108,11 +105,12 @@ impl Bootstrap {
         if estimate.value.is_none() || clusters.len() < 2 {
             return estimate;
         }
-        let mut drawn: Vec<f64> = Vec::with_capacity(self.draws);
-        self.sums(&clusters, |sums| {
-            // A draw of clusters that leave the statistic undefined says nothing about it.
-            drawn.extend(statistic(sums).filter(|value| value.is_finite()));
-        });
+        let columns = self.columns(&clusters);
+        let columns = columns.each_ref().map(|column| column.wait());
+        let sums = |draw: usize| columns.map(|column| column[draw]);
+        // A draw of clusters that leave the statistic undefined says nothing about it.
+        let values = (0..self.draws).filter_map(|draw| statistic(&sums(draw)));
+        let mut drawn: Vec<f64> = values.filter(|value| value.is_finite()).collect();
         if drawn.is_empty() {
             return estimate;
         }
@@ -124,53 +122,43 @@ impl Bootstrap {
         estimate
     }
 
-    /// Gives the sums of each draw, in order.
-    fn sums<const K: usize>(&self, clusters: &[[f64; K]], mut each: impl FnMut(&[f64; K])) {
-        let n = clusters.len();
-        let Some(kept) = self.kept(n) else {
+    /// The sums of each column. Those that are not kept yet are made in one pass; what another thread is making is not
+    /// made twice.
+    fn columns<const K: usize>(&self, clusters: &[[f64; K]]) -> [Sums; K] {
+        let mut new = [false; K];
+        let columns = std::array::from_fn(|at| {
+            let mut hash = blake3::Hasher::new();
+            for cluster in clusters {
+                hash.update(&cluster[at].to_le_bytes());
+            }
+            let hash = hash.finalize();
+            let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+            if let Some((_, sums)) = kept.iter().find(|(known, _)| *known == hash) {
+                return Arc::clone(sums);
+            }
+            new[at] = true;
+            let sums = Sums::default();
+            kept.push_back((hash, Arc::clone(&sums)));
+            while kept.len() * self.draws > KEPT_SUMS {
+                kept.pop_front();
+            }
+            sums
+        });
+        if new.contains(&true) {
+            let mut made = [const { Vec::new() }; K];
             let mut rng = SplitMix64::new(self.seed);
             for _ in 0..self.draws {
                 let mut sums = [0.0; K];
-                (0..n).for_each(|_| add(&mut sums, &clusters[rng.below(n)]));
-                each(&sums);
+                (0..clusters.len())
+                    .for_each(|_| add(&mut sums, &clusters[rng.below(clusters.len())]));
+                made.iter_mut().zip(sums).for_each(|(made, sum)| made.push(sum));
             }
-            return;
-        };
-        let mut left = self.draws;
-        for draws in kept.chunks(n) {
-            let mut sums = [[0.0; K]; LANES];
-            for places in draws {
-                for (sums, place) in sums.iter_mut().zip(places) {
-                    add(sums, &clusters[usize::from(*place)]);
-                }
-            }
-            sums.iter().take(left).for_each(&mut each);
-            left = left.saturating_sub(LANES);
-        }
-    }
-
-    /// The places of so many clusters in each draw, drawn once; `None` where they are too many to keep.
-    fn kept(&self, clusters: usize) -> Option<Arc<[[Place; LANES]]>> {
-        let last = Place::try_from(clusters - 1).ok()?;
-        let mut drawn = self.drawn.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(places) = drawn.get(&last) {
-            return Some(Arc::clone(places));
-        }
-        let count = clusters.checked_mul(self.draws.div_ceil(LANES))?;
-        let kept = drawn.values().map(|places| places.len()).sum::<usize>();
-        if kept + count > KEPT_PLACES / LANES {
-            return None;
-        }
-        let mut rng = SplitMix64::new(self.seed);
-        let mut places = vec![[0; LANES]; count];
-        for draw in 0..self.draws {
-            for at in 0..clusters {
-                places[draw / LANES * clusters + at][draw % LANES] = rng.below(clusters) as Place;
+            for (column, made) in columns.iter().zip(made) {
+                // Sums that were there are the same.
+                let _ = column.set(made.into());
             }
         }
-        let places = Arc::from(places);
-        drawn.insert(last, Arc::clone(&places));
-        Some(places)
+        columns
     }
 }
 
@@ -277,6 +265,26 @@ mod tests {
             assert_eq!((estimate.lo, estimate.hi, estimate.p), (None, None, None), "{case}");
             assert!(estimate.is_tie(0.0), "{case}");
         }
+    }
+
+    /// Every pair of three columns is made of the same three, and what is kept has an end.
+    #[test]
+    fn a_column_is_summed_once() {
+        let columns = [[1.0, 2.0, 4.0], [3.0, 1.0, 2.0], [5.0, 5.0, 1.0]];
+        let together = Bootstrap::new(100, 0);
+        let few = Bootstrap::new(KEPT_SUMS / 2, 0);
+        for first in columns {
+            for second in columns {
+                let row = |at: usize| (["a", "b", "c"][at], [first[at], second[at]]);
+                let rows = [0, 1, 2].map(row);
+                let alone = Bootstrap::new(100, 0).of_sums(&rows, Some(1.0), mean);
+                assert_eq!(together.of_sums(&rows, Some(1.0), mean), alone);
+            }
+            let row = |at: usize| (["a", "b", "c"][at], [first[at]]);
+            few.of_sums(&[0, 1, 2].map(row), None, |[sum]| Some(*sum));
+        }
+        let kept = |bootstrap: &Bootstrap| bootstrap.kept.lock().unwrap().len();
+        assert_eq!((kept(&together), kept(&few)), (3, 2));
     }
 
     #[test]
