@@ -116,8 +116,9 @@ impl ModelTable {
     /// The model whose id is the longest beginning of `name`. A word or number of the name does not go on after it:
     /// `claude-sonnet-45` is not `claude-sonnet-4`.
     pub fn find(&self, name: &str) -> Option<&Model> {
+        let name: String = normalised(name).collect();
         let begins = |model: &&Model| {
-            let mut rest = normalised(name);
+            let mut rest = name.chars();
             normalised(&model.id).all(|c| rest.next() == Some(c))
                 && !rest.next().is_some_and(char::is_alphanumeric)
         };

@@ -1,7 +1,7 @@
 //! The setup that all strategies of a run share: limits, model, prices, the estimator that reports.
 
 use crate::controls::{Foresight, Hindsight, Seer, control};
-use crate::cost::{Regime, RegimeTable, Terms};
+use crate::cost::{Regime, RegimeTable};
 use crate::drive::ReplayOptions;
 use crate::index::Index;
 use crate::models::{Model, ModelTable};
@@ -193,15 +193,14 @@ impl Setup {
 
     /// Every regime with a price, in the order of the table, then the model's own where it is known.
     pub fn terms(&self, model: Option<&str>) -> Vec<NamedTerms> {
-        let mut terms = named(&self.regimes.regimes, &self.models);
-        if let Some(own) = self.own(model) {
-            terms.push(NamedTerms { name: OWN.into(), terms: own });
-        }
-        terms
+        let named = named(&self.regimes.regimes, &self.models).into_iter();
+        named.chain(self.own(model)).collect()
     }
 
-    fn own(&self, model: Option<&str>) -> Option<Terms> {
-        self.regimes.own(self.models.find(model?)?)
+    /// The regime of a model's own prices.
+    pub(crate) fn own(&self, model: Option<&str>) -> Option<NamedTerms> {
+        let terms = self.regimes.own(self.models.find(model?)?)?;
+        Some(NamedTerms { name: OWN.into(), terms })
     }
 
     /// The regime of this name, or all names in the error.

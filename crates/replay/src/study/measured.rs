@@ -1,6 +1,6 @@
 //! One replay of a session under one strategy with everything that is measured on it.
 
-use super::{Facts, Known, Record, bill, inaction};
+use super::{Context, Facts, Known, Record, bill, inaction};
 use crate::availability::Availability;
 use crate::controls::{Foresight, Hindsight, MatchedControls, view_sizes};
 use crate::cost::Reread;
@@ -8,7 +8,7 @@ use crate::drive::{Probe, Replay, ReplayOptions, replay_with};
 use crate::index::Index;
 use crate::measures::{Measures, SessionMeasures};
 use crate::recorder::{self, RecorderPolicy};
-use crate::setup::{Made, Preset, Setup};
+use crate::setup::{Made, Preset};
 use foldback_core::stage::Estimator;
 use foldback_formats::Session;
 use std::sync::Arc;
@@ -40,12 +40,13 @@ const SEED: u64 = 1;
 /// Replays a session under one strategy and measures everything; with the facts of the session, where they
 /// are not known yet.
 pub(super) fn replay(
-    setup: &Setup,
+    context: &Context<'_>,
     session: &Session,
     shared: &Shared,
     preset: &Preset,
     facts_unknown: bool,
 ) -> Result<(Option<Facts>, Record), String> {
+    let setup = context.setup;
     let seeing = match &preset.made {
         Made::Seeing(seer) => {
             let made = seer.of(&shared.index, &shared.foresight);
@@ -81,7 +82,7 @@ pub(super) fn replay(
         summaries: &summaries,
         rereads: &rereads,
     };
-    let terms = setup.terms(options.model.as_deref());
+    let terms = context.terms(options.model.as_deref());
     let bills = bill::bills(&items, terms.iter());
     let frame = replayed.conversation.meter(meter).frame_tokens();
     let views = view_sizes(&replayed.rows, frame);

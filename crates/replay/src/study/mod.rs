@@ -44,6 +44,8 @@ pub(crate) struct Context<'a> {
     pub(crate) names: Arc<Names>,
     pub(crate) store: &'a Store,
     pub(crate) common: Common,
+    /// Every regime with a price.
+    pub(crate) regimes: Vec<NamedTerms>,
     /// The part of the sessions that is studied; all where not given.
     pub(crate) split: Option<Split>,
     /// Called once per preset that is done with a session.
@@ -64,31 +66,42 @@ impl<'a> Context<'a> {
             names: Names::of(setup, presets),
             store: run.store,
             common: Common::default(),
+            regimes: setup.terms(None),
             split,
             progress: run.progress,
         }
     }
+
+    /// Every regime with a price, and the model's own.
+    fn terms(&self, model: Option<&str>) -> Vec<NamedTerms> {
+        self.regimes.iter().cloned().chain(self.setup.own(model)).collect()
+    }
 }
 
-/// What tells the results of a study from those of others.
+/// What tells the results of a study from those of others: hashes, since the fingerprints have whole tables in them and
+/// each result is named by two.
 #[derive(Debug)]
 pub(crate) struct Names {
-    /// [`Setup::fingerprint`].
-    setup: String,
-    /// [`Preset::fingerprint`] by preset.
-    presets: Vec<String>,
+    /// Of [`Setup::fingerprint`].
+    setup: Key,
+    /// Of [`Preset::fingerprint`] by preset.
+    presets: Vec<Key>,
+    /// Of all of them.
+    all: Key,
 }
 
 impl Names {
     pub(crate) fn of(setup: &Setup, presets: &[Preset]) -> Arc<Self> {
-        let presets = presets.iter().map(|preset| preset.fingerprint.clone()).collect();
-        Arc::new(Self { setup: setup.fingerprint(), presets })
+        let setup = setup.fingerprint();
+        let texts = [&setup].into_iter().chain(presets.iter().map(|preset| &preset.fingerprint));
+        let texts: Vec<&[u8]> = texts.map(|text| text.as_bytes()).collect();
+        let presets = texts[1..].iter().map(|text| key(&[text])).collect();
+        Arc::new(Self { setup: key(&texts[..1]), presets, all: key(&texts) })
     }
 
     /// A hash of all of them.
     pub(crate) fn hash(&self) -> Key {
-        let names = [&self.setup].into_iter().chain(&self.presets);
-        key(&names.map(String::as_bytes).collect::<Vec<_>>())
+        self.all
     }
 }
 
@@ -105,7 +118,8 @@ impl Keys {
     /// Those of the first session of a file, without results.
     #[cfg(test)]
     pub(crate) fn of(content: ContentHash) -> Self {
-        let names = Names { setup: String::new(), presets: Vec::new() };
+        let none = key(&[]);
+        let names = Names { setup: none, presets: Vec::new(), all: none };
         Self { content, number: 0, names: Arc::new(names) }
     }
 
@@ -135,11 +149,11 @@ impl Keys {
     }
 
     pub(crate) fn of_facts(&self) -> Key {
-        self.named("facts", "")
+        self.named("facts", &[])
     }
 
     pub(crate) fn of_record(&self, preset: usize) -> Option<Key> {
-        Some(self.named("record", self.names.presets.get(preset)?))
+        Some(self.named("record", self.names.presets.get(preset)?.as_bytes()))
     }
 
     /// Keeps what was made for a preset, and gives it back.
@@ -155,10 +169,10 @@ impl Keys {
         Ok(record)
     }
 
-    fn named(&self, kind: &str, preset: &str) -> Key {
+    fn named(&self, kind: &str, preset: &[u8]) -> Key {
         let number = (self.number as u64).to_le_bytes();
         let setup = self.names.setup.as_bytes();
-        key(&[kind.as_bytes(), self.content.as_bytes(), &number, setup, preset.as_bytes()])
+        key(&[kind.as_bytes(), self.content.as_bytes(), &number, setup, preset])
     }
 
     /// The walk under presets by their indices; where the store has none, the one that is made is kept.
@@ -322,7 +336,7 @@ fn study_session<'s>(
                     let measure = &*context.setup.measure;
                     let shared = shared.get_or_init(|| Shared::of(session, measure));
                     let unknown = known.get().is_none();
-                    let (facts, record) = replay(context.setup, session, shared, preset, unknown)?;
+                    let (facts, record) = replay(context, session, shared, preset, unknown)?;
                     if let Some(facts) = facts {
                         keep(context.store, keys.of_facts(), &facts)?;
                         let _ = known.set(facts);
@@ -346,7 +360,7 @@ fn study_session<'s>(
             Some(record) => record,
             None => {
                 let model = context.setup.model.as_deref().or(facts.session.model.as_deref());
-                let terms = context.setup.terms(model);
+                let terms = context.terms(model);
                 let record = as_recorded::record(&facts, records[baseline].clone(), &terms);
                 keys.keep_record(context, at, record)?
             }

@@ -97,7 +97,17 @@ fn searches_that_a_provider_makes_are_billed() {
 fn context<'a>(presets: &'a [Preset], setup: &'a Setup, store: &'a Store) -> Context<'a> {
     let names = Names::of(setup, presets);
     let common = Common::default();
-    Context { presets, setup, names, store, common, split: None, progress: &|| {} }
+    let regimes = setup.terms(None);
+    Context {
+        presets,
+        setup,
+        names,
+        store,
+        common,
+        regimes,
+        split: None,
+        progress: &|| {},
+    }
 }
 
 /// What studies share, and the preset that does nothing.
