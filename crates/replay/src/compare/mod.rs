@@ -186,7 +186,8 @@ pub fn compare(
 ) -> Result<Comparison, CompareError> {
     let baseline = presets.iter().position(Preset::is_baseline).ok_or(CompareError::NoBaseline)?;
     let (unique, mut skipped) = sessions::hashes(corpus);
-    let context = Context::new(presets, setup, reporting.split, run);
+    let regime = reporting.regime.clone();
+    let context = Context::new(presets, setup, &regime, reporting.split, run);
     let studied: Vec<(usize, Result<_, Failure>)> = unique
         .par_iter()
         .map(|(at, hash)| (*at, study(&context, &corpus.sources[*at], *hash)))

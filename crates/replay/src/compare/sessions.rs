@@ -53,13 +53,14 @@ pub struct CorpusSummary {
 }
 
 impl SessionLine {
-    pub(super) fn of(session: &Studied) -> Self {
+    pub(super) fn of(session: &mut Studied) -> Self {
+        let path = std::mem::take(&mut session.path);
         let facts = &session.facts;
         Self {
-            path: session.path.clone(),
             content: short(session.keys.content()),
             format: facts.format.clone(),
-            cluster: facts.cluster.clone().unwrap_or_else(|| session.path.clone()),
+            cluster: facts.cluster.clone().unwrap_or_else(|| path.clone()),
+            path,
             messages: facts.messages,
             tool_calls: facts.tool_calls,
             calls: facts.calls,

@@ -1,7 +1,7 @@
 //! Firings: what each change of the view took out, put in, and was made from.
 //!
 //! A firing is a call before which something changed the view; stages that acted between the same two
-//! calls (a pruning right before its summary) are one firing with several acts. With V the view that
+//! calls (a pruning right before its summary) are one firing. With V the view that
 //! the call would have sent without it (the view of the call before and what was appended since) and V'
 //! the view that it sends, all in tokens of the measuring estimator:
 //!
@@ -12,32 +12,18 @@
 //! their `call` is the number of calls.
 
 use crate::drive::Request;
-use foldback_core::conversation::{Conversation, Fold, StageRole};
+use foldback_core::conversation::{Conversation, Fold};
 use foldback_core::log::{EntryKind, Message};
-use foldback_core::moment::Moment;
 use foldback_core::outcome::SUMMARY_FORM;
 use foldback_core::plan::Slot;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
-
-/// One stage that changed the view.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Act {
-    /// When.
-    pub moment: Moment,
-    /// Name of the stage.
-    pub stage: String,
-    /// Pruner or fold.
-    pub role: StageRole,
-}
 
 /// One change of the view. Tokens are by the measuring estimator.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Firing {
     /// Number of the call that came next.
     pub call: usize,
-    /// The stages that acted, in order.
-    pub acts: Vec<Act>,
     /// V: tokens of the view without the firing.
     pub before: u64,
     /// V': tokens of the view that the call sends.
@@ -154,15 +140,9 @@ impl Firings {
         if !delta.is_folded() {
             return None;
         }
-        let acts = folds.iter().map(|fold| Act {
-            moment: fold.plan.moment,
-            stage: fold.plan.stage.clone(),
-            role: if fold.plan.layout.is_some() { StageRole::Fold } else { StageRole::Pruner },
-        });
         let (stand_ins, formless) = not_as_meant(conversation, folds);
         self.out.push(Firing {
             call,
-            acts: acts.collect(),
             before,
             after: self.view,
             frame: meter.frame_tokens(),

@@ -41,7 +41,7 @@ pub fn score(
     split: Option<Split>,
     run: Run<'_>,
 ) -> Result<Scored, CompareError> {
-    let context = Context::new(presets, setup, split, run);
+    let context = Context::new(presets, setup, "", split, run);
     let hashes: Vec<_> = corpus.sources.par_iter().map(Source::hash).collect();
     let mut seen = HashSet::new();
     let first: Vec<bool> =

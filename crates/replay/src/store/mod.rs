@@ -66,15 +66,18 @@ struct Held {
 #[derive(Clone, Copy, Debug)]
 struct Spot {
     pack: u32,
-    place: Place,
+    /// Where it begins: a pack is full long before this is too small.
+    at: u32,
 }
 
 impl Held {
-    /// Remembers entries of a pack. One of two that begin alike is lost, and computed again.
+    /// Remembers entries of a pack. One of two that begin alike is lost, and computed again, and so is one beyond 4 GiB.
     fn enter(&mut self, pack: usize, entries: impl IntoIterator<Item = (Name, Place)>) {
         let Ok(pack) = u32::try_from(pack) else { return };
-        let entries = entries.into_iter();
-        self.places.extend(entries.map(|(name, place)| (beginning(&name), Spot { pack, place })));
+        let spot = |(name, Place { at }): (Name, Place)| {
+            Some((beginning(&name), Spot { pack, at: u32::try_from(at).ok()? }))
+        };
+        self.places.extend(entries.into_iter().filter_map(spot));
     }
 }
 
@@ -184,8 +187,8 @@ impl Store {
         let name = self.name(key);
         let (pack, place) = {
             let held = self.held.read().unwrap_or_else(PoisonError::into_inner);
-            let Spot { pack, place } = *held.places.get(&beginning(&name))?;
-            (Arc::clone(held.packs.get(pack as usize)?), place)
+            let Spot { pack, at } = *held.places.get(&beginning(&name))?;
+            (Arc::clone(held.packs.get(pack as usize)?), Place { at: at.into() })
         };
         let mut file = lock(&pack.file);
         if !pack.used.swap(true, Ordering::Relaxed) {

@@ -23,7 +23,7 @@ pub(super) type Name = [u8; 32];
 /// Where an entry stands in its pack.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Place {
-    at: u64,
+    pub(super) at: u64,
 }
 
 /// What a pack holds.

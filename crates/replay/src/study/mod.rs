@@ -46,6 +46,8 @@ pub(crate) struct Context<'a> {
     pub(crate) common: Common,
     /// Every regime with a price.
     pub(crate) regimes: Vec<NamedTerms>,
+    /// Name of the one whose ledger is reported.
+    pub(crate) reported: &'a str,
     /// The part of the sessions that is studied; all where not given.
     pub(crate) split: Option<Split>,
     /// Called once per preset that is done with a session.
@@ -57,6 +59,7 @@ impl<'a> Context<'a> {
     pub(crate) fn new(
         presets: &'a [Preset],
         setup: &'a Setup,
+        reported: &'a str,
         split: Option<Split>,
         run: Run<'a>,
     ) -> Self {
@@ -67,6 +70,7 @@ impl<'a> Context<'a> {
             store: run.store,
             common: Common::default(),
             regimes: setup.terms(None),
+            reported,
             split,
             progress: run.progress,
         }
@@ -368,7 +372,7 @@ fn study_session<'s>(
     }
     let mut scores: Vec<Score> = Vec::with_capacity(records.len());
     for (preset, record) in records.into_iter().enumerate() {
-        let mut score = Score::of(preset, &facts, record, start, &context.common);
+        let mut score = Score::of(preset, &facts, record, start, context);
         score.share(&scores);
         scores.push(score);
     }

@@ -1,8 +1,8 @@
 //! What is left of a record when all strategies have replayed its session: counts and sums of fixed
 //! size, so that a comparison of any number of sessions fits into memory.
 
+use super::Context;
 use super::bill::Bill;
-use super::common::Common;
 use super::facts::Facts;
 use super::record::{Inaction, Known, Record};
 use crate::availability::{MustKeep, Retention, Share, score};
@@ -108,8 +108,9 @@ impl Score {
         facts: &Facts,
         mut record: Record,
         start: Option<usize>,
-        common: &Common,
+        context: &Context<'_>,
     ) -> Self {
+        let common = &context.common;
         let exam = |counts: &dyn Fn(usize) -> bool| {
             if start.is_none() {
                 return Arc::clone(&common.no_exam);
@@ -153,8 +154,16 @@ impl Score {
             rows.filter(|row| row.ceiling.is_some_and(|ceiling| over(ceiling, row))).count() as u64
         };
         record.measures.positions = common.positions.one(&record.measures.positions);
+        // All of this is kept of every session, and one regime's ledger is read.
+        record.measures.firings.shrink_to_fit();
         for bill in &mut record.bills {
             bill.regime = common.regimes.one(&bill.regime);
+            if let Some(compaction) = &mut bill.compaction {
+                match *bill.regime == *context.reported {
+                    true => compaction.ledger.shrink_to_fit(),
+                    false => compaction.ledger = Vec::new(),
+                }
+            }
         }
         let outcome = Outcome {
             known: record.known,

@@ -105,6 +105,7 @@ fn context<'a>(presets: &'a [Preset], setup: &'a Setup, store: &'a Store) -> Con
         store,
         common,
         regimes,
+        reported: "",
         split: None,
         progress: &|| {},
     }
