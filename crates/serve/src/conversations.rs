@@ -6,11 +6,12 @@
 //! message, the second of two clients) is a conversation of its own, followed from its beginning, and takes nothing from
 //! the one that it left.
 
+use crate::answers::Answers;
 use crate::course::Course;
 use crate::folding::Folding;
 use crate::journals::{self, JournalsError, Named};
 use foldback_core::conversation::Conversation;
-use foldback_core::log::{Answer, Message, Role};
+use foldback_core::log::{Message, Role};
 use foldback_core::services::Services;
 use foldback_core::{Frame, Limits};
 use foldback_live::Metrics;
@@ -25,12 +26,6 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// Answers of providers that are remembered for each conversation that is kept.
-const ANSWERS: usize = 64;
-
-/// Answers to one request that are told apart.
-const SAME: usize = 8;
-
 /// Number of a conversation, from 1.
 pub(crate) type Id = u64;
 
@@ -42,7 +37,7 @@ pub(crate) struct Conversations {
     pub(crate) folding: Folding,
     pub(crate) metrics: Arc<Metrics>,
     kept: Mutex<Kept>,
-    answers: Mutex<LruCache<Key, Vec<Told>>>,
+    pub(crate) answers: Answers,
     unwritten: AtomicU64,
 }
 
@@ -66,18 +61,10 @@ struct Entry {
     course: Course,
 }
 
-/// What a provider said of an answer.
-#[derive(Clone, Debug)]
-struct Told {
-    said: Key,
-    answer: Answer,
-}
-
 impl Conversations {
     /// None, or those of the folder of journals.
     pub(crate) fn new(folding: Folding) -> Result<Self, JournalsError> {
         let most = NonZeroUsize::new(folding.max_conversations).unwrap_or(NonZeroUsize::MIN);
-        let answers = most.saturating_mul(NonZeroUsize::new(ANSWERS).unwrap_or(NonZeroUsize::MIN));
         let kept = Kept {
             // The limit is kept by hand, where the tips are.
             entries: LruCache::unbounded(),
@@ -90,7 +77,7 @@ impl Conversations {
             folding,
             metrics: Arc::default(),
             kept: Mutex::new(kept),
-            answers: Mutex::new(LruCache::new(answers)),
+            answers: Answers::new(most),
             unwritten: AtomicU64::default(),
         };
         if let Some(folder) = &new.folding.journal {
@@ -104,6 +91,7 @@ impl Conversations {
             let path = named.path(folder);
             let empty = self.empty(Frame::default(), Limits::default());
             let followed = Followed::restored(empty, named.base, named.key, &path)?;
+            self.answers.restore(&path);
             let bytes = std::fs::metadata(&path).map_or(0, |file| file.len());
             let tip = followed.key();
             let mut kept = lock(&self.kept);
@@ -186,44 +174,13 @@ impl Conversations {
         (kept.entries.len() as u64, kept.bytes as u64, kept.evicted)
     }
 
-    /// Remembers what a provider said of its answer to a request that ended with this key.
-    pub(crate) fn told(&self, request: Key, message: &Message, sizes: Sizes) {
-        let Some(answer) = &message.answer else { return };
-        let mut answer = Answer {
-            usage: answer.usage,
-            finish: answer.finish,
-            web_searches: answer.web_searches,
-            ..Answer::default()
-        };
-        if let (true, Some(usage)) = (self.folding.shadow, &mut answer.usage) {
-            // The provider had all of it. What the strategy goes by is what it would have had.
-            let mut less = sizes.received.saturating_sub(sizes.sent);
-            for class in [&mut usage.uncached, &mut usage.cache_write, &mut usage.cache_read] {
-                let taken = less.min(*class);
-                *class -= taken;
-                less -= taken;
-            }
-            usage.total = None;
+    /// Remembers what a provider said of its answer to a request of a conversation.
+    pub(crate) fn told(&self, id: Id, request: Key, message: &Message, sizes: Sizes) {
+        let journal = lock(&self.kept).entries.peek(&id).and_then(|entry| entry.path.clone());
+        let folded = self.folding.shadow.then_some(sizes);
+        if self.answers.told(request, message, folded, journal.as_deref()).is_err() {
+            self.unwritten();
         }
-        let told = Told { said: identity::said(message), answer };
-        let mut answers = lock(&self.answers);
-        let of_it = answers.get_or_insert_mut(request, Vec::new);
-        of_it.retain(|other| other.said != told.said);
-        if of_it.len() == SAME {
-            of_it.remove(0);
-        }
-        of_it.push(told);
-    }
-
-    /// What the provider said of an answer that a client sends back.
-    pub(crate) fn answer(&self, request: &Key, echo: &Message) -> Option<Answer> {
-        let mut answers = lock(&self.answers);
-        let told = answers.get(request)?;
-        let said = identity::said(echo);
-        let same = told.iter().find(|told| told.said == said);
-        // A client may change the spelling of a text; with one answer there is no other that it could be.
-        let only = || told.first().filter(|_| told.len() == 1);
-        same.or_else(only).map(|told| told.answer.clone())
     }
 }
 
@@ -284,6 +241,7 @@ impl Kept {
             self.bytes -= entry.bytes;
             if let Some(path) = entry.path {
                 // One that stays is read at the next start, and goes then.
+                let _ = std::fs::remove_file(journals::answers(&path));
                 let _ = std::fs::remove_file(path);
             }
         }

@@ -8,6 +8,7 @@ use crate::conversations::{Conversations, Id, Shared};
 use crate::outcome::Outcome;
 use axum::body::Bytes;
 use foldback_core::Limits;
+use foldback_core::log::Message;
 use foldback_live::follow::identity::{self, Key};
 use foldback_live::follow::{Followed, Received, Sizes, Unsendable};
 use foldback_wire::{Dialect, Request, WireError};
@@ -104,7 +105,7 @@ impl Turn {
             guard.good = true;
             return Made { outcome: Outcome::Passed("overtaken"), body, turn: None };
         }
-        let answer = |key: &Key, echo: &_| conversations.answer(key, echo);
+        let answer = |key: &Key, echo: &_| conversations.answers.answer(key, echo);
         let taken = followed.take(Received::of(&self.request, &self.keys, limits), answer);
         if Handle::current().block_on(taken).is_err() {
             conversations.unwritten();
@@ -138,14 +139,9 @@ impl Turn {
         Ok(Some(body.into()))
     }
 
-    /// The key that the request ended with.
-    pub(crate) fn key(&self) -> Key {
-        identity::end(&self.keys)
-    }
-
-    /// The conversations that this one is among.
-    pub(crate) fn conversations(&self) -> &Arc<Conversations> {
-        &self.conversations
+    /// The provider's answer to the request.
+    pub(crate) fn told(&self, answer: &Message) {
+        self.conversations.told(self.id, identity::end(&self.keys), answer, self.sizes);
     }
 
     /// The provider refused the request for its size: the request after one more fold, with its sizes. `None` where

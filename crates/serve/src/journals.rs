@@ -1,8 +1,8 @@
 //! The journals of a proxy: one file for each conversation in one folder, so that a restart continues where it was.
 //!
 //! The name of a file holds what the journal does not: the protocol, how many messages at its beginning are not the
-//! engine's, the key after them, and a number. A conversation that the proxy forgets loses its file. What is in a
-//! file is what clients sent.
+//! engine's, the key after them, and a number. Beside it is what the provider said of its answers. A conversation that
+//! the proxy forgets loses both files. What is in them is what clients sent.
 
 use crate::conversations::Id;
 use foldback_live::follow::identity::Key;
@@ -14,6 +14,16 @@ use thiserror::Error;
 
 /// The end of the name of a journal.
 const ENDING: &str = ".foldback.jsonl";
+
+/// The end of the name of the file beside it.
+const ANSWERS: &str = ".answers.jsonl";
+
+/// Where the answers of a conversation are, beside its journal.
+pub(crate) fn answers(journal: &Path) -> PathBuf {
+    let mut name = journal.as_os_str().to_owned();
+    name.push(ANSWERS);
+    name.into()
+}
 
 /// Journals that can't be used.
 #[derive(Debug, Error)]

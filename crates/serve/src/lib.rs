@@ -16,6 +16,7 @@
 //! | `outcome`, `numbers` | what was done with a request, and how often |
 //! | [`folding`] | the strategy, the limits of models, how much is kept |
 //! | `conversations` | which one a request continues, and how many are kept |
+//! | `answers` | what providers said of their answers |
 //! | `fold` | from the body of a request to the body that is sent |
 //! | `journals` | conversations on disk, for a restart |
 //! | `course`, `page` | what the page shows of a conversation |
@@ -25,6 +26,7 @@
 //! Keys and contents are never logged, and no error of the proxy quotes them.
 
 mod access;
+mod answers;
 mod app;
 mod breakpoints;
 mod conversations;

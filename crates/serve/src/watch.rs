@@ -45,11 +45,18 @@ impl Watch {
         Some(Self { turn, read, length: length.and_then(|length| length.parse().ok()) })
     }
 
-    /// Takes the next bytes; `None` where there is no more sense in reading. An answer of a known length ends with its
-    /// last byte: whoever sends it on may not ask for more.
+    /// Takes the next bytes; `None` where there is no more sense in reading. An answer ends with its last event, or with
+    /// the last byte of a known length: the client may go on before anybody asks for more.
     fn push(mut self, bytes: &[u8]) -> Option<Self> {
         match &mut self.read {
-            Read::Streamed(stream) => stream.push(bytes).is_ok().then_some(self),
+            Read::Streamed(stream) => {
+                stream.push(bytes).ok()?;
+                if stream.is_over() {
+                    self.finish();
+                    return None;
+                }
+                Some(self)
+            }
             Read::Whole(_, whole) => {
                 whole.extend_from_slice(bytes);
                 let read = whole.len();
@@ -69,7 +76,7 @@ impl Watch {
             Read::Whole(dialect, whole) => read(dialect, &whole),
         };
         if let Some(message) = message {
-            self.turn.conversations().told(self.turn.key(), &message, self.turn.sizes);
+            self.turn.told(&message);
         }
     }
 }

@@ -3,7 +3,7 @@
 use crate::support::talk::{body, calls, send, task};
 use crate::support::{Proxy, WINDOW, folding, settings};
 use foldback::wire::Dialect;
-use foldback_fake_provider::{FakeProvider, Reply, Script};
+use foldback_fake_provider::{FakeProvider, Recorded, Reply, Script};
 use foldback_serve::{Folding, Server};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -12,6 +12,12 @@ const CHAT: Dialect = Dialect::OpenAiChat;
 
 async fn provider() -> FakeProvider {
     FakeProvider::start(Script::answer(|_| Reply::text("ok").without_usage())).await.unwrap()
+}
+
+/// A provider to which every request is so many times as large as to the proxy.
+async fn counting(times: u64) -> FakeProvider {
+    let reply = move |got: &Recorded| Reply::text("ok").usage(got.tokens * times, 9);
+    FakeProvider::start(Script::answer(reply)).await.unwrap()
 }
 
 fn journaled(folder: &Path) -> Folding {
@@ -68,6 +74,34 @@ async fn a_restart_goes_on_with_the_same_bytes() {
     assert!(proxy.metrics().await.contains("foldback_proxy_journal_failures_total 0\n"));
 }
 
+/// What a provider said of its answer is in no request: a restart between the two must not lose it.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn strategies_that_go_by_usage_go_on_with_the_same_bytes() {
+    let log = task(60);
+    for preset in ["opencode", "codex", "gemini-cli"] {
+        let provider = counting(2).await;
+        let whole = Proxy::folding(&provider, folding(preset, WINDOW)).await;
+        let folder = tempfile::tempdir().unwrap();
+        let mut kept = folding(preset, WINDOW);
+        kept.journal = Some(folder.path().to_owned());
+        let mut proxy = Proxy::folding(&provider, kept.clone()).await;
+        let mut folded = 0;
+        for (call, (before, _)) in calls(&log).iter().enumerate() {
+            if call % 3 == 2 {
+                proxy.stop().await;
+                proxy = Proxy::folding(&provider, kept.clone()).await;
+            }
+            let (outcome, _) = send(&whole, CHAT, body(CHAT, before)).await;
+            folded += usize::from(outcome.starts_with("folded"));
+            let expected = provider.requests().pop().unwrap().text;
+            send(&proxy, CHAT, body(CHAT, before)).await;
+            let text = provider.requests().pop().unwrap().text;
+            assert_eq!(text, expected, "{preset}, call {call}");
+        }
+        assert!(folded > 10, "{preset} folded {folded} of 60");
+    }
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_is_forgotten_leaves_no_file() {
     let provider = provider().await;
@@ -80,12 +114,16 @@ async fn what_is_forgotten_leaves_no_file() {
         let text = format!(r#"{{"messages": [{{"role": "user", "content": "{number}"}}]}}"#);
         send(&proxy, CHAT, text).await;
     }
-    assert_eq!(files(folder.path()).len(), 3, "two conversations and a file of somebody else");
+    assert_eq!(
+        files(folder.path()).len(),
+        5,
+        "two conversations, their answers, and a file of somebody else"
+    );
     proxy.stop().await;
     let mut one = journaled(folder.path());
     one.max_conversations = 1;
     Proxy::folding(&provider, one).await.stop().await;
-    assert_eq!(files(folder.path()).len(), 2);
+    assert_eq!(files(folder.path()).len(), 3);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -97,7 +135,8 @@ async fn a_journal_that_is_damaged_or_in_use_is_an_error_that_names_it() {
     for (before, _) in calls(&log) {
         send(&proxy, CHAT, body(CHAT, before)).await;
     }
-    let [file] = &files(folder.path())[..] else { panic!("one file") };
+    let journal = |file: &PathBuf| file.to_str().unwrap().ends_with("foldback.jsonl");
+    let file = &files(folder.path()).into_iter().find(journal).unwrap();
     let name = file.file_name().unwrap().to_str().unwrap().to_owned();
     let bind = async || Server::bind(settings(&provider), journaled(folder.path())).await;
     let error = bind().await.unwrap_err().to_string();
@@ -109,7 +148,7 @@ async fn a_journal_that_is_damaged_or_in_use_is_an_error_that_names_it() {
     assert!(error.contains(&name) && error.contains("moved out of the folder"), "{error}");
 }
 
-/// A folder that can't be written is no reason to fail a request.
+/// A folder that can't be written is no reason to fail a request: neither for the conversation nor for its answer.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_journal_that_can_not_be_written_is_counted() {
     let provider = provider().await;
@@ -119,5 +158,5 @@ async fn a_journal_that_can_not_be_written_is_counted() {
     fs::remove_dir(&gone).unwrap();
     let told = send(&proxy, CHAT, body(CHAT, &task(1)[..1])).await;
     assert!(told.0.starts_with("unchanged"), "{}", told.0);
-    assert!(proxy.metrics().await.contains("foldback_proxy_journal_failures_total 1\n"));
+    assert!(proxy.metrics().await.contains("foldback_proxy_journal_failures_total 2\n"));
 }

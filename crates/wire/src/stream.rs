@@ -28,6 +28,8 @@ pub struct Stream {
     line: Vec<u8>,
     /// The data of the event that is still coming.
     data: Vec<u8>,
+    /// The event that ends the answer came.
+    over: bool,
 }
 
 /// Longest stream that is read, in bytes.
@@ -50,7 +52,13 @@ impl Stream {
             Dialect::Gemini => Pieces::Gemini(gemini::stream::Pieces::default()),
             Dialect::OpenAiResponses => Pieces::Responses(responses::stream::Pieces::default()),
         };
-        Self { dialect, pieces, bytes: 0, line: Vec::new(), data: Vec::new() }
+        Self { dialect, pieces, bytes: 0, line: Vec::new(), data: Vec::new(), over: false }
+    }
+
+    /// Whether all of the answer has come. Whatever closes the stream may come later, or never. Gemini's protocol has no
+    /// event that says so.
+    pub fn is_over(&self) -> bool {
+        self.over
     }
 
     /// Takes the next bytes.
@@ -111,6 +119,7 @@ impl Stream {
     fn event(&mut self) -> Result<(), WireError> {
         let data = std::mem::take(&mut self.data);
         if data.is_empty() || data == b"[DONE]" {
+            self.over |= !data.is_empty();
             return Ok(());
         }
         let event: Value = serde_json::from_slice(&data)?;
@@ -118,11 +127,17 @@ impl Stream {
             return Err(WireError::Refused { body: event });
         }
         match &mut self.pieces {
-            Pieces::OpenAi(pieces) => pieces.push(event),
-            Pieces::Anthropic(pieces) => pieces.push(event),
-            Pieces::Gemini(pieces) => pieces.push(event),
-            Pieces::Responses(pieces) => pieces.push(event),
+            Pieces::OpenAi(pieces) => pieces.push(event)?,
+            Pieces::Anthropic(pieces) => pieces.push(event)?,
+            Pieces::Gemini(pieces) => pieces.push(event)?,
+            Pieces::Responses(pieces) => pieces.push(event)?,
         }
+        self.over |= match &self.pieces {
+            Pieces::Anthropic(pieces) => pieces.is_over(),
+            Pieces::Responses(pieces) => pieces.is_over(),
+            Pieces::OpenAi(_) | Pieces::Gemini(_) => false,
+        };
+        Ok(())
     }
 }
 

@@ -18,6 +18,13 @@ fn streamed(dialect: Dialect, text: &str, step: usize) -> Result<Message, WireEr
     stream.finish("answer")
 }
 
+/// Whether the answer's last event has come, before the stream is closed.
+fn is_over(dialect: Dialect, text: &str) -> bool {
+    let mut stream = Stream::new(dialect);
+    stream.push(text.as_bytes()).unwrap();
+    stream.is_over()
+}
+
 pub(crate) struct Row {
     pub(crate) dialect: Dialect,
     pub(crate) whole: Value,
@@ -178,6 +185,7 @@ fn an_answer_is_the_same_streamed_or_not() {
             }
             let streamed = streamed(dialect, &text, step).unwrap();
             assert_eq!(streamed, whole, "{dialect}, {step} bytes at a time");
+            assert_eq!(is_over(dialect, &text), dialect != Dialect::Gemini, "{dialect}");
         }
     }
 }
@@ -194,6 +202,7 @@ fn a_stream_that_is_cut_gives_no_answer() {
         for events in 0..=ends {
             let cut = streamed(dialect, &sse(&row.events[..events]), 64);
             assert_eq!(cut, Err(WireError::Unfinished), "{dialect}, {events} events");
+            assert!(!is_over(dialect, &sse(&row.events[..events])), "{dialect}, {events} events");
         }
         let text = sse(&row.events);
         let last = text.trim_end().len() - 3;

@@ -27,6 +27,8 @@ mod scores;
 mod selection;
 #[cfg(feature = "serve")]
 mod serve;
+#[cfg(feature = "serve")]
+mod serve_killed;
 mod snapshot;
 mod store;
 mod summaries;

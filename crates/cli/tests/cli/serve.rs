@@ -1,12 +1,12 @@
 //! The proxy as a process: it says where it listens, folds what goes through, and ends when it is told to.
 
 use foldback_fake_provider::{Background, Reply};
-use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::io::{self, BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpStream;
 use std::process::{Child, ChildStderr, Command, Stdio};
 
 /// A proxy that runs, its address, and what it says from there on.
-fn start(args: &[&str]) -> (Child, String, BufReader<ChildStderr>) {
+pub(crate) fn start(args: &[&str]) -> (Child, String, BufReader<ChildStderr>) {
     let mut command = Command::new(env!("CARGO_BIN_EXE_foldback"));
     command.args(["serve", "--listen", "127.0.0.1:0"]).args(args);
     let mut proxy = command.stderr(Stdio::piped()).spawn().unwrap();
@@ -20,18 +20,19 @@ fn start(args: &[&str]) -> (Child, String, BufReader<ChildStderr>) {
     (proxy, address.to_owned(), said)
 }
 
-/// One request on a connection of its own.
-fn ask(address: &str, request: &str, body: &str) -> String {
-    let mut connection = TcpStream::connect(address).unwrap();
+/// One request on a connection of its own. Lines of the head may stand behind its first.
+pub(crate) fn ask(address: &str, request: &str, body: &str) -> io::Result<String> {
+    let mut connection = TcpStream::connect(address)?;
+    let (line, headers) = request.split_once("\r\n").unwrap_or((request, "x-none: 0"));
     let length = body.len();
     let head = format!(
-        "{request} HTTP/1.1\r\nhost: {address}\r\nconnection: close\r\ncontent-length: {length}\r\n\r\n"
+        "{line} HTTP/1.1\r\nhost: {address}\r\nconnection: close\r\ncontent-length: {length}\r\n{headers}\r\n\r\n"
     );
-    connection.write_all(head.as_bytes()).unwrap();
-    connection.write_all(body.as_bytes()).unwrap();
+    connection.write_all(head.as_bytes())?;
+    connection.write_all(body.as_bytes())?;
     let mut answer = String::new();
-    connection.read_to_string(&mut answer).unwrap();
-    answer
+    connection.read_to_string(&mut answer)?;
+    Ok(answer)
 }
 
 #[test]
@@ -59,10 +60,10 @@ fn a_proxy_folds_what_goes_through_it_and_says_nothing_of_it() {
         ));
     }
     let body = format!(r#"{{"model":"m","messages":[{}]}}"#, messages.join(","));
-    let answer = ask(&address, "POST /v1/chat/completions", &body);
+    let answer = ask(&address, "POST /v1/chat/completions", &body).unwrap();
     assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
     assert!(answer.contains("\r\nx-foldback: folded; received="), "{answer}");
-    let metrics = ask(&address, "GET /metrics", "");
+    let metrics = ask(&address, "GET /metrics", "").unwrap();
     assert!(metrics.contains("outcome=\"folded\",why=\"\"} 1"), "{metrics}");
     let status = Command::new("kill").args(["-TERM", &proxy.id().to_string()]).status().unwrap();
     assert!(status.success());

@@ -80,6 +80,11 @@ impl Pieces {
         Ok(())
     }
 
+    /// Whether its end has come.
+    pub(crate) fn is_over(&self) -> bool {
+        self.ended
+    }
+
     /// The body of the same answer in one piece; `None` before its end.
     pub(crate) fn body(mut self) -> Option<Value> {
         if !self.ended {

@@ -26,6 +26,11 @@ impl Pieces {
         Ok(())
     }
 
+    /// Whether its end has come.
+    pub(crate) fn is_over(&self) -> bool {
+        self.response.is_some()
+    }
+
     /// The body of the same answer in one piece; `None` before its end.
     pub(crate) fn body(self) -> Option<Value> {
         self.response

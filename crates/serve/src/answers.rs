@@ -1,0 +1,125 @@
+//! What providers said of their answers: what they cost and why the model stopped, which no client sends back.
+//!
+//! With a journal, each is on disk beside the journal of its conversation before the client has the end of the answer:
+//! after a restart a strategy that goes by usage folds where it would have folded.
+
+use crate::journals;
+use foldback_core::log::{Answer, Message};
+use foldback_live::follow::Sizes;
+use foldback_live::follow::identity::{self, Key};
+use lru::LruCache;
+use std::fs::OpenOptions;
+use std::io::{self, Write as _};
+use std::num::NonZeroUsize;
+use std::path::Path;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// Answers of providers that are remembered for each conversation that is kept.
+const EACH: usize = 64;
+
+/// Answers to one request that are told apart.
+const SAME: usize = 8;
+
+/// The latest answers, by the key that their request ended with.
+pub(crate) struct Answers(Mutex<LruCache<Key, Vec<Told>>>);
+
+/// What a provider said of an answer.
+#[derive(Clone, Debug)]
+struct Told {
+    said: Key,
+    answer: Answer,
+}
+
+/// The same on disk, a line each: the request's key, what was said, the answer.
+type Line = (String, String, Answer);
+
+impl Answers {
+    /// None, and room for those of so many conversations.
+    pub(crate) fn new(conversations: NonZeroUsize) -> Self {
+        let each = NonZeroUsize::new(EACH).unwrap_or(NonZeroUsize::MIN);
+        Self(Mutex::new(LruCache::new(conversations.saturating_mul(each))))
+    }
+
+    /// Remembers what a provider said of its answer to a request that ended with this key. `folded` are the sizes of a
+    /// request that was sent as it came, though it would have been folded. `journal` is that of the conversation.
+    ///
+    /// # Errors
+    ///
+    /// It can't be written beside the journal. It is remembered all the same.
+    pub(crate) fn told(
+        &self,
+        request: Key,
+        message: &Message,
+        folded: Option<Sizes>,
+        journal: Option<&Path>,
+    ) -> io::Result<()> {
+        let Some(answer) = &message.answer else { return Ok(()) };
+        let mut answer = Answer {
+            usage: answer.usage,
+            finish: answer.finish,
+            web_searches: answer.web_searches,
+            ..Answer::default()
+        };
+        if let (Some(sizes), Some(usage)) = (folded, &mut answer.usage) {
+            // The provider had all of it. What the strategy goes by is what it would have had.
+            let mut less = sizes.received.saturating_sub(sizes.sent);
+            for class in [&mut usage.uncached, &mut usage.cache_write, &mut usage.cache_read] {
+                let taken = less.min(*class);
+                *class -= taken;
+                less -= taken;
+            }
+            usage.total = None;
+        }
+        let told = Told { said: identity::said(message), answer };
+        let written = journal.map_or(Ok(()), |journal| write(journal, request, &told));
+        self.remember(request, told);
+        written
+    }
+
+    fn remember(&self, request: Key, told: Told) {
+        let mut answers = self.lock();
+        let of_it = answers.get_or_insert_mut(request, Vec::new);
+        of_it.retain(|other| other.said != told.said);
+        if of_it.len() == SAME {
+            of_it.remove(0);
+        }
+        of_it.push(told);
+    }
+
+    /// What the provider said of an answer that a client sends back.
+    pub(crate) fn answer(&self, request: &Key, echo: &Message) -> Option<Answer> {
+        let mut answers = self.lock();
+        let told = answers.get(request)?;
+        let said = identity::said(echo);
+        let same = told.iter().find(|told| told.said == said);
+        // A client may change the spelling of a text; with one answer there is no other that it could be.
+        let only = || told.first().filter(|_| told.len() == 1);
+        same.or_else(only).map(|told| told.answer.clone())
+    }
+
+    /// Remembers what is beside a journal. A line that was not finished is as if it had not come.
+    pub(crate) fn restore(&self, journal: &Path) {
+        let Ok(bytes) = std::fs::read(journals::answers(journal)) else { return };
+        for line in bytes.split(|byte| *byte == b'\n') {
+            let Ok((request, said, answer)) = serde_json::from_slice::<Line>(line) else {
+                continue;
+            };
+            if let (Ok(request), Ok(said)) = (Key::from_hex(request), Key::from_hex(said)) {
+                self.remember(request, Told { said, answer });
+            }
+        }
+    }
+
+    /// What is behind the lock is changed in whole steps.
+    fn lock(&self) -> MutexGuard<'_, LruCache<Key, Vec<Told>>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn write(journal: &Path, request: Key, told: &Told) -> io::Result<()> {
+    let line: Line = (request.to_string(), told.said.to_string(), told.answer.clone());
+    // A line that was not finished ends where the next begins.
+    let line = format!("\n{}\n", serde_json::to_string(&line)?);
+    let file = OpenOptions::new().append(true).create(true).open(journals::answers(journal));
+    file?.write_all(line.as_bytes())
+}
