@@ -1,6 +1,6 @@
 //! What the provider is sent is what the engine shows: at every call, in every protocol, under every kind of preset.
 
-use crate::support::talk::{body, calls, list, reply, send, spelt, task};
+use crate::support::talk::{body, calls, list, recorded, reply, send, spelt, task};
 use crate::support::{Proxy, WINDOW, folding, strategy};
 use foldback::Limits;
 use foldback::core::log::{Answer, Finish, Message, Part, PartKind};
@@ -316,21 +316,7 @@ async fn a_model_that_goes_on_from_its_own_words_is_followed() {
 #[foldback_needs::sessions]
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_recorded_session_is_sent_as_its_replay_shows_it() {
-    let file =
-        foldback_test_support::sessions().join("claude-code/cipherbox-1compact-233tools.jsonl");
-    let sessions = foldback_formats::read(&std::fs::read(file).unwrap(), None).unwrap();
-    let log: Vec<_> = sessions[0].log().map(Arc::clone).collect();
-    // As it is once it was sent: ids and records are those of a request.
-    let sent = wire::Request::parse(Dialect::OpenAiChat, body(Dialect::OpenAiChat, &log)).unwrap();
-    let finished = |message: &Arc<Message>| {
-        let mut message = Message::clone(message);
-        let calls = message.call_ids().next().is_some();
-        if let Some(answer) = &mut message.answer {
-            answer.finish = Some(if calls { Finish::ToolCalls } else { Finish::Stop });
-        }
-        Arc::new(message)
-    };
-    let log: Vec<_> = sent.messages().iter().map(finished).collect();
+    let log = recorded("claude-code/cipherbox-1compact-233tools.jsonl", Dialect::OpenAiChat);
     assert!(calls(&log).len() > 200, "{} calls", calls(&log).len());
     let limits = Limits::new(60_000, 8_000);
     let folded = within(&log, Dialect::OpenAiChat, "tiered", limits).await;

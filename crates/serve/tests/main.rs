@@ -4,6 +4,7 @@
 
 mod access;
 mod apart;
+mod cache;
 mod fold;
 mod journal;
 mod page;

@@ -10,6 +10,7 @@ use foldback_fake_provider::FakeProvider;
 use foldback_serve::{Folding, ServeError, Server, Settings};
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::{Arc, OnceLock};
+use std::time::Duration;
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
@@ -34,7 +35,16 @@ impl Proxy {
 
     /// A proxy that folds so.
     pub(crate) async fn folding(provider: &FakeProvider, folding: Folding) -> Self {
-        Self::run(Server::bind(settings(provider), folding).await.unwrap())
+        // The connections of one that has stopped are dropped a moment later, and its journals with them.
+        for _ in 0..1_000 {
+            match Server::bind(settings(provider), folding.clone()).await {
+                Err(ServeError::Journals(error)) if error.to_string().contains("in use") => {
+                    tokio::time::sleep(Duration::from_millis(5)).await;
+                }
+                server => return Self::run(server.unwrap()),
+            }
+        }
+        panic!("a journal stays in use");
     }
 
     fn run(server: Server) -> Self {

@@ -50,6 +50,24 @@ pub(crate) fn reply(answer: &Message) -> Reply {
     })
 }
 
+/// Messages of a recorded session, the recorder's own compactions undone, as a request of a protocol has them: ids and
+/// records are its own, and nothing tells of usage.
+pub(crate) fn recorded(file: &str, dialect: Dialect) -> Vec<Arc<Message>> {
+    let file = std::fs::read(foldback_test_support::sessions().join(file)).unwrap();
+    let sessions = foldback_formats::read(&file, None).unwrap();
+    let log: Vec<_> = sessions[0].log().map(Arc::clone).collect();
+    let sent = wire::Request::parse(dialect, body(dialect, &log)).unwrap();
+    let finished = |message: &Arc<Message>| {
+        let mut message = Message::clone(message);
+        let calls = message.call_ids().next().is_some();
+        if let Some(answer) = &mut message.answer {
+            answer.finish = Some(if calls { Finish::ToolCalls } else { Finish::Stop });
+        }
+        Arc::new(message)
+    };
+    sent.messages().iter().map(finished).collect()
+}
+
 /// The path of a protocol.
 pub(crate) fn path(dialect: Dialect) -> &'static str {
     match dialect {
