@@ -10,6 +10,7 @@ use crate::answers::Answers;
 use crate::course::Course;
 use crate::folding::Folding;
 use crate::journals::{self, JournalsError, Named};
+use crate::seen::Seen;
 use foldback_core::conversation::Conversation;
 use foldback_core::log::{Message, Role};
 use foldback_core::services::Services;
@@ -59,6 +60,8 @@ struct Entry {
     /// Its journal, which goes with it.
     path: Option<PathBuf>,
     course: Course,
+    /// Its latest request.
+    seen: Option<Arc<Seen>>,
 }
 
 impl Conversations {
@@ -142,6 +145,20 @@ impl Conversations {
         (id, followed)
     }
 
+    /// The latest requests that a body may begin with.
+    pub(crate) fn seen(&self, body: &[u8]) -> Vec<Arc<Seen>> {
+        let kept = lock(&self.kept);
+        let seen = kept.entries.iter().filter_map(|(_, entry)| entry.seen.as_ref());
+        seen.filter(|seen| seen.may_begin(body)).map(Arc::clone).collect()
+    }
+
+    /// Keeps what was read of the latest request of a conversation.
+    pub(crate) fn saw(&self, id: Id, seen: Option<Arc<Seen>>) {
+        if let Some(entry) = lock(&self.kept).entries.peek_mut(&id) {
+            entry.seen = seen;
+        }
+    }
+
     /// An engine of which nothing was seen.
     fn empty(&self, frame: Frame, limits: Limits) -> Conversation {
         let services = Services::with_clock(Arc::clone(&self.folding.clock))
@@ -212,6 +229,7 @@ impl Kept {
                 bytes: 0,
                 path,
                 course: Course::default(),
+                seen: None,
             },
         );
     }

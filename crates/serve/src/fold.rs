@@ -6,6 +6,7 @@
 use crate::breakpoints;
 use crate::conversations::{Conversations, Id, Shared};
 use crate::outcome::Outcome;
+use crate::seen::{self, Read};
 use axum::body::Bytes;
 use foldback_core::Limits;
 use foldback_core::log::Message;
@@ -61,10 +62,12 @@ fn begin(
 ) -> Result<(Turn, Limits), &'static str> {
     let folding = &conversations.folding;
     let text = std::str::from_utf8(body).map_err(|_| "not-text")?;
-    let request = Request::parse(dialect, text).map_err(|error| match error {
-        WireError::Elsewhere { .. } => "kept-elsewhere",
-        _ => "not-understood",
-    })?;
+    let read =
+        seen::read(dialect, text, &conversations.seen(body)).map_err(|error| match error {
+            WireError::Elsewhere { .. } => "kept-elsewhere",
+            _ => "not-understood",
+        })?;
+    let Read { request, keys, seen } = read;
     if request.messages().is_empty() {
         return Err("no-messages");
     }
@@ -72,8 +75,8 @@ fn begin(
     if folding.strategy.refuses(limits).is_some() {
         return Err("window-too-small");
     }
-    let keys = identity::keys(dialect.as_str(), request.messages());
     let (id, followed) = conversations.of(&request, &keys, limits);
+    conversations.saw(id, seen);
     let conversations = Arc::clone(conversations);
     let sizes = Sizes::default();
     Ok((Turn { conversations, id, followed, request, keys, sizes }, limits))

@@ -15,6 +15,7 @@
 //! | `upstream` | the provider of a request, and the client that asks it |
 //! | `outcome`, `numbers` | what was done with a request, and how often |
 //! | [`folding`] | the strategy, the limits of models, how much is kept |
+//! | `seen` | what of a request is new |
 //! | `conversations` | which one a request continues, and how many are kept |
 //! | `answers` | what providers said of their answers |
 //! | `fold` | from the body of a request to the body that is sent |
@@ -40,6 +41,7 @@ mod listen;
 mod numbers;
 mod outcome;
 mod page;
+mod seen;
 pub mod server;
 pub mod settings;
 mod upstream;

@@ -43,6 +43,7 @@ pub mod genai;
 #[cfg(any(feature = "genai", feature = "rig"))]
 mod listed;
 pub mod openai;
+mod outline;
 mod request;
 pub mod responses;
 #[cfg(feature = "rig")]
@@ -55,6 +56,7 @@ pub use error::WireError;
 pub use foldback_core::validity::Dialect;
 #[cfg(any(feature = "genai", feature = "rig"))]
 pub use listed::History;
+pub use outline::Outline;
 pub use request::{Folded, FoldedList, Request};
 pub use shared::messages::{Problem, ProblemKind};
 pub use shared::raw::Item;

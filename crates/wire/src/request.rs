@@ -1,5 +1,6 @@
 //! A request: read into messages, and written again as a view shows them.
 
+use crate::outline::Outline;
 use crate::shared::messages::{Messages, Problem, ProblemKind};
 use crate::shared::pairing::pair;
 use crate::shared::raw::{self, Change, Item, rebuild};
@@ -59,7 +60,46 @@ impl Request {
     /// It is no JSON; there is no list of messages in it; something in the list is no message; the provider keeps part
     /// of the conversation. Content of a type that is not known is no error: it is kept as it is.
     pub fn parse(dialect: Dialect, body: impl Into<Arc<str>>) -> Result<Self, WireError> {
+        Ok(Self::read(dialect, body.into())?.0)
+    }
+
+    /// Reads a body that begins with the same bytes as one before, as far as [`Outline::end`] says, and gives what the
+    /// next one needs. The request is the one that [`parse`](Self::parse) reads; the time for it grows with what is new.
+    /// There is no outline where the body has no list of messages.
+    ///
+    /// # Errors
+    ///
+    /// As with [`parse`](Self::parse).
+    pub fn follow(
+        dialect: Dialect,
+        body: impl Into<Arc<str>>,
+        before: Option<&Outline>,
+    ) -> Result<(Self, Option<Outline>), WireError> {
         let text = body.into();
+        let known = before.and_then(|before| Self::known(dialect, &text, before));
+        let (before, (request, root)) = match known {
+            Some(known) => (before, known),
+            None => (None, Self::read(dialect, text)?),
+        };
+        let list = root.pointer(list_of(dialect)).and_then(Value::as_array);
+        let list = list.filter(|list| !list.is_empty());
+        let outline = list.map(|list| Outline::of(&request, before, list));
+        Ok((request, outline))
+    }
+
+    /// A body of whose records the first are known.
+    fn known(dialect: Dialect, text: &Arc<str>, before: &Outline) -> Option<(Self, Value)> {
+        let (cut, end) = before.cut(dialect, text)?;
+        let (mut request, root) = Self::read(dialect, cut.into()).ok()?;
+        let mut records = request.source.records.to_vec();
+        before.filled(&mut request.messages, &mut records, end)?;
+        let text = Arc::clone(text);
+        request.source = Source { text, shape: Shape::Document, records: records.into() };
+        Some((request, root))
+    }
+
+    /// A request, and what it was read from.
+    fn read(dialect: Dialect, text: Arc<str>) -> Result<(Self, Value), WireError> {
         let root = raw::parse(&text)?;
         if !root.is_object() {
             return Err(WireError::shape("", "a request is an object"));
@@ -89,7 +129,12 @@ impl Request {
         pair(&mut messages);
         let source = Source { text, shape: Shape::Document, records: records.into() };
         let model = value::string(&root, "model");
-        Ok(Self { dialect, model, frame, messages, unknown, source })
+        Ok((Self { dialect, model, frame, messages, unknown, source }, root))
+    }
+
+    /// Its text, and where the records lie in it.
+    pub(crate) fn source(&self) -> &Source {
+        &self.source
     }
 
     /// The protocol.

@@ -8,6 +8,7 @@ mod async_openai;
 #[cfg(feature = "genai")]
 mod genai;
 mod odd;
+mod outline;
 mod refused;
 #[cfg(feature = "rig")]
 mod rig;

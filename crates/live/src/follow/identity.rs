@@ -16,14 +16,19 @@ pub type Key = Hash;
 /// The keys of a conversation: that of none of its messages, then one after each. `protocol` is the name of the form
 /// that it is read from: the same words in another protocol are another conversation.
 pub fn keys(protocol: &str, messages: &[Arc<Message>]) -> Vec<Key> {
-    let mut key = first(protocol);
     let mut keys = Vec::with_capacity(messages.len() + 1);
-    keys.push(key);
-    for message in messages {
+    keys.push(first(protocol));
+    extend(&mut keys, messages);
+    keys
+}
+
+/// Adds the keys of a conversation of which the first are known.
+pub fn extend(keys: &mut Vec<Key>, messages: &[Arc<Message>]) {
+    let mut key = end(keys);
+    for message in messages.iter().skip(keys.len().saturating_sub(1)) {
         key = next(&key, message);
         keys.push(key);
     }
-    keys
 }
 
 /// The key before the first message.
