@@ -1,0 +1,134 @@
+//! The provider and the two proxies.
+
+use axum::Router;
+use axum::body::{Body, Bytes};
+use axum::extract::Request;
+use axum::response::{IntoResponse as _, Response};
+use foldback::Limits;
+use foldback_serve::{Folding, Server, Settings};
+use std::io::{BufRead as _, BufReader};
+use std::net::{Ipv4Addr, SocketAddr};
+use std::process::{Command, Stdio};
+use std::sync::Arc;
+use tokio::net::TcpListener;
+
+/// What the plain proxy is called, where a preset could stand.
+pub(crate) const PLAIN: &str = "plain";
+
+const PATH: &str = "/v1/chat/completions";
+
+/// Listens for a router; the URL.
+async fn listening(router: Router) -> String {
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();
+    let url = format!("http://{}", listener.local_addr().unwrap());
+    tokio::spawn(async move { axum::serve(listener, router).await.unwrap() });
+    url
+}
+
+/// A provider that reads a request and gives the same answer to all; its URL.
+pub(crate) async fn answering() -> String {
+    let answer = r#"{"model":"m","choices":[{"message":{"role":"assistant","content":"I read it."},"finish_reason":"stop"}],"usage":{"prompt_tokens":1,"completion_tokens":4,"total_tokens":5}}"#;
+    let all = move |_: Bytes| async move { ([("content-type", "application/json")], answer) };
+    let limit = axum::extract::DefaultBodyLimit::disable();
+    listening(Router::new().fallback(all).layer(limit)).await
+}
+
+fn http() -> reqwest::Client {
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    reqwest::Client::builder().build().unwrap()
+}
+
+/// A proxy that reads a body and sends it on.
+async fn plain(upstream: String) -> String {
+    let http = http();
+    let all = move |request: Request| {
+        let (http, url) = (http.clone(), format!("{upstream}{PATH}"));
+        async move {
+            let (head, body) = request.into_parts();
+            let body = axum::body::to_bytes(body, usize::MAX).await.unwrap();
+            let answer = http.request(head.method, url).body(body).send().await.unwrap();
+            Response::from(axum::http::Response::from(answer).map(Body::new)).into_response()
+        }
+    };
+    listening(Router::new().fallback(all)).await
+}
+
+/// A proxy as a process of its own: says where it listens, and runs until it is killed.
+pub(crate) async fn child(args: &[String]) {
+    match args {
+        [kind, upstream] if kind == PLAIN => {
+            println!("{}", plain(upstream.clone()).await);
+            std::future::pending::<()>().await;
+        }
+        [preset, upstream, window, kept] => {
+            let registry = foldback::registry().unwrap();
+            let strategy = Arc::new(foldback::preset(&registry, preset).unwrap());
+            let limits = Limits::new(window.parse().unwrap(), 1_000);
+            let mut folding = Folding::new(strategy, Arc::new(move |_| Some(limits))).unwrap();
+            folding.max_conversations = kept.parse().unwrap();
+            let mut settings = Settings::default();
+            settings.listen = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
+            settings.set_upstream(upstream).unwrap();
+            let server = Server::bind(settings, folding).await.unwrap();
+            println!("http://{}", server.address());
+            server.run(std::future::pending()).await.unwrap();
+        }
+        _ => panic!("what the bench starts itself"),
+    }
+}
+
+/// One that runs until the last of those who ask it is gone.
+#[derive(Clone)]
+pub(crate) struct Child {
+    url: String,
+    http: reqwest::Client,
+    process: Arc<Process>,
+}
+
+struct Process(std::process::Child);
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        // It may have ended.
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+impl Child {
+    pub(crate) fn start(args: &[&str]) -> Self {
+        let mut command = Command::new(std::env::current_exe().unwrap());
+        let mut process = command.arg("child").args(args).stdout(Stdio::piped()).spawn().unwrap();
+        let mut line = String::new();
+        BufReader::new(process.stdout.take().unwrap()).read_line(&mut line).unwrap();
+        let url = format!("{}{PATH}", line.trim());
+        Self { url, http: http(), process: Arc::new(Process(process)) }
+    }
+
+    /// Asks it; what it says that it did.
+    pub(crate) async fn ask(&self, body: String) -> String {
+        let answer = self.http.post(&self.url).body(body).send().await.unwrap();
+        let outcome = answer.headers().get("x-foldback");
+        let outcome = outcome.map(|value| value.to_str().unwrap().to_owned()).unwrap_or_default();
+        assert!(answer.status().is_success() && !outcome.starts_with("fault"), "{outcome}");
+        answer.bytes().await.unwrap();
+        outcome
+    }
+
+    /// Milliseconds of a processor that it has used.
+    pub(crate) fn processor(&self) -> f64 {
+        let stat = format!("/proc/{}/stat", self.process.0.id());
+        let stat = std::fs::read_to_string(stat).unwrap();
+        // Behind the name of the program; user and system time in hundredths of a second.
+        let rest = stat.rsplit(')').next().unwrap().split_whitespace();
+        rest.skip(11).take(2).map(|ticks| ticks.parse::<f64>().unwrap() * 10.0).sum()
+    }
+
+    /// Bytes of memory that it has.
+    pub(crate) fn memory(&self) -> u64 {
+        let status = format!("/proc/{}/status", self.process.0.id());
+        let status = std::fs::read_to_string(status).unwrap();
+        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();
+        line.split_whitespace().next().unwrap().parse::<u64>().unwrap() * 1_024
+    }
+}

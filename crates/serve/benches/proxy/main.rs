@@ -1,0 +1,179 @@
+//! What the proxy costs beside a plain one that only sends bodies on: each is a process of its own, and both are asked
+//! in turn by the same client, so that a busy machine is busy for both.
+//!
+//! ```sh
+//! cargo bench -p foldback-serve --bench proxy                # all
+//! cargo bench -p foldback-serve --bench proxy -- latency     # one: latency, crowd, day
+//! ```
+
+#![allow(clippy::unwrap_used, reason = "a bench may panic")]
+#![allow(clippy::print_stdout, reason = "this is what it is for")]
+
+mod ends;
+mod talk;
+
+use ends::{Child, PLAIN, answering, child};
+use std::future::Future;
+use std::time::{Duration, Instant};
+use talk::Talk;
+use tokio::task::JoinSet;
+
+/// Sizes of a history, in tokens of four bytes.
+const HISTORIES: [usize; 3] = [50_000, 200_000, 800_000];
+
+/// Requests for each size, after those that warm up.
+const REQUESTS: usize = 300;
+const WARM_UP: usize = 20;
+
+/// Conversations at once, and the requests of each.
+const CROWD: usize = 1_000;
+const EACH: usize = 5;
+
+/// A request for each second of a day, by so many clients, in conversations of so many calls.
+const DAY: usize = 86_400;
+const CLIENTS: usize = 8;
+const CALLS: usize = 60;
+
+fn main() {
+    let args: Vec<String> = std::env::args().skip(1).filter(|arg| arg != "--bench").collect();
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
+    match &args[..] {
+        [kind, rest @ ..] if kind == "child" => runtime.block_on(child(rest)),
+        only => runtime.block_on(async {
+            let wanted = |name: &str| only.is_empty() || only.iter().any(|only| only == name);
+            let upstream = answering().await;
+            if wanted("latency") {
+                latency(&upstream).await;
+            }
+            if wanted("crowd") {
+                crowd(&upstream).await;
+            }
+            if wanted("day") {
+                day(&upstream).await;
+            }
+        }),
+    }
+}
+
+/// The value below which so many of a thousand are.
+fn quantile(times: &mut [Duration], per_mille: usize) -> f64 {
+    times.sort_unstable();
+    let at = (times.len() * per_mille / 1_000).min(times.len() - 1);
+    times[at].as_secs_f64() * 1e3
+}
+
+async fn timed<T>(what: impl Future<Output = T>) -> Duration {
+    let begun = Instant::now();
+    what.await;
+    begun.elapsed()
+}
+
+/// One conversation that grows by a call with each request.
+async fn latency(upstream: &str) {
+    println!(
+        "| history, tokens | the proxy | plain p50 | p99 | proxy p50 | p99 | added p50 | p99 | processor, plain | proxy |"
+    );
+    println!("|---:|---|---:|---:|---:|---:|---:|---:|---:|---:|");
+    for tokens in HISTORIES {
+        for (name, window) in [("follows", 2_000_000), ("folds", tokens * 4 / 10)] {
+            let plain = Child::start(&[PLAIN, upstream]);
+            let proxy = Child::start(&["tiered", upstream, &window.to_string(), "1000"]);
+            let mut talk = Talk::of(0, tokens);
+            let (mut times, mut folded) = ([const { Vec::new() }; 3], 0);
+            let mut processor = [0.0; 2];
+            for number in 0..WARM_UP + REQUESTS {
+                if number == WARM_UP {
+                    processor = [plain.processor(), proxy.processor()];
+                }
+                let body = talk.grown();
+                let plain = timed(plain.ask(body.clone())).await;
+                let begun = Instant::now();
+                let outcome = proxy.ask(body).await;
+                let proxy = begun.elapsed();
+                if number >= WARM_UP {
+                    folded += usize::from(outcome.starts_with("folded"));
+                    let added = proxy.saturating_sub(plain);
+                    times
+                        .iter_mut()
+                        .zip([plain, proxy, added])
+                        .for_each(|(of, time)| of.push(time));
+                }
+            }
+            assert_eq!(folded > REQUESTS / 2, name == "folds", "{tokens}: {folded} are folded");
+            let mut row = format!("| {tokens} | {name} |");
+            for times in &mut times {
+                row += &format!(" {:.2} | {:.2} |", quantile(times, 500), quantile(times, 990));
+            }
+            for (child, before) in [&plain, &proxy].into_iter().zip(processor) {
+                row += &format!(" {:.2} |", (child.processor() - before) / REQUESTS as f64);
+            }
+            println!("{row}");
+        }
+    }
+}
+
+/// Many conversations at the same time, each with several requests.
+async fn crowd(upstream: &str) {
+    let proxy = Child::start(&["tiered", upstream, "2000000", "1000"]);
+    let before = proxy.memory();
+    let mut running = JoinSet::new();
+    let begun = Instant::now();
+    for number in 0..CROWD {
+        let proxy = proxy.clone();
+        running.spawn(async move {
+            let mut talk = Talk::of(number + 1, 20_000);
+            let mut times = Vec::new();
+            for _ in 0..EACH {
+                times.push(timed(proxy.ask(talk.grown())).await);
+            }
+            (times, talk.size())
+        });
+    }
+    let (mut times, mut bytes) = (Vec::new(), 0);
+    while let Some(done) = running.join_next().await {
+        let (some, size) = done.unwrap();
+        times.extend(some);
+        bytes += size;
+    }
+    let took = begun.elapsed().as_secs_f64();
+    let per = (proxy.memory() - before) / CROWD as u64 / 1_000;
+    println!(
+        "\n{CROWD} conversations at once, {EACH} requests each: {took:.1} s, {:.0} requests/s, p50 {:.0} ms, p99 {:.0} ms; {per} kB of memory \
+         for each, whose request has {} kB",
+        times.len() as f64 / took,
+        quantile(&mut times, 500),
+        quantile(&mut times, 990),
+        bytes / CROWD / 1_000,
+    );
+}
+
+/// As many requests as a day has seconds, as fast as they go.
+async fn day(upstream: &str) {
+    // Few enough that the first tenth of the day fills the room for conversations.
+    let proxy = Child::start(&["window", upstream, "12000", "100"]);
+    let (begun, mut memory) = (Instant::now(), Vec::new());
+    for tenth in 0..10 {
+        let mut running = JoinSet::new();
+        for client in 0..CLIENTS {
+            let proxy = proxy.clone();
+            running.spawn(async move {
+                let (mut asked, all) = (0, DAY / 10 / CLIENTS);
+                while asked < all {
+                    let mut talk = Talk::of((tenth * CLIENTS + client) * DAY + asked, 0);
+                    for _ in 0..CALLS.min(all - asked) {
+                        proxy.ask(talk.grown()).await;
+                        asked += 1;
+                    }
+                }
+            });
+        }
+        running.join_all().await;
+        memory.push(proxy.memory() / 1_000);
+    }
+    let took = begun.elapsed().as_secs_f64();
+    println!(
+        "\n{DAY} requests in {took:.0} s, {:.0} requests/s; memory after each tenth, kB: {memory:?}; the last is {:.3} of the first",
+        DAY as f64 / took,
+        memory[9] as f64 / memory[0] as f64,
+    );
+}
