@@ -1,14 +1,15 @@
 //! What a note may take: lines of the messages that go, and of those that the note before took lines from.
 
 use crate::features::{self, Around, BLOCK, Block as Facts, LINE, WORD, Words};
-use crate::known::{FileSeen, Known, LineSeen, call_of};
+use crate::known::{FileSeen, Known, LineSeen, WordSeen, call_of};
 use crate::message::{Call, Kind, said};
 use crate::model::Model;
-use crate::text::{Line, LineKey, Lines, Word, offset};
+use crate::shown::Shown;
+use crate::text::{Line, LineKey, Lines, Word, offset, telling};
 use foldback_core::history::History;
 use foldback_core::log::Message;
 use foldback_core::view::Pos;
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashMap;
 use std::collections::BTreeSet;
 use std::ops::Range;
 
@@ -38,6 +39,8 @@ pub struct Candidate<'t> {
     pub line: &'t Line,
     /// What is known of it.
     pub seen: LineSeen,
+    /// The view shows such a line.
+    shown: bool,
     /// Its telling words: a range of [`Candidates::words_of`].
     terms: (u32, u32),
     /// It has something to say that neither the view nor a later equal line says.
@@ -87,18 +90,14 @@ pub struct Candidates<'t> {
     pub words: Vec<Chance>,
     /// Indices of the words of each line, one line after the other.
     terms: Vec<u32>,
-    numbers: FxHashMap<Word, u32>,
+    /// Those in the labels of the sources.
+    labels: FxHashMap<Word, u32>,
 }
 
 /// Lines of a block at most.
 const BLOCK_LINES: usize = 12;
 /// Bytes from which a line says by itself where it is from.
 const TELLING: u32 = 12;
-
-struct Shown {
-    words: FxHashSet<Word>,
-    lines: FxHashSet<LineKey>,
-}
 
 impl<'t> Candidates<'t> {
     /// Reads what goes (`gone`), the parts that the note before took lines from (`old`), and what stays.
@@ -114,7 +113,6 @@ impl<'t> Candidates<'t> {
             let parts = history.message(*pos).parts.len();
             wanted.extend((0..parts).map(|part| (*pos, part)));
         }
-        let shown = Shown::of(history, kept);
         let mut out = Self::default();
         for (pos, part) in wanted {
             let Some(source) = source(history, pos, part) else { continue };
@@ -126,50 +124,83 @@ impl<'t> Candidates<'t> {
                 source: number,
                 line,
                 seen: LineSeen::default(),
+                shown: false,
                 terms: (0, 0),
-                open: !line.bare && !shown.lines.contains(&line.key),
+                open: false,
                 whole: 0.0,
                 features: [0.0; LINE.len()],
             }));
             out.sources.push(source);
         }
-        // Of equal lines the last one stays.
-        let mut later = FxHashSet::default();
-        for candidate in out.lines.iter_mut().rev() {
-            candidate.open &= later.insert(candidate.line.key);
-        }
-        Known::of(history, |known| out.rate(known, &shown, model));
+        Known::of(history, |known| out.rate(known, &Shown::of(history, kept, known), model));
         out
     }
 
-    /// Looks each word and each line up once; all that follows goes by their indices.
+    /// Gives words and lines what is known of them; all that follows goes by the indices of the words.
     fn look_up(&mut self, known: &Known, shown: &Shown, model: &Model) {
+        // By number in the history, the index here.
+        let mut indices = vec![u32::MAX; known.words.len()];
+        let mut numbered = Vec::new();
+        let mut later = vec![false; known.lines.len()];
+        let mut end = self.lines.len();
+        for source in self.sources.iter().rev() {
+            let lines = &source.lines.lines;
+            let candidates = &mut self.lines[end - lines.len()..end];
+            end -= lines.len();
+            let Some(numbers) = known.numbers(source.pos, source.part) else { continue };
+            for (candidate, number) in candidates.iter_mut().zip(&numbers.lines).rev() {
+                let at = *number as usize;
+                candidate.seen = *known.lines.at(*number);
+                candidate.shown = shown.lines[at];
+                // Of equal lines the last one stays.
+                let last = !std::mem::replace(&mut later[at], true);
+                candidate.open = last && !candidate.line.bare && !candidate.shown;
+            }
+        }
         for candidate in &mut self.lines {
+            let source = &self.sources[candidate.source];
+            let Some(numbers) = known.numbers(source.pos, source.part) else { continue };
             let begin = self.terms.len();
-            for term in self.sources[candidate.source].lines.terms(candidate.line) {
-                let number = *self.numbers.entry(term.word).or_insert_with(|| {
+            let range = candidate.line.terms.0 as usize..candidate.line.terms.1 as usize;
+            for (term, number) in
+                source.lines.terms[range.clone()].iter().zip(&numbers.terms[range])
+            {
+                let index = &mut indices[*number as usize];
+                if *index == u32::MAX {
+                    *index = offset(self.words.len());
+                    numbered.push(*number);
                     self.words.push(Chance {
                         word: term.word,
                         chance: 0.0,
                         called: 0,
-                        shown: shown.words.contains(&term.word),
+                        shown: shown.words[*number as usize],
                         open: false,
                     });
-                    offset(self.words.len() - 1)
-                });
-                self.words[number as usize].open |= candidate.open;
-                self.terms.push(number);
+                }
+                self.words[*index as usize].open |= candidate.open;
+                self.terms.push(*index);
             }
             candidate.terms = (offset(begin), offset(self.terms.len()));
-            candidate.seen = known.lines.get(&candidate.line.key).copied().unwrap_or_default();
         }
-        for word in &mut self.words {
-            let Some(seen) = known.words.get(&word.word) else { continue };
+        for (word, number) in self.words.iter_mut().zip(numbered) {
+            let seen = known.words.at(number);
+            if !seen.is_known() {
+                continue;
+            }
             word.called = seen.called;
             if word.open {
                 let file = known.files.get(&word.word);
                 word.chance = model.word(&features::word(seen, file, known.calls));
             }
+        }
+        for source in &self.sources {
+            telling(source.label, |term| {
+                let number = known.words.number(term.word);
+                let index = number.map(|number| indices[number as usize]);
+                if let Some(index) = index.filter(|index| *index != u32::MAX) {
+                    self.labels.insert(term.word, index);
+                }
+            });
         }
     }
 
@@ -178,9 +209,9 @@ impl<'t> Candidates<'t> {
         &self.terms[candidate.terms.0 as usize..candidate.terms.1 as usize]
     }
 
-    /// The index of a word.
+    /// The index of a word of a label.
     pub fn number(&self, word: Word) -> Option<usize> {
-        self.numbers.get(&word).map(|number| *number as usize)
+        self.labels.get(&word).map(|number| *number as usize)
     }
 
     fn rate(&mut self, known: &Known, shown: &Shown, model: &Model) {
@@ -223,7 +254,7 @@ impl<'t> Candidates<'t> {
                 candidate.features = features;
             }
             if self.sources[number].is_file() {
-                self.cut(range, &around, &named, now, shown, model);
+                self.cut(range, &around, &named, now, model);
             }
         }
     }
@@ -234,7 +265,7 @@ impl<'t> Candidates<'t> {
         let mut file = FileSeen::default();
         let mut file_shown = false;
         for word in source.call.iter().flat_map(|call| &call.subject) {
-            file_shown |= shown.words.contains(word);
+            file_shown |= shown.has(*word, known);
             if let Some(seen) = known.files.get(word) {
                 file.read = file.read.max(seen.read);
                 file.edited = file.edited.max(seen.edited);
@@ -269,7 +300,6 @@ impl<'t> Candidates<'t> {
         around: &Around,
         named: &[bool],
         now: u32,
-        shown: &Shown,
         model: &Model,
     ) {
         let mut begin = range.start;
@@ -283,7 +313,7 @@ impl<'t> Candidates<'t> {
             }
             let lines = &self.lines[begin..end];
             let hidden = lines.iter().any(|line| line.open);
-            if hidden && lines.iter().any(|line| !shown.lines.contains(&line.line.key)) {
+            if hidden && lines.iter().any(|line| !line.shown) {
                 let mut facts = Facts {
                     size: u32::try_from(lines.len()).unwrap_or(u32::MAX),
                     number: lines[0].line.number,
@@ -329,7 +359,8 @@ impl<'t> Candidates<'t> {
             let mut words: Vec<Word> = hidden.map(|word| word.word).collect();
             words.sort_unstable();
             let shown = |word: Word| {
-                let seen = known.words.get(&word).copied().unwrap_or_default();
+                let number = known.words.number(word);
+                let seen = number.map_or_else(WordSeen::default, |at| *known.words.at(at));
                 (word, features::word(&seen, known.files.get(&word), known.calls))
             };
             words.into_iter().map(shown).collect()
@@ -358,26 +389,6 @@ pub fn source(history: &History, pos: Pos, part: usize) -> Option<Source<'_>> {
     let call = said.calls.get(part)?.as_deref()?;
     let (text, lines) = (call.written.as_str(), &call.lines);
     Some(Source { pos, part, label: &call.label, text, lines, call: Some(call), written: true })
-}
-
-impl Shown {
-    /// Words and lines of the messages that stay.
-    fn of(history: &History, kept: &[Pos]) -> Self {
-        let (mut words, mut lines) = (FxHashSet::default(), FxHashSet::default());
-        for pos in kept {
-            let said = said(history.message(*pos));
-            words.extend(said.prose.iter().map(|term| term.word));
-            for call in said.calls.iter().flatten() {
-                words.extend(call.terms.iter().map(|term| term.word));
-                lines.extend(call.keys.iter().copied());
-            }
-            for found in &said.results {
-                words.extend(found.terms.iter().map(|term| term.word));
-                lines.extend(found.lines.iter().map(|line| line.key));
-            }
-        }
-        Self { words, lines }
-    }
 }
 
 /// Of the five lines before a range and the five after it, the share that calls have named.

@@ -1,7 +1,7 @@
 //! What a history says of words, lines and files so far. It grows with the history; a fold reads what came since the last.
 
-use crate::message::{Call, Kind, said};
-use crate::text::{LineKey, Look, Word};
+use crate::message::{Call, Kind, Said, said};
+use crate::text::{Lines, Look, Word, offset};
 use foldback_core::history::History;
 use foldback_core::log::Message;
 use rustc_hash::FxHashMap;
@@ -34,6 +34,13 @@ pub struct WordSeen {
     pub crowd: u32,
 }
 
+impl WordSeen {
+    /// Whether it was read. A piece of a long line that a call writes may end within a word, which only has a number.
+    pub fn is_known(&self) -> bool {
+        self.look.bytes > 0
+    }
+}
+
 /// What is known of a line.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct LineSeen {
@@ -60,6 +67,56 @@ pub struct FileSeen {
     pub last: u32,
 }
 
+/// Things by a hash, numbered as they come, so that each is looked up once and a fold goes by the numbers.
+#[derive(Debug, Default)]
+pub struct Numbered<T> {
+    numbers: FxHashMap<u64, u32>,
+    seen: Vec<T>,
+}
+
+impl<T: Default> Numbered<T> {
+    /// The number of a hash.
+    pub fn number(&self, hash: u64) -> Option<u32> {
+        self.numbers.get(&hash).copied()
+    }
+
+    /// What is known under a number.
+    pub fn at(&self, number: u32) -> &T {
+        &self.seen[number as usize]
+    }
+
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.seen.len()
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.seen.is_empty()
+    }
+
+    fn enter(&mut self, hash: u64) -> u32 {
+        *self.numbers.entry(hash).or_insert_with(|| {
+            self.seen.push(T::default());
+            offset(self.seen.len() - 1)
+        })
+    }
+
+    fn of(&mut self, hash: u64) -> &mut T {
+        let number = self.enter(hash);
+        &mut self.seen[number as usize]
+    }
+}
+
+/// The numbers of a text.
+#[derive(Debug, Default)]
+pub struct Numbers {
+    /// Of its lines.
+    pub lines: Vec<u32>,
+    /// Of the telling words of the lines, as they stand in [`Lines::terms`].
+    pub terms: Vec<u32>,
+}
+
 /// All that is known.
 #[derive(Debug, Default)]
 pub struct Known {
@@ -70,9 +127,11 @@ pub struct Known {
     /// By position, the number of answers before the message.
     pub at: Vec<u32>,
     /// By word.
-    pub words: FxHashMap<Word, WordSeen>,
+    pub words: Numbered<WordSeen>,
     /// By line.
-    pub lines: FxHashMap<LineKey, LineSeen>,
+    pub lines: Numbered<LineSeen>,
+    /// By position and part, the text that lines may be taken from.
+    texts: Vec<Vec<Numbers>>,
     /// By word of a path.
     pub files: FxHashMap<Word, FileSeen>,
 }
@@ -86,7 +145,10 @@ impl Known {
             *known = Self { withdrawn: history.withdrawn(), ..Self::default() };
         }
         for pos in known.upto..history.len() {
-            match history.get(pos).filter(|message| !message.is_entry()) {
+            let message = history.get(pos);
+            let texts = message.map(|message| known.read(said(message)));
+            known.texts.push(texts.unwrap_or_default());
+            match message.filter(|message| !message.is_entry()) {
                 Some(message) => known.add(history, pos, message),
                 None => {
                     let calls = known.calls;
@@ -98,30 +160,46 @@ impl Known {
         look(&known)
     }
 
+    /// The numbers of a text that lines are taken from.
+    pub fn numbers(&self, pos: usize, part: usize) -> Option<&Numbers> {
+        self.texts.get(pos)?.get(part)
+    }
+
+    /// Numbers the texts of a message.
+    fn read(&mut self, said: &Said) -> Vec<Numbers> {
+        let texts = said.results.iter().zip(&said.calls);
+        let texts = texts.map(|(result, call)| call.as_ref().map_or(result, |call| &call.lines));
+        let mut numbers = |lines: &Lines| Numbers {
+            lines: lines.lines.iter().map(|line| self.lines.enter(line.key)).collect(),
+            terms: lines.terms.iter().map(|term| self.words.enter(term.word)).collect(),
+        };
+        texts.map(&mut numbers).collect()
+    }
+
     fn add(&mut self, history: &History, pos: usize, message: &Message) {
         let said = said(message);
         self.at.push(self.calls);
         self.calls += u32::from(said.answer);
         let now = self.calls;
         for term in &said.prose {
-            let word = self.words.entry(term.word).or_default();
+            let word = self.words.of(term.word);
             word.look = term.look;
             word.written = true;
         }
         for call in said.calls.iter().flatten() {
             for term in &call.terms {
-                let word = self.words.entry(term.word).or_default();
+                let word = self.words.of(term.word);
                 word.look = term.look;
                 word.called += u32::from(word.last_called != now);
                 word.last_called = now;
             }
             for key in &call.keys {
-                let line = self.lines.entry(*key).or_default();
+                let line = self.lines.of(*key);
                 line.called += 1;
                 line.last_called = now;
             }
             for key in &call.removed {
-                self.lines.entry(*key).or_default().removed = now;
+                self.lines.of(*key).removed = now;
             }
             for word in &call.subject {
                 let file = self.files.entry(*word).or_default();
@@ -133,13 +211,15 @@ impl Known {
                 }
             }
         }
-        for (part, lines) in message.parts.iter().zip(&said.results) {
+        let parts = message.parts.iter().zip(&said.results).zip(&self.texts[pos]);
+        for ((part, lines), numbers) in parts {
             let Some(result) = part.as_result() else { continue };
             let kind = call_of(history, pos, &result.call_id).map_or(Kind::Other, |call| call.kind);
-            for line in &lines.lines {
-                self.lines.entry(line.key).or_default().results += 1;
-                for term in lines.terms(line) {
-                    let word = self.words.entry(term.word).or_default();
+            for (line, number) in lines.lines.iter().zip(&numbers.lines) {
+                self.lines.seen[*number as usize].results += 1;
+                let terms = line.terms.0 as usize..line.terms.1 as usize;
+                for (term, number) in lines.terms(line).iter().zip(&numbers.terms[terms]) {
+                    let word = &mut self.words.seen[*number as usize];
                     word.look = term.look;
                     if word.results == 0 {
                         word.first_result = now;

@@ -8,6 +8,7 @@
 //! text      lines and telling words of a text
 //! message   what a message says, read once
 //! known     what a history says so far, read as it grows
+//! shown     what the view still says
 //! features  what the model is shown            model   weights to chances
 //! candidates  what a fold may keep             note    the best of it, written down
 //! filter    what goes                          learn   examples to fit weights on
@@ -21,6 +22,7 @@ pub mod learn;
 pub mod message;
 pub mod model;
 pub mod note;
+mod shown;
 pub mod text;
 
 use foldback_core::registry::{PresetDescriptor, Registration, StageDescriptor};

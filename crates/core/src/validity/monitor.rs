@@ -2,13 +2,14 @@
 
 use super::checker::Checker;
 use super::ledger::{Broken, Rank};
-use super::names::Names;
+use super::names::{Named, Names};
 use super::{Dialect, Violation, caused_by_strategy};
 use crate::conversation::Conversation;
 use crate::delta::{Cursor, ViewDelta};
 use crate::log::PartKind;
 use crate::view::{PartPos, Pos, Shown};
 use rustc_hash::FxHashMap;
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 /// What is wrong with the requests of a conversation.
@@ -66,8 +67,8 @@ impl Monitor {
     /// wrong and came since the check before: a call that asks costs what it changed, however much is wrong.
     pub fn check(&mut self, conversation: &Conversation) -> Findings {
         let delta = conversation.delta(&mut self.cursor);
-        self.feed_log(conversation, &delta);
-        self.feed_view(conversation, &delta);
+        let fresh = self.feed_log(conversation, &delta);
+        self.feed_view(conversation, &delta, &fresh);
         let mut findings = Findings::default();
         let names = &self.names;
         let checkers = self.view.iter_mut().zip(&mut self.log).zip(&mut self.tallies);
@@ -117,16 +118,25 @@ impl Monitor {
         findings
     }
 
-    fn feed_log(&mut self, conversation: &Conversation, delta: &ViewDelta) {
-        for (_, message) in conversation.history().range(delta.appended.clone()) {
+    /// Gives the ids of what it fed, by position: the view has most of it, too.
+    fn feed_log(&mut self, conversation: &Conversation, delta: &ViewDelta) -> Vec<(Pos, Named)> {
+        let mut fresh = Vec::new();
+        for (pos, message) in conversation.history().range(delta.appended.clone()) {
             if !message.is_entry() {
                 let (shown, named) = (Shown::plain(message), self.names.of(message));
                 self.log.iter_mut().for_each(|checker| checker.push(&shown, &named));
+                fresh.push((pos, named));
             }
         }
+        fresh
     }
 
-    fn feed_view(&mut self, conversation: &Conversation, delta: &ViewDelta) {
+    fn feed_view(
+        &mut self,
+        conversation: &Conversation,
+        delta: &ViewDelta,
+        fresh: &[(Pos, Named)],
+    ) {
         let (view, history) = (conversation.view(), conversation.history());
         // Calls and results are sent whatever they say; other parts may come or go by an edit.
         let content = |at: &PartPos| {
@@ -143,7 +153,12 @@ impl Monitor {
         };
         for place in &view.places()[self.places_seen..] {
             let shown = view.show(history, *place);
-            let named = self.names.of(shown.message);
+            let known = place.item().and_then(|item| {
+                let at = fresh.binary_search_by_key(&item, |(pos, _)| *pos).ok()?;
+                Some(&fresh[at].1)
+            });
+            let named =
+                known.map_or_else(|| Cow::Owned(self.names.of(shown.message)), Cow::Borrowed);
             self.view.iter_mut().for_each(|checker| checker.push(&shown, &named));
         }
         self.places_seen = view.places().len();

@@ -1,8 +1,8 @@
 //! Numbers for the ids of messages and calls, so that an id is hashed once and not by every checker.
 
 use crate::log::{Message, Part, PartKind};
+use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
-use std::collections::HashMap;
 use std::sync::Arc;
 
 /// Number of an id.
@@ -11,7 +11,7 @@ pub(super) type Name = u32;
 /// The ids of a request and of its log.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Names {
-    numbers: HashMap<Arc<str>, Name>,
+    numbers: FxHashMap<Arc<str>, Name>,
     ids: Vec<Arc<str>>,
 }
 
