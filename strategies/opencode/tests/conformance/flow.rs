@@ -95,6 +95,10 @@ fn br_5_overflow_compaction_summary_filter_continue() {
         sent_texts(&conversation),
         ["What did we do so far?", "parser fixed, lexer next", "Continue if you have next steps"]
     );
+    // OpenCode says the same; it clears when a turn ends.
+    let (mut january, _) = filled("opencode", "", [Ok("parser fixed, lexer next")]);
+    at(&mut january, Moment::StepEnd, Some(usage(150_000, 18_001, 0)));
+    assert_eq!(sent_texts(&january), sent_texts(&conversation));
     conversation.append(answer("a3", "done"));
     assert_eq!(sent_ids(&conversation).len(), 4, "the loop goes on behind the continue message");
     let counters = conversation.counters();

@@ -10,6 +10,8 @@ use foldback_core::view::PartPos;
 use foldback_test_support::table;
 use std::collections::BTreeSet;
 
+const PLACEHOLDER: &str = "[Old tool result content cleared]";
+
 /// Id, version, history, indices of the outputs that are cleared; `rows.toml` says how they are written.
 type Row = (String, String, String, Vec<usize>);
 
@@ -113,6 +115,9 @@ fn walk() {
             let all = results(&conversation);
             let expect: Vec<String> = indices.iter().map(|index| all[*index].clone()).collect();
             assert_eq!(cleared(&conversation), expect, "{id}, {name}");
+            let texts = conversation.view().edits().values().map(|edit| &*edit.text);
+            let shown: Vec<&str> = texts.filter(|text| *text != "cleared").collect();
+            assert!(shown.iter().all(|text| *text == PLACEHOLDER), "{id}, {name}: {shown:?}");
         }
     }
 }
@@ -137,7 +142,7 @@ fn output_stays_in_the_log_and_the_placeholder_in_the_view() {
     let reports = at(&mut conversation, Moment::TurnEnd, None);
     assert_eq!(conversation.history().message(2).shown_text().len(), 200_000, "the log");
     let sent = conversation.sent();
-    assert_eq!(sent[2].text_of(0), "[Old tool result content cleared]");
+    assert_eq!(sent[2].text_of(0), PLACEHOLDER);
     assert_eq!(conversation.counters().tokens_pruned, 50_000, "{reports:?}");
     assert_eq!(conversation.counters().tokens_reclaimed, 50_000 - 8);
 }
