@@ -172,3 +172,41 @@ fn a_short_session_keeps_little() {
         + outcome.measures.survival.bytes();
     assert!(bytes <= 2_300, "{bytes} bytes");
 }
+
+/// Nor does one in which a preset acts at every call: rows of its compactions, and the ledger of one regime of six.
+#[test]
+fn an_acting_preset_keeps_one_ledger() {
+    let (setup, _) = self::setup();
+    let registry = foldback::registry().unwrap();
+    let preset = foldback::preset(&registry, "keep-last-1").unwrap();
+    let presets = [Preset::new(preset, "keep-last-1".to_owned())];
+    let store = Store::temporary().unwrap();
+    let context = Context { reported: "openai", ..context(&presets, &setup, &store) };
+    let mut text = r#"{"role":"user","content":"a"}"#.to_owned();
+    for id in ["r", "s", "t"] {
+        let call = format!(
+            r#""id":"{id}","type":"function","function":{{"name":"read","arguments":"{{}}"}}"#
+        );
+        text += &format!(
+            r#",{{"role":"assistant","content":null,"tool_calls":[{{{call}}}]}},{{"role":"tool","tool_call_id":"{id}","content":"{}"}}"#,
+            "line ".repeat(50)
+        );
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("talk.json");
+    fs::write(
+        &path,
+        format!("{{\"messages\":[{text},{{\"role\":\"assistant\",\"content\":\"b\"}}]}}"),
+    )
+    .unwrap();
+    let source = Source::File(path);
+    let studied = study(&context, &source, source.hash().unwrap()).unwrap();
+    let score = &studied[0].scores[0];
+    let firings = &score.measures.firings;
+    assert!(firings.len() > 1, "{firings:?}");
+    assert_eq!(firings.capacity(), firings.len());
+    let ledgers = score.bills.iter().filter(|bill| !bill.ledger().is_empty());
+    let ledgers: Vec<(&str, usize)> =
+        ledgers.map(|bill| (&*bill.regime, bill.ledger().len())).collect();
+    assert_eq!(ledgers, [("openai", firings.len())]);
+}
