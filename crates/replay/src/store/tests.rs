@@ -240,5 +240,5 @@ fn results_that_the_folder_does_not_take_are_there_for_the_run() {
 /// There is a place of every session and preset.
 #[test]
 fn a_place_is_small() {
-    assert_eq!(size_of::<(u64, Spot)>(), 24);
+    assert_eq!(size_of::<(u64, Spot)>(), 16);
 }
