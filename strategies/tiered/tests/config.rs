@@ -2,7 +2,30 @@
 
 use crate::common::{compiled, registry};
 use foldback_core::config::{Options, compile_preset};
-use foldback_test_support::table;
+use foldback_test_support::{presets::own, table};
+
+/// Most rows run under `tiered`: what the other preset has in common with it, they see as well.
+#[test]
+fn the_literal_preset_differs_in_this_alone() {
+    let tiered = include_str!("../presets/tiered.toml");
+    let literal = include_str!("../presets/tiered-doc-exact.toml");
+    assert_eq!(
+        own(literal, tiered),
+        [
+            ("[filter]", "age_from = \"clock\""),
+            ("[filter]", "budget_tokens = 8_000"),
+            ("[filter]", "cut_tool_results = false"),
+            ("[filter]", "doc_exact = true"),
+            ("[filter]", "min_gain_percent = 0"),
+            ("[filter]", "min_summary_tokens = 0"),
+            ("[filter]", "reference_eviction = \"first-in-first-out\""),
+            ("[filter]", "together = \"message\""),
+            ("[guards]", "breaker = 0"),
+            ("[guards]", "pairs = false"),
+            ("[guards]", "summary = false"),
+        ]
+    );
+}
 
 fn refused(filter: &str) -> Vec<String> {
     compiled("tiered", filter, Options::default())

@@ -5,7 +5,7 @@ use crate::invariants::{FAITHFUL, WINDOW};
 use foldback_core::config::{Options, compile_preset};
 use foldback_core::moment::Moment;
 use foldback_core::strategy::OnFailure;
-use std::collections::BTreeSet;
+use foldback_test_support::presets::own;
 
 #[test]
 fn presets_compile_under_all_their_names() {
@@ -37,20 +37,8 @@ fn only_the_faithful_preset_turns_guards_off() {
 /// Most rows run under `window`: what the other preset has in common with it, they see as well.
 #[test]
 fn the_faithful_preset_differs_in_this_alone() {
-    let lines = |toml: &'static str| {
-        let stages = toml.split_once("\n[[deviation]]").unwrap().0;
-        let mut section = "";
-        let lines = stages.lines().filter(|line| !line.is_empty() && !line.starts_with('#'));
-        let within = lines.map(|line| {
-            section = if line.starts_with('[') { line } else { section };
-            (section, line)
-        });
-        within.filter(|(section, line)| section != line && !section.is_empty()).collect()
-    };
-    let (window, faithful): (BTreeSet<_>, BTreeSet<_>) = (lines(WINDOW), lines(FAITHFUL));
-    let fixed: Vec<(&str, &str)> = window.difference(&faithful).copied().collect();
     assert_eq!(
-        fixed,
+        own(WINDOW, FAITHFUL),
         [
             ("[filter]", "below_trigger = true"),
             ("[filter]", "groups = \"whole\""),
@@ -59,9 +47,8 @@ fn the_faithful_preset_differs_in_this_alone() {
             ("[overflow]", "on_length_stop = \"critical\""),
         ]
     );
-    let own: Vec<(&str, &str)> = faithful.difference(&window).copied().collect();
     assert_eq!(
-        own,
+        own(FAITHFUL, WINDOW),
         [
             ("[estimator]", "calls = \"none\""),
             ("[estimator]", "reasoning = false"),

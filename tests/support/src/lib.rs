@@ -3,6 +3,7 @@
 
 pub mod act;
 pub mod outline;
+pub mod presets;
 pub mod table;
 pub mod trace;
 
