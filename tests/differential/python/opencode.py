@@ -104,7 +104,8 @@ class Program:
             return json.loads(answer.read() or b"null")
 
     def end(self):
-        self.process.terminate()
+        # It waits for installations in the background, however slow the registry is.
+        self.process.kill()
         self.process.wait()
         self.provider.shutdown()
 
