@@ -3,9 +3,9 @@
 use crate::house::{root, visit};
 use std::collections::BTreeSet;
 
-/// What a cell without a row says: nothing, the same as another system's, or what it rests on instead.
-const WITHOUT: [&str; 7] =
-    ["–", "as `", "(differential)", "(recordings)", "(source)", "not recorded", "not documented"];
+/// What a cell without a row says, if it is not empty: the same as another system's, or what it rests on instead.
+const WITHOUT: [&str; 6] =
+    ["as `", "(differential)", "(recordings)", "(source)", "not recorded", "not documented"];
 
 fn page() -> String {
     std::fs::read_to_string(root().join("docs/systems.md")).unwrap()
@@ -39,7 +39,7 @@ fn every_cell_of_the_table_of_systems_rests_on_something() {
         cells.map(move |cell| (system, cell))
     });
     let loose = cells.filter(|(_, cell)| {
-        rows(cell).is_empty() && !WITHOUT.iter().any(|word| cell.contains(word))
+        *cell != "–" && rows(cell).is_empty() && !WITHOUT.iter().any(|word| cell.contains(word))
     });
     assert_eq!(loose.collect::<Vec<_>>(), []);
 }

@@ -51,18 +51,18 @@ impl Outline {
         &self.messages
     }
 
-    /// The outline of a request of which `before` is the beginning, and `root` what was read.
+    /// The outline of a request of which `before` is the beginning, and `list` the records as they were read.
     pub(crate) fn of(request: &Request, before: Option<&Self>, list: &[Value]) -> Self {
         let Source { text, records, .. } = request.source();
         let records: Vec<_> = records.to_vec();
         let known = before.map_or(0, |before| before.records.len());
         let mut cut = before.map_or_else(String::new, |before| before.cut.clone());
-        let parts = |message: &Arc<Message>| {
-            let parts = message.parts.iter().filter_map(|part| part.source_record);
-            message.record.into_iter().chain(parts).collect::<Vec<_>>()
-        };
-        // What is all frame must be read in full.
-        let read: BTreeSet<u32> = request.messages().iter().flat_map(parts).collect();
+        // What is all frame must be read in full. New records are in new messages alone (`filled`).
+        let new = &request.messages()[before.map_or(0, |before| before.messages.len())..];
+        let parts = new.iter().flat_map(|message| &message.parts);
+        let parts = parts.filter_map(|part| part.source_record);
+        let read: BTreeSet<u32> =
+            new.iter().filter_map(|message| message.record).chain(parts).collect();
         for (index, record) in list.iter().enumerate().skip(known) {
             if index > 0 {
                 cut.push(',');

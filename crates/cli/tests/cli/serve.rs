@@ -20,13 +20,12 @@ pub(crate) fn start(args: &[&str]) -> (Child, String, BufReader<ChildStderr>) {
     (proxy, address.to_owned(), said)
 }
 
-/// One request on a connection of its own. Lines of the head may stand behind its first.
-pub(crate) fn ask(address: &str, request: &str, body: &str) -> io::Result<String> {
+/// One request on a connection of its own. Each of `headers` ends its line.
+pub(crate) fn ask(address: &str, request: &str, headers: &str, body: &str) -> io::Result<String> {
     let mut connection = TcpStream::connect(address)?;
-    let (line, headers) = request.split_once("\r\n").unwrap_or((request, "x-none: 0"));
     let length = body.len();
     let head = format!(
-        "{line} HTTP/1.1\r\nhost: {address}\r\nconnection: close\r\ncontent-length: {length}\r\n{headers}\r\n\r\n"
+        "{request} HTTP/1.1\r\n{headers}host: {address}\r\nconnection: close\r\ncontent-length: {length}\r\n\r\n"
     );
     connection.write_all(head.as_bytes())?;
     connection.write_all(body.as_bytes())?;
@@ -60,10 +59,10 @@ fn a_proxy_folds_what_goes_through_it_and_says_nothing_of_it() {
         ));
     }
     let body = format!(r#"{{"model":"m","messages":[{}]}}"#, messages.join(","));
-    let answer = ask(&address, "POST /v1/chat/completions", &body).unwrap();
+    let answer = ask(&address, "POST /v1/chat/completions", "", &body).unwrap();
     assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
     assert!(answer.contains("\r\nx-foldback: folded; received="), "{answer}");
-    let metrics = ask(&address, "GET /metrics", "").unwrap();
+    let metrics = ask(&address, "GET /metrics", "", "").unwrap();
     assert!(metrics.contains("outcome=\"folded\",why=\"\"} 1"), "{metrics}");
     let status = Command::new("kill").args(["-TERM", &proxy.id().to_string()]).status().unwrap();
     assert!(status.success());

@@ -63,10 +63,9 @@ fn request(agent: &str, call: usize) -> String {
         messages.push(json!({"role": "tool", "tool_call_id": id, "content": content}));
     }
     let stream = agent == "streamed";
-    let options = json!({"include_usage": true});
     let mut body = json!({"model": "m", "stream": stream, "messages": messages});
     if stream {
-        body["stream_options"] = options;
+        body["stream_options"] = json!({"include_usage": true});
     }
     body.to_string()
 }
@@ -106,10 +105,10 @@ fn is_whole(answer: &str) -> bool {
 fn converse(agent: &str, address: &Mutex<String>) {
     for call in 0..CALLS {
         let body = request(agent, call);
-        let head = format!("POST /v1/chat/completions\r\nx-call: {agent} {call}");
+        let header = format!("x-call: {agent} {call}\r\n");
         loop {
             let at = address.lock().unwrap().clone();
-            match ask(&at, &head, &body) {
+            match ask(&at, "POST /v1/chat/completions", &header, &body) {
                 Ok(answer) if is_whole(&answer) => {
                     assert!(answer.starts_with("HTTP/1.1 200"), "{agent} {call}: {answer}");
                     break;
@@ -167,7 +166,7 @@ fn run(
         }
         killed
     });
-    let metrics = ask(&address.lock().unwrap(), "GET /metrics", "").unwrap();
+    let metrics = ask(&address.lock().unwrap(), "GET /metrics", "", "").unwrap();
     assert!(metrics.contains("foldback_proxy_journal_failures_total 0\n"), "{metrics}");
     drop(running);
     provider.end();
