@@ -1,8 +1,9 @@
 //! The assumptions behind the numbers of a comparison, and the reasons to doubt it.
 
 use super::contrast::LEAST_CLUSTERS;
-use super::prices;
 use super::{CorpusSummary, DEFAULT_LIMITS, Known, Preset, PresetLine, Reporting, Score, Setup};
+use super::{detail, prices};
+use crate::measures::firings::FiringTotals;
 use crate::number::grouped;
 use crate::recorder::{Policy, RecorderPolicy, by_totals};
 use crate::setup::Made;
@@ -95,12 +96,12 @@ fn scales(setup: &Setup, sessions: &[&SessionFacts]) -> String {
     }
     let mut models: Vec<(&str, Vec<u64>)> = models.into_iter().collect();
     models.sort_by_key(|(_, scales)| std::cmp::Reverse(scales.len()));
-    let told = models.iter_mut().take(SCALES).map(|(model, scales)| {
+    let scales = models.iter_mut().take(SCALES).map(|(model, scales)| {
         scales.sort_unstable();
         let median = scales.get(scales.len() / 2).copied().unwrap_or_default();
         format!("{:.2} of {model} ({})", median as f64 / 1e6, scales.len())
     });
-    let told: Vec<String> = told.collect();
+    let scales: Vec<String> = scales.collect();
     let more = match models.len().saturating_sub(SCALES) {
         0 => String::new(),
         more => format!(", of {more} other models"),
@@ -109,7 +110,7 @@ fn scales(setup: &Setup, sessions: &[&SessionFacts]) -> String {
         "By the usage of {calibrated} of {} sessions a token of {measure} is, in the median, {}{more}. ~ marks presets \
          over the window only by such calibrated sizes; the gate and all else use {measure}.",
         sessions.len(),
-        told.join(", ")
+        scales.join(", ")
     )
 }
 
@@ -228,11 +229,8 @@ fn without_model<'a>(
     asking
         .filter(|(_, (preset, _))| preset.completions.is_some())
         .flat_map(|(at, (_, line))| {
-            let own = scores.iter().filter_map(move |scores| scores.get(at));
-            let firings = own.flat_map(|score| &score.measures.firings);
-            let (without, formless) = firings.fold((0, 0), |(without, formless), firing| {
-                (without + firing.stand_ins, formless + firing.formless)
-            });
+            let own: Vec<&Score> = scores.iter().filter_map(|scores| scores.get(at)).collect();
+            let FiringTotals { stand_ins: without, formless, .. } = detail::firings(&own);
             let failed = line.failures;
             let unused = (failed + without > 0).then(|| {
                 format!(

@@ -5,8 +5,10 @@ use super::Score;
 use crate::availability::Share;
 use crate::controls::nfr;
 use crate::index::Speaker;
+use crate::measures::firings::FiringTotals;
 use crate::measures::position::{BINS, Positions};
 use crate::measures::size::Sizes;
+use crate::measures::summaries::SummaryTotals;
 use crate::measures::survival::Lifetimes;
 use crate::study::Shadow;
 use foldback_core::strategy::Kind;
@@ -130,26 +132,30 @@ pub(super) fn half_life(own: &[&Score]) -> HalfLife {
 }
 
 pub(super) fn summaries(own: &[&Score]) -> SummaryQuality {
-    let rows = || own.iter().flat_map(|score| &score.measures.summaries.rows);
-    let firings = || own.iter().flat_map(|score| &score.measures.firings);
-    let slopes: Vec<f64> =
-        own.iter().filter_map(|score| score.measures.summaries.drift.slope()).collect();
+    let all = || own.iter().map(|score| &score.measures.summaries);
+    let sum = |of: fn(&SummaryTotals) -> u64| all().map(of).sum();
     let share = |kept: u64, needed: u64| Share { kept, needed }.value();
+    let firings = firings(own);
+    let slopes: Vec<f64> = all().filter_map(|summaries| summaries.slope).collect();
     SummaryQuality {
-        n: rows().count() as u64,
-        tokens: rows().map(|row| row.tokens).sum(),
+        n: sum(|summaries| summaries.count),
+        tokens: sum(|summaries| summaries.tokens),
         faithfulness: share(
-            rows().map(|row| row.supported).sum(),
-            rows().map(|row| row.identifiers).sum(),
+            sum(|summaries| summaries.supported),
+            sum(|summaries| summaries.identifiers),
         ),
-        recall: share(rows().map(|row| row.kept).sum(), rows().map(|row| row.needed).sum()),
-        identifier_recall: share(
-            firings().map(|firing| firing.still_there).sum(),
-            firings().map(|firing| firing.dropped).sum(),
-        ),
+        recall: share(sum(|summaries| summaries.kept), sum(|summaries| summaries.needed)),
+        identifier_recall: share(firings.still_there, firings.dropped),
         repeated: slopes.len() as u64,
         drift: (!slopes.is_empty()).then(|| slopes.iter().sum::<f64>() / slopes.len() as f64),
     }
+}
+
+/// Over all sessions.
+pub(super) fn firings<'a>(own: impl IntoIterator<Item = &'a &'a Score>) -> FiringTotals {
+    let mut totals = FiringTotals::default();
+    own.into_iter().for_each(|score| totals.add(&score.measures.firings));
+    totals
 }
 
 pub(super) fn position(own: &[&Score]) -> Position {

@@ -170,9 +170,7 @@ pub(super) fn line(strategy: &Strategy, preset: usize, table: &Table<'_>) -> Pre
         dollars.regime == table.reporting.regime && dollars.pauses == RECORDED_OR_WARM
     });
     let events = count(|counters| counters.folds + counters.prune_operations);
-    let firings = || own.iter().flat_map(|score| &score.measures.firings);
-    let before: u64 = firings().map(|fired| fired.before).sum();
-    let reclaimed: u64 = firings().map(|fired| fired.reclaimed()).sum();
+    let firings = detail::firings(&own);
     let mut line = PresetLine {
         preset: strategy.label(),
         kind: strategy.kind,
@@ -200,7 +198,7 @@ pub(super) fn line(strategy: &Strategy, preset: usize, table: &Table<'_>) -> Pre
         compactions,
         compactions_per_100_calls: ratio(100 * compactions, calls).unwrap_or(0.0),
         thrash: sum(|metrics| metrics.thrash),
-        removal_ratio: ratio(reclaimed, before),
+        removal_ratio: ratio(firings.reclaimed, firings.before),
         overflow_detections: count(|counters| counters.overflow_detections),
         prune_operations: count(|counters| counters.prune_operations),
         tokens_pruned: count(|counters| counters.tokens_pruned),

@@ -62,6 +62,50 @@ impl Firing {
     }
 }
 
+/// Sums over firings.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct FiringTotals {
+    /// Tokens of the views without them.
+    pub before: u64,
+    /// Tokens by which the views shrank.
+    pub reclaimed: u64,
+    /// Folds that had to do with a stand-in for a summary, or without.
+    pub stand_ins: u64,
+    /// Folds with a summary in another form than was asked for.
+    pub formless: u64,
+    /// Identifiers of what was taken out or replaced.
+    pub dropped: u64,
+    /// Of these, those that the view still had.
+    pub still_there: u64,
+}
+
+impl FiringTotals {
+    pub(super) fn of(firings: &[Firing]) -> Self {
+        let mut totals = Self::default();
+        for firing in firings {
+            totals.add(&Self {
+                before: firing.before,
+                reclaimed: firing.reclaimed(),
+                stand_ins: firing.stand_ins,
+                formless: firing.formless,
+                dropped: firing.dropped,
+                still_there: firing.still_there,
+            });
+        }
+        totals
+    }
+
+    /// Adds those of another session.
+    pub fn add(&mut self, more: &Self) {
+        self.before += more.before;
+        self.reclaimed += more.reclaimed;
+        self.stand_ins += more.stand_ins;
+        self.formless += more.formless;
+        self.dropped += more.dropped;
+        self.still_there += more.still_there;
+    }
+}
+
 /// Folds with a summary that was asked for and that their strategy's summarizer did not write, and those whose
 /// summary it wrote in another form than was asked for.
 fn not_as_meant(conversation: &Conversation, folds: &[Fold]) -> (u64, u64) {

@@ -26,15 +26,15 @@ mod tests;
 use crate::cost::output_tokens;
 use crate::drive::{Probe, Request};
 use crate::index::Index;
-use firings::{Firing, Firings};
+use firings::{Firing, FiringTotals, Firings};
 use position::{Offsets, Positions};
 use serde::{Deserialize, Serialize};
 use size::{Call, Sizes, p95};
 use std::sync::Arc;
-use summaries::{Reader, Summaries};
+use summaries::{Reader, Summaries, SummaryTotals};
 use survival::{Lives, Survival};
 
-/// What a replay of a session gave.
+/// What a replay of a session gave, with a row for each firing and each summary.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct SessionMeasures {
     /// Totals of the requests.
@@ -57,6 +57,36 @@ impl SessionMeasures {
         let inputs: Vec<u64> = calls.iter().map(|call| call.input).collect();
         Self { size: Sizes::of(calls), p95: p95(&inputs), ..Self::default() }
     }
+
+    /// What a comparison reads of it.
+    pub(crate) fn totals(self) -> MeasureTotals {
+        MeasureTotals {
+            size: self.size,
+            p95: self.p95,
+            firings: FiringTotals::of(&self.firings),
+            survival: self.survival,
+            summaries: SummaryTotals::of(&self.summaries),
+            positions: self.positions,
+        }
+    }
+}
+
+/// What is left of the measures of a session when its rows are added up; kept in memory for every session of a
+/// comparison.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct MeasureTotals {
+    /// Totals of the requests.
+    pub size: Sizes,
+    /// The 95th percentile of the requests, in tokens; `None` without calls.
+    pub p95: Option<u64>,
+    /// Over every change of the view.
+    pub firings: FiringTotals,
+    /// How long identifiers stay.
+    pub survival: Survival,
+    /// Over every summary.
+    pub summaries: SummaryTotals,
+    /// Where needed references stand.
+    pub positions: Arc<Positions>,
 }
 
 /// The probe. Give it to [`crate::replay_with`], then take what it found.

@@ -129,6 +129,40 @@ pub struct Summaries {
     pub drift: Drift,
 }
 
+/// Sums over the messages with a summary.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct SummaryTotals {
+    /// How many there are.
+    pub count: u64,
+    /// Their tokens.
+    pub tokens: u64,
+    /// Σ |h|.
+    pub identifiers: u64,
+    /// Σ |h ∩ s|.
+    pub supported: u64,
+    /// Σ |t|.
+    pub needed: u64,
+    /// Σ |h ∩ t|.
+    pub kept: u64,
+    /// The [slope](Drift::slope) of the drift of one session.
+    pub slope: Option<f64>,
+}
+
+impl SummaryTotals {
+    pub(super) fn of(summaries: &Summaries) -> Self {
+        let sum = |of: fn(&SummaryRow) -> u64| summaries.rows.iter().map(of).sum();
+        Self {
+            count: summaries.rows.len() as u64,
+            tokens: sum(|row| row.tokens),
+            identifiers: sum(|row| row.identifiers),
+            supported: sum(|row| row.supported),
+            needed: sum(|row| row.needed),
+            kept: sum(|row| row.kept),
+            slope: summaries.drift.slope(),
+        }
+    }
+}
+
 /// Reads summaries as they are written.
 #[derive(Clone, Debug)]
 pub(super) struct Reader {

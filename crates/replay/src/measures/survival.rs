@@ -95,18 +95,39 @@ impl Lifetimes {
     }
 }
 
-/// Lifetimes of the identifiers of a session by who said them first: speaker, duration and what ended then,
-/// in that order. A list, because a comparison keeps one of every session.
+/// Lifetimes of the identifiers of a session by who said them first, by speaker and duration. A list of small
+/// numbers, because a comparison keeps one of every session.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Survival(Box<[(Speaker, u64, Ended)]>);
+pub struct Survival(Box<[Lived]>);
+
+/// Identifiers of one speaker that lived for one duration. A session has fewer of them, and of calls, than its file
+/// has bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct Lived {
+    speaker: Speaker,
+    duration: u32,
+    events: u32,
+    censored: u32,
+}
+
+impl Lived {
+    fn of(speaker: Speaker, duration: u64, ended: Ended) -> Self {
+        let [duration, events, censored] = [duration, ended.events, ended.censored]
+            .map(|number| u32::try_from(number).unwrap_or(u32::MAX));
+        Self { speaker, duration, events, censored }
+    }
+
+    fn add_to(self, lifetimes: &mut Lifetimes) {
+        let ended = Ended { events: self.events.into(), censored: self.censored.into() };
+        lifetimes.add(self.duration.into(), ended);
+    }
+}
 
 impl Survival {
     /// All identifiers together.
     pub fn all(&self) -> Lifetimes {
         let mut all = Lifetimes::default();
-        for (_, duration, ended) in &self.0 {
-            all.add(*duration, *ended);
-        }
+        self.0.iter().for_each(|lived| lived.add_to(&mut all));
         all
     }
 
@@ -118,8 +139,8 @@ impl Survival {
 
     /// Adds them to those of other sessions.
     pub fn add_to(&self, by_speaker: &mut BTreeMap<Speaker, Lifetimes>) {
-        for (speaker, duration, ended) in &self.0 {
-            by_speaker.entry(*speaker).or_default().add(*duration, *ended);
+        for lived in &self.0 {
+            lived.add_to(by_speaker.entry(lived.speaker).or_default());
         }
     }
 }
@@ -176,7 +197,7 @@ impl Lives {
             }
         }
         let lives = self.by_speaker.iter().flat_map(|(speaker, lives)| {
-            lives.0.iter().map(|(duration, ended)| (*speaker, *duration, *ended))
+            lives.0.iter().map(|(duration, ended)| Lived::of(*speaker, *duration, *ended))
         });
         Survival(lives.collect())
     }

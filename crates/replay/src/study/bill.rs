@@ -91,7 +91,7 @@ pub struct Compaction {
     /// The bill's `usd`, and every would-be re-read as if it had really been made.
     pub pessimistic_usd: f64,
     /// What each compaction saved and cost.
-    pub ledger: Vec<LedgerRow>,
+    pub ledger: Box<[LedgerRow]>,
 }
 
 impl Bill {
@@ -227,7 +227,7 @@ fn bill(items: &Items<'_>, starts: &[Option<i64>], pauses: Pauses, named: &Named
                 summaries_usd: total(bill.summaries.iter().copied()),
                 summaries_shared_usd: total(shared),
                 pessimistic_usd: bounds(bill.usd, &terms.rates, items.rereads).pessimistic,
-                ledger: priced.ledger(&firings),
+                ledger: priced.ledger(&firings).into(),
             })
         }),
     }

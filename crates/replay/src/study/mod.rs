@@ -371,10 +371,8 @@ fn study_session<'s>(
         };
     }
     let mut scores: Vec<Score> = Vec::with_capacity(records.len());
-    for (preset, record) in records.into_iter().enumerate() {
-        let mut score = Score::of(preset, &facts, record, start, context);
-        score.share(&scores);
-        scores.push(score);
+    for record in records {
+        scores.push(Score::of(&facts, record, start, &scores, context));
     }
     let agreements = CHECKED.map(|name| {
         let regime = context.setup.regimes.find(name);

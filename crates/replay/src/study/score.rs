@@ -6,7 +6,7 @@ use super::bill::Bill;
 use super::facts::Facts;
 use super::record::{Inaction, Known, Record};
 use crate::availability::{MustKeep, Retention, Share, score};
-use crate::measures::SessionMeasures;
+use crate::measures::MeasureTotals;
 use crate::scale::Scale;
 use crate::totals::{CallRow, SessionMetrics};
 use crate::verbatim::Kept;
@@ -67,7 +67,7 @@ pub struct Outcome {
     /// What must be kept.
     pub must_keep: Arc<MustKeep>,
     /// Size, firings, half-life, summaries, position.
-    pub measures: SessionMeasures,
+    pub measures: MeasureTotals,
     /// What a random eviction kept at the same sizes.
     pub random: Shadow,
     /// What a clairvoyant one kept.
@@ -95,19 +95,13 @@ impl Score {
         self.bills.iter().filter(move |bill| *bill.regime == *regime)
     }
 
-    /// Keeps what came of it once where another has the same.
-    pub(super) fn share(&mut self, others: &[Self]) {
-        if let Some(same) = others.iter().find(|other| other.outcome == self.outcome) {
-            self.outcome = Arc::clone(&same.outcome);
-        }
-    }
-
-    /// Reduces a record. `start` is where the exam begins, the same for all strategies.
+    /// Reduces a record. `start` is where the exam begins, the same for all strategies. What came of `others`, the
+    /// presets before it, is kept once where the same came of this one.
     pub(super) fn of(
-        preset: usize,
         facts: &Facts,
-        mut record: Record,
+        record: Record,
         start: Option<usize>,
+        others: &[Self],
         context: &Context<'_>,
     ) -> Self {
         let common = &context.common;
@@ -131,6 +125,16 @@ impl Score {
             let references = references.filter(|(reference, _)| counts(reference.call));
             Arc::new(Exam { references: score(references), edits, pieces })
         };
+        let exams =
+            |other: &Self| [Arc::clone(&other.exam), Arc::clone(&other.exam_before_recorder)];
+        let mut exams: Vec<Arc<Exam>> = others.iter().flat_map(exams).collect();
+        let mut once = |exam: Arc<Exam>| {
+            let known = exams.iter().find(|known| **known == exam).cloned();
+            known.unwrap_or_else(|| {
+                exams.push(Arc::clone(&exam));
+                exam
+            })
+        };
         let started = |call: usize| start.is_some_and(|start| call >= start);
         let faithful = |call: usize| {
             let calls = facts.calls.get(call);
@@ -153,33 +157,35 @@ impl Score {
             let over = |ceiling, row: &CallRow| scale.request(row.input_tokens) > ceiling;
             rows.filter(|row| row.ceiling.is_some_and(|ceiling| over(ceiling, row))).count() as u64
         };
-        record.measures.positions = common.positions.one(&record.measures.positions);
+        let mut measures = record.measures.totals();
+        measures.positions = common.positions.one(&measures.positions);
         // All of this is kept of every session, and one regime's ledger is read.
-        record.measures.firings.shrink_to_fit();
-        for bill in &mut record.bills {
+        let mut bills = record.bills;
+        for bill in &mut bills {
             bill.regime = common.regimes.one(&bill.regime);
-            if let Some(compaction) = &mut bill.compaction {
-                match *bill.regime == *context.reported {
-                    true => compaction.ledger.shrink_to_fit(),
-                    false => compaction.ledger = Vec::new(),
-                }
+            if let Some(compaction) = &mut bill.compaction
+                && *bill.regime != *context.reported
+            {
+                compaction.ledger = Box::default();
             }
         }
         let outcome = Outcome {
             known: record.known,
             random: matched(&record.matched.random.references),
             clairvoyant: matched(&record.matched.clairvoyant.references),
-            exam: exam(&started),
-            exam_before_recorder: exam(&faithful),
+            exam: once(exam(&started)),
+            exam_before_recorder: once(exam(&faithful)),
             calibrated_over: facts.session.scale.map(over),
             rereads: record.rereads.len() as u64,
             reread_tokens: record.rereads.iter().map(|row| row.tokens).sum(),
             metrics: record.metrics,
             must_keep: common.must_keep.one(&Arc::new(record.must_keep)),
-            measures: record.measures,
-            bills: record.bills,
+            measures,
+            bills,
         };
+        let same = others.iter().find(|other| *other.outcome == outcome);
+        let outcome = same.map_or_else(|| Arc::new(outcome), |same| Arc::clone(&same.outcome));
         let inaction = record.inaction.map(|inaction| common.reasons.one(&Arc::new(inaction)));
-        Self { window: record.limits.context, inaction, ..Self::new(0, preset, outcome) }
+        Self { session: 0, preset: others.len(), window: record.limits.context, inaction, outcome }
     }
 }
