@@ -2,7 +2,7 @@
 //!
 //! Both start from uncounted messages of their own type, and end with a view of at most
 //! 46,000 tokens by four bytes each, too little for either to get by on clearing tool results. foldback's
-//! figure includes building the conversation.
+//! figure includes building the conversation. `touch` is the bound of anything that looks at every message.
 
 use criterion::{BatchSize, BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use foldback_benches::driving::{at, configured, counted};
@@ -27,6 +27,27 @@ fn foldback(c: &mut Criterion) {
                     let mut conversation = counted(&strategy, limits, &messages);
                     let reports = at(&mut conversation, Moment::CallStart);
                     (messages, conversation, reports)
+                },
+                BatchSize::PerIteration,
+            );
+        });
+    }
+    group.finish();
+}
+
+/// The bound: every message is looked at once, and the bytes of its parts are summed.
+fn touch(c: &mut Criterion) {
+    let mut group = c.benchmark_group("count-prune-fit");
+    for turns in shape::TURNS {
+        let messages = shape::messages(turns);
+        group.throughput(Throughput::Elements(messages.len() as u64));
+        group.bench_function(BenchmarkId::new("touch", messages.len()), |b| {
+            b.iter_batched(
+                || shape::uncounted(&messages),
+                |messages| {
+                    let parts = messages.iter().flat_map(|message| &message.parts);
+                    let bytes: usize = parts.map(|part| part.shown().len()).sum();
+                    (messages, bytes)
                 },
                 BatchSize::PerIteration,
             );
@@ -63,5 +84,5 @@ fn yoagent(_: &mut Criterion) {
     eprintln!("`--features peers` runs yoagent beside it");
 }
 
-criterion_group!(benches, foldback, yoagent);
+criterion_group!(benches, foldback, touch, yoagent);
 criterion_main!(benches);

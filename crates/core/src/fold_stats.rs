@@ -9,9 +9,9 @@
 use crate::log::ToolCall;
 use crate::plan::FoldId;
 use crate::position::Pos;
+use rustc_hash::{FxBuildHasher, FxHashMap};
 use serde::{Deserialize, Serialize};
-use std::collections::HashMap;
-use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+use std::hash::BuildHasher as _;
 
 /// What one fold brought and cost so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -42,14 +42,12 @@ impl FoldStats {
 
 /// Which calls were made before, by what they ask for.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct RepeatedCalls(HashMap<u64, Pos>);
+pub(crate) struct RepeatedCalls(FxHashMap<u64, Pos>);
 
 impl RepeatedCalls {
     /// Records a call at a position, and gives the position of the last one that asked for the same.
     pub(crate) fn again(&mut self, call: &ToolCall, pos: Pos) -> Option<Pos> {
-        // With its fixed keys: the same log gives the same answers.
-        let mut hasher = DefaultHasher::new();
-        (&call.tool, &call.arguments).hash(&mut hasher);
-        self.0.insert(hasher.finish(), pos)
+        // Without random keys: the same log gives the same answers. Whoever asks compares the calls themselves.
+        self.0.insert(FxBuildHasher.hash_one((&call.tool, &call.arguments)), pos)
     }
 }
