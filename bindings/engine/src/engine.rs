@@ -2,7 +2,7 @@
 
 use crate::error::Unusable;
 use crate::source::{Form, Source};
-use foldback::core::log::{Answer, Message as Told};
+use foldback::core::log::{Answer, Message as LogMessage};
 use foldback::core::services::Services;
 use foldback::core::view::Shown;
 use foldback::live::follow::{Followed, Received, Unsendable, base_of, frame_of, identity};
@@ -100,12 +100,12 @@ impl Engine {
             model: source.model(),
             limits: self.limits(),
         };
-        let told = |_: &_, message: &Told| {
+        let usage_of = |_: &_, message: &LogMessage| {
             let number = message.record?;
             known.get(&number).or_else(|| answers.get(&number)).cloned()
         };
         // Without a journal nothing is written, so nothing can fail to be.
-        let _ = block_on(followed.take(received, told))?;
+        let _ = block_on(followed.take(received, usage_of))?;
         let shown = followed.shown(messages, self.form.rules()).map_err(|error| match error {
             Unsendable::Wire(wrong) => Unusable::Wire(wrong),
             Unsendable::Rule(rule) => Unusable::Text(rule.to_owned()),

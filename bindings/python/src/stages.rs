@@ -67,9 +67,9 @@ impl Function {
         Python::attach(|py| {
             let given = self.function.call1(py, (given,)).and_then(|given| given.extract(py));
             given.map_err(|raised: PyErr| {
-                let told = format!("{}: {raised}", self.name);
+                let message = format!("{}: {raised}", self.name);
                 raised.write_unraisable(py, Some(self.function.bind(py)));
-                told
+                message
             })
         })
     }

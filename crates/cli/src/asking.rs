@@ -125,7 +125,7 @@ impl Answers {
             let unused = used
                 .filter(|_| !self.named || self.cassette.replayed() == 0)
                 .map_or(0, |used| answered.saturating_sub(used));
-            output::note(told(&bill, unused));
+            output::note(bill_note(&bill, unused));
         }
         let watches = self.counts.values().map(|count| &count.model);
         let unanswered = watches.chain([&self.watch]).find_map(|watch| watch.unanswered());
@@ -168,13 +168,13 @@ impl Answers {
         let mut text = String::new();
         table(&mut text, output::width(), &heads, rows);
         text.push('\n');
-        let told = "A dry run: nothing was sent, and the numbers are an estimate. Extracted summaries stand in for the \
+        let dry = "A dry run: nothing was sent, and the numbers are an estimate. Extracted summaries stand in for the \
              model's; different answers lead to different requests, and retries and reminders come on top. Input is counted \
              by --estimator; output is the most that may be generated. What the cassette holds is not counted, \
              and requests that strategies share are sent once. --budget-usd is a hard limit.";
         let unknown = cost.is_none().then_some(PRICE);
-        for told in std::iter::once(told).chain(unknown) {
-            wrap(&mut text, "", "", told, output::width());
+        for line in std::iter::once(dry).chain(unknown) {
+            wrap(&mut text, "", "", line, output::width());
         }
         text
     }
@@ -185,7 +185,7 @@ impl Answers {
 }
 
 /// A bill in one line.
-fn told(bill: &Bill, unused: u64) -> String {
+fn bill_note(bill: &Bill, unused: u64) -> String {
     let requests = match bill.requests {
         1 => "1 request".to_owned(),
         n => format!("{n} requests"),
@@ -195,11 +195,11 @@ fn told(bill: &Bill, unused: u64) -> String {
         0 => write!(text, "{:.4} USD", bill.usd),
         _ => write!(text, "at an unknown price"),
     };
-    if bill.untold > 0 {
+    if bill.unreported > 0 {
         let _ = write!(
             text,
             "; {} did not report their tokens and are billed at their maximum",
-            bill.untold
+            bill.unreported
         );
     }
     let _ = match bill.secrets {
@@ -274,7 +274,7 @@ fn asking(args: &SummaryArgs, asked: &[&Asks], prices: &Prices) -> Result<Arc<Bu
             endpoints.push(&one.endpoint);
         }
     }
-    let mut told = BTreeSet::new();
+    let mut notes = BTreeSet::new();
     for endpoint in &endpoints {
         let address = client.check(endpoint)?;
         let mut of_it = asked.iter().filter(|one| one.endpoint == **endpoint);
@@ -285,7 +285,7 @@ fn asking(args: &SummaryArgs, asked: &[&Asks], prices: &Prices) -> Result<Arc<Bu
             }
         };
         let model = &endpoint.model;
-        told.insert(format!("text of the sessions is sent to {model} at {address}; {secrets}"));
+        notes.insert(format!("text of the sessions is sent to {model} at {address}; {secrets}"));
     }
     let own = asked.iter().filter_map(|one| one.budget_usd).reduce(f64::min);
     let budget = args.budget_usd.or(own);
@@ -307,7 +307,7 @@ fn asking(args: &SummaryArgs, asked: &[&Asks], prices: &Prices) -> Result<Arc<Bu
         runtime.block_on(client.reach(endpoint))?;
     }
     // Before anything is sent, so that the user can still stop it.
-    told.iter().for_each(output::note);
+    notes.iter().for_each(output::note);
     let budget = Budget::new(Arc::new(client), budget, prices.clone());
     Ok(Arc::new(budget))
 }

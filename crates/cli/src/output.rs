@@ -16,13 +16,13 @@ pub(crate) fn print(text: &str) -> Result<(), Error> {
 
 /// How much is printed on standard error.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Told {
+enum Verbosity {
     Errors,
     Notes,
     Everything,
 }
 
-static TOLD: OnceLock<Told> = OnceLock::new();
+static VERBOSITY: OnceLock<Verbosity> = OnceLock::new();
 
 /// Applies the user's output options.
 pub(crate) fn set_up(args: OutputArgs) {
@@ -30,12 +30,12 @@ pub(crate) fn set_up(args: OutputArgs) {
         // It fails only where the threads are there already, and nothing has run yet.
         let _ = rayon::ThreadPoolBuilder::new().num_threads(threads).build_global();
     }
-    let told = match (args.quiet, args.verbose) {
-        (true, _) => Told::Errors,
-        (false, false) => Told::Notes,
-        (false, true) => Told::Everything,
+    let verbosity = match (args.quiet, args.verbose) {
+        (true, _) => Verbosity::Errors,
+        (false, false) => Verbosity::Notes,
+        (false, true) => Verbosity::Everything,
     };
-    TOLD.get_or_init(|| told);
+    VERBOSITY.get_or_init(|| verbosity);
     match args.color {
         Color::Auto => ColorChoice::Auto,
         Color::Always => ColorChoice::Always,
@@ -44,13 +44,13 @@ pub(crate) fn set_up(args: OutputArgs) {
     .write_global();
 }
 
-fn is_told(what: Told) -> bool {
-    *TOLD.get().unwrap_or(&Told::Notes) >= what
+fn shows(what: Verbosity) -> bool {
+    *VERBOSITY.get().unwrap_or(&Verbosity::Notes) >= what
 }
 
 /// Prints details of the run if `--verbose` is set.
 pub(crate) fn detail(text: impl std::fmt::Display) {
-    if is_told(Told::Everything) {
+    if shows(Verbosity::Everything) {
         note(text);
     }
 }
@@ -58,7 +58,7 @@ pub(crate) fn detail(text: impl std::fmt::Display) {
 /// Prints a note on standard error. A closed or full standard error is ignored: the
 /// results are what matters.
 pub(crate) fn note(text: impl std::fmt::Display) {
-    if !is_told(Told::Notes) {
+    if !shows(Verbosity::Notes) {
         return;
     }
     let text = text.to_string();
@@ -187,7 +187,7 @@ fn replace(
 
 /// Whether progress is visible.
 pub(crate) fn shows_progress() -> bool {
-    std::io::stderr().is_terminal() && is_told(Told::Notes)
+    std::io::stderr().is_terminal() && shows(Verbosity::Notes)
 }
 
 /// How wide reports may be: `COLUMNS`, else the width of the terminal on standard output.

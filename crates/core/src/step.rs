@@ -146,7 +146,7 @@ mod tests {
     use super::*;
     use crate::log::{Answer, Part};
 
-    fn told(messages: Vec<Message>) -> String {
+    fn in_words(messages: Vec<Message>) -> String {
         let log: Vec<Arc<Message>> = messages.into_iter().map(Arc::new).collect();
         let word = |step: &Step<'_>| match step {
             Step::Append(message) => message.id.clone(),
@@ -190,7 +190,7 @@ mod tests {
             ),
         ];
         for (name, messages, expected) in table {
-            assert_eq!(told(messages), expected, "{name}");
+            assert_eq!(in_words(messages), expected, "{name}");
         }
     }
 }

@@ -45,7 +45,7 @@ pub struct Bill {
     /// Requests that a model answered, or may have worked on.
     pub requests: u64,
     /// Those among them with unknown token counts; they are charged at their maximum cost.
-    pub untold: u64,
+    pub unreported: u64,
     /// Those among them whose price is not known; they are charged at nothing.
     pub unpriced: u64,
     /// Input tokens that providers counted, cached or not.
@@ -158,7 +158,7 @@ impl Drop for Hold {
                 bill.usd += self.price.map_or(0.0, |price| price.of(usage));
             }
             Charge::AtMost => {
-                bill.untold += 1;
+                bill.unreported += 1;
                 bill.usd += self.most;
             }
         }

@@ -226,12 +226,12 @@ async fn requests_at_the_same_time_share_a_budget() {
 /// What is booked: what was counted, all of it if unknown, nothing if the provider refused.
 #[tokio::test]
 async fn what_is_booked() {
-    let untold = Completion { usage: None, ..answer("1") };
+    let unreported = Completion { usage: None, ..answer("1") };
     let broken = |kind| Err(ProviderError::new(kind, ""));
     let table = [
         // (requests, those not told, input, output), USD
         ("answered", Ok(answer("1")), (1, 0, 1_000, 100), 0.02),
-        ("answered without usage", Ok(untold), (1, 1, 0, 0), 0.02565),
+        ("answered without usage", Ok(unreported), (1, 1, 0, 0), 0.02565),
         ("refused", refused(ErrorKind::ContextOverflow), (0, 0, 0, 0), 0.0),
         ("no key", broken(ErrorKind::Auth), (0, 0, 0, 0), 0.0),
         ("late", broken(ErrorKind::Timeout), (1, 1, 0, 0), 0.02565),
@@ -241,7 +241,7 @@ async fn what_is_booked() {
         let budget = Budget::new(Arc::new(Scripted::new([given])), Some(1.0), dear());
         let _ = budget.complete(&plain("text")).await;
         let bill = budget.bill();
-        let counted = (bill.requests, bill.untold, bill.input, bill.output);
+        let counted = (bill.requests, bill.unreported, bill.input, bill.output);
         assert_eq!(counted, counts, "{name}");
         assert!((bill.usd - usd).abs() < 1e-9, "{name}: {bill:?}");
     }

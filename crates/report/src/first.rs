@@ -232,14 +232,14 @@ impl Page<'_> {
         if !self.comparison.prices.is_empty() {
             self.say(&mut out, &format!("prices: {}", self.comparison.prices));
         }
-        let told = self.comparison.told_apart(self.comparison.reporting.primary);
+        let shown = self.comparison.told_apart(self.comparison.reporting.primary);
         let cautions = count(self.comparison.cautions.len() as u64, "caution");
-        let ties = match told.pairs {
+        let ties = match shown.pairs {
             0 => String::new(),
             pairs => {
                 format!(
                     "{} of {} pairs are ties; ",
-                    grouped(told.ties as u64),
+                    grouped(shown.ties as u64),
                     grouped(pairs as u64)
                 )
             }
@@ -278,7 +278,7 @@ impl Page<'_> {
         controls.sort_by_key(|line| {
             TELLING.iter().position(|name| *name == line.preset).unwrap_or(TELLING.len())
         });
-        let told: Vec<String> = controls
+        let shown: Vec<String> = controls
             .into_iter()
             .map(|line| {
                 let metrics = &line.metrics;
@@ -289,7 +289,7 @@ impl Page<'_> {
                 format!("{} {bill} {kept}", line.name())
             })
             .collect();
-        self.list(out, "controls (bill, kept): ", &told);
+        self.list(out, "controls (bill, kept): ", &shown);
     }
 
     /// Presets that are not shown.

@@ -130,14 +130,14 @@ pub fn list(sessions: &[Inspected], skipped: &[Skipped], width: Width) -> String
     let calls: usize = sessions.iter().map(|one| one.calls).sum();
     let tokens: u64 = sessions.iter().map(|one| one.tokens).sum();
     let by = sessions.first().map_or("", |one| one.estimator.as_str());
-    let told = format!(
+    let legend = format!(
         "{} with {} and {} tokens by {by}; largest: input tokens of the largest request, as recorded; `foldback \
          inspect FILE` shows all of one",
         count(sessions.len() as u64, "session"),
         count(calls as u64, "call"),
         short(tokens),
     );
-    wrap(&mut out, "", "  ", &told, width);
+    wrap(&mut out, "", "  ", &legend, width);
     if !folder.is_empty() {
         wrap(&mut out, "", "  ", &format!("all are in {folder}"), width);
     }

@@ -267,21 +267,21 @@ fn verdict(budget: Budget, report: &Measured) -> String {
 }
 
 fn forgotten(out: &mut String, advice: &Advice<'_>) {
-    let told = worst_of(advice.walks, None, EXAMPLES);
-    if told.is_empty() {
+    let worst = worst_of(advice.walks, None, EXAMPLES);
+    if worst.is_empty() {
         return;
     }
     blank(out);
     say(out, "What it would have forgotten there, the worst first:");
     // The file is made to be shared: neither paths nor texts of sessions stand in it.
-    for (walk, missed) in &told {
+    for (walk, missed) in &worst {
         item(out, &without_text(walk, missed));
     }
     say(out, "`foldback explain` shows what it was.");
 }
 
 /// What was chosen, in a line.
-pub fn told(advice: &Advice<'_>) -> String {
+pub fn note(advice: &Advice<'_>) -> String {
     let Some(trial) = advice.trial() else {
         return String::new();
     };

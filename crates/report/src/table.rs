@@ -165,16 +165,16 @@ fn ranking(out: &mut String, comparison: &Comparison, width: Width) {
         say(out, "", &format!("not ranked: {}", failed.join("; ")), width);
     }
     let reporting = &comparison.reporting;
-    let told = comparison.told_apart(reporting.primary);
-    let Some((least, most)) = told.detectable else {
+    let apart = comparison.told_apart(reporting.primary);
+    let Some((least, most)) = apart.detectable else {
         return;
     };
     let text = format!(
         "{} of {} pairs are ties (paired cluster bootstrap, {} draws, seed {}, Holm over all pairs); \
          the smallest difference that four of five such comparisons would find is {:.0} to {:.0} percent, \
          depending on the pair",
-        told.ties,
-        told.pairs,
+        apart.ties,
+        apart.pairs,
         grouped(reporting.draws as u64),
         reporting.seed,
         least * 100.0,

@@ -74,7 +74,7 @@ pub fn fires(
     if !found.is_empty() {
         return Ok(found);
     }
-    let mut told =
+    let mut message =
         format!("{} changes nothing at {moment}; what its stages report:\n", strategy.name);
     let mut lines: Vec<(String, usize)> = Vec::new();
     for Report { moment, stage, outcome, .. } in &all {
@@ -86,12 +86,12 @@ pub fn fires(
     }
     for (line, count) in lines {
         let times = if count > 1 { format!(" ({count} times)") } else { String::new() };
-        let _ = writeln!(told, "  {line}{times}");
+        let _ = writeln!(message, "  {line}{times}");
     }
     if all.is_empty() {
-        told.push_str("  nothing: no stage was asked in this session\n");
+        message.push_str("  nothing: no stage was asked in this session\n");
     }
-    Err(told)
+    Err(message)
 }
 
 /// Asserts what a strategy makes of a session, by a snapshot of [`compaction`].
@@ -148,7 +148,7 @@ macro_rules! assert_fires {
     ($session:expr, $subject:expr, $moment:expr $(,)?) => {
         match $crate::fires(&$session, $subject, $moment) {
             Ok(fired) => fired,
-            Err(told) => panic!("{told}"),
+            Err(message) => panic!("{message}"),
         }
     };
 }

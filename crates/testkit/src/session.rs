@@ -233,7 +233,7 @@ impl fmt::Display for Session {
             writeln!(f, "    {besides}")?;
         }
         for (number, message) in self.messages.iter().enumerate() {
-            writeln!(f, "{:>3} {}", number + 1, told(message))?;
+            writeln!(f, "{:>3} {}", number + 1, in_words(message))?;
             for besides in self.behind(number + 1) {
                 writeln!(f, "    {besides}")?;
             }
@@ -242,7 +242,7 @@ impl fmt::Display for Session {
     }
 }
 
-fn told(message: &Message) -> String {
+fn in_words(message: &Message) -> String {
     let part = |part: &Part| {
         let size = part.shown().chars().count();
         match &part.kind {

@@ -88,11 +88,11 @@ const EXIT_CODES: &str = "Exit codes:
 impl Args {
     /// The definition of the command line: every command's help ends with the exit codes.
     pub(crate) fn described() -> clap::Command {
-        let told = |command: clap::Command| match command.get_after_help().cloned() {
+        let with_exit_codes = |command: clap::Command| match command.get_after_help().cloned() {
             Some(more) => command.after_help(format!("{more}\n\n{EXIT_CODES}")),
             None => command.after_help(EXIT_CODES),
         };
-        told(Self::command()).mut_subcommands(told)
+        with_exit_codes(Self::command()).mut_subcommands(with_exit_codes)
     }
 
     /// Parses the process's arguments; help, version and invalid arguments end the process.

@@ -15,7 +15,7 @@ use std::sync::Arc;
 
 pub(crate) fn run(args: &Compact) -> Result<(), Error> {
     match compact(args)? {
-        Output::Told(text) => output::print(&text),
+        Output::Message(text) => output::print(&text),
         Output::Report(text) => output::report(args.out.path(), &text),
         Output::Data { text, notes } => {
             output::write(args.out.path(), &text)?;
@@ -28,7 +28,7 @@ pub(crate) fn run(args: &Compact) -> Result<(), Error> {
 /// What comes of it.
 pub(crate) enum Output {
     /// What summaries by a model would take: nothing was asked.
-    Told(String),
+    Message(String),
     /// For people: the plan, or a rendering of the view.
     Report(String),
     /// For programs: the session, or the plan as JSON. Notes go beside it.
@@ -69,13 +69,13 @@ pub(crate) fn compact(args: &Compact) -> Result<Output, Error> {
     if let Some(answers) = &answers
         && let Some(counted) = answers.finish(Some(used(&conversation)))?
     {
-        return Ok(Output::Told(counted));
+        return Ok(Output::Message(counted));
     }
     // Live, most moments of a session have nothing to say; what was tried and failed has.
-    let told = |report: &Report| {
+    let has_news = |report: &Report| {
         !args.live || report.outcome.changed() || matches!(report.outcome, Outcome::Failed(_))
     };
-    let reports: Vec<Report> = reports.into_iter().filter(told).collect();
+    let reports: Vec<Report> = reports.into_iter().filter(has_news).collect();
     if args.plan {
         if args.json {
             let plans = plan::Plans::of(&session, &conversation, &views);

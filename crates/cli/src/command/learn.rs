@@ -34,12 +34,12 @@ pub(crate) fn run(args: &Learn) -> Result<(), Error> {
     drop(progress);
     let learned = learn(&lessons, &strategy).map_err(|why| Error::Usage(why.to_string()))?;
     output::write(args.out.path(), &learned.toml(&args.name))?;
-    output::note(told(&learned));
+    output::note(note(&learned));
     Ok(())
 }
 
 /// What was fitted, and how well it orders what it has not seen.
-fn told(learned: &Learned) -> String {
+fn note(learned: &Learned) -> String {
     let mut out = format!(
         "fitted to {} sessions of {} repositories or tasks; on those that a fit has not seen:",
         learned.sessions, learned.clusters

@@ -324,7 +324,7 @@ fn run_command(name: &str, options: &[String], paths: &[PathBuf]) -> Result<Stri
         Command::Inspect(args) => Ok(inspect::Found::of(&args)?.text(width)),
         Command::Explain(args) => explain::text(&args, width),
         Command::Compact(args) => Ok(match compact::compact(&args)? {
-            compact::Output::Told(text)
+            compact::Output::Message(text)
             | compact::Output::Report(text)
             | compact::Output::Data { text, .. } => text,
         }),

@@ -40,7 +40,7 @@ pub(crate) fn run(args: &Recommend) -> Result<(), Error> {
     };
     let reported = bench.report(&mut tuned, &candidates, &[chosen])?;
     let candidate = &candidates[chosen];
-    let told = reported.map_or_else(Vec::new, |(comparison, shown)| {
+    let walks_of_chosen = reported.map_or_else(Vec::new, |(comparison, shown)| {
         let place = shown.iter().position(|at| *at == chosen).unwrap_or(0);
         let preset = (controls.len() + place, &candidate.preset);
         walks(corpus, setup, &comparison, preset, WALKED)
@@ -54,7 +54,7 @@ pub(crate) fn run(args: &Recommend) -> Result<(), Error> {
         model: setup.model.as_deref(),
         window: setup.limits.context,
         table: setup.model.as_deref().and_then(|model| setup.models.find(model)),
-        walks: &told,
+        walks: &walks_of_chosen,
         not_for: &candidate.preset.strategy.not_for,
     };
     let header = Header {
@@ -66,7 +66,7 @@ pub(crate) fn run(args: &Recommend) -> Result<(), Error> {
     let text = recommend::file(&advice, &candidate.toml(header));
     output::write(args.out.path(), &text)?;
     results::tell(&prepared.store);
-    output::note(recommend::told(&advice));
+    output::note(recommend::note(&advice));
     match recommend::not_met(&advice) {
         Some(why) => Err(Error::NotMet(why)),
         None => Ok(()),

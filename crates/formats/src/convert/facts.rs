@@ -85,21 +85,21 @@ pub(super) const KINDS: &[Kind] = &[
         },
     ),
     kind("compaction boundary", "compaction boundaries", |session| {
-        let told = |made: &Boundary| {
+        let describe = |made: &Boundary| {
             let Boundary { kind, trigger, tokens_before, tokens_after, .. } = made;
             format!("{kind} {trigger} {tokens_before:?} {tokens_after:?}").into()
         };
-        session.boundaries.iter().map(told).collect()
+        session.boundaries.iter().map(describe).collect()
     }),
     kind(
         "mark of a cleared result (its content is written in full)",
         "marks of cleared results (their content is written in full)",
         |session| {
-            let told = |mark: &Cleared| {
+            let describe = |mark: &Cleared| {
                 let part = session.messages.get(mark.at.item)?.parts.get(mark.at.part)?;
                 Some(format!("{} {}", mark.time, part.shown()).into())
             };
-            session.cleared.iter().filter_map(told).collect()
+            session.cleared.iter().filter_map(describe).collect()
         },
     ),
     kind(

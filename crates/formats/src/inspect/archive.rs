@@ -136,8 +136,8 @@ mod tests {
     fn read(samples: &[String], limit: u64) -> (usize, Vec<String>) {
         let sessions = read_within(&archive(samples), limit).unwrap().unwrap();
         let warnings = sessions.iter().flat_map(|session| &session.warnings);
-        let told = warnings.filter(|warning| warning.code == "damaged-line");
-        (sessions.len(), told.map(|warning| warning.detail.clone()).collect())
+        let damage = warnings.filter(|warning| warning.code == "damaged-line");
+        (sessions.len(), damage.map(|warning| warning.detail.clone()).collect())
     }
 
     #[test]
@@ -145,16 +145,16 @@ mod tests {
         let samples = [sample(1, "small"), sample(2, &"x".repeat(100_000))];
         assert!(archive(&samples).len() < 2_000, "a bomb is small");
         assert_eq!(read(&samples, 16 << 20), (2, Vec::new()));
-        let (read, told) = read(&samples, 1 << 20);
-        assert_eq!((read, told.len()), (1, 1), "{told:?}");
-        assert!(told[0].contains("more than 65536 bytes"), "{told:?}");
-        assert!(told[0].contains(limit::VARIABLE), "{told:?}");
+        let (read, damage) = read(&samples, 1 << 20);
+        assert_eq!((read, damage.len()), (1, 1), "{damage:?}");
+        assert!(damage[0].contains("more than 65536 bytes"), "{damage:?}");
+        assert!(damage[0].contains(limit::VARIABLE), "{damage:?}");
     }
 
     #[test]
     fn all_members_together_have_a_limit() {
         let samples: Vec<String> = (0..40).map(|id| sample(id, &"x".repeat(60_000))).collect();
-        let (read, told) = read(&samples, 1 << 20);
-        assert_eq!((read, told.len()), (17, 23), "{told:?}");
+        let (read, damage) = read(&samples, 1 << 20);
+        assert_eq!((read, damage.len()), (17, 23), "{damage:?}");
     }
 }

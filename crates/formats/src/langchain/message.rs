@@ -27,8 +27,8 @@ pub(super) fn unpack(raw: &Value) -> Option<Fields<'_>> {
 }
 
 /// The parts of a content: a text, or blocks in the shapes of several providers. Blocks of calls repeat
-/// `tool_calls` and are left out; `told` is told of what is not known.
-pub(super) fn content(content: &Value, at: &str, mut told: impl FnMut(&str)) -> Vec<Part> {
+/// `tool_calls` and are left out; `note` is called with the kind of what is not known.
+pub(super) fn content(content: &Value, at: &str, mut note: impl FnMut(&str)) -> Vec<Part> {
     let blocks = match content {
         Value::Null => return Vec::new(),
         Value::Array(blocks) => blocks,
@@ -51,7 +51,7 @@ pub(super) fn content(content: &Value, at: &str, mut told: impl FnMut(&str)) -> 
             _ => match media(block) {
                 Some(media) => file(media).at(pointer),
                 None => {
-                    told(kind);
+                    note(kind);
                     unknown(kind, block).at(pointer)
                 }
             },

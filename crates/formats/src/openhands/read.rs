@@ -132,7 +132,7 @@ impl Reader {
     }
 
     /// Something that the harness told the model in the user's name.
-    pub(super) fn told(&mut self, event: &Event, mut parts: Vec<Part>) {
+    pub(super) fn user_text(&mut self, event: &Event, mut parts: Vec<Part>) {
         mark_synthetic(&mut parts);
         self.push(event, Role::User, parts).mid_turn = true;
     }
@@ -183,7 +183,7 @@ impl Reader {
             parts.push(Part::new(PartKind::Marker(marker)).at(place));
         }
         let running = self.running;
-        self.told(event, parts);
+        self.user_text(event, parts);
         self.running = running;
         if let Some(message) = self.out.messages.last_mut() {
             message.origin = Origin::Entry(EntryKind::Summary);

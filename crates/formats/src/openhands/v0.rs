@@ -54,7 +54,7 @@ impl Reader {
                 // A command that the user ran by hand.
                 let parts = texts(event, &["/args/command", "/args/code", "/args/path"]);
                 if !parts.is_empty() {
-                    self.told(event, parts);
+                    self.user_text(event, parts);
                 }
             }
             kind => self.action(event, kind),
@@ -130,7 +130,7 @@ impl Reader {
         if kind == "recall" {
             let parts = recalled(event);
             if !parts.is_empty() {
-                self.told(event, parts);
+                self.user_text(event, parts);
             }
             return;
         }
@@ -149,7 +149,7 @@ impl Reader {
             Some(call) => self.result(event, call, matches!(kind, "error" | "user_rejected"), part),
             // An answer that the harness could not even turn into an action, or the output of a
             // command that the user ran.
-            None => self.told(event, vec![part]),
+            None => self.user_text(event, vec![part]),
         }
     }
 

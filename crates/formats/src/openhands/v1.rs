@@ -87,7 +87,7 @@ impl Reader {
         parts.extend(extended(event));
         match event.text("source") {
             Some("user") | None => self.prompt(event, parts),
-            Some(_) => self.told(event, parts),
+            Some(_) => self.user_text(event, parts),
         }
     }
 
@@ -122,7 +122,7 @@ impl Reader {
                 let call = self.out.calls.result(id);
                 self.result(event, call, error, part);
             }
-            None => self.told(event, vec![part]),
+            None => self.user_text(event, vec![part]),
         }
     }
 

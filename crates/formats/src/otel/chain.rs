@@ -221,10 +221,10 @@ impl Chain {
             .as_ref()
             .and_then(|reasons| reasons.get(0)?.as_str())
             .or_else(|| output.pointer("/0/finish_reason")?.as_str());
-        let told = Some(usage(span)).filter(|usage| !usage.is_zero());
+        let reported = Some(usage(span)).filter(|usage| !usage.is_zero());
         let answer = Answer {
             web_searches: 0,
-            usage: told,
+            usage: reported,
             finish: reason.map(finish),
             model: span.text(&["gen_ai.response.model", "gen_ai.request.model"]).map(str::to_owned),
             provider: span.text(&["gen_ai.provider.name", "gen_ai.system"]).map(str::to_owned),

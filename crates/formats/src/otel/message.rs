@@ -60,7 +60,7 @@ fn units_of(message: &Value) -> Vec<Unit> {
 }
 
 fn unit(role: Role, parts: Vec<Part>) -> Unit {
-    let told: Vec<Value> = parts
+    let content: Vec<Value> = parts
         .iter()
         .filter_map(|part| match &part.kind {
             PartKind::Reasoning { .. } => None,
@@ -72,7 +72,7 @@ fn unit(role: Role, parts: Vec<Part>) -> Unit {
         .collect();
     Unit {
         role,
-        key: format!("{}{}", role.as_str(), Value::from(told)),
+        key: format!("{}{}", role.as_str(), Value::from(content)),
         answers: parts.iter().find_map(Part::as_result).map(|result| result.call_id.clone()),
         parts,
     }

@@ -201,10 +201,10 @@ impl Followed {
         for (index, message) in messages.iter().enumerate().skip(self.seen()) {
             let mut message = Message::clone(message);
             message.at = message.at.or(Some(now));
-            if let Some(told) = answer(&keys[index], &message)
+            if let Some(known) = answer(&keys[index], &message)
                 && message.role == Role::Assistant
             {
-                message.answer = Some(told);
+                message.answer = Some(known);
             }
             self.log.push(Arc::new(message));
             self.key = keys[index + 1];
@@ -250,8 +250,8 @@ impl Followed {
 
     /// What the provider reported, else an estimate of it.
     fn usage(&self, answer: &Message) -> UsageReading {
-        let told = answer.answer.as_ref().and_then(|answer| answer.usage);
-        match told.filter(|usage| !usage.is_zero()) {
+        let reported = answer.answer.as_ref().and_then(|answer| answer.usage);
+        match reported.filter(|usage| !usage.is_zero()) {
             Some(usage) => UsageReading { usage, source: UsageSource::Provider },
             None => {
                 let output = self.conversation.meter(0).measure(answer);

@@ -115,10 +115,10 @@ impl Failures<'_> {
 
     /// A request that was answered with an error.
     pub(crate) fn refused(&self, status: u16, body: &[u8], headers: &HeaderMap) -> ProviderError {
-        self.scrubbed(self.told(status, &String::from_utf8_lossy(body), headers))
+        self.scrubbed(self.of_answer(status, &String::from_utf8_lossy(body), headers))
     }
 
-    fn told(&self, status: u16, body: &str, headers: &HeaderMap) -> ProviderError {
+    fn of_answer(&self, status: u16, body: &str, headers: &HeaderMap) -> ProviderError {
         let mut error = self.classified(status, body);
         if let Some(wait) = retry_after(headers) {
             error.retry_after = Some(wait);

@@ -95,10 +95,10 @@ pub(super) fn walk(walk: &mut Walk, key: &ContentHash) {
     }
     for track in &mut walk.tracks {
         track.broken.iter_mut().for_each(|(_, broken)| rule(broken, key));
-        let told = track.shown.iter_mut().chain(&mut track.failures);
+        let texts = track.shown.iter_mut().chain(&mut track.failures);
         let degraded = track.firings.iter_mut().filter_map(|firing| firing.degraded.as_mut());
         let written = track.written.iter_mut().map(|written| &mut written.text);
-        told.chain(degraded).chain(written).for_each(|text| WITHHELD.clone_into(text));
+        texts.chain(degraded).chain(written).for_each(|text| WITHHELD.clone_into(text));
     }
 }
 

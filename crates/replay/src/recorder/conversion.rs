@@ -134,7 +134,7 @@ pub struct Pooled {
 
 /// Pools sessions.
 pub fn pool(sessions: &[Session<'_>], bootstrap: &Bootstrap) -> Pooled {
-    let told = |session: &Session<'_>| {
+    let readable = |session: &Session<'_>| {
         let windows = session.rereads.windows.iter();
         windows.filter(|window| !window.control).count()
     };
@@ -144,7 +144,7 @@ pub fn pool(sessions: &[Session<'_>], bootstrap: &Bootstrap) -> Pooled {
         .filter(|window| !window.control && !window.readable);
     Pooled {
         sessions: sessions.len(),
-        compacted: sessions.iter().filter(|session| told(session) > 0).count(),
+        compacted: sessions.iter().filter(|session| readable(session) > 0).count(),
         compactions: sessions.iter().map(|s| s.rereads.compactions).sum(),
         silent: sessions.iter().map(|s| s.rereads.silent).sum(),
         opaque: opaque.count(),

@@ -97,11 +97,11 @@ pub fn rereads(session: &Session, measure: &dyn Estimator) -> SessionRereads {
         .iter()
         .map(|window| WindowScan::new(&index, &accesses, window).run(session, measure))
         .collect();
-    let told = windows.iter().filter(|window| !window.control).count();
+    let followed = windows.iter().filter(|window| !window.control).count();
     SessionRereads {
         calls: index.calls.len(),
         compactions: session.boundaries.len(),
-        silent: session.boundaries.len().saturating_sub(told),
+        silent: session.boundaries.len().saturating_sub(followed),
         windows,
     }
 }

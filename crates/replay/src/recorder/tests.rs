@@ -390,7 +390,7 @@ fn row(needed: Option<usize>, reread: Option<usize>) -> DroppedResult {
     }
 }
 
-fn told(windows: Vec<(bool, usize, Vec<DroppedResult>)>) -> SessionRereads {
+fn rereads_of(windows: Vec<(bool, usize, Vec<DroppedResult>)>) -> SessionRereads {
     SessionRereads {
         calls: 50,
         compactions: 1,
@@ -411,7 +411,7 @@ fn told(windows: Vec<(bool, usize, Vec<DroppedResult>)>) -> SessionRereads {
 
 #[test]
 fn rates_are_counted_by_hand() {
-    let one = told(vec![
+    let one = rereads_of(vec![
         (
             false,
             12,
@@ -425,7 +425,7 @@ fn rates_are_counted_by_hand() {
         ),
         (true, 30, vec![row(Some(1), Some(1)), row(Some(1), None), row(None, None)]),
     ]);
-    let two = told(vec![(false, 4, vec![row(Some(0), None)])]);
+    let two = rereads_of(vec![(false, 4, vec![row(Some(0), None)])]);
     let sessions = [
         PooledSession { cluster: "a", rereads: &one },
         PooledSession { cluster: "b", rereads: &two },

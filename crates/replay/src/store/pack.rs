@@ -55,11 +55,11 @@ fn hash(before: &[u8], content: &[u8]) -> blake3::Hash {
 
 /// Name and content length in an entry's head; `None` where it is damaged.
 fn entry_head(bytes: &[u8; ENTRY_HEAD]) -> Option<(Name, u64)> {
-    let (told, check) = bytes.split_at(ENTRY_HEAD - 8);
-    if blake3::hash(told).as_bytes()[..8] != *check {
+    let (fields, check) = bytes.split_at(ENTRY_HEAD - 8);
+    if blake3::hash(fields).as_bytes()[..8] != *check {
         return None;
     }
-    Some((told[..32].try_into().ok()?, u64::from_le_bytes(told[32..40].try_into().ok()?)))
+    Some((fields[..32].try_into().ok()?, u64::from_le_bytes(fields[32..40].try_into().ok()?)))
 }
 
 /// Whether a file is a pack of any version.

@@ -28,13 +28,13 @@ pub fn worst<'a>(walk: &'a Walk, track: &'a Track, top: usize) -> Vec<Missed<'a>
         .filter_map(|forgotten| Some((walk.needs.get(forgotten.need)?, forgotten.left_view_at)))
         .collect();
     missed.sort_by(|(a, _), (b, _)| rank(a).cmp(&rank(b)));
-    let mut told: BTreeSet<Source<'_>> = BTreeSet::new();
+    let mut listed: BTreeSet<Source<'_>> = BTreeSet::new();
     let mut out: Vec<Missed<'a>> = Vec::new();
     for (need, left_view_at) in &missed {
         if out.len() == top {
             break;
         }
-        if !told.insert(Source::of(need)) {
+        if !listed.insert(Source::of(need)) {
             continue;
         }
         let same = missed.iter().filter(|(other, _)| Source::of(other) == Source::of(need));

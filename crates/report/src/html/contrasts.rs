@@ -33,16 +33,16 @@ pub(super) fn section(out: &mut String, comparison: &Comparison) {
 }
 
 fn summary(out: &mut String, comparison: &Comparison) {
-    let told = comparison.told_apart(Primary::Cost);
+    let apart = comparison.told_apart(Primary::Cost);
     let _ = write!(
         out,
         "<p>Of {} pairs, {} are ties by their bills and {} by what they keep: paired cluster \
          bootstrap, Holm's adjustment over all pairs and both questions.",
-        told.pairs,
-        told.ties,
+        apart.pairs,
+        apart.ties,
         comparison.told_apart(Primary::FrrObsFar).ties,
     );
-    if let Some((least, most)) = told.detectable {
+    if let Some((least, most)) = apart.detectable {
         let (least, most) = (share(least), share(most));
         let by = if least == most {
             least
@@ -218,8 +218,8 @@ mod tests {
             let turned = contrast.between("b", "a").unwrap();
             assert_eq!(cost(&turned).0, backward, "{ratio} {cheaper:?}");
         }
-        let told = contrast(0.8, false, Cheaper::First);
-        assert_eq!(kept(&told).0, "less");
-        assert_eq!(kept(&told.between("b", "a").unwrap()).0, "keeps more");
+        let apart = contrast(0.8, false, Cheaper::First);
+        assert_eq!(kept(&apart).0, "less");
+        assert_eq!(kept(&apart.between("b", "a").unwrap()).0, "keeps more");
     }
 }

@@ -145,11 +145,11 @@ fn under(comparison: &Comparison) -> Vec<Under<'_>> {
         let sessions = 0..comparison.corpus.sessions.len();
         let scores =
             || sessions.clone().filter_map(|session| comparison.scores_of(session).get(at));
-        let told = scores().filter(|score| score.metrics.compactions + faults(score) > 0);
+        let notable = scores().filter(|score| score.metrics.compactions + faults(score) > 0);
         Under {
             name: &comparison.presets[at].preset,
             acted: scores().filter(|score| score.metrics.compactions > 0).count(),
-            rows: told.map(|score| (score.session, cells(comparison, score))).collect(),
+            rows: notable.map(|score| (score.session, cells(comparison, score))).collect(),
         }
     });
     presets.filter(|preset| !preset.rows.is_empty()).collect()

@@ -243,8 +243,8 @@ fn marker(out: &mut String, dot: &Dot<'_>) {
         out,
         "<path class=\"marker {class}\" d=\"{shape}\"><title>{}: cost {}, kept {}",
         text(&dot.line.preset),
-        told(&dot.line.metrics.cost_ratio),
-        told(&dot.line.metrics.frr_obs_far)
+        with_interval(&dot.line.metrics.cost_ratio),
+        with_interval(&dot.line.metrics.frr_obs_far)
     );
     if let Standing::Dominated(by) = dot.standing {
         let _ = write!(out, "; dominated by {}", text(by));
@@ -252,7 +252,7 @@ fn marker(out: &mut String, dot: &Dot<'_>) {
     out.push_str("</title></path>\n");
 }
 
-fn told(metric: &Metric) -> String {
+fn with_interval(metric: &Metric) -> String {
     let value = metric.value.map_or_else(String::new, share);
     match range(metric) {
         Some(range) => format!("{value} ({range})"),

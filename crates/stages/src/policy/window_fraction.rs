@@ -305,7 +305,7 @@ mod tests {
             ("both", true, vec![missed, little], 40_000, false),
             ("off", false, vec![missed, missed], 40_000, false),
         ];
-        for (name, adaptive, fold_stats, target, told) in cases {
+        for (name, adaptive, fold_stats, target, says_so) in cases {
             let config = WindowFractionConfig { adaptive, ..WindowFractionConfig::default() };
             let decision = config.build().unwrap().decide(&Pressure {
                 moment: Moment::CallStart,
@@ -321,7 +321,7 @@ mod tests {
                 pruned: false,
             });
             assert_eq!(decision.target, Some(target), "{name}");
-            assert_eq!(decision.reason.contains("folds"), told, "{name}: {}", decision.reason);
+            assert_eq!(decision.reason.contains("folds"), says_so, "{name}: {}", decision.reason);
             assert_eq!((decision.fold, decision.trigger), (true, 64_000), "{name}");
         }
     }

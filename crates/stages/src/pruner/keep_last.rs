@@ -4,8 +4,8 @@
 //! (v1.0): with a batch of K the view changes at every K-th result instead of at each, and between two
 //! changes the beginning of the request, which a provider may have cached, stays as it is.
 
+use super::placeholder::Placeholder;
 use super::results::{DEFAULT_PLACEHOLDER, check_placeholder, gain, standing};
-use super::told::Told;
 use foldback_core::meter::{LastText, MeteredResult};
 use foldback_core::moment::Moment;
 use foldback_core::outcome::Why;
@@ -51,7 +51,10 @@ impl StageConfig<dyn Pruner> for KeepLastConfig {
             return Err(Invalid::new("batch", "must be 1 or more; 1 moves at each result"));
         }
         check_placeholder(&self.placeholder)?;
-        Ok(Arc::new(KeepLast { told: Told::new(&self.placeholder, &self.images), config: self }))
+        Ok(Arc::new(KeepLast {
+            placeholder: Placeholder::new(&self.placeholder, &self.images),
+            config: self,
+        }))
     }
 }
 
@@ -62,7 +65,7 @@ impl StageConfig<dyn Pruner> for KeepLastConfig {
 #[derive(Clone, Debug)]
 pub struct KeepLast {
     config: KeepLastConfig,
-    told: Told,
+    placeholder: Placeholder,
 }
 
 /// How many of `results`, from the oldest, are cleared: all but `keep`, of as many as fill whole
@@ -88,16 +91,16 @@ impl Pruner for KeepLast {
         let older = standing(context)
             .take_while(|result| first_kept.is_none_or(|first| result.at < first))
             // Most results that are too short to clear need not be read for it.
-            .filter(|result| gain(context, result, self.told.shortest(), &mut shortest) > 0);
+            .filter(|result| gain(context, result, self.placeholder.shortest(), &mut shortest) > 0);
         let mut going: Vec<&MeteredResult> = Vec::new();
         let mut edits = Vec::new();
         for result in older {
-            let placeholder = self.told.of(context, result.at);
+            let placeholder = self.placeholder.of(context, result.at);
             let gain = match &placeholder {
                 Cow::Borrowed(fixed) => gain(context, result, fixed, &mut last),
                 Cow::Owned(own) => gain(context, result, own, &mut LastText::default()),
             };
-            if gain > 0 && !self.told.stands_for(context, result.at) {
+            if gain > 0 && !self.placeholder.stands_for(context, result.at) {
                 let reason = "older than the results that stay";
                 edits.extend(context.clear([result.at], &placeholder, reason));
                 going.push(result);

@@ -12,8 +12,8 @@
 mod clear_tool_uses;
 mod evict;
 mod keep_last;
+mod placeholder;
 mod results;
-mod told;
 
 pub use clear_tool_uses::{AtLeast, ClearToolUses, ClearToolUsesConfig, Counted, Inputs};
 pub use evict::{Candidate, Demand, Evict, EvictConfig, Order};

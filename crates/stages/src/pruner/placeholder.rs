@@ -13,13 +13,13 @@ const IMAGES: &str = "{images}";
 
 /// A placeholder with what it says of the result that it replaces.
 #[derive(Clone, Debug)]
-pub(super) struct Told {
+pub(super) struct Placeholder {
     text: Arc<str>,
     images: Arc<str>,
     shortest: Arc<str>,
 }
 
-impl Told {
+impl Placeholder {
     /// `images` ends the placeholder of a result that has images.
     pub(super) fn new(text: &str, images: &str) -> Self {
         Self { text: text.into(), images: images.into(), shortest: text.replace(LINES, "0").into() }
@@ -38,12 +38,12 @@ impl Told {
         let Some(result) = result(context, at) else {
             return Cow::Borrowed(&self.text);
         };
-        let mut told = self.text.replace(LINES, &lines(&result.text).to_string());
+        let mut placeholder = self.text.replace(LINES, &lines(&result.text).to_string());
         let images = result.media.iter().filter(|media| media.mime.starts_with("image/")).count();
         if images > 0 {
-            told.push_str(&self.images.replace(IMAGES, &images.to_string()));
+            placeholder.push_str(&self.images.replace(IMAGES, &images.to_string()));
         }
-        Cow::Owned(told.into())
+        Cow::Owned(placeholder.into())
     }
 
     /// Whether a result is such a placeholder, of a session that was written after it was cleared.
@@ -92,9 +92,9 @@ mod tests {
 
     #[test]
     fn placeholders_are_known_again() {
-        let plain = Told::new("[gone]", "");
-        let counted = Told::new("(… {lines} lines)", " ({images} images)");
-        for (told, text, is) in [
+        let plain = Placeholder::new("[gone]", "");
+        let counted = Placeholder::new("(… {lines} lines)", " ({images} images)");
+        for (placeholder, text, is) in [
             (&plain, "[gone]", true),
             (&plain, "[gone] not", false),
             (&counted, "(… 12 lines)", true),
@@ -104,7 +104,7 @@ mod tests {
             (&counted, "(… 12 lines) more", false),
             (&counted, "12 lines", false),
         ] {
-            assert_eq!(told.is(text), is, "{text}");
+            assert_eq!(placeholder.is(text), is, "{text}");
         }
     }
 }

@@ -109,12 +109,12 @@ impl Block {
 }
 
 /// Puts the members of `told` into `place`.
-fn merge(place: Option<&mut Value>, told: Value) {
-    let (Some(place), Value::Object(told)) = (place, told) else {
+fn merge(place: Option<&mut Value>, members: Value) {
+    let (Some(place), Value::Object(members)) = (place, members) else {
         return;
     };
     match place {
-        Value::Object(place) => place.extend(told),
-        place => *place = Value::Object(told),
+        Value::Object(place) => place.extend(members),
+        place => *place = Value::Object(members),
     }
 }

@@ -11,7 +11,7 @@ use serde_json::{Map, Value, json};
 pub(crate) struct Pieces {
     parts: Vec<Value>,
     /// What is told beside the content; the last piece that tells it counts.
-    told: Map<String, Value>,
+    members: Map<String, Value>,
     finish: Option<Value>,
 }
 
@@ -28,8 +28,8 @@ impl Pieces {
             parts.into_iter().for_each(|part| self.part(part));
         }
         for key in ["usageMetadata", "modelVersion", "promptFeedback"] {
-            if let Some(told) = piece.get_mut(key).filter(|told| !told.is_null()) {
-                self.told.insert(key.to_owned(), told.take());
+            if let Some(members) = piece.get_mut(key).filter(|members| !members.is_null()) {
+                self.members.insert(key.to_owned(), members.take());
             }
         }
         Ok(())
@@ -55,8 +55,8 @@ impl Pieces {
 
     /// The body of the same answer in one piece; `None` before its end.
     pub(crate) fn body(self) -> Option<Value> {
-        let Self { parts, told, finish } = self;
-        let mut body = Value::Object(told);
+        let Self { parts, members, finish } = self;
+        let mut body = Value::Object(members);
         if let Some(finish) = finish {
             let content = json!({"role": "model", "parts": parts});
             body["candidates"] = json!([{"content": content, "finishReason": finish}]);

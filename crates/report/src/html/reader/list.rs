@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 /// Needs that are told per preset, over all sessions.
-const TOLD: usize = 10;
+const LISTED: usize = 10;
 
 /// A list per preset, in the order in which the walks first have them.
 pub(super) fn list(out: &mut String, walks: &[&Walk]) {
@@ -21,13 +21,13 @@ pub(super) fn list(out: &mut String, walks: &[&Walk]) {
         .collect();
     let mut nothing = Vec::new();
     for preset in presets {
-        let told = worst_of(walks.iter().copied(), Some(preset), TOLD);
-        if told.is_empty() {
+        let worst = worst_of(walks.iter().copied(), Some(preset), LISTED);
+        if worst.is_empty() {
             nothing.push(preset);
             continue;
         }
         let _ = writeln!(out, "<h4>{}</h4>\n<ol>", text(preset));
-        for (walk, missed) in told {
+        for (walk, missed) in worst {
             let _ = writeln!(
                 out,
                 "<li>{} <small class=\"path\">{}</small></li>",

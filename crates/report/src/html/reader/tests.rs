@@ -158,9 +158,9 @@ fn sessions_that_do_not_fit_are_named() {
 fn paper_and_pages_without_script_have_the_worst_as_a_list() {
     let out = section(&details(vec![walk()], &[])).section;
     let list = &out[out.find("rd-static").unwrap()..out.find("<script").unwrap()];
-    let told = "call 10 edits src/auth/token.rs; `fn token() {` left the view at call 8 (clear); last seen 9 \
+    let expected = "call 10 edits src/auth/token.rs; `fn token() {` left the view at call 8 (clear); last seen 9 \
                 calls ago in message 2 (read result)";
-    assert!(list.contains(told), "{list}");
+    assert!(list.contains(expected), "{list}");
     assert!(list.contains("Nothing was forgotten under idle."), "{list}");
     assert_eq!(list.matches("<li>").count(), 2, "one lost result is told once");
 }
