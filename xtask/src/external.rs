@@ -35,6 +35,23 @@ macro_rules! beside {
     };
 }
 
+/// The test of an agent and the proxy.
+macro_rules! through_proxy {
+    ($test:literal) => {
+        &[
+            "cargo",
+            "test",
+            "--quiet",
+            "--package",
+            "foldback-serve",
+            $test,
+            "--",
+            "--ignored",
+            "--nocapture",
+        ]
+    };
+}
+
 /// Installs packages of npm's.
 macro_rules! npm {
     ($($package:literal),*) => {
@@ -109,6 +126,31 @@ const TESTS: &[External] = &[
             BUILD_AGENT,
             &["node", "tests/sdk/javascript_sdks.cjs", "{home}", "{foldback}", "{agent}"],
         ],
+        ..PLAIN
+    },
+    External {
+        name: "agents: mini-swe-agent 2.4.6 through the proxy",
+        needs: &[&["python3"]],
+        // Its client of models needs `mcp` for requests with tools and does not say so.
+        installs: Some((
+            "mini-swe-agent",
+            &[pip!("mini-swe-agent==2.4.6", "litellm==1.106.2", "mcp==2.3.0")],
+        )),
+        runs: &[through_proxy!("agents::mini_swe_agent")],
+        ..PLAIN
+    },
+    External {
+        name: "agents: Claude Code 2.1.330 through the proxy",
+        needs: &[&["node"], &["npm"]],
+        installs: Some(("claude-code", &[npm!("@anthropic-ai/claude-code@2.1.330")])),
+        runs: &[through_proxy!("agents::claude_code")],
+        ..PLAIN
+    },
+    External {
+        name: "agents: Codex 0.169.0 through the proxy",
+        needs: &[&["node"], &["npm"]],
+        installs: Some(("codex", &[npm!("@openai/codex@0.169.0")])),
+        runs: &[through_proxy!("agents::codex")],
         ..PLAIN
     },
     External {
@@ -329,6 +371,7 @@ fn works(command: &[&str], root: &Path, home: &str) -> bool {
     };
     let args = command[1..].iter().map(|arg| named(arg));
     let mut process = Command::new(named(command[0]));
+    process.env("PACKAGE_HOME", home);
     // Where `pyenv` chooses, the name alone does not choose the version.
     if let Some(version) = command[0].strip_prefix("python3.") {
         process.env("PYENV_VERSION", format!("3.{version}"));

@@ -1,0 +1,258 @@
+//! Real agents from the registries through the proxy, as they are released: a task of a hundred calls each, under a
+//! preset that folds. Run by `cargo xtask test-external agents:`, which installs them.
+//!
+//! An agent talks to a tap, which notes what it sends and passes it to the proxy. The provider refuses a request that is
+//! larger than the window, so an agent without the proxy does not get to the end.
+
+use crate::support::{Proxy, folding, http};
+use axum::Router;
+use axum::body::{Body, Bytes};
+use axum::extract::Request;
+use axum::http::HeaderValue;
+use axum::response::Response;
+use foldback::Limits;
+use foldback::core::validity::{caused_by_strategy, validate};
+use foldback::core::view::Shown;
+use foldback::wire::{self, Dialect};
+use foldback_fake_provider::{Answer, Call, FakeProvider, Recorded, Reply, Script};
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+use std::net::Ipv4Addr;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+use tempfile::TempDir;
+use tokio::net::TcpListener;
+use tokio::process::Command;
+
+/// Calls of a task: files that are read, and the end.
+const CALLS: usize = 100;
+
+/// Longest time for a task. The agents take 9 to 22 seconds.
+const MOST: Duration = Duration::from_secs(300);
+
+/// What tells a request apart on its way.
+const NUMBER: &str = "x-number";
+
+/// An agent and how it is run.
+struct Agent {
+    dialect: Dialect,
+    /// The window that the preset folds for, and that the provider refuses more than.
+    window: u64,
+    /// The model that is asked.
+    model: &'static str,
+    /// What the last call is, for an agent that ends by one.
+    end: Option<&'static str>,
+    /// The command, in an empty home, asking at this address.
+    command: fn(installed: &Path, home: &Path, url: &str, model: &str) -> Command,
+}
+
+const TASK: &str = "Read all files of this folder, one after the other, and say that you are done.";
+
+/// A command that sees nothing of the environment but where programs are.
+fn bare(program: PathBuf) -> Command {
+    let mut command = Command::new(program);
+    command.env_clear().env("PATH", std::env::var_os("PATH").unwrap_or_default());
+    command
+}
+
+/// A request of the agent's, and what the proxy said that it did.
+struct Sent {
+    body: String,
+    outcome: String,
+}
+
+type Tapped = Arc<Mutex<BTreeMap<usize, Sent>>>;
+
+/// Notes requests and passes them on; its URL.
+async fn tap(upstream: String) -> (String, Tapped) {
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();
+    let url = format!("http://{}", listener.local_addr().unwrap());
+    let (tapped, count) = (Tapped::default(), Arc::new(Mutex::new(0)));
+    let noted = Arc::clone(&tapped);
+    let all = move |request: Request| {
+        let (upstream, noted, count) = (upstream.clone(), Arc::clone(&noted), Arc::clone(&count));
+        async move {
+            let (mut head, body) = request.into_parts();
+            let body: Bytes = axum::body::to_bytes(body, usize::MAX).await.unwrap();
+            let number = {
+                let mut count = count.lock().unwrap();
+                *count += 1;
+                *count
+            };
+            head.headers.remove("host");
+            head.headers.insert(NUMBER, HeaderValue::from(number));
+            let asked = http().request(head.method, format!("{upstream}{}", head.uri));
+            let answer = asked.headers(head.headers).body(body.clone()).send().await.unwrap();
+            let outcome = answer.headers().get("x-foldback");
+            let outcome = outcome.map(|value| value.to_str().unwrap().to_owned());
+            let body = String::from_utf8_lossy(&body).into_owned();
+            let sent = Sent { body, outcome: outcome.unwrap_or_default() };
+            noted.lock().unwrap().insert(number, sent);
+            Response::from(axum::http::Response::from(answer).map(Body::new))
+        }
+    };
+    tokio::spawn(async move { axum::serve(listener, Router::new().fallback(all)).await.unwrap() });
+    (url, tapped)
+}
+
+/// What makes the text of a file its own.
+fn mark(number: usize) -> String {
+    format!("mark-{}-", number * 7_919)
+}
+
+/// The call of a command, by the name that the agent's tool for it has.
+fn run(request: &Recorded, number: usize, command: &str) -> Option<Call> {
+    let tools = request.body["tools"].as_array()?;
+    let name = |tool: &Value| {
+        let name = tool["name"].as_str().or(tool["function"]["name"].as_str())?;
+        Some(name.to_owned())
+    };
+    let known = ["bash", "Bash", "exec_command", "shell_command"];
+    let name = tools.iter().filter_map(name).find(|name| known.contains(&&**name))?;
+    let member = if name == "exec_command" { "cmd" } else { "command" };
+    Some(Call::new(format!("call_{number}"), name, json!({ member: command })))
+}
+
+/// Has every file read and ends then. What does not offer a tool for commands is not the task.
+fn script(end: Option<&'static str>) -> Script {
+    let mut calls = 0;
+    Script::answer(move |request| {
+        if request.path.contains("count_tokens") {
+            return Reply::status(200, r#"{"input_tokens": 7}"#);
+        }
+        let command = match (calls + 1 < CALLS, end) {
+            (true, _) => format!("cat part_{}.txt", calls + 1),
+            (false, Some(end)) => end.to_owned(),
+            (false, None) => String::new(),
+        };
+        let call = run(request, calls + 1, &command);
+        calls += usize::from(call.is_some());
+        match call.filter(|_| !command.is_empty()) {
+            Some(call) => Reply::answer(Answer {
+                text: format!("I read part {calls}."),
+                calls: vec![call],
+                ..Answer::default()
+            }),
+            None => Reply::text("Done."),
+        }
+    })
+}
+
+/// A folder with the files of the task.
+fn files() -> TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    for number in 1..CALLS {
+        let lines = (0..60).map(|line| format!("let value_{line} = \"{}{line}\";\n", mark(number)));
+        let file = folder.path().join(format!("part_{number}.txt"));
+        std::fs::write(file, lines.collect::<String>()).unwrap();
+    }
+    folder
+}
+
+/// The rules of the provider that a request breaks and the one that it was made of does not.
+fn broken(dialect: Dialect, sent: &str, client: &str) -> Vec<&'static str> {
+    let violations = |body: &str| {
+        let request = wire::Request::parse(dialect, body).unwrap();
+        validate(request.messages().iter().map(Shown::plain), dialect)
+    };
+    let (sent, client) = (violations(sent), violations(client));
+    caused_by_strategy(&sent, &client).iter().map(|violation| violation.rule).collect()
+}
+
+async fn task(agent: &Agent) {
+    let installed = std::env::var_os("PACKAGE_HOME").map(PathBuf::from);
+    let installed = installed.expect("`cargo xtask test-external agents:` installs the agents");
+    let provider = FakeProvider::builder(script(agent.end)).input_window(agent.window).pairs();
+    let provider = provider.everywhere().start().await.unwrap();
+    let limits = Limits::new(agent.window, 2_000);
+    let proxy = Proxy::folding(&provider, folding("tiered", limits)).await;
+    let (url, tapped) = tap(proxy.url.clone()).await;
+    let (home, work) = (tempfile::tempdir().unwrap(), files());
+    let mut command = (agent.command)(&installed, home.path(), &url, agent.model);
+    command.env("HOME", home.path()).current_dir(work.path()).stdin(Stdio::null());
+    let ended = tokio::time::timeout(MOST, command.kill_on_drop(true).output()).await;
+    let output = ended.expect("the agent ends").unwrap();
+    let said = [output.stdout, output.stderr].concat();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&said));
+
+    let tapped = tapped.lock().unwrap();
+    let told = |name: &str| tapped.values().filter(|sent| sent.outcome.starts_with(name)).count();
+    let [unchanged, folded, recovered, passed] =
+        ["unchanged", "folded", "recovered", "passed"].map(told);
+    println!("{unchanged} unchanged, {folded} folded, {recovered} recovered, {passed} passed");
+    assert!(unchanged + folded + recovered >= CALLS && folded > CALLS / 5);
+    assert_eq!(unchanged + folded + recovered + passed, tapped.len(), "nothing failed");
+    let of_task = tapped.values().rfind(|sent| sent.body.contains(TASK));
+    let last = &of_task.expect("the task was sent").body;
+    let unread: Vec<usize> = (1..CALLS).filter(|file| !last.contains(&mark(*file))).collect();
+    assert!(unread.is_empty(), "{unread:?}");
+
+    let upstream = provider.requests();
+    assert_eq!(upstream.len(), tapped.len() + recovered);
+    for request in &upstream {
+        let number = request.header(NUMBER).unwrap().parse::<usize>().unwrap();
+        let sent = &tapped[&number];
+        if ["unchanged", "passed"].iter().any(|name| sent.outcome.starts_with(name)) {
+            assert_eq!(request.text, sent.body, "request {number}");
+        } else {
+            let broken = broken(agent.dialect, &request.text, &sent.body);
+            assert!(broken.is_empty(), "request {number}: {broken:?}");
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[ignore = "runs the released agent: cargo xtask test-external agents:"]
+async fn mini_swe_agent() {
+    let command = |installed: &Path, home: &Path, url: &str, model: &str| {
+        let mut command = bare(installed.join("bin/mini"));
+        command.args(["--yolo", "--exit-immediately", "--task", TASK, "--model", model]);
+        command.args(["--config", "mini.yaml", "--config"]);
+        command.arg(format!("model.model_kwargs.api_base={url}/v1"));
+        command.arg("--output").arg(home.join("trajectory.json"));
+        // It asks nobody for its settings or for the prices of models, and tries once.
+        command.env("OPENAI_API_KEY", "k").env("MSWEA_CONFIGURED", "true");
+        command.env("MSWEA_COST_TRACKING", "ignore_errors");
+        command.env("MSWEA_MODEL_RETRY_STOP_AFTER_ATTEMPT", "1");
+        command.env("LITELLM_LOCAL_MODEL_COST_MAP", "True");
+        command
+    };
+    let end = Some("echo COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT");
+    let (dialect, model) = (Dialect::OpenAiChat, "openai/m");
+    task(&Agent { dialect, window: 24_000, model, end, command }).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[ignore = "runs the released agent: cargo xtask test-external agents:"]
+async fn claude_code() {
+    let command = |installed: &Path, _: &Path, url: &str, model: &str| {
+        let program = "node_modules/@anthropic-ai/claude-code/cli-wrapper.cjs";
+        let mut command = bare("node".into());
+        command.arg(installed.join(program));
+        command.args(["--print", TASK, "--allowedTools", "Bash(cat:*)"]);
+        command.env("ANTHROPIC_BASE_URL", url).env("ANTHROPIC_API_KEY", "k");
+        command.env("ANTHROPIC_MODEL", model).env("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1");
+        command
+    };
+    let (dialect, model) = (Dialect::Anthropic, "claude-sonnet-4-5");
+    task(&Agent { dialect, window: 60_000, model, end: None, command }).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[ignore = "runs the released agent: cargo xtask test-external agents:"]
+async fn codex() {
+    let command = |installed: &Path, _: &Path, url: &str, model: &str| {
+        let mut command = bare(installed.join("node_modules/.bin/codex"));
+        command.args(["exec", "--skip-git-repo-check", "--sandbox", "danger-full-access"]);
+        let provider = format!(
+            r#"model_providers.here={{name="here", base_url="{url}/v1", wire_api="responses", env_key="KEY"}}"#
+        );
+        command.args(["-c", &provider, "-c", "model_provider=here", "--model", model, TASK]);
+        command.env("KEY", "k");
+        command
+    };
+    let (dialect, model) = (Dialect::OpenAiResponses, "gpt-5.4");
+    task(&Agent { dialect, window: 40_000, model, end: None, command }).await;
+}
