@@ -4,12 +4,11 @@ use crate::access::Access;
 use crate::conversations::Conversations;
 use crate::fold::{Turn, make};
 use crate::folding::Folding;
-use crate::forward::{
-    Ask, Gathered, Pieces, Refusal, answered, failure, gather, refusal, told, unreachable,
-};
+use crate::forward::{Answer, Ask, Gathered, Pieces, answered, failure, gather, unreachable};
 use crate::numbers::Numbers;
 use crate::outcome::Outcome;
 use crate::page;
+use crate::refusal::refusal;
 use crate::server::ServeError;
 use crate::settings::Settings;
 use crate::upstream::Upstream;
@@ -18,7 +17,7 @@ use axum::body::Bytes;
 use axum::extract::Request;
 use axum::http::header::{CACHE_CONTROL, CONTENT_ENCODING, CONTENT_SECURITY_POLICY, CONTENT_TYPE};
 use axum::http::request::Parts;
-use axum::http::{HeaderValue, Method};
+use axum::http::{HeaderValue, Method, StatusCode};
 use axum::response::{IntoResponse, Response};
 use foldback_provider_errors::Classifier;
 use foldback_wire::Dialect;
@@ -52,6 +51,16 @@ fn dialect(method: &Method, path: &str) -> Option<Dialect> {
         ("/responses", Dialect::OpenAiResponses),
     ];
     ends.into_iter().find(|(end, _)| path.ends_with(end)).map(|(_, dialect)| dialect)
+}
+
+/// Whether a provider refused a request for its size.
+fn is_overflow(dialect: Dialect, status: StatusCode, words: &[u8]) -> bool {
+    let provider = match dialect {
+        Dialect::Anthropic => "anthropic",
+        _ => "openai",
+    };
+    let words = std::str::from_utf8(words).unwrap_or_default();
+    Classifier::builtin().kind_of(Some(provider), Some(status.as_u16()), words).is_overflow()
 }
 
 impl App {
@@ -118,30 +127,18 @@ impl App {
         else {
             return self.end(Some(dialect), sent, made.outcome, made.turn);
         };
-        match sent {
-            Ok(answer) if answer.status().is_client_error() => {
-                let (status, headers) = (answer.status(), answer.headers().clone());
-                let refusal = refusal(answer).await;
-                let provider = match dialect {
-                    Dialect::Anthropic => "anthropic",
-                    _ => "openai",
-                };
-                if let Refusal::Whole(body) = &refusal
-                    && let Ok(text) = std::str::from_utf8(body)
-                    && Classifier::builtin()
-                        .kind_of(Some(provider), Some(status.as_u16()), text)
-                        .is_overflow()
-                    && let Some((body, turn)) = turn.again().await
-                {
-                    let outcome = Outcome::Recovered(turn.sizes);
-                    let sent = ask.whole(body).await;
-                    return self.end(Some(dialect), sent, outcome, Some(turn));
-                }
-                self.numbers.request(Some(dialect), made.outcome);
-                told(status, &headers, refusal.into_body(), made.outcome)
-            }
-            sent => self.end(Some(dialect), sent, made.outcome, made.turn),
+        let (words, answer) = match sent {
+            Ok(answer) => refusal(dialect, answer).await,
+            sent => return self.end(Some(dialect), sent, made.outcome, made.turn),
+        };
+        if words.is_some_and(|words| is_overflow(dialect, answer.status(), &words))
+            && let Some((body, turn)) = turn.again().await
+        {
+            let outcome = Outcome::Recovered(turn.sizes);
+            let sent = ask.whole(body).await;
+            return self.end(Some(dialect), sent, outcome, Some(turn));
         }
+        self.end(Some(dialect), Ok(answer), made.outcome, made.turn)
     }
 
     /// Sends a request through as it is.
@@ -164,7 +161,7 @@ impl App {
     fn end(
         &self,
         dialect: Option<Dialect>,
-        sent: Result<reqwest::Response, reqwest::Error>,
+        sent: Result<Answer, reqwest::Error>,
         outcome: Outcome,
         turn: Option<Turn>,
     ) -> Response {

@@ -15,6 +15,9 @@ use serde_json::json;
 /// The bytes of a body.
 pub(crate) type Pieces = BoxStream<'static, Result<Bytes, axum::Error>>;
 
+/// What a provider answered.
+pub(crate) type Answer = axum::http::Response<Body>;
+
 /// A body that was read to be understood.
 pub(crate) enum Gathered {
     /// All of it.
@@ -76,84 +79,39 @@ impl Ask {
         self,
         head: &Parts,
         body: Pieces,
-    ) -> Result<reqwest::Response, reqwest::Error> {
+    ) -> Result<Answer, reqwest::Error> {
         let framed = [CONTENT_LENGTH, TRANSFER_ENCODING];
         let has_body = framed.iter().any(|name| head.headers.contains_key(name));
         let request = self.http.request(self.method, self.url).headers(self.headers);
-        match has_body {
-            true => request.body(reqwest::Body::wrap_stream(body)).send().await,
-            false => request.send().await,
-        }
+        let request = match has_body {
+            true => request.body(reqwest::Body::wrap_stream(body)),
+            false => request,
+        };
+        answer(request).await
     }
 
     /// Sends it with a body that is there.
-    pub(crate) async fn whole(mut self, body: Bytes) -> Result<reqwest::Response, reqwest::Error> {
+    pub(crate) async fn whole(mut self, body: Bytes) -> Result<Answer, reqwest::Error> {
         self.headers.remove(CONTENT_LENGTH);
         let request = self.http.request(self.method, self.url).headers(self.headers);
-        request.body(body).send().await
+        answer(request.body(body)).await
     }
+}
+
+async fn answer(request: reqwest::RequestBuilder) -> Result<Answer, reqwest::Error> {
+    let answer = request.send().await?;
+    Ok(axum::http::Response::<reqwest::Body>::from(answer).map(Body::new))
 }
 
 /// The provider's answer for the client, its body as it comes, read on its way.
-pub(crate) fn answered(
-    answer: reqwest::Response,
-    outcome: Outcome,
-    watch: Option<Watch>,
-) -> Response {
-    let (head, body) = axum::http::Response::from(answer).into_parts();
-    let mut body = Body::new(body);
+pub(crate) fn answered(answer: Answer, outcome: Outcome, watch: Option<Watch>) -> Response {
+    let (head, mut body) = answer.into_parts();
     if watch.is_some() {
         body = Body::from_stream(Watched::new(body.into_data_stream(), watch));
     }
-    told(head.status, &head.headers, body, outcome)
-}
-
-/// Longest refusal that is read, in bytes.
-const REFUSAL: usize = 256 << 10;
-
-/// The body of a refusal.
-pub(crate) enum Refusal {
-    /// All of it.
-    Whole(Bytes),
-    /// It is too long to be one that is known; its pieces.
-    Long(Pieces),
-}
-
-impl Refusal {
-    /// The body as it came.
-    pub(crate) fn into_body(self) -> Body {
-        match self {
-            Self::Whole(bytes) => Body::from(bytes),
-            Self::Long(pieces) => Body::from_stream(pieces),
-        }
-    }
-}
-
-/// Reads a refusal.
-pub(crate) async fn refusal(answer: reqwest::Response) -> Refusal {
-    let (head, body) = axum::http::Response::from(answer).into_parts();
-    match gather(Body::new(body), &head.headers, REFUSAL).await {
-        Gathered::Whole(bytes) => Refusal::Whole(bytes),
-        Gathered::TooLarge(pieces) => Refusal::Long(pieces),
-        Gathered::Broken => Refusal::Long(stream::iter([Err(broken())]).boxed()),
-    }
-}
-
-/// The end of a body that broke off.
-fn broken() -> axum::Error {
-    axum::Error::new(std::io::Error::other("the answer broke off"))
-}
-
-/// An answer with these headers of the provider's, and what the proxy did.
-pub(crate) fn told(
-    status: StatusCode,
-    headers: &HeaderMap,
-    body: Body,
-    outcome: Outcome,
-) -> Response {
     let mut response = Response::new(body);
-    *response.status_mut() = status;
-    *response.headers_mut() = headers::of_answer(headers);
+    *response.status_mut() = head.status;
+    *response.headers_mut() = headers::of_answer(&head.headers);
     say(&mut response, outcome);
     response
 }

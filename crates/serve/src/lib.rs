@@ -11,6 +11,7 @@
 //! | `access` | who may use it |
 //! | `app` | what all requests share, and the way of one |
 //! | `forward` | sends a request to the provider and the answer back |
+//! | `refusal` | what a provider says against a request, its status or the first event of a stream |
 //! | `headers` | which headers a proxy passes on |
 //! | `upstream` | the provider of a request, and the client that asks it |
 //! | `outcome`, `numbers` | what was done with a request, and how often |
@@ -41,6 +42,7 @@ mod listen;
 mod numbers;
 mod outcome;
 mod page;
+mod refusal;
 mod seen;
 pub mod server;
 pub mod settings;

@@ -57,6 +57,77 @@ async fn a_second_refusal_and_any_other_error_reach_the_client_as_they_are() {
     }
 }
 
+/// Streams with status 200 that begin or go on with an error: the protocol, the events, and whether the request is made
+/// once more.
+const STREAMS: [(Dialect, &str, bool); 11] = [
+    (Dialect::OpenAiResponses, RESPONSES_ERROR, true),
+    (Dialect::OpenAiResponses, RESPONSES_FAILED, true),
+    (
+        Dialect::OpenAiResponses,
+        "data: {\"type\":\"error\",\"code\":\"rate_limit_exceeded\",\"message\":\"Slow down.\"}\n\n",
+        false,
+    ),
+    (
+        Dialect::OpenAiResponses,
+        "data: {\"type\":\"response.output_item.added\",\"output_index\":0,\"item\":{}}\n\ndata: {\"type\":\"error\",\"code\":\"context_length_exceeded\",\"message\":\"Too long.\"}\n\n",
+        false,
+    ),
+    (Dialect::Anthropic, ANTHROPIC_ERROR, true),
+    (
+        Dialect::Anthropic,
+        "event: ping\ndata: {\"type\":\"ping\"}\n\nevent: error\ndata: {\"type\":\"error\",\"error\":{\"type\":\"invalid_request_error\",\"message\":\"prompt is too long: 9 tokens > 8 maximum\"}}\n\n",
+        true,
+    ),
+    (
+        Dialect::Anthropic,
+        "event: error\ndata: {\"type\":\"error\",\"error\":{\"type\":\"overloaded_error\",\"message\":\"Overloaded\"}}\n\n",
+        false,
+    ),
+    (
+        Dialect::Anthropic,
+        "event: content_block_start\ndata: {\"type\":\"content_block_start\",\"index\":0,\"content_block\":{\"type\":\"text\",\"text\":\"\"}}\n\nevent: error\ndata: {\"type\":\"error\",\"error\":{\"type\":\"invalid_request_error\",\"message\":\"prompt is too long: 9 tokens > 8 maximum\"}}\n\n",
+        false,
+    ),
+    (Dialect::OpenAiChat, CHAT_ERROR, true),
+    (Dialect::OpenAiChat, ": connected\n\n", false),
+    (Dialect::OpenAiChat, "no event at all", false),
+];
+
+const RESPONSES_ERROR: &str = "event: response.created\ndata: {\"type\":\"response.created\",\"sequence_number\":0,\"response\":{\"id\":\"r\",\"error\":null}}\n\nevent: response.in_progress\ndata: {\"type\":\"response.in_progress\",\"sequence_number\":1,\"response\":{\"id\":\"r\",\"error\":null}}\n\nevent: error\ndata: {\"type\":\"error\",\"sequence_number\":2,\"error\":{\"type\":\"invalid_request_error\",\"code\":\"context_length_exceeded\",\"message\":\"Your input exceeds the context window of this model. Please adjust your input and try again.\",\"param\":\"input\"}}\n\n";
+const RESPONSES_FAILED: &str = "event: response.created\ndata: {\"type\":\"response.created\",\"response\":{\"id\":\"r\"}}\n\nevent: response.failed\ndata: {\"type\":\"response.failed\",\"response\":{\"id\":\"r\",\"status\":\"failed\",\"error\":{\"code\":\"context_length_exceeded\",\"message\":\"Your input exceeds the context window of this model. Please adjust your input and try again.\"}}}\n\n";
+const ANTHROPIC_ERROR: &str = "event: message_start\ndata: {\"type\":\"message_start\",\"message\":{\"role\":\"assistant\",\"content\":[]}}\n\nevent: error\ndata: {\"type\":\"error\",\"error\":{\"type\":\"invalid_request_error\",\"message\":\"prompt is too long: 200251 tokens > 200000 maximum\"}}\n\n";
+const CHAT_ERROR: &str = "data: {\"error\":{\"message\":\"This model's maximum context length is 4097 tokens. However, your messages resulted in 4294 tokens. Please reduce the length of the messages.\",\"type\":\"invalid_request_error\",\"param\":\"messages\",\"code\":\"context_length_exceeded\"}}\n\n";
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_stream_that_begins_with_a_refusal_for_size_is_asked_for_once_more() {
+    let log = task(60);
+    let (before, _) = calls(&log).pop().unwrap();
+    for (dialect, events, again) in STREAMS {
+        let refused = || Reply::raw(200, "text/event-stream", events);
+        let text = body(dialect, before).replacen("{ ", "{ \"stream\" : true, ", 1);
+        // The second answer is good in one run, and the same refusal in the other.
+        for second in [Reply::text("Good."), refused()] {
+            let good = second != refused();
+            let provider = FakeProvider::start([refused(), second]).await.unwrap();
+            let proxy = Proxy::folding(&provider, folding("tiered", WIDE)).await;
+            let url = format!("{}{}", proxy.url, path(dialect));
+            let response = http().post(url).body(text.clone()).send().await.unwrap();
+            let told = outcome(&response);
+            let answer = response.text().await.unwrap();
+            let requests = provider.requests();
+            assert_eq!(requests[0].text, text, "{events}");
+            assert_eq!(requests.len(), 1 + usize::from(again), "{events}");
+            assert_eq!(told.starts_with("recovered"), again, "{events}: {told}");
+            if again && good {
+                assert!(answer.contains("d.") && !answer.contains("too long"), "{events}: {answer}");
+                assert!(requests[1].bytes < text.len() / 2, "{events}");
+            } else {
+                assert_eq!(answer, events);
+            }
+        }
+    }
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn answers_that_break_off_or_are_garbage_harm_nothing() {
     let log = task(60);

@@ -28,9 +28,15 @@ pub struct Stream {
     line: Vec<u8>,
     /// The data of the event that is still coming.
     data: Vec<u8>,
+    /// An event of the answer itself came.
+    begun: bool,
     /// The event that ends the answer came.
     over: bool,
 }
+
+/// Events that announce an answer, or keep a connection open until there is one.
+const ANNOUNCE: [&str; 5] =
+    ["message_start", "ping", "response.created", "response.queued", "response.in_progress"];
 
 /// Longest stream that is read, in bytes.
 const MOST: usize = 64 << 20;
@@ -52,7 +58,14 @@ impl Stream {
             Dialect::Gemini => Pieces::Gemini(gemini::stream::Pieces::default()),
             Dialect::OpenAiResponses => Pieces::Responses(responses::stream::Pieces::default()),
         };
-        Self { dialect, pieces, bytes: 0, line: Vec::new(), data: Vec::new(), over: false }
+        let (line, data) = (Vec::new(), Vec::new());
+        Self { dialect, pieces, bytes: 0, line, data, begun: false, over: false }
+    }
+
+    /// Whether anything of the answer itself has come, and not only that there will be one. Before that a provider may
+    /// still refuse the request.
+    pub fn has_begun(&self) -> bool {
+        self.begun || self.over
     }
 
     /// Whether all of the answer has come. Whatever closes the stream may come later, or never. Gemini's protocol has no
@@ -126,12 +139,15 @@ impl Stream {
         if event.get("error").is_some_and(|error| !error.is_null()) {
             return Err(WireError::Refused { body: event });
         }
+        let announced = event.get("type").and_then(Value::as_str);
+        let announced = announced.is_some_and(|kind| ANNOUNCE.contains(&kind));
         match &mut self.pieces {
             Pieces::OpenAi(pieces) => pieces.push(event)?,
             Pieces::Anthropic(pieces) => pieces.push(event)?,
             Pieces::Gemini(pieces) => pieces.push(event)?,
             Pieces::Responses(pieces) => pieces.push(event)?,
         }
+        self.begun |= !announced;
         self.over |= match &self.pieces {
             Pieces::Anthropic(pieces) => pieces.is_over(),
             Pieces::Responses(pieces) => pieces.is_over(),

@@ -17,7 +17,8 @@ const LAST: [&str; 3] = ["response.completed", "response.incomplete", "response.
 impl Pieces {
     pub(crate) fn push(&mut self, mut event: Value) -> Result<(), WireError> {
         let kind = value::text(&event, "type").unwrap_or_default();
-        if kind == "error" {
+        let failed = kind == "response.failed" && !event["response"]["error"].is_null();
+        if kind == "error" || failed {
             return Err(WireError::Refused { body: event });
         }
         if LAST.contains(&kind) {
