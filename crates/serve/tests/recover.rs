@@ -119,7 +119,10 @@ async fn a_stream_that_begins_with_a_refusal_for_size_is_asked_for_once_more() {
             assert_eq!(requests.len(), 1 + usize::from(again), "{events}");
             assert_eq!(told.starts_with("recovered"), again, "{events}: {told}");
             if again && good {
-                assert!(answer.contains("d.") && !answer.contains("too long"), "{events}: {answer}");
+                assert!(
+                    answer.contains("d.") && !answer.contains("too long"),
+                    "{events}: {answer}"
+                );
                 assert!(requests[1].bytes < text.len() / 2, "{events}");
             } else {
                 assert_eq!(answer, events);
