@@ -197,6 +197,39 @@ const TESTS: &[External] = &[
         ..PLAIN
     },
     External {
+        name: "s3: sessions in object storage, from a local server",
+        needs: &[&["python3"]],
+        installs: Some(("s3", &[pip!("moto[server]==5.2.5")])),
+        runs: &[BUILD_WHOLE, &["{home}/bin/python", "tests/s3/objects.py", "{foldback}"]],
+        ..PLAIN
+    },
+    External {
+        name: "parquet: parts of scores as tables, alone and in pandas, polars and DuckDB",
+        needs: &[&["python3"]],
+        installs: Some((
+            "parquet",
+            &[pip!("duckdb==2.0.0", "pandas==3.1.1", "polars==2.1.0", "pyarrow==26.0.1")],
+        )),
+        runs: &[
+            BUILD_WHOLE,
+            &[
+                "cargo",
+                "test",
+                "--package",
+                "foldback-cli",
+                "--features",
+                "parquet,object-store",
+                "--test",
+                "cli",
+                "--",
+                "scores::",
+                "exports::parquet",
+            ],
+            &["{home}/bin/python", "tests/parquet/parts.py", "{foldback}"],
+        ],
+        ..PLAIN
+    },
+    External {
         name: "langchain: its middleware beside the presets of its family",
         needs: &[&["python3"]],
         installs: Some((
@@ -277,6 +310,17 @@ const TESTS: &[External] = &[
 ];
 
 const BUILD_PROXY: &[&str] = &["cargo", "build", "--quiet", "--package", "foldback-cli"];
+
+/// The command with the features that are not its default.
+const BUILD_WHOLE: &[&str] = &[
+    "cargo",
+    "build",
+    "--quiet",
+    "--package",
+    "foldback-cli",
+    "--features",
+    "parquet,object-store",
+];
 
 /// The provider that the SDKs' tasks are answered by.
 const BUILD_AGENT: &[&str] =

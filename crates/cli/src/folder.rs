@@ -46,7 +46,8 @@ fn unreadable(folder: &Path, error: &walkdir::Error) -> Option<Source> {
     lost.then(|| Source::Unreadable { path: path.to_owned(), reason: reason.to_string() })
 }
 
-fn is_session(path: &Path) -> bool {
+/// Whether a file of this name may hold a session.
+pub(crate) fn is_session(path: &Path) -> bool {
     let ending = path.extension().and_then(OsStr::to_str);
     ending.is_some_and(|ending| ENDINGS.contains(&ending))
 }

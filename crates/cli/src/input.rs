@@ -2,20 +2,33 @@
 
 use crate::args::{CorpusArgs, SessionArgs};
 use crate::error::Error;
-use crate::{folder, selection};
+use crate::{folder, objects, selection};
 use foldback_formats::Session;
 use foldback_formats::limit;
 use foldback_formats::session::Warning;
 use foldback_replay::corpus::Skipped;
-use foldback_replay::scores::ScoresError;
+use foldback_replay::scores::Reader;
 use foldback_replay::{Corpus, Source};
-use foldback_report::plain;
+use foldback_report::{parts, plain};
 use std::fs::File;
-use std::io::{BufRead, BufReader};
+use std::io::{self, Read, Seek as _};
 use std::path::{Path, PathBuf};
+
+/// The URL of something in object storage that stands in the place of a path.
+fn url(path: &Path) -> Option<&str> {
+    path.to_str().filter(|path| path.starts_with("s3://"))
+}
+
+/// Whether a path is a folder, and not one file.
+pub(crate) fn is_folder(path: &Path) -> bool {
+    url(path).map_or_else(|| path.is_dir(), objects::is_folder)
+}
 
 /// Reads the bytes of a file; `-` is standard input.
 pub(crate) fn bytes(path: &Path) -> Result<Vec<u8>, Error> {
+    if let Some(url) = url(path) {
+        return objects::bytes(url);
+    }
     let fail = |error| Error::File { path: path.to_owned(), error };
     if path == Path::new("-") {
         return limit::read(std::io::stdin().lock()).map_err(fail);
@@ -133,7 +146,9 @@ pub(crate) fn corpus(args: &CorpusArgs) -> Result<Corpus, Error> {
     }
     let mut sources = Vec::new();
     for path in &args.paths {
-        if path.is_dir() {
+        if let Some(url) = url(path) {
+            sources.extend(objects::sources(url)?);
+        } else if path.is_dir() {
             sources.extend(folder::sources(path));
         } else if path.exists() {
             sources.push(Source::File(path.clone()));
@@ -164,21 +179,28 @@ pub(crate) fn corpus(args: &CorpusArgs) -> Result<Corpus, Error> {
 }
 
 /// The corpus of parts that `foldback score` wrote.
-pub(crate) fn scores(
-    paths: &[PathBuf],
-    read: impl FnOnce(Vec<(&str, Box<dyn BufRead>)>) -> Result<Corpus, ScoresError>,
-) -> Result<Corpus, Error> {
-    let names: Vec<String> = paths.iter().map(|path| path.display().to_string()).collect();
-    let open = |(path, name): (&PathBuf, _)| -> Result<(_, Box<dyn BufRead>), Error> {
-        if path == Path::new("-") {
-            return Ok((name, Box::new(std::io::stdin().lock())));
-        }
-        let file = File::open(path).map_err(|error| Error::File { path: path.clone(), error })?;
-        Ok((name, Box::new(BufReader::new(file))))
-    };
-    let parts = paths.iter().zip(names.iter().map(String::as_str)).map(open);
-    let parts = parts.collect::<Result<Vec<_>, _>>()?;
-    read(parts).map_err(|error| Error::Usage(error.to_string()))
+pub(crate) fn scores(paths: &[PathBuf], mut reader: Reader<'_>) -> Result<Corpus, Error> {
+    for path in paths {
+        let file = match path == Path::new("-") {
+            true => spooled(std::io::stdin().lock()),
+            false => File::open(path).and_then(|file| match file.metadata()?.is_file() {
+                true => Ok(file),
+                false => spooled(file),
+            }),
+        };
+        let file = file.map_err(|error| Error::File { path: path.clone(), error })?;
+        parts::read(&path.display().to_string(), file, &mut reader)
+            .map_err(|error| Error::Usage(error.to_string()))?;
+    }
+    Ok(reader.corpus())
+}
+
+/// What can be read only once, in a file without a name.
+fn spooled(mut from: impl Read) -> io::Result<File> {
+    let mut file = tempfile::tempfile()?;
+    io::copy(&mut from, &mut file)?;
+    file.rewind()?;
+    Ok(file)
 }
 
 /// Where this user's sessions are: folders, and OpenCode's store.

@@ -19,6 +19,8 @@ mod folder;
 mod groups;
 mod input;
 mod next;
+#[cfg_attr(not(feature = "object-store"), path = "without_objects.rs")]
+mod objects;
 mod output;
 mod page;
 mod progress;

@@ -44,10 +44,13 @@ pub fn read_file(path: &Path) -> Result<Vec<u8>> {
 /// As with [`read_file`].
 pub fn read(from: impl Read) -> Result<Vec<u8>> {
     let largest = largest()?;
-    within(from, largest)?.ok_or_else(|| {
-        let problem = format!("holds more than {largest} bytes; {VARIABLE} raises the limit");
-        Error::new(ErrorKind::FileTooLarge, problem)
-    })
+    within(from, largest)?.ok_or_else(|| too_large(largest))
+}
+
+/// The error of what holds more than the limit.
+pub fn too_large(largest: u64) -> Error {
+    let problem = format!("holds more than {largest} bytes; {VARIABLE} raises the limit");
+    Error::new(ErrorKind::FileTooLarge, problem)
 }
 
 /// All that a reader gives; `None` where that is more than `largest` bytes.

@@ -3,9 +3,11 @@
 //! A corpus holds names, not sessions. A session is read when its turn comes and dropped when every
 //! preset has replayed it, so memory is bounded by the largest files in flight.
 
+use crate::compare::CompareError;
 use foldback_formats::Session;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::fmt;
 use std::path::PathBuf;
 
 /// One place that sessions come from.
@@ -13,6 +15,13 @@ use std::path::PathBuf;
 pub enum Source {
     /// A file in any format.
     File(PathBuf),
+    /// Bytes that are somewhere else, under a name.
+    Elsewhere {
+        /// What reports call them.
+        name: String,
+        /// Gets them.
+        fetch: Fetch,
+    },
     /// Sessions that are in memory already, under a name.
     Memory {
         /// What reports call them.
@@ -36,6 +45,47 @@ pub enum Source {
         /// Why it can't be read.
         reason: String,
     },
+}
+
+/// Gets the bytes of a source, each time that they are read.
+pub struct Fetch(pub Box<dyn Fn() -> Result<Vec<u8>, Failure> + Send + Sync>);
+
+impl fmt::Debug for Fetch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Fetch")
+    }
+}
+
+/// Why a source could not be read or studied.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Failure {
+    /// It can't be used, and the others can.
+    Source(String),
+    /// It can't be reached, nor may others be: what is left would be the result of other sessions.
+    Unreached(String),
+    /// What was found out can't be kept.
+    Store(String),
+}
+
+impl Failure {
+    /// Why the source of this name is skipped.
+    ///
+    /// # Errors
+    ///
+    /// The run can't go on without it.
+    pub fn skips(self, path: impl FnOnce() -> String) -> Result<String, CompareError> {
+        match self {
+            Self::Source(reason) => Ok(reason),
+            Self::Unreached(error) => Err(CompareError::Unreached { path: path(), error }),
+            Self::Store(error) => Err(CompareError::Store { path: path(), error }),
+        }
+    }
+}
+
+impl From<String> for Failure {
+    fn from(reason: String) -> Self {
+        Self::Source(reason)
+    }
 }
 
 /// A file that was not used.
@@ -65,18 +115,30 @@ impl Source {
             Self::File(path) | Self::Scored { path, .. } | Self::Unreadable { path, .. } => {
                 path.display().to_string()
             }
-            Self::Memory { name, .. } => name.clone(),
+            Self::Elsewhere { name, .. } | Self::Memory { name, .. } => name.clone(),
+        }
+    }
+
+    /// The bytes of what is not in memory. The error says why they can't be read.
+    fn bytes(&self) -> Result<Vec<u8>, Failure> {
+        match self {
+            Self::File(path) | Self::Scored { path, failed: None, .. } => {
+                foldback_formats::limit::read_file(path).map_err(|error| error.to_string().into())
+            }
+            Self::Elsewhere { fetch, .. } => (fetch.0)(),
+            Self::Scored { failed: Some(reason), .. } | Self::Unreadable { reason, .. } => {
+                Err(reason.clone().into())
+            }
+            Self::Memory { .. } => Err("is in memory".to_owned().into()),
         }
     }
 
     /// Hash of its content: the bytes of a file, the messages of what is in memory. The error says why
     /// it can't be read.
-    pub(crate) fn hash(&self) -> Result<ContentHash, String> {
+    pub(crate) fn hash(&self) -> Result<ContentHash, Failure> {
         match self {
-            Self::File(path) => {
-                let bytes =
-                    foldback_formats::limit::read_file(path).map_err(|error| error.to_string())?;
-                Ok(blake3::hash(&bytes))
+            Self::File(_) | Self::Elsewhere { .. } | Self::Unreadable { .. } => {
+                Ok(blake3::hash(&self.bytes()?))
             }
             Self::Memory { sessions, .. } => {
                 let mut hasher = blake3::Hasher::new();
@@ -90,30 +152,30 @@ impl Source {
                 Ok(hasher.finalize())
             }
             Self::Scored { hash, .. } => Ok(*hash),
-            Self::Unreadable { reason, .. } => Err(reason.clone()),
         }
     }
 
     /// Reads it once: what its sessions are hashed from is what they are parsed from, also where an agent is
     /// still writing the file.
-    pub(crate) fn read(&self) -> Result<Content, String> {
+    pub(crate) fn read(&self) -> Result<Content, Failure> {
         let (hash, mut sessions) = match self {
-            Self::Scored { failed: Some(reason), .. } => return Err(reason.clone()),
-            Self::File(path) | Self::Scored { path, .. } => {
-                let bytes =
-                    foldback_formats::limit::read_file(path).map_err(|error| error.to_string())?;
+            Self::Memory { sessions, .. } => (self.hash()?, sessions.clone()),
+            _ => {
+                let bytes = self.bytes()?;
                 let sessions = foldback_formats::read(&bytes, None);
                 (blake3::hash(&bytes), sessions.map_err(|error| error.to_string())?)
             }
-            Self::Memory { sessions, .. } => (self.hash()?, sessions.clone()),
-            Self::Unreadable { reason, .. } => return Err(reason.clone()),
         };
         sessions.retain(|session| session.log().next().is_some());
         Ok(Content { hash, sessions })
     }
 
     /// Reads the sessions that have something in their log.
-    pub fn sessions(&self) -> Result<Vec<Session>, String> {
+    ///
+    /// # Errors
+    ///
+    /// It can't be read.
+    pub fn sessions(&self) -> Result<Vec<Session>, Failure> {
         Ok(self.read()?.sessions)
     }
 

@@ -32,7 +32,8 @@ pub(crate) struct SessionArgs {
 /// Files with sessions.
 #[derive(Clone, Debug, ClapArgs)]
 pub(crate) struct CorpusArgs {
-    /// Session files or folders of them, in any mix of formats.
+    /// Session files or folders of them, in any mix of formats; s3://BUCKET/KEY and s3://BUCKET/FOLDER/ in a build
+    /// with the feature object-store.
     #[arg(value_name = "PATH")]
     pub(crate) paths: Vec<PathBuf>,
     /// Also use this user's sessions of Claude Code, Codex and OpenCode.

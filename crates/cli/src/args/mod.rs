@@ -169,7 +169,8 @@ pub(crate) enum Command {
 pub(crate) struct Compare {
     #[command(flatten)]
     pub(crate) corpus: CorpusArgs,
-    /// Parts that `foldback score` wrote, in place of session files; with the options that they were scored with.
+    /// Parts that `foldback score` wrote, as JSON lines or Parquet, in place of session files; with the options that they
+    /// were scored with.
     #[arg(
         long,
         value_name = "FILE",
@@ -229,6 +230,9 @@ pub(crate) struct DesignArgs {
 }
 
 #[derive(Debug, ClapArgs)]
+#[command(
+    after_help = "The file is JSON lines, or Parquet if its name ends in .parquet (a build with the feature parquet)."
+)]
 pub(crate) struct Score {
     #[command(flatten)]
     pub(crate) corpus: CorpusArgs,

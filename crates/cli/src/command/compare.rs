@@ -6,7 +6,8 @@ use crate::details::Compared;
 use crate::error::Error;
 use crate::progress::Progress;
 use crate::{input, next, output, page, results};
-use foldback_replay::{Comparison, Corpus, Preset, Run, Store, scores};
+use foldback_replay::scores::Reader;
+use foldback_replay::{Comparison, Corpus, Preset, Run, Store};
 use foldback_report::{first, json, rows, table};
 
 /// A comparison, and what it was made of.
@@ -31,9 +32,7 @@ pub(crate) fn compute(args: &Compare) -> Result<Computed, Error> {
     let store = results::store(&args.store, answers.is_some() || files.is_none())?;
     let corpus = match files {
         Some(corpus) => corpus,
-        None => input::scores(&args.scores, |parts| {
-            scores::read(parts, presets, setup, experiment.split, &store)
-        })?,
+        None => input::scores(&args.scores, Reader::new(presets, setup, experiment.split, &store))?,
     };
     let progress = Progress::of(corpus.sources.len(), presets.len());
     let run = Run { store: &store, progress: &|| progress.step(), strict: args.corpus.strict };

@@ -39,7 +39,7 @@ impl Found {
         let registry = foldback::registry()?;
         let estimator = strategies::estimator(&registry, &args.estimator.estimator)?;
         match args.corpus.paths.as_slice() {
-            [path] if !path.is_dir() && !args.corpus.discover => {
+            [path] if !input::is_folder(path) && !args.corpus.discover => {
                 let sessions = file(args, path, &*estimator)?;
                 Ok(Self { files: 1, sessions, skipped: Vec::new(), one_by_one: true })
             }
@@ -75,25 +75,31 @@ fn folders(args: &Inspect, estimator: &dyn Estimator) -> Result<Found, Error> {
     let corpus = input::corpus(&args.corpus)?;
     let files = corpus.sources.len();
     let progress = Progress::new(files, "files", "what is in them".to_owned());
-    let look = |source: &Source| -> Result<Vec<Inspected>, Result<Skipped, Error>> {
+    let look = |source: &Source| -> Result<Result<Vec<Inspected>, Skipped>, Error> {
         let path = source.name();
         let found = source.sessions();
         progress.step();
-        let found = found.map_err(|reason| Ok(Skipped { path: path.clone(), reason }))?;
+        let found = match found {
+            Ok(found) => found,
+            Err(failure) => {
+                let reason = failure.skips(|| path.clone())?;
+                return Ok(Err(Skipped { path, reason }));
+            }
+        };
         let many = found.len() > 1;
         let inspected = |session: &Session| {
-            input::strict(&path, &session.warnings, args.corpus.strict).map_err(Err)?;
+            input::strict(&path, &session.warnings, args.corpus.strict)?;
             Ok(Inspected::of(source.path_of(&session.id, many), session, estimator))
         };
-        found.iter().map(inspected).collect()
+        Ok(Ok(found.iter().map(inspected).collect::<Result<_, Error>>()?))
     };
     let looked: Vec<_> = corpus.sources.par_iter().map(look).collect();
     drop(progress);
     let (mut sessions, mut skipped) = (Vec::new(), Vec::new());
     for found in looked {
-        match found {
+        match found? {
             Ok(more) => sessions.extend(more),
-            Err(why) => skipped.push(why?),
+            Err(why) => skipped.push(why),
         }
     }
     if sessions.is_empty() {

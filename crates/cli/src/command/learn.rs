@@ -27,7 +27,10 @@ pub(crate) fn run(args: &Learn) -> Result<(), Error> {
                     lessons.push(Lesson { cluster, session: Arc::new(session) });
                 }
             }
-            Err(reason) => output::note(format_args!("{}: {reason}", source.name())),
+            Err(failure) => {
+                let reason = failure.skips(|| source.name())?;
+                output::note(format_args!("{}: {reason}", source.name()));
+            }
         }
         progress.step();
     }

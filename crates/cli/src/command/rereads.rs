@@ -15,7 +15,7 @@ pub(crate) fn run(args: &Rereads) -> Result<(), Error> {
     let measure = strategies::estimator(&registry, &args.estimator.estimator)?;
     let files = corpus.sources.len();
     let progress = Progress::new(files, "files", "what agents read again".to_owned());
-    let survey = survey(&corpus, &*measure, &|| progress.step());
+    let survey = survey(&corpus, &*measure, &|| progress.step())?;
     if survey.sessions.is_empty() {
         return Err(Error::Usage(format!(
             "no session to look at:\n{}",

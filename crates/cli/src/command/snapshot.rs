@@ -64,7 +64,7 @@ fn files(paths: &[PathBuf]) -> Result<Vec<PathBuf>, Error> {
                 Source::Unreadable { path, reason } => {
                     return Err(Error::Usage(format!("{}: {reason}", path.display())));
                 }
-                Source::Memory { .. } | Source::Scored { .. } => {}
+                Source::Elsewhere { .. } | Source::Memory { .. } | Source::Scored { .. } => {}
             }
         }
     }

@@ -18,7 +18,7 @@ mod sessions;
 mod strata;
 mod table;
 
-pub use crate::corpus::{Corpus, Skipped, Source};
+pub use crate::corpus::{Corpus, Failure, Skipped, Source};
 pub use crate::setup::{DEFAULT_LIMITS, Preset, Setup};
 pub use crate::study::{Inaction, Known, Outcome, Score};
 pub use answer::{Answer, MUCH_FORGOTTEN, Remark};
@@ -41,7 +41,7 @@ pub use table::{Primary, Reporting};
 use crate::cost::Agreement;
 use crate::stats::Bootstrap;
 use crate::store::Store;
-use crate::study::{CHECKED, Context, Facts, Failure, Keys, Record, Studied, study};
+use crate::study::{CHECKED, Context, Facts, Keys, Record, Studied, study};
 use crate::walk::{Detail, Walk};
 use foldback_formats::Session;
 use rayon::prelude::*;
@@ -154,6 +154,14 @@ pub enum CompareError {
         /// What the system said.
         error: String,
     },
+    /// A source can't be reached, nor may others be.
+    #[error("{path}: {error}")]
+    Unreached {
+        /// Its name.
+        path: String,
+        /// What was said.
+        error: String,
+    },
     /// Warnings are errors.
     #[error("{path}: {warning}; without --strict it would be counted and the rest used")]
     Strict {
@@ -185,7 +193,7 @@ pub fn compare(
     run: Run<'_>,
 ) -> Result<Comparison, CompareError> {
     let baseline = presets.iter().position(Preset::is_baseline).ok_or(CompareError::NoBaseline)?;
-    let (unique, mut skipped) = sessions::hashes(corpus);
+    let (unique, mut skipped) = sessions::hashes(corpus)?;
     let regime = reporting.regime.clone();
     let context = Context::new(presets, setup, &regime, reporting.split, run);
     let studied: Vec<(usize, Result<_, Failure>)> = unique
@@ -200,8 +208,7 @@ pub fn compare(
                 sources.extend(more.iter().map(|_| at));
                 sessions.push(more);
             }
-            Err(Failure::Source(reason)) => skipped.push(Skipped { path: path(), reason }),
-            Err(Failure::Store(error)) => return Err(CompareError::Store { path: path(), error }),
+            Err(failure) => skipped.push(Skipped { path: path(), reason: failure.skips(path)? }),
         }
     }
     let each = || sessions.iter().flatten();

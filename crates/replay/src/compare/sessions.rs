@@ -1,6 +1,6 @@
 //! The sessions of a comparison: what it lists of each, and which files are left out.
 
-use super::{Corpus, Skipped, Source, short};
+use super::{CompareError, Corpus, Failure, Skipped, Source, short};
 use crate::corpus::ContentHash;
 use crate::study::Studied;
 use rayon::prelude::*;
@@ -73,15 +73,20 @@ impl SessionLine {
 
 /// The positions of the sources in the corpus with the hashes of their content, and those that are left out:
 /// unreadable, or the same bytes as one before.
-pub(super) fn hashes(corpus: &Corpus) -> (Vec<(usize, ContentHash)>, Vec<Skipped>) {
-    let hashes: Vec<Result<ContentHash, String>> =
+pub(super) fn hashes(
+    corpus: &Corpus,
+) -> Result<(Vec<(usize, ContentHash)>, Vec<Skipped>), CompareError> {
+    let hashes: Vec<Result<ContentHash, Failure>> =
         corpus.sources.par_iter().map(Source::hash).collect();
     let mut first: BTreeMap<[u8; 32], String> = BTreeMap::new();
     let (mut unique, mut skipped) = (Vec::new(), Vec::new());
     for (at, hash) in hashes.into_iter().enumerate() {
         let path = corpus.sources[at].name();
         match hash {
-            Err(reason) => skipped.push(Skipped { path, reason }),
+            Err(failure) => {
+                let reason = failure.skips(|| path.clone())?;
+                skipped.push(Skipped { path, reason });
+            }
             Ok(hash) => match first.get(hash.as_bytes()) {
                 Some(same) => {
                     skipped.push(Skipped { path, reason: format!("the same bytes as {same}") })
@@ -93,5 +98,5 @@ pub(super) fn hashes(corpus: &Corpus) -> (Vec<(usize, ContentHash)>, Vec<Skipped
             },
         }
     }
-    (unique, skipped)
+    Ok((unique, skipped))
 }

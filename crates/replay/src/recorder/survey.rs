@@ -1,7 +1,8 @@
 //! The probe over a corpus: one file at a time per thread, only the findings of a session are kept.
 
 use super::{PooledSession, RecorderPolicy, SessionRereads, policy, rereads};
-use crate::corpus::{Corpus, Skipped, Source};
+use crate::compare::CompareError;
+use crate::corpus::{Corpus, Failure, Skipped, Source};
 use foldback_core::stage::Estimator;
 use foldback_formats::session::Warning;
 use rayon::prelude::*;
@@ -54,21 +55,29 @@ impl Survey {
 
 /// Looks at every session; `measure` counts tokens, `progress` is called once per file that was looked at. Of files
 /// with the same bytes the first is used.
-pub fn survey(corpus: &Corpus, measure: &dyn Estimator, progress: &(dyn Fn() + Sync)) -> Survey {
-    let hashes: Vec<Result<_, String>> = corpus.sources.par_iter().map(Source::hash).collect();
+///
+/// # Errors
+///
+/// A source can't be reached.
+pub fn survey(
+    corpus: &Corpus,
+    measure: &dyn Estimator,
+    progress: &(dyn Fn() + Sync),
+) -> Result<Survey, CompareError> {
+    let hashes: Vec<Result<_, Failure>> = corpus.sources.par_iter().map(Source::hash).collect();
     let mut first: BTreeMap<[u8; 32], usize> = BTreeMap::new();
-    let mut why: Vec<Option<String>> = Vec::with_capacity(hashes.len());
+    let mut why: Vec<Option<Failure>> = Vec::with_capacity(hashes.len());
     for (at, hash) in hashes.into_iter().enumerate() {
         why.push(match hash {
-            Err(reason) => Some(reason),
+            Err(failure) => Some(failure),
             Ok(hash) => {
                 let known = *first.entry(*hash.as_bytes()).or_insert(at);
                 let name = || corpus.sources[known].name();
-                (known != at).then(|| format!("the same bytes as {}", name()))
+                (known != at).then(|| format!("the same bytes as {}", name()).into())
             }
         });
     }
-    let found: Vec<Result<Vec<Surveyed>, String>> = corpus
+    let found: Vec<Result<Vec<Surveyed>, Failure>> = corpus
         .sources
         .par_iter()
         .zip(why)
@@ -82,13 +91,16 @@ pub fn survey(corpus: &Corpus, measure: &dyn Estimator, progress: &(dyn Fn() + S
     for (source, found) in corpus.sources.iter().zip(found) {
         match found {
             Ok(sessions) => out.sessions.extend(sessions),
-            Err(reason) => out.skipped.push(Skipped { path: source.name(), reason }),
+            Err(failure) => {
+                let reason = failure.skips(|| source.name())?;
+                out.skipped.push(Skipped { path: source.name(), reason });
+            }
         }
     }
-    out
+    Ok(out)
 }
 
-fn look(source: &Source, measure: &dyn Estimator) -> Result<Vec<Surveyed>, String> {
+fn look(source: &Source, measure: &dyn Estimator) -> Result<Vec<Surveyed>, Failure> {
     let sessions = source.sessions()?;
     let many = sessions.len() > 1;
     Ok(sessions

@@ -5,8 +5,6 @@ use crate::corpus::{ContentHash, Corpus, Source};
 use crate::setup::{Preset, Setup};
 use crate::split::Split;
 use crate::store::{Key, Store};
-use base64::Engine as _;
-use base64::prelude::BASE64_STANDARD;
 use std::collections::BTreeMap;
 use std::io::BufRead;
 use std::path::PathBuf;
@@ -18,88 +16,135 @@ use thiserror::Error;
 pub struct ScoresError {
     /// Name of the part.
     pub part: String,
-    /// Number of the line, from 1.
+    /// Number of the line or row, from 1; the head and the end of a table count as its first and last.
     pub line: usize,
     /// What is wrong, and the way out.
     pub why: String,
 }
 
-/// A corpus of the files that were scored. Their results go into the store.
-///
-/// # Errors
-///
-/// A part is damaged or cut, was made by another version, lacks a preset, or was scored with other settings; one path
-/// holds different bytes in two parts.
-pub fn read<'p, R: BufRead>(
-    parts: impl IntoIterator<Item = (&'p str, R)>,
-    presets: &[Preset],
-    setup: &Setup,
-    split: Option<Split>,
-    store: &Store,
-) -> Result<Corpus, ScoresError> {
-    let wanted = Head::of(presets, setup, split);
-    let mut reader = Reader { wanted: &wanted, store, sources: BTreeMap::new() };
-    for (part, lines) in parts {
-        reader.part(part, lines)?;
-    }
-    Ok(Corpus { sources: reader.sources.into_values().collect() })
-}
-
-struct Reader<'a> {
-    wanted: &'a Head,
+/// Takes the lines of parts, one part after the other.
+#[derive(Debug)]
+pub struct Reader<'a> {
+    wanted: Head,
     store: &'a Store,
     /// In the order in which a folder is walked.
     sources: BTreeMap<PathBuf, Source>,
+    /// Of the lines of the part that has begun and has not ended.
+    open: Option<blake3::Hasher>,
 }
 
-impl Reader<'_> {
-    fn part(&mut self, part: &str, mut lines: impl BufRead) -> Result<(), ScoresError> {
-        let wrong = |line: usize, why: String| ScoresError { part: part.to_owned(), line, why };
+impl<'a> Reader<'a> {
+    /// For a comparison under these settings. Results go into the store.
+    pub fn new(presets: &[Preset], setup: &Setup, split: Option<Split>, store: &'a Store) -> Self {
+        let wanted = Head::of(presets, setup, split);
+        Self { wanted, store, sources: BTreeMap::new(), open: None }
+    }
+
+    /// The files that were scored.
+    pub fn corpus(self) -> Corpus {
+        Corpus { sources: self.sources.into_values().collect() }
+    }
+
+    /// Takes parts of JSON lines, one after the other.
+    ///
+    /// # Errors
+    ///
+    /// As [`line`](Self::line), or where a part is cut.
+    pub fn json(&mut self, part: &str, mut lines: impl BufRead) -> Result<(), ScoresError> {
         let (mut text, mut number) = (Vec::new(), 0);
-        let mut open: Option<blake3::Hasher> = None;
         loop {
             text.clear();
             number += 1;
-            let wrong = |why: String| wrong(number, why);
+            let wrong = |why: String| ScoresError { part: part.to_owned(), line: number, why };
             let read = lines.read_until(b'\n', &mut text);
             if read.map_err(|error| wrong(error.to_string()))? == 0 {
-                return match (open, number) {
-                    (None, 2..) => Ok(()),
-                    _ => Err(wrong("ends too early; copy the part again".to_owned())),
+                return match number {
+                    1 => Err(wrong(CUT.to_owned())),
+                    _ => self.ended().map_err(wrong),
                 };
             }
             let line = serde_json::from_slice(&text)
                 .map_err(|error| wrong(format!("not a line of scores: {error}")))?;
-            match (line, &mut open) {
-                (Line::Head(head), None) => {
-                    self.head(&head).map_err(wrong)?;
-                    let mut hash = blake3::Hasher::new();
-                    hash.update(&text);
-                    open = Some(hash);
+            self.line(line, &text).map_err(wrong)?;
+        }
+    }
+
+    /// Takes the next line of a part, with its text in JSON.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong, and the way out: the part is damaged, was made by another version, lacks a preset, or was scored with
+    /// other settings; one path holds different bytes in two parts.
+    pub fn line(&mut self, line: Line, text: &[u8]) -> Result<(), String> {
+        match (line, &mut self.open) {
+            (Line::Head(head), None) => {
+                self.wanted.fits(&head)?;
+                let mut hash = blake3::Hasher::new();
+                hash.update(text);
+                self.open = Some(hash);
+                Ok(())
+            }
+            (Line::End { hash }, Some(made)) => {
+                if hex(made.finalize()) != hash {
+                    let why =
+                        "the lines before it are not those that were written; copy the part again";
+                    return Err(why.to_owned());
                 }
-                (Line::End { hash }, Some(made)) => {
-                    if hex(made.finalize()) != hash {
-                        let why = "the lines before it are not those that were written; copy the part again";
-                        return Err(wrong(why.to_owned()));
-                    }
-                    open = None;
-                }
-                (Line::Head(_) | Line::End { .. }, _) | (_, None) => {
-                    return Err(wrong(
-                        "a part begins with a `head` and ends with an `end`".to_owned(),
-                    ));
-                }
-                (line, Some(hash)) => {
-                    hash.update(&text);
-                    self.line(line).map_err(wrong)?;
-                }
+                self.open = None;
+                Ok(())
+            }
+            (Line::Head(_) | Line::End { .. }, _) | (_, None) => {
+                Err("a part begins with a `head` and ends with an `end`".to_owned())
+            }
+            (line, Some(hash)) => {
+                hash.update(text);
+                self.take(line)
             }
         }
     }
 
-    /// Whether the results are those that the comparison needs.
-    fn head(&self, head: &Head) -> Result<(), String> {
-        let Head { schema, version, setup, presets } = self.wanted;
+    /// Checks that the part before has come to its end.
+    ///
+    /// # Errors
+    ///
+    /// It was cut.
+    pub fn ended(&self) -> Result<(), String> {
+        if self.open.is_some() { Err(CUT.to_owned()) } else { Ok(()) }
+    }
+
+    fn take(&mut self, line: Line) -> Result<(), String> {
+        let source = match line {
+            Line::Head(_) | Line::End { .. } => return Ok(()),
+            Line::Entry(entry) => {
+                let kept = self.store.put_bytes(hash(&entry.key)?, &entry.data);
+                return kept.map_err(|error| error.to_string());
+            }
+            Line::Source { path, content, failed } => {
+                Source::Scored { path: path.into(), hash: hash(&content)?, failed }
+            }
+            Line::Unreadable { path, reason } => Source::Unreadable { path: path.into(), reason },
+        };
+        let path = PathBuf::from(source.name());
+        let content = |source: &Source| source.hash().ok();
+        if let Some(other) = self.sources.get(&path)
+            && content(other) != content(&source)
+        {
+            return Err(format!(
+                "{} held other bytes when another part was scored",
+                path.display()
+            ));
+        }
+        self.sources.insert(path, source);
+        Ok(())
+    }
+}
+
+const CUT: &str = "ends too early; copy the part again";
+
+impl Head {
+    /// Whether the results of a part are those that the comparison needs.
+    fn fits(&self, head: &Self) -> Result<(), String> {
+        let Self { schema, version, setup, presets } = self;
         if head.schema != *schema {
             return Err(format!("has the schema {}; this is {SCHEMA}", head.schema));
         }
@@ -129,34 +174,6 @@ impl Reader<'_> {
                 });
             }
         }
-        Ok(())
-    }
-
-    fn line(&mut self, line: Line) -> Result<(), String> {
-        let source = match line {
-            Line::Head(_) | Line::End { .. } => return Ok(()),
-            Line::Entry { key, data, .. } => {
-                let data =
-                    BASE64_STANDARD.decode(data).map_err(|error| format!("data: {error}"))?;
-                let kept = self.store.put_bytes(hash(&key)?, &data);
-                return kept.map_err(|error| error.to_string());
-            }
-            Line::Source { path, content, failed } => {
-                Source::Scored { path: path.into(), hash: hash(&content)?, failed }
-            }
-            Line::Unreadable { path, reason } => Source::Unreadable { path: path.into(), reason },
-        };
-        let path = PathBuf::from(source.name());
-        let content = |source: &Source| source.hash().ok();
-        if let Some(other) = self.sources.get(&path)
-            && content(other) != content(&source)
-        {
-            return Err(format!(
-                "{} held other bytes when another part was scored",
-                path.display()
-            ));
-        }
-        self.sources.insert(path, source);
         Ok(())
     }
 }

@@ -1,17 +1,15 @@
-//! Scores a corpus and writes what a comparison of it needs.
+//! Scores a corpus and gives what a comparison of it needs, line by line.
 
-use super::{Head, Line, Of, hex};
+use super::{Entry, Figures, Head, Line, Of, hex};
 use crate::compare::{CompareError, Run};
-use crate::corpus::{Corpus, Source};
+use crate::corpus::{Corpus, Failure, Source};
 use crate::setup::{Preset, Setup};
 use crate::split::Split;
 use crate::store::{Key, Store};
-use crate::study::{Context, Failure, Keys, study};
-use base64::Engine as _;
-use base64::prelude::BASE64_STANDARD;
+use crate::study::{Context, Keys, study};
 use rayon::prelude::*;
 use std::collections::HashSet;
-use std::io::{self, Write};
+use std::io;
 
 /// A corpus that was scored.
 #[derive(Debug)]
@@ -26,7 +24,15 @@ enum Found {
     Unreadable(String),
     /// Its content, and the sessions that it holds, or why it is not used. Of files with the same content, the first one has
     /// the sessions.
-    Read(Key, Result<Vec<(String, Keys)>, String>),
+    Read(Key, Result<Vec<Session>, String>),
+}
+
+#[derive(Debug)]
+struct Session {
+    id: String,
+    keys: Keys,
+    /// By preset.
+    figures: Vec<Figures>,
 }
 
 /// Scores every session of a corpus under every preset. The results are in the store of the run.
@@ -46,10 +52,10 @@ pub fn score(
     let mut seen = HashSet::new();
     let first: Vec<bool> =
         hashes.iter().map(|hash| hash.as_ref().is_ok_and(|hash| seen.insert(*hash))).collect();
-    let one = |((source, hash), first): ((&Source, _), bool)| {
+    let one = |((source, hash), first): ((&Source, Result<Key, Failure>), bool)| {
         let path = source.name();
         let found = match hash {
-            Err(reason) => Found::Unreadable(reason),
+            Err(failure) => Found::Unreadable(failure.skips(|| path.clone())?),
             Ok(hash) if !first => Found::Read(hash, Ok(Vec::new())),
             Ok(hash) => match study(&context, source, hash) {
                 Ok(studied) => {
@@ -59,11 +65,14 @@ pub fn score(
                     }
                     // The file may have been written since it was hashed.
                     let content = studied.first().map_or(hash, |session| session.keys.content());
-                    let keys = studied.into_iter().map(|session| (session.facts.id, session.keys));
-                    Found::Read(content, Ok(keys.collect()))
+                    let sessions = studied.into_iter().map(|session| Session {
+                        id: session.facts.id,
+                        keys: session.keys,
+                        figures: session.scores.iter().map(Figures::of).collect(),
+                    });
+                    Found::Read(content, Ok(sessions.collect()))
                 }
-                Err(Failure::Source(reason)) => Found::Read(hash, Err(reason)),
-                Err(Failure::Store(error)) => return Err(CompareError::Store { path, error }),
+                Err(failure) => Found::Read(hash, Err(failure.skips(|| path.clone())?)),
             },
         };
         Ok((path, found))
@@ -88,84 +97,94 @@ impl Scored {
         self.sources.iter().map(|(_, found)| sessions(found)).sum()
     }
 
-    /// Writes one part.
+    /// Passes the lines of one part on, each with its text in JSON.
     ///
     /// # Errors
     ///
-    /// It can't be written, or the store has lost results.
-    pub fn write(self, store: &Store, out: &mut dyn Write) -> io::Result<()> {
+    /// A line can't be taken, or the store has lost results.
+    pub fn lines(
+        self,
+        store: &Store,
+        take: impl FnMut(&Line, &[u8]) -> io::Result<()>,
+    ) -> io::Result<()> {
         let names: Vec<String> =
             self.head.presets.iter().map(|preset| preset.name.clone()).collect();
-        let mut part = Part { out, hash: blake3::Hasher::new() };
-        part.line(&Line::Head(self.head))?;
+        let mut part = Part { take, hash: blake3::Hasher::new() };
+        part.line(Line::Head(self.head))?;
         for (path, found) in self.sources {
             let (content, sessions) = match found {
                 Found::Unreadable(reason) => {
-                    part.line(&Line::Unreadable { path, reason })?;
+                    part.line(Line::Unreadable { path, reason })?;
                     continue;
                 }
                 Found::Read(content, Err(reason)) => {
-                    part.line(&Line::Source { path, content: hex(content), failed: Some(reason) })?;
+                    part.line(Line::Source { path, content: hex(content), failed: Some(reason) })?;
                     continue;
                 }
                 Found::Read(content, Ok(sessions)) => (content, sessions),
             };
-            part.line(&Line::Source { path, content: hex(content), failed: None })?;
-            part.file(store, content, &sessions, &names)?;
+            part.line(Line::Source { path: path.clone(), content: hex(content), failed: None })?;
+            part.file(store, &path, content, &sessions, &names)?;
         }
         part.end()
     }
 }
 
-/// A part that is written.
-struct Part<'o> {
-    out: &'o mut dyn Write,
+/// A part whose lines are passed on.
+struct Part<T> {
+    take: T,
     hash: blake3::Hasher,
 }
 
-impl Part<'_> {
-    fn line(&mut self, line: &Line) -> io::Result<()> {
-        let mut text = serde_json::to_vec(line)?;
-        text.push(b'\n');
+impl<T: FnMut(&Line, &[u8]) -> io::Result<()>> Part<T> {
+    fn line(&mut self, line: Line) -> io::Result<()> {
+        let text = line.json()?;
         self.hash.update(&text);
-        self.out.write_all(&text)
+        (self.take)(&line, &text)
     }
 
     /// The results of a file.
     fn file(
         &mut self,
         store: &Store,
+        path: &str,
         content: Key,
-        sessions: &[(String, Keys)],
+        sessions: &[Session],
         presets: &[String],
     ) -> io::Result<()> {
-        let mut entry = |of, session: Option<&str>, preset: Option<&str>, key: Key| {
+        let entry = |of, session: Option<&Session>, key: Key| {
             let lost = || io::Error::other("results that were just made are no longer stored");
-            let data = BASE64_STANDARD.encode(store.get_bytes(key).ok_or_else(lost)?);
-            self.line(&Line::Entry {
+            io::Result::Ok(Entry {
                 of,
+                path: path.to_owned(),
                 content: hex(content),
-                session: session.map(str::to_owned),
-                preset: preset.map(str::to_owned),
+                session: session.map(|session| session.id.clone()),
+                preset: None,
+                figures: None,
                 key: hex(key),
-                data,
+                data: store.get_bytes(key).ok_or_else(lost)?,
             })
         };
-        entry(Of::File, None, None, Keys::of_file(content))?;
-        for (id, keys) in sessions {
-            entry(Of::Session, Some(id), None, keys.of_facts())?;
+        self.line(Line::Entry(entry(Of::File, None, Keys::of_file(content))?))?;
+        for session in sessions {
+            let facts = entry(Of::Session, Some(session), session.keys.of_facts())?;
+            self.line(Line::Entry(facts))?;
             for (at, preset) in presets.iter().enumerate() {
-                if let Some(key) = keys.of_record(at) {
-                    entry(Of::Preset, Some(id), Some(preset), key)?;
+                if let Some(key) = session.keys.of_record(at) {
+                    let record = entry(Of::Preset, Some(session), key)?;
+                    self.line(Line::Entry(Entry {
+                        preset: Some(preset.clone()),
+                        figures: session.figures.get(at).cloned(),
+                        ..record
+                    }))?;
                 }
             }
         }
         Ok(())
     }
 
-    fn end(self) -> io::Result<()> {
-        let hash = hex(self.hash.finalize());
-        let text = serde_json::to_string(&Line::End { hash })?;
-        writeln!(self.out, "{text}")
+    fn end(mut self) -> io::Result<()> {
+        let end = Line::End { hash: hex(self.hash.finalize()) };
+        (self.take)(&end, &end.json()?)
     }
 }

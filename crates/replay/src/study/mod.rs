@@ -24,7 +24,7 @@ pub use record::{Inaction, Known, Record};
 pub use score::{Exam, Outcome, Score, Shadow};
 
 use crate::compare::Run;
-use crate::corpus::{Content, ContentHash, Source};
+use crate::corpus::{Content, ContentHash, Failure, Source};
 use crate::cost::Agreement;
 use crate::setup::{Made, Preset, Setup};
 use crate::split::Split;
@@ -226,31 +226,16 @@ struct Imported {
     ids: Vec<String>,
 }
 
-/// Why a source could not be studied.
-#[derive(Debug)]
-pub(crate) enum Failure {
-    /// It can't be used, and the others can.
-    Source(String),
-    /// What was found out can't be kept.
-    Store(String),
-}
-
-impl From<String> for Failure {
-    fn from(reason: String) -> Self {
-        Self::Source(reason)
-    }
-}
-
 /// Reads a source when something of it is asked for the first time.
 struct Lazy<'a> {
     source: &'a Source,
-    read: OnceLock<Result<Content, String>>,
+    read: OnceLock<Result<Content, Failure>>,
 }
 
 impl Lazy<'_> {
     fn content(&self) -> Result<&Content, Failure> {
         let read = self.read.get_or_init(|| self.source.read());
-        read.as_ref().map_err(|reason| Failure::Source(reason.clone()))
+        read.as_ref().map_err(Clone::clone)
     }
 }
 

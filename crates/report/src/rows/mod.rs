@@ -7,10 +7,10 @@
 
 #[cfg(feature = "arrow")]
 mod arrow;
-mod cell;
+pub(crate) mod cell;
 mod csv;
 #[cfg(feature = "parquet")]
-mod parquet;
+pub(crate) mod parquet;
 
 #[cfg(feature = "arrow")]
 pub use arrow::Batches;
@@ -169,11 +169,8 @@ pub enum Format {
 /// Parquet was requested in a build without the feature.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[error(
-    "this build can't write Parquet. Build it with `--features parquet` \
-     (`cargo install --path crates/cli --features parquet`), or write JSON lines and convert them:\n  \
-     import pandas\n  \
-     rows = pandas.read_json(\"rows.jsonl\", lines=True)\n  \
-     rows.to_parquet(\"rows.parquet\")"
+    "this build knows no Parquet. Build it with `--features parquet` \
+     (`cargo install --path crates/cli --features parquet`), or use JSON lines: a name that ends in .jsonl"
 )]
 pub struct NoParquet;
 
@@ -213,8 +210,11 @@ pub fn write(
         }
         #[cfg(feature = "parquet")]
         Format::Parquet => {
-            let mut table = parquet::Table::new(out)?;
-            each(comparison, store, |row| table.push(row))?;
+            let mut table =
+                parquet::Table::new(crate::schema::ROW, cell::cells(&Row::default()), out)?;
+            each(comparison, store, |row| {
+                table.push(cell::cells(row).into_iter().map(|(_, cell)| cell))
+            })?;
             table.finish()
         }
     }

@@ -1,15 +1,14 @@
-//! Rows as Parquet, column by column, without Arrow.
+//! Tables as Parquet, column by column, without Arrow: rows, and parts of scores.
 //!
 //! Text is UTF-8 and numbers are signed 64-bit integers, as every reader has them. What may be unknown
 //! is optional, everything else required.
 
-use super::Row;
-use super::cell::{Cell, cells};
+use super::cell::Cell;
 use parquet::basic::{LogicalType, Repetition, Type as Physical};
 use parquet::data_type::{BoolType, ByteArray, ByteArrayType, Int64Type};
 use parquet::errors::ParquetError;
 use parquet::file::metadata::KeyValue;
-use parquet::file::properties::WriterProperties;
+use parquet::file::properties::{EnabledStatistics, WriterProperties};
 use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
 use parquet::schema::types::{Type, TypePtr};
 use std::io::{Error, Result, Write};
@@ -18,9 +17,25 @@ use std::sync::Arc;
 /// Rows per row group: enough for columns to be worth something, few enough to wait in memory.
 const GROUP: usize = 1 << 16;
 
+/// Bytes of data after which a row group ends, too.
+const LARGE: usize = 16 << 20;
+
+/// One value. Which of the kinds it is depends on the column alone, never on the row.
+pub(crate) enum Value<'a> {
+    Cell(Cell<'a>),
+    Bytes(Vec<u8>),
+}
+
+impl<'a> From<Cell<'a>> for Value<'a> {
+    fn from(cell: Cell<'a>) -> Self {
+        Self::Cell(cell)
+    }
+}
+
 /// The values of one column of a row group.
 enum Column {
     Text(Vec<ByteArray>),
+    Bytes(Vec<ByteArray>),
     Number(Vec<i64>),
     /// What is known, and for every row 1 where it is and 0 where not.
     Optional(Vec<i64>, Vec<i16>),
@@ -28,12 +43,13 @@ enum Column {
 }
 
 impl Column {
-    fn like(cell: &Cell<'_>) -> Self {
-        match cell {
-            Cell::Text(_) => Self::Text(Vec::new()),
-            Cell::Number(_) => Self::Number(Vec::new()),
-            Cell::Optional(_) => Self::Optional(Vec::new(), Vec::new()),
-            Cell::Flag(_) => Self::Flag(Vec::new()),
+    fn like(value: &Value<'_>) -> Self {
+        match value {
+            Value::Cell(Cell::Text(_)) => Self::Text(Vec::new()),
+            Value::Cell(Cell::Number(_)) => Self::Number(Vec::new()),
+            Value::Cell(Cell::Optional(_)) => Self::Optional(Vec::new(), Vec::new()),
+            Value::Cell(Cell::Flag(_)) => Self::Flag(Vec::new()),
+            Value::Bytes(_) => Self::Bytes(Vec::new()),
         }
     }
 
@@ -42,6 +58,7 @@ impl Column {
             Self::Text(_) => {
                 (Physical::BYTE_ARRAY, Some(LogicalType::String), Repetition::REQUIRED)
             }
+            Self::Bytes(_) => (Physical::BYTE_ARRAY, None, Repetition::REQUIRED),
             Self::Number(_) => (Physical::INT64, None, Repetition::REQUIRED),
             Self::Optional(..) => (Physical::INT64, None, Repetition::OPTIONAL),
             Self::Flag(_) => (Physical::BOOLEAN, None, Repetition::REQUIRED),
@@ -53,15 +70,18 @@ impl Column {
         Ok(Arc::new(column))
     }
 
-    fn push(&mut self, cell: Cell<'_>) {
-        match (self, cell) {
-            (Self::Text(values), Cell::Text(text)) => values.push(text.as_bytes().to_vec().into()),
-            (Self::Number(values), Cell::Number(number)) => values.push(number),
-            (Self::Optional(values, levels), Cell::Optional(number)) => {
+    fn push(&mut self, value: Value<'_>) {
+        match (self, value) {
+            (Self::Text(values), Value::Cell(Cell::Text(text))) => {
+                values.push(text.as_bytes().to_vec().into())
+            }
+            (Self::Number(values), Value::Cell(Cell::Number(number))) => values.push(number),
+            (Self::Optional(values, levels), Value::Cell(Cell::Optional(number))) => {
                 levels.push(i16::from(number.is_some()));
                 values.extend(number);
             }
-            (Self::Flag(values), Cell::Flag(flag)) => values.push(flag),
+            (Self::Flag(values), Value::Cell(Cell::Flag(flag))) => values.push(flag),
+            (Self::Bytes(values), Value::Bytes(bytes)) => values.push(bytes.into()),
             _ => unreachable!("a column has one kind of value"),
         }
     }
@@ -74,7 +94,7 @@ impl Column {
             return Err(ParquetError::General("a column too many".to_owned()));
         };
         match self {
-            Self::Text(values) => {
+            Self::Text(values) | Self::Bytes(values) => {
                 column.typed::<ByteArrayType>().write_batch(values, None, None)?
             }
             Self::Number(values) => column.typed::<Int64Type>().write_batch(values, None, None)?,
@@ -88,7 +108,7 @@ impl Column {
 
     fn clear(&mut self) {
         match self {
-            Self::Text(values) => values.clear(),
+            Self::Text(values) | Self::Bytes(values) => values.clear(),
             Self::Number(values) => values.clear(),
             Self::Optional(values, levels) => {
                 values.clear();
@@ -100,46 +120,73 @@ impl Column {
 }
 
 /// A file that is being written.
-pub(super) struct Table<'w> {
+pub(crate) struct Table<'w> {
     out: &'w mut dyn Write,
     /// Encodes into memory, which is emptied after every row group; it counts offsets by itself.
     file: SerializedFileWriter<Vec<u8>>,
     columns: Vec<Column>,
     rows: usize,
+    bytes: usize,
 }
 
+/// Under this name a file has the version of its schema.
+pub(crate) const SCHEMA: &str = "foldback.schema";
+
 impl<'w> Table<'w> {
-    pub(super) fn new(out: &'w mut dyn Write) -> Result<Self> {
-        let row = Row::default();
+    /// With the columns of a row.
+    pub(crate) fn new<'a, V: Into<Value<'a>>>(
+        schema: &str,
+        row: impl IntoIterator<Item = (&'a str, V)>,
+        out: &'w mut dyn Write,
+    ) -> Result<Self> {
         let (mut columns, mut types) = (Vec::new(), Vec::new());
-        for (name, cell) in cells(&row) {
-            let column = Column::like(&cell);
+        let mut properties = WriterProperties::builder();
+        for (name, value) in row {
+            let column = Column::like(&value.into());
+            if matches!(column, Column::Bytes(_)) {
+                // No two of them are equal, and none is larger than another.
+                properties = properties
+                    .set_column_dictionary_enabled(name.into(), false)
+                    .set_column_statistics_enabled(name.into(), EnabledStatistics::None);
+            }
             types.push(column.describe(name).map_err(Error::other)?);
             columns.push(column);
         }
-        let schema =
+        let group =
             Type::group_type_builder("row").with_fields(types).build().map_err(Error::other)?;
-        let version = KeyValue::new("foldback.schema".to_owned(), crate::schema::ROW.to_owned());
-        let properties =
-            WriterProperties::builder().set_key_value_metadata(Some(vec![version])).build();
-        let file = SerializedFileWriter::new(Vec::new(), Arc::new(schema), Arc::new(properties))
-            .map_err(Error::other)?;
-        Ok(Self { out, file, columns, rows: 0 })
+        let file =
+            SerializedFileWriter::new(Vec::new(), Arc::new(group), properties.build().into())
+                .map_err(Error::other)?;
+        let mut table = Self { out, file, columns, rows: 0, bytes: 0 };
+        table.note(SCHEMA, schema.to_owned());
+        Ok(table)
     }
 
-    pub(super) fn push(&mut self, row: &Row<'_>) -> Result<()> {
-        for (column, (_, cell)) in self.columns.iter_mut().zip(cells(row)) {
-            column.push(cell);
+    /// Adds to what is known of the whole file.
+    pub(crate) fn note(&mut self, name: &str, value: String) {
+        self.file.append_key_value_metadata(KeyValue::new(name.to_owned(), value));
+    }
+
+    pub(crate) fn push<'a, V: Into<Value<'a>>>(
+        &mut self,
+        row: impl IntoIterator<Item = V>,
+    ) -> Result<()> {
+        for (column, value) in self.columns.iter_mut().zip(row) {
+            let value = value.into();
+            if let Value::Bytes(bytes) = &value {
+                self.bytes += bytes.len();
+            }
+            column.push(value);
         }
         self.rows += 1;
-        if self.rows == GROUP {
+        if self.rows == GROUP || self.bytes >= LARGE {
             self.group()?;
         }
         Ok(())
     }
 
     /// Writes the last row group and the footer.
-    pub(super) fn finish(mut self) -> Result<()> {
+    pub(crate) fn finish(mut self) -> Result<()> {
         self.group()?;
         self.out.write_all(&self.file.into_inner().map_err(Error::other)?)
     }
@@ -154,7 +201,7 @@ impl<'w> Table<'w> {
             column.clear();
         }
         group.close().map_err(Error::other)?;
-        self.rows = 0;
+        (self.rows, self.bytes) = (0, 0);
         self.file.flush()?;
         self.out.write_all(&std::mem::take(self.file.inner_mut()))
     }
@@ -162,7 +209,8 @@ impl<'w> Table<'w> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::sample as row;
+    use super::super::cell::cells;
+    use super::super::{Row, sample as row};
     use super::*;
     use parquet::file::reader::{FileReader as _, SerializedFileReader};
     use parquet::record::RowAccessor as _;
@@ -171,9 +219,9 @@ mod tests {
     fn rows_come_back_over_row_groups() {
         let rows = GROUP + 3;
         let mut written = tempfile::tempfile().unwrap();
-        let mut table = Table::new(&mut written).unwrap();
+        let mut table = Table::new("row", cells(&Row::default()), &mut written).unwrap();
         for call in 0..rows {
-            table.push(&row(call)).unwrap();
+            table.push(cells(&row(call)).into_iter().map(|(_, cell)| cell)).unwrap();
         }
         table.finish().unwrap();
 

@@ -1,0 +1,24 @@
+//! What stands in for object storage in a build without it.
+
+use crate::error::Error;
+use foldback_replay::Source;
+
+fn none(url: &str) -> Error {
+    Error::Usage(format!(
+        "{url}: this build reads no object storage. Build it with `--features object-store` \
+         (`cargo install --path crates/cli --features object-store`), or copy the objects and name their folder"
+    ))
+}
+
+pub(crate) fn sources(url: &str) -> Result<Vec<Source>, Error> {
+    Err(none(url))
+}
+
+pub(crate) fn bytes(url: &str) -> Result<Vec<u8>, Error> {
+    Err(none(url))
+}
+
+/// One object, so that the error comes when it is read.
+pub(crate) fn is_folder(_: &str) -> bool {
+    false
+}
