@@ -90,7 +90,7 @@ def refused(*arguments, says, env=None):
 def main():
     client = boto3.client("s3", endpoint_url=SERVER.url, region_name="us-east-1",
                           aws_access_key_id="id", aws_secret_access_key="secret")
-    client.create_bucket(Bucket=BUCKET)
+    client.create_bucket(Bucket=BUCKET, ACL="public-read")
     with tempfile.TemporaryDirectory() as folder:
         os.chdir(folder)
         sessions = {
@@ -110,7 +110,7 @@ def main():
             path = pathlib.Path("sessions", name)
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(content)
-            client.put_object(Bucket=BUCKET, Key=str(path), Body=content)
+            client.put_object(Bucket=BUCKET, Key=str(path), Body=content, ACL="public-read")
         url = f"s3://{BUCKET}/"
 
         local = compared("sessions")

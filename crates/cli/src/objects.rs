@@ -157,9 +157,15 @@ impl Bucket {
             let is_session = folder::is_session(Path::new(object.location.as_ref()));
             std::future::ready(is_session)
         });
-        self.runtime.block_on(listed.try_collect()).map_err(|error| match error {
-            object_store::Error::NotFound { .. } => wrong(url, "there is no such bucket"),
-            error => wrong(url, &told(&error)),
+        self.runtime.block_on(listed.try_collect()).map_err(|error| {
+            // The error of a list has no kind, so it is told by the status in its text.
+            let said = said(&error);
+            let why = match said.split("status code: ").nth(1).and_then(|rest| rest.get(..3)) {
+                Some("404") => "there is no such bucket".to_owned(),
+                Some("403") => denied(&said),
+                _ => told(&error),
+            };
+            wrong(url, &why)
         })
     }
 
@@ -244,14 +250,16 @@ impl Kept {
 fn told(error: &object_store::Error) -> String {
     let said = said(error);
     match error {
-        object_store::Error::PermissionDenied { .. } => {
-            format!("access denied: the credentials do not allow it\n({said})")
-        }
+        object_store::Error::PermissionDenied { .. } => denied(&said),
         object_store::Error::Unauthenticated { .. } => {
             format!("the credentials are not accepted: {CREDENTIALS}\n({said})")
         }
         _ => said,
     }
+}
+
+fn denied(said: &str) -> String {
+    format!("access denied: the credentials do not allow it ({said})")
 }
 
 /// An error with what caused it, each once.
