@@ -71,11 +71,12 @@ impl SessionLine {
     }
 }
 
+/// Positions of sources in the corpus, with the hashes of their content.
+type Unique = Vec<(usize, ContentHash)>;
+
 /// The positions of the sources in the corpus with the hashes of their content, and those that are left out:
 /// unreadable, or the same bytes as one before.
-pub(super) fn hashes(
-    corpus: &Corpus,
-) -> Result<(Vec<(usize, ContentHash)>, Vec<Skipped>), CompareError> {
+pub(super) fn hashes(corpus: &Corpus) -> Result<(Unique, Vec<Skipped>), CompareError> {
     let hashes: Vec<Result<ContentHash, Failure>> =
         corpus.sources.par_iter().map(Source::hash).collect();
     let mut first: BTreeMap<[u8; 32], String> = BTreeMap::new();
