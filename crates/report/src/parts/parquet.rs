@@ -36,8 +36,14 @@ pub(super) fn write(scored: Scored, store: &Store, out: &mut dyn Write) -> Resul
     scored.lines(store, |line, text| {
         let text = || String::from_utf8_lossy(text.trim_ascii_end()).into_owned();
         let (texts, entry): ([&str; TEXTS.len()], Option<&Entry>) = match line {
-            Line::Head(_) => return Ok(table.note(HEAD, text())),
-            Line::End { .. } => return Ok(table.note(END, text())),
+            Line::Head(_) => {
+                table.note(HEAD, text());
+                return Ok(());
+            }
+            Line::End { .. } => {
+                table.note(END, text());
+                return Ok(());
+            }
             Line::Source { path, content, failed } => {
                 (["source", "", path, content, "", "", failed.as_deref().unwrap_or(""), ""], None)
             }
