@@ -71,6 +71,8 @@ pub struct Chance {
     pub chance: f32,
     /// Calls that named it.
     pub called: u32,
+    /// How recently the user or the model wrote it.
+    pub written: f32,
     /// The view still shows it.
     pub shown: bool,
     /// An open line has it.
@@ -173,6 +175,7 @@ impl<'t> Candidates<'t> {
                         word: term.word,
                         chance: 0.0,
                         called: 0,
+                        written: 0.0,
                         shown: shown.words[*number as usize],
                         open: false,
                     });
@@ -188,9 +191,12 @@ impl<'t> Candidates<'t> {
                 continue;
             }
             word.called = seen.called;
+            if seen.written {
+                word.written = features::recency(known.calls, seen.last_written);
+            }
             if word.open {
                 let file = known.files.get(&word.word);
-                word.chance = model.word(&features::word(seen, file, known.calls));
+                word.chance = model.word(&features::word(seen, file, known.calls, known.turns));
             }
         }
         for source in &self.sources {
@@ -214,6 +220,22 @@ impl<'t> Candidates<'t> {
         self.labels.get(&word).map(|number| *number as usize)
     }
 
+    /// What the words of open lines say.
+    fn words_in(&self, lines: Range<usize>) -> Words {
+        let mut words = Words::default();
+        let open = self.lines[lines].iter().filter(|line| line.open);
+        for word in open.flat_map(|line| self.words_of(line)) {
+            let word = self.words[*word as usize];
+            words.count += 1;
+            words.novel += u32::from(!word.shown);
+            words.called = words.called.max(word.called);
+            words.best = words.best.max(word.chance);
+            words.sum += word.chance;
+            words.written = words.written.max(word.written);
+        }
+        words
+    }
+
     fn rate(&mut self, known: &Known, shown: &Shown, model: &Model) {
         let now = known.calls;
         self.look_up(known, shown, model);
@@ -230,15 +252,7 @@ impl<'t> Candidates<'t> {
                 if !candidate.open {
                     continue;
                 }
-                let mut words = Words::default();
-                for word in self.words_of(candidate) {
-                    let word = self.words[*word as usize];
-                    words.count += 1;
-                    words.novel += u32::from(!word.shown);
-                    words.called = words.called.max(word.called);
-                    words.best = words.best.max(word.chance);
-                    words.sum += word.chance;
-                }
+                let words = self.words_in(at..at + 1);
                 let own = at - range.start;
                 let neighbours = share_around(&named, own..own + 1);
                 let features = features::line(
@@ -285,6 +299,9 @@ impl<'t> Candidates<'t> {
             kind: source.call.map_or(Kind::Other, |call| call.kind),
             written: source.written,
             call: known.at.get(source.pos).copied().unwrap_or_default() + u32::from(source.written),
+            turns: known
+                .turns
+                .saturating_sub(known.turn_at.get(source.pos).copied().unwrap_or_default()),
             lines: source.lines.count,
             file,
             shown: share(still),
@@ -318,6 +335,7 @@ impl<'t> Candidates<'t> {
                     size: u32::try_from(lines.len()).unwrap_or(u32::MAX),
                     number: lines[0].line.number,
                     neighbours: share_around(named, begin - range.start..end - range.start),
+                    words: self.words_in(begin..end),
                     ..Facts::default()
                 };
                 for line in lines {
@@ -327,6 +345,8 @@ impl<'t> Candidates<'t> {
                     facts.results =
                         facts.results.max(if line.line.bare { 0 } else { seen.results });
                     facts.best = facts.best.max(line.whole);
+                    facts.sum += line.whole;
+                    facts.open += if line.open { share } else { 0.0 };
                     if seen.called > 0 {
                         facts.called += share;
                         facts.last_called = facts.last_called.max(seen.last_called);
@@ -361,7 +381,7 @@ impl<'t> Candidates<'t> {
             let shown = |word: Word| {
                 let number = known.words.number(word);
                 let seen = number.map_or_else(WordSeen::default, |at| *known.words.at(at));
-                (word, features::word(&seen, known.files.get(&word), known.calls))
+                (word, features::word(&seen, known.files.get(&word), known.calls, known.turns))
             };
             words.into_iter().map(shown).collect()
         })

@@ -5,16 +5,18 @@ use crate::message::Kind;
 use crate::text::Line;
 
 /// Names of what is shown of a word.
-pub const WORD: [&str; 25] = [
+pub const WORD: [&str; 27] = [
     "bias",
     "results",
     "recency",
     "age",
+    "turns",
     "span",
     "called",
     "called_recency",
     "called_since",
     "written",
+    "written_recency",
     "path",
     "extension",
     "underscore",
@@ -34,7 +36,7 @@ pub const WORD: [&str; 25] = [
 ];
 
 /// Names of what is shown of a line.
-pub const LINE: [&str; 34] = [
+pub const LINE: [&str; 36] = [
     "bias",
     "from_read",
     "from_search",
@@ -43,6 +45,7 @@ pub const LINE: [&str; 34] = [
     "written",
     "recency",
     "age",
+    "turns",
     "lines",
     "position",
     "edge",
@@ -66,19 +69,21 @@ pub const LINE: [&str; 34] = [
     "words_best",
     "words_sum",
     "words_novel",
+    "words_written",
     "source_shown",
     "source_called",
     "file_shown",
 ];
 
 /// Names of what is shown of a block of lines of a file.
-pub const BLOCK: [&str; 24] = [
+pub const BLOCK: [&str; 32] = [
     "bias",
     "from_read",
     "from_search",
     "written",
     "recency",
     "age",
+    "turns",
     "lines",
     "position",
     "size",
@@ -97,6 +102,13 @@ pub const BLOCK: [&str; 24] = [
     "source_called",
     "file_shown",
     "lines_best",
+    "lines_sum",
+    "open",
+    "file_recency",
+    "words_called",
+    "words_best",
+    "words_sum",
+    "words_written",
 ];
 
 fn flag(flag: bool) -> f32 {
@@ -109,12 +121,12 @@ fn log(count: u32) -> f32 {
 }
 
 /// 1 for what was just now, a half for ten calls ago.
-fn recency(now: u32, then: u32) -> f32 {
+pub fn recency(now: u32, then: u32) -> f32 {
     1.0 / (1.0 + now.saturating_sub(then) as f32 / 10.0)
 }
 
 /// What is shown of a word, `now` calls into the conversation.
-pub fn word(seen: &WordSeen, file: Option<&FileSeen>, now: u32) -> [f32; WORD.len()] {
+pub fn word(seen: &WordSeen, file: Option<&FileSeen>, now: u32, turns: u32) -> [f32; WORD.len()] {
     let look = seen.look;
     let called = seen.called > 0;
     [
@@ -122,11 +134,13 @@ pub fn word(seen: &WordSeen, file: Option<&FileSeen>, now: u32) -> [f32; WORD.le
         log(seen.results) / 4.0,
         recency(now, seen.last_result),
         log(now.saturating_sub(seen.last_result)) / 8.0,
+        log(turns.saturating_sub(seen.last_turn)) / 4.0,
         log(seen.last_result.saturating_sub(seen.first_result)) / 8.0,
         log(seen.called) / 3.0,
         if called { recency(now, seen.last_called) } else { 0.0 },
         flag(called && seen.last_called > seen.last_result),
         flag(seen.written),
+        if seen.written { recency(now, seen.last_written) } else { 0.0 },
         flag(look.path),
         flag(look.extension),
         flag(look.underscore),
@@ -155,6 +169,8 @@ pub struct Around {
     pub written: bool,
     /// The call.
     pub call: u32,
+    /// Messages of the user since.
+    pub turns: u32,
     /// Lines of the text.
     pub lines: u32,
     /// The file that the text is about.
@@ -180,6 +196,8 @@ pub struct Words {
     pub best: f32,
     /// The sum of those chances.
     pub sum: f32,
+    /// How recently the user or the model wrote one of them.
+    pub written: f32,
 }
 
 /// What is shown of a line, `now` calls into the conversation. `neighbours` is the share of the lines around it
@@ -205,6 +223,7 @@ pub fn line(
         flag(around.written),
         recency(now, around.call),
         log(now.saturating_sub(around.call)) / 8.0,
+        log(around.turns) / 4.0,
         log(around.lines) / 10.0,
         line.number as f32 / around.lines.max(1) as f32,
         flag(line.number < 2 || line.number + 2 >= around.lines),
@@ -228,6 +247,7 @@ pub fn line(
         words.best,
         words.sum.min(2.0),
         words.novel as f32 / words.count.max(1) as f32,
+        words.written,
         around.shown,
         around.called,
         flag(around.file_shown),
@@ -255,6 +275,12 @@ pub struct Block {
     pub removed: f32,
     /// The best chance of a line.
     pub best: f32,
+    /// The sum of those chances.
+    pub sum: f32,
+    /// The share of lines that nothing else has.
+    pub open: f32,
+    /// What its words say.
+    pub words: Words,
 }
 
 /// What is shown of a block, `now` calls into the conversation.
@@ -267,6 +293,7 @@ pub fn block(block: &Block, around: &Around, now: u32) -> [f32; BLOCK.len()] {
         flag(around.written),
         recency(now, around.call),
         log(now.saturating_sub(around.call)) / 8.0,
+        log(around.turns) / 4.0,
         log(around.lines) / 10.0,
         block.number as f32 / around.lines.max(1) as f32,
         log(block.size) / 4.0,
@@ -285,5 +312,12 @@ pub fn block(block: &Block, around: &Around, now: u32) -> [f32; BLOCK.len()] {
         around.called,
         flag(around.file_shown),
         block.best,
+        block.sum.min(4.0),
+        block.open,
+        recency(now, file.last),
+        log(block.words.called) / 3.0,
+        block.words.best,
+        block.words.sum.min(8.0) / 4.0,
+        block.words.written,
     ]
 }

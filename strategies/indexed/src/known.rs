@@ -3,7 +3,7 @@
 use crate::message::{Call, Kind, Said, said};
 use crate::text::{Lines, Look, Word, offset};
 use foldback_core::history::History;
-use foldback_core::log::Message;
+use foldback_core::log::{Message, Role};
 use rustc_hash::FxHashMap;
 use std::sync::{Mutex, PoisonError};
 
@@ -18,6 +18,8 @@ pub struct WordSeen {
     pub last_result: u32,
     /// The call of the first one.
     pub first_result: u32,
+    /// The turn of the last one.
+    pub last_turn: u32,
     /// What brought the last one.
     pub kind: Kind,
     /// Calls that name it.
@@ -26,6 +28,8 @@ pub struct WordSeen {
     pub last_called: u32,
     /// The user or the model wrote it.
     pub written: bool,
+    /// The answers before they did so last.
+    pub last_written: u32,
     /// A line with it defines something.
     pub definition: bool,
     /// A line with it tells of a failure.
@@ -126,6 +130,10 @@ pub struct Known {
     pub calls: u32,
     /// By position, the number of answers before the message.
     pub at: Vec<u32>,
+    /// Messages of the user so far.
+    pub turns: u32,
+    /// By position, the number of messages of the user up to the message.
+    pub turn_at: Vec<u32>,
     /// By word.
     pub words: Numbered<WordSeen>,
     /// By line.
@@ -153,6 +161,8 @@ impl Known {
                 None => {
                     let calls = known.calls;
                     known.at.push(calls);
+                    let turns = known.turns;
+                    known.turn_at.push(turns);
                 }
             }
         }
@@ -179,12 +189,15 @@ impl Known {
     fn add(&mut self, history: &History, pos: usize, message: &Message) {
         let said = said(message);
         self.at.push(self.calls);
+        self.turns += u32::from(message.role == Role::User);
+        self.turn_at.push(self.turns);
         self.calls += u32::from(said.answer);
         let now = self.calls;
         for term in &said.prose {
             let word = self.words.of(term.word);
             word.look = term.look;
             word.written = true;
+            word.last_written = now;
         }
         for call in said.calls.iter().flatten() {
             for term in &call.terms {
@@ -226,6 +239,7 @@ impl Known {
                     }
                     word.results += 1;
                     word.last_result = now;
+                    word.last_turn = self.turns;
                     word.kind = kind;
                     word.crowd = u32::try_from(lines.terms.len()).unwrap_or(u32::MAX);
                     word.definition |= line.definition;

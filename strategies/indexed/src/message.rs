@@ -68,7 +68,9 @@ pub fn said(message: &Message) -> &Said {
             match &part.kind {
                 PartKind::Result(result) => lines = Lines::of(&result.text),
                 PartKind::Call(made) => call = Some(Box::new(read(made))),
-                PartKind::Text { text, .. } => telling(text, |term| out.prose.push(term)),
+                PartKind::Text { text, .. } | PartKind::Reasoning { text, .. } => {
+                    telling(text, |term| out.prose.push(term))
+                }
                 _ => {}
             }
             out.results.push(lines);
