@@ -163,7 +163,7 @@ impl Bucket {
             let why = match said.split("status code: ").nth(1).and_then(|rest| rest.get(..3)) {
                 Some("404") => "there is no such bucket".to_owned(),
                 Some("403") => denied(&said),
-                _ => told(&error),
+                _ => cause(&error),
             };
             wrong(url, &why)
         })
@@ -176,7 +176,7 @@ impl Bucket {
                 url,
                 &format!("there is no such object, or no such bucket; a folder is written {url}/"),
             ),
-            error => wrong(url, &told(&error)),
+            error => wrong(url, &cause(&error)),
         })
     }
 
@@ -208,8 +208,8 @@ impl Bucket {
     fn failed(&self, error: object_store::Error) -> Failure {
         match error {
             object_store::Error::NotFound { .. } => Failure::Source("is gone".to_owned()),
-            error @ object_store::Error::PermissionDenied { .. } => Failure::Source(told(&error)),
-            error => Failure::Unreached(told(&error)),
+            error @ object_store::Error::PermissionDenied { .. } => Failure::Source(cause(&error)),
+            error => Failure::Unreached(cause(&error)),
         }
     }
 
@@ -247,7 +247,7 @@ impl Kept {
 }
 
 /// An error in words that say the way out.
-fn told(error: &object_store::Error) -> String {
+fn cause(error: &object_store::Error) -> String {
     let said = said(error);
     match error {
         object_store::Error::PermissionDenied { .. } => denied(&said),
