@@ -1,7 +1,8 @@
 //! Sessions in object storage: `s3://BUCKET/KEY` in the place of a path.
 //!
-//! A URL that ends in `/` is a folder: all objects below it whose names end as those of sessions do. Any other is one object. An object is fetched when its turn comes and kept in a temporary file without a name, since a
-//! comparison reads a file once for its hash and once for its sessions.
+//! A URL that ends in `/` is a folder: all objects below it whose names end as those of sessions do. Any other is one
+//! object. An object is fetched when its turn comes and kept in a temporary file without a name, since a comparison
+//! reads a file once for its hash and once for its sessions.
 //!
 //! Credentials, region and endpoint come from the environment (`AWS_ACCESS_KEY_ID`, `AWS_ENDPOINT_URL`, …).
 
@@ -17,6 +18,7 @@ use object_store::{
     BackoffConfig, ClientConfigKey, ObjectMeta, ObjectStore as _, ObjectStoreExt as _, RetryConfig,
 };
 use std::collections::HashMap;
+use std::ffi::OsString;
 use std::fs::File;
 use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
 use std::path::Path;
@@ -106,7 +108,11 @@ impl Bucket {
             builder.with_config(AmazonS3ConfigKey::Client(key), value)
         });
         // As `AmazonS3Builder::from_env`, which has no limits of ours.
-        let set = std::env::vars().filter(|(name, _)| name.starts_with("AWS_"));
+        let text = |(name, value): (OsString, OsString)| {
+            Some((name.into_string().ok()?, value.into_string().ok()?))
+        };
+        let set = std::env::vars_os().filter_map(text);
+        let set = set.filter(|(name, _)| name.starts_with("AWS_"));
         let set =
             set.filter_map(|(name, value)| Some((name.to_ascii_lowercase().parse().ok()?, value)));
         let builder = set.fold(limited, |builder, (key, value)| builder.with_config(key, value));
