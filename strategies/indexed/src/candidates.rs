@@ -191,9 +191,7 @@ impl<'t> Candidates<'t> {
                 continue;
             }
             word.called = seen.called;
-            if seen.written {
-                word.written = features::recency(known.calls, seen.last_written);
-            }
+            word.written = features::written_recency(seen, known.calls);
             if word.open {
                 let file = known.files.get(&word.word);
                 word.chance = model.word(&features::word(seen, file, known.calls, known.turns));

@@ -121,8 +121,13 @@ fn log(count: u32) -> f32 {
 }
 
 /// 1 for what was just now, a half for ten calls ago.
-pub fn recency(now: u32, then: u32) -> f32 {
+fn recency(now: u32, then: u32) -> f32 {
     1.0 / (1.0 + now.saturating_sub(then) as f32 / 10.0)
+}
+
+/// How recently the user or the model wrote a word; 0 where neither did.
+pub fn written_recency(seen: &WordSeen, now: u32) -> f32 {
+    if seen.written { recency(now, seen.last_written) } else { 0.0 }
 }
 
 /// What is shown of a word, `now` calls into the conversation.
@@ -140,7 +145,7 @@ pub fn word(seen: &WordSeen, file: Option<&FileSeen>, now: u32, turns: u32) -> [
         if called { recency(now, seen.last_called) } else { 0.0 },
         flag(called && seen.last_called > seen.last_result),
         flag(seen.written),
-        if seen.written { recency(now, seen.last_written) } else { 0.0 },
+        written_recency(seen, now),
         flag(look.path),
         flag(look.extension),
         flag(look.underscore),

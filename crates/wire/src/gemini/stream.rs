@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 #[derive(Debug, Default)]
 pub(crate) struct Pieces {
     parts: Vec<Value>,
-    /// What is told beside the content; the last piece that tells it counts.
+    /// What comes beside the content; the last piece that has it counts.
     members: Map<String, Value>,
     finish: Option<Value>,
 }
@@ -28,8 +28,8 @@ impl Pieces {
             parts.into_iter().for_each(|part| self.part(part));
         }
         for key in ["usageMetadata", "modelVersion", "promptFeedback"] {
-            if let Some(members) = piece.get_mut(key).filter(|members| !members.is_null()) {
-                self.members.insert(key.to_owned(), members.take());
+            if let Some(member) = piece.get_mut(key).filter(|member| !member.is_null()) {
+                self.members.insert(key.to_owned(), member.take());
             }
         }
         Ok(())
