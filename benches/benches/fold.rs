@@ -4,10 +4,19 @@
 //! so what is left is finding the fold, asking for the summary, planning, checking and committing.
 
 use criterion::{BatchSize, BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
+use foldback_benches::corpus;
 use foldback_benches::driving::{Caches, LIMITS, at, counted, preset, with_fixed_summary};
 use foldback_benches::shape;
+use foldback_core::conversation::Conversation;
+use foldback_core::log::Message;
 use foldback_core::moment::Moment;
+use foldback_core::services::{FixedClock, Services};
+use foldback_core::step::{Step, steps};
+use foldback_core::strategy::Strategy;
+use foldback_core::{Frame, Limits};
+use foldback_formats::Session;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 /// A strategy, the moment at which it folds, and the name of the bench.
 const FOLDS: [(&str, &str, Moment); 6] = [
@@ -101,5 +110,62 @@ fn tiered(c: &mut Criterion) {
     group.finish();
 }
 
-criterion_group!(benches, plan_and_commit, growth, tiered);
+/// What a fold of `indexed` takes within a session, in a window of 100,000 tokens: the mean of all its folds, each with
+/// the messages that came since the one before still unread.
+fn within_a_session(c: &mut Criterion) {
+    let mut group = c.benchmark_group("fold-within-a-session");
+    let strategy = Arc::new(preset("indexed"));
+    let recordings = corpus::largest();
+    let recorded = corpus::longest(&recordings).map(|(_, session)| ("recorded", session));
+    let generated = ("generated", shape::session(shape::messages(1_000)));
+    group.sample_size(10);
+    for (name, session) in recorded.into_iter().chain([generated]) {
+        group.bench_function(BenchmarkId::new("indexed", name), |b| {
+            b.iter_custom(|times| {
+                let (mut taken, mut folds) = (Duration::ZERO, 0);
+                for _ in 0..times {
+                    let (one, of) = folds_of(&strategy, &session);
+                    taken += one;
+                    folds += of;
+                }
+                assert!(folds > 0, "{name}: nothing was folded");
+                taken.mul_f64(times as f64 / folds as f64)
+            });
+        });
+    }
+    group.finish();
+}
+
+/// The time that all folds of a session take together, and their number.
+fn folds_of(strategy: &Arc<Strategy>, session: &Session) -> (Duration, u64) {
+    let clock = Arc::new(FixedClock::at(0));
+    let services = Services::with_clock(Arc::clone(&clock) as _);
+    let limits = Limits::new(100_000, 0);
+    let mut conversation =
+        Conversation::new(Arc::clone(strategy), limits, Frame::default(), services);
+    let (mut taken, mut folds) = (Duration::ZERO, 0);
+    for step in steps(session.log()) {
+        match step {
+            Step::Append(message) => {
+                if let Some(at) = message.at {
+                    clock.set(at);
+                }
+                // A copy: nothing of it is counted or read.
+                conversation.append(Message::clone(message));
+            }
+            Step::At(moment) => {
+                let begun = Instant::now();
+                let reports = at(&mut conversation, moment);
+                if reports.iter().any(|report| report.outcome.changed()) {
+                    taken += begun.elapsed();
+                    folds += 1;
+                }
+            }
+            Step::Call { .. } | Step::StepEnd { .. } => {}
+        }
+    }
+    (taken, folds)
+}
+
+criterion_group!(benches, plan_and_commit, growth, tiered, within_a_session);
 criterion_main!(benches);

@@ -13,7 +13,11 @@ use foldback_indexed as _;
 
 /// Texts of the last request of a session under a preset.
 fn last(session: &Session, preset: &str) -> Vec<String> {
-    let strategy = Subject::preset(preset).strategy(session);
+    sent_last(session, &Subject::preset(preset))
+}
+
+fn sent_last(session: &Session, subject: &Subject) -> Vec<String> {
+    let strategy = subject.strategy(session);
     let mut texts = Vec::new();
     drive(session, &strategy, &mut |talk, seen| {
         if matches!(seen, Seen::Call) {
@@ -115,5 +119,79 @@ fn a_pause_and_a_large_window_make_it_fold_earlier() {
             assert!(talk.tokens() <= window.min(200_000) / 4, "IX-G1: {} tokens", talk.tokens());
             assert_eq!(sent_ids(&talk).pop().unwrap(), "t9", "IX-G2");
         }
+    }
+}
+
+/// A strategy file without weights, that the tests add one to.
+const NO_WEIGHTS: &str = include_str!("../ablations/no-weights.toml");
+
+/// Two texts, each with a line of its own that is worth keeping; then turns of the user, what the model says, and a long result.
+fn two(extra: &str, again: Option<&str>) -> Session {
+    let read = |session: Session, file: &str, line: String| {
+        session.call("read", &format!("{{\"path\":\"src/{file}.rs\"}}"), line)
+    };
+    let session = Session::new("two").window(20_000, 0).user("Begin");
+    let session = read(session, "first", "    let value = alpha_key; // of this file\n".into());
+    let session = session.answer("Done").user("Go on").answer("Done").user("And on");
+    let mut session =
+        read(session, "second", format!("    let other = omega_key{extra}; // of that\n"));
+    if let Some(file) = again {
+        session = read(session, file, "nothing\n".into());
+    }
+    let session = session.answer("I will use omega_key").user("Do");
+    let bulk = "{ } ( ) [ ]; { } ( ) [ ];\n".repeat(1_500);
+    session.call("run", "{\"command\":\"make\"}", bulk).call("run", "{}", "ok").answer("Done")
+}
+
+/// With a weight on one feature the line where it is higher is kept, with the opposite weight the other line.
+#[test]
+fn a_weight_decides_between_two_lines() {
+    // table, feature, the word of the line where it is higher, more of the second line, a file that is read again
+    for (table, feature, higher, extra, again) in [
+        ("word", "recency", "omega_key", "", None),
+        ("word", "turns", "alpha_key", "", None),
+        ("word", "written", "omega_key", "", None),
+        ("word", "written_recency", "omega_key", "", None),
+        ("line", "turns", "alpha_key", "", None),
+        ("line", "words_written", "omega_key", "", None),
+        ("line", "words_sum", "omega_key", " + more_key", None),
+        ("line", "words", "omega_key", " + more_key", None),
+        ("block", "turns", "alpha_key", "", None),
+        ("block", "words_written", "omega_key", "", None),
+        ("block", "words_sum", "omega_key", " + more_key", None),
+        ("block", "file_recency", "omega_key", "", None),
+        ("block", "file_recency", "alpha_key", "", Some("first")),
+    ] {
+        let worth =
+            ["word", "line", "block"].map(|of| format!("{of} = {}.0", u8::from(of == table)));
+        let text = NO_WEIGHTS
+            .replace("note = 0.8", "note = 0.014")
+            .replace("word = 1.0, line = 3.0, block = 2.0", &worth.join(", "));
+        let other = if higher == "alpha_key" { "omega_key" } else { "alpha_key" };
+        for (weight, kept, left) in [(9.0, higher, other), (-9.0, other, higher)] {
+            let subject =
+                Subject::toml(format!("{text}\n[filter.{table}]\nbias = -9.0\n{feature} = {weight:.1}\n"));
+            let texts = sent_last(&two(extra, again), &subject);
+            let note = texts.iter().find(|text| text.starts_with("[Earlier"));
+            let note = note.unwrap_or_else(|| panic!("no fold: {texts:?}"));
+            assert!(
+                note.contains(kept) && !note.contains(left),
+                "{table}.{feature} = {weight}: {kept} and not {left} in\n{note}"
+            );
+        }
+    }
+}
+
+/// The strategy files that findings are told of.
+#[test]
+fn every_ablation_is_a_strategy() {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/ablations");
+    let files: Vec<_> =
+        std::fs::read_dir(folder).unwrap().map(|file| file.unwrap().path()).collect();
+    assert_eq!(files.len(), 8, "{files:?}");
+    for file in files {
+        let text = std::fs::read_to_string(&file).unwrap();
+        let texts = sent_last(&reads(12), &Subject::toml(text));
+        assert!(texts.iter().any(|text| text.starts_with("[Earlier")), "{}", file.display());
     }
 }
