@@ -47,8 +47,6 @@ pub struct Candidate<'t> {
     pub open: bool,
     /// The chance that a call takes all of it.
     pub whole: f32,
-    /// What the model is shown.
-    pub features: [f32; LINE.len()],
 }
 
 /// Lines of a file that stand together.
@@ -58,8 +56,15 @@ pub struct Block {
     pub lines: Range<usize>,
     /// The chance that a call edits it.
     pub edited: f32,
-    /// What the model is shown.
-    pub features: [f32; BLOCK.len()],
+}
+
+/// What the model is shown, for whoever fits it. A fold keeps none of it: it is most of what there is to a line.
+#[derive(Clone, Debug, Default)]
+pub struct Examples {
+    /// Of the open lines, in order.
+    pub lines: Vec<[f32; LINE.len()]>,
+    /// Of the blocks, in order.
+    pub blocks: Vec<[f32; BLOCK.len()]>,
 }
 
 /// A word of the candidates.
@@ -94,6 +99,8 @@ pub struct Candidates<'t> {
     terms: Vec<u32>,
     /// Those in the labels of the sources.
     labels: FxHashMap<Word, u32>,
+    /// What the model was shown, where that is asked for.
+    pub examples: Option<Examples>,
 }
 
 /// Lines of a block at most.
@@ -109,20 +116,22 @@ impl<'t> Candidates<'t> {
         old: &[(Pos, usize)],
         kept: &[Pos],
         model: &Model,
+        examples: Option<Examples>,
     ) -> Self {
         let mut wanted: BTreeSet<(Pos, usize)> = old.iter().copied().collect();
         for pos in gone {
             let parts = history.message(*pos).parts.len();
             wanted.extend((0..parts).map(|part| (*pos, part)));
         }
-        let mut out = Self::default();
-        for (pos, part) in wanted {
-            let Some(source) = source(history, pos, part) else { continue };
-            if source.lines.lines.is_empty() {
-                continue;
-            }
-            let number = out.sources.len();
-            out.lines.extend(source.lines.lines.iter().map(|line| Candidate {
+        let sources: Vec<Source<'_>> = wanted
+            .into_iter()
+            .filter_map(|(pos, part)| source(history, pos, part))
+            .filter(|source| !source.lines.lines.is_empty())
+            .collect();
+        let count = sources.iter().map(|source| source.lines.lines.len()).sum();
+        let mut lines = Vec::with_capacity(count);
+        for (number, source) in sources.iter().enumerate() {
+            lines.extend(source.lines.lines.iter().map(|line| Candidate {
                 source: number,
                 line,
                 seen: LineSeen::default(),
@@ -130,10 +139,9 @@ impl<'t> Candidates<'t> {
                 terms: (0, 0),
                 open: false,
                 whole: 0.0,
-                features: [0.0; LINE.len()],
             }));
-            out.sources.push(source);
         }
+        let mut out = Self { sources, lines, examples, ..Self::default() };
         Known::of(history, |known| out.rate(known, &Shown::of(history, kept, known), model));
         out
     }
@@ -261,9 +269,10 @@ impl<'t> Candidates<'t> {
                     neighbours,
                     now,
                 );
-                let candidate = &mut self.lines[at];
-                candidate.whole = model.line(&features);
-                candidate.features = features;
+                self.lines[at].whole = model.line(&features);
+                if let Some(examples) = &mut self.examples {
+                    examples.lines.push(features);
+                }
             }
             if self.sources[number].is_file() {
                 self.cut(range, &around, &named, now, model);
@@ -355,7 +364,10 @@ impl<'t> Candidates<'t> {
                 }
                 let features = features::block(&facts, around, now);
                 let edited = model.block(&features);
-                self.blocks.push(Block { lines: begin..end, edited, features });
+                self.blocks.push(Block { lines: begin..end, edited });
+                if let Some(examples) = &mut self.examples {
+                    examples.blocks.push(features);
+                }
             }
             begin = end;
         }

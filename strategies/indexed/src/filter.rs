@@ -5,7 +5,7 @@
 //! is written anew at each fold. Its lines are chosen from the messages that go now and from the messages that the note
 //! before took lines from.
 
-use crate::candidates::Candidates;
+use crate::candidates::{Candidates, Examples};
 use crate::model::{Model, Weights};
 use crate::note::{self, Worth};
 use foldback_core::history::GroupId;
@@ -123,13 +123,20 @@ struct Unit {
 }
 
 impl NoteFilter {
-    /// What the note of a fold made now may take; `None` where nothing would be folded.
+    /// What the note of a fold made now may take, with what the model is shown of it; `None` where nothing would be folded.
     pub fn offered<'t>(&self, context: &StageContext<'t>) -> Option<Candidates<'t>> {
-        Some(self.candidates(context, &self.cut(context).ok()?))
+        let cut = self.cut(context).ok()?;
+        Some(self.candidates(context, &cut, Some(Examples::default())))
     }
 
-    fn candidates<'t>(&self, context: &StageContext<'t>, cut: &Cut) -> Candidates<'t> {
-        Candidates::of(context.history, &cut.gone, &cut.noted, &cut.kept, &self.model)
+    fn candidates<'t>(
+        &self,
+        context: &StageContext<'t>,
+        cut: &Cut,
+        examples: Option<Examples>,
+    ) -> Candidates<'t> {
+        let Cut { gone, noted, kept, .. } = cut;
+        Candidates::of(context.history, gone, noted, kept, &self.model, examples)
     }
 
     fn cut(&self, context: &StageContext<'_>) -> Result<Cut, Why> {
@@ -276,7 +283,7 @@ impl Filter for NoteFilter {
         _summaries: &[Option<Summary>],
     ) -> Result<Arrangement, Why> {
         let cut = self.cut(context)?;
-        let candidates = self.candidates(context, &cut);
+        let candidates = self.candidates(context, &cut, None);
         let mut slots = Vec::new();
         for pos in &cut.head {
             push_kept(&mut slots, *pos);

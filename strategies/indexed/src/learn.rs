@@ -50,20 +50,14 @@ impl Filter for Observed {
         summaries: &[Option<Summary>],
     ) -> Result<Arrangement, Why> {
         if let Some(candidates) = self.filter.offered(context) {
+            let lines = candidates.lines.iter().filter(|line| line.open);
+            let blocks = candidates.blocks.iter().map(|block| candidates.telling(block));
+            let examples = candidates.examples.clone().unwrap_or_default();
             let offered = Offered {
                 log_len: context.history.log_len(),
                 words: candidates.word_features(context.history),
-                lines: candidates
-                    .lines
-                    .iter()
-                    .filter(|c| c.open)
-                    .map(|c| (c.line.key, c.features))
-                    .collect(),
-                blocks: candidates
-                    .blocks
-                    .iter()
-                    .map(|block| (candidates.telling(block), block.features))
-                    .collect(),
+                lines: lines.map(|line| line.line.key).zip(examples.lines).collect(),
+                blocks: blocks.zip(examples.blocks).collect(),
             };
             self.folds.lock().unwrap_or_else(PoisonError::into_inner).push(offered);
         }

@@ -169,8 +169,9 @@ fn a_weight_decides_between_two_lines() {
             .replace("word = 1.0, line = 3.0, block = 2.0", &worth.join(", "));
         let other = if higher == "alpha_key" { "omega_key" } else { "alpha_key" };
         for (weight, kept, left) in [(9.0, higher, other), (-9.0, other, higher)] {
-            let subject =
-                Subject::toml(format!("{text}\n[filter.{table}]\nbias = -9.0\n{feature} = {weight:.1}\n"));
+            let subject = Subject::toml(format!(
+                "{text}\n[filter.{table}]\nbias = -9.0\n{feature} = {weight:.1}\n"
+            ));
             let texts = sent_last(&two(extra, again), &subject);
             let note = texts.iter().find(|text| text.starts_with("[Earlier"));
             let note = note.unwrap_or_else(|| panic!("no fold: {texts:?}"));
