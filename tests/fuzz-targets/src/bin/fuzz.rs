@@ -1,6 +1,7 @@
 //! `cargo xtask fuzz --minutes N [--target T] [--seed S]`: fuzzing on stable Rust. What breaks a promise is written to
 //! `fuzz/corpus/TARGET` and ends the run with exit code 1. `--runs N` in place of minutes tries the same inputs every
-//! time, on any machine.
+//! time, on any machine. `--seeds DIR` writes what mutation starts from instead, a folder for each target: the beginning
+//! of a corpus for `cargo fuzz`.
 
 use foldback_fuzz_targets::mutate::Dice;
 use foldback_fuzz_targets::{TARGETS, Target, inputs, target};
@@ -27,11 +28,14 @@ struct Args {
     /// Of all targets together where it is a time, of each where it is a number of runs.
     length: Length,
     seed: u64,
+    /// Where to write the inputs that mutation starts from, instead of fuzzing.
+    seeds: Option<PathBuf>,
 }
 
 fn args() -> Result<Args, String> {
     let minutes = |minutes: f64| Length::Time(Duration::from_secs_f64(minutes * 60.0));
-    let mut args = Args { targets: TARGETS.to_vec(), length: minutes(1.0), seed: 20_261_122 };
+    let mut args =
+        Args { targets: TARGETS.to_vec(), length: minutes(1.0), seed: 20_261_122, seeds: None };
     let mut given = std::env::args().skip(1);
     while let Some(name) = given.next() {
         let value = given.next().ok_or_else(|| format!("{name} needs a value"))?;
@@ -43,13 +47,18 @@ fn args() -> Result<Args, String> {
                 args.length = minutes(fine.ok_or("--minutes is no time")?);
             }
             "--runs" => args.length = Length::Runs(value.parse::<u64>().map_err(|_| bad(()))?),
+            "--seeds" => args.seeds = Some(value.into()),
             "--seed" => args.seed = value.parse::<u64>().map_err(|_| bad(()))?,
             "--target" => {
                 let names = TARGETS.map(|target| target.name).join(", ");
                 let known = target(&value);
                 args.targets = vec![known.ok_or_else(|| format!("{value} is none of {names}"))?];
             }
-            _ => return Err(format!("{name} is none of --minutes, --runs, --target, --seed")),
+            _ => {
+                return Err(format!(
+                    "{name} is none of --minutes, --runs, --target, --seed, --seeds"
+                ));
+            }
         }
     }
     if let Length::Time(time) = &mut args.length {
@@ -58,11 +67,27 @@ fn args() -> Result<Args, String> {
     Ok(args)
 }
 
+/// The inputs that mutation starts from.
+fn begin(target: Target) -> Vec<Vec<u8>> {
+    let inputs = inputs(target.name).into_iter().map(|(_, mut bytes)| {
+        bytes.truncate(LARGEST);
+        bytes
+    });
+    inputs.collect()
+}
+
+fn write_seeds(folder: &Path, targets: &[Target]) -> std::io::Result<()> {
+    for target in targets {
+        for bytes in begin(*target) {
+            keep(&folder.join(target.name), "seed", &bytes)?;
+        }
+    }
+    Ok(())
+}
+
 /// Runs a target; how often it ran, and the input that broke a promise.
 fn fuzz(target: Target, length: Length, seed: u64) -> (u64, Option<Vec<u8>>) {
-    let mut inputs: Vec<Vec<u8>> =
-        inputs(target.name).into_iter().map(|(_, bytes)| bytes).collect();
-    inputs.iter_mut().for_each(|bytes| bytes.truncate(LARGEST));
+    let inputs = begin(target);
     let inputs: Vec<&[u8]> = inputs.iter().map(Vec::as_slice).collect();
     let mut dice = Dice::new(seed);
     let begun = Instant::now();
@@ -84,11 +109,10 @@ fn fuzz(target: Target, length: Length, seed: u64) -> (u64, Option<Vec<u8>>) {
     (runs, None)
 }
 
-fn keep(name: &str, input: &[u8]) -> std::io::Result<PathBuf> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus").join(name);
-    std::fs::create_dir_all(&folder)?;
+fn keep(folder: &Path, kind: &str, input: &[u8]) -> std::io::Result<PathBuf> {
+    std::fs::create_dir_all(folder)?;
     // The name says what the content is.
-    let path = folder.join(format!("found-{}", &blake3::hash(input).to_hex()[..16]));
+    let path = folder.join(format!("{kind}-{}", &blake3::hash(input).to_hex()[..16]));
     std::fs::write(&path, input)?;
     Ok(path)
 }
@@ -101,6 +125,15 @@ fn main() -> ExitCode {
             return ExitCode::from(2);
         }
     };
+    if let Some(folder) = &args.seeds {
+        return match write_seeds(folder, &args.targets) {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(error) => {
+                eprintln!("error: {}: {error}", folder.display());
+                ExitCode::from(2)
+            }
+        };
+    }
     let mut found = false;
     for target in args.targets {
         let (runs, input) = fuzz(target, args.length, args.seed);
@@ -109,7 +142,8 @@ fn main() -> ExitCode {
             continue;
         };
         found = true;
-        match keep(target.name, &input) {
+        let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus");
+        match keep(&corpus.join(target.name), "found", &input) {
             Ok(path) => println!("{}: run {runs} found {}", target.name, path.display()),
             Err(error) => println!("{}: run {runs} found {input:?} ({error})", target.name),
         }
