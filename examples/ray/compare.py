@@ -4,8 +4,11 @@
 """
 
 import argparse
+import os
 import pathlib
+import sys
 import tempfile
+import time
 
 import foldback
 import ray
@@ -54,9 +57,21 @@ def main():
     parser.add_argument("folder")
     parser.add_argument("--preset", action="append")
     parser.add_argument("--window", type=int)
+    parser.add_argument("--workers", type=int, help="processors to use on this machine, one thread each")
+    parser.add_argument("--batch", type=int, default=BATCH, help="files of one task")
     arguments = parser.parse_args()
+    if arguments.workers:
+        # The workers inherit it.
+        os.environ["RAYON_NUM_THREADS"] = "1"
+        ray.init(num_cpus=arguments.workers, include_dashboard=False)
+    paths = files(arguments.folder)
     with tempfile.TemporaryDirectory() as folder:
-        scores = gather(parts(files(arguments.folder), arguments.preset, arguments.window), folder)
+        begun = time.monotonic()
+        scores = gather(
+            parts(paths, arguments.preset, arguments.window, batch=arguments.batch), folder
+        )
+        taken = time.monotonic() - begun
+        print(f"{len(paths)} files scored in {taken:.1f} s", file=sys.stderr)
         print(foldback.compare(scores=scores, presets=arguments.preset, window=arguments.window))
 
 
