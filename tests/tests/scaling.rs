@@ -1,7 +1,12 @@
 //! Inputs that somebody made to be slow: four times the input takes four times the steps.
 
-use foldback_core::work;
+use foldback::wire;
+use foldback_core::conversation::Conversation;
+use foldback_core::services::{FixedClock, Services};
+use foldback_core::validity::Dialect;
+use foldback_core::{Frame, Limits, work};
 use foldback_formats::Session;
+use foldback_live::follow::{Followed, Received, identity};
 use foldback_replay::index::Index;
 use foldback_replay::replay_with;
 use foldback_tests::{options, strategy};
@@ -190,7 +195,70 @@ fn the_agents_of_a_file_share_its_text_and_records() {
     let sessions = foldback_formats::read(text.as_bytes(), None).unwrap();
     assert_eq!(sessions.len(), 51);
     for session in &sessions {
-        assert!(Arc::ptr_eq(&session.source.text, &sessions[0].source.text));
+        assert!(session.source.text.is(&sessions[0].source.text));
         assert!(std::ptr::eq(&*session.source.records, &*sessions[0].source.records));
+    }
+}
+
+/// The steps of the last request of a conversation of so many calls, read and followed as a proxy does after the one
+/// before it.
+fn last_request(dialect: Dialect, calls: usize) -> u64 {
+    let limits = Limits::new(2_000_000, 1_000);
+    let conversation = Conversation::new(
+        strategy("tiered"),
+        limits,
+        Frame::default(),
+        Services::with_clock(Arc::new(FixedClock::default())),
+    );
+    let first = identity::first(dialect.as_str());
+    let mut followed = Followed::new(conversation, 0, first);
+    let (mut outline, mut keys, mut steps) = (None, vec![first], 0);
+    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    for calls in [calls - 1, calls] {
+        let text = request(dialect, calls);
+        let before = work::counted();
+        let read = wire::Request::follow(dialect, text, outline.take()).unwrap();
+        keys.truncate(read.known + 1);
+        identity::extend(&mut keys, read.request.messages());
+        let received = Received::of(&read.request, &keys, limits);
+        runtime.block_on(followed.take(received, |_, _| None)).unwrap();
+        assert!(followed.folded(&read.request).unwrap().is_none(), "nothing is folded");
+        steps = work::counted() - before;
+        outline = read.outline;
+    }
+    steps
+}
+
+/// A request with so many calls; its newest result is a cache breakpoint, where the protocol has them.
+fn request(dialect: Dialect, calls: usize) -> String {
+    let both = |number: usize| match dialect {
+        Dialect::Anthropic => {
+            let mut result = result(&format!("c{number:05}"), number)[0].take();
+            if number + 1 == calls {
+                result["cache_control"] = json!({ "type": "ephemeral" });
+            }
+            [
+                json!({ "role": "assistant", "content": [call(&format!("c{number:05}"), number)] }),
+                json!({ "role": "user", "content": [result] }),
+            ]
+        }
+        _ => [
+            json!({ "type": "function_call", "call_id": format!("c{number:05}"), "name": "read", "arguments": "{}" }),
+            json!({ "type": "function_call_output", "call_id": format!("c{number:05}"), "output": "text" }),
+        ],
+    };
+    let said = json!({ "role": "user", "content": "hello" });
+    let messages: Vec<Value> = std::iter::once(said).chain((0..calls).flat_map(both)).collect();
+    let list = if dialect == Dialect::Anthropic { "messages" } else { "input" };
+    json!({ "model": "m", list: messages, "tools": [{ "name": "read" }] }).to_string()
+}
+
+#[test]
+fn a_request_of_a_conversation_takes_the_steps_of_what_is_new() {
+    for dialect in [Dialect::Anthropic, Dialect::OpenAiResponses] {
+        let (short, long) = (last_request(dialect, 100), last_request(dialect, 1_000));
+        println!("{dialect}: {short}, {long}");
+        assert!(short > 100, "{dialect}: {short} steps, so nothing was counted");
+        assert!(long as f64 <= 1.1 * short as f64, "{dialect}: {short} steps became {long}");
     }
 }

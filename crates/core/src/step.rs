@@ -33,13 +33,37 @@ pub enum Step<'a> {
 
 /// The steps of a log: what happened, without the messages that a compaction wrote.
 pub fn steps<'a>(log: impl IntoIterator<Item = &'a Arc<Message>>) -> Vec<Step<'a>> {
+    steps_behind(Mark::default(), log).0
+}
+
+/// A place in a log that grows: an answer, before which no step will be another one.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Mark {
+    /// Messages before it.
+    pub messages: usize,
+    /// Steps before it.
+    pub steps: usize,
+    calls: usize,
+    in_turn: bool,
+    answered: bool,
+}
+
+/// The steps behind a mark, of the messages behind it, and the last mark among them.
+pub fn steps_behind<'a>(
+    mark: Mark,
+    log: impl IntoIterator<Item = &'a Arc<Message>>,
+) -> (Vec<Step<'a>>, Mark) {
     let log: Vec<&Arc<Message>> = log.into_iter().collect();
-    let mut builder = StepBuilder { last_results: last_results(&log), ..StepBuilder::default() };
+    let last_results = last_results(&log);
+    let Mark { calls, in_turn, answered, .. } = mark;
+    let state = StepBuilder { calls, in_turn, answered, ..StepBuilder::default() };
+    let mut builder = StepBuilder { last_results, begin: mark, mark, ..state };
     for (ordinal, message) in log.into_iter().enumerate() {
+        crate::work::count(1);
         builder.message(ordinal, message);
     }
     builder.finish();
-    builder.steps
+    (builder.steps, builder.mark)
 }
 
 /// The last result that came for a call of each answer before the next answer, both by their ordinals in
@@ -64,6 +88,10 @@ fn last_results(log: &[&Arc<Message>]) -> HashMap<usize, usize> {
 #[derive(Default)]
 struct StepBuilder<'a> {
     steps: Vec<Step<'a>>,
+    /// Where the log begins.
+    begin: Mark,
+    /// The state before the latest answer.
+    mark: Mark,
     calls: usize,
     last_results: HashMap<usize, usize>,
     /// The answer whose step is not at its end yet.
@@ -84,6 +112,13 @@ impl<'a> StepBuilder<'a> {
             }
             Role::Assistant if message.is_answer() => {
                 self.end_step();
+                self.mark = Mark {
+                    messages: self.begin.messages + ordinal,
+                    steps: self.begin.steps + self.steps.len(),
+                    calls: self.calls,
+                    in_turn: self.in_turn,
+                    answered: self.answered,
+                };
                 self.steps.push(Step::At(Moment::CallStart));
                 self.steps.push(Step::Call { call: self.calls, answer: message });
                 self.calls += 1;
@@ -155,6 +190,39 @@ mod tests {
             Step::StepEnd { .. } => "step-end".to_owned(),
         };
         steps(&log).iter().map(word).collect::<Vec<_>>().join(" ")
+    }
+
+    #[test]
+    fn the_steps_behind_a_mark_are_those_of_the_whole_log() {
+        let calls = |id: &str, calls: &[&str]| {
+            let parts = calls.iter().map(|call| Part::call(*call, "read", "{}")).collect();
+            Message::assistant(id, parts).with_answer(Answer::default())
+        };
+        let result = |id: &str, call: &str| Message::tool(id, call, "read", "text");
+        let user = |id: &str| Message::user(id, "wait");
+        let log = vec![
+            user("u"),
+            calls("a", &["1", "2"]),
+            result("r", "1"),
+            user("v"),
+            result("s", "2"),
+            calls("b", &[]),
+            user("w"),
+            calls("c", &["3"]),
+            result("t", "3"),
+            calls("d", &["4"]),
+        ];
+        let log: Vec<Arc<Message>> = log.into_iter().map(Arc::new).collect();
+        let words = |steps: &[Step<'_>]| steps.iter().map(|step| format!("{step:?}")).collect();
+        let mut mark = Mark::default();
+        for length in 0..=log.len() {
+            let all: Vec<String> = words(&steps(&log[..length]));
+            let (behind, next) = steps_behind(mark, &log[mark.messages..length]);
+            let behind: Vec<String> = words(&behind);
+            assert_eq!(behind, all[mark.steps..], "{length} messages");
+            mark = next;
+        }
+        assert_eq!(mark.messages, 9);
     }
 
     #[test]

@@ -13,7 +13,6 @@ use crate::server::ServeError;
 use crate::settings::Settings;
 use crate::upstream::Upstream;
 use crate::watch::Watch;
-use axum::body::Bytes;
 use axum::extract::Request;
 use axum::http::header::{CACHE_CONTROL, CONTENT_ENCODING, CONTENT_SECURITY_POLICY, CONTENT_TYPE};
 use axum::http::request::Parts;
@@ -110,10 +109,10 @@ impl App {
     }
 
     /// Answers a request of a conversation.
-    async fn converse(&self, head: &Parts, dialect: Dialect, body: Bytes) -> Response {
+    async fn converse(&self, head: &Parts, dialect: Dialect, body: Vec<u8>) -> Response {
         let packed = head.headers.get(CONTENT_ENCODING);
         if packed.is_some_and(|encoding| encoding != "identity") {
-            let sent = self.ask(head, Some(dialect)).whole(body).await;
+            let sent = self.ask(head, Some(dialect)).whole(body.into()).await;
             return self.end(Some(dialect), sent, Outcome::Passed("packed"), None);
         }
         let made = make(&self.conversations, dialect, body).await;

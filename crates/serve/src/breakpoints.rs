@@ -5,72 +5,59 @@
 //! be the same in the next request.
 
 use foldback_wire::shared::raw::{self, Change, RawError};
+use foldback_wire::{Item, Request};
 use serde_json::{Value, json};
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 
 /// The member that marks a block.
 const MARK: &str = "cache_control";
 
-/// Where the messages stand.
-const LIST: &str = "/messages";
-
-/// `folded` with the marks of `original` whose messages it does not hold.
+/// Moves the marks of a request whose messages are not in the list that is to be sent.
 ///
 /// # Errors
 ///
-/// One of them has no list of messages.
-pub(crate) fn moved(original: &str, folded: String) -> Result<String, RawError> {
-    if !original.contains(MARK) {
-        return Ok(folded);
+/// A message is not as it was when it was read.
+pub(crate) fn moved(request: &Request, list: &mut [Item]) -> Result<(), RawError> {
+    let before = marked_records(request);
+    if before.is_empty() {
+        return Ok(());
     }
-    let before = messages(original)?;
-    let after = messages(&folded)?;
-    let places = places(&before, &after);
-    let marks = |text: &str| marks(text).len();
-    // Messages that hold marks and are not there as they were: gone, or edited. Of these the newest are edited, because
-    // a fold begins at the oldest.
-    let there = |record: usize| places.contains(&Some(record));
-    let mut gone: Vec<usize> =
-        (0..before.len()).filter(|record| !there(*record) && marks(before[*record]) > 0).collect();
-    let edited = after.iter().zip(&places).filter(|(text, at)| at.is_none() && marks(text) > 0);
-    gone.truncate(gone.len().saturating_sub(edited.count()));
-    let mut changes: Vec<(String, Change)> = Vec::new();
-    for record in gone {
-        let newer = places.iter().position(|place| place.is_some_and(|place| place > record));
-        let Some(target) = newer.unwrap_or(after.len()).checked_sub(1) else { continue };
-        let mark = marks_of(before[record]);
-        if marks(after[target]) == 0
-            && let Some(change) = marked(after[target], target, mark)
-            && !changes.iter().any(|(at, _)| *at == change.0)
-        {
-            changes.push(change);
-        }
-    }
-    if changes.is_empty() {
-        return Ok(folded);
-    }
-    raw::patch(&folded, &changes)
-}
-
-/// The texts of the messages.
-fn messages(body: &str) -> Result<Vec<&str>, RawError> {
-    let ranges = raw::elements(body, LIST)?;
-    Ok(ranges.into_iter().filter_map(|range| body.get(range)).collect())
-}
-
-/// For each message after, which one before it is, where it is one byte for byte.
-fn places(before: &[&str], after: &[&str]) -> Vec<Option<usize>> {
-    let mut by_text: HashMap<&str, Vec<usize>> = HashMap::new();
-    for (index, text) in before.iter().enumerate() {
-        by_text.entry(text).or_default().push(index);
-    }
-    let mut from = 0;
-    let mut place = |text: &&str| {
-        let index = by_text.get(text)?.iter().copied().find(|index| *index >= from)?;
-        from = index + 1;
-        Some(index)
+    let has_mark = |item: &Item| match item {
+        Item::Keep(record) => before.contains_key(record),
+        Item::Changed(_, text) => text.contains(MARK),
+        Item::New(_) => false,
     };
-    after.iter().map(&mut place).collect()
+    let record = |item: &Item| match item {
+        Item::Keep(record) | Item::Changed(record, _) => Some(*record),
+        Item::New(_) => None,
+    };
+    let there: Vec<u32> = list.iter().filter(|item| has_mark(item)).filter_map(record).collect();
+    for (gone, text) in before.iter().filter(|(record, _)| !there.contains(record)) {
+        let newer = list.iter().position(|item| record(item).is_some_and(|other| other > *gone));
+        let Some(target) = newer.unwrap_or(list.len()).checked_sub(1) else { continue };
+        let target = &mut list[target];
+        let shown = match &*target {
+            Item::Keep(record) => request.record(*record).unwrap_or_default().to_owned(),
+            Item::Changed(_, text) => text.clone(),
+            Item::New(value) => value.to_string(),
+        };
+        if shown.contains(MARK) {
+            continue;
+        }
+        let Some(change) = marked(&shown, mark_of(text)) else { continue };
+        let shown = raw::patch(&shown, &[change])?;
+        *target = match record(target) {
+            Some(record) => Item::Changed(record, shown),
+            None => Item::New(raw::parse(&shown).unwrap_or_default()),
+        };
+    }
+    Ok(())
+}
+
+/// The records that hold marks, with their texts.
+fn marked_records(request: &Request) -> BTreeMap<u32, &str> {
+    let texts = (0u32..).map_while(|record| Some((record, request.record(record)?)));
+    texts.filter(|(_, text)| !marks(text).is_empty()).collect()
 }
 
 /// The marks in a message, in order.
@@ -88,14 +75,14 @@ fn marks(text: &str) -> Vec<Value> {
 }
 
 /// The last mark in a message.
-fn marks_of(text: &str) -> Value {
+fn mark_of(text: &str) -> Value {
     marks(text).pop().unwrap_or_else(|| json!({"type": "ephemeral"}))
 }
 
 /// The change that marks a message; `None` where no block of it may have a mark.
-fn marked(text: &str, index: usize, mark: Value) -> Option<(String, Change)> {
+fn marked(text: &str, mark: Value) -> Option<(String, Change)> {
     let message = raw::parse(text).ok()?;
-    let at = format!("{LIST}/{index}/content");
+    let at = "/content".to_owned();
     match &message["content"] {
         Value::String(text) if !text.is_empty() => {
             let block = json!([{"type": "text", "text": text, MARK: mark}]);
@@ -117,9 +104,20 @@ fn marked(text: &str, index: usize, mark: Value) -> Option<(String, Change)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use foldback_wire::Dialect;
 
     fn body(messages: &[&str]) -> String {
-        format!(r#"{{"messages": [{}]}}"#, messages.join(", "))
+        format!(r#"{{"messages": [{}]}}"#, messages.join(","))
+    }
+
+    /// What is shown as items: those that were sent so, what was cut of the second, and what is new.
+    fn items(before: &[&str], after: &[&str], cut: &str) -> Vec<Item> {
+        let item = |text: &&str| match before.iter().position(|before| before == text) {
+            Some(record) => Item::Keep(record.try_into().unwrap()),
+            None if *text == cut => Item::Changed(1, cut.to_owned()),
+            None => Item::New(raw::parse(text).unwrap()),
+        };
+        after.iter().map(item).collect()
     }
 
     #[test]
@@ -153,7 +151,10 @@ mod tests {
             ),
         ];
         for (name, before, after, expected) in rows {
-            assert_eq!(moved(&body(&before), body(&after)).unwrap(), body(&expected), "{name}");
+            let request = Request::parse(Dialect::Anthropic, body(&before)).unwrap();
+            let mut list = items(&before, &after, cut);
+            moved(&request, &mut list).unwrap();
+            assert_eq!(request.with_list(&list), body(&expected), "{name}");
         }
     }
 }

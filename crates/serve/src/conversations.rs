@@ -10,7 +10,7 @@ use crate::answers::Answers;
 use crate::course::Course;
 use crate::folding::Folding;
 use crate::journals::{self, JournalsError, Named};
-use crate::seen::Seen;
+use crate::seen::{self, Begun, Seen};
 use foldback_core::conversation::Conversation;
 use foldback_core::log::{Message, Role};
 use foldback_core::services::Services;
@@ -146,16 +146,29 @@ impl Conversations {
     }
 
     /// The latest requests that a body may begin with.
-    pub(crate) fn seen(&self, body: &[u8]) -> Vec<Arc<Seen>> {
+    fn seen(&self, body: &[u8]) -> Vec<Arc<Seen>> {
         let kept = lock(&self.kept);
         let seen = kept.entries.iter().filter_map(|(_, entry)| entry.seen.as_ref());
         seen.filter(|seen| seen.may_begin(body)).map(Arc::clone).collect()
     }
 
+    /// The longest of the latest requests that a body begins with. It is not kept any more: what was read of it goes
+    /// over to the request that goes on, instead of being copied for it.
+    pub(crate) fn take_seen(&self, body: &[u8]) -> Option<Begun> {
+        let longest = seen::longest(body, self.seen(body))?;
+        let mut kept = lock(&self.kept);
+        let mut entries = kept.entries.iter_mut().map(|(_, entry)| &mut entry.seen);
+        let is_it = |seen: &Arc<Seen>| Arc::ptr_eq(seen, &longest.seen);
+        if let Some(seen) = entries.find(|seen| seen.as_ref().is_some_and(is_it)) {
+            *seen = None;
+        }
+        Some(longest)
+    }
+
     /// Keeps what was read of the latest request of a conversation.
-    pub(crate) fn saw(&self, id: Id, seen: Option<Arc<Seen>>) {
+    pub(crate) fn saw(&self, id: Id, seen: Option<Seen>) {
         if let Some(entry) = lock(&self.kept).entries.peek_mut(&id) {
-            entry.seen = seen;
+            entry.seen = seen.map(Arc::new);
         }
     }
 

@@ -12,7 +12,7 @@ use foldback_core::Limits;
 use foldback_core::log::Message;
 use foldback_live::follow::identity::{self, Key};
 use foldback_live::follow::{Followed, Received, Sizes, Unsendable};
-use foldback_wire::{Dialect, Request, WireError};
+use foldback_wire::{Dialect, Request, Text, WireError};
 use std::sync::Arc;
 use tokio::runtime::Handle;
 use tokio::task::spawn_blocking;
@@ -35,7 +35,7 @@ pub(crate) struct Turn {
     id: Id,
     followed: Shared,
     request: Request,
-    keys: Vec<Key>,
+    keys: Arc<Vec<Key>>,
     /// The sizes of the request.
     pub(crate) sizes: Sizes,
 }
@@ -44,12 +44,19 @@ pub(crate) struct Turn {
 pub(crate) async fn make(
     conversations: &Arc<Conversations>,
     dialect: Dialect,
-    body: Bytes,
+    body: Vec<u8>,
 ) -> Made {
+    let passed = |why, body| Made { outcome: Outcome::Passed(why), body, turn: None };
+    let text = match String::from_utf8(body) {
+        Ok(text) => Text::from(text),
+        Err(error) => return passed("not-text", error.into_bytes().into()),
+    };
+    // The same bytes in memory.
+    let body = Bytes::from_owner(text.clone());
     let (shared, bytes) = (Arc::clone(conversations), body.clone());
-    let made = spawn_blocking(move || match begin(&shared, dialect, &bytes) {
+    let made = spawn_blocking(move || match begin(&shared, dialect, &text) {
         Ok((turn, limits)) => turn.fold(limits, bytes),
-        Err(why) => Made { outcome: Outcome::Passed(why), body: bytes, turn: None },
+        Err(why) => passed(why, bytes),
     });
     made.await.unwrap_or_else(|_| Made { outcome: Outcome::Fault("panic"), body, turn: None })
 }
@@ -58,15 +65,14 @@ pub(crate) async fn make(
 fn begin(
     conversations: &Arc<Conversations>,
     dialect: Dialect,
-    body: &Bytes,
+    body: &Text,
 ) -> Result<(Turn, Limits), &'static str> {
     let folding = &conversations.folding;
-    let text = std::str::from_utf8(body).map_err(|_| "not-text")?;
-    let read =
-        seen::read(dialect, text, &conversations.seen(body)).map_err(|error| match error {
-            WireError::Elsewhere { .. } => "kept-elsewhere",
-            _ => "not-understood",
-        })?;
+    let begun = conversations.take_seen(body.as_bytes());
+    let read = seen::read(dialect, body, begun).map_err(|error| match error {
+        WireError::Elsewhere { .. } => "kept-elsewhere",
+        _ => "not-understood",
+    })?;
     let Read { request, keys, seen } = read;
     if request.messages().is_empty() {
         return Err("no-messages");
@@ -130,15 +136,21 @@ impl Turn {
 
     /// The request as the view shows it; `None` where it is as it came.
     fn written(&self, followed: &Followed) -> Result<Option<Bytes>, &'static str> {
-        let folded = followed.folded(&self.request).map_err(|error| match error {
+        let (request, dialect) = (&self.request, self.request.dialect());
+        let shown = followed.shown(request.messages(), dialect).map_err(|error| match error {
             Unsendable::Rule(rule) => rule,
             Unsendable::Wire(_) => "not-written",
         })?;
-        let Some(folded) = folded else { return Ok(None) };
-        let mut body = folded.body;
-        if self.request.dialect() == Dialect::Anthropic {
-            body = breakpoints::moved(self.request.body(), body).map_err(|_| "breakpoints")?;
-        }
+        let Some(shown) = shown else { return Ok(None) };
+        let not_written = |_| "not-written";
+        let body = match dialect {
+            Dialect::Anthropic => {
+                let mut list = request.folded_list(&shown).map_err(not_written)?.items;
+                breakpoints::moved(request, &mut list).map_err(|_| "breakpoints")?;
+                request.with_list(&list)
+            }
+            _ => request.folded(&shown).map_err(not_written)?.body,
+        };
         Ok(Some(body.into()))
     }
 

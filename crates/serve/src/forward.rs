@@ -18,10 +18,13 @@ pub(crate) type Pieces = BoxStream<'static, Result<Bytes, axum::Error>>;
 /// What a provider answered.
 pub(crate) type Answer = axum::http::Response<Body>;
 
+/// Room that a body gets for the asking; more comes with its bytes.
+const AT_ONCE: usize = 4 << 20;
+
 /// A body that was read to be understood.
 pub(crate) enum Gathered {
     /// All of it.
-    Whole(Bytes),
+    Whole(Vec<u8>),
     /// It is too large; its pieces, as they come.
     TooLarge(Pieces),
     /// The client went away.
@@ -36,21 +39,18 @@ pub(crate) async fn gather(body: Body, headers: &HeaderMap, most: usize) -> Gath
     if length.is_some_and(|length| length > most) {
         return Gathered::TooLarge(pieces);
     }
-    let (mut read, mut bytes) = (Vec::new(), 0);
+    // Requests of a conversation grow: room of the same size for many of them is memory that the allocator has.
+    let room = length.unwrap_or(0).min(AT_ONCE).next_power_of_two();
+    let mut whole = Vec::with_capacity(room);
     while let Some(piece) = pieces.next().await {
         let Ok(piece) = piece else { return Gathered::Broken };
-        bytes += piece.len();
-        read.push(piece);
-        if bytes > most {
-            return Gathered::TooLarge(
-                stream::iter(read.into_iter().map(Ok)).chain(pieces).boxed(),
-            );
+        if whole.len() + piece.len() > most {
+            let read = [Bytes::from(whole), piece].map(Ok);
+            return Gathered::TooLarge(stream::iter(read).chain(pieces).boxed());
         }
+        whole.extend_from_slice(&piece);
     }
-    match read.len() {
-        1 => Gathered::Whole(read.swap_remove(0)),
-        _ => Gathered::Whole(read.concat().into()),
-    }
+    Gathered::Whole(whole)
 }
 
 /// A request without its body, for a provider.

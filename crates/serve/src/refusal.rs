@@ -24,7 +24,10 @@ pub(crate) async fn refusal(dialect: Dialect, answer: Answer) -> (Option<Bytes>,
     let (head, body) = answer.into_parts();
     let (words, body) = if head.status.is_client_error() {
         match gather(body, &head.headers, MOST).await {
-            Gathered::Whole(bytes) => (Some(bytes.clone()), Body::from(bytes)),
+            Gathered::Whole(bytes) => {
+                let bytes = Bytes::from(bytes);
+                (Some(bytes.clone()), Body::from(bytes))
+            }
             Gathered::TooLarge(pieces) => (None, Body::from_stream(pieces)),
             Gathered::Broken => (None, Body::from_stream(broken())),
         }

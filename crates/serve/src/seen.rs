@@ -1,20 +1,22 @@
 //! What was read of a conversation's latest request, so that of the next one only what is new is read.
 //!
 //! The next request is recognised by its bytes before it is read: it begins with those of the one before, up to the end of
-//! its last message. They are compared by their hash; whatever begins otherwise is read from its beginning.
+//! its last message. They are compared by their hash, in one pass over the body for all that may be it; whatever begins
+//! otherwise is read from its beginning.
 
 use blake3::Hasher;
 use foldback_live::follow::identity::{self, Key};
-use foldback_wire::{Dialect, Outline, Request, WireError};
+use foldback_wire::{Dialect, Outline, Reading, Request, Text, WireError};
 use std::sync::Arc;
 
 /// Bytes at the end by which most others are told apart without a hash.
 const LAST: usize = 48;
 
 /// What was read of a request.
+#[derive(Clone)]
 pub(crate) struct Seen {
     outline: Outline,
-    keys: Vec<Key>,
+    keys: Arc<Vec<Key>>,
     /// Of the bytes up to the end of its last message.
     hash: Key,
     last: [u8; LAST],
@@ -23,8 +25,14 @@ pub(crate) struct Seen {
 /// A request, its keys, and what the next one needs.
 pub(crate) struct Read {
     pub(crate) request: Request,
-    pub(crate) keys: Vec<Key>,
-    pub(crate) seen: Option<Arc<Seen>>,
+    pub(crate) keys: Arc<Vec<Key>>,
+    pub(crate) seen: Option<Seen>,
+}
+
+/// The longest that a body begins with, and the hash up to its end.
+pub(crate) struct Begun {
+    pub(crate) seen: Arc<Seen>,
+    hasher: Hasher,
 }
 
 impl Seen {
@@ -33,39 +41,45 @@ impl Seen {
         let end = self.outline.end();
         end.checked_sub(LAST).and_then(|begin| body.get(begin..end)) == Some(&self.last)
     }
-
-    /// The hash of its bytes at the beginning of a body; `None` where that has others.
-    fn begins(&self, body: &str) -> Option<Hasher> {
-        let mut hasher = Hasher::new();
-        hasher.update(body.as_bytes().get(..self.outline.end())?);
-        (hasher.finalize() == self.hash).then_some(hasher)
-    }
 }
 
-/// Reads a body that may begin with the bytes of one of these.
+/// The longest of these that a body begins with.
+pub(crate) fn longest(body: &[u8], mut known: Vec<Arc<Seen>>) -> Option<Begun> {
+    known.sort_by_key(|seen| seen.outline.end());
+    let (mut hasher, mut hashed, mut longest) = (Hasher::new(), 0, None);
+    for seen in known {
+        let end = seen.outline.end();
+        hasher.update(body.get(hashed..end)?);
+        hashed = end;
+        if hasher.finalize() == seen.hash {
+            longest = Some(Begun { seen, hasher: hasher.clone() });
+        }
+    }
+    longest
+}
+
+/// Reads a body that may begin with the bytes of another.
 ///
 /// # Errors
 ///
 /// As [`Request::parse`].
-pub(crate) fn read(dialect: Dialect, body: &str, known: &[Arc<Seen>]) -> Result<Read, WireError> {
-    let begins = |seen: &Arc<Seen>| Some((Arc::clone(seen), seen.begins(body)?));
-    let before = known.iter().filter_map(begins).max_by_key(|(seen, _)| seen.outline.end());
-    let outline = before.as_ref().map(|(seen, _)| &seen.outline);
-    let (request, outline) = Request::follow(dialect, body, outline)?;
-    let mut keys = vec![identity::first(dialect.as_str())];
-    let (mut hasher, mut hashed) = (Hasher::new(), 0);
-    if let Some((seen, begun)) = before {
-        let both = request.messages().iter().zip(seen.outline.messages());
-        let same = both.take_while(|(one, other)| Arc::ptr_eq(one, other)).count();
-        keys = seen.keys[..=same].to_vec();
-        (hasher, hashed) = (begun, seen.outline.end());
+pub(crate) fn read(dialect: Dialect, body: &Text, begun: Option<Begun>) -> Result<Read, WireError> {
+    let (mut hasher, mut hashed, mut before) = (Hasher::new(), 0, None);
+    let mut keys = Arc::new(vec![identity::first(dialect.as_str())]);
+    if let Some(Begun { seen, hasher: begun }) = begun {
+        let seen = Arc::unwrap_or_clone(seen);
+        (hasher, hashed, keys) = (begun, seen.outline.end(), seen.keys);
+        before = Some(seen.outline);
     }
-    identity::extend(&mut keys, request.messages());
+    let Reading { request, outline, known, .. } = Request::follow(dialect, body.clone(), before)?;
+    let own = Arc::make_mut(&mut keys);
+    own.truncate(known + 1);
+    identity::extend(own, request.messages());
     let seen = outline.and_then(|outline| {
         let end = outline.end();
         let last = body.as_bytes().get(end.checked_sub(LAST)?..end)?.try_into().ok()?;
-        let hash = hasher.update(&body.as_bytes()[hashed..end]).finalize();
-        Some(Arc::new(Seen { outline, keys: keys.clone(), hash, last }))
+        let hash = hasher.update(body.as_bytes().get(hashed..end)?).finalize();
+        Some(Seen { outline, keys: Arc::clone(&keys), hash, last })
     });
     Ok(Read { request, keys, seen })
 }

@@ -57,10 +57,11 @@ pub use foldback_core::validity::Dialect;
 #[cfg(any(feature = "genai", feature = "rig"))]
 pub use listed::History;
 pub use outline::Outline;
-pub use request::{Folded, FoldedList, Request};
+pub use request::{Folded, FoldedList, Reading, Request};
 pub use shared::messages::{Problem, ProblemKind};
 pub use shared::raw::Item;
 pub use shared::rewrite::Stale;
+pub use shared::source::Text;
 pub use stream::Stream;
 
 use foldback_core::log::{Finish, Message, PartKind};

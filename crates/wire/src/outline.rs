@@ -1,150 +1,139 @@
 //! A request that begins as one before: only what is new is read.
 //!
 //! A client sends all of its conversation with every request, and reading megabytes again takes longer than everything
-//! else. What was read of the records before is kept. In the text that is read in their place, their long texts are cut to
-//! a letter: roles, ids and calls are read as ever, so that what is new becomes what it would have become.
+//! else. What was read of the records before is kept, with what a reader must know of them. In the text that is read,
+//! one placeholder stands for all of them, so the time for it grows with what is new; and with what is
+//! sent around the messages, where that is not what it was.
+//!
+//! Clients move their cache breakpoints (`cache_control`) from request to request. The last records that have one are
+//! not known, and are read again with what is new.
 
-use crate::request::Request;
-use crate::shared::source::Source;
-use foldback_core::log::Message;
+use crate::request::{Request, list_of};
+use crate::shared::messages::{Messages, Problem};
+use crate::shared::raw;
+use crate::shared::source::{Records, Shape, Source, Text};
+use crate::shared::value;
+use foldback_core::log::{Message, Role};
 use foldback_core::validity::Dialect;
-use serde_json::{Map, Value};
-use std::collections::BTreeSet;
-use std::ops::Range;
+use foldback_core::work;
 use std::sync::Arc;
 
-/// Members whose texts say nothing of how a record is read.
-const TEXTS: [&str; 13] = [
-    "arguments",
-    "content",
-    "data",
-    "encrypted_content",
-    "file_data",
-    "input",
-    "output",
-    "reasoning",
-    "reasoning_content",
-    "signature",
-    "text",
-    "thinking",
-    "url",
-];
+/// What stands for the records that are known.
+const PLACEHOLDER: &str = "null";
+
+/// The member that marks a cache breakpoint.
+const BREAKPOINT: &str = "\"cache_control\"";
+
+/// The last records, in which breakpoints are expected to move. A request may have four, on every other message.
+const MOVING: usize = 8;
 
 /// What was read of a request, for reading the next one that begins with the same bytes.
+///
+/// It shares its messages with the request. If that is gone when the next one is read, they are not copied.
 #[derive(Clone, Debug)]
 pub struct Outline {
-    dialect: Dialect,
-    records: Vec<Range<usize>>,
-    messages: Vec<Arc<Message>>,
-    /// The records with their texts cut, as they stand in a list.
-    cut: String,
+    pub(crate) dialect: Dialect,
+    /// Those of the request, of which the first are known.
+    pub(crate) records: Records,
+    pub(crate) known: u32,
+    /// Those of the request, of which the first are of known records.
+    pub(crate) messages: Arc<Vec<Arc<Message>>>,
+    pub(crate) count: usize,
+    /// What known records hold of types that are not known.
+    pub(crate) unknown: Vec<Problem>,
+    /// What a reader must know of them, and what is sent around the messages.
+    pub(crate) read: Messages,
+    pub(crate) model: Option<String>,
+    /// The text behind the last record.
+    pub(crate) tail: Box<str>,
 }
 
 impl Outline {
-    /// Bytes that the next request must begin with: up to the end of the last record.
-    pub fn end(&self) -> usize {
-        self.records.last().map_or(0, |last| last.end)
+    /// Nothing is known.
+    pub(crate) fn empty(dialect: Dialect) -> Self {
+        Self {
+            dialect,
+            records: Records::default(),
+            known: 0,
+            messages: Arc::default(),
+            count: 0,
+            unknown: Vec::new(),
+            read: Messages::default(),
+            model: None,
+            tail: Box::default(),
+        }
     }
 
-    /// The messages that were read.
-    pub fn messages(&self) -> &[Arc<Message>] {
-        &self.messages
-    }
-
-    /// The outline of a request of which `before` is the beginning, and `list` the records as they were read.
-    pub(crate) fn of(request: &Request, before: Option<&Self>, list: &[Value]) -> Self {
-        let Source { text, records, .. } = request.source();
-        let records: Vec<_> = records.to_vec();
-        let known = before.map_or(0, |before| before.records.len());
-        let mut cut = before.map_or_else(String::new, |before| before.cut.clone());
-        // What is all frame must be read in full. New records are in new messages alone (`filled`).
-        let new = &request.messages()[before.map_or(0, |before| before.messages.len())..];
-        let parts = new.iter().flat_map(|message| &message.parts);
-        let parts = parts.filter_map(|part| part.source_record);
-        let read: BTreeSet<u32> =
-            new.iter().filter_map(|message| message.record).chain(parts).collect();
-        for (index, record) in list.iter().enumerate().skip(known) {
-            if index > 0 {
-                cut.push(',');
+    /// Whether records that were read into these messages can be gone on with.
+    pub(crate) fn goes_on(dialect: Dialect, records: usize, messages: &[Arc<Message>]) -> bool {
+        let goes_on = match dialect {
+            Dialect::OpenAiChat | Dialect::Anthropic => true,
+            // The items of an answer are one message, which could grow.
+            Dialect::OpenAiResponses => {
+                messages.last().is_some_and(|last| last.role != Role::Assistant)
             }
-            match u32::try_from(index).is_ok_and(|index| read.contains(&index)) {
-                true => cut.push_str(&shortened(record).to_string()),
-                false => cut.push_str(&text[records[index].clone()]),
-            }
-        }
-        Self { dialect: request.dialect(), records, messages: request.messages().to_vec(), cut }
-    }
-
-    /// A body with these records cut, and where they end in it.
-    pub(crate) fn cut(&self, dialect: Dialect, body: &str) -> Option<(String, usize)> {
-        let begin = self.records.first()?.start;
-        let (head, tail) = (body.get(..begin)?, body.get(self.end()..)?);
-        (dialect == self.dialect)
-            .then(|| ([head, &self.cut, tail].concat(), begin + self.cut.len()))
-    }
-
-    /// Puts what is known in the place of what was read of its cut form, which ended at `end`. `None` where that is not
-    /// the same but for its texts.
-    pub(crate) fn filled(
-        &self,
-        messages: &mut [Arc<Message>],
-        records: &mut [Range<usize>],
-        end: usize,
-    ) -> Option<()> {
-        let known = self.records.len();
-        if records.get(known - 1)?.end != end {
-            return None;
-        }
-        for record in &mut records[known..] {
-            *record = record.start - end + self.end()..record.end - end + self.end();
-        }
-        records[..known].clone_from_slice(&self.records);
-        let (old, new) = messages.split_at_mut_checked(self.messages.len())?;
-        let alike = |(one, other): (&Arc<Message>, &Arc<Message>)| {
-            let form = |message: &Message| (message.role, message.record, message.parts.len());
-            one.id == other.id && form(one) == form(other)
+            // Its reader would have to know more.
+            Dialect::Gemini => false,
         };
-        let is_new = |message: &Arc<Message>| message.record.is_none_or(|at| at as usize >= known);
-        if !old.iter().zip(&self.messages).all(alike) || !new.iter().all(is_new) {
+        goes_on && records > 0
+    }
+
+    /// Bytes that the next request must begin with: up to the end of the last known record.
+    pub fn end(&self) -> usize {
+        let last = self.records[..self.known as usize].last();
+        last.map_or(0, |last| last.end)
+    }
+
+    /// How many messages are known.
+    pub fn count(&self) -> usize {
+        self.count
+    }
+
+    /// Reads a body that begins with these records. `None` where what follows them is no list that goes on; where it
+    /// has an error, its places would be those of another text.
+    pub(crate) fn read(mut self, dialect: Dialect, text: &Text) -> Option<(Request, Option<Self>)> {
+        if dialect != self.dialect {
             return None;
         }
-        old.clone_from_slice(&self.messages);
-        Some(())
+        let (begin, end) = (self.records.first()?.start, self.end());
+        let (head, rest) = (text.get(..begin)?, text.get(end..)?);
+        // The same stands around the messages: what is new is all that is read.
+        let new = rest.strip_suffix(&*self.tail);
+        let new = new.map(|new| (["[", PLACEHOLDER, new, "]"].concat(), "", 1));
+        let all = || ([head, PLACEHOLDER, rest].concat(), list_of(dialect), begin);
+        let read = |(short, list, begin): (String, &'static str, usize)| {
+            work::count(short.len() as u64);
+            let root = raw::parse(&short).ok()?;
+            let mut ranges = raw::elements(&short, list).ok()?.into_iter();
+            let placeholder = begin..begin + PLACEHOLDER.len();
+            // Of two lists the last counts, which must be the one that is known.
+            if ranges.next()? != placeholder {
+                return None;
+            }
+            let moved = move |at: usize| at - placeholder.end + end;
+            let ranges = ranges.map(move |range| moved(range.start)..moved(range.end));
+            Some((root, list, ranges.collect::<Vec<_>>()))
+        };
+        let (root, list, ranges) = new.and_then(read).or_else(|| read(all()))?;
+        let records = std::mem::take(&mut self.records).replaced(self.known as usize, ranges);
+        Arc::make_mut(&mut self.messages).truncate(self.count);
+        let source = Source { text: text.clone(), shape: Shape::Document, records };
+        let around = (!list.is_empty()).then_some(&root);
+        let unread = value::list_at(&root, list).get(1..)?;
+        Request::behind(self, source, around, unread).ok()
     }
 }
 
-/// A record without its texts.
-fn shortened(value: &Value) -> Value {
-    match value {
-        Value::Array(items) => items.iter().map(shortened).collect(),
-        Value::Object(members) => {
-            members.iter().map(|(key, value)| member(key, value)).collect::<Map<_, _>>().into()
-        }
-        other => other.clone(),
+/// How many of the first records will be the same bytes in the next request.
+pub(crate) fn settled(dialect: Dialect, source: &Source) -> usize {
+    let records = &source.records;
+    let is_list = records.first().is_some_and(|first| !source.text[first.clone()].starts_with('"'));
+    if !is_list || dialect == Dialect::Gemini {
+        return 0;
     }
-}
-
-fn member(key: &str, value: &Value) -> (String, Value) {
-    let short = match value {
-        Value::String(text) if TEXTS.contains(&key) && !text.is_empty() => "x".into(),
-        // The arguments of a call.
-        Value::Object(_) if key == "input" => Value::Object(Map::new()),
-        other => shortened(other),
-    };
-    (key.to_owned(), short)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use serde_json::json;
-
-    #[test]
-    fn a_record_without_its_texts_keeps_its_form() {
-        let call = json!({"id": "c", "name": "text", "input": {"path": "a"}, "arguments": "{}", "text": ""});
-        let record = json!({"role": "user", "content": ["as it is", call]});
-        let short = json!({"id": "c", "name": "text", "input": {}, "arguments": "x", "text": ""});
-        assert_eq!(shortened(&record), json!({"role": "user", "content": ["as it is", short]}));
-        assert_eq!(shortened(&json!({"content": "A text"})), json!({"content": "x"}));
-    }
+    let last = records.len().saturating_sub(MOVING)..records.len();
+    let marked = |record: &usize| source.text[records[*record].clone()].contains(BREAKPOINT);
+    // Items have no breakpoints.
+    let moving = (dialect != Dialect::OpenAiResponses).then(|| last.clone().find(marked)).flatten();
+    moving.unwrap_or(last.end)
 }

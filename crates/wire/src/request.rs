@@ -1,17 +1,17 @@
 //! A request: read into messages, and written again as a view shows them.
 
-use crate::outline::Outline;
-use crate::shared::messages::{Messages, Problem, ProblemKind};
-use crate::shared::pairing::pair;
+use crate::outline::{Outline, settled};
+use crate::shared::messages::{Problem, ProblemKind};
 use crate::shared::raw::{self, Change, Item, rebuild};
 use crate::shared::rewrite::{Own, Stale, items};
-use crate::shared::source::{Shape, Source};
+use crate::shared::source::{Shape, Source, Text};
 use crate::shared::value;
 use crate::{WireError, anthropic, gemini, openai, responses};
 use foldback_core::Frame;
 use foldback_core::log::Message;
 use foldback_core::validity::Dialect;
 use foldback_core::view::Shown;
+use foldback_core::work;
 use serde_json::Value;
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -26,9 +26,21 @@ pub struct Request {
     dialect: Dialect,
     model: Option<String>,
     frame: Frame,
-    messages: Vec<Arc<Message>>,
+    messages: Arc<Vec<Arc<Message>>>,
     unknown: Vec<Problem>,
     source: Source,
+}
+
+/// A request that was read with what was known of one before.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Reading {
+    /// The request.
+    pub request: Request,
+    /// What the next one needs. There is none where the body has no list of messages, or one that is not gone on with.
+    pub outline: Option<Outline>,
+    /// How many of the first messages were known.
+    pub known: usize,
 }
 
 /// A request with other messages.
@@ -59,82 +71,114 @@ impl Request {
     ///
     /// It is no JSON; there is no list of messages in it; something in the list is no message; the provider keeps part
     /// of the conversation. Content of a type that is not known is no error: it is kept as it is.
-    pub fn parse(dialect: Dialect, body: impl Into<Arc<str>>) -> Result<Self, WireError> {
+    pub fn parse(dialect: Dialect, body: impl Into<Text>) -> Result<Self, WireError> {
         Ok(Self::read(dialect, body.into())?.0)
     }
 
     /// Reads a body that begins with the same bytes as one before, as far as [`Outline::end`] says, and gives what the
     /// next one needs. The request is the one that [`parse`](Self::parse) reads; the time for it grows with what is new.
-    /// There is no outline where the body has no list of messages.
     ///
     /// # Errors
     ///
     /// As with [`parse`](Self::parse).
     pub fn follow(
         dialect: Dialect,
-        body: impl Into<Arc<str>>,
-        before: Option<&Outline>,
-    ) -> Result<(Self, Option<Outline>), WireError> {
+        body: impl Into<Text>,
+        before: Option<Outline>,
+    ) -> Result<Reading, WireError> {
         let text = body.into();
-        let known = before.and_then(|before| Self::known(dialect, &text, before));
-        let (before, (request, root)) = match known {
-            Some(known) => (before, known),
-            None => (None, Self::read(dialect, text)?),
-        };
-        let list = root.pointer(list_of(dialect)).and_then(Value::as_array);
-        let list = list.filter(|list| !list.is_empty());
-        let outline = list.map(|list| Outline::of(&request, before, list));
-        Ok((request, outline))
+        let known = before.as_ref().map_or(0, Outline::count);
+        match before.and_then(|before| before.read(dialect, &text)) {
+            Some((request, outline)) => Ok(Reading { request, outline, known }),
+            None => {
+                let (request, outline) = Self::read(dialect, text)?;
+                Ok(Reading { request, outline, known: 0 })
+            }
+        }
     }
 
-    /// A body of whose records the first are known.
-    fn known(dialect: Dialect, text: &Arc<str>, before: &Outline) -> Option<(Self, Value)> {
-        let (cut, end) = before.cut(dialect, text)?;
-        let (mut request, root) = Self::read(dialect, cut.into()).ok()?;
-        let mut records = request.source.records.to_vec();
-        before.filled(&mut request.messages, &mut records, end)?;
-        let text = Arc::clone(text);
-        request.source = Source { text, shape: Shape::Document, records: records.into() };
-        Some((request, root))
-    }
-
-    /// A request, and what it was read from.
-    fn read(dialect: Dialect, text: Arc<str>) -> Result<(Self, Value), WireError> {
+    /// A request, and what the next one needs.
+    fn read(dialect: Dialect, text: Text) -> Result<(Self, Option<Outline>), WireError> {
+        work::count(text.len() as u64);
         let root = raw::parse(&text)?;
         if !root.is_object() {
             return Err(WireError::shape("", "a request is an object"));
         }
         let list = list_of(dialect);
-        let (records, read) = match dialect {
-            Dialect::OpenAiChat => (records(&text, &root, list)?, openai::read(&root, list)),
-            Dialect::Anthropic => (records(&text, &root, list)?, anthropic::read(&root, list)),
-            Dialect::Gemini => (records(&text, &root, list)?, gemini::read(&root, list)),
-            Dialect::OpenAiResponses => {
-                let records = match root.get("input") {
-                    Some(Value::String(_)) => vec![raw::locate(&text, list)?],
-                    _ => records(&text, &root, list)?,
-                };
-                (records, responses::read_request(&root)?)
-            }
+        let records = match (dialect, root.get("input")) {
+            (Dialect::OpenAiResponses, Some(Value::String(_))) => vec![raw::locate(&text, list)?],
+            _ => records(&text, &root, list)?,
         };
-        let Messages { messages, frame, problems, .. } = read;
-        let mut unknown = Vec::new();
-        for problem in problems {
-            match problem.kind {
-                ProblemKind::UnknownType => unknown.push(problem),
-                _ => return Err(problem.into()),
-            }
-        }
-        let mut messages: Vec<Arc<Message>> = messages.into_iter().map(Arc::new).collect();
-        pair(&mut messages);
         let source = Source { text, shape: Shape::Document, records: records.into() };
-        let model = value::string(&root, "model");
-        Ok((Self { dialect, model, frame, messages, unknown, source }, root))
+        let unread = match root.pointer(list) {
+            Some(Value::Array(records)) => records,
+            Some(text) => std::slice::from_ref(text),
+            None => &[],
+        };
+        Self::behind(Outline::empty(dialect), source, Some(&root), unread)
     }
 
-    /// Its text, and where the records lie in it.
-    pub(crate) fn source(&self) -> &Source {
-        &self.source
+    /// A request that begins with the records of `before`, by the others. `around` is the body with what is sent around
+    /// the records; without it, that is what it was.
+    pub(crate) fn behind(
+        before: Outline,
+        source: Source,
+        around: Option<&Value>,
+        unread: &[Value],
+    ) -> Result<(Self, Option<Outline>), WireError> {
+        let Outline { dialect, mut messages, mut unknown, known, mut read, mut model, .. } = before;
+        if let Some(root) = around {
+            read.frame = Frame::default();
+            match dialect {
+                Dialect::OpenAiChat => openai::read::frame(&mut read, root),
+                Dialect::Anthropic => anthropic::read::frame(&mut read, root),
+                Dialect::OpenAiResponses => {
+                    responses::check(root)?;
+                    responses::read::frame(&mut read, root);
+                }
+                Dialect::Gemini => gemini::read::frame(&mut read, root),
+            }
+            read.frame_is_read();
+            model = value::string(root, "model");
+        }
+        let list = list_of(dialect);
+        let listed = !around.is_some_and(|root| root.pointer(list).is_some_and(Value::is_string));
+        let unread: Vec<(u32, &Value)> = (known..).zip(unread).collect();
+        let settled = settled(dialect, &source).max(known as usize);
+        let (first, last) = unread.split_at((settled - known as usize).min(unread.len()));
+        let all = Arc::make_mut(&mut messages);
+        let mut outline = None;
+        for (records, settles) in [(first, true), (last, false)] {
+            read = match dialect {
+                Dialect::OpenAiChat => openai::read::records(read, list, records),
+                Dialect::Anthropic => anthropic::read::records(read, list, records),
+                Dialect::OpenAiResponses => responses::read_items(read, records, listed)?,
+                Dialect::Gemini => gemini::read::records(read, list, records),
+            };
+            all.append(&mut read.take());
+            for problem in read.problems.drain(..) {
+                match problem.kind {
+                    ProblemKind::UnknownType => unknown.push(problem),
+                    _ => return Err(problem.into()),
+                }
+            }
+            if settles && Outline::goes_on(dialect, settled, all) {
+                outline = Some((all.len(), unknown.clone(), read.mark()));
+            }
+        }
+        let outline = outline.map(|(count, unknown, read)| Outline {
+            dialect,
+            records: source.records.clone(),
+            messages: Arc::clone(&messages),
+            unknown,
+            known: u32::try_from(settled).unwrap_or(u32::MAX),
+            count,
+            read,
+            model: model.clone(),
+            tail: source.records.last().map_or("", |last| &source.text[last.end..]).into(),
+        });
+        let frame = read.frame;
+        Ok((Self { dialect, model, frame, messages, unknown, source }, outline))
     }
 
     /// The protocol.
@@ -207,6 +251,17 @@ impl Request {
         Ok(FoldedList { items, losses })
     }
 
+    /// The body with another list of messages: what [`folded`](Self::folded) makes of that of
+    /// [`folded_list`](Self::folded_list), where the request has a list of messages.
+    pub fn with_list(&self, items: &[Item]) -> String {
+        rebuild(&self.source, items)
+    }
+
+    /// The text of an element of the request's own list.
+    pub fn record(&self, record: u32) -> Option<&str> {
+        self.source.record(record)
+    }
+
     /// Messages of a view, all of them new.
     fn made(&self, sent: &[Shown<'_>], losses: &mut Vec<String>) -> Vec<Value> {
         let messages: Vec<Message> = sent.iter().map(Shown::to_message).collect();
@@ -233,7 +288,7 @@ impl Request {
 }
 
 /// Where the messages of a request stand.
-fn list_of(dialect: Dialect) -> &'static str {
+pub(crate) fn list_of(dialect: Dialect) -> &'static str {
     match dialect {
         Dialect::OpenAiChat | Dialect::Anthropic => "/messages",
         Dialect::Gemini => "/contents",

@@ -2,7 +2,6 @@
 
 use crate::prelude::*;
 use std::ops::Range;
-use std::sync::Arc;
 
 /// One entry.
 pub(super) struct Entry {
@@ -39,7 +38,7 @@ pub(super) struct Entries {
 /// as many records.
 pub(super) fn parse(text: &str) -> Entries {
     let mut source =
-        Source { text: Arc::from(text), shape: Shape::Lines, records: Records::default() };
+        Source { text: text.into(), shape: Shape::Lines, records: Records::default() };
     let mut parsed: Vec<(Result<Value, serde_json::Error>, bool)> = Vec::new();
     let mut glued = Vec::new();
     for line in raw::lines(text) {

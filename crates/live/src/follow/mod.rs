@@ -1,7 +1,7 @@
 //! A conversation that is met request by request: its log and its folds in the engine, and the request that they make.
 //!
 //! A client sends all of its conversation with every request. The messages that are new are appended, and the moments
-//! come in the order of [`steps`], which the replay of a recorded session follows, too: a conversation that is met in
+//! come in the order of [`steps`](foldback_core::step::steps), which the replay of a recorded session follows, too: a conversation that is met in
 //! its middle is followed from its beginning, and stands as if it had been followed all along. What a request shows is
 //! made of the client's own messages of that request, so every message that no fold touched keeps the client's bytes.
 //!
@@ -17,7 +17,7 @@ use foldback_core::conversation::{Conversation, Report, Signals};
 use foldback_core::log::{Answer, Message, PartKind, Role, Usage};
 use foldback_core::moment::Moment;
 use foldback_core::stage::{UsageReading, UsageSource};
-use foldback_core::step::{Step, steps};
+use foldback_core::step::{Mark, Step, steps_behind};
 use foldback_core::validity::{caused_by_strategy, validate};
 use foldback_core::view::{Pos, Shown};
 use foldback_wire::{Dialect, Folded, Request, WireError};
@@ -42,6 +42,8 @@ pub struct Followed {
     key: Key,
     /// Steps that were taken.
     done: usize,
+    /// A place before which all steps were taken.
+    mark: Mark,
     /// Tokens of the messages as they came.
     received: u64,
     /// Tokens of the latest request: the recorded frame and the view.
@@ -67,11 +69,12 @@ fn changed(reports: &[Report]) -> bool {
     reports.iter().any(|report| report.outcome.changed())
 }
 
-/// The steps of a log that waits for an answer: no turn is at its end, even where the last words are the model's own.
-fn taken(log: &[Arc<Message>]) -> Vec<Step<'_>> {
-    let mut steps = steps(log);
+/// The steps behind a mark in a log that waits for an answer: no turn is at its end, even where the last words are the
+/// model's own.
+fn taken(mark: Mark, log: &[Arc<Message>]) -> (Vec<Step<'_>>, Mark) {
+    let (mut steps, mark) = steps_behind(mark, log);
     steps.pop_if(|step| matches!(step, Step::At(Moment::TurnEnd)));
-    steps
+    (steps, mark)
 }
 
 impl Followed {
@@ -84,6 +87,7 @@ impl Followed {
             places: Vec::new(),
             key,
             done: 0,
+            mark: Mark::default(),
             received: 0,
             requested: 0,
             model: None,
@@ -117,7 +121,8 @@ impl Followed {
             restored.places.push(pos);
             restored.log.push(Arc::clone(message));
         }
-        restored.done = taken(&restored.log).len() + 1;
+        let (steps, mark) = taken(Mark::default(), &restored.log);
+        (restored.done, restored.mark) = (steps.len() + 1, mark);
         restored.note_request();
         restored.journal = Some(journal);
         Ok(restored)
@@ -215,9 +220,10 @@ impl Followed {
 
     /// Takes the steps that were not taken, and the moment before the call that is about to be made.
     async fn drive(&mut self) {
-        let log = self.log.clone();
-        let steps = taken(&log);
-        for step in steps.iter().skip(self.done) {
+        let log = self.log[self.mark.messages..].to_vec();
+        let before = self.mark.steps;
+        let (steps, mark) = taken(self.mark, &log);
+        for step in steps.iter().skip(self.done.saturating_sub(before)) {
             match step {
                 Step::Append(message) => {
                     let pos = self.conversation.append(Arc::clone(message));
@@ -236,10 +242,12 @@ impl Followed {
             }
         }
         // The next request has the moment before this call at this place, whatever the answer is.
-        if self.done <= steps.len() {
+        let all = before + steps.len();
+        if self.done <= all {
             self.conversation.at(Moment::CallStart, Signals::default()).await;
-            self.done = steps.len() + 1;
+            self.done = all + 1;
         }
+        self.mark = mark;
     }
 
     fn note_request(&mut self) {

@@ -3,6 +3,8 @@
 use axum::Router;
 use axum::body::{Body, Bytes};
 use axum::extract::Request;
+use axum::http::Uri;
+use axum::http::header::CONTENT_LENGTH;
 use axum::response::{IntoResponse as _, Response};
 use foldback::Limits;
 use foldback_serve::{Folding, Server, Settings};
@@ -15,7 +17,31 @@ use tokio::net::TcpListener;
 /// What the plain proxy is called, where a preset could stand.
 pub(crate) const PLAIN: &str = "plain";
 
-const PATH: &str = "/v1/chat/completions";
+/// A protocol that agents speak.
+#[derive(Clone, Copy, PartialEq)]
+pub(crate) enum Protocol {
+    Chat,
+    Messages,
+}
+
+impl Protocol {
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Chat => "Chat",
+            Self::Messages => "Messages",
+        }
+    }
+
+    fn path(self) -> &'static str {
+        match self {
+            Self::Chat => "/v1/chat/completions",
+            Self::Messages => "/v1/messages",
+        }
+    }
+}
+
+const CHAT: &str = r#"{"model":"m","choices":[{"message":{"role":"assistant","content":"I read it."},"finish_reason":"stop"}],"usage":{"prompt_tokens":1,"completion_tokens":4,"total_tokens":5}}"#;
+const MESSAGES: &str = r#"{"model":"m","role":"assistant","content":[{"type":"text","text":"I read it."}],"stop_reason":"end_turn","usage":{"input_tokens":1,"output_tokens":4}}"#;
 
 /// Listens for a router; the URL.
 async fn listening(router: Router) -> String {
@@ -25,10 +51,12 @@ async fn listening(router: Router) -> String {
     url
 }
 
-/// A provider that reads a request and gives the same answer to all; its URL.
+/// A provider that reads a request and gives the same answer to all of a protocol; its URL.
 pub(crate) async fn answering() -> String {
-    let answer = r#"{"model":"m","choices":[{"message":{"role":"assistant","content":"I read it."},"finish_reason":"stop"}],"usage":{"prompt_tokens":1,"completion_tokens":4,"total_tokens":5}}"#;
-    let all = move |_: Bytes| async move { ([("content-type", "application/json")], answer) };
+    let all = move |uri: Uri, _: Bytes| async move {
+        let answer = if uri.path() == Protocol::Messages.path() { MESSAGES } else { CHAT };
+        ([("content-type", "application/json")], answer)
+    };
     let limit = axum::extract::DefaultBodyLimit::disable();
     listening(Router::new().fallback(all).layer(limit)).await
 }
@@ -38,15 +66,18 @@ fn http() -> reqwest::Client {
     reqwest::Client::builder().build().unwrap()
 }
 
-/// A proxy that reads a body and sends it on.
+/// A proxy that sends a body on, piece by piece as it comes.
 async fn plain(upstream: String) -> String {
     let http = http();
     let all = move |request: Request| {
-        let (http, url) = (http.clone(), format!("{upstream}{PATH}"));
+        let (http, upstream) = (http.clone(), upstream.clone());
         async move {
             let (head, body) = request.into_parts();
-            let body = axum::body::to_bytes(body, usize::MAX).await.unwrap();
-            let answer = http.request(head.method, url).body(body).send().await.unwrap();
+            let url = format!("{upstream}{}", head.uri.path());
+            let length = head.headers[CONTENT_LENGTH].clone();
+            let body = reqwest::Body::wrap_stream(body.into_data_stream());
+            let asked = http.request(head.method, url).header(CONTENT_LENGTH, length).body(body);
+            let answer = asked.send().await.unwrap();
             Response::from(axum::http::Response::from(answer).map(Body::new)).into_response()
         }
     };
@@ -101,13 +132,14 @@ impl Child {
         let mut process = command.arg("child").args(args).stdout(Stdio::piped()).spawn().unwrap();
         let mut line = String::new();
         BufReader::new(process.stdout.take().unwrap()).read_line(&mut line).unwrap();
-        let url = format!("{}{PATH}", line.trim());
+        let url = line.trim().to_owned();
         Self { url, http: http(), process: Arc::new(Process(process)) }
     }
 
     /// Asks it; what it says that it did.
-    pub(crate) async fn ask(&self, body: String) -> String {
-        let answer = self.http.post(&self.url).body(body).send().await.unwrap();
+    pub(crate) async fn ask(&self, protocol: Protocol, body: String) -> String {
+        let url = format!("{}{}", self.url, protocol.path());
+        let answer = self.http.post(url).body(body).send().await.unwrap();
         let outcome = answer.headers().get("x-foldback");
         let outcome = outcome.map(|value| value.to_str().unwrap().to_owned()).unwrap_or_default();
         assert!(answer.status().is_success() && !outcome.starts_with("fault"), "{outcome}");

@@ -1,4 +1,4 @@
-//! What the proxy costs beside a plain one that only sends bodies on: each is a process of its own, and both are asked
+//! What the proxy costs beside a plain one that only sends bodies on as they come: each is a process of its own, and both are asked
 //! in turn by the same client, so that a busy machine is busy for both.
 //!
 //! ```sh
@@ -12,9 +12,9 @@
 mod ends;
 mod talk;
 
-use ends::{Child, PLAIN, answering, child};
+use ends::{Child, PLAIN, Protocol, answering, child};
 use std::future::Future;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 use talk::Talk;
 use tokio::task::JoinSet;
 
@@ -56,60 +56,62 @@ fn main() {
 }
 
 /// The value below which so many of a thousand are.
-fn quantile(times: &mut [Duration], per_mille: usize) -> f64 {
-    times.sort_unstable();
-    let at = (times.len() * per_mille / 1_000).min(times.len() - 1);
-    times[at].as_secs_f64() * 1e3
+fn quantile(times: &mut [f64], per_mille: usize) -> f64 {
+    times.sort_unstable_by(f64::total_cmp);
+    times[(times.len() * per_mille / 1_000).min(times.len() - 1)]
 }
 
-async fn timed<T>(what: impl Future<Output = T>) -> Duration {
+/// Milliseconds, and what came of it.
+async fn timed<T>(what: impl Future<Output = T>) -> (f64, T) {
     let begun = Instant::now();
-    what.await;
-    begun.elapsed()
+    let done = what.await;
+    (begun.elapsed().as_secs_f64() * 1e3, done)
 }
 
 /// One conversation that grows by a call with each request.
 async fn latency(upstream: &str) {
     println!(
-        "| history, tokens | the proxy | plain p50 | p99 | proxy p50 | p99 | added p50 | p99 | processor, plain | proxy |"
+        "| history, tokens | protocol | the proxy | plain p50 | p99 | proxy p50 | p99 | added p50 | p99 | processor, plain | proxy |"
     );
-    println!("|---:|---|---:|---:|---:|---:|---:|---:|---:|---:|");
+    println!("|---:|---|---|---:|---:|---:|---:|---:|---:|---:|---:|");
     for tokens in HISTORIES {
-        for (name, window) in [("follows", 2_000_000), ("folds", tokens * 4 / 10)] {
-            let plain = Child::start(&[PLAIN, upstream]);
-            let proxy = Child::start(&["tiered", upstream, &window.to_string(), "1000"]);
-            let mut talk = Talk::of(0, tokens);
-            let (mut times, mut folded) = ([const { Vec::new() }; 3], 0);
-            let mut processor = [0.0; 2];
-            for number in 0..WARM_UP + REQUESTS {
-                if number == WARM_UP {
-                    processor = [plain.processor(), proxy.processor()];
-                }
-                let body = talk.grown();
-                let plain = timed(plain.ask(body.clone())).await;
-                let begun = Instant::now();
-                let outcome = proxy.ask(body).await;
-                let proxy = begun.elapsed();
-                if number >= WARM_UP {
-                    folded += usize::from(outcome.starts_with("folded"));
-                    let added = proxy.saturating_sub(plain);
-                    times
-                        .iter_mut()
-                        .zip([plain, proxy, added])
-                        .for_each(|(of, time)| of.push(time));
-                }
+        for protocol in [Protocol::Chat, Protocol::Messages] {
+            for (name, window) in [("follows", 2_000_000), ("folds", tokens * 4 / 10)] {
+                one(upstream, tokens, protocol, name, window).await;
             }
-            assert_eq!(folded > REQUESTS / 2, name == "folds", "{tokens}: {folded} are folded");
-            let mut row = format!("| {tokens} | {name} |");
-            for times in &mut times {
-                row += &format!(" {:.2} | {:.2} |", quantile(times, 500), quantile(times, 990));
-            }
-            for (child, before) in [&plain, &proxy].into_iter().zip(processor) {
-                row += &format!(" {:.2} |", (child.processor() - before) / REQUESTS as f64);
-            }
-            println!("{row}");
         }
     }
+}
+
+/// The line of one conversation.
+async fn one(upstream: &str, tokens: usize, protocol: Protocol, name: &str, window: usize) {
+    let plain = Child::start(&[PLAIN, upstream]);
+    let proxy = Child::start(&["tiered", upstream, &window.to_string(), "1000"]);
+    let mut talk = Talk::of(protocol, 0, tokens);
+    let (mut times, mut folded) = ([const { Vec::new() }; 3], 0);
+    let mut processor = [0.0; 2];
+    for number in 0..WARM_UP + REQUESTS {
+        if number == WARM_UP {
+            processor = [plain.processor(), proxy.processor()];
+        }
+        let body = talk.grown();
+        let (plain, _) = timed(plain.ask(protocol, body.clone())).await;
+        let (proxy, outcome) = timed(proxy.ask(protocol, body)).await;
+        if number >= WARM_UP {
+            folded += usize::from(outcome.starts_with("folded"));
+            let all = [plain, proxy, proxy - plain];
+            times.iter_mut().zip(all).for_each(|(of, time)| of.push(time));
+        }
+    }
+    assert_eq!(folded > REQUESTS / 2, name == "folds", "{tokens}: {folded} are folded");
+    let mut row = format!("| {tokens} | {} | {name} |", protocol.name());
+    for times in &mut times {
+        row += &format!(" {:.2} | {:.2} |", quantile(times, 500), quantile(times, 990));
+    }
+    for (child, before) in [&plain, &proxy].into_iter().zip(processor) {
+        row += &format!(" {:.2} |", (child.processor() - before) / REQUESTS as f64);
+    }
+    println!("{row}");
 }
 
 /// Many conversations at the same time, each with several requests.
@@ -121,10 +123,10 @@ async fn crowd(upstream: &str) {
     for number in 0..CROWD {
         let proxy = proxy.clone();
         running.spawn(async move {
-            let mut talk = Talk::of(number + 1, 20_000);
+            let mut talk = Talk::of(Protocol::Chat, number + 1, 20_000);
             let mut times = Vec::new();
             for _ in 0..EACH {
-                times.push(timed(proxy.ask(talk.grown())).await);
+                times.push(timed(proxy.ask(Protocol::Chat, talk.grown())).await.0);
             }
             (times, talk.size())
         });
@@ -159,9 +161,10 @@ async fn day(upstream: &str) {
             running.spawn(async move {
                 let (mut asked, all) = (0, DAY / 10 / CLIENTS);
                 while asked < all {
-                    let mut talk = Talk::of((tenth * CLIENTS + client) * DAY + asked, 0);
+                    let number = (tenth * CLIENTS + client) * DAY + asked;
+                    let mut talk = Talk::of(Protocol::Chat, number, 0);
                     for _ in 0..CALLS.min(all - asked) {
-                        proxy.ask(talk.grown()).await;
+                        proxy.ask(Protocol::Chat, talk.grown()).await;
                         asked += 1;
                     }
                 }

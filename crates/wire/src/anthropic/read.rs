@@ -8,21 +8,25 @@ use crate::shared::value;
 use foldback_core::log::{Answer, Media, Message, Part, Role};
 use serde_json::Value;
 
-/// Reads the list of messages at a JSON pointer, and system prompt and tools beside it.
-pub(super) fn read(root: &Value, list: &str) -> Messages {
-    let mut reader = Reader { out: Messages::default(), list };
-    reader.out.tools(root.get("tools").or_else(|| root.get("functions")));
+/// Reads system prompt and tools beside a list of messages.
+pub(crate) fn frame(out: &mut Messages, root: &Value) {
+    out.tools(root.get("tools").or_else(|| root.get("functions")));
     match root.get("system") {
         Some(Value::Array(blocks)) => {
             for text in blocks.iter().filter_map(|block| value::text(block, "text")) {
-                reader.out.system(text);
+                out.system(text);
             }
         }
-        Some(Value::String(text)) => reader.out.system(text),
+        Some(Value::String(text)) => out.system(text),
         _ => {}
     }
-    for (record, message) in (0u32..).zip(value::list_at(root, list)) {
-        reader.record(record, message);
+}
+
+/// Reads records of the list at a JSON pointer.
+pub(crate) fn records(out: Messages, list: &str, records: &[(u32, &Value)]) -> Messages {
+    let mut reader = Reader { out, list };
+    for (record, message) in records {
+        reader.record(*record, message);
     }
     reader.out
 }
@@ -59,10 +63,9 @@ impl Reader<'_> {
             }
             _ => {
                 let parts = self.blocks(record, message, blocks);
-                if role == Role::System && self.out.messages.is_empty() {
+                if role == Role::System && !self.out.has_begun() {
                     let text: Vec<_> = parts.iter().map(Part::shown).collect();
-                    let text = text.join("\n");
-                    self.out.system(text);
+                    self.out.opening(text.join("\n"));
                     return;
                 }
                 let answer = (role == Role::Assistant).then(|| noted(message));

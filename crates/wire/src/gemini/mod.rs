@@ -8,7 +8,7 @@
 //! # Ok::<(), foldback_wire::WireError>(())
 //! ```
 
-mod read;
+pub(crate) mod read;
 pub(crate) mod stream;
 mod write;
 
@@ -21,18 +21,17 @@ use crate::shared::messages::Messages;
 use crate::shared::usage;
 use crate::shared::usage::Counts;
 use crate::shared::value;
-use crate::{Request, Stream, WireError};
+use crate::{Request, Stream, Text, WireError};
 use foldback_core::log::{Answer, Message, PartKind};
 use foldback_core::validity::Dialect;
 use serde_json::Value;
-use std::sync::Arc;
 
 /// Reads the body of a request; [`Request::parse`].
 ///
 /// # Errors
 ///
 /// As with [`Request::parse`].
-pub fn request(body: impl Into<Arc<str>>) -> Result<Request, WireError> {
+pub fn request(body: impl Into<Text>) -> Result<Request, WireError> {
     Request::parse(Dialect::Gemini, body)
 }
 
@@ -53,7 +52,10 @@ pub fn stream() -> Stream {
 /// Reads the list of contents at a JSON pointer, and system prompt and tools beside it.
 #[doc(hidden)]
 pub fn read(root: &Value, list: &str) -> Messages {
-    read::read(root, list)
+    let mut out = Messages::default();
+    read::frame(&mut out, root);
+    let records: Vec<_> = (0u32..).zip(value::list_at(root, list)).collect();
+    read::records(out, list, &records)
 }
 
 /// Contents of a run of canonical messages. Signatures are the model's own and only kept where `signed` says that they

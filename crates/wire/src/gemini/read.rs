@@ -8,20 +8,24 @@ use foldback_core::log::{Answer, Media, Message, Part, Role};
 use serde_json::Value;
 use std::collections::{HashMap, VecDeque};
 
-/// Reads the list of contents at a JSON pointer, and system prompt and tools beside it.
-pub(super) fn read(root: &Value, list: &str) -> Messages {
-    let mut reader = Reader { list, ..Reader::default() };
+/// Reads system prompt and tools beside a list of contents.
+pub(crate) fn frame(out: &mut Messages, root: &Value) {
     let system = ["systemInstruction", "system_instruction"].iter().find_map(|key| root.get(key));
     if let Some(system) = system {
         let parts = value::list(system, "parts").iter();
         let texts = parts.filter_map(|part| value::text(part, "text"));
         for text in texts.chain(system.as_str()) {
-            reader.out.system(text);
+            out.system(text);
         }
     }
-    reader.out.tools(root.get("tools"));
-    for (record, content) in (0u32..).zip(value::list_at(root, list)) {
-        reader.content(record, content);
+    out.tools(root.get("tools"));
+}
+
+/// Reads contents of the list at a JSON pointer.
+pub(crate) fn records(out: Messages, list: &str, records: &[(u32, &Value)]) -> Messages {
+    let mut reader = Reader { out, list, ..Reader::default() };
+    for (record, content) in records {
+        reader.content(*record, content);
     }
     reader.out
 }

@@ -8,13 +8,17 @@ use crate::shared::value;
 use foldback_core::log::{Answer, Media, Message, Part, Role};
 use serde_json::Value;
 
-/// Reads the list of messages at a JSON pointer, and the tools beside it.
-pub(super) fn read(root: &Value, list: &str) -> Messages {
-    let mut reader = Reader { out: Messages::default(), list };
-    reader.out.tools(root.get("tools").or_else(|| root.get("functions")));
-    for (record, message) in (0u32..).zip(value::list_at(root, list)) {
-        if let Some(role) = reader.out.role(list, record, message) {
-            reader.message(record, role, message);
+/// Reads the tools beside a list of messages.
+pub(crate) fn frame(out: &mut Messages, root: &Value) {
+    out.tools(root.get("tools").or_else(|| root.get("functions")));
+}
+
+/// Reads records of the list at a JSON pointer.
+pub(crate) fn records(out: Messages, list: &str, records: &[(u32, &Value)]) -> Messages {
+    let mut reader = Reader { out, list };
+    for (record, message) in records {
+        if let Some(role) = reader.out.role(list, *record, message) {
+            reader.message(*record, role, message);
         }
     }
     reader.out
@@ -35,9 +39,9 @@ struct Reader<'a> {
 impl Reader<'_> {
     fn message(&mut self, record: u32, role: &str, message: &Value) {
         match role {
-            "system" | "developer" if self.out.messages.is_empty() => {
+            "system" | "developer" if !self.out.has_begun() => {
                 let (text, _) = flat(message.get("content"));
-                self.out.system(text);
+                self.out.opening(text);
             }
             "system" | "developer" => {
                 let parts = self.content(record, message);

@@ -17,7 +17,7 @@
 
 #[doc(hidden)]
 pub mod item;
-mod read;
+pub(crate) mod read;
 pub(crate) mod stream;
 mod write;
 
@@ -30,19 +30,18 @@ use crate::shared::messages::Messages;
 use crate::shared::rewrite::{Own, Stale};
 use crate::shared::usage::Counts;
 use crate::shared::value;
-use crate::{Request, Stream, WireError};
+use crate::{Request, Stream, Text, WireError};
 use foldback_core::log::{Answer, Message, Role};
 use foldback_core::validity::Dialect;
 use foldback_core::view::Shown;
 use serde_json::Value;
-use std::sync::Arc;
 
 /// Reads the body of a request; [`Request::parse`].
 ///
 /// # Errors
 ///
 /// As with [`Request::parse`].
-pub fn request(body: impl Into<Arc<str>>) -> Result<Request, WireError> {
+pub fn request(body: impl Into<Text>) -> Result<Request, WireError> {
     Request::parse(Dialect::OpenAiResponses, body)
 }
 
@@ -98,29 +97,38 @@ pub(crate) fn items_of<'a>(
 /// Members of a request that stand for what the provider keeps.
 const KEPT: [&str; 3] = ["previous_response_id", "conversation", "prompt"];
 
-/// Reads a request that holds all of its conversation.
-pub(crate) fn read_request(root: &Value) -> Result<Messages, WireError> {
-    let elsewhere = |pointer: String| Err(WireError::Elsewhere { pointer });
-    if let Some(key) = KEPT.iter().find(|key| root.get(**key).is_some_and(|kept| !kept.is_null())) {
-        return elsewhere(format!("/{key}"));
+/// Checks that the provider keeps no part of a request's conversation.
+pub(crate) fn check(root: &Value) -> Result<(), WireError> {
+    match KEPT.iter().find(|key| root.get(**key).is_some_and(|kept| !kept.is_null())) {
+        Some(key) => Err(WireError::Elsewhere { pointer: format!("/{key}") }),
+        None => Ok(()),
     }
-    let input = &root["input"];
-    let items = match input {
-        Value::Array(items) => items.as_slice(),
-        text => std::slice::from_ref(text),
-    };
-    for (index, item) in items.iter().enumerate() {
+}
+
+/// Reads the items of a request, or the text that stands in their place.
+///
+/// # Errors
+///
+/// One of them is no item, or the provider keeps it.
+pub(crate) fn read_items<'a>(
+    out: Messages,
+    items: &[(u32, &'a Value)],
+    listed: bool,
+) -> Result<Messages, WireError> {
+    for (index, item) in items {
+        let pointer = format!("/input/{index}");
         if value::text(item, "type") == Some("item_reference") {
-            return elsewhere(format!("/input/{index}"));
+            return Err(WireError::Elsewhere { pointer });
         }
         let is_item = item.get("type").or(item.get("role")).is_some_and(Value::is_string);
-        if !is_item && !input.is_string() {
+        let stands_alone = item.is_string() && !listed;
+        if !is_item && !stands_alone {
             let detail = "an item needs an object with a `type` or a `role`";
-            return Err(WireError::shape(format!("/input/{index}"), detail));
+            return Err(WireError::shape(pointer, detail));
         }
     }
-    let items = (0u32..).zip(items);
-    Ok(read(root, items.map(|(record, item)| (record, format!("/input/{record}"), item))))
+    let placed = |(record, item): &(u32, &'a Value)| (*record, format!("/input/{record}"), *item);
+    Ok(read::records(out, items.iter().map(placed)))
 }
 
 pub(crate) fn answer_in(body: &Value) -> Result<Message, WireError> {

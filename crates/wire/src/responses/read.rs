@@ -13,16 +13,40 @@ pub type Placed<'a> = (u32, String, &'a Value);
 
 /// Reads items, and instructions and tools of the body `root` that they stand in.
 pub(super) fn read<'a>(root: &Value, items: impl IntoIterator<Item = Placed<'a>>) -> Messages {
-    let mut reader = Reader::default();
-    reader.frame(root);
-    for (record, place, item) in items {
-        reader.item(record, &place, item);
-    }
+    let mut out = Messages::default();
+    frame(&mut out, root);
+    let mut out = records(out, items);
     if root.get("output").is_some_and(Value::is_array) {
-        let last = reader.out.messages.iter_mut().rev().find(|message| message.is_answer());
+        let last = out.messages.iter_mut().rev().find(|message| message.is_answer());
         if let Some(answer) = last.and_then(|message| message.answer.as_mut()) {
             complete(answer, root);
         }
+    }
+    out
+}
+
+/// Reads instructions and tools.
+pub(crate) fn frame(out: &mut Messages, root: &Value) {
+    out.tools(root.get("tools"));
+    match root.get("instructions") {
+        Some(Value::String(text)) if !text.is_empty() => out.system(text.as_str()),
+        // A stored response has them as items.
+        Some(Value::Array(items)) => {
+            for item in items {
+                if let Item::Developer(parts) | Item::User(parts) = item::read(item, "") {
+                    parts.iter().for_each(|part| out.system(part.shown()));
+                }
+            }
+        }
+        _ => {}
+    }
+}
+
+/// Reads items.
+pub(crate) fn records<'a>(out: Messages, items: impl IntoIterator<Item = Placed<'a>>) -> Messages {
+    let mut reader = Reader { out, open: None };
+    for (record, place, item) in items {
+        reader.item(record, &place, item);
     }
     reader.out
 }
@@ -35,22 +59,6 @@ struct Reader {
 }
 
 impl Reader {
-    fn frame(&mut self, root: &Value) {
-        self.out.tools(root.get("tools"));
-        match root.get("instructions") {
-            Some(Value::String(text)) if !text.is_empty() => self.out.system(text.as_str()),
-            // A stored response has them as items.
-            Some(Value::Array(items)) => {
-                for item in items {
-                    if let Item::Developer(parts) | Item::User(parts) = item::read(item, "") {
-                        self.out.opening_system(parts);
-                    }
-                }
-            }
-            _ => {}
-        }
-    }
-
     fn item(&mut self, record: u32, place: &str, item: &Value) {
         if let Value::String(text) = item {
             self.push(record, item, Role::User, vec![Part::text(text.as_str()).at("")]);

@@ -27,11 +27,12 @@ pub(super) fn rewrite(
     sent: &[Shown<'_>],
     losses: &mut Vec<String>,
 ) -> Result<Option<String>, Stale> {
-    let arranged = items_of(own, sent, losses)?;
+    let arranged = arranged(own, sent, losses, as_one_list)?;
     Ok(arranged.map(|(source, items)| rebuild(&source, &items)))
 }
 
-/// The items of [`rewrite`] one by one, and the source that they are of.
+/// The items of a request as `sent` shows them, and the source that they are of: the request's own, or one in which the
+/// text that is its input is a list.
 ///
 /// # Errors
 ///
@@ -41,6 +42,16 @@ pub(super) fn items_of<'a>(
     sent: &[Shown<'_>],
     losses: &mut Vec<String>,
 ) -> Result<Option<Arranged<'a>>, Stale> {
+    // All its records are in one list.
+    arranged(own, sent, losses, |source| Some(Cow::Borrowed(source)))
+}
+
+fn arranged<'a>(
+    own: &Own<'a>,
+    sent: &[Shown<'_>],
+    losses: &mut Vec<String>,
+    one_list: impl Fn(&'a Source) -> Option<Cow<'a, Source>>,
+) -> Result<Option<Arranged<'a>>, Stale> {
     let mut overlay = Overlay::compare(own, sent, &RULES, &|_, _| false).arranged(own, sent);
     if overlay.is_empty() {
         losses.append(&mut overlay.losses);
@@ -48,8 +59,8 @@ pub(super) fn items_of<'a>(
         return Ok(Some((Cow::Borrowed(own.source), all)));
     }
     let (whole, was_text) = match as_message(own.source) {
-        Some(whole) => (whole, true),
-        None => match as_one_list(own.source) {
+        Some(whole) => (Cow::Owned(whole), true),
+        None => match one_list(own.source) {
             Some(whole) => (whole, false),
             None => return Ok(None),
         },
@@ -70,15 +81,14 @@ pub(super) fn items_of<'a>(
             }
         }
     }
-    Ok(Some((Cow::Owned(whole), items)))
+    Ok(Some((whole, items)))
 }
 
 /// The source with its one input, a text, as a list of one message. `None` where the input is none.
 fn as_message(source: &Source) -> Option<Source> {
-    let input = raw::locate(&source.text, "/input").ok()?;
-    let text = source.text.get(input.clone())?;
-    if source.records.len() != 1 || source.records.first() != Some(&input) || !text.starts_with('"')
-    {
+    let [input] = &source.records[..] else { return None };
+    let text = source.text.get(input.clone()).filter(|text| text.starts_with('"'))?;
+    if raw::locate(&source.text, "/input").ok().as_ref() != Some(input) {
         return None;
     }
     let list = format!("[{{\"role\":\"user\",\"content\":{text}}}]");
@@ -88,16 +98,16 @@ fn as_message(source: &Source) -> Option<Source> {
 
 /// The source with all its items in one list: an `output` goes to the end of the `input`, as it does in
 /// the next request. `None` where the input is a text and not a list, or stands behind the output.
-fn as_one_list(source: &Source) -> Option<Source> {
+fn as_one_list(source: &Source) -> Option<Cow<'_, Source>> {
     if source.shape == Shape::Lines {
-        return Some(source.clone());
+        return Some(Cow::Borrowed(source));
     }
     let is_list = |pointer: &str| {
         raw::locate(&source.text, pointer).is_ok_and(|at| source.text[at].starts_with('['))
     };
     let is_there = |pointer: &str| raw::locate(&source.text, pointer).is_ok();
     if !is_list("/input") {
-        return (!is_there("/input")).then(|| source.clone());
+        return (!is_there("/input")).then_some(Cow::Borrowed(source));
     }
     let input = raw::locate(&source.text, "/input").ok()?;
     if source.records.iter().any(|record| record.start < input.start) {
@@ -114,10 +124,8 @@ fn as_one_list(source: &Source) -> Option<Source> {
     }
     let text = raw::patch(&source.text, &changes).ok()?;
     let records = raw::elements(&text, "/input").ok()?;
-    (records.len() == source.records.len()).then(|| Source {
-        text: text.into(),
-        shape: Shape::Document,
-        records: records.into(),
+    (records.len() == source.records.len()).then(|| {
+        Cow::Owned(Source { text: text.into(), shape: Shape::Document, records: records.into() })
     })
 }
 

@@ -1,15 +1,16 @@
 //! Ids that hold within one conversation: unique, deterministic, and the recorder's own wherever possible.
 
+use super::layered::Layered;
 use foldback_core::work;
-use std::collections::{HashMap, HashSet, VecDeque};
+use std::collections::VecDeque;
 
 /// Hands out ids that are unique in a session. Recorders repeat ids (a redacted export has one word
 /// for many; local models number the calls of each answer from zero), so a repeated id gets a number.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Ids {
-    used: HashSet<String>,
+    used: Layered<()>,
     /// By id that was wanted again, the last number that it got.
-    numbers: HashMap<String, usize>,
+    numbers: Layered<usize>,
 }
 
 impl Ids {
@@ -17,34 +18,46 @@ impl Ids {
     /// that every provider takes in an id.
     pub fn unique(&mut self, wanted: &str) -> String {
         work::count(1);
-        if self.used.insert(wanted.to_owned()) {
+        if self.used.insert(wanted, ()) {
             return wanted.to_owned();
         }
-        let number = self.numbers.entry(wanted.to_owned()).or_insert(1);
+        let mut number = self.numbers.get(wanted).copied().unwrap_or(1);
         loop {
             work::count(1);
-            *number += 1;
+            number += 1;
             let id = format!("{wanted}_{number}");
-            if self.used.insert(id.clone()) {
+            if self.used.insert(&id, ()) {
+                self.numbers.insert(wanted, number);
                 return id;
             }
         }
+    }
+
+    /// Shares what was handed out with the copies that are made from here on.
+    pub fn settle(&mut self) {
+        self.used.settle();
+        self.numbers.settle();
     }
 }
 
 /// Joins results with calls whose recorded ids may repeat: a result answers the oldest open call of
 /// its id.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Calls {
     ids: Ids,
-    open: HashMap<String, VecDeque<String>>,
+    open: Layered<VecDeque<String>>,
 }
 
 impl Calls {
     /// The unique id of a new call that was recorded with `id`.
     pub fn call(&mut self, id: &str) -> String {
         let unique = self.ids.unique(id);
-        self.open.entry(id.to_owned()).or_default().push_back(unique.clone());
+        match self.open.get_mut(id) {
+            Some(open) => open.push_back(unique.clone()),
+            None => {
+                self.open.insert(id, VecDeque::from([unique.clone()]));
+            }
+        }
         unique
     }
 
@@ -52,6 +65,12 @@ impl Calls {
     /// and a result without a call keep the recorded id.
     pub fn result(&mut self, id: &str) -> String {
         self.open.get_mut(id).and_then(VecDeque::pop_front).unwrap_or_else(|| id.to_owned())
+    }
+
+    /// Shares what is known with the copies that are made from here on.
+    pub fn settle(&mut self) {
+        self.ids.settle();
+        self.open.settle();
     }
 }
 

@@ -2,14 +2,16 @@
 //! what is not as the protocol has it.
 
 use super::ids::{Calls, Ids};
+use super::pairing::Tools;
 use super::{parts, value};
 use foldback_core::log::{Media, Message, Part, PartKind, Role};
 use foldback_core::{Frame, SegmentKind};
 use serde_json::Value;
 use std::fmt;
+use std::sync::Arc;
 
-/// Messages that are being read.
-#[derive(Debug, Default)]
+/// Messages that are being read, and what a reader must know of them to go on.
+#[derive(Clone, Debug, Default)]
 pub struct Messages {
     /// Those that were read so far.
     pub messages: Vec<Message>,
@@ -17,9 +19,15 @@ pub struct Messages {
     pub frame: Frame,
     /// Joins calls with results whose ids may repeat.
     pub calls: Calls,
+    /// Names results after their calls.
+    pub tools: Tools,
     /// What is not as the protocol has it.
     pub problems: Vec<Problem>,
     ids: Ids,
+    /// What records said before the first message: it is part of the frame.
+    opening: Vec<String>,
+    /// Whether a message was taken.
+    begun: bool,
 }
 
 /// Something that is not as the protocol has it.
@@ -55,6 +63,48 @@ pub enum ProblemKind {
 }
 
 impl Messages {
+    /// The frame that is not in records was read: adds what records said for it that are not read again.
+    pub fn frame_is_read(&mut self) {
+        for text in &self.opening {
+            self.frame.push_text(SegmentKind::System, text.as_str());
+        }
+    }
+
+    /// Whether there is a message yet.
+    pub fn has_begun(&self) -> bool {
+        self.begun || !self.messages.is_empty()
+    }
+
+    /// Takes the messages that were read, results with the names of their tools; what is read from here on is behind
+    /// them.
+    pub fn take(&mut self) -> Vec<Arc<Message>> {
+        self.begun = self.has_begun();
+        let mut messages = Vec::with_capacity(self.messages.len());
+        for message in self.messages.drain(..) {
+            let mut message = Arc::new(message);
+            self.tools.name(&mut message);
+            messages.push(message);
+        }
+        messages
+    }
+
+    /// What a reader must know of the records up to here, and the frame, at the cost of what came since the last time.
+    #[must_use]
+    pub fn mark(&mut self) -> Self {
+        self.ids.settle();
+        self.calls.settle();
+        self.tools.settle();
+        Self {
+            calls: self.calls.clone(),
+            tools: self.tools.clone(),
+            ids: self.ids.clone(),
+            opening: self.opening.clone(),
+            begun: self.has_begun(),
+            frame: self.frame.clone(),
+            ..Self::default()
+        }
+    }
+
     /// Adds a message under the id `wanted`, or one made of it where that is taken.
     pub fn push(
         &mut self,
@@ -149,14 +199,21 @@ impl Messages {
         self.frame.push_text(SegmentKind::System, text);
     }
 
+    /// Adds what a record of the system's says before the first message to the frame.
+    pub fn opening(&mut self, text: impl Into<String>) {
+        let text = text.into();
+        self.opening.push(text.clone());
+        self.system(text);
+    }
+
     /// Adds what the system says before anything else to the frame, a segment for each part. Gives the
     /// parts back where messages stand before them.
     pub fn opening_system(&mut self, parts: Vec<Part>) -> Option<Vec<Part>> {
-        if !self.messages.is_empty() {
+        if self.has_begun() {
             return Some(parts);
         }
         for part in parts {
-            self.system(part.shown());
+            self.opening(part.shown());
         }
         None
     }

@@ -1,6 +1,7 @@
 //! What `foldback-formats` builds on as well. No promise of stability: use the modules of the protocols.
 
 pub mod ids;
+pub mod layered;
 pub mod made;
 pub mod messages;
 pub mod overlay;

@@ -1,5 +1,6 @@
 //! Calls and their results.
 
+use super::layered::Layered;
 use foldback_core::log::{Message, Part, PartKind};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -13,31 +14,51 @@ pub struct Unpaired {
     pub unanswered: Vec<(String, String)>,
 }
 
+/// The tools of calls, by the id of the call.
+#[derive(Clone, Debug, Default)]
+pub struct Tools(Layered<String>);
+
+impl Tools {
+    /// Takes the calls of a message, and names the tool of its first result after its call. The id of the call is given
+    /// where there is none.
+    pub fn name<'m>(&mut self, message: &'m mut Arc<Message>) -> Option<&'m str> {
+        for call in message.parts.iter().filter_map(Part::as_call) {
+            self.0.insert(&call.call_id, call.tool.clone());
+        }
+        let index = message.parts.iter().position(|part| part.as_result().is_some())?;
+        let PartKind::Result(result) = &mut Arc::make_mut(message).parts[index].kind else {
+            return None;
+        };
+        match self.0.get(&result.call_id) {
+            Some(tool) if result.tool.is_empty() => result.tool.clone_from(tool),
+            Some(_) => {}
+            None => return Some(&result.call_id),
+        }
+        None
+    }
+
+    /// Shares what is known with the copies that are made from here on.
+    pub fn settle(&mut self) {
+        self.0.settle();
+    }
+}
+
 /// Names the tool of every result after its call, and gives what does not belong together.
 pub fn pair(messages: &mut [Arc<Message>]) -> Unpaired {
-    let mut tools: HashMap<String, String> = HashMap::new();
+    let mut tools = Tools::default();
     // Calls in order, those that were answered taken out.
     let mut open: Vec<Option<(String, String)>> = Vec::new();
     let mut places: HashMap<String, Vec<usize>> = HashMap::new();
     let mut orphans: Vec<(String, String)> = Vec::new();
     for message in messages {
         for call in message.parts.iter().filter_map(Part::as_call) {
-            tools.insert(call.call_id.clone(), call.tool.clone());
             places.entry(call.call_id.clone()).or_default().push(open.len());
             open.push(Some((call.call_id.clone(), message.id.clone())));
         }
-        let Some(index) = message.parts.iter().position(|p| p.as_result().is_some()) else {
-            continue;
-        };
-        let message = Arc::make_mut(message);
-        let PartKind::Result(result) = &mut message.parts[index].kind else {
-            continue;
-        };
-        match tools.get(&result.call_id) {
-            Some(tool) if result.tool.is_empty() => result.tool.clone_from(tool),
-            Some(_) => {}
-            None => orphans.push((result.call_id.clone(), message.id.clone())),
+        if let Some(call) = tools.name(message).map(str::to_owned) {
+            orphans.push((call, message.id.clone()));
         }
+        let Some(result) = message.parts.iter().find_map(Part::as_result) else { continue };
         if result.status.is_settled() {
             for place in places.remove(&result.call_id).unwrap_or_default() {
                 open[place] = None;

@@ -9,8 +9,9 @@ use super::raw::{Change, Item, json_string, patch, rebuild};
 use super::source::Source;
 use foldback_core::log::{Message, Part};
 use foldback_core::view::{PartEdit, PartPos, Shown};
+use rustc_hash::FxHashMap;
 use serde_json::Value;
-use std::collections::{BTreeSet, HashMap};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use thiserror::Error;
 
@@ -157,9 +158,9 @@ pub struct Own<'a> {
     pub messages: &'a [Arc<Message>],
     /// The text.
     pub source: &'a Source,
-    by_address: HashMap<*const Message, usize>,
-    by_id: HashMap<&'a str, usize>,
-    by_record: HashMap<u32, Vec<usize>>,
+    by_address: FxHashMap<*const Message, usize>,
+    by_id: FxHashMap<&'a str, usize>,
+    by_record: FxHashMap<u32, Vec<usize>>,
 }
 
 impl<'a> Own<'a> {
@@ -168,9 +169,9 @@ impl<'a> Own<'a> {
         let mut own = Self {
             messages,
             source,
-            by_address: HashMap::new(),
-            by_id: HashMap::new(),
-            by_record: HashMap::new(),
+            by_address: FxHashMap::default(),
+            by_id: FxHashMap::default(),
+            by_record: FxHashMap::default(),
         };
         for (index, message) in messages.iter().enumerate() {
             own.by_address.insert(Arc::as_ptr(message), index);

@@ -17,12 +17,49 @@ pub enum Shape {
     Document,
 }
 
+/// The text of a file or of a request, shared by all that was read from it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Text(Arc<String>);
+
+impl Text {
+    /// Whether both are one text in memory.
+    pub fn is(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+}
+
+impl Deref for Text {
+    type Target = str;
+
+    fn deref(&self) -> &str {
+        &self.0
+    }
+}
+
+impl AsRef<[u8]> for Text {
+    fn as_ref(&self) -> &[u8] {
+        self.0.as_bytes()
+    }
+}
+
+impl From<String> for Text {
+    fn from(text: String) -> Self {
+        Self(Arc::new(text))
+    }
+}
+
+impl From<&str> for Text {
+    fn from(text: &str) -> Self {
+        Self::from(text.to_owned())
+    }
+}
+
 /// The text of a file and where its records lie in it. A writer copies untouched records from here,
 /// byte for byte: parsing and writing JSON again changes almost every real line.
 #[derive(Clone, Debug)]
 pub struct Source {
     /// The whole text.
-    pub text: Arc<str>,
+    pub text: Text,
     /// How it is divided.
     pub shape: Shape,
     /// Byte range of each record in `text`, by record index.
@@ -71,6 +108,15 @@ pub struct Records {
 }
 
 impl Records {
+    /// The first of these and others behind them, in a text that begins as theirs.
+    #[must_use]
+    pub fn replaced(mut self, first: usize, others: Vec<Range<usize>>) -> Self {
+        let ranges = Arc::make_mut(&mut self.ranges);
+        ranges.truncate(first);
+        ranges.extend(others);
+        Self { ranges: self.ranges, breaks: Arc::default() }
+    }
+
     /// Adds a record behind the others.
     pub fn push(&mut self, range: Range<usize>) {
         Arc::make_mut(&mut self.ranges).push(range);
