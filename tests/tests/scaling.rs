@@ -217,7 +217,7 @@ fn last_request(dialect: Dialect, calls: usize) -> u64 {
     for calls in [calls - 1, calls] {
         let text = request(dialect, calls);
         let before = work::counted();
-        let read = wire::Request::follow(dialect, text, outline.take()).unwrap();
+        let read = wire::Request::follow(dialect, text, outline.take(), 0).unwrap();
         keys.truncate(read.known + 1);
         identity::extend(&mut keys, read.request.messages());
         let received = Received::of(&read.request, &keys, limits);

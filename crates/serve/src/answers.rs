@@ -20,12 +20,17 @@ const EACH: usize = 64;
 /// Answers to one request that are told apart.
 const SAME: usize = 8;
 
+/// Bytes of the answers to so many requests of a conversation, with their places in the map.
+pub(crate) fn bytes(requests: u64) -> usize {
+    usize::try_from(requests).unwrap_or(EACH).min(EACH) * (size_of::<Reported>() + 200)
+}
+
 /// The latest answers, by the key that their request ended with.
-pub(crate) struct Answers(Mutex<LruCache<Key, Vec<Told>>>);
+pub(crate) struct Answers(Mutex<LruCache<Key, Vec<Reported>>>);
 
 /// What a provider said of an answer.
 #[derive(Clone, Debug)]
-struct Told {
+struct Reported {
     said: Key,
     answer: Answer,
 }
@@ -46,7 +51,7 @@ impl Answers {
     /// # Errors
     ///
     /// It can't be written beside the journal. It is remembered all the same.
-    pub(crate) fn told(
+    pub(crate) fn reported(
         &self,
         request: Key,
         message: &Message,
@@ -70,31 +75,31 @@ impl Answers {
             }
             usage.total = None;
         }
-        let told = Told { said: identity::said(message), answer };
-        let written = journal.map_or(Ok(()), |journal| write(journal, request, &told));
-        self.remember(request, told);
+        let reported = Reported { said: identity::said(message), answer };
+        let written = journal.map_or(Ok(()), |journal| write(journal, request, &reported));
+        self.remember(request, reported);
         written
     }
 
-    fn remember(&self, request: Key, told: Told) {
+    fn remember(&self, request: Key, reported: Reported) {
         let mut answers = self.lock();
         let of_it = answers.get_or_insert_mut(request, Vec::new);
-        of_it.retain(|other| other.said != told.said);
+        of_it.retain(|other| other.said != reported.said);
         if of_it.len() == SAME {
             of_it.remove(0);
         }
-        of_it.push(told);
+        of_it.push(reported);
     }
 
     /// What the provider said of an answer that a client sends back.
     pub(crate) fn answer(&self, request: &Key, echo: &Message) -> Option<Answer> {
         let mut answers = self.lock();
-        let told = answers.get(request)?;
+        let reported = answers.get(request)?;
         let said = identity::said(echo);
-        let same = told.iter().find(|told| told.said == said);
+        let same = reported.iter().find(|one| one.said == said);
         // A client may change the spelling of a text; with one answer there is no other that it could be.
-        let only = || told.first().filter(|_| told.len() == 1);
-        same.or_else(only).map(|told| told.answer.clone())
+        let only = || reported.first().filter(|_| reported.len() == 1);
+        same.or_else(only).map(|one| one.answer.clone())
     }
 
     /// Remembers what is beside a journal. A line that was not finished is as if it had not come.
@@ -105,19 +110,19 @@ impl Answers {
                 continue;
             };
             if let (Ok(request), Ok(said)) = (Key::from_hex(request), Key::from_hex(said)) {
-                self.remember(request, Told { said, answer });
+                self.remember(request, Reported { said, answer });
             }
         }
     }
 
     /// What is behind the lock is changed in whole steps.
-    fn lock(&self) -> MutexGuard<'_, LruCache<Key, Vec<Told>>> {
+    fn lock(&self) -> MutexGuard<'_, LruCache<Key, Vec<Reported>>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-fn write(journal: &Path, request: Key, told: &Told) -> io::Result<()> {
-    let line: Line = (request.to_string(), told.said.to_string(), told.answer.clone());
+fn write(journal: &Path, request: Key, reported: &Reported) -> io::Result<()> {
+    let line: Line = (request.to_string(), reported.said.to_string(), reported.answer.clone());
     // A line that was not finished ends where the next begins.
     let line = format!("\n{}\n", serde_json::to_string(&line)?);
     let file = OpenOptions::new().append(true).create(true).open(journals::answers(journal));

@@ -6,7 +6,7 @@
 //! message, the second of two clients) is a conversation of its own, followed from its beginning, and takes nothing from
 //! the one that it left.
 
-use crate::answers::Answers;
+use crate::answers::{self, Answers};
 use crate::course::Course;
 use crate::folding::Folding;
 use crate::journals::{self, JournalsError, Named};
@@ -26,6 +26,9 @@ use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::available_parallelism;
+use tokio::sync::Semaphore;
+use tokio::task::spawn_blocking;
 
 /// Number of a conversation, from 1.
 pub(crate) type Id = u64;
@@ -40,6 +43,9 @@ pub(crate) struct Conversations {
     kept: Mutex<Kept>,
     pub(crate) answers: Answers,
     unwritten: AtomicU64,
+    /// As many requests are read and folded at a time as there are processors. More would not be faster, and each
+    /// thread keeps memory for itself.
+    room: Arc<Semaphore>,
 }
 
 struct Kept {
@@ -82,6 +88,7 @@ impl Conversations {
             kept: Mutex::new(kept),
             answers: Answers::new(most),
             unwritten: AtomicU64::default(),
+            room: Arc::new(Semaphore::new(available_parallelism().map_or(1, NonZeroUsize::get))),
         };
         if let Some(folder) = &new.folding.journal {
             new.restore(folder)?;
@@ -95,18 +102,32 @@ impl Conversations {
             let empty = self.empty(Frame::default(), Limits::default());
             let followed = Followed::restored(empty, named.base, named.key, &path)?;
             self.answers.restore(&path);
-            let bytes = std::fs::metadata(&path).map_or(0, |file| file.len());
-            let tip = followed.key();
+            let (tip, bytes) = (followed.key(), followed.bytes());
             let mut kept = lock(&self.kept);
             kept.next = kept.next.max(named.id + 1);
             let followed = Arc::new(tokio::sync::Mutex::new(followed));
             kept.insert(named.id, followed, named.base, Some(path));
             // Its frame is not known. An answer of the model is enough to go on.
-            let bytes = usize::try_from(bytes).unwrap_or(usize::MAX);
-            kept.claim(named.id, tip, blake3::Hash::from_bytes([0; 32]), bytes);
+            kept.claim(named.id, tip, blake3::Hash::from_bytes([0; 32]));
+            kept.weigh(named.id, bytes);
             kept.evict(self.folding.max_conversations, self.folding.max_bytes);
         }
         Ok(())
+    }
+
+    /// Does work that takes a processor, apart from the tasks that wait for connections. `None` where it panicked.
+    pub(crate) async fn work<T: Send + 'static>(
+        &self,
+        work: impl FnOnce() -> T + Send + 'static,
+    ) -> Option<T> {
+        // The semaphore is never closed.
+        let place = Arc::clone(&self.room).acquire_owned().await.ok();
+        let placed = move || {
+            let done = work();
+            drop(place);
+            done
+        };
+        spawn_blocking(placed).await.ok()
     }
 
     /// Counts a conversation that could not be written.
@@ -140,7 +161,7 @@ impl Conversations {
                 id
             }
         };
-        let followed = kept.claim(id, tip, framed, request.body().len());
+        let followed = kept.claim(id, tip, framed);
         kept.evict(self.folding.max_conversations, self.folding.max_bytes);
         (id, followed)
     }
@@ -184,10 +205,14 @@ impl Conversations {
         lock(&self.kept).remove(id);
     }
 
-    /// Adds a request to the course of its conversation.
-    pub(crate) fn note(&self, id: Id, request: &Request, sizes: Sizes) {
-        if let Some(entry) = lock(&self.kept).entries.peek_mut(&id) {
-            entry.course.add(request, sizes);
+    /// Adds a request to the course of its conversation, which takes so many bytes in memory now. Where all together
+    /// take too many, the oldest go.
+    pub(crate) fn note(&self, id: Id, request: &Request, followed: &Followed) {
+        let mut kept = lock(&self.kept);
+        if let Some(entry) = kept.entries.peek_mut(&id) {
+            entry.course.add(request, followed.sizes());
+            kept.weigh(id, followed.bytes());
+            kept.evict(self.folding.max_conversations, self.folding.max_bytes);
         }
     }
 
@@ -205,10 +230,10 @@ impl Conversations {
     }
 
     /// Remembers what a provider said of its answer to a request of a conversation.
-    pub(crate) fn told(&self, id: Id, request: Key, message: &Message, sizes: Sizes) {
+    pub(crate) fn answered(&self, id: Id, request: Key, message: &Message, sizes: Sizes) {
         let journal = lock(&self.kept).entries.peek(&id).and_then(|entry| entry.path.clone());
         let folded = self.folding.shadow.then_some(sizes);
-        if self.answers.told(request, message, folded, journal.as_deref()).is_err() {
+        if self.answers.reported(request, message, folded, journal.as_deref()).is_err() {
             self.unwritten();
         }
     }
@@ -247,13 +272,21 @@ impl Kept {
         );
     }
 
-    fn claim(&mut self, id: Id, tip: Key, frame: Key, bytes: usize) -> Shared {
+    fn claim(&mut self, id: Id, tip: Key, frame: Key) -> Shared {
         self.leave_tip(id);
         self.tips.entry(tip).or_default().push(id);
         let entry = self.entries.get_mut(&id).unwrap_or_else(|| unreachable!("found above"));
-        self.bytes = self.bytes - entry.bytes + bytes;
-        (entry.tip, entry.frame, entry.bytes) = (tip, frame, bytes);
+        (entry.tip, entry.frame) = (tip, frame);
         Arc::clone(&entry.followed)
+    }
+
+    /// Notes the bytes of a conversation, with those of what is kept for its page and for its answers.
+    fn weigh(&mut self, id: Id, bytes: usize) {
+        let Some(entry) = self.entries.peek_mut(&id) else { return };
+        let beside = entry.course.bytes() + answers::bytes(entry.course.requests);
+        let bytes = bytes + size_of::<Entry>() + beside;
+        self.bytes = self.bytes - entry.bytes + bytes;
+        entry.bytes = bytes;
     }
 
     fn leave_tip(&mut self, id: Id) {

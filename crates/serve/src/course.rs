@@ -42,6 +42,11 @@ impl Course {
         self.sizes.push_back(sizes);
     }
 
+    /// Bytes that it takes in memory.
+    pub(crate) fn bytes(&self) -> usize {
+        self.sizes.capacity() * size_of::<Sizes>()
+    }
+
     /// The sizes of the latest request.
     pub(crate) fn latest(&self) -> Sizes {
         self.sizes.back().copied().unwrap_or_default()

@@ -15,7 +15,6 @@ use foldback_live::follow::{Followed, Received, Sizes, Unsendable};
 use foldback_wire::{Dialect, Request, Text, WireError};
 use std::sync::Arc;
 use tokio::runtime::Handle;
-use tokio::task::spawn_blocking;
 
 /// What becomes of a request.
 #[derive(Debug)]
@@ -54,11 +53,12 @@ pub(crate) async fn make(
     // The same bytes in memory.
     let body = Bytes::from_owner(text.clone());
     let (shared, bytes) = (Arc::clone(conversations), body.clone());
-    let made = spawn_blocking(move || match begin(&shared, dialect, &text) {
+    let work = move || match begin(&shared, dialect, &text) {
         Ok((turn, limits)) => turn.fold(limits, bytes),
         Err(why) => passed(why, bytes),
-    });
-    made.await.unwrap_or_else(|_| Made { outcome: Outcome::Fault("panic"), body, turn: None })
+    };
+    let made = conversations.work(work).await;
+    made.unwrap_or(Made { outcome: Outcome::Fault("panic"), body, turn: None })
 }
 
 /// The request and its conversation, or why it goes through.
@@ -69,10 +69,11 @@ fn begin(
 ) -> Result<(Turn, Limits), &'static str> {
     let folding = &conversations.folding;
     let begun = conversations.take_seen(body.as_bytes());
-    let read = seen::read(dialect, body, begun).map_err(|error| match error {
-        WireError::Elsewhere { .. } => "kept-elsewhere",
-        _ => "not-understood",
-    })?;
+    let read =
+        seen::read(dialect, body, begun, folding.clock.now()).map_err(|error| match error {
+            WireError::Elsewhere { .. } => "kept-elsewhere",
+            _ => "not-understood",
+        })?;
     let Read { request, keys, seen } = read;
     if request.messages().is_empty() {
         return Err("no-messages");
@@ -120,7 +121,7 @@ impl Turn {
             conversations.unwritten();
         }
         self.sizes = followed.sizes();
-        conversations.note(self.id, &self.request, self.sizes);
+        conversations.note(self.id, &self.request, &followed);
         let folded = self.written(&followed);
         guard.good = true;
         drop(followed);
@@ -155,15 +156,15 @@ impl Turn {
     }
 
     /// The provider's answer to the request.
-    pub(crate) fn told(&self, answer: &Message) {
-        self.conversations.told(self.id, identity::end(&self.keys), answer, self.sizes);
+    pub(crate) fn answered(&self, answer: &Message) {
+        self.conversations.answered(self.id, identity::end(&self.keys), answer, self.sizes);
     }
 
     /// The provider refused the request for its size: the request after one more fold, with its sizes. `None` where
     /// nothing was folded.
     pub(crate) async fn again(&self) -> Option<(Bytes, Turn)> {
         let mut turn = self.clone();
-        let again = spawn_blocking(move || {
+        let again = move || {
             let conversations = Arc::clone(&turn.conversations);
             let mut guard = Guarded { conversations: &conversations, id: turn.id, good: false };
             let followed = Arc::clone(&turn.followed);
@@ -176,11 +177,11 @@ impl Turn {
             let body = if folded { turn.written(&followed) } else { Ok(None) };
             turn.sizes = followed.sizes();
             guard.good = true;
-            drop(followed);
             let body = body.ok().flatten()?;
-            conversations.note(turn.id, &turn.request, turn.sizes);
+            conversations.note(turn.id, &turn.request, &followed);
+            drop(followed);
             Some((body, turn))
-        });
-        again.await.ok().flatten()
+        };
+        self.conversations.work(again).await.flatten()
     }
 }

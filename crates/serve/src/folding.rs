@@ -25,7 +25,8 @@ pub struct Folding {
     /// Most conversations that are kept. The one that was not asked for longest goes first; should it come back, it is
     /// followed again from its beginning.
     pub max_conversations: usize,
-    /// Most bytes of all conversations together.
+    /// Most bytes that all conversations together take in memory, by estimate: logs with their rows in the engine, and
+    /// what is kept for reading the next request. The latest one stays, whatever it takes.
     pub max_bytes: usize,
     /// A folder that conversations are kept in, so that they survive a restart.
     pub journal: Option<PathBuf>,

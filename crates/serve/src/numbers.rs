@@ -93,7 +93,13 @@ impl Numbers {
         }
         let (count, bytes, evicted) = conversations.count();
         single(&mut out, "conversations", "gauge", "Conversations that are kept.", count);
-        single(&mut out, "conversation_bytes", "gauge", "Bytes of their latest requests.", bytes);
+        single(
+            &mut out,
+            "conversation_bytes",
+            "gauge",
+            "Bytes that they take, by estimate.",
+            bytes,
+        );
         single(&mut out, "evicted_total", "counter", "Conversations that had to go.", evicted);
         let unwritten = conversations.unwritten_count();
         let help = "Times that a conversation could not be written to its journal.";

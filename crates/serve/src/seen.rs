@@ -63,7 +63,12 @@ pub(crate) fn longest(body: &[u8], mut known: Vec<Arc<Seen>>) -> Option<Begun> {
 /// # Errors
 ///
 /// As [`Request::parse`].
-pub(crate) fn read(dialect: Dialect, body: &Text, begun: Option<Begun>) -> Result<Read, WireError> {
+pub(crate) fn read(
+    dialect: Dialect,
+    body: &Text,
+    begun: Option<Begun>,
+    at: i64,
+) -> Result<Read, WireError> {
     let (mut hasher, mut hashed, mut before) = (Hasher::new(), 0, None);
     let mut keys = Arc::new(vec![identity::first(dialect.as_str())]);
     if let Some(Begun { seen, hasher: begun }) = begun {
@@ -71,7 +76,8 @@ pub(crate) fn read(dialect: Dialect, body: &Text, begun: Option<Begun>) -> Resul
         (hasher, hashed, keys) = (begun, seen.outline.end(), seen.keys);
         before = Some(seen.outline);
     }
-    let Reading { request, outline, known, .. } = Request::follow(dialect, body.clone(), before)?;
+    let Reading { request, outline, known, .. } =
+        Request::follow(dialect, body.clone(), before, at)?;
     let own = Arc::make_mut(&mut keys);
     own.truncate(known + 1);
     identity::extend(own, request.messages());

@@ -32,6 +32,8 @@ impl Upstream {
         let _ = rustls::crypto::ring::default_provider().install_default();
         let http = reqwest::Client::builder()
             .connect_timeout(CONNECT)
+            // Another crate may have turned HTTP/2 on.
+            .http1_only()
             .pool_idle_timeout(IDLE)
             // The client follows redirects itself, or not.
             .redirect(Policy::none())

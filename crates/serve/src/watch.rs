@@ -76,7 +76,7 @@ impl Watch {
             Read::Whole(dialect, whole) => read(dialect, &whole),
         };
         if let Some(message) = message {
-            self.turn.told(&message);
+            self.turn.answered(&message);
         }
     }
 }

@@ -178,9 +178,9 @@ async fn task(agent: &Agent) {
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&said));
 
     let tapped = tapped.lock().unwrap();
-    let told = |name: &str| tapped.values().filter(|sent| sent.outcome.starts_with(name)).count();
+    let count = |name: &str| tapped.values().filter(|sent| sent.outcome.starts_with(name)).count();
     let [unchanged, folded, recovered, passed] =
-        ["unchanged", "folded", "recovered", "passed"].map(told);
+        ["unchanged", "folded", "recovered", "passed"].map(count);
     println!("{unchanged} unchanged, {folded} folded, {recovered} recovered, {passed} passed");
     assert!(unchanged + folded + recovered >= CALLS && folded > CALLS / 5);
     assert_eq!(unchanged + folded + recovered + passed, tapped.len(), "nothing failed");

@@ -142,3 +142,31 @@ async fn another_frame_is_another_conversation_until_the_model_has_answered() {
     send(&proxy, CHAT, tools(third.0, "other")).await;
     conversations(2).await;
 }
+
+/// Messages of a few letters take a thousand times their text in memory, and that is what counts.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_conversations_take_is_bounded_and_not_what_they_say() {
+    let provider = provider().await;
+    let mut small = folding("window", WINDOW);
+    small.max_bytes = 1 << 20;
+    let proxy = Proxy::folding(&provider, small).await;
+    let count = async |name: &str| {
+        let metrics = proxy.metrics().await;
+        let name = format!("foldback_proxy_{name} ");
+        let line = metrics.lines().find_map(|line| line.strip_prefix(&name)).unwrap();
+        line.parse::<usize>().unwrap()
+    };
+    let long = |name: &str| {
+        let said = |at: usize| {
+            format!(r#"{{"role":"{}","content":"{name}"}}"#, ["user", "assistant"][at % 2])
+        };
+        let messages: Vec<String> = (0..601).map(said).collect();
+        format!(r#"{{"model":"m","messages":[{}]}}"#, messages.join(","))
+    };
+    send(&proxy, CHAT, long("a")).await;
+    let bytes = count("conversation_bytes").await;
+    assert!(bytes > 10 * long("a").len() && bytes < 1 << 20, "{bytes}");
+    send(&proxy, CHAT, long("b")).await;
+    assert_eq!((count("conversations").await, count("evicted_total").await), (1, 1));
+    assert_eq!(count("conversation_bytes").await, bytes, "that of the other is gone");
+}

@@ -259,12 +259,12 @@ async fn shadow_changes_nothing_and_counts_the_same() {
     let shadow = Proxy::folding(&provider, shadow).await;
     for (before, _) in calls(&log) {
         let client = body(Dialect::Anthropic, before);
-        let (told, _) = send(&shadow, Dialect::Anthropic, client.clone()).await;
+        let (outcome, _) = send(&shadow, Dialect::Anthropic, client.clone()).await;
         assert_eq!(provider.requests().pop().unwrap().text, client);
         let (done, _) = send(&open, Dialect::Anthropic, client).await;
         let sizes = |outcome: &str| outcome.split_once("; ").unwrap().1.to_owned();
-        assert!(told.starts_with("shadow; "), "{told}");
-        assert_eq!(sizes(&told), sizes(&done));
+        assert!(outcome.starts_with("shadow; "), "{outcome}");
+        assert_eq!(sizes(&outcome), sizes(&done));
     }
     let line = |metrics: String, name: &str| {
         let line = metrics.lines().find(|line| line.starts_with(name)).map(str::to_owned);

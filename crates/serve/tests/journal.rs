@@ -156,7 +156,7 @@ async fn a_journal_that_can_not_be_written_is_counted() {
     let gone = folder.path().join("gone");
     let proxy = Proxy::folding(&provider, journaled(&gone)).await;
     fs::remove_dir(&gone).unwrap();
-    let told = send(&proxy, CHAT, body(CHAT, &task(1)[..1])).await;
-    assert!(told.0.starts_with("unchanged"), "{}", told.0);
+    let (outcome, _) = send(&proxy, CHAT, body(CHAT, &task(1)[..1])).await;
+    assert!(outcome.starts_with("unchanged"), "{outcome}");
     assert!(proxy.metrics().await.contains("foldback_proxy_journal_failures_total 2\n"));
 }

@@ -65,14 +65,14 @@ async fn a_body_over_the_limit_goes_through_unread() {
     let proxy = Proxy::with(settings).await;
     let url = format!("{}/v1/messages", proxy.url);
     let large = format!("{{\"messages\": [\"{}\"]}}", "x".repeat(50 << 20));
-    let told = http().post(&url).body(large.clone()).send().await.unwrap();
-    assert_eq!(outcome(&told), "passed; why=large");
+    let sized = http().post(&url).body(large.clone()).send().await.unwrap();
+    assert_eq!(outcome(&sized), "passed; why=large");
     // Without a length, that it is too large shows only as it comes.
     let pieces: Vec<Result<Vec<u8>, std::io::Error>> =
         large.as_bytes().chunks(700).map(|piece| Ok(piece.to_vec())).take(3_000).collect();
-    let untold = reqwest::Body::wrap_stream(futures_util::stream::iter(pieces));
-    let untold = http().post(&url).body(untold).send().await.unwrap();
-    assert_eq!(outcome(&untold), "passed; why=large");
+    let streamed = reqwest::Body::wrap_stream(futures_util::stream::iter(pieces));
+    let streamed = http().post(&url).body(streamed).send().await.unwrap();
+    assert_eq!(outcome(&streamed), "passed; why=large");
     let requests = provider.requests();
     assert!(requests[0].text == large && requests[1].text == large[..700 * 3_000]);
 }

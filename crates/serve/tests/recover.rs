@@ -112,12 +112,12 @@ async fn a_stream_that_begins_with_a_refusal_for_size_is_asked_for_once_more() {
             let proxy = Proxy::folding(&provider, folding("tiered", WIDE)).await;
             let url = format!("{}{}", proxy.url, path(dialect));
             let response = http().post(url).body(text.clone()).send().await.unwrap();
-            let told = outcome(&response);
+            let done = outcome(&response);
             let answer = response.text().await.unwrap();
             let requests = provider.requests();
             assert_eq!(requests[0].text, text, "{events}");
             assert_eq!(requests.len(), 1 + usize::from(again), "{events}");
-            assert_eq!(told.starts_with("recovered"), again, "{events}: {told}");
+            assert_eq!(done.starts_with("recovered"), again, "{events}: {done}");
             if again && good {
                 assert!(
                     answer.contains("d.") && !answer.contains("too long"),
@@ -182,8 +182,8 @@ async fn what_the_proxy_does_not_follow_goes_through_with_the_reason() {
         ),
     ];
     for (dialect, text, why) in rows {
-        let told = send(&proxy, dialect, text.to_owned()).await;
-        assert_eq!(told, (format!("passed; why={why}"), 200), "{text}");
+        let answered = send(&proxy, dialect, text.to_owned()).await;
+        assert_eq!(answered, (format!("passed; why={why}"), 200), "{text}");
         assert_eq!(provider.requests().pop().unwrap().text, text);
     }
     let url = format!("{}/v1/messages", proxy.url);
@@ -209,8 +209,8 @@ async fn limits_that_nobody_knows_or_that_are_too_small_fold_nothing() {
     let tiny = folding("window", Limits::new(10, 0));
     for (folding, why) in [(unknown, "window-unknown"), (tiny, "window-too-small")] {
         let proxy = Proxy::folding(&provider, folding).await;
-        let told = send(&proxy, Dialect::Anthropic, text.clone()).await;
-        assert_eq!(told.0, format!("passed; why={why}"));
+        let answered = send(&proxy, Dialect::Anthropic, text.clone()).await;
+        assert_eq!(answered.0, format!("passed; why={why}"));
     }
 }
 
@@ -239,10 +239,10 @@ async fn a_fault_of_the_proxy_sends_what_the_client_sent() {
         let client = body(Dialect::Anthropic, before);
         let broken = index % 10 == 7;
         clock.0.store(broken, Ordering::SeqCst);
-        let told = send(&faulty, Dialect::Anthropic, client.clone()).await;
+        let answered = send(&faulty, Dialect::Anthropic, client.clone()).await;
         let sent = provider.requests().pop().unwrap().text;
         if broken {
-            assert_eq!(told, ("fault; why=panic".to_owned(), 200), "call {index}");
+            assert_eq!(answered, ("fault; why=panic".to_owned(), 200), "call {index}");
             assert_eq!(sent, client, "call {index}");
             continue;
         }

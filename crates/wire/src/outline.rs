@@ -91,7 +91,12 @@ impl Outline {
 
     /// Reads a body that begins with these records. `None` where what follows them is no list that goes on; where it
     /// has an error, its places would be those of another text.
-    pub(crate) fn read(mut self, dialect: Dialect, text: &Text) -> Option<(Request, Option<Self>)> {
+    pub(crate) fn read(
+        mut self,
+        dialect: Dialect,
+        text: &Text,
+        at: i64,
+    ) -> Option<(Request, Option<Self>)> {
         if dialect != self.dialect {
             return None;
         }
@@ -120,7 +125,7 @@ impl Outline {
         let source = Source { text: text.clone(), shape: Shape::Document, records };
         let around = (!list.is_empty()).then_some(&root);
         let unread = value::list_at(&root, list).get(1..)?;
-        Request::behind(self, source, around, unread).ok()
+        Request::behind(self, source, around, unread, Some(at)).ok()
     }
 }
 

@@ -72,11 +72,13 @@ impl Request {
     /// It is no JSON; there is no list of messages in it; something in the list is no message; the provider keeps part
     /// of the conversation. Content of a type that is not known is no error: it is kept as it is.
     pub fn parse(dialect: Dialect, body: impl Into<Text>) -> Result<Self, WireError> {
-        Ok(Self::read(dialect, body.into())?.0)
+        Ok(Self::read(dialect, body.into(), None)?.0)
     }
 
     /// Reads a body that begins with the same bytes as one before, as far as [`Outline::end`] says, and gives what the
     /// next one needs. The request is the one that [`parse`](Self::parse) reads; the time for it grows with what is new.
+    ///
+    /// `at` is when it came: messages that were not known get it as their time, so that a log can share them.
     ///
     /// # Errors
     ///
@@ -85,20 +87,25 @@ impl Request {
         dialect: Dialect,
         body: impl Into<Text>,
         before: Option<Outline>,
+        at: i64,
     ) -> Result<Reading, WireError> {
         let text = body.into();
         let known = before.as_ref().map_or(0, Outline::count);
-        match before.and_then(|before| before.read(dialect, &text)) {
+        match before.and_then(|before| before.read(dialect, &text, at)) {
             Some((request, outline)) => Ok(Reading { request, outline, known }),
             None => {
-                let (request, outline) = Self::read(dialect, text)?;
+                let (request, outline) = Self::read(dialect, text, Some(at))?;
                 Ok(Reading { request, outline, known: 0 })
             }
         }
     }
 
     /// A request, and what the next one needs.
-    fn read(dialect: Dialect, text: Text) -> Result<(Self, Option<Outline>), WireError> {
+    fn read(
+        dialect: Dialect,
+        text: Text,
+        at: Option<i64>,
+    ) -> Result<(Self, Option<Outline>), WireError> {
         work::count(text.len() as u64);
         let root = raw::parse(&text)?;
         if !root.is_object() {
@@ -115,7 +122,7 @@ impl Request {
             Some(text) => std::slice::from_ref(text),
             None => &[],
         };
-        Self::behind(Outline::empty(dialect), source, Some(&root), unread)
+        Self::behind(Outline::empty(dialect), source, Some(&root), unread, at)
     }
 
     /// A request that begins with the records of `before`, by the others. `around` is the body with what is sent around
@@ -125,6 +132,7 @@ impl Request {
         source: Source,
         around: Option<&Value>,
         unread: &[Value],
+        at: Option<i64>,
     ) -> Result<(Self, Option<Outline>), WireError> {
         let Outline { dialect, mut messages, mut unknown, known, mut read, mut model, .. } = before;
         if let Some(root) = around {
@@ -155,7 +163,7 @@ impl Request {
                 Dialect::OpenAiResponses => responses::read_items(read, records, listed)?,
                 Dialect::Gemini => gemini::read::records(read, list, records),
             };
-            all.append(&mut read.take());
+            all.append(&mut read.take(at));
             for problem in read.problems.drain(..) {
                 match problem.kind {
                     ProblemKind::UnknownType => unknown.push(problem),

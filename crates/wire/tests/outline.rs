@@ -1,6 +1,6 @@
 //! A request of which the beginning is known is the one that is read from its beginning.
 
-use foldback_core::log::Role;
+use foldback_core::log::{Message, Role};
 use foldback_core::validity::Dialect;
 use foldback_core::view::Shown;
 use foldback_wire::{Outline, Reading, Request};
@@ -57,10 +57,15 @@ fn body(dialect: Dialect, records: &[&str], tools: &str) -> String {
 
 fn followed(dialect: Dialect, body: &str, before: Option<&Outline>) -> (Request, Option<Outline>) {
     let Reading { request, outline, known, .. } =
-        Request::follow(dialect, body, before.cloned()).unwrap();
+        Request::follow(dialect, body, before.cloned(), 7).unwrap();
     assert_eq!(known, before.map_or(0, Outline::count), "{body}");
     let parsed = Request::parse(dialect, body).unwrap();
-    assert_eq!(request.messages(), parsed.messages(), "{body}");
+    let timed = parsed.messages().iter().map(|message| {
+        let mut message = Message::clone(message);
+        message.at = Some(7);
+        Arc::new(message)
+    });
+    assert!(request.messages().iter().cloned().eq(timed), "{body}");
     assert_eq!(request.frame(), parsed.frame(), "{body}");
     assert_eq!((request.model(), request.body()), (parsed.model(), body));
     assert!(request.unknown().eq(parsed.unknown()), "{body}");

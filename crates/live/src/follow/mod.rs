@@ -10,6 +10,7 @@
 
 pub mod identity;
 mod received;
+mod size;
 
 use crate::Journal;
 use crate::journal::JournalError;
@@ -46,6 +47,8 @@ pub struct Followed {
     mark: Mark,
     /// Tokens of the messages as they came.
     received: u64,
+    /// Bytes of the messages in memory.
+    bytes: usize,
     /// Tokens of the latest request: the recorded frame and the view.
     requested: u64,
     model: Option<String>,
@@ -89,6 +92,7 @@ impl Followed {
             done: 0,
             mark: Mark::default(),
             received: 0,
+            bytes: 0,
             requested: 0,
             model: None,
             path: None,
@@ -117,6 +121,7 @@ impl Followed {
                 continue;
             }
             restored.received += conversation.meter(0).appended(pos);
+            restored.bytes += size::of_message(message);
             restored.key = identity::next(&restored.key, message);
             restored.places.push(pos);
             restored.log.push(Arc::clone(message));
@@ -163,6 +168,12 @@ impl Followed {
         self.base + self.log.len()
     }
 
+    /// Bytes that it takes in memory, by estimate: messages, their keys and rows, and the frame.
+    pub fn bytes(&self) -> usize {
+        // One frame is here, another is kept for reading the next request.
+        self.bytes + 2 * size::of_frame(self.conversation.frame())
+    }
+
     /// The key after the last of them.
     pub fn key(&self) -> Key {
         self.key
@@ -204,14 +215,17 @@ impl Followed {
         }
         let now = self.conversation.services().clock.now();
         for (index, message) in messages.iter().enumerate().skip(self.seen()) {
-            let mut message = Message::clone(message);
-            message.at = message.at.or(Some(now));
-            if let Some(known) = answer(&keys[index], &message)
-                && message.role == Role::Assistant
-            {
-                message.answer = Some(known);
+            let mut message = Arc::clone(message);
+            if message.at.is_none() {
+                Arc::make_mut(&mut message).at = Some(now);
             }
-            self.log.push(Arc::new(message));
+            if message.role == Role::Assistant
+                && let Some(known) = answer(&keys[index], &message)
+            {
+                Arc::make_mut(&mut message).answer = Some(known);
+            }
+            self.bytes += size::of_message(&message);
+            self.log.push(message);
             self.key = keys[index + 1];
         }
         self.drive().await;

@@ -142,9 +142,21 @@ impl Child {
         let answer = self.http.post(url).body(body).send().await.unwrap();
         let outcome = answer.headers().get("x-foldback");
         let outcome = outcome.map(|value| value.to_str().unwrap().to_owned()).unwrap_or_default();
-        assert!(answer.status().is_success() && !outcome.starts_with("fault"), "{outcome}");
+        // A request that the proxy does not follow would be measured for nothing.
+        let followed = ["", "unchanged", "folded"].contains(&outcome.split(';').next().unwrap());
+        assert!(answer.status().is_success() && followed, "{outcome}");
         answer.bytes().await.unwrap();
         outcome
+    }
+
+    /// Bytes of conversations by its own count.
+    pub(crate) async fn counted(&self) -> u64 {
+        let metrics = self.http.get(format!("{}/metrics", self.url)).send().await.unwrap();
+        let metrics = metrics.text().await.unwrap();
+        let line = metrics
+            .lines()
+            .find_map(|line| line.strip_prefix("foldback_proxy_conversation_bytes "));
+        line.unwrap().parse().unwrap()
     }
 
     /// Milliseconds of a processor that it has used.

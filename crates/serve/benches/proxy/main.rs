@@ -3,7 +3,7 @@
 //!
 //! ```sh
 //! cargo bench -p foldback-serve --bench proxy                # all
-//! cargo bench -p foldback-serve --bench proxy -- latency     # one: latency, crowd, day
+//! cargo bench -p foldback-serve --bench proxy -- latency     # one: latency, crowd, weight, day
 //! ```
 
 #![allow(clippy::unwrap_used, reason = "a bench may panic")]
@@ -47,6 +47,9 @@ fn main() {
             }
             if wanted("crowd") {
                 crowd(&upstream).await;
+            }
+            if wanted("weight") {
+                weight(&upstream).await;
             }
             if wanted("day") {
                 day(&upstream).await;
@@ -149,10 +152,36 @@ async fn crowd(upstream: &str) {
     );
 }
 
+/// What `--max-bytes` counts of conversations, beside the memory that they take.
+async fn weight(upstream: &str) {
+    for (protocol, calls) in [(Protocol::Chat, 60), (Protocol::Messages, 60), (Protocol::Chat, 4)] {
+        let proxy = Child::start(&["window", upstream, "24000", "1000"]);
+        // One after the other: what connections and threads take is there with the first ones.
+        let (mut before, mut counted) = (0, 0);
+        let all = 36_000 / calls;
+        for number in 0..all {
+            if number == all / 10 {
+                (before, counted) = (proxy.memory(), proxy.counted().await);
+            }
+            let mut talk = Talk::of(protocol, number, 0);
+            for _ in 0..calls {
+                proxy.ask(protocol, talk.grown()).await;
+            }
+        }
+        let (took, counted) = (proxy.memory() - before, proxy.counted().await - counted);
+        println!(
+            "{} conversations of {calls} calls ({}): {counted} bytes by estimate, {took} by the process: {:.2}",
+            all - all / 10,
+            protocol.name(),
+            counted as f64 / took as f64,
+        );
+    }
+}
+
 /// As many requests as a day has seconds, as fast as they go.
 async fn day(upstream: &str) {
     // Few enough that the first tenth of the day fills the room for conversations.
-    let proxy = Child::start(&["window", upstream, "12000", "100"]);
+    let proxy = Child::start(&["window", upstream, "24000", "100"]);
     let (begun, mut memory) = (Instant::now(), Vec::new());
     for tenth in 0..10 {
         let mut running = JoinSet::new();

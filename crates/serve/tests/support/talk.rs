@@ -104,7 +104,7 @@ pub(crate) fn spelt(dialect: Dialect, messages: &[Value]) -> String {
 pub(crate) async fn send(proxy: &Proxy, dialect: Dialect, body: String) -> (String, u16) {
     let url = format!("{}{}", proxy.url, path(dialect));
     let response = http().post(url).body(body).send().await.unwrap();
-    let told = (outcome(&response), response.status().as_u16());
+    let answered = (outcome(&response), response.status().as_u16());
     response.bytes().await.unwrap();
-    told
+    answered
 }

@@ -75,12 +75,13 @@ impl Messages {
         self.begun || !self.messages.is_empty()
     }
 
-    /// Takes the messages that were read, results with the names of their tools; what is read from here on is behind
-    /// them.
-    pub fn take(&mut self) -> Vec<Arc<Message>> {
+    /// Takes the messages that were read, results with the names of their tools, and all with a time if one is given;
+    /// what is read from here on is behind them.
+    pub fn take(&mut self, at: Option<i64>) -> Vec<Arc<Message>> {
         self.begun = self.has_begun();
         let mut messages = Vec::with_capacity(self.messages.len());
-        for message in self.messages.drain(..) {
+        for mut message in self.messages.drain(..) {
+            message.at = message.at.or(at);
             let mut message = Arc::new(message);
             self.tools.name(&mut message);
             messages.push(message);
