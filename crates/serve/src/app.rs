@@ -21,6 +21,7 @@ use axum::response::{IntoResponse, Response};
 use foldback_provider_errors::Classifier;
 use foldback_wire::Dialect;
 use futures_util::stream::StreamExt as _;
+use rayon::ThreadPoolBuilder;
 use std::sync::Arc;
 
 /// What all requests share.
@@ -64,8 +65,9 @@ fn is_overflow(dialect: Dialect, status: StatusCode, words: &[u8]) -> bool {
 
 impl App {
     pub(crate) fn new(settings: Settings, folding: Folding) -> Result<Self, ServeError> {
+        let threads = ThreadPoolBuilder::new().thread_name(|at| format!("fold-{at}")).build()?;
         Ok(Self {
-            conversations: Arc::new(Conversations::new(folding)?),
+            conversations: Arc::new(Conversations::new(folding, threads)?),
             access: Access::new(&settings),
             upstream: Upstream::new(&settings)?,
             numbers: Arc::default(),

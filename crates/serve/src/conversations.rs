@@ -20,15 +20,16 @@ use foldback_live::follow::identity::{self, Key};
 use foldback_live::follow::{Followed, Sizes, base_of, frame_of};
 use foldback_wire::Request;
 use lru::LruCache;
+use rayon::ThreadPool;
 use std::collections::HashMap;
 use std::fmt;
 use std::num::NonZeroUsize;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::thread::available_parallelism;
-use tokio::sync::Semaphore;
-use tokio::task::spawn_blocking;
+use tokio::runtime::Handle;
+use tokio::sync::oneshot;
 
 /// Number of a conversation, from 1.
 pub(crate) type Id = u64;
@@ -43,9 +44,9 @@ pub(crate) struct Conversations {
     kept: Mutex<Kept>,
     pub(crate) answers: Answers,
     unwritten: AtomicU64,
-    /// As many requests are read and folded at a time as there are processors. More would not be faster, and each
-    /// thread keeps memory for itself.
-    room: Arc<Semaphore>,
+    /// Requests are read and folded by as many threads as there are processors, and always by the same ones: the
+    /// allocator keeps memory for each thread that there ever was.
+    threads: ThreadPool,
 }
 
 struct Kept {
@@ -72,7 +73,7 @@ struct Entry {
 
 impl Conversations {
     /// None, or those of the folder of journals.
-    pub(crate) fn new(folding: Folding) -> Result<Self, JournalsError> {
+    pub(crate) fn new(folding: Folding, threads: ThreadPool) -> Result<Self, JournalsError> {
         let most = NonZeroUsize::new(folding.max_conversations).unwrap_or(NonZeroUsize::MIN);
         let kept = Kept {
             // The limit is kept by hand, where the tips are.
@@ -88,7 +89,7 @@ impl Conversations {
             kept: Mutex::new(kept),
             answers: Answers::new(most),
             unwritten: AtomicU64::default(),
-            room: Arc::new(Semaphore::new(available_parallelism().map_or(1, NonZeroUsize::get))),
+            threads,
         };
         if let Some(folder) = &new.folding.journal {
             new.restore(folder)?;
@@ -100,7 +101,7 @@ impl Conversations {
         for named in journals::all(folder)? {
             let path = named.path(folder);
             let empty = self.empty(Frame::default(), Limits::default());
-            let followed = Followed::restored(empty, named.base, named.key, &path)?;
+            let mut followed = Followed::restored(empty, named.base, named.key, &path)?;
             self.answers.restore(&path);
             let (tip, bytes) = (followed.key(), followed.bytes());
             let mut kept = lock(&self.kept);
@@ -120,14 +121,14 @@ impl Conversations {
         &self,
         work: impl FnOnce() -> T + Send + 'static,
     ) -> Option<T> {
-        // The semaphore is never closed.
-        let place = Arc::clone(&self.room).acquire_owned().await.ok();
-        let placed = move || {
-            let done = work();
-            drop(place);
-            done
-        };
-        spawn_blocking(placed).await.ok()
+        let (done, answer) = oneshot::channel();
+        let runtime = Handle::current();
+        self.threads.spawn(move || {
+            let _entered = runtime.enter();
+            // After a panic nothing is sent, and nobody waits any more where the client is gone.
+            let _ = catch_unwind(AssertUnwindSafe(work)).map(|value| done.send(value));
+        });
+        answer.await.ok()
     }
 
     /// Counts a conversation that could not be written.
@@ -207,7 +208,7 @@ impl Conversations {
 
     /// Adds a request to the course of its conversation, which takes so many bytes in memory now. Where all together
     /// take too many, the oldest go.
-    pub(crate) fn note(&self, id: Id, request: &Request, followed: &Followed) {
+    pub(crate) fn note(&self, id: Id, request: &Request, followed: &mut Followed) {
         let mut kept = lock(&self.kept);
         if let Some(entry) = kept.entries.peek_mut(&id) {
             entry.course.add(request, followed.sizes());

@@ -121,7 +121,7 @@ impl Turn {
             conversations.unwritten();
         }
         self.sizes = followed.sizes();
-        conversations.note(self.id, &self.request, &followed);
+        conversations.note(self.id, &self.request, &mut followed);
         let folded = self.written(&followed);
         guard.good = true;
         drop(followed);
@@ -178,7 +178,7 @@ impl Turn {
             turn.sizes = followed.sizes();
             guard.good = true;
             let body = body.ok().flatten()?;
-            conversations.note(turn.id, &turn.request, &followed);
+            conversations.note(turn.id, &turn.request, &mut followed);
             drop(followed);
             Some((body, turn))
         };

@@ -32,6 +32,9 @@ pub enum ServeError {
     /// Its journals.
     #[error(transparent)]
     Journals(#[from] JournalsError),
+    /// The threads that fold can't be started.
+    #[error("can't start threads: {0}")]
+    Threads(#[from] rayon::ThreadPoolBuildError),
     /// The client for providers can't be made.
     #[error("can't ask providers: {0}")]
     Client(#[from] reqwest::Error),

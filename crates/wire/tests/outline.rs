@@ -117,7 +117,7 @@ fn breakpoints_that_move_are_not_known() {
         let mut outline = None;
         for length in (5..40).step_by(2) {
             // The last two messages of the user are marked, as agents do it, and the first always.
-            let marked = |at: usize| at == 0 || at % 2 == 0 && at + 4 > length;
+            let marked = |at: usize| at == 0 || at.is_multiple_of(2) && at + 4 > length;
             let records: Vec<String> = (0..length).map(|at| message(at, marked(at))).collect();
             let records: Vec<&str> = records.iter().map(String::as_str).collect();
             let text = body(dialect, &records, "a");

@@ -36,7 +36,7 @@ pub(crate) struct Serve {
     /// Most conversations that are kept.
     #[arg(long, value_name = "N", default_value = "1000", value_parser = a_count)]
     pub(crate) max_conversations: usize,
-    /// Most bytes of all conversations together.
+    /// Most bytes that all conversations together take in memory, by estimate.
     #[arg(long, value_name = "BYTES", default_value = "1_073_741_824", value_parser = a_count)]
     pub(crate) max_bytes: usize,
     /// Largest body that is read to be folded; a larger one goes through.

@@ -47,8 +47,9 @@ pub struct Followed {
     mark: Mark,
     /// Tokens of the messages as they came.
     received: u64,
-    /// Bytes of the messages in memory.
+    /// Bytes that the first messages of the history take in memory, and how many of them.
     bytes: usize,
+    weighed: usize,
     /// Tokens of the latest request: the recorded frame and the view.
     requested: u64,
     model: Option<String>,
@@ -93,6 +94,7 @@ impl Followed {
             mark: Mark::default(),
             received: 0,
             bytes: 0,
+            weighed: 0,
             requested: 0,
             model: None,
             path: None,
@@ -121,7 +123,6 @@ impl Followed {
                 continue;
             }
             restored.received += conversation.meter(0).appended(pos);
-            restored.bytes += size::of_message(message);
             restored.key = identity::next(&restored.key, message);
             restored.places.push(pos);
             restored.log.push(Arc::clone(message));
@@ -168,10 +169,15 @@ impl Followed {
         self.base + self.log.len()
     }
 
-    /// Bytes that it takes in memory, by estimate: messages, their keys and rows, and the frame.
-    pub fn bytes(&self) -> usize {
+    /// Bytes that it takes in memory, by estimate: messages and what folds wrote, keys and rows, and the frame.
+    pub fn bytes(&mut self) -> usize {
+        let history = self.conversation.history();
+        let new = history.range(self.weighed..history.len());
+        self.bytes += new.map(|(_, message)| size::of_message(message)).sum::<usize>();
+        self.weighed = history.len();
         // One frame is here, another is kept for reading the next request.
-        self.bytes + 2 * size::of_frame(self.conversation.frame())
+        let frames = 2 * size::of_frame(self.conversation.frame());
+        self.bytes + size::of_folds(self.conversation.folds()) + frames
     }
 
     /// The key after the last of them.
@@ -224,7 +230,6 @@ impl Followed {
             {
                 Arc::make_mut(&mut message).answer = Some(known);
             }
-            self.bytes += size::of_message(&message);
             self.log.push(message);
             self.key = keys[index + 1];
         }

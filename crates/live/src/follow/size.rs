@@ -5,10 +5,11 @@
 //! against the memory of a process.
 
 use foldback_core::Frame;
+use foldback_core::conversation::Fold;
 use foldback_core::log::{Media, Message, Part, PartKind};
 
 /// Beside a message: its id, its place in log, history and view, its counts, its key.
-const MESSAGE: usize = size_of::<Message>() + 450;
+const MESSAGE: usize = size_of::<Message>() + 750;
 
 /// Beside a part: its pointer, its counts, its row in the meter.
 const PART: usize = size_of::<Part>() + 150;
@@ -16,9 +17,17 @@ const PART: usize = size_of::<Part>() + 150;
 /// Beside a call or a result: its id in three maps, and the name of its tool.
 const CALL: usize = 350;
 
+/// Behind a fold: what it hid and edited, and the layout that it made.
+const FOLD: usize = 1_500;
+
 /// Bytes of a message.
 pub(super) fn of_message(message: &Message) -> usize {
     MESSAGE + message.parts.iter().map(|part| PART + of_part(part)).sum::<usize>()
+}
+
+/// Bytes of folds, beside the messages that they wrote.
+pub(super) fn of_folds(folds: &[Fold]) -> usize {
+    size_of_val(folds) + folds.len() * FOLD
 }
 
 /// Bytes of a frame.
