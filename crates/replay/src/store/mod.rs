@@ -13,11 +13,12 @@
 
 mod folder;
 mod pack;
+mod places;
 #[cfg(test)]
 mod tests;
 
 use pack::{Name, Place};
-use rustc_hash::FxHashMap;
+use places::{Places, Spot};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::fs::File;
@@ -57,27 +58,18 @@ pub struct Store {
 #[derive(Debug, Default)]
 struct Held {
     packs: Vec<Arc<Pack>>,
-    /// By the beginning of its name, which stands whole in the entry: as small as can be, since there is one of
-    /// each session and preset.
-    places: FxHashMap<u64, Spot>,
-}
-
-/// Where an entry stands.
-#[derive(Clone, Copy, Debug)]
-struct Spot {
-    pack: u32,
-    /// Where it begins: a pack is full long before this is too small.
-    at: u32,
+    places: Places,
 }
 
 impl Held {
     /// Remembers entries of a pack. One of two that begin alike is lost, and computed again, and so is one beyond 4 GiB.
     fn enter(&mut self, pack: usize, entries: impl IntoIterator<Item = (Name, Place)>) {
         let Ok(pack) = u32::try_from(pack) else { return };
-        let spot = |(name, Place { at }): (Name, Place)| {
-            Some((beginning(&name), Spot { pack, at: u32::try_from(at).ok()? }))
-        };
-        self.places.extend(entries.into_iter().filter_map(spot));
+        for (name, Place { at }) in entries {
+            if let Ok(at) = u32::try_from(at) {
+                self.places.insert(beginning(&name), Spot { pack, at });
+            }
+        }
     }
 }
 
@@ -187,7 +179,7 @@ impl Store {
         let name = self.name(key);
         let (pack, place) = {
             let held = self.held.read().unwrap_or_else(PoisonError::into_inner);
-            let Spot { pack, at } = *held.places.get(&beginning(&name))?;
+            let Spot { pack, at } = held.places.get(beginning(&name))?;
             (Arc::clone(held.packs.get(pack as usize)?), Place { at: at.into() })
         };
         let mut file = lock(&pack.file);
